@@ -1,7 +1,7 @@
-"""What a device that is written in Python pays for it: the bridge and what is kept of each result.
+"""Cost per transaction of a device in Python: the bridge and the recording of results.
 
-The device returns the same slice again and again and measures nothing itself, so that what a run takes is the
-bridge, the histogram and the runner. Of two lengths only what the longer one takes more is counted.
+The device returns the same slice again and again, so that a run costs only bridge, histogram and runner. The
+difference of two lengths counts.
 """
 
 import tempfile
@@ -18,14 +18,14 @@ from pcielab.library.suites.benchmark import Parameters
 
 SLICES = (512, 4096, 65_536)
 LIMIT_NS = 20.0
-"""What a transaction may cost in slices of 65,536."""
+"""Goal for a transaction in slices of 65,536."""
 _SHORT, _LONG = 1 << 22, 1 << 28
 _REPEATS = 3
 
 
 @dataclass(frozen=True)
 class Bridge:
-    """What transactions cost in slices of one length."""
+    """Cost of a transaction in slices of one length."""
 
     slice: int
     ns_per_transaction: float
@@ -33,7 +33,7 @@ class Bridge:
 
 
 def bridges() -> Iterator[Bridge]:
-    """Each length of slices."""
+    """Measure each length of slices."""
     for length in SLICES:
         short, long = (min(_seconds(length, count) for _ in range(_REPEATS)) for count in (_SHORT, _LONG))
         yield Bridge(length, 1e9 * (long - short) / (_LONG - _SHORT), LIMIT_NS if length == max(SLICES) else None)

@@ -92,7 +92,7 @@ lock: $(VENV)/.installed ## Renew requirements.lock with the newest versions tha
 		--upgrade --no-annotate --custom-compile-command "make lock" --output-file $(LOCK) --quiet
 
 .PHONY: gpu
-gpu: build ## Measure this machine's NVIDIA GPU and compare with what it should reach (30 minutes)
+gpu: build ## Measure this machine's NVIDIA GPU and check its required figures (30 minutes)
 	$(BIN)/python bench/gpu_figures.py
 
 .PHONY: doctor-mutations
@@ -100,14 +100,13 @@ doctor-mutations: build ## Run the doctor on 100,000 mutated lspci texts and sys
 	$(BIN)/python tests/mutations/fuzz.py --count 100000 --kind doctor-texts --kind doctor-trees --kind doctor-saved
 
 .PHONY: paper-numbers
-paper-numbers: build ## Compare every number in the paper's text with ours and renew docs/reference/paper.md (1 minute)
-	$(BIN)/python bench/paper_numbers.py
+paper-numbers: build ## Compare every number of three papers with ours and renew their pages in docs/reference (1 minute)
+	$(BIN)/python bench/paper_pages.py
 
 .PHONY: closeness
 closeness: build ## Compare simulated systems with measured ones (needs PCIELAB_DATA; 15 minutes)
 	rm -rf closeness
 	$(BIN)/python bench/closeness.py
-	$(BIN)/python bench/paper_closeness.py
 
 .PHONY: leave-one-out
 leave-one-out: build ## Predict each measured machine from constants fitted without it (needs PCIELAB_DATA; 1 hour)

@@ -1,8 +1,7 @@
-"""How close the simulated systems come to the measured ones: the table of `docs/concepts/simulated-machine.md`.
+"""Differences between simulated and measured systems: the table of `docs/concepts/simulated-machine.md`.
 
-Runs the published suite on every shipped system whose measurements lie in PCIELAB_DATA, but for those with idle
-states; keeps the stores in a working folder (a run that is there is gone on with); and writes the differences into
-the page between its markers.
+Runs the published suite on every shipped system with measurements in PCIELAB_DATA, except those with idle states.
+Keeps the stores in a working folder, resumes existing runs, and writes the table between the page's markers.
 """
 
 import os
@@ -25,16 +24,16 @@ HEAD = [
 
 
 def measured_folder(system: pcielab.ResolvedSystem, data: Path) -> Path | None:
-    """The published folder that the provenance of a system names, if it is there."""
+    """The published folder that the provenance of a system names, if it exists."""
     folder = data / system.provenance["system"].source.split()[0].rstrip(":")
     return folder if folder.is_dir() and folder != data else None
 
 
 def row(name: str, data: Path, work: Path) -> str | None:
-    """The line of one system, or None where there is nothing to compare with."""
+    """The line of one system, or None without a comparison."""
     system = pcielab.resolve(name)
     folder = measured_folder(system, data)
-    # A machine with idle states has stalls of milliseconds: its averages settle at full counts only.
+    # Idle states cause stalls of milliseconds, so that averages settle only at full counts.
     if folder is None or system.system.host.idle is not None:
         return None
     print(f"{name}: simulating", file=sys.stderr)
@@ -54,7 +53,7 @@ def main() -> None:
     """Write the table."""
     data = os.environ.get("PCIELAB_DATA")
     if not data:
-        sys.exit("closeness: PCIELAB_DATA does not name the published pcie-bench data")
+        sys.exit("closeness: set PCIELAB_DATA to the folder of the published data")
     work = Path("closeness")
     work.mkdir(exist_ok=True)
     lines = [line for name in names("system") if (line := row(name, Path(data), work))]

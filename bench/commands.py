@@ -1,18 +1,16 @@
-"""Whole commands, as people run them: wall time, processor time and peak memory of a process of its own.
+"""`pcielab run` as people run it: wall time, processor time and peak memory.
 
-Called as a script, this runs one command and prints what it took. Linux counts the memory of the process that
-starts another into the other's peak; so nothing but the standard library is loaded here.
+As a script, it runs one suite and prints the usage, from a small parent process (see `processes`).
 """
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
+
+from processes import PCIELAB, usage_of
 
 SYSTEM = "snb"
 
@@ -30,7 +28,7 @@ class Command:
 
 
 def commands(suites: list[str]) -> Iterator[Command]:
-    """Each suite with adaptive sampling, one job and two; and the last one in full, which takes minutes."""
+    """Run each suite with adaptive sampling, one job and two, and the last one in full, which takes minutes."""
     runs = [(suite, "adaptive", jobs) for suite in suites for jobs in (1, 2)]
     for suite, samples, jobs in [*runs, (suites[-1], "full", 2)]:
         script = [sys.executable, __file__, suite, samples, str(jobs)]
@@ -39,18 +37,11 @@ def commands(suites: list[str]) -> Iterator[Command]:
 
 
 def run(suite: str, samples: str, jobs: int) -> Command:
-    """Run a suite into a store that is thrown away."""
+    """Run a suite into a temporary store."""
     with tempfile.TemporaryDirectory() as directory:
-        arguments = [str(Path(sys.executable).with_name("pcielab")), "run", "--profile", SYSTEM, "--suite", suite]
-        arguments += ["--samples", samples, "--jobs", str(jobs), "-o", str(Path(directory) / "run.db")]
-        start = time.perf_counter()
-        process = subprocess.Popen(arguments, stderr=subprocess.DEVNULL)
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - start
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        sys.exit(f"pcielab run --suite {suite} failed with exit code {process.returncode}")
-    return Command(suite, samples, jobs, seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+        arguments = ["--suite", suite, "--samples", samples, "--jobs", str(jobs), "-o", f"{directory}/run.db"]
+        used = usage_of([PCIELAB, "run", "--profile", SYSTEM, *arguments])
+    return Command(suite, samples, jobs, used.seconds, used.cpu_seconds, used.peak_mib)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
-"""What `cargo bench` has just measured, read from the files that criterion leaves."""
+"""Results of `cargo bench`, from the files that criterion leaves."""
 
 import json
 from pathlib import Path
 
 
 def criterion_results(directory: Path, newer_than: Path) -> dict[str, float]:
-    """Median seconds of each benchmark; transactions, events or draws a second where it has a throughput.
+    """Median seconds of each benchmark, or elements per second if it has a throughput.
 
     Args:
         directory: `target/criterion`.
-        newer_than: A file; results that are older are of benchmarks that are no more.
+        newer_than: A file; older results belong to benchmarks that no longer exist.
     """
     results = {}
     for described in sorted(directory.glob("*/*/new/benchmark.json")):

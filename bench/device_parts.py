@@ -1,4 +1,4 @@
-"""What of a real device's numbers is ours: the drivers' own time, and loops that store, against memset."""
+"""Our own share of a real device's numbers: the drivers' time, and store loops relative to memset."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,15 +7,15 @@ DRIVERS = {
     "nvme/commands of 4 KiB, 32 at a time, 1/s": ("nvme driver, a command", 0.5),
     "e1000e/frames of 1500 B, 32 at a time, 1/s": ("e1000e driver, a frame", 0.67),
 }
-"""What criterion calls them, what they are called here, and what they may take, us: so that the drive binds, not
-its driver; and less than the shortest frame takes at 1 Gb/s."""
+"""For each name of criterion: our name, and the goal, us. The drive must bind, not its driver; a frame must take
+less than the shortest one on a 1 Gb/s line."""
 STORES = "stores of 4 KiB/"
 BASELINE = f"{STORES}memset, s"
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part, what it takes, and the figure that it should keep to."""
+    """A part, its measured value, and the goal for it."""
 
     part: str
     measured: float
@@ -25,7 +25,7 @@ class Part:
 
 
 def device_parts(results: Mapping[str, float]) -> list[Part]:
-    """Rows from what criterion has just measured; none where it measured nothing of this."""
+    """Rows from criterion's results; empty if it measured none of these parts."""
     parts = []
     for name, (part, most_us) in DRIVERS.items():
         if name in results:

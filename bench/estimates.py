@@ -1,10 +1,6 @@
 """`pcielab fabric estimate` as people run it: flows from a Parquet file over ten thousand edges, shares as CSV."""
 
-import os
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from processes import PCIELAB, usage_of
+
 NODES = 5_001
 BELOW = 9
-"""A tree of ten thousand edges, nine lower nodes to each."""
+"""A tree of ten thousand edges, with nine nodes below each inner node."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class EstimateCommand:
 
 
 def estimates(counts: tuple[int, ...] = (10_000, 100_000, 1_000_000)) -> Iterator[EstimateCommand]:
-    """Both estimators on each number of flows."""
+    """Run both estimators on each number of flows."""
     with tempfile.TemporaryDirectory() as directory:
         fabric = Path(directory) / "tree.toml"
         fabric.write_text(_tree(np.random.default_rng(1)), encoding="utf-8")
@@ -60,13 +58,6 @@ def _flows(draws: np.random.Generator, count: int) -> pd.DataFrame:
 
 
 def _run(fabric: Path, flows: Path, count: int, method: str) -> EstimateCommand:
-    command = [str(Path(sys.executable).with_name("pcielab")), "fabric", "estimate", str(fabric)]
-    command += ["--flows", str(flows), "--method", method, "--format", "csv"]
-    start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        sys.exit(f"pcielab fabric estimate failed with exit code {process.returncode}")
-    seconds = time.perf_counter() - start
-    return EstimateCommand(count, method, seconds, usage.ru_utime + usage.ru_stime)
+    options = ["--flows", str(flows), "--method", method, "--format", "csv"]
+    used = usage_of([PCIELAB, "fabric", "estimate", str(fabric), *options], stderr=None)
+    return EstimateCommand(count, method, used.seconds, used.cpu_seconds)

@@ -1,15 +1,12 @@
-"""`pcielab doctor` on a machine of a thousand functions: ports, each with a card at half its speed."""
+"""`pcielab doctor` on a machine of a thousand functions: ports, each with a device at half its speed."""
 
-import os
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pcielab.doctor.made_machine import Made, write
+from processes import PCIELAB, usage_of
 
 FUNCTIONS = 1_000
 _PORTS_OF_A_DOMAIN = 125
@@ -26,7 +23,7 @@ class ExaminationCommand:
 
 
 def examinations() -> Iterator[ExaminationCommand]:
-    """From a folder like /sys, and from what that saves."""
+    """Examine a folder like /sys, and the file that `--save` makes of it."""
     with tempfile.TemporaryDirectory() as directory:
         root = write(Path(directory) / "machine", list(_functions()))
         saved = Path(directory) / "machine.json"
@@ -45,12 +42,5 @@ def _functions() -> Iterator[Made]:
 
 
 def _run(source: str, arguments: list[str]) -> ExaminationCommand:
-    command = [str(Path(sys.executable).with_name("pcielab")), "doctor", *arguments, "--tree", "--format", "json"]
-    start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        sys.exit(f"pcielab doctor failed with exit code {process.returncode}")
-    seconds = time.perf_counter() - start
-    return ExaminationCommand(source, FUNCTIONS, seconds, usage.ru_utime + usage.ru_stime)
+    used = usage_of([PCIELAB, "doctor", *arguments, "--tree", "--format", "json"])
+    return ExaminationCommand(source, FUNCTIONS, used.seconds, used.cpu_seconds)

@@ -1,7 +1,7 @@
-"""A GPU held against the figures that `--device cuda` has to reach: `make gpu`, on a machine that has one.
+"""Compare a GPU with the figures that `--device cuda` has to reach: `make gpu`, on a machine with a GPU.
 
-Runs `cuda-quick` three times and `cuda` once into gpu/, and prints what was asked, what was found, and whether it
-is met. Stores that are there are looked at and not run again.
+Runs `cuda-quick` three times and `cuda` once into gpu/, and prints each figure, its value, and whether it is met.
+Existing stores are read, not run again.
 """
 
 import argparse
@@ -22,7 +22,7 @@ ALIKE_WINDOW_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Figure:
-    """What was asked of a card, what was found, and whether that is met; None where it cannot be told."""
+    """A required figure, the value found, and whether it is met; None if unknown."""
 
     asked: str
     found: str
@@ -30,7 +30,7 @@ class Figure:
 
 
 def figures(repeated: Sequence[Store]) -> Iterator[Figure]:
-    """All of them, from runs of the same suite on the same card."""
+    """Check all figures, from runs of the same suite on the same GPU."""
     yield _agreement(repeated, "bandwidth", BANDWIDTH_AGREES)
     yield _agreement(repeated, "median", LATENCY_AGREES)
     for store in repeated[:1]:
@@ -41,7 +41,7 @@ def figures(repeated: Sequence[Store]) -> Iterator[Figure]:
 
 
 def _agreement(stores: Sequence[Store], metric: str, within: float) -> Figure:
-    """Medians over tests of how far runs are apart; a single test may be hit by something else on the machine."""
+    """The median over tests of the spread of runs; single tests may suffer from other load."""
     asked = f"{len(stores)} runs agree: {metric} within {100 * within:g} %, over the median test"
     values = [store.scalars[metric].dropna() for store in stores if metric in store.scalars]
     if len(values) < 2 or not all(len(each) for each in values):
@@ -84,7 +84,7 @@ def _of_engine(store: Store, command: str, engine: str) -> Figure:
 
 
 def _reads(store: Store) -> Figure:
-    """Reads reach the copy engine, or what holds them is found."""
+    """Reads reach the copy engine's bandwidth, or fits explain what holds them."""
     asked = (
         f"BW_CMD_RD of {LARGE_BYTES} B reaches {OF_ENGINE} of BW_DMA_RD, or fits are within {100 * FIT_WITHIN:g} %"
     )
@@ -113,23 +113,23 @@ def _windows(store: Store) -> Figure:
 
 
 def measured(folder: Path, device: str, options: Path | None) -> list[Store]:
-    """The runs, made where they are not there."""
+    """Open the runs, and make missing ones."""
     folder.mkdir(exist_ok=True)
     wanted = [("cuda-quick", folder / f"quick-{number}.db") for number in (1, 2, 3)]
     for suite, output in [*wanted, ("cuda", folder / "cuda.db")]:
         if not output.exists() or open_store(output).incomplete:
             backend = devices.open_kind(device, read_toml(options) if options else None)
-            devices.run(backend, load_suite(suite), output, resume=output.exists(), progress=_tell)
+            devices.run(backend, load_suite(suite), output, resume=output.exists(), progress=_show)
             print(file=sys.stderr)
     return [open_store(output) for _, output in wanted]
 
 
-def _tell(done: int, total: int, family: str, name: str) -> None:
+def _show(done: int, total: int, family: str, name: str) -> None:
     print(f"\r{done} of {total} {family} {name:20}", end="", file=sys.stderr)
 
 
 def main() -> None:
-    """Run, and print what was found."""
+    """Run, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cuda", help="as for pcielab run")
     parser.add_argument("--options", type=Path, help="a file of the device's options (*.toml)")

@@ -1,7 +1,4 @@
-"""Processor time that `--device cuda` takes of a test for itself: 10^6 transactions, on the stand-in for a card.
-
-What the stand-in takes for its part is left out.
-"""
+"""Processor time of `--device cuda` for 10^6 transactions on a stand-in for a GPU, without the stand-in's time."""
 
 import sys
 import time
@@ -27,7 +24,7 @@ GOAL_MS = 50
 
 @dataclass(frozen=True)
 class OwnTime:
-    """What one operation takes beside the card: the least of some repeats."""
+    """Processor time of one operation, the least of some repeats."""
 
     operation: str
     processor_ms: float
@@ -35,7 +32,7 @@ class OwnTime:
 
 
 def own_times() -> list[OwnTime]:
-    """Reads, writes, and dependent reads."""
+    """Measure reads, writes, and dependent reads."""
     sys.path.insert(0, str(_TESTS))
     from gpu.stand_in import Faults, StandIn
 
@@ -55,13 +52,9 @@ def own_times() -> list[OwnTime]:
 def _taken_s(card: "StandIn", device: devices.Device, operation: str) -> list[float]:
     """Processor seconds of each repeat, without the stand-in's own."""
     dependent = operation.startswith("lat")
+    outstanding = None if dependent else 64
     [test] = single_test(
-        operation,
-        path="command",
-        size=64,
-        window="8M",
-        transactions=_TRANSACTIONS,
-        outstanding=None if dependent else 64,
+        operation, path="command", size=64, window="8M", transactions=_TRANSACTIONS, outstanding=outstanding
     ).entries
     taken = []
     for position in range(_REPEATS):

@@ -1,8 +1,8 @@
-"""What was tried against pcielab, class by class, and what got through: a table of the page what-is-trusted.
+"""Attacks on pcielab, by class, and the faults that they found: a table of docs/concepts/what-is-trusted.md.
 
-Each class is a group of tests, which record how much they tried and how many faults they found; a test that only
-fails is one fault. A class that tried less than it should, for want of a browser say, fails too.
-A class that ran whole (`--share 1`) gets its row of the table; the rows of others stay.
+Each class is a group of tests that record the number of attempts and faults; a plain failure counts as one fault.
+A class with too few attempts fails, too, for example without a browser. A whole run (`--share 1`) renews its
+rows of the table.
 """
 
 import argparse
@@ -28,12 +28,12 @@ class Attack:
 
     Attributes:
         name: Its name on the command line.
-        title: What is tried, for the table.
+        title: The inputs, for the table.
         tests: Arguments of pytest.
-        least: How many have to be tried in a whole run.
-        variable: The environment variable that says how many; none where all are always tried.
+        least: Least number of attempts in a whole run.
+        variable: The environment variable with the number of attempts; none if all always run.
         count: Its value in a whole run.
-        command: How a person runs this class alone.
+        command: The command that runs this class alone.
     """
 
     name: str
@@ -111,14 +111,14 @@ ATTACKS = (
 
 @dataclass(frozen=True)
 class Found:
-    """How much was tried, and how many faults that showed."""
+    """Numbers of attempts and faults."""
 
     tried: int
     faults: int
 
 
 def run(attack: Attack, share: float) -> Found:
-    """Try a class, or a share of it."""
+    """Run a class, or a share of it."""
     environment = dict(os.environ)
     if attack.variable:
         environment[attack.variable] = str(max(1, round(attack.count * share)))
@@ -130,12 +130,12 @@ def run(attack: Attack, share: float) -> Found:
         if not results.exists():
             raise SystemExit(f"{attack.name}: pytest ended with {ended} and wrote no results")
         found = counted(results)
-    # A worker of pytest that died has failed in no test.
+    # A crashed pytest worker fails without a failed test.
     return found if ended == 0 or found.faults else Found(found.tried, 1)
 
 
 def counted(results: Path) -> Found:
-    """What tests recorded, in the JUnit format."""
+    """Sum the records of tests in a JUnit file."""
     tried = faults = 0
     for case in ElementTree.parse(results).iter("testcase"):
         of_case = [(one.get("name"), int(one.get("value", "0"))) for one in case.iter("property")]
@@ -146,8 +146,8 @@ def counted(results: Path) -> Found:
 
 
 def table(found: dict[str, Found], page: str) -> list[str]:
-    """The lines of the page: new rows for the classes in `found`, and for the others those that are there."""
-    lines = ["| what was tried | how many | faults | alone |", "|---|---|---|---|"]
+    """The lines of the table: new rows for the classes in `found`, the page's rows for the others."""
+    lines = ["| inputs | attempts | faults | command |", "|---|---|---|---|"]
     for attack in ATTACKS:
         of_class = found.get(attack.name)
         if of_class is not None:
@@ -158,7 +158,7 @@ def table(found: dict[str, Found], page: str) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Try the classes that are asked for."""
+    """Run the requested classes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = [attack.name for attack in ATTACKS]
     parser.add_argument("--only", action="append", choices=names, help="only this class; repeatable")
@@ -174,7 +174,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         seconds = time.monotonic() - started
         print(f"{attack.name}: {of_class.tried} tried, {of_class.faults} faults, {seconds:.0f} s", flush=True)
         if of_class.tried < attack.least * (options.share if attack.variable else 1):
-            print(f"{attack.name}: {attack.least * options.share:g} should have been tried", file=sys.stderr)
+            print(
+                f"{attack.name}: too few attempts: at least {attack.least * options.share:g} are needed",
+                file=sys.stderr,
+            )
             missed = True
     if options.share == 1:
         write_between(PAGE, START, END, table(found, PAGE.read_text()))

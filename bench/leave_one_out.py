@@ -1,9 +1,8 @@
-"""Predicts each measured machine with constants of the card that were not fitted on it.
+"""Predicts each measured machine with device constants fitted on the others: a table of docs/concepts/trust.md.
 
-Makes the table of `docs/concepts/trust.md`. For each machine, with all its IOMMU and NUMA variants: fit the card's
-constants on the full runs of the other machines, calibrate each variant on its pack alone, simulate the
-published suite, and score the rows outside the pack. Constants, profiles and stores stay in a working folder;
-`--fresh` begins again, `--system` takes some variants only.
+For each machine, with all its IOMMU and NUMA variants: fit the device's constants on the full runs of the other
+machines, calibrate each variant on its pack alone, simulate the published suite, and score rows outside the pack.
+Constants, profiles and stores stay in a working folder; `--fresh` empties it, `--system` selects variants.
 """
 
 import argparse
@@ -32,26 +31,26 @@ HEAD = [
     "|---|---|---|---|---|---|---|---|---|---|",
 ]
 REPRESENTATIVES = {"snb": "snb", "ib": "ib-000", "hsw2620": "hsw2620"}
-"""Machines without idle states, and the variant of each that the card's constants are fitted on."""
+"""Machines without idle states, each with the variant on which the device's constants are fitted."""
 
 
 def machine_of(system: str) -> str:
-    """The machine that a system is a variant of."""
+    """The machine of a variant."""
     return system.split("-")[0]
 
 
 def folder_of(system: str, data: Path) -> Path | None:
-    """The published folder that the provenance of a shipped system names, if it is there."""
+    """The published folder that the provenance of a shipped system names, if it exists."""
     source = pcielab.resolve(system).provenance["system"].source
     folder = data / source.split()[0].rstrip(":")
     return folder if folder.is_dir() and folder != data else None
 
 
 def constants(machine: str, data: Path, pack: Path, work: Path) -> dict[str, float | int]:
-    """The card's constants from all machines but one."""
+    """Fit the device's constants on all machines but one."""
     kept = work / f"card-without-{machine}.json"
     if not kept.exists():
-        print(f"{machine}: fitting the card on the other machines", file=sys.stderr)
+        print(f"{machine}: fitting the device on the other machines", file=sys.stderr)
         others = [
             read_measured(folder)
             for name, system in REPRESENTATIVES.items()
@@ -64,7 +63,7 @@ def constants(machine: str, data: Path, pack: Path, work: Path) -> dict[str, flo
 
 
 def scored(system: str, folder: Path, pack: Path, card: dict[str, float | int], work: Path) -> Score:
-    """The score of a variant, calibrated on its pack with these constants of the card."""
+    """The score of a variant, calibrated on its pack with these constants of the device."""
     print(f"{system}: calibrating and simulating", file=sys.stderr)
     profile, run, measured = (work / f"{system}{end}" for end in (".toml", ".db", "-measured.db"))
     if not run.exists():
@@ -99,7 +98,7 @@ def row(system: str, result: Score) -> str:
 
 
 def idle_line(system: str, work: Path) -> str | None:
-    """What is said of a machine with idle states besides its scores."""
+    """A note on a machine with idle states."""
     resolved = pcielab.resolve(str(work / f"{system}.toml")).system
     if resolved.host.idle is None:
         return None
@@ -113,12 +112,17 @@ def idle_line(system: str, work: Path) -> str | None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--system", action="append", help="only this variant; repeatable; the page stays as it is")
-    parser.add_argument("--fresh", action="store_true", help="begin again")
-    parser.add_argument("--pack", type=Path, help="rows to calibrate from [default: beside PCIELAB_DATA]")
+    parser.add_argument(
+        "--system", action="append", help="only this variant; repeatable; leaves the page unchanged"
+    )
+    parser.add_argument("--fresh", action="store_true", help="empty the working folder first")
+    parser.add_argument("--pack", type=Path, help="rows for calibration [default: beside PCIELAB_DATA]")
     parser.add_argument("--work", type=Path, default=Path("leave-one-out"), help="working folder")
     options = parser.parse_args(arguments)
-    data = Path(os.environ.get("PCIELAB_DATA") or sys.exit("leave-one-out: PCIELAB_DATA names no published data"))
+    data = Path(
+        os.environ.get("PCIELAB_DATA")
+        or sys.exit("leave-one-out: set PCIELAB_DATA to the folder of the published data")
+    )
     pack = options.pack or data.parent / "calibration-pack.csv"
     options.work.mkdir(exist_ok=True)
     if options.fresh:

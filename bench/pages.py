@@ -1,6 +1,6 @@
-"""How long pages of `pcielab explore` take from a slider's move to the picture, and to the first simulated point.
+"""Delay of `pcielab explore` from a slider's move to the picture, and to the first simulated point.
 
-Measured by the page itself, in Chromium, over moves of one slider.
+The page measures itself, in Chromium, over moves of one slider.
 """
 
 import os
@@ -25,7 +25,7 @@ _WAITED = {"pictureMs": ("closed form in the picture", 50), "firstPointMs": ("fi
 
 @dataclass(frozen=True)
 class Waiting:
-    """How long a slider's move takes to show."""
+    """Delay of one effect of a slider's move."""
 
     what: str
     median_ms: float
@@ -34,7 +34,7 @@ class Waiting:
 
 
 def waitings() -> list[Waiting]:
-    """Until the closed form is in the picture, and until the first simulated point; none without Chromium."""
+    """Measure the delays of the closed form and of the first simulated point; empty without Chromium."""
     if not _CHROMIUM.exists():
         return []
     with _served() as address, sync_playwright() as playwright:
@@ -52,7 +52,7 @@ def waitings() -> list[Waiting]:
 
 
 def _moved(page: Page) -> dict[str, list[float]]:
-    """Milliseconds of each move."""
+    """The delays of each move, ms."""
     found: dict[str, list[float]] = {name: [] for name in _WAITED}
     page.fill("#search", _KEY)
     slider = page.locator(f'[data-key="{_KEY}"] input[type=range]')

@@ -1,10 +1,9 @@
-"""The README's picture: what bounds a link, what the simulator predicts, and what was measured, in three panels.
+"""The README's picture: bound, simulation and measurement, in three panels.
 
     PCIELAB_DATA=FOLDER .venv/bin/python bench/readme_figure.py
 
-writes `docs/images/bound-simulated-measured.png`. The measured points are published data of the pcie-bench paper
-(SIGCOMM 2018). The systems are calibrated on rows of these machines; `docs/concepts/trust.md` has predictions of
-others.
+writes `docs/images/bound-simulated-measured.png`. The measured points are data of the pcie-bench paper (SIGCOMM
+2018). The systems are calibrated on rows of these machines; `docs/concepts/trust.md` has predictions of others.
 """
 
 import os
@@ -68,7 +67,7 @@ def _runs(name: str, folder: Path) -> dict[str, Store]:
 
 
 def _rows(runs: dict[str, Store], metric: str, **parameters: Any) -> pd.DataFrame:
-    """The rows of these parameters in both runs, and the bounds of the simulated one."""
+    """The rows with these parameters of both runs, and the bounds of the simulated one."""
     parts = []
     for series, store in runs.items():
         frame = store.scalars.query("pattern == 'random' and host_offset_bytes == 0 and device_offset_bytes == 0")

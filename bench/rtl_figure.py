@@ -1,4 +1,4 @@
-"""Figure 4 of the paper with the FPGA core in it: its RTL and the simulated NetFPGA-SUME on one host.
+"""Figure 4 of the paper with the FPGA core: its RTL and the simulated NetFPGA-SUME on one host.
 
 The grey lines are their bounds. `make rtl-figure` writes `docs/images/rtl-bandwidth-by-size.svg`, which
 `rtl/README.md` shows.
@@ -29,7 +29,7 @@ transactions = 40000
 
 
 def main() -> None:
-    """Runs both and draws them."""
+    """Run both and draw them."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "sizes.toml"
         path.write_text(SUITE)

@@ -1,4 +1,4 @@
-"""Reads of 64 B a second that the FPGA core does in simulation: by its cocotb bench, and by `pcielab-rtl`."""
+"""Reads of 64 B per second of the FPGA core in RTL simulation: in its cocotb bench, and in `pcielab-rtl`."""
 
 import resource
 import sys
@@ -13,12 +13,12 @@ from pcielab.library.suites import single_test
 
 _BENCHES = Path(__file__).parents[1] / "rtl" / "tb"
 _LENGTHS = (1 << 17, 1 << 19)
-"""Two lengths: only what the longer one takes more is counted."""
+"""Two lengths: the difference of their times counts."""
 
 
 @dataclass(frozen=True)
 class RtlReads:
-    """How fast one way of simulating the core is."""
+    """The speed of one way to simulate the core."""
 
     name: str
     reads_per_processor_s: float
@@ -27,7 +27,7 @@ class RtlReads:
 
 
 def rtl_reads(system: str) -> list[RtlReads]:
-    """The cocotb bench, and the native process with the simulated host at the other end of its pipe."""
+    """Measure the cocotb bench, and the native process with the simulated host at the other end of its pipe."""
     sys.path.insert(0, str(_BENCHES))
     from reads import reads_per_s
 
@@ -52,7 +52,7 @@ def _native(system: str, path: Path) -> tuple[float, float]:
 
 
 def _processor_s(work: Callable[[], None]) -> float:
-    """What this process and its children take of processor time."""
+    """Processor time of this process and its children for some work."""
 
     def used() -> float:
         usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))

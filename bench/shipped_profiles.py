@@ -1,13 +1,12 @@
-"""Calibrates the shipped systems of measured machines anew, each from the rows of the pack and its `sys-*.txt`.
+"""Recalibrates the shipped systems of measured machines, each from the rows of the pack and its `sys-*.txt`.
 
-The systems of the packs, of which nothing else is known, are calibrated like the others. Where a machine was
-measured with its memory or its program on the other socket, what the root complex takes under load is that of the
-machine with all on one socket: lines of other sockets tell no more than a sum with it.
+Systems that are known only from packs are calibrated like the others. If a machine was measured with memory or
+program on the other socket, its root complex time under load comes from the variant with all on one socket: remote
+rows determine only a sum that contains it.
 
-What calibration finds of a host becomes the `[set]` table of its system; the host profile that the system names
-stays, as a description of such a host for others to start from.
-With `--card`, the constants of the card are first fitted on the full runs of the machines, and written into the
-device profile: their values only, as what is said of them stays true. Run it after a change of the mechanisms.
+Calibration writes the `[set]` table of a system; its host profile stays unchanged, as a start for similar hosts.
+With `--card`, the device's constants are fitted on the machines' full runs first, and their values replaced in the
+device profile. Run it after a change of mechanisms.
 """
 
 import argparse
@@ -30,13 +29,13 @@ from pcielab.analysis.calibrate.card import fit_card
 from pcielab.library.profiles import names
 
 LOADED = "host.root_complex.busy_read_ns"
-UNTOLD = ("host.memory.refresh.hit_share",)
-"""What calibration passes on from where it starts, as no row of a pack tells it: it stays what the host says."""
+NOT_IN_PACKS = ("host.memory.refresh.hit_share",)
+"""Keys that no row of a pack determines: calibration passes them on, and the host's value stays."""
 SYSTEMS, CARD = Path("profiles/systems"), Path("profiles/devices/nfp6000.toml")
 
 
 def with_constants(text: str, constants: Mapping[str, float | int]) -> str:
-    """The text of a device profile with other values; comments and order stay."""
+    """Replace values in the text of a device profile; comments and order stay."""
     table = ""
     lines = []
     for line in text.splitlines():
@@ -55,7 +54,7 @@ def comment(line: str) -> str:
 
 
 def with_settings(text: str, calibrated: str) -> str:
-    """The text of a system profile, with what a calibrated one says of the host as its settings."""
+    """Put the host values of a calibrated system into the `[set]` table of a system profile."""
     found = tomllib.loads(calibrated)
     notes = {key: note for key, note in found["provenance"]["keys"].items() if key.startswith("host.")}
     system = tomlkit.parse(text)
@@ -64,7 +63,7 @@ def with_settings(text: str, calibrated: str) -> str:
         name: a_line_each(value)
         for key in notes
         for name, value in leaves(key, reduce(getitem, key.split("."), found))
-        if name not in UNTOLD
+        if name not in NOT_IN_PACKS
     }
     keys: Any = system["provenance"]["keys"]
     for key in [key for key in keys if key.startswith("host.")]:
@@ -74,7 +73,7 @@ def with_settings(text: str, calibrated: str) -> str:
 
 
 def leaves(key: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """A dotted key and its value; of a table, all in it."""
+    """A dotted key and its value; for a table, every key in it."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from leaves(f"{key}.{name}", inner)
@@ -83,7 +82,7 @@ def leaves(key: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def a_line_each(value: Any) -> Any:
-    """A list of tables with each on a line of its own; any other value as it is."""
+    """Format a list of tables with one table on each line; return other values unchanged."""
     if not isinstance(value, list):
         return value
     lines = tomlkit.array().multiline(True)
@@ -95,13 +94,13 @@ def a_line_each(value: Any) -> Any:
 
 
 def rows_of(system: str, data: Path) -> Path | None:
-    """The folder with the rows of a system: a full run, or a pack; none for one that nobody measured."""
+    """The folder with the rows of a system: a full run, or a pack; None if nobody measured it."""
     pack = data.parent / "packs" / pcielab.resolve(system).provenance["system"].source.split()[0]
     return folder_of(system, data) or (pack if pack.is_dir() else None)
 
 
-def told_by_others(system: str) -> dict[str, float]:
-    """Values of a system that only the same machine with all on one socket tells."""
+def constants_from_one_socket(system: str) -> dict[str, float]:
+    """Values that only the variant with all on one socket determines."""
     resolved = pcielab.resolve(system).system
     if resolved.program_socket == resolved.device_socket:
         return {}
@@ -112,25 +111,26 @@ def told_by_others(system: str) -> dict[str, float]:
 def main() -> None:
     """Write the profiles."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--card", action="store_true", help="fit the constants of the card first")
+    parser.add_argument("--card", action="store_true", help="fit the constants of the device first")
     parser.add_argument("--system", action="append", help="only this one; repeatable")
     parser.add_argument("--output", type=Path, default=SYSTEMS, help="folder to write to")
     options = parser.parse_args()
     data = Path(
-        os.environ.get("PCIELAB_DATA") or sys.exit("shipped_profiles: PCIELAB_DATA names no published data")
+        os.environ.get("PCIELAB_DATA")
+        or sys.exit("shipped_profiles: set PCIELAB_DATA to the folder of the published data")
     )
     pack = data.parent / "calibration-pack.csv"
     if options.card:
         machines = [folder for system in REPRESENTATIVES.values() if (folder := folder_of(system, data))]
         found = fit_card([read_measured(folder) for folder in machines], read_pack(pack))
-        told = {key: one.value for key, one in found.items() if one.identified}
-        CARD.write_text(with_constants(CARD.read_text(), told))
+        fitted = {key: one.value for key, one in found.items() if one.identified}
+        CARD.write_text(with_constants(CARD.read_text(), fitted))
     for system in options.system or names("system"):
         folder = rows_of(system, data)
         if folder is None:
             continue
         print(system, file=sys.stderr)
-        twin = calibrate(read_measured(folder, pack), system, constants=told_by_others(system))
+        twin = calibrate(read_measured(folder, pack), system, constants=constants_from_one_socket(system))
         profile = options.output / f"{system}.toml"
         profile.write_text(with_settings((SYSTEMS / profile.name).read_text(), twin.to_toml()))
 

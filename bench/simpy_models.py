@@ -1,12 +1,12 @@
-"""The baseline: reads of 64 B by the same card on the same host, written in SimPy as people would write it.
+"""The baseline: reads of 64 B by the same device on the same host, in idiomatic SimPy.
 
-Two forms. `resources` has a process per worker, a SimPy resource per server, tags and receive buffers that are
-requested and released, and a root complex that chooses among the requests that are ready. `timeouts` keeps
-servers and buffers as next-free times and has a process per tag, so that two timeouts are all that is left of a
-read. What cannot be said so it leaves out: that tags are used in order, and the choice among requests.
+`resources` has a process per worker, a SimPy resource per server, tags and receive buffers that are requested and
+released, and a root complex that chooses among ready requests. `timeouts` keeps servers and buffers as next-free
+times and has a process per tag, so that a read is two timeouts; it omits the order of tags and the choice among
+requests.
 
-Both take their times from the resolved system. They leave out what the simulator has besides: caches and their
-history, translation, credits, other sizes than 64 B.
+Both take their times from the resolved system. They omit caches and their history, translation, credits, and sizes
+other than 64 B.
 """
 
 from collections import deque
@@ -27,7 +27,7 @@ _REQUEST_BYTES, _COMPLETION_BYTES = 24, 20 + SIZE_BYTES
 
 @dataclass(frozen=True)
 class Times:
-    """What a read meets on its way, in ns."""
+    """Times of a read's steps, ns, and numbers of resources."""
 
     uplink: float
     flight: float
@@ -42,10 +42,10 @@ class Times:
 
     @classmethod
     def of(cls, system: System) -> "Times":
-        """The times of a Gen3 x8 system for lines that the CPU wrote, in its cache."""
+        """The times of a Gen3 x8 system, for lines that the CPU wrote and its cache holds."""
         host, engine = system.host.root_complex, system.device.dma.engine
         ns_per_byte = 130 / 128 / 8  # 8 lanes of 8 GT/s, 128b/130b
-        # Each request leaves a gap, and each completion is answered by DLLPs.
+        # A gap follows each request, and DLLPs answer each completion.
         uplink_bytes = _whole(_REQUEST_BYTES, system.device.uplink_quantum_bytes)
         uplink_bytes += system.device.uplink_gap_bytes + system.device.uplink_dllp_bytes
         return cls(
@@ -67,24 +67,24 @@ def _whole(size_bytes: int, unit_bytes: int) -> int:
 
 
 class FinishedError(Exception):
-    """All reads are done: no failure, but how SimPy is stopped from within."""
+    """All reads are done; stops SimPy from within."""
 
 
 class Reads:
-    """Counts reads down; SimPy has no cheaper way to stop after a number of them."""
+    """Counts reads down: SimPy's cheapest way to stop after a number of them."""
 
     def __init__(self, count: int) -> None:
         self.left = count
 
     def done(self) -> None:
-        """One more is done."""
+        """Count one read."""
         self.left -= 1
         if self.left == 0:
             raise FinishedError
 
 
 def resources(times: Times, count: int) -> float:
-    """Simulates `count` reads with processes and resources; returns the simulated ns."""
+    """Simulate `count` reads with processes and resources; returns the simulated ns."""
     env, draws, reads = simpy.Environment(), Random(1), Reads(count)
     queue, uplink, gate, engine = (simpy.Resource(env) for _ in range(4))
     tags = [simpy.Resource(env) for _ in range(times.tags)]
@@ -137,7 +137,7 @@ def resources(times: Times, count: int) -> float:
 
 
 def timeouts(times: Times, count: int) -> float:
-    """Simulates `count` reads with nothing but timeouts; returns the simulated ns."""
+    """Simulate `count` reads with timeouts alone; returns the simulated ns."""
     env, draws, reads = simpy.Environment(), Random(1), Reads(count)
     uplink_free = gate_free = downlink_free = engine_free = 0.0
     buffers = deque([0.0] * times.buffers)

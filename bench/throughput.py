@@ -1,4 +1,4 @@
-"""Reads of 64 B a second: both engines beside the SimPy models of the same machine, in one process."""
+"""Reads of 64 B per second: both engines and the SimPy models of the same machine, in one process."""
 
 import tempfile
 import time
@@ -16,24 +16,24 @@ from pcielab.work.options import Engine
 _REPEATS = 3
 _RESOURCES_READS, _TIMEOUTS_READS = 10_000, 100_000
 _ENGINE_READS: dict[Engine, tuple[int, int]] = {"reference": (1 << 18, 1 << 20), "fast": (1 << 21, 1 << 23)}
-"""Two lengths for each engine: only what the longer one takes more is counted."""
+"""Two lengths for each engine: the difference of their times counts."""
 
 
 @dataclass(frozen=True)
 class Throughput:
-    """How fast one way of simulating is, and what it says: the same machine has to come out."""
+    """The speed of one way to simulate, and its simulated bandwidth, which all ways must agree on."""
 
     name: str
     transactions_per_s: float
     simulated_gbps: float
 
     def row(self, slowest: "Throughput") -> dict[str, str | float]:
-        """For a table, with the ratio to the slowest."""
+        """The row of a table, with the ratio to the slowest."""
         return asdict(self) | {"ratio": self.transactions_per_s / slowest.transactions_per_s}
 
 
 def throughputs(system: ResolvedSystem) -> list[Throughput]:
-    """SimPy with resources, SimPy with timeouts, the reference engine, the fast engine."""
+    """Measure SimPy with resources, SimPy with timeouts, the reference engine and the fast engine."""
     times = simpy_models.Times.of(system.system)
     return [
         _simpy("SimPy, processes and resources", simpy_models.resources, times, _RESOURCES_READS),
@@ -44,17 +44,14 @@ def throughputs(system: ResolvedSystem) -> list[Throughput]:
 
 
 def _simpy(
-    name: str,
-    model: Callable[[simpy_models.Times, int], float],
-    times: simpy_models.Times,
-    reads: int,
+    name: str, model: Callable[[simpy_models.Times, int], float], times: simpy_models.Times, reads: int
 ) -> Throughput:
     seconds, simulated_ns = min(_timed(lambda: model(times, reads)) for _ in range(_REPEATS))
     return Throughput(name, reads / seconds, reads * simpy_models.SIZE_BYTES * 8 / simulated_ns)
 
 
 def _engine(system: ResolvedSystem, engine: Engine) -> Throughput:
-    """From the difference of two lengths, so that loading, preparing and storing do not count."""
+    """Measure the difference of two lengths, to exclude loading, preparing and storing."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "run.db"
 
@@ -69,7 +66,7 @@ def _engine(system: ResolvedSystem, engine: Engine) -> Throughput:
 
 
 def _timed(work: Callable[[], float | None]) -> tuple[float, float]:
-    """Seconds that it takes, and what it returns."""
+    """Seconds that some work takes, and its result."""
     start = time.perf_counter()
     result = work()
     return time.perf_counter() - start, result or 0.0

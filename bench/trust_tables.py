@@ -1,11 +1,11 @@
-"""How far the simulator's own numbers hold: three tables of `docs/concepts/trust.md`.
+"""Checks of the simulator's own claims: three tables of `docs/concepts/trust.md`.
 
-* `bounds`: whether any simulated bandwidth is above the bound that is printed as binding, over random systems.
-* `sampling`: how far adaptive runs are off full runs, over random systems.
-* `seeds`: how often the interval of an adaptive run holds the mean over many seeds, on the systems whose
-  suites were measured whole.
+* `bounds`: simulated bandwidths relative to the binding bound, over random systems.
+* `sampling`: errors of adaptive runs relative to full runs, over random systems.
+* `seeds`: how often the interval of an adaptive run contains the mean over many seeds, on the systems whose whole
+  suites were measured.
 
-Random systems are those of `tests/random_systems.py`, so that `tests` has to be in PYTHONPATH.
+Random systems come from `tests/random_systems.py`: PYTHONPATH needs `tests`.
 """
 
 import argparse
@@ -31,33 +31,33 @@ PAGE = Path("docs/concepts/trust.md")
 BOUND_TRANSACTIONS = 1 << 17
 SAMPLED_TRANSACTIONS = 1 << 22
 ABOVE = 1.001
-"""A share of the bound from which a bandwidth is above it; sampling is no more exact."""
+"""Share of the bound above which a bandwidth exceeds it; sampling is not more exact."""
 MEASURED_MACHINES = ("snb", "ib", "hsw2620", "e3")
-"""Machines whose measurements were looked at as a whole."""
+"""Machines whose whole measurements were used."""
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-def each(work: Callable[[T], R], items: Sequence[T], what: str) -> Iterator[R]:
-    """What `work` makes of each item, in order, on all cores."""
+def each(work: Callable[[T], R], items: Sequence[T], title: str) -> Iterator[R]:
+    """Yield the result of `work` on each item, in order, computed on all cores."""
     begun = shown = time.monotonic()
     with ProcessPoolExecutor(os.cpu_count()) as workers:
         for done, result in enumerate(workers.map(work, items, chunksize=max(1, min(16, len(items) // 64))), 1):
             yield result
             if time.monotonic() - shown > 2 or done == len(items):
                 shown = time.monotonic()
-                print(f"\r{what}: {done} of {len(items)}, {shown - begun:.0f} s", end="", file=sys.stderr)
+                print(f"\r{title}: {done} of {len(items)}, {shown - begun:.0f} s", end="", file=sys.stderr)
     print(file=sys.stderr)
 
 
 def bounded(number: int) -> Bounded | None:
-    """Case `number` beside its bound."""
+    """Compare case `number` with its bound."""
     return held_against_bound(random_case(number, transactions=BOUND_TRANSACTIONS))
 
 
 def bounds_table(cases: int) -> list[str]:
-    """Simulated bandwidths as shares of the bound that binds."""
+    """The table of simulated bandwidths as shares of the binding bound."""
     rows = [row for row in each(bounded, range(cases), "bounds") if row]
     above = [row for row in rows if row.share > ABOVE]
     for row in above:
@@ -74,12 +74,12 @@ def bounds_table(cases: int) -> list[str]:
 
 
 def sampling_table(cases: int) -> list[str]:
-    """Errors of adaptive runs."""
+    """The table of errors of adaptive runs."""
     work = partial(sampled, transactions=SAMPLED_TRANSACTIONS)
     rows = [row for row in each(work, range(cases), "sampling") if row]
     for row in rows:
         if abs(row.error) > 0.003 or not row.inside:
-            words = "" if row.settled else ", and says that it has not settled"
+            words = "" if row.settled else ", marked as not settled"
             print(f"{row.error:+.3%}{words}: {row.case.title}", file=sys.stderr)
     groups: list[tuple[str, Callable[[Sampled], bool]]] = [
         ("Gen4 to Gen6, 16 lanes, 64 to 1,024 tags", lambda row: row.case.number % 3 == 0),
@@ -105,7 +105,7 @@ def sampling_table(cases: int) -> list[str]:
 
 
 def seeds_table(seeds: int, systems: Iterable[str]) -> list[str]:
-    """How often intervals hold the mean over seeds."""
+    """The table of intervals that contain the mean over seeds."""
     tests = [test for test in load_suite("quick").tests if test["parameters"]["operation"].startswith("bw-")]
     suites = [json.dumps({"name": "single", "title": "", "tests": [test]}) for test in tests]
     lines = [
@@ -129,18 +129,18 @@ def seeds_table(seeds: int, systems: Iterable[str]) -> list[str]:
 
 
 def of_a_seed(asked: tuple[str, str, int]) -> dict[str, float]:
-    """A test of a system under a seed."""
+    """Run a test of a system under a seed."""
     return under_seed(*asked)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the tables that are asked for."""
+    """Write the requested tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names_of_tables = ("bounds", "sampling", "seeds")
     parser.add_argument("--only", action="append", choices=names_of_tables, help="this table; repeatable")
     parser.add_argument("--cases", type=int, help="random systems [default: 20000 for bounds, 300 for sampling]")
     parser.add_argument("--seeds", type=int, default=100, help="[default: 100]")
-    parser.add_argument("--system", action="append", help="only this one, of seeds; repeatable")
+    parser.add_argument("--system", action="append", help="only this system, for seeds; repeatable")
     options = parser.parse_args(arguments)
     systems = [name for name in names("system") if name.split("-")[0] in MEASURED_MACHINES and name != "e3-nosp"]
     makers: dict[str, Callable[[], list[str]]] = {

@@ -1,4 +1,4 @@
-"""What flows get when they share a switch: an estimate in milliseconds, and the simulation that it stands for.
+"""Bandwidths of flows that share a switch: an estimate in milliseconds, and the simulation.
 
 python examples/share_a_switch.py
 """

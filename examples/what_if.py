@@ -1,4 +1,4 @@
-"""Does a wider DDIO help this card? One test on a system and on the same system with one value changed.
+"""Do more DDIO ways help this device? One test on a system and on the same system with one value changed.
 
 python examples/what_if.py
 """

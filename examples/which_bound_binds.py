@@ -1,4 +1,4 @@
-"""Which bound holds a NIC back, by the size of its frames: arithmetic, without a simulation.
+"""The bound that limits a NIC, by frame size: arithmetic, without a simulation.
 
 python examples/which_bound_binds.py
 """

@@ -35,7 +35,7 @@ WRITTEN = {
     "docs/reference/doctor.md": "doctor_reference:markdown",
     "docs/reference/doctor.schema.json": "doctor_reference:schema",
 }
-"""What is made, and the function that makes it: in this order, as references are made from the types."""
+"""Each generated file and its function, in order: references depend on the types before them."""
 
 
 def main(root: Path) -> int:
@@ -51,14 +51,14 @@ def main(root: Path) -> int:
 
 
 def _made(name: str, maker: str) -> str:
-    """Loaded when its turn comes, so that it finds what was written before it."""
+    """Import the module only now, so that it sees the files written before it."""
     module, _, function = maker.partition(":")
     content: str = getattr(importlib.import_module(f"generate.{module}"), function)()
     return _formatted(content) if name.endswith(".py") else content
 
 
 def _formatted(source: str) -> str:
-    """As `make format` would leave it."""
+    """Format source like `make format`."""
     ruff = [sys.executable, "-m", "ruff", "format", "--quiet", "-"]
     return subprocess.run(ruff, input=source, capture_output=True, text=True, check=True).stdout
 

@@ -1,9 +1,9 @@
-"""What the compiled half is asked and what it answers: shapes that cross as JSON, from their Rust types."""
+"""Questions to the compiled half and its answers: Python types of the JSON, from the Rust types."""
 
 from generate.models import Models, schemas, tables_below
 
 _LINK = '''\
-"""A link as its two ends negotiated it: what the closed form and profiles of messages have of it.
+"""A link as its two ends negotiated it, for the closed form and for profiles of messages.
 
 Written by `make generate` from `crates/pcie-wire/src/link.rs`: change the type there.
 """
@@ -11,7 +11,7 @@ Written by `make generate` from `crates/pcie-wire/src/link.rs`: change the type 
 from dataclasses import dataclass
 '''
 _ASKED = '''\
-"""What questions are about besides a link: what else bounds the device on it, the Ethernet line behind it.
+"""Parts of questions besides the link: limits of the device, and the Ethernet line behind it.
 
 Written by `make generate` from `crates/pcie-model/src`: change the types there.
 """
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 '''
 _ANSWERS = '''\
-"""What the model answers.
+"""Answers of the model.
 
 Written by `make generate` from `crates/pcie-model/src`: change the types there.
 """
@@ -50,7 +50,7 @@ Written by `make generate` from `crates/pcie-sim/src/nic.rs`: change the types t
 from typing import Any, Literal, TypeAlias, TypedDict
 '''
 _FABRICS = '''\
-"""What the compiled half answers about flows on a fabric, as it comes out of JSON.
+"""Answers of the compiled half about flows on a fabric, as they come out of JSON.
 
 Written by `make generate` from `crates/pcie-python/src/fabric.rs`: change the types there.
 """
@@ -58,7 +58,7 @@ Written by `make generate` from `crates/pcie-python/src/fabric.rs`: change the t
 from typing import TypedDict
 '''
 _PREDICTIONS = '''\
-"""What is asked for and answered when rows of a suite are predicted, as it comes out of JSON.
+"""Questions and answers of the prediction of a suite's rows, as they come out of JSON.
 
 Written by `make generate` from `crates/pcie-bench-sim/src/prediction.rs`: change the types there.
 """
@@ -68,16 +68,7 @@ from typing import TypedDict
 '''
 _CALLED = {"LinkParameters": "Link", "InterpacketGap": "Gap"}
 _WORDS = ("Accounting", "InterpacketGap", "Bound")
-_ANSWERED = (
-    "Bandwidth",
-    "NicThroughput",
-    "Sizing",
-    "Messages",
-    "Crossings",
-    "Loopback",
-    "TestBounds",
-    "Capacities",
-)
+_ANSWERED = "Bandwidth NicThroughput Sizing Messages Crossings Loopback TestBounds Capacities"
 
 
 def link() -> str:
@@ -87,7 +78,7 @@ def link() -> str:
 
 
 def asked() -> str:
-    """The module of what else a question is about."""
+    """The module of the other parts of questions."""
     models = Models(schemas("model questions"), named=_WORDS, renamed=_CALLED)
     enumerations = [models.enumeration(name) for name in ("Accounting", "InterpacketGap")]
     return "\n\n".join([_ASKED, *enumerations, *(models.record(name) for name in ("Limits", "Ethernet"))])
@@ -97,7 +88,7 @@ def answers() -> str:
     """The module of answers."""
     kinds = schemas("model answers")
     models = Models(kinds, named=_WORDS)
-    classes = [models.answer(name, "_Answer") for name in tables_below(kinds, *_ANSWERED)]
+    classes = [models.answer(name, "_Answer") for name in tables_below(kinds, *_ANSWERED.split())]
     return "\n".join([_ANSWERS, models.words("Bound"), "\n", _BASE, "\n", *classes])
 
 
@@ -116,7 +107,7 @@ def predictions() -> str:
 
 
 def questions() -> str:
-    """The module of whole questions; what they are about comes as mappings."""
+    """The module of whole questions; their parts are mappings."""
     kinds = schemas("model questions")
     names = ("BandwidthQuestion", "NicQuestion", "SizingQuestion", "MessagesQuestion")
     models = Models({name: kinds[name] for name in names})
@@ -126,9 +117,6 @@ def questions() -> str:
 def nic_test() -> str:
     """The module of tests of NICs."""
     kinds = schemas("nic test")
-    models = Models(
-        {name: kinds[name] for name in ("Direction", "Traffic")},
-        named=("Direction",),
-        renamed={"Traffic": "NicTest"},
-    )
+    shown = {name: kinds[name] for name in ("Direction", "Traffic")}
+    models = Models(shown, named=("Direction",), renamed={"Traffic": "NicTest"})
     return "\n".join([_NIC_TEST, models.words("Direction"), "\n", models.typed("Traffic")])

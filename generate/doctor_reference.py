@@ -29,11 +29,7 @@ its schema is [doctor.schema.json](doctor.schema.json). Exit codes: 0 whatever t
 
 _WATCHED = (
     ("errors-rise", "D04", "Correctable errors whose count rises between two readings (`--watch SECONDS`)."),
-    (
-        "link-changes",
-        "D05",
-        "A link whose speed or width changes between two readings (`--watch SECONDS`).",
-    ),
+    ("link-changes", "D05", "A link whose speed or width changes between two readings (`--watch SECONDS`)."),
 )
 
 

@@ -1,13 +1,12 @@
 """The Python models of fabrics and their flows (`pcielab.library.fabrics.parts`), from the types of `pcie-fabric`.
 
-A file names the kinds of its hosts and devices, and says at the node where BARs are; the description has them
-in place.
+A file names the kinds of its hosts and devices and puts BARs at nodes; the description resolves both.
 """
 
 from generate.models import Models, schemas
 
 _HEAD = '''\
-"""Fabrics and flows as the estimators and the simulator take them: keys, ranges, defaults and what they mean.
+"""Fabrics and flows as the estimators and the simulator take them: keys, ranges, defaults, meanings.
 
 Written by `make generate` from `crates/pcie-fabric/src/description.rs` and `simulate/traffic.rs`: change the types
 there.
@@ -30,7 +29,7 @@ _OF_FILES = {
     "NodeParameters": ["host", "device"],
     "FabricParameters": ["nodes", "links"],
 }
-"""Keys that files say in another way."""
+"""Keys that files express differently."""
 _TABLES = (
     "HostParameters",
     "MemoryParameters",

@@ -1,6 +1,6 @@
-"""Copies of shipped profiles that Rust tests and benchmarks read, since only Python reads TOML.
+"""Copies of shipped profiles as JSON for Rust tests and benchmarks, since only Python reads TOML.
 
-They are made in a process of its own, which loads the Python models as they were just written.
+A separate process makes them, to load the Python models that were just written.
 """
 
 import json
@@ -20,7 +20,7 @@ def fixtures() -> dict[str, str]:
 
 
 def _resolved() -> dict[str, str]:
-    """The same, from the models that this process has loaded."""
+    """The fixtures, from the models that this process has loaded."""
     from pcielab import fabric, model
     from pcielab.library.profiles import resolve
 
@@ -29,7 +29,7 @@ def _resolved() -> dict[str, str]:
         f"pcie-rtl/tests/fixtures/{name}.json": resolve(name, list(_CORE)).to_json() for name in _SYSTEMS_OF_CORE
     }
     messages = json.dumps(model.load_message_profile("kpio-2012").as_question(), separators=(",", ":"))
-    testbed = json.dumps(fabric.load("fabrex-u55c").file.description(), indent=1, sort_keys=True)
+    testbed = json.dumps(fabric.load("fabrex-u55c").file.description(), sort_keys=True)
     others = {
         "pcie-model/tests/fixtures/kpio-2012.json": messages,
         "pcie-fabric/src/fixtures/fabrex-u55c.json": testbed,

@@ -3,7 +3,7 @@
 from generate.models import Models, schemas
 
 _HEAD = '''\
-"""What a test of messages asks for: its words, and its parameters as the simulator and the store have them.
+"""Tests of messages: their words, and their parameters as in the simulator and the store.
 
 Written by `make generate` from `crates/pcie-workload/src/messages.rs`: change the types there.
 """

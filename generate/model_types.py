@@ -3,7 +3,7 @@
 from generate.models import Models, schemas, tables_below
 
 _NICS = '''\
-"""A NIC as the model and the simulator take it: keys, ranges, defaults and what they mean.
+"""A NIC as the model and the simulator take it: keys, ranges, defaults, meanings.
 
 Written by `make generate` from `crates/pcie-model/src/interactions.rs`: change the types there.
 """
@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 {imports}
 '''
 _MESSAGES = '''\
-"""How messages go from a core to a device, as model and simulator take it: keys, ranges and what they mean.
+"""Messages from a core to a device, as model and simulator take them: keys, ranges, meanings.
 
 Written by `make generate` from `crates/pcie-model/src/pio/profile.rs`: change the types there.
 """
@@ -33,7 +33,7 @@ def nics() -> str:
 
 
 def messages() -> str:
-    """The module of message profiles; their link is that of the system that a file names."""
+    """The module of message profiles, without the link, which comes from the system of a file."""
     kinds = schemas("messages")
     models = Models(kinds)
     root = "MessageProfile"

@@ -1,6 +1,6 @@
 """Python models of Rust types: tables of files, answers, records and words, each key with its documentation.
 
-A number has the range that its field states in Rust: one of its own, or that of a quantity, which is a type of
+A number has the range of its field in Rust, or that of its quantity, a type of
 `pcielab.library.profiles.quantity_types`. A number without a range is refused.
 """
 
@@ -12,19 +12,19 @@ from generate.schema import documentation, is_optional, literal, plain_type, ref
 from pcielab import _core
 
 _TEXTS: dict[tuple[int | None, int | None], str] = {(1, 200): "Name", (1, 1000): "Title", (None, 200): "Label"}
-"""Types of texts in `pcielab.library.profiles.part`, by their least and greatest length."""
+"""Text types of `pcielab.library.profiles.part`, by least and greatest length."""
 _SPECIAL = {"StepBytes": "StepBytes"}
-"""Types of which `pcielab.library.profiles.part` says better what is wrong with a value."""
+"""Types with better error messages in `pcielab.library.profiles.part`."""
 
 
 def schemas(about: str) -> dict[str, Any]:
-    """The schemas of all types that are about something, by name."""
+    """The schemas of a group of types, by name."""
     found: dict[str, Any] = json.loads(_core.schemas())[about]
     return found
 
 
 def tables_below(kinds: Mapping[str, Any], *roots: str) -> list[str]:
-    """Types with keys that the roots are made of, and the roots, each after those that it holds."""
+    """The roots and the types with keys below them, each after the types that it contains."""
     seen: dict[str, None] = {}
 
     def visit(name: str) -> None:
@@ -40,36 +40,36 @@ def tables_below(kinds: Mapping[str, Any], *roots: str) -> list[str]:
 
 
 class Models:
-    """Models of types, and the names that their module has to import."""
+    """Models of types, and the names that their module imports."""
 
     def __init__(
         self, kinds: Mapping[str, Any], *, named: Collection[str] = (), renamed: Mapping[str, str] | None = None
     ) -> None:
-        """Of the types `kinds`; words of types in `named` have a name, others are written out."""
+        """For the types `kinds`; types of words get a name if they are in `named`, else a literal."""
         self.kinds = kinds
         self.imports: set[str] = set()
-        """What is used of `pcielab.library.profiles.part`."""
+        """Names from `pcielab.library.profiles.part`."""
         self.quantities: set[str] = set()
-        """What is used of `pcielab.library.profiles.quantity_types`."""
+        """Names from `pcielab.library.profiles.quantity_types`."""
         self._named = named
         self._renamed = renamed or {}
 
     def import_lines(self) -> str:
-        """The lines that import what the tables are made of."""
-        rooms = {"part": self.imports, "quantity_types": self.quantities}
+        """The import lines of the tables."""
+        modules = {"part": self.imports, "quantity_types": self.quantities}
         return "\n".join(
             f"from pcielab.library.profiles.{module} import {', '.join(sorted(names, key=_in_import_order))}"
-            for module, names in rooms.items()
+            for module, names in modules.items()
             if names
         )
 
     def words(self, name: str) -> str:
-        """The type of one of several words."""
+        """A literal type of words."""
         kind = self.kinds[name]
         return f"{self.called(name)}: TypeAlias = {literal(words(kind))}\n{documentation(kind['description'], '')}"
 
     def enumeration(self, name: str) -> str:
-        """One of several words as an enumeration."""
+        """An enumeration of words."""
         kind = self.kinds[name]
         members = []
         for option in kind["oneOf"]:
@@ -89,7 +89,7 @@ class Models:
         called: str = "",
         about: str = "",
     ) -> str:
-        """A table of a file: strict, with ranges and defaults."""
+        """The model of a table in a file: strict, with ranges and defaults."""
         kind = self.kinds[name]
         called = called or self.called(name)
         rule = []
@@ -104,36 +104,26 @@ class Models:
         return "\n".join(lines) + "\n"
 
     def answer(self, name: str, base: str) -> str:
-        """What is answered: every key is there."""
-        kind = self.kinds[name]
-        lines = [f"class {self.called(name)}({base}):", documentation(kind["description"]), ""]
-        for key, described in kind["properties"].items():
-            lines += [f"    {key}: {self._plain(described)}", documentation(described["description"])]
-        return "\n".join(lines) + "\n"
+        """The model of an answer: every key is present."""
+        return self._class(name, f"class {self.called(name)}({base}):", [self.kinds[name]])
 
     def record(self, name: str) -> str:
-        """A dataclass whose fields can be left out where they have a default."""
-        kind = self.kinds[name]
-        lines = [
-            "@dataclass(frozen=True, kw_only=True)",
-            f"class {self.called(name)}:",
-            documentation(kind["description"]),
-            "",
-        ]
-        for key, described in kind["properties"].items():
-            lines.append(f"    {key}: {self._plain(described)}{self._default(described)}")
-            lines.append(documentation(described["description"]))
-        return "\n".join(lines) + "\n"
+        """A dataclass whose fields may have defaults."""
+        head = f"@dataclass(frozen=True, kw_only=True)\nclass {self.called(name)}:"
+        return self._class(name, head, [self.kinds[name]], defaults=True)
 
     def typed(self, name: str) -> str:
-        """A mapping as it comes out of JSON; of one of several shapes, every key is one that may be there."""
-        kind = self.kinds[name]
-        shapes = kind.get("anyOf", [kind])
+        """A mapping as it comes out of JSON; if it has several shapes, every key is optional."""
+        shapes = self.kinds[name].get("anyOf", [self.kinds[name]])
         head = f"class {self.called(name)}(TypedDict{', total=False' if len(shapes) > 1 else ''}):"
-        lines = [head, documentation(kind["description"]), ""]
-        for shape in shapes:
-            for key, described in shape["properties"].items():
-                lines += [f"    {key}: {self._plain(described)}", documentation(described["description"])]
+        return self._class(name, head, shapes)
+
+    def _class(self, name: str, head: str, shapes: Iterable[Mapping[str, Any]], *, defaults: bool = False) -> str:
+        """A class with every key of some shapes."""
+        lines = [head, documentation(self.kinds[name]["description"]), ""]
+        for key, described in (item for shape in shapes for item in shape["properties"].items()):
+            default = self._default(described) if defaults else ""
+            lines += [f"    {key}: {self._plain(described)}{default}", documentation(described["description"])]
         return "\n".join(lines) + "\n"
 
     def called(self, name: str) -> str:
@@ -149,7 +139,7 @@ class Models:
         return f" = {source(default)}" if default is not None or is_optional(described) else ""
 
     def _plain(self, described: Mapping[str, Any]) -> str:
-        """The type of a value that is not checked in Python."""
+        """The type of a value that Python does not check."""
         optional = " | None" if is_optional(described) else ""
         if referred := reference(described):
             return (self.called(referred) if self._is_here(referred) else "dict[str, Any]") + optional
@@ -231,12 +221,12 @@ class Models:
 
 
 def _in_import_order(name: str) -> tuple[bool, str]:
-    """Constants come before classes, as ruff sorts them."""
+    """Sort constants before classes, as ruff does."""
     return not name.isupper(), name
 
 
 def fits(schema: Mapping[str, Any]) -> str:
-    """The annotation that holds a value to a schema, as Python source."""
+    """The annotation that checks a value against a schema, as Python source."""
     return f"Fits({', '.join(f'{keyword}={_grouped(limit)}' for keyword, limit in schema.items())})"
 
 
@@ -253,7 +243,7 @@ def _kept(
 
 
 def _grouped(value: object) -> str:
-    """A number with its thousands apart; anything else as it is."""
+    """A number with grouped thousands; other values unchanged."""
     if isinstance(value, int | float) and value == int(value):
         return f"{int(value):_}"
     return source(value)

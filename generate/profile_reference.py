@@ -1,4 +1,4 @@
-"""The reference of all keys of profiles (`docs/reference/profiles.md`), from the models themselves."""
+"""The reference of all keys of profiles (`docs/reference/profiles.md`), from their models."""
 
 import json
 from collections.abc import Iterator
@@ -25,21 +25,18 @@ _INTRODUCTION = """\
 
 A profile is a TOML file that describes a link, a host, a card (device) or a whole system. The shipped ones are in
 `profiles/links`, `profiles/hosts`, `profiles/devices` and `profiles/systems`: `pcielab profiles list` lists them,
-`pcielab profiles show NAME` prints every value with where it comes from. [Describe your
+`pcielab profiles show NAME` prints every value with its source. [Describe your
 machine](../guides/describe-your-machine.md) shows how to write one.
 
 * Units are the last word of a key: `walk_ns`, `llc_bytes`. Sizes in bytes may be written as `"15M"`.
-* Unknown keys are refused, and so are values of another type or out of range. A key without a default must be
-  there.
-* Below, keys are called what they are in a system: `host.iommu.walk_ns` is `walk_ns` in the table `[iommu]` of a
-  host file.
+* Unknown keys, and values of another type or out of range, are refused. A key without a default is required.
+* Keys have their names in a system: `host.iommu.walk_ns` is `walk_ns` in the table `[iommu]` of a host file.
 * `pcielab profiles schema system|host|device|link` prints the JSON Schema of a file, for editors.
-* `--set KEY=VALUE` changes one value of a system for a what-if, by its dotted key: `host.iommu.walk_ns=300`,
-  `host.idle.clusters.0.share=0.3` (lists have indices), `host.idle=none` (for what may be absent). `--set
-  host=NAME` takes another host as a whole; `link` and `device` likewise. The table `[set]` of a system file does
-  the same.
-* `pcielab profiles show NAME --resolved` prints what the simulator is given: a system with `link`, `host` and
-  `device` put in place, every key present.
+* `--set KEY=VALUE` changes one value of a system, by its dotted key: `host.iommu.walk_ns=300`,
+  `host.idle.clusters.0.share=0.3` (lists have indices), `host.idle=none` (for optional keys). `--set host=NAME`
+  takes a whole other host; `link` and `device` likewise. The table `[set]` of a system file does the same.
+* `pcielab profiles show NAME --resolved` prints the simulator's input: a system with `link`, `host` and `device`,
+  every key present.
 """
 
 _FILE = """\
@@ -47,10 +44,10 @@ _FILE = """\
 
 | key | values | default | meaning |
 |---|---|---|---|
-| `name` | text | | Short name; the shipped files are called by it |
+| `name` | text | | Short name, and file name of a shipped profile |
 | `title` | text | | One line for people |
-| `base` | text | none | Another file of the same kind, by name or path: its values hold where this one is silent |
-| `aliases` | list of text | empty | Of a system: other names that it goes by, whatever their letters |
+| `base` | text | none | Another file of the same kind, by name or path, for keys that this one omits |
+| `aliases` | list of text | empty | Other names of a system; case is ignored |
 """
 
 
@@ -58,8 +55,8 @@ _FABRICS = """\
 ## Fabrics
 
 The shipped ones are in `profiles/fabrics`: `pcielab fabric list` lists them, `pcielab fabric schema` prints the
-JSON Schema. [Will my flows fit?](../guides/will-my-flows-fit.md) shows how to write one. They have a table
-`provenance` as every file has, and no `base`.
+JSON Schema. [Will my flows fit?](../guides/will-my-flows-fit.md) shows how to write one. They have a
+table `provenance` like every file, and no `base`.
 """
 
 
@@ -67,13 +64,13 @@ _NICS = """\
 ## NICs
 
 The shipped ones are in `profiles/nics`; `pcielab model nic` and `pcielab run --nic` take them. [Model a
-NIC](../guides/model-a-nic.md) shows how to write one. They have no `base`, and say where they come from in a text.
+NIC](../guides/model-a-nic.md) shows how to write one. They have no `base`; their provenance is a text.
 """
 _MESSAGES = """\
 ## Message profiles
 
-The shipped ones are in `profiles/pio`; `pcielab model pio` takes them, and suites of messages are simulated on
-them. They have a table `provenance` as every file has, and no `base`.
+The shipped ones are in `profiles/pio`; `pcielab model pio` and suites of messages take them. They have a
+table `provenance` like every file, and no `base`.
 """
 
 
@@ -104,7 +101,7 @@ def _message_tables() -> Iterator[str]:
 
 
 def _fabric_tables() -> Iterator[str]:
-    """The tables of a fabric file; those that may come more than once under the names that they have there."""
+    """The tables of a fabric file; repeatable ones under their names in the file."""
     parts = {"provenance", "hosts", "devices", "node", "link", "flows"}
     yield _FABRICS
     yield _table(FabricFile, skip=parts)
@@ -113,9 +110,7 @@ def _fabric_tables() -> Iterator[str]:
     yield from _tables("[[devices.NAME.memories]]", Memory)
     yield from _tables("[[node]]", Node)
     yield from _tables("[[link]]", FabricLink)
-    yield from _tables(
-        "[[flows.sets.NAME]]", Flow, " `[flows] default` names the set that is meant where none is named."
-    )
+    yield from _tables("[[flows.sets.NAME]]", Flow, " `[flows] default` names the default set.")
 
 
 def _tables(key: str, model: type[BaseModel], note: str = "", skip: set[str] | None = None) -> Iterator[str]:
@@ -181,7 +176,7 @@ def _values(schema: dict[str, Any], field: FieldInfo) -> str:
 
 
 def _size_range(field: FieldInfo) -> str:
-    """The range of a size, which its schema does not have, as it may be written as a text."""
+    """The range of a size: its schema has none, because a size may be a text."""
     limits = next((fits.schema for fits in field.metadata if isinstance(fits, Fits)), {})
     least, most = limits.get("minimum"), limits.get("maximum")
     return f", {least} to {most:,}" if isinstance(most, int) and most < MOST_COUNT else ""

@@ -3,7 +3,7 @@
 from generate.models import Models, schemas, tables_below
 
 _HEAD = '''\
-"""The parts of a system as the simulator takes them: keys, ranges, defaults and what they mean.
+"""The parts of a system as the simulator takes them: keys, ranges, defaults, meanings.
 
 Written by `make generate` from `crates/pcie-sim/src/profile`: change the types there.
 """
@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar, Literal
 '''
 _ROOT = "System"
 _NAMED_PARTS = ("link", "host", "device")
-_PLACEMENT = "What a system says itself, besides the link, host and device that it names."
+_PLACEMENT = "A system's own keys, besides the link, host and device that it names."
 
 
 def module() -> str:

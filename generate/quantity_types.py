@@ -19,7 +19,7 @@ from pydantic import Field
 from pcielab.library.profiles.part import SIZE, Fits
 '''
 _SIZES = ("Quantum", "Size", "Size32")
-"""Quantities of which a file may say "4K"."""
+"""Quantities that a file may write as "4K"."""
 
 
 def module() -> str:
@@ -28,7 +28,7 @@ def module() -> str:
 
 
 def _quantity(name: str, schema: Mapping[str, Any]) -> str:
-    """A type, and what it means."""
+    """A type with its meaning."""
     kept = {keyword: limit for keyword, limit in schema.items() if keyword not in ("description", "x-quantity")}
     size = "SIZE, " if name in _SIZES else ""
     return f"{name} = Annotated[{_plain(kept)}, {size}{fits(kept)}]\n{documentation(schema['description'], '')}"
@@ -42,5 +42,5 @@ def _plain(schema: Mapping[str, Any]) -> str:
 
 
 def _limited(option: Mapping[str, Any]) -> str:
-    """One of several shapes: what would be right is said of all of them together."""
+    """One of several shapes; the error message covers all of them."""
     return f"Annotated[{_plain(option)}, Field(ge={option['minimum']}, le={option['maximum']})]"

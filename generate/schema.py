@@ -10,14 +10,14 @@ WIDTH = 115
 
 
 def reference(described: Mapping[str, Any]) -> str:
-    """The type that a schema refers to; empty where it is a plain one."""
+    """The type that a schema refers to; empty for a plain type."""
     options = [described, *described.get("anyOf", ())]
     found = [option["$ref"] for option in options if "$ref" in option]
     return found[0].rpartition("/")[2] if found else ""
 
 
 def words(kind: Mapping[str, Any]) -> list[str]:
-    """The words of a type that is one of several; none of another."""
+    """The words of a type; empty if it has none."""
     of_variants = [option.get("const", *option.get("enum", ())) for option in kind.get("oneOf", ())]
     return of_variants or list(kind.get("enum", ()))
 
@@ -29,7 +29,7 @@ def is_optional(described: Mapping[str, Any]) -> bool:
 
 
 def plain_type(described: Mapping[str, Any]) -> str:
-    """The JSON type of what refers to no other."""
+    """The JSON type of a schema without a reference."""
     types = described["type"]
     found: str = next(one for one in (types if isinstance(types, list) else [types]) if one != "null")
     return found
@@ -49,7 +49,7 @@ def literal(values: list[Any]) -> str:
 
 
 def flowing(text: str) -> str:
-    """A text without its line ends, and with the names of Rust that are links there as words."""
+    """A text without line ends and without links of rustdoc."""
     return re.sub(r"\[(`[^`\]]+`)\]", r"\1", " ".join(text.split()))
 
 

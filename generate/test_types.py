@@ -1,7 +1,7 @@
 """Parameters of tests in Python (`pcielab.library.suites.parameters`), from `crates/pcie-workload/src/test.rs`.
 
-One entry there, with its word, its heading and its default, is an option of `pcielab run`, a keyword of
-`single_test`, an axis of sweeps and suites, a column of tables, and a row of the reference.
+Each field there, with its word, heading and default, is an option of `pcielab run`, a keyword of `single_test`, an
+axis of sweeps and suites, a column of tables, and a row of the reference.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from generate.models import schemas
 from generate.schema import documentation, flowing, is_optional, literal, plain_type, reference, source, words
 
 _HEAD = '''\
-"""The parameters of a test: what can be asked for, what it is called where, and what it is if nothing is said.
+"""The parameters of a test: their values, names and defaults.
 
 Written by `make generate` from `crates/pcie-workload/src/test.rs`: change the type there.
 """
@@ -24,7 +24,7 @@ from pcielab.library.suites.parameter import Parameter
 '''
 _ALIASES = {"CacheState": "Cache"}
 _LISTS = '''\
-"""The lists of a group of a suite, which are combined with each other: one for each parameter that can vary.
+"""The lists of a group of a suite, one for each parameter that can vary; the group has all combinations.
 
 Written by `make generate` from `crates/pcie-workload/src/test.rs`: change the type there.
 """
@@ -39,11 +39,11 @@ from pcielab.library.suites.ranges import Sizes
 
 Axis: TypeAlias = {axis}
 AXES: tuple[Axis, ...] = {axes}
-"""What can vary."""
+"""The parameters that can vary."""
 
 
 class Lists(Part):
-    """What the tests of a group go through. Words and sizes are to be given; other lists may be empty."""
+    """The values of a group's tests. Lists of words and sizes are required; others may be empty."""
 
 {fields}
 
@@ -70,7 +70,7 @@ def module() -> str:
             *aliases,
             "\n",
             f"PARAMETERS: tuple[Parameter, ...] = (\n{table},\n)",
-            '"""All of them, in the order of columns."""\n\n',
+            '"""All parameters, in the order of columns."""\n\n',
             _record(schema, shown, kinds),
         ]
     )
@@ -106,7 +106,7 @@ def _alias(described: Mapping[str, Any]) -> str:
 
 
 def _list(described: Mapping[str, Any], kinds: Mapping[str, Any]) -> str:
-    """What a suite has to say of a parameter: words and sizes always, numbers where they are not the default."""
+    """The list of a parameter in a suite: words and sizes are required, numbers default to none."""
     if words(kinds.get(reference(described), {})):
         return f"list[{_alias(described)}] = Field(min_length=1)"
     if described.get("x-size"):
@@ -129,7 +129,7 @@ def page() -> str:
 
 
 def _shown(schema: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Parameters in the order of columns, which is none of the alphabet."""
+    """Parameters in the order of columns."""
     return sorted(schema["properties"].items(), key=lambda item: item[1]["x-column"])
 
 

@@ -1,4 +1,4 @@
-"""Reads ``registers.rdl``, the description of the registers; ``generate_registers.py`` writes what follows."""
+"""Reads ``registers.rdl``, the description of the registers."""
 
 from __future__ import annotations
 
@@ -31,18 +31,38 @@ def memories(top: AddrmapNode) -> Iterator[MemNode]:
 
 
 def named_fields(register: RegNode) -> Iterator[FieldNode]:
-    """The fields of a register that is more than a number."""
+    """The named fields of a register; none if it is a plain number."""
     return (field for field in register.fields() if field.inst_name != "value")
 
 
 def codes(top: AddrmapNode) -> dict[str, list[tuple[str, int, str]]]:
-    """The enumerations: by the name of the field, each code's name, value and meaning."""
+    """The enumerations, by field: name, value and meaning of each code."""
     found = {}
     for register in registers(top):
         for field in register.fields():
             encoding = field.get_property("encode")
             if encoding is not None:
-                found[field.inst_name] = [
-                    (member.name, member.value, member.rdl_desc or "") for member in encoding
-                ]
+                found[field.inst_name] = [(code.name, code.value, code.rdl_desc or "") for code in encoding]
     return found
+
+
+def constants(top: AddrmapNode) -> Iterator[tuple[str, int, str]]:
+    """Constants for software: name, value, meaning; the meaning is empty where it would repeat the name."""
+    for register in registers(top):
+        yield register.inst_name, register.address_offset, one_line(register)
+        for field in named_fields(register):
+            stem = f"{register.inst_name}_{field.inst_name.upper()}"
+            yield f"{stem}_SHIFT", field.low, ""
+            yield f"{stem}_MASK", (1 << field.width) - 1, ""
+    for memory in memories(top):
+        yield memory.inst_name, memory.address_offset, one_line(memory)
+        yield f"{memory.inst_name}_ENTRIES", memory.get_property("mementries"), ""
+    for field, members in codes(top).items():
+        for name, value, meaning in members:
+            yield f"{field}_{name}".upper(), value, meaning
+
+
+def one_line(node: RegNode | MemNode) -> str:
+    """Name and description of a node, as sentences."""
+    description = node.get_property("desc")
+    return f"{node.get_property('name')}. {description}" if description else f"{node.get_property('name')}."

@@ -15,12 +15,6 @@ extern "C" {
 #define PCIELAB__ID__VALUE_bp 0
 #define PCIELAB__ID__VALUE_bw 32
 #define PCIELAB__ID__VALUE_reset 0x42414c50
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__ID_t;
 
 // reg - pcielab::VERSION
 #define PCIELAB__VERSION__MINOR_bm 0xffff
@@ -31,13 +25,6 @@ typedef union {
 #define PCIELAB__VERSION__MAJOR_bp 16
 #define PCIELAB__VERSION__MAJOR_bw 16
 #define PCIELAB__VERSION__MAJOR_reset 0x1
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t minor :16;
-        uint32_t major :16;
-    } f;
-    uint32_t w;
-} pcielab__VERSION_t;
 
 // reg - pcielab::PARAMETERS
 #define PCIELAB__PARAMETERS__DATA_BYTES_bm 0xff
@@ -49,27 +36,11 @@ typedef union {
 #define PCIELAB__PARAMETERS__RECORDS_LOG2_bm 0x1f00000
 #define PCIELAB__PARAMETERS__RECORDS_LOG2_bp 20
 #define PCIELAB__PARAMETERS__RECORDS_LOG2_bw 5
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t data_bytes :8;
-        uint32_t tags :9;
-        uint32_t :3;
-        uint32_t records_log2 :5;
-        uint32_t :7;
-    } f;
-    uint32_t w;
-} pcielab__PARAMETERS_t;
 
 // reg - pcielab::CLOCK_PS
 #define PCIELAB__CLOCK_PS__VALUE_bm 0xffffffff
 #define PCIELAB__CLOCK_PS__VALUE_bp 0
 #define PCIELAB__CLOCK_PS__VALUE_bw 32
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__CLOCK_PS_t;
 
 // reg - pcielab::CONTROL
 #define PCIELAB__CONTROL__START_bm 0x1
@@ -88,16 +59,6 @@ typedef union {
 #define PCIELAB__CONTROL__LATCH_bp 3
 #define PCIELAB__CONTROL__LATCH_bw 1
 #define PCIELAB__CONTROL__LATCH_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t start :1;
-        uint32_t stop :1;
-        uint32_t reset :1;
-        uint32_t latch :1;
-        uint32_t :28;
-    } f;
-    uint32_t w;
-} pcielab__CONTROL_t;
 
 // reg - pcielab::STATUS
 #define PCIELAB__STATUS__STATE_bm 0x7
@@ -108,15 +69,6 @@ typedef union {
 #define PCIELAB__STATUS__RESULT_bp 4
 #define PCIELAB__STATUS__RESULT_bw 4
 #define PCIELAB__STATUS__RESULT_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t state :3;
-        uint32_t :1;
-        uint32_t result :4;
-        uint32_t :24;
-    } f;
-    uint32_t w;
-} pcielab__STATUS_t;
 
 // reg - pcielab::LINK
 #define PCIELAB__LINK__MAX_PAYLOAD_bm 0x7
@@ -128,29 +80,12 @@ typedef union {
 #define PCIELAB__LINK__BUS_MASTER_bm 0x100
 #define PCIELAB__LINK__BUS_MASTER_bp 8
 #define PCIELAB__LINK__BUS_MASTER_bw 1
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t max_payload :3;
-        uint32_t :1;
-        uint32_t max_read_request :3;
-        uint32_t :1;
-        uint32_t bus_master :1;
-        uint32_t :23;
-    } f;
-    uint32_t w;
-} pcielab__LINK_t;
 
 // reg - pcielab::TIMEOUT
 #define PCIELAB__TIMEOUT__VALUE_bm 0xffffffff
 #define PCIELAB__TIMEOUT__VALUE_bp 0
 #define PCIELAB__TIMEOUT__VALUE_bw 32
 #define PCIELAB__TIMEOUT__VALUE_reset 0xbebc20
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__TIMEOUT_t;
 
 // reg - pcielab::OPERATION
 #define PCIELAB__OPERATION__OPERATION_bm 0x7
@@ -177,147 +112,66 @@ typedef union {
 #define PCIELAB__OPERATION__CHECK_DATA_bp 11
 #define PCIELAB__OPERATION__CHECK_DATA_bw 1
 #define PCIELAB__OPERATION__CHECK_DATA_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t operation :3;
-        uint32_t :1;
-        uint32_t pattern :2;
-        uint32_t :2;
-        uint32_t backwards :1;
-        uint32_t first_twice :1;
-        uint32_t first_writes :1;
-        uint32_t check_data :1;
-        uint32_t :20;
-    } f;
-    uint32_t w;
-} pcielab__OPERATION_t;
 
 // reg - pcielab::SIZE
 #define PCIELAB__SIZE__VALUE_bm 0x1fff
 #define PCIELAB__SIZE__VALUE_bp 0
 #define PCIELAB__SIZE__VALUE_bw 13
 #define PCIELAB__SIZE__VALUE_reset 0x40
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :13;
-        uint32_t :19;
-    } f;
-    uint32_t w;
-} pcielab__SIZE_t;
 
 // reg - pcielab::COUNT
 #define PCIELAB__COUNT__VALUE_bm 0xffffffff
 #define PCIELAB__COUNT__VALUE_bp 0
 #define PCIELAB__COUNT__VALUE_bw 32
 #define PCIELAB__COUNT__VALUE_reset 0x1
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__COUNT_t;
 
 // reg - pcielab::OUTSTANDING
 #define PCIELAB__OUTSTANDING__VALUE_bm 0x1ff
 #define PCIELAB__OUTSTANDING__VALUE_bp 0
 #define PCIELAB__OUTSTANDING__VALUE_bw 9
 #define PCIELAB__OUTSTANDING__VALUE_reset 0x1
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :9;
-        uint32_t :23;
-    } f;
-    uint32_t w;
-} pcielab__OUTSTANDING_t;
 
 // reg - pcielab::KEY_LO
 #define PCIELAB__KEY_LO__VALUE_bm 0xffffffff
 #define PCIELAB__KEY_LO__VALUE_bp 0
 #define PCIELAB__KEY_LO__VALUE_bw 32
 #define PCIELAB__KEY_LO__VALUE_reset 0x1
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__KEY_LO_t;
 
 // reg - pcielab::KEY_HI
 #define PCIELAB__KEY_HI__VALUE_bm 0xffffffff
 #define PCIELAB__KEY_HI__VALUE_bp 0
 #define PCIELAB__KEY_HI__VALUE_bw 32
 #define PCIELAB__KEY_HI__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__KEY_HI_t;
 
-// reg - pcielab::PLACE
-#define PCIELAB__PLACE__VALUE_bm 0xfffff
-#define PCIELAB__PLACE__VALUE_bp 0
-#define PCIELAB__PLACE__VALUE_bw 20
-#define PCIELAB__PLACE__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :20;
-        uint32_t :12;
-    } f;
-    uint32_t w;
-} pcielab__PLACE_t;
+// reg - pcielab::LIST_INDEX
+#define PCIELAB__LIST_INDEX__VALUE_bm 0xfffff
+#define PCIELAB__LIST_INDEX__VALUE_bp 0
+#define PCIELAB__LIST_INDEX__VALUE_bw 20
+#define PCIELAB__LIST_INDEX__VALUE_reset 0x0
 
 // reg - pcielab::USABLE
 #define PCIELAB__USABLE__VALUE_bm 0x3ffffff
 #define PCIELAB__USABLE__VALUE_bp 0
 #define PCIELAB__USABLE__VALUE_bw 26
 #define PCIELAB__USABLE__VALUE_reset 0x1
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :26;
-        uint32_t :6;
-    } f;
-    uint32_t w;
-} pcielab__USABLE_t;
 
 // reg - pcielab::NTH
 #define PCIELAB__NTH__VALUE_bm 0x3ffffff
 #define PCIELAB__NTH__VALUE_bp 0
 #define PCIELAB__NTH__VALUE_bw 26
 #define PCIELAB__NTH__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :26;
-        uint32_t :6;
-    } f;
-    uint32_t w;
-} pcielab__NTH_t;
 
 // reg - pcielab::NTH_WRAP
 #define PCIELAB__NTH_WRAP__VALUE_bm 0x3ffffff
 #define PCIELAB__NTH_WRAP__VALUE_bp 0
 #define PCIELAB__NTH_WRAP__VALUE_bw 26
 #define PCIELAB__NTH_WRAP__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :26;
-        uint32_t :6;
-    } f;
-    uint32_t w;
-} pcielab__NTH_WRAP_t;
 
 // reg - pcielab::STEP
 #define PCIELAB__STEP__VALUE_bm 0x3ffffff
 #define PCIELAB__STEP__VALUE_bp 0
 #define PCIELAB__STEP__VALUE_bw 26
 #define PCIELAB__STEP__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :26;
-        uint32_t :6;
-    } f;
-    uint32_t w;
-} pcielab__STEP_t;
 
 // reg - pcielab::PERIOD
 #define PCIELAB__PERIOD__USABLE_bm 0x7f
@@ -332,55 +186,24 @@ typedef union {
 #define PCIELAB__PERIOD__ALL_USABLE_bp 16
 #define PCIELAB__PERIOD__ALL_USABLE_bw 1
 #define PCIELAB__PERIOD__ALL_USABLE_reset 0x1
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t usable :7;
-        uint32_t :1;
-        uint32_t length :7;
-        uint32_t :1;
-        uint32_t all_usable :1;
-        uint32_t :15;
-    } f;
-    uint32_t w;
-} pcielab__PERIOD_t;
 
 // reg - pcielab::RECIPROCAL
 #define PCIELAB__RECIPROCAL__VALUE_bm 0xffffffff
 #define PCIELAB__RECIPROCAL__VALUE_bp 0
 #define PCIELAB__RECIPROCAL__VALUE_bw 32
 #define PCIELAB__RECIPROCAL__VALUE_reset 0x80000000
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__RECIPROCAL_t;
 
 // reg - pcielab::UNIT_BYTES
 #define PCIELAB__UNIT_BYTES__VALUE_bm 0x1fff
 #define PCIELAB__UNIT_BYTES__VALUE_bp 0
 #define PCIELAB__UNIT_BYTES__VALUE_bw 13
 #define PCIELAB__UNIT_BYTES__VALUE_reset 0x40
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :13;
-        uint32_t :19;
-    } f;
-    uint32_t w;
-} pcielab__UNIT_BYTES_t;
 
 // reg - pcielab::HOST_OFFSET
 #define PCIELAB__HOST_OFFSET__VALUE_bm 0xfff
 #define PCIELAB__HOST_OFFSET__VALUE_bp 0
 #define PCIELAB__HOST_OFFSET__VALUE_bw 12
 #define PCIELAB__HOST_OFFSET__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :12;
-        uint32_t :20;
-    } f;
-    uint32_t w;
-} pcielab__HOST_OFFSET_t;
 
 // reg - pcielab::PIECES
 #define PCIELAB__PIECES__COUNT_bm 0x7ff
@@ -391,282 +214,138 @@ typedef union {
 #define PCIELAB__PIECES__BYTES_LOG2_bp 16
 #define PCIELAB__PIECES__BYTES_LOG2_bw 6
 #define PCIELAB__PIECES__BYTES_LOG2_reset 0x14
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t count :11;
-        uint32_t :5;
-        uint32_t bytes_log2 :6;
-        uint32_t :10;
-    } f;
-    uint32_t w;
-} pcielab__PIECES_t;
 
 // reg - pcielab::DATA_KEY
 #define PCIELAB__DATA_KEY__VALUE_bm 0xffffffff
 #define PCIELAB__DATA_KEY__VALUE_bp 0
 #define PCIELAB__DATA_KEY__VALUE_bw 32
 #define PCIELAB__DATA_KEY__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__DATA_KEY_t;
 
 // reg - pcielab::BIN_SHIFT
 #define PCIELAB__BIN_SHIFT__VALUE_bm 0x1f
 #define PCIELAB__BIN_SHIFT__VALUE_bp 0
 #define PCIELAB__BIN_SHIFT__VALUE_bw 5
 #define PCIELAB__BIN_SHIFT__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :5;
-        uint32_t :27;
-    } f;
-    uint32_t w;
-} pcielab__BIN_SHIFT_t;
 
 // reg - pcielab::LINK_TAGS
 #define PCIELAB__LINK_TAGS__VALUE_bm 0x1ff
 #define PCIELAB__LINK_TAGS__VALUE_bp 0
 #define PCIELAB__LINK_TAGS__VALUE_bw 9
 #define PCIELAB__LINK_TAGS__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :9;
-        uint32_t :23;
-    } f;
-    uint32_t w;
-} pcielab__LINK_TAGS_t;
 
 // reg - pcielab::TRANSACTIONS
 #define PCIELAB__TRANSACTIONS__VALUE_bm 0xffffffff
 #define PCIELAB__TRANSACTIONS__VALUE_bp 0
 #define PCIELAB__TRANSACTIONS__VALUE_bw 32
 #define PCIELAB__TRANSACTIONS__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__TRANSACTIONS_t;
 
 // reg - pcielab::ELAPSED_LO
 #define PCIELAB__ELAPSED_LO__VALUE_bm 0xffffffff
 #define PCIELAB__ELAPSED_LO__VALUE_bp 0
 #define PCIELAB__ELAPSED_LO__VALUE_bw 32
 #define PCIELAB__ELAPSED_LO__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__ELAPSED_LO_t;
 
 // reg - pcielab::ELAPSED_HI
 #define PCIELAB__ELAPSED_HI__VALUE_bm 0xffffffff
 #define PCIELAB__ELAPSED_HI__VALUE_bp 0
 #define PCIELAB__ELAPSED_HI__VALUE_bw 32
 #define PCIELAB__ELAPSED_HI__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__ELAPSED_HI_t;
 
 // reg - pcielab::BYTES_READ_LO
 #define PCIELAB__BYTES_READ_LO__VALUE_bm 0xffffffff
 #define PCIELAB__BYTES_READ_LO__VALUE_bp 0
 #define PCIELAB__BYTES_READ_LO__VALUE_bw 32
 #define PCIELAB__BYTES_READ_LO__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__BYTES_READ_LO_t;
 
 // reg - pcielab::BYTES_READ_HI
 #define PCIELAB__BYTES_READ_HI__VALUE_bm 0xffffffff
 #define PCIELAB__BYTES_READ_HI__VALUE_bp 0
 #define PCIELAB__BYTES_READ_HI__VALUE_bw 32
 #define PCIELAB__BYTES_READ_HI__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__BYTES_READ_HI_t;
 
 // reg - pcielab::BYTES_WRITTEN_LO
 #define PCIELAB__BYTES_WRITTEN_LO__VALUE_bm 0xffffffff
 #define PCIELAB__BYTES_WRITTEN_LO__VALUE_bp 0
 #define PCIELAB__BYTES_WRITTEN_LO__VALUE_bw 32
 #define PCIELAB__BYTES_WRITTEN_LO__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__BYTES_WRITTEN_LO_t;
 
 // reg - pcielab::BYTES_WRITTEN_HI
 #define PCIELAB__BYTES_WRITTEN_HI__VALUE_bm 0xffffffff
 #define PCIELAB__BYTES_WRITTEN_HI__VALUE_bp 0
 #define PCIELAB__BYTES_WRITTEN_HI__VALUE_bw 32
 #define PCIELAB__BYTES_WRITTEN_HI__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__BYTES_WRITTEN_HI_t;
 
 // reg - pcielab::SAMPLES
 #define PCIELAB__SAMPLES__VALUE_bm 0xffffffff
 #define PCIELAB__SAMPLES__VALUE_bp 0
 #define PCIELAB__SAMPLES__VALUE_bw 32
 #define PCIELAB__SAMPLES__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__SAMPLES_t;
 
 // reg - pcielab::LATENCY_MIN
 #define PCIELAB__LATENCY_MIN__VALUE_bm 0xffffffff
 #define PCIELAB__LATENCY_MIN__VALUE_bp 0
 #define PCIELAB__LATENCY_MIN__VALUE_bw 32
 #define PCIELAB__LATENCY_MIN__VALUE_reset 0xffffffff
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__LATENCY_MIN_t;
 
 // reg - pcielab::LATENCY_MAX
 #define PCIELAB__LATENCY_MAX__VALUE_bm 0xffffffff
 #define PCIELAB__LATENCY_MAX__VALUE_bp 0
 #define PCIELAB__LATENCY_MAX__VALUE_bw 32
 #define PCIELAB__LATENCY_MAX__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__LATENCY_MAX_t;
 
 // reg - pcielab::LATENCY_SUM_LO
 #define PCIELAB__LATENCY_SUM_LO__VALUE_bm 0xffffffff
 #define PCIELAB__LATENCY_SUM_LO__VALUE_bp 0
 #define PCIELAB__LATENCY_SUM_LO__VALUE_bw 32
 #define PCIELAB__LATENCY_SUM_LO__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__LATENCY_SUM_LO_t;
 
 // reg - pcielab::LATENCY_SUM_HI
 #define PCIELAB__LATENCY_SUM_HI__VALUE_bm 0xffffffff
 #define PCIELAB__LATENCY_SUM_HI__VALUE_bp 0
 #define PCIELAB__LATENCY_SUM_HI__VALUE_bw 32
 #define PCIELAB__LATENCY_SUM_HI__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__LATENCY_SUM_HI_t;
 
 // reg - pcielab::ERROR_STATUS_COUNT
 #define PCIELAB__ERROR_STATUS_COUNT__VALUE_bm 0xffffffff
 #define PCIELAB__ERROR_STATUS_COUNT__VALUE_bp 0
 #define PCIELAB__ERROR_STATUS_COUNT__VALUE_bw 32
 #define PCIELAB__ERROR_STATUS_COUNT__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__ERROR_STATUS_COUNT_t;
 
 // reg - pcielab::POISONED_COUNT
 #define PCIELAB__POISONED_COUNT__VALUE_bm 0xffffffff
 #define PCIELAB__POISONED_COUNT__VALUE_bp 0
 #define PCIELAB__POISONED_COUNT__VALUE_bw 32
 #define PCIELAB__POISONED_COUNT__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__POISONED_COUNT_t;
 
 // reg - pcielab::WRONG_LENGTH_COUNT
 #define PCIELAB__WRONG_LENGTH_COUNT__VALUE_bm 0xffffffff
 #define PCIELAB__WRONG_LENGTH_COUNT__VALUE_bp 0
 #define PCIELAB__WRONG_LENGTH_COUNT__VALUE_bw 32
 #define PCIELAB__WRONG_LENGTH_COUNT__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__WRONG_LENGTH_COUNT_t;
 
 // reg - pcielab::UNKNOWN_TAG_COUNT
 #define PCIELAB__UNKNOWN_TAG_COUNT__VALUE_bm 0xffffffff
 #define PCIELAB__UNKNOWN_TAG_COUNT__VALUE_bp 0
 #define PCIELAB__UNKNOWN_TAG_COUNT__VALUE_bw 32
 #define PCIELAB__UNKNOWN_TAG_COUNT__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__UNKNOWN_TAG_COUNT_t;
 
 // reg - pcielab::TIMED_OUT_COUNT
 #define PCIELAB__TIMED_OUT_COUNT__VALUE_bm 0xffffffff
 #define PCIELAB__TIMED_OUT_COUNT__VALUE_bp 0
 #define PCIELAB__TIMED_OUT_COUNT__VALUE_bw 32
 #define PCIELAB__TIMED_OUT_COUNT__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__TIMED_OUT_COUNT_t;
 
 // reg - pcielab::DATA_MISMATCH_COUNT
 #define PCIELAB__DATA_MISMATCH_COUNT__VALUE_bm 0xffffffff
 #define PCIELAB__DATA_MISMATCH_COUNT__VALUE_bp 0
 #define PCIELAB__DATA_MISMATCH_COUNT__VALUE_bw 32
 #define PCIELAB__DATA_MISMATCH_COUNT__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__DATA_MISMATCH_COUNT_t;
 
 // reg - pcielab::RETIRED_TAGS
 #define PCIELAB__RETIRED_TAGS__VALUE_bm 0x1ff
 #define PCIELAB__RETIRED_TAGS__VALUE_bp 0
 #define PCIELAB__RETIRED_TAGS__VALUE_bw 9
 #define PCIELAB__RETIRED_TAGS__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :9;
-        uint32_t :23;
-    } f;
-    uint32_t w;
-} pcielab__RETIRED_TAGS_t;
 
 // reg - pcielab::MESSAGES
 #define PCIELAB__MESSAGES__ENABLE_bm 0x1
@@ -677,14 +356,6 @@ typedef union {
 #define PCIELAB__MESSAGES__STUFFED_bp 1
 #define PCIELAB__MESSAGES__STUFFED_bw 1
 #define PCIELAB__MESSAGES__STUFFED_reset 0x1
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t enable :1;
-        uint32_t stuffed :1;
-        uint32_t :30;
-    } f;
-    uint32_t w;
-} pcielab__MESSAGES_t;
 
 // reg - pcielab::MESSAGE_QUEUES
 #define PCIELAB__MESSAGE_QUEUES__COUNT_bm 0xff
@@ -693,14 +364,6 @@ typedef union {
 #define PCIELAB__MESSAGE_QUEUES__BYTES_LOG2_bm 0xff00
 #define PCIELAB__MESSAGE_QUEUES__BYTES_LOG2_bp 8
 #define PCIELAB__MESSAGE_QUEUES__BYTES_LOG2_bw 8
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t count :8;
-        uint32_t bytes_log2 :8;
-        uint32_t :16;
-    } f;
-    uint32_t w;
-} pcielab__MESSAGE_QUEUES_t;
 
 // reg - pcielab::MESSAGE_RINGS
 #define PCIELAB__MESSAGE_RINGS__DATA_LOG2_bm 0x1f
@@ -711,125 +374,60 @@ typedef union {
 #define PCIELAB__MESSAGE_RINGS__RECORDS_LOG2_bp 8
 #define PCIELAB__MESSAGE_RINGS__RECORDS_LOG2_bw 5
 #define PCIELAB__MESSAGE_RINGS__RECORDS_LOG2_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t data_log2 :5;
-        uint32_t :3;
-        uint32_t records_log2 :5;
-        uint32_t :19;
-    } f;
-    uint32_t w;
-} pcielab__MESSAGE_RINGS_t;
 
 // reg - pcielab::MESSAGE_DATA_LO
 #define PCIELAB__MESSAGE_DATA_LO__VALUE_bm 0xfffff000
 #define PCIELAB__MESSAGE_DATA_LO__VALUE_bp 12
 #define PCIELAB__MESSAGE_DATA_LO__VALUE_bw 20
 #define PCIELAB__MESSAGE_DATA_LO__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t :12;
-        uint32_t value :20;
-    } f;
-    uint32_t w;
-} pcielab__MESSAGE_DATA_LO_t;
 
 // reg - pcielab::MESSAGE_DATA_HI
 #define PCIELAB__MESSAGE_DATA_HI__VALUE_bm 0xffffffff
 #define PCIELAB__MESSAGE_DATA_HI__VALUE_bp 0
 #define PCIELAB__MESSAGE_DATA_HI__VALUE_bw 32
 #define PCIELAB__MESSAGE_DATA_HI__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__MESSAGE_DATA_HI_t;
 
 // reg - pcielab::MESSAGE_RECORDS_LO
 #define PCIELAB__MESSAGE_RECORDS_LO__VALUE_bm 0xfffff000
 #define PCIELAB__MESSAGE_RECORDS_LO__VALUE_bp 12
 #define PCIELAB__MESSAGE_RECORDS_LO__VALUE_bw 20
 #define PCIELAB__MESSAGE_RECORDS_LO__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t :12;
-        uint32_t value :20;
-    } f;
-    uint32_t w;
-} pcielab__MESSAGE_RECORDS_LO_t;
 
 // reg - pcielab::MESSAGE_RECORDS_HI
 #define PCIELAB__MESSAGE_RECORDS_HI__VALUE_bm 0xffffffff
 #define PCIELAB__MESSAGE_RECORDS_HI__VALUE_bp 0
 #define PCIELAB__MESSAGE_RECORDS_HI__VALUE_bw 32
 #define PCIELAB__MESSAGE_RECORDS_HI__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__MESSAGE_RECORDS_HI_t;
 
 // reg - pcielab::MESSAGE_RECORDS_TAKEN
 #define PCIELAB__MESSAGE_RECORDS_TAKEN__VALUE_bm 0xffffffff
 #define PCIELAB__MESSAGE_RECORDS_TAKEN__VALUE_bp 0
 #define PCIELAB__MESSAGE_RECORDS_TAKEN__VALUE_bw 32
 #define PCIELAB__MESSAGE_RECORDS_TAKEN__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__MESSAGE_RECORDS_TAKEN_t;
 
 // reg - pcielab::MESSAGES_LEFT
 #define PCIELAB__MESSAGES_LEFT__VALUE_bm 0xffffffff
 #define PCIELAB__MESSAGES_LEFT__VALUE_bp 0
 #define PCIELAB__MESSAGES_LEFT__VALUE_bw 32
 #define PCIELAB__MESSAGES_LEFT__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__MESSAGES_LEFT_t;
 
 // reg - pcielab::MESSAGES_DROPPED
 #define PCIELAB__MESSAGES_DROPPED__VALUE_bm 0xffffffff
 #define PCIELAB__MESSAGES_DROPPED__VALUE_bp 0
 #define PCIELAB__MESSAGES_DROPPED__VALUE_bw 32
 #define PCIELAB__MESSAGES_DROPPED__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__MESSAGES_DROPPED_t;
 
 // reg - pcielab::STORES_LOST
 #define PCIELAB__STORES_LOST__VALUE_bm 0xffffffff
 #define PCIELAB__STORES_LOST__VALUE_bp 0
 #define PCIELAB__STORES_LOST__VALUE_bw 32
 #define PCIELAB__STORES_LOST__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__STORES_LOST_t;
 
 // reg - pcielab::STORES_BAD
 #define PCIELAB__STORES_BAD__VALUE_bm 0xffffffff
 #define PCIELAB__STORES_BAD__VALUE_bp 0
 #define PCIELAB__STORES_BAD__VALUE_bw 32
 #define PCIELAB__STORES_BAD__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__STORES_BAD_t;
 
 // mem - pcielab::MESSAGE_DATA_TAKEN
 typedef struct __attribute__ ((__packed__)) {
@@ -846,63 +444,30 @@ typedef struct __attribute__ ((__packed__)) {
 #define PCIELAB__VECTOR_ADDRESS_LO__VALUE_bp 2
 #define PCIELAB__VECTOR_ADDRESS_LO__VALUE_bw 30
 #define PCIELAB__VECTOR_ADDRESS_LO__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t :2;
-        uint32_t value :30;
-    } f;
-    uint32_t w;
-} pcielab__VECTOR_ADDRESS_LO_t;
 
 // reg - pcielab::VECTOR_ADDRESS_HI
 #define PCIELAB__VECTOR_ADDRESS_HI__VALUE_bm 0xffffffff
 #define PCIELAB__VECTOR_ADDRESS_HI__VALUE_bp 0
 #define PCIELAB__VECTOR_ADDRESS_HI__VALUE_bw 32
 #define PCIELAB__VECTOR_ADDRESS_HI__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__VECTOR_ADDRESS_HI_t;
 
 // reg - pcielab::VECTOR_DATA
 #define PCIELAB__VECTOR_DATA__VALUE_bm 0xffffffff
 #define PCIELAB__VECTOR_DATA__VALUE_bp 0
 #define PCIELAB__VECTOR_DATA__VALUE_bw 32
 #define PCIELAB__VECTOR_DATA__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :32;
-    } f;
-    uint32_t w;
-} pcielab__VECTOR_DATA_t;
 
 // reg - pcielab::VECTOR_CONTROL
 #define PCIELAB__VECTOR_CONTROL__MASK_bm 0x1
 #define PCIELAB__VECTOR_CONTROL__MASK_bp 0
 #define PCIELAB__VECTOR_CONTROL__MASK_bw 1
 #define PCIELAB__VECTOR_CONTROL__MASK_reset 0x1
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t mask :1;
-        uint32_t :31;
-    } f;
-    uint32_t w;
-} pcielab__VECTOR_CONTROL_t;
 
 // reg - pcielab::VECTOR_PENDING
 #define PCIELAB__VECTOR_PENDING__VALUE_bm 0x1
 #define PCIELAB__VECTOR_PENDING__VALUE_bp 0
 #define PCIELAB__VECTOR_PENDING__VALUE_bw 1
 #define PCIELAB__VECTOR_PENDING__VALUE_reset 0x0
-typedef union {
-    struct __attribute__ ((__packed__)) {
-        uint32_t value :1;
-        uint32_t :31;
-    } f;
-    uint32_t w;
-} pcielab__VECTOR_PENDING_t;
 
 // mem - pcielab::PIECE_TABLE
 typedef struct __attribute__ ((__packed__)) {
@@ -926,80 +491,80 @@ typedef struct __attribute__ ((__packed__)) {
 
 // addrmap - pcielab
 typedef struct __attribute__ ((__packed__)) {
-    pcielab__ID_t ID;
-    pcielab__VERSION_t VERSION;
-    pcielab__PARAMETERS_t PARAMETERS;
-    pcielab__CLOCK_PS_t CLOCK_PS;
-    pcielab__CONTROL_t CONTROL;
-    pcielab__STATUS_t STATUS;
-    pcielab__LINK_t LINK;
-    pcielab__TIMEOUT_t TIMEOUT;
-    pcielab__OPERATION_t OPERATION;
-    pcielab__SIZE_t SIZE;
-    pcielab__COUNT_t COUNT;
-    pcielab__OUTSTANDING_t OUTSTANDING;
-    pcielab__KEY_LO_t KEY_LO;
-    pcielab__KEY_HI_t KEY_HI;
-    pcielab__PLACE_t PLACE;
-    pcielab__USABLE_t USABLE;
-    pcielab__NTH_t NTH;
-    pcielab__NTH_WRAP_t NTH_WRAP;
-    pcielab__STEP_t STEP;
-    pcielab__PERIOD_t PERIOD;
-    pcielab__RECIPROCAL_t RECIPROCAL;
-    pcielab__UNIT_BYTES_t UNIT_BYTES;
-    pcielab__HOST_OFFSET_t HOST_OFFSET;
-    pcielab__PIECES_t PIECES;
-    pcielab__DATA_KEY_t DATA_KEY;
-    pcielab__BIN_SHIFT_t BIN_SHIFT;
-    pcielab__LINK_TAGS_t LINK_TAGS;
+    uint32_t ID;
+    uint32_t VERSION;
+    uint32_t PARAMETERS;
+    uint32_t CLOCK_PS;
+    uint32_t CONTROL;
+    uint32_t STATUS;
+    uint32_t LINK;
+    uint32_t TIMEOUT;
+    uint32_t OPERATION;
+    uint32_t SIZE;
+    uint32_t COUNT;
+    uint32_t OUTSTANDING;
+    uint32_t KEY_LO;
+    uint32_t KEY_HI;
+    uint32_t LIST_INDEX;
+    uint32_t USABLE;
+    uint32_t NTH;
+    uint32_t NTH_WRAP;
+    uint32_t STEP;
+    uint32_t PERIOD;
+    uint32_t RECIPROCAL;
+    uint32_t UNIT_BYTES;
+    uint32_t HOST_OFFSET;
+    uint32_t PIECES;
+    uint32_t DATA_KEY;
+    uint32_t BIN_SHIFT;
+    uint32_t LINK_TAGS;
     uint8_t RESERVED_6c_7f[0x14];
-    pcielab__TRANSACTIONS_t TRANSACTIONS;
+    uint32_t TRANSACTIONS;
     uint8_t RESERVED_84_87[0x4];
-    pcielab__ELAPSED_LO_t ELAPSED_LO;
-    pcielab__ELAPSED_HI_t ELAPSED_HI;
-    pcielab__BYTES_READ_LO_t BYTES_READ_LO;
-    pcielab__BYTES_READ_HI_t BYTES_READ_HI;
-    pcielab__BYTES_WRITTEN_LO_t BYTES_WRITTEN_LO;
-    pcielab__BYTES_WRITTEN_HI_t BYTES_WRITTEN_HI;
-    pcielab__SAMPLES_t SAMPLES;
-    pcielab__LATENCY_MIN_t LATENCY_MIN;
-    pcielab__LATENCY_MAX_t LATENCY_MAX;
+    uint32_t ELAPSED_LO;
+    uint32_t ELAPSED_HI;
+    uint32_t BYTES_READ_LO;
+    uint32_t BYTES_READ_HI;
+    uint32_t BYTES_WRITTEN_LO;
+    uint32_t BYTES_WRITTEN_HI;
+    uint32_t SAMPLES;
+    uint32_t LATENCY_MIN;
+    uint32_t LATENCY_MAX;
     uint8_t RESERVED_ac_af[0x4];
-    pcielab__LATENCY_SUM_LO_t LATENCY_SUM_LO;
-    pcielab__LATENCY_SUM_HI_t LATENCY_SUM_HI;
+    uint32_t LATENCY_SUM_LO;
+    uint32_t LATENCY_SUM_HI;
     uint8_t RESERVED_b8_bf[0x8];
-    pcielab__ERROR_STATUS_COUNT_t ERROR_STATUS_COUNT;
-    pcielab__POISONED_COUNT_t POISONED_COUNT;
-    pcielab__WRONG_LENGTH_COUNT_t WRONG_LENGTH_COUNT;
-    pcielab__UNKNOWN_TAG_COUNT_t UNKNOWN_TAG_COUNT;
-    pcielab__TIMED_OUT_COUNT_t TIMED_OUT_COUNT;
-    pcielab__DATA_MISMATCH_COUNT_t DATA_MISMATCH_COUNT;
-    pcielab__RETIRED_TAGS_t RETIRED_TAGS;
+    uint32_t ERROR_STATUS_COUNT;
+    uint32_t POISONED_COUNT;
+    uint32_t WRONG_LENGTH_COUNT;
+    uint32_t UNKNOWN_TAG_COUNT;
+    uint32_t TIMED_OUT_COUNT;
+    uint32_t DATA_MISMATCH_COUNT;
+    uint32_t RETIRED_TAGS;
     uint8_t RESERVED_dc_ff[0x24];
-    pcielab__MESSAGES_t MESSAGES;
-    pcielab__MESSAGE_QUEUES_t MESSAGE_QUEUES;
-    pcielab__MESSAGE_RINGS_t MESSAGE_RINGS;
+    uint32_t MESSAGES;
+    uint32_t MESSAGE_QUEUES;
+    uint32_t MESSAGE_RINGS;
     uint8_t RESERVED_10c_10f[0x4];
-    pcielab__MESSAGE_DATA_LO_t MESSAGE_DATA_LO;
-    pcielab__MESSAGE_DATA_HI_t MESSAGE_DATA_HI;
-    pcielab__MESSAGE_RECORDS_LO_t MESSAGE_RECORDS_LO;
-    pcielab__MESSAGE_RECORDS_HI_t MESSAGE_RECORDS_HI;
-    pcielab__MESSAGE_RECORDS_TAKEN_t MESSAGE_RECORDS_TAKEN;
-    pcielab__MESSAGES_LEFT_t MESSAGES_LEFT;
-    pcielab__MESSAGES_DROPPED_t MESSAGES_DROPPED;
-    pcielab__STORES_LOST_t STORES_LOST;
-    pcielab__STORES_BAD_t STORES_BAD;
+    uint32_t MESSAGE_DATA_LO;
+    uint32_t MESSAGE_DATA_HI;
+    uint32_t MESSAGE_RECORDS_LO;
+    uint32_t MESSAGE_RECORDS_HI;
+    uint32_t MESSAGE_RECORDS_TAKEN;
+    uint32_t MESSAGES_LEFT;
+    uint32_t MESSAGES_DROPPED;
+    uint32_t STORES_LOST;
+    uint32_t STORES_BAD;
     uint8_t RESERVED_134_13f[0xc];
     pcielab__MESSAGE_DATA_TAKEN_t MESSAGE_DATA_TAKEN;
     pcielab__MESSAGE_HEADS_t MESSAGE_HEADS;
     uint8_t RESERVED_160_1fff[0x1ea0];
-    pcielab__VECTOR_ADDRESS_LO_t VECTOR_ADDRESS_LO;
-    pcielab__VECTOR_ADDRESS_HI_t VECTOR_ADDRESS_HI;
-    pcielab__VECTOR_DATA_t VECTOR_DATA;
-    pcielab__VECTOR_CONTROL_t VECTOR_CONTROL;
+    uint32_t VECTOR_ADDRESS_LO;
+    uint32_t VECTOR_ADDRESS_HI;
+    uint32_t VECTOR_DATA;
+    uint32_t VECTOR_CONTROL;
     uint8_t RESERVED_2010_27ff[0x7f0];
-    pcielab__VECTOR_PENDING_t VECTOR_PENDING;
+    uint32_t VECTOR_PENDING;
     uint8_t RESERVED_2804_3fff[0x17fc];
     pcielab__PIECE_TABLE_t PIECE_TABLE;
     pcielab__UNITS_t UNITS;

@@ -1,4 +1,4 @@
-"""Tables of ``README.md`` that scripts write: each stands between two comments with its name."""
+"""Tables of ``README.md`` that scripts write, each between two comments with its name."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def section(name: str) -> str:
-    """What stands in a section.
+    """The content of a section.
 
     Raises:
-        LookupError: There is no such section.
+        LookupError: The README lacks the section.
     """
     found = re.search(pattern(name), README.read_text(), re.DOTALL)
     if found is None:
@@ -27,10 +27,10 @@ def section(name: str) -> str:
 
 
 def write_section(name: str, text: str) -> None:
-    """Replaces what stands in a section.
+    """Replace the content of a section.
 
     Raises:
-        LookupError: There is no such section.
+        LookupError: The README lacks the section.
     """
     section(name)
     replaced = re.sub(pattern(name), lambda at: f"{at[1]}\n{text}\n{at[3]}", README.read_text(), flags=re.DOTALL)
@@ -38,5 +38,5 @@ def write_section(name: str, text: str) -> None:
 
 
 def pattern(name: str) -> str:
-    """A section with its two comments."""
+    """The regular expression of a section with its two comments."""
     return f"(<!-- {re.escape(name)} -->\n)(.*?)(<!-- end of {re.escape(name)} -->)"

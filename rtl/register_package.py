@@ -1,7 +1,7 @@
-"""Writes ``src/registers_pkg.sv``: addresses, codes and structures of the registers, how to read and write them.
+"""Writes ``src/registers_pkg.sv``: addresses, codes and structures of the registers, and functions to access them.
 
-``settings_t`` holds what software writes, ``status_t`` what it reads and the core sets. A number is a member of
-its register's name; ``X_LO`` and ``X_HI`` are one member ``x``; a register with fields is a structure in it.
+Software writes ``settings_t``; the core sets ``status_t`` and software reads it. A number is a member with its
+register's name; ``X_LO`` and ``X_HI`` are one member ``x``; a register with fields is a nested structure.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HALF_BITS = 32
 
 @dataclass(frozen=True)
 class Part:
-    """A field of a register, and the bits of a structure's member that it holds."""
+    """A field of a register, and the bits of a structure's member that it maps to."""
 
     register: RegNode
     field: FieldNode
@@ -36,24 +36,24 @@ class Part:
 
     @property
     def structure(self) -> str | None:
-        """The structure that has the member; none for a constant."""
+        """The structure of the member; none for a constant."""
         if self.field.is_sw_writable:
             return "settings"
         return "status" if self.field.is_hw_writable else None
 
     @property
     def high(self) -> int:
-        """The uppermost bit of the member that the field holds."""
+        """The field's highest bit in the member."""
         return int(self.field.high) + self.shift
 
     @property
     def low(self) -> int:
-        """The lowest bit of the member that the field holds."""
+        """The field's lowest bit in the member."""
         return int(self.field.low) + self.shift
 
     @property
     def reset(self) -> int:
-        """The value after reset; 0 where the description has none."""
+        """The value after reset; 0 if the description has none."""
         return int(self.field.get_property("reset") or 0)
 
     @property
@@ -67,7 +67,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Leaf:
-    """What a structure holds: an integer or a code."""
+    """A leaf of a structure: an integer or a code."""
 
     path: str
     type: str
@@ -91,19 +91,19 @@ def parts(top: AddrmapNode) -> Iterator[Part]:
 
 
 def leaves(top: AddrmapNode, structure: str) -> list[Leaf]:
-    """What ``settings`` or ``status`` holds, the uppermost first."""
+    """The leaves of ``settings`` or ``status``, the highest first."""
     found = []
     held = (part for part in parts(top) if part.structure == structure)
     for path, group in groupby(held, key=lambda part: part.path):
         halves = list(group)
-        # A number keeps the places of its bits ([63:12] of an address), a field starts at 0.
+        # A plain number keeps its bit numbers ([63:12] of an address), a field starts at 0.
         shift = halves[0].low if halves[0].field.inst_name != "value" else 0
         high, low = halves[-1].high - shift, halves[0].low - shift
         reset = sum(half.reset << half.low - shift for half in halves) >> low
         code = halves[0].field.get_property("encode") is not None
         bits = f"logic [{high}:{low}]" if high else "logic"
         found.append(Leaf(path, f"{halves[0].field.inst_name}_t" if code else bits, high, low, reset))
-    # Whole words stand lowest, where they begin at multiples of 32 bits: simulators are faster so.
+    # Whole words are lowest, aligned to 32 bits, which makes simulators faster.
     return sorted(found, key=lambda leaf: leaf.width % HALF_BITS == 0)
 
 
@@ -179,15 +179,15 @@ def write_function(top: AddrmapNode) -> Iterator[str]:
 
 
 def taken(part: Part) -> str:
-    """What a write puts into a field."""
+    """The bits that a write puts into a field."""
     field = part.field
     bits = f"data[{field.high}:{field.low}]" if field.width > 1 else f"data[{field.low}]"
     return f"{field.inst_name}_t'({bits})" if field.get_property("encode") is not None else bits
 
 
 def read_function(top: AddrmapNode) -> Iterator[str]:
-    """What a register reads as."""
-    yield "    // What software reads. Other addresses read as 0."
+    """The function that reads a register."""
+    yield "    // Reads by software. Unused addresses read as 0."
     arguments = "settings_t settings, status_t status, logic [16:0] address"
     yield f"    function automatic logic [31:0] read({arguments});"
     yield "        case (address)"

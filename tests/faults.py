@@ -1,8 +1,8 @@
-"""Stops or fails a command at one of the system calls by which it changes files, to see what it leaves behind.
+"""Kills a command at one of the system calls that change files, or makes that call fail.
 
-The command is forked from this process, where everything is loaded, and traced (ptrace(2)); nothing needs to be
-installed. Only calls that change files below a folder are counted. A command is stopped by killing it as it enters
-the call; a call fails by being turned into none at all, whose result is then the error.
+The command is forked from this process, where all modules are loaded, and traced with ptrace(2). Only calls that
+change files below a folder count. A kill strikes as the command enters the call; to make a call fail, an invalid
+call replaces it, and the error its result.
 """
 
 import ctypes
@@ -34,13 +34,13 @@ BY_PATH = {
     87: ("unlink", 0), 263: ("unlinkat", 1), 84: ("rmdir", 0), 86: ("link", 0), 265: ("linkat", 1),
     90: ("chmod", 0), 268: ("fchmodat", 1), 85: ("creat", 0),
 }  # fmt: skip
-"""Name and place of the path; before one that is not in the first place stands its folder's descriptor."""
+"""Name, and index of the path among the arguments; the argument before it, if any, is its folder's descriptor."""
 OPENS = {2: ("open", 0, 1), 257: ("openat", 1, 2)}
-"""Name, place of the path, place of the flags: counted where a file may be created."""
+"""Name, and indices of the path and the flags: counted where a file may be created."""
 AT_WORKING_DIRECTORY = 0xFFFF_FF9C
 
 ORIG_RAX, RAX = 15, 10
-"""Places in the registers, as <sys/user.h> orders them."""
+"""Indices of registers, in the order of <sys/user.h>."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.ptrace.restype = ctypes.c_long
@@ -63,21 +63,21 @@ class _Info(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens at a call that changes a file, counted from 0: an error number, or a kill (None).
+    """An error or a kill at one of the calls that change files.
 
     Attributes:
-        place: The call, among all of them, or among those that sync `synced` if that is given.
-        error: The error number.
-        synced: The name of a file or folder. How many calls come before one of its syncs differs from run to run:
-            how often SQLite writes depends on the path of the folder.
+        index: Index of the call, from 0, among all of them, or among the syncs of `synced` if that is given.
+        error: The error number; None for a kill.
+        synced: Name of a file or folder. The number of calls before one of its syncs varies between runs, because
+            the number of SQLite's writes depends on the path of the folder.
     """
 
-    place: int
+    index: int
     error: int | None = None
     synced: str | None = None
 
     def __str__(self) -> str:
-        call = f"sync {self.place} of {self.synced}" if self.synced else f"call {self.place}"
+        call = f"sync {self.index} of {self.synced}" if self.synced else f"call {self.index}"
         return f"{errno.errorcode[self.error] if self.error else 'SIGKILL'} at {call}"
 
 
@@ -88,7 +88,7 @@ class Traced:
     Attributes:
         exit_code: Its exit code, or minus the signal.
         calls: The calls by which it changed files.
-        synced: What each call that syncs brought to the disk, a file or a folder, by the place of the call.
+        synced: The file or folder that each syncing call wrote to the disk, by the index of the call.
     """
 
     exit_code: int
@@ -97,7 +97,7 @@ class Traced:
 
 
 def is_possible() -> bool:
-    """Whether this machine lets processes be traced, with calls that this module knows."""
+    """Whether this machine allows tracing, and has the system calls of this module."""
     if platform.machine() != "x86_64" or not sys.platform.startswith("linux"):
         return False
     try:
@@ -107,7 +107,7 @@ def is_possible() -> bool:
 
 
 def traced(command: Callable[[], int], folder: Path, fault: Fault | None = None) -> Traced:
-    """Run a function in a process of its own, and do to it what `fault` says."""
+    """Run a function in a separate process, with a fault."""
     child = os.fork()
     if child == 0:
         _ptrace(TRACEME, 0)
@@ -126,7 +126,7 @@ def traced(command: Callable[[], int], folder: Path, fault: Fault | None = None)
                 return Traced(os.waitstatus_to_exitcode(status), calls, synced)
             continue
         passed_on = 0
-        # A stopped thread may be gone before it is looked at: it was killed, or another has ended its process.
+        # A stopped thread may be gone by now: it was killed, or another thread has ended the process.
         with suppress(ProcessLookupError, FileNotFoundError):
             if os.WSTOPSIG(status) == STOP_AT_CALL:
                 _at_call(thread, child, folder, fault, calls, synced, failing)
@@ -166,12 +166,12 @@ def _at_call(
 
 
 def _strikes(fault: Fault, target: Path | None, calls: list[str], synced: dict[int, Path]) -> bool:
-    """Whether a fault belongs to the call that comes after `calls` and syncs `target`, if it syncs at all."""
+    """Whether a fault strikes the call after `calls`, which syncs `target` if that is given."""
     if fault.synced is None:
-        return fault.place == len(calls)
+        return fault.index == len(calls)
     if target is None or target.name != fault.synced:
         return False
-    return fault.place == sum(earlier.name == fault.synced for earlier in synced.values())
+    return fault.index == sum(earlier.name == fault.synced for earlier in synced.values())
 
 
 def _changing(info: _Info, thread: int, folder: Path) -> str | None:
@@ -201,10 +201,10 @@ def _text(thread: int, address: int) -> str:
         return memory.read(4096 - address % 4096).split(b"\0", 1)[0].decode(errors="replace")
 
 
-def _set_register(thread: int, place: int, value: int) -> None:
+def _set_register(thread: int, index: int, value: int) -> None:
     registers = (ctypes.c_ulonglong * 27)()
     _ptrace(GETREGS, thread, ctypes.addressof(registers))
-    registers[place] = value & 0xFFFF_FFFF_FFFF_FFFF
+    registers[index] = value & 0xFFFF_FFFF_FFFF_FFFF
     _ptrace(SETREGS, thread, ctypes.addressof(registers))
 
 

@@ -1,4 +1,4 @@
-"""A folder as one measures it for calibration: the rows of the pack, the facts, and one distribution."""
+"""A folder as a user measures it for calibration: the rows of the pack, the facts, and one distribution."""
 
 import csv
 import re
@@ -13,11 +13,7 @@ _CACHE_COLUMN, _NAME_COLUMN = "Cache", "Test"
 def write_pack_folder(
     measured: Path, pack: Path, folder: Path, keep: Callable[[dict[str, str]], bool] = lambda _row: True
 ) -> int:
-    """Copy the rows that a pack names, where `keep` says so, the recorded facts and the one distribution.
-
-    Returns:
-        How many rows there are.
-    """
+    """Copy rows of a pack that `keep` accepts, the recorded facts and one distribution; return the row count."""
     chosen = read_pack(pack)
     folder.mkdir(parents=True)
     count = 0

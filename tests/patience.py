@@ -1,21 +1,21 @@
-"""How long tests wait: by the processor time that programs get here now, so that a busy machine fails no test."""
+"""Time limits of tests, scaled by the machine's load, so that no test fails because the machine is busy."""
 
 import os
 from contextlib import suppress
 from pathlib import Path
 
 HANGS_AFTER_SECONDS = 600.0
-"""What goes on for longer hangs, however busy the machine is: waiting for it costs nothing unless it does."""
+"""A process that runs for longer hangs, however busy the machine is."""
 
 
 def slowdown() -> float:
-    """How many times longer a thread needs here than alone: threads that want a processor now, for each one."""
-    wanting = os.getloadavg()[0]
-    with suppress(OSError):  # Linux alone tells of this moment; the average is of the last minute
-        wanting = max(wanting, int(Path("/proc/loadavg").read_text().split()[3].partition("/")[0]))
-    return max(1.0, wanting / (os.cpu_count() or 1))
+    """Runnable threads per processor: how many times longer a thread takes now than alone."""
+    runnable = os.getloadavg()[0]  # the average of the last minute
+    with suppress(OSError):  # Linux alone has the number of this moment
+        runnable = max(runnable, int(Path("/proc/loadavg").read_text().split()[3].partition("/")[0]))
+    return max(1.0, runnable / (os.cpu_count() or 1))
 
 
 def patient(seconds: float) -> float:
-    """A limit that holds on a machine with nothing else to do, as it is on this one now."""
+    """A time limit for an idle machine, scaled to the load of this one."""
     return seconds * slowdown()

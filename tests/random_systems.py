@@ -1,7 +1,7 @@
-"""Systems and tests that nobody looked at: shipped systems with some of their values drawn at random.
+"""Shipped systems with some values drawn at random, and random tests on them.
 
-Case *n* is the same on every machine. Systems with idle states are left out, because their averages settle at full
-counts only.
+Case *n* is the same on every machine. Systems with idle states are left out, because their averages settle only at
+full counts.
 """
 
 import json
@@ -83,7 +83,7 @@ KEYS: dict[str, Draw] = {
     "host.iommu.pending_walks": _whole(1, 64),
     "host.iommu.walk_region_bytes": _one_of(0, 1 << 21, 1 << 30),
 }
-"""What can be changed, and to what. Other keys take no time in a bandwidth test, or have rules across keys."""
+"""Keys that are changed, and their values. Other keys cost a bandwidth test no time, or depend on each other."""
 
 
 @dataclass(frozen=True)
@@ -91,11 +91,11 @@ class Case:
     """A random system, and a test on it.
 
     Attributes:
-        number: It names the case.
+        number: The number of the case.
         system: The resolved system, as JSON.
         suite: A suite of one bandwidth test, as JSON.
         test: The test's parameters.
-        title: The base and what is changed of it.
+        title: The base and its changed keys.
     """
 
     number: int
@@ -106,7 +106,7 @@ class Case:
 
 
 def random_case(number: int, *, transactions: int) -> Case:
-    """Case `number`, with a test of so many transactions. Every third has a link of 16 lanes, Gen4 to Gen6."""
+    """Case `number`, with a test of `transactions`. Every third has a link of 16 lanes, Gen4 to Gen6."""
     random = Random(number)
     while True:
         base = random.choice(BASES)
@@ -117,9 +117,9 @@ def random_case(number: int, *, transactions: int) -> Case:
             wide = {"link.generation": random.choice((4, 5, 6)), "link.lanes": 16}
             changes |= {**wide, "link.tags": random.choice((64, 256, 512, 768, 1024))}
         for key, value in changes.items():
-            _set(system, key, value)
+            set_key(system, key, value)
         system["link"]["flit"] = system["link"]["generation"] >= 6
-        # A walker is taken for a part of the walk, at most.
+        # A walker is busy for at most the whole walk.
         iommu = system["host"]["iommu"]
         iommu["walker_busy_ns"] = min(iommu["walker_busy_ns"], iommu["walk_ns"])
         text = json.dumps(system)
@@ -133,7 +133,8 @@ def random_case(number: int, *, transactions: int) -> Case:
             return Case(number, text, test.to_json(), test.tests[0]["parameters"], title)
 
 
-def _set(system: dict[str, Any], key: str, value: Any) -> None:
+def set_key(system: dict[str, Any], key: str, value: Any) -> None:
+    """Set the value of a dotted key in nested tables."""
     *parts, last = key.split(".")
     for part in parts:
         system = system[part]

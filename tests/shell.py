@@ -1,4 +1,4 @@
-"""`pcielab` as people start it: a process of its own, with its exit code and its two streams."""
+"""`pcielab` as people start it: a separate process with an exit code, stdout and stderr."""
 
 import os
 import signal
@@ -11,11 +11,12 @@ import traceback
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pcielab.analysis.calibrate
 import pcielab.analysis.compare
 import pcielab.analysis.explain
-import pcielab.analysis.validate  # all of them loaded here, once, for the commands that are forked from here
+import pcielab.analysis.validate  # loaded once, here, for all commands that are forked from this process
 import pcielab.devices.running
 import pcielab.fabric
 import pcielab.report
@@ -31,7 +32,7 @@ PCIELAB = str(Path(sys.executable).with_name("pcielab"))
 
 @dataclass(frozen=True)
 class Done:
-    """What a command left behind."""
+    """A command that has ended."""
 
     exit_code: int
     stdout: str
@@ -39,16 +40,12 @@ class Done:
 
 
 def pcielab(*arguments: str | Path, cwd: Path | None = None) -> Done:
-    """Run a command to its end.
-
-    Its process is forked from one where everything has been loaded: refusing a bad input takes a fiftieth of the
-    time that Python takes to start.
-    """
+    """Run a command to its end, forked from a process with all modules loaded: fifty times faster than a start."""
     return forked(_TEMPLATE, *arguments, cwd=cwd)
 
 
 def forked(template: Template, *arguments: str | Path, cwd: Path | None = None) -> Done:
-    """Run a command to its end, the way that a template has it."""
+    """Run a command to its end in a process forked from `template`."""
     command = Command([*map(str, arguments)], str(cwd or Path.cwd()), dict(os.environ), shipped._ROOT)
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         exit_code = template.run(command, stdout.fileno(), stderr.fileno())
@@ -60,7 +57,7 @@ def forked(template: Template, *arguments: str | Path, cwd: Path | None = None) 
 
 
 def exit_code_of_command(arguments: list[str], stdout: int, stderr: int) -> int:
-    """Run a command in this process, which should be one forked for it."""
+    """Run a command in this process, which must have been forked for it."""
     os.dup2(stdout, 1)
     os.dup2(stderr, 2)
     sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
@@ -81,39 +78,58 @@ def exit_code_of_command(arguments: list[str], stdout: int, stderr: int) -> int:
 _TEMPLATE = Template(exit_code_of_command)
 
 
-def succeed(*arguments: str | Path) -> Done:
+def succeed(*arguments: str | Path, cwd: Path | None = None) -> Done:
     """Run a command that must succeed."""
-    done = pcielab(*arguments)
+    done = pcielab(*arguments, cwd=cwd)
     assert done.exit_code == 0, done.stderr
     return done
 
 
-def stop_after(tests: int, signal_number: int, store: Path, *arguments: str | Path) -> Done:
-    """Start a command that writes `store`, and send it a signal as soon as that many tests are stored."""
-    process = subprocess.Popen(
-        [PCIELAB, *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # A shell that starts pytest in the background has it ignore Ctrl-C; a person's terminal does not.
-        preexec_fn=_heed_interrupts,
-    )
-    started = time.monotonic()
-    while process.poll() is None and stored(store) < tests and time.monotonic() - started < HANGS_AFTER_SECONDS:
-        time.sleep(0.002)
-    process.send_signal(signal_number)
+def refuse(*arguments: str | Path, cwd: Path | None = None) -> str:
+    """Run a command that must refuse its input: exit code 2 and nothing on stdout. Returns its stderr."""
+    done = pcielab(*arguments, cwd=cwd)
+    assert (done.exit_code, done.stdout) == (2, ""), done.stderr
+    assert "Traceback" not in done.stderr
+    assert "defect" not in done.stderr
+    return done.stderr
+
+
+def started(*arguments: str | Path, **options: Any) -> "subprocess.Popen[str]":
+    """Start a command that Ctrl-C can stop; `options` are those of `Popen`."""
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([PCIELAB, *map(str, arguments)], preexec_fn=heed_interrupts, **(streams | options))
+
+
+def heed_interrupts() -> None:
+    """Let SIGINT end this process: a shell that starts pytest in the background makes it ignore SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def ended(process: "subprocess.Popen[str]") -> Done:
+    """Wait for the end of a process from `started`."""
     stdout, stderr = process.communicate(timeout=HANGS_AFTER_SECONDS)
     return Done(process.returncode, stdout, stderr)
 
 
-def _heed_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def wait_for_tests(process: "subprocess.Popen[str]", store: Path, tests: int) -> None:
+    """Wait until a running command has stored that many tests."""
+    until = time.monotonic() + HANGS_AFTER_SECONDS
+    while process.poll() is None and stored(store) < tests and time.monotonic() < until:
+        time.sleep(0.002)
+
+
+def stop_after(tests: int, signal_number: int, store: Path, *arguments: str | Path) -> Done:
+    """Start a command that writes `store`, and send it a signal as soon as that many tests are stored."""
+    process = started(*arguments)
+    wait_for_tests(process, store, tests)
+    process.send_signal(signal_number)
+    return ended(process)
 
 
 def stored(path: Path) -> int:
-    """How many tests a store has, while it is being written too; 0 before there is one.
+    """The number of tests in a store, even while it is being written; 0 before it exists.
 
-    A copy is looked at: whoever reads the store itself keeps a run from being resumed at that moment.
+    Reads a copy, because an open store cannot be resumed.
     """
     with tempfile.TemporaryDirectory() as folder:
         for suffix in ("", "-wal"):
@@ -122,7 +138,7 @@ def stored(path: Path) -> int:
         try:
             with closing(sqlite3.connect(Path(folder) / "copy.db")) as connection:
                 return int(connection.execute("SELECT count(*) FROM test").fetchone()[0])
-        except sqlite3.DatabaseError:  # there is none yet, or it changed while it was copied
+        except sqlite3.DatabaseError:  # it does not exist yet, or changed while it was copied
             return 0
 
 
@@ -134,5 +150,5 @@ def exported(store: Path) -> bytes:
 
 
 def is_superuser() -> bool:
-    """Whether permissions do not hold this user back."""
+    """Whether file permissions do not apply to this user."""
     return os.geteuid() == 0

@@ -1,6 +1,6 @@
-"""Stores that use SQLite itself against who reads them: each trick is done to a sound store.
+"""Tricks that turn a sound store into one that attacks its reader through SQLite.
 
-None of them needs more than a hex editor or the `sqlite3` program. Places of bytes are those of
+None needs more than a hex editor or the `sqlite3` program. Byte offsets are those of
 <https://sqlite.org/fileformat2.html>.
 """
 
@@ -14,12 +14,11 @@ from pathlib import Path
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
 """The head of a query without an end."""
-_HEADER_BYTES = 100
 _INTERIOR_TABLE, _LEAF_TABLE = 5, 13
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 _SYNC_BYTES = 512
 VICTIM = "victim.txt"
-"""The file beside a store that `journal_that_names_a_file` would have deleted."""
+"""The file beside a store that "a journal that names a file" tries to have deleted."""
 
 Trick = Callable[[Path], None]
 
@@ -38,7 +37,7 @@ def _view_instead_of(table: str, query: str) -> Trick:
 
 
 def _schema(change: Callable[[str], str], table: str) -> Trick:
-    """A table whose text in the schema is another."""
+    """Change the SQL of a table in the schema."""
 
     def trick(path: Path) -> None:
         with closing(sqlite3.connect(path)) as connection, connection:
@@ -50,10 +49,10 @@ def _schema(change: Callable[[str], str], table: str) -> Trick:
     return trick
 
 
-def _bytes(place: int, content: bytes) -> Trick:
+def _bytes(offset: int, content: bytes) -> Trick:
     def trick(path: Path) -> None:
         with path.open("r+b") as file:
-            file.seek(place)
+            file.seek(offset)
             file.write(content)
 
     return trick
@@ -77,7 +76,7 @@ def _overlapping_tables(path: Path) -> None:
 
 
 def tree_without_end(path: Path, table: str = "manifest", levels: int = 12) -> None:
-    """Have each inner page of a table name the next one some hundred times: rows without number in a few pages."""
+    """Make each inner page of a table refer to the next hundreds of times: countless rows in a few pages."""
     page_bytes, root = _page_bytes(path), _root(path, table)
     content = bytearray(path.read_bytes())
     pages = len(content) // page_bytes
@@ -90,9 +89,9 @@ def tree_without_end(path: Path, table: str = "manifest", levels: int = 12) -> N
         cells = (page_bytes - 12) // 7
         page[:12] = struct.pack(">BHHHBI", _INTERIOR_TABLE, 0, cells, page_bytes - 5 * cells, 0, child)
         for cell in range(cells):
-            place = page_bytes - 5 * (cell + 1)
-            struct.pack_into(">H", page, 12 + 2 * cell, place)
-            page[place : place + 5] = struct.pack(">IB", child, 127)
+            offset = page_bytes - 5 * (cell + 1)
+            struct.pack_into(">H", page, 12 + 2 * cell, offset)
+            page[offset : offset + 5] = struct.pack(">IB", child, 127)
         return bytes(page)
 
     for level in range(1, levels):
@@ -119,7 +118,7 @@ def _other_encoding(path: Path) -> None:
 
 
 def _left_in_the_log(path: Path) -> None:
-    """A log beside the store that turns a table into an endless view, as a killed writer would leave it."""
+    """Leave a write-ahead log that turns a table into an endless view, as a killed writer would."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("ALTER TABLE manifest RENAME TO old")
@@ -134,14 +133,14 @@ def _left_in_the_log(path: Path) -> None:
 
 
 def _journal_that_names_a_file(path: Path) -> None:
-    """A hot journal whose super-journal is somebody's file: older versions of SQLite delete that after it."""
+    """A hot journal that names somebody's file as its super-journal: older versions of SQLite delete that file."""
     victim = path.with_name(VICTIM)
     victim.write_text("somebody's file")
     page_bytes = _page_bytes(path)
     pages = path.stat().st_size // page_bytes
     header = _JOURNAL_MAGIC + struct.pack(">IIIII", 1, 0, pages, _SYNC_BYTES, page_bytes)
     page = path.read_bytes()[:page_bytes]
-    checksum = sum(page[place] for place in range(page_bytes - 200, 0, -200)) & 0xFFFFFFFF
+    checksum = sum(page[at] for at in range(page_bytes - 200, 0, -200)) & 0xFFFFFFFF
     record = struct.pack(">I", 1) + page + struct.pack(">I", checksum)
     name = str(victim).encode()
     tail = struct.pack(">I", pages + 1) + name + struct.pack(">II", len(name), sum(name)) + _JOURNAL_MAGIC
@@ -149,7 +148,7 @@ def _journal_that_names_a_file(path: Path) -> None:
 
 
 def _digests_off(path: Path) -> None:
-    """Numbers that were changed, in a store that says it is of the schema without digests."""
+    """Change numbers, and declare the schema version that has no digests."""
     _sql("UPDATE scalar SET value = 2 * value", "PRAGMA user_version = 1")(path)
 
 
@@ -196,7 +195,7 @@ TRICKS: dict[str, Trick] = {
     ),
     "another check": _schema(lambda sql: sql.replace("json_valid(value)", "length(value) > 0"), "manifest"),
     "without rowid": _schema(lambda sql: sql.replace("STRICT", "STRICT, WITHOUT ROWID"), "manifest"),
-    "text in the schema that is no SQL": _schema(lambda sql: f"{sql} garbage", "series"),
+    "text in the schema that is not SQL": _schema(lambda sql: f"{sql} garbage", "series"),
     "a table is gone": _sql("DROP TABLE attachment"),
     "statistics of a planner": _sql("ANALYZE"),
     "a text of 80 MB": _sql("INSERT INTO attachment VALUES ('large', hex(zeroblob(40000000)))"),
@@ -208,7 +207,7 @@ TRICKS: dict[str, Trick] = {
     "a free list that leads nowhere": _bytes(32, struct.pack(">II", 0x7FFFFFFF, 0x7FFFFFFF)),
     "a free list of tables": _bytes(32, struct.pack(">II", 2, 3)),
     "more pages than there are": _bytes(28, struct.pack(">I", 0x7FFFFFFF)),
-    "two tables in one place": _overlapping_tables,
+    "two tables with one root page": _overlapping_tables,
     "a manifest without end": tree_without_end,
     "tests without end": lambda path: tree_without_end(path, "test"),
     "attachments without end": lambda path: tree_without_end(path, "attachment"),
@@ -222,9 +221,9 @@ TRICKS: dict[str, Trick] = {
     "the newest file format": _bytes(18, b"\3\3"),
     "reserved bytes": _bytes(20, b"\xff"),
 }
-"""What is done to a store, by what it is."""
+"""Each trick by its description."""
 
 
 def plain_name(trick: str) -> str:
-    """A trick as a name of a file."""
+    """A trick's description as a file name."""
     return re.sub(r"\W+", "-", trick)

@@ -1,5 +1,6 @@
-"""Files that are wrong in one place, one line each: refused by what is wrong, and nothing is written."""
+"""Files with one wrong value: the error names it, and nothing is written."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +12,7 @@ from pcielab.library import shipped
 from pcielab.library.skeleton import skeleton
 from pcielab.library.suites import load_message_suite, load_suite
 from pcielab.model import load_nic
-from shell import pcielab
+from shell import pcielab, refuse, succeed
 
 HEAD = "name = 'mine'\ntitle = 'Mine'\n[provenance]\nsource = 'made up'\n[[group]]\n"
 GROUP = {
@@ -45,8 +46,15 @@ LSPCI = """\
 """
 
 
+def refused(load: Callable[[str], object], path: str | Path) -> str:
+    """The error of a loader for a file."""
+    with pytest.raises(InputError) as caught:
+        load(str(path))
+    return str(caught.value)
+
+
 def written(folder: Path, group: dict[str, str]) -> str:
-    """A suite of one group."""
+    """A file with a suite of one group."""
     path = folder / "mine.toml"
     path.write_text(HEAD + "".join(f"{key} = {value}\n" for key, value in group.items()), encoding="utf-8")
     return str(path)
@@ -58,27 +66,22 @@ def written(folder: Path, group: dict[str, str]) -> str:
         ("sizes", "['1:100000', '1:100000']", "more than 100000 sizes: give a step"),
         ("sizes", "['1:1e19']", "give first:last or first:last:step"),
         ("sizes", "['64:9223372036854775807']", "100000 sizes at most"),
-        ("family", "'{size:>900000000}'", "width of two digits at most"),
-        ("family", "'{direction:5}'", "width of two digits at most"),
-        ("family", "'{size.real}'", "only {direction} and {size} can stand"),
+        ("family", "'{size:>900000000}'", "width of at most two digits"),
+        ("family", "'{direction:5}'", "width of at most two digits"),
+        ("family", "'{size.real}'", "only {direction} and {size} are placeholders"),
         ("family", '"a\\u007fb"', "letters that can be printed"),
         ("sizes", "[" + "9" * 5000 + "]", "a number has too many digits"),
-        ("sizes", "[" * 20000, "too deep to follow"),
+        ("sizes", "[" * 20000, "nested too deeply"),
         ("sizes", "[0x" + "f" * 5000 + "]", "sizes.0 is "),
         ("sizes", "[nan]", "sizes.0 is nan"),
+        ("sizes", "['1:4096']\nwindows = ['8192:4194304:64']", "267915264 tests: give 100000 at most"),
     ],
 )
-def test_a_suite_is_counted_before_it_is_written_out(tmp_path: Path, key: str, value: str, expected: str) -> None:
-    with pytest.raises(InputError) as caught:
-        load_suite(written(tmp_path, GROUP | {key: value}))
-    assert expected in str(caught.value), str(caught.value)
-    assert len(str(caught.value)) < 2_000
-
-
-def test_sizes_times_windows_have_a_bound(tmp_path: Path) -> None:
-    many = GROUP | {"sizes": "['1:4096']", "windows": "['8192:4194304:64']"}
-    with pytest.raises(InputError, match="267915264 tests: give 100000 at most"):
-        load_suite(written(tmp_path, many))
+def test_a_suite_is_counted_before_it_is_expanded(tmp_path: Path, key: str, value: str, expected: str) -> None:
+    group = {name: old for name, old in GROUP.items() if f"\n{name} = " not in value}
+    message = refused(load_suite, written(tmp_path, group | {key: value}))
+    assert expected in message, message
+    assert len(message) < 2_000
 
 
 @pytest.mark.parametrize(
@@ -90,9 +93,7 @@ def test_sizes_times_windows_have_a_bound(tmp_path: Path) -> None:
     ],
 )
 def test_messages_of_a_test_have_a_bound(tmp_path: Path, changes: dict[str, str], expected: str) -> None:
-    with pytest.raises(InputError) as caught:
-        load_message_suite(written(tmp_path, MESSAGES | changes))
-    assert expected in str(caught.value)
+    assert expected in refused(load_message_suite, written(tmp_path, MESSAGES | changes))
 
 
 @pytest.mark.parametrize(
@@ -107,11 +108,11 @@ def test_messages_of_a_test_have_a_bound(tmp_path: Path, changes: dict[str, str]
         ("source,destination,outstanding\nhost1,C,99999999\n", "give 1 to 65536"),
         ("source,destination,primitive\nhost1,C,teleport\n", "flow 1: primitive is 'teleport'"),
         ("source,destination,queue\nhost1,C,1.5\n", "flow 1: queue is '1.5': give 0 to 255"),
-        ("name,source,destination\na,host1,C\na,A,C\n", "flow 2: name is a: there are two of this name"),
+        ("name,source,destination\na,host1,C\na,A,C\n", "flow 2: name is a: another flow has this name"),
         ("source,destination,source\nhost1,C,A\n", "column source: occurs twice"),
         ("source,destination,speed\nhost1,C,1\n", "unknown column speed"),
         ("source\nhost1\n", "missing column destination"),
-        ("source,destination\nhost1,Mars\n", "flow 1: destination is Mars: there is no such node"),
+        ("source,destination\nhost1,Mars\n", "flow 1: destination is Mars: unknown node"),
         ("source,destination\nhost1,C,9\n", "cannot be read as flows"),
         ("", "cannot be read as flows"),
     ],
@@ -119,13 +120,12 @@ def test_messages_of_a_test_have_a_bound(tmp_path: Path, changes: dict[str, str]
 def test_flows_are_refused_by_file_flow_and_key(tmp_path: Path, table: str, expected: str) -> None:
     path = tmp_path / "flows.csv"
     path.write_text(table, encoding="utf-8")
-    with pytest.raises(InputError) as caught:
-        fabric.load("fabrex-u55c").flows(str(path))
-    assert str(path) in str(caught.value)
-    assert expected in str(caught.value), str(caught.value)
+    message = refused(fabric.load("fabrex-u55c").flows, path)
+    assert str(path) in message
+    assert expected in message, message
 
 
-def test_flows_without_names_between_the_same_ends_keep_their_own_numbers(tmp_path: Path) -> None:
+def test_unnamed_flows_between_the_same_ends_are_kept_apart(tmp_path: Path) -> None:
     path = tmp_path / "flows.csv"
     path.write_text(
         "source,destination,primitive,size_bytes\nhost1,C,h2d,64\nhost1,C,h2d,4K\nA,host1,d2h,64\n",
@@ -138,7 +138,7 @@ def test_flows_without_names_between_the_same_ends_keep_their_own_numbers(tmp_pa
     assert found.flows["requests"].tolist() == [len(found.requests[name]) for name in flows["name"]]
     assert found.flows["requests"].min() > 0
     twice = flows.assign(name="same")
-    with pytest.raises(InputError, match="flow 2: name is same: there are two of this name"):
+    with pytest.raises(InputError, match="flow 2: name is same: another flow has this name"):
         fabric.simulate(testbed, twice)
 
 
@@ -151,20 +151,18 @@ def test_flows_without_names_between_the_same_ends_keep_their_own_numbers(tmp_pa
         (("fabrex-u55c", "--seed", "-1"), "--seed -1: give a whole number"),
         (
             ("walk-through", "--suite", "rpciebench"),
-            "is made for the fabric fabrex-u55c: walk-through has no node",
+            "needs the fabric fabrex-u55c: walk-through has no node",
         ),
     ],
 )
 def test_a_fabric_run_is_refused_before_anything_is_written(
     tmp_path: Path, arguments: tuple[str, ...], expected: str
 ) -> None:
-    done = pcielab("fabric", "run", *arguments, "-o", "run.db", cwd=tmp_path)
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert expected in done.stderr
+    assert expected in refuse("fabric", "run", *arguments, "-o", "run.db", cwd=tmp_path)
     assert not [*tmp_path.iterdir()]
 
 
-def test_what_a_processor_writes_at_once_has_a_bound() -> None:
+def test_outstanding_bytes_of_a_processor_have_a_bound() -> None:
     testbed = fabric.load("fabrex-u55c")
     flow = {"source": "host1", "destination": "L", "primitive": "mmio-write", "size_bytes": 1 << 30}
     with pytest.raises(InputError, match="size_bytes times outstanding is 1073741824: give 16777216 at most"):
@@ -185,9 +183,7 @@ def test_a_nic_moves_its_packet(tmp_path: Path, old: str, new: str, expected: st
     assert old in text
     path = tmp_path / "nic.toml"
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
-    with pytest.raises(InputError) as caught:
-        load_nic(path)
-    assert expected in str(caught.value)
+    assert expected in refused(load_nic, path)
 
 
 @pytest.mark.parametrize(
@@ -200,17 +196,16 @@ def test_a_nic_moves_its_packet(tmp_path: Path, old: str, new: str, expected: st
         ("Device 2f02", "8", "hsw-e5-2620v3"),
     ],
 )
-def test_the_nearest_host_is_told_by_names_and_by_the_fastest_link(port: str, possible: str, host: str) -> None:
+def test_the_nearest_host_is_chosen_by_name_and_by_fastest_link(port: str, possible: str, host: str) -> None:
     made = skeleton(LSPCI.format(port=port, possible=possible, speed="8", lanes="8"), "mine")
     assert (made.host, made.downgrade) == (host, None)
 
 
-def test_a_downgraded_link_is_said(tmp_path: Path) -> None:
+def test_a_downgraded_link_is_reported(tmp_path: Path) -> None:
     text = LSPCI.format(port="Device 2f02", possible="8", speed="2.5", lanes="4")
     (tmp_path / "lspci.txt").write_text(text, encoding="utf-8")
-    done = pcielab("profiles", "skeleton", "--lspci", "lspci.txt", "-o", "mine.toml", cwd=tmp_path)
-    assert done.exit_code == 0
-    assert "the link is downgraded: it runs at 2.5 GT/s x4, where the card could 8 GT/s x8" in done.stderr
+    done = succeed("profiles", "skeleton", "--lspci", "lspci.txt", "-o", "mine.toml", cwd=tmp_path)
+    assert "the link is downgraded: it runs at 2.5 GT/s x4; the device supports 8 GT/s x8" in done.stderr
     assert "downgraded" in (tmp_path / "mine.toml").read_text(encoding="utf-8")
 
 
@@ -223,15 +218,12 @@ def test_a_title_with_a_control_character_makes_a_skeleton_that_parses(tmp_path:
     assert pcielab("profiles", "show", str(path)).exit_code == 0
 
 
-@pytest.mark.parametrize(
-    ("tick", "expected"),
-    [("1e400000000", "tick_ns"), ("0", "tick_ns"), ("9" * 5000, "tick_ns"), ("inf", "tick_ns")],
-)
-def test_the_timer_of_a_folder_is_a_small_fraction(tmp_path: Path, tick: str, expected: str) -> None:
+@pytest.mark.parametrize("tick", ["1e400000000", "0", "9" * 5000, "inf"])
+def test_the_timer_of_a_folder_is_a_small_fraction(tmp_path: Path, tick: str) -> None:
     (tmp_path / "bw_dma_sz_sweep.csv").write_text("x\n", encoding="utf-8")
     (tmp_path / "ORIGIN.txt").write_text(
         f"origin: simulated\ndevice: nfp6000\ntick_ns: {tick}\ntick_cycles: 16\n", encoding="utf-8"
     )
-    with pytest.raises(InputError, match=expected):
+    with pytest.raises(InputError, match="tick_ns"):
         import_pcie_bench(tmp_path, tmp_path / "run.db")
     assert not (tmp_path / "run.db").exists()

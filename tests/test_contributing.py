@@ -1,4 +1,4 @@
-"""The first hour of CONTRIBUTING works as written: its tests pass; its targets, files and folders exist."""
+"""The instructions of CONTRIBUTING work: their tests pass; their targets, files and folders exist."""
 
 import re
 import shlex
@@ -27,18 +27,17 @@ def command(program: str) -> list[str]:
     return found
 
 
-def test_the_rust_test_of_the_first_hour_passes() -> None:
-    done = subprocess.run(command("cargo"), cwd=ROOT, capture_output=True, text=True, check=True)
-    assert re.search(r"test result: ok\. [1-9]\d* passed", done.stdout)
+@pytest.mark.parametrize(
+    ("program", "expected"), [("cargo", r"test result: ok\. [1-9]\d* passed"), ("python", r"[1-9]\d* passed")]
+)
+def test_the_test_of_the_first_hour_passes(program: str, expected: str) -> None:
+    found, *arguments = command(program)
+    words = [sys.executable if program == "python" else found, *arguments]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert re.search(expected, done.stdout)
 
 
-def test_the_python_test_of_the_first_hour_passes() -> None:
-    _, *arguments = command("python")
-    done = subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert re.search(r"[1-9]\d* passed", done.stdout)
-
-
-def test_targets_of_the_first_hour_are_there() -> None:
+def test_targets_of_the_first_hour_exist() -> None:
     asked = {word for words in COMMANDS if words[0] == "make" for word in words[1:]}
     assert asked >= {"dev", "generate", "test"}
     assert asked <= targets(*MAKEFILES)
@@ -48,7 +47,7 @@ def test_few_targets_are_listed() -> None:
     assert len(targets(MAKEFILES[0])) <= 16
 
 
-def test_targets_that_the_page_of_checks_names_are_there() -> None:
+def test_targets_of_the_page_of_checks_exist() -> None:
     page = (ROOT / "bench" / "README.md").read_text(encoding="utf-8")
     named = {word for line in re.findall(r"`make ([a-z -]+)", page) for word in line.split()}
     assert named <= targets(*MAKEFILES)
@@ -56,6 +55,6 @@ def test_targets_that_the_page_of_checks_names_are_there() -> None:
 
 
 @pytest.mark.parametrize("folder", ["crates", "python", "docs", "tests", "bench", "profiles", "suites", "rtl"])
-def test_paths_that_the_page_names_are_there(folder: str) -> None:
+def test_paths_of_the_page_exist(folder: str) -> None:
     named = set(re.findall(rf"[`(]({folder}/[\w./-]+)[`)]", PAGE))
     assert [path for path in sorted(named) if not (ROOT / path).exists()] == []

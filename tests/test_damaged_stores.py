@@ -1,7 +1,7 @@
-"""What commands say of a store that was truncated, or had bits flipped or sectors zeroed.
+"""Commands on a store that was truncated, or had bits flipped or sectors zeroed.
 
-Each either gives what the whole store gives, or refuses it in one message; none reads something else, and going on
-with it never ends with other numbers. `make damage` tries all 560; here are some.
+Each gives the sound store's results or refuses with one error; resuming never ends with other numbers.
+`make damage` tries all 560 changes; these tests try some.
 """
 
 import os
@@ -14,33 +14,14 @@ import pytest
 from damage import changes
 from pcielab import InputError, open_store
 from pcielab.store import damaged_tests
-from shell import exported, pcielab, succeed
+from shell import exported, pcielab, refuse, succeed
+from suite_texts import suite_text, transfers
 
 ONE_IN = int(os.environ.get("PCIELAB_DAMAGE_ONE_IN", "40"))
-SUITE = """\
-name = "mine"
-title = "Mine"
-[provenance]
-source = "me"
-[[group]]
-family = "bw_dma_sz_sweep"
-tests = ["BW_DMA_RD", "BW_DMA_WR"]
-sizes = [64, 128, 256, 512]
-windows = ["8K"]
-caches = ["cold"]
-patterns = ["random"]
-transactions = 2000
-loop = ["test", "size"]
-[[group]]
-family = "lat_dma_details"
-tests = ["LAT_DMA_RD"]
-sizes = [64]
-windows = ["8K"]
-caches = ["cold"]
-patterns = ["random"]
-transactions = 2000
-details = true
-"""
+SUITE = suite_text(
+    transfers("bw_dma_sz_sweep", "BW_DMA_RD BW_DMA_WR", 64, 128, 256, 512, transactions=2000),
+    transfers("lat_dma_details", "LAT_DMA_RD", 64, transactions=2000, details=True),
+)
 
 
 @pytest.fixture(scope="module")
@@ -79,45 +60,32 @@ def test_damage_is_never_read_as_numbers(whole: Path, tmp_path: Path) -> None:
     assert refused > 0
 
 
-def test_a_damaged_test_is_done_again_if_asked(whole: Path, tmp_path: Path) -> None:
-    content = bytearray(whole.read_bytes())
-    place = content.rindex(b"BW_DMA_WR")
-    content[place + 7] ^= 1
-    store = tmp_path / "run.db"
-    store.write_bytes(content)
-    run = ("run", "--suite", whole.with_name("suite.toml"), "-o", store, "--resume")
-    for reading in (("report", store, "-o", tmp_path / "report.html"), ("explain", store), run):
-        refused = pcielab(*reading)
-        assert refused.exit_code == 2, refused.stderr
-        assert "is damaged: test 4 (bw_dma_sz_sweep BW_DMA_VR)" in refused.stderr.replace("\n", " ")
-    assert store.read_bytes() == content
-    assert (
-        "test 4 (bw_dma_sz_sweep BW_DMA_VR) is damaged and is done again"
-        in succeed(*run, "--repeat-damaged").stderr
-    )
-    assert exported(store) == exported(whole)
-
-
-def test_a_damaged_store_of_another_run_stays_as_it_is(whole: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def damaged(whole: Path, tmp_path: Path) -> Path:
+    """A copy of the store with a wrong letter in the name of test 4."""
     content = bytearray(whole.read_bytes())
     content[content.rindex(b"BW_DMA_WR") + 7] ^= 1
-    store = tmp_path / "run.db"
-    store.write_bytes(content)
+    (tmp_path / "run.db").write_bytes(content)
+    return tmp_path / "run.db"
+
+
+def test_a_damaged_test_is_repeated_if_asked(whole: Path, damaged: Path, tmp_path: Path) -> None:
+    content = damaged.read_bytes()
+    run = ("run", "--suite", whole.with_name("suite.toml"), "-o", damaged, "--resume")
+    for reading in (("report", damaged, "-o", tmp_path / "report.html"), ("explain", damaged), run):
+        assert "is damaged: test 4 (bw_dma_sz_sweep BW_DMA_VR)" in refuse(*reading).replace("\n", " ")
+    assert damaged.read_bytes() == content
+    repaired = succeed(*run, "--repeat-damaged").stderr
+    assert "test 4 (bw_dma_sz_sweep BW_DMA_VR) is damaged: running it again" in repaired
+    assert exported(damaged) == exported(whole)
+
+
+def test_a_damaged_store_of_another_run_is_not_changed(whole: Path, damaged: Path) -> None:
+    content = damaged.read_bytes()
+    run = ("run", "--suite", whole.with_name("suite.toml"), "-o", damaged, "--resume", "--repeat-damaged")
     for other in (("--seed", "2"), ("--set", "host.root_complex.read_ns=500"), ("--suite", "quick")):
-        asked = (
-            "run",
-            "--suite",
-            whole.with_name("suite.toml"),
-            "-o",
-            store,
-            "--resume",
-            "--repeat-damaged",
-            *other,
-        )
-        refused = pcielab(*asked)
-        assert refused.exit_code == 2, refused.stderr
-        assert "give the same to --resume, or another output" in refused.stderr
-        assert store.read_bytes() == content
+        assert "give the same to --resume, or another output" in refuse(*run, *other)
+        assert damaged.read_bytes() == content
 
 
 MESSAGES = ("run", "--suite", Path(__file__).parent / "documents" / "small" / "messages" / "kpio.toml")
@@ -132,15 +100,13 @@ def test_every_kind_of_run_is_repaired(command: tuple[str | Path, ...], tmp_path
     with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute("UPDATE scalar SET value = value + 1 WHERE test = 0")
     assert pcielab(*command, "-o", store, "--resume").exit_code == 2
-    told = succeed(*command, "-o", store, "--resume", "--repeat-damaged").stderr
-    assert "is damaged and is done again" in told
+    repaired = succeed(*command, "-o", store, "--resume", "--repeat-damaged").stderr
+    assert "is damaged: running it again" in repaired
     assert exported(store) == expected
 
 
-def test_only_a_store_that_is_gone_on_with_is_repaired(whole: Path, tmp_path: Path) -> None:
-    refused = pcielab("run", "-o", tmp_path / "run.db", "--repeat-damaged")
-    assert refused.exit_code == 2
-    assert "give --resume as well" in refused.stderr
+def test_only_a_resumed_store_is_repaired(whole: Path, tmp_path: Path) -> None:
+    assert "--repeat-damaged needs --resume" in refuse("run", "-o", tmp_path / "run.db", "--repeat-damaged")
     assert damaged_tests(whole) == []
     (tmp_path / "text.db").write_text("text")
     with pytest.raises(InputError, match="is not a pcielab store"):

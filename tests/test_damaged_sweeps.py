@@ -1,6 +1,6 @@
-"""What `sweep --resume` makes of a journal that was truncated, or had bits flipped or sectors zeroed.
+"""`sweep --resume` with a journal that was truncated, or had bits flipped or sectors zeroed.
 
-Damage costs points, which are simulated again; it never changes the table. `make hostile` tries all of it.
+Damaged points are simulated again; the table never changes. `make hostile` tries all damage.
 """
 
 import os
@@ -33,14 +33,14 @@ window = ["64K", "1M"]
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of a sweep, and its file beside it."""
+    """A folder with a sweep's file and its output."""
     folder = tmp_path_factory.mktemp("whole")
     (folder / "windows.toml").write_text(SPEC)
     succeed("sweep", folder / "windows.toml", "--jobs", "1", "-o", folder / "out")
     return folder
 
 
-def test_damage_costs_points_and_changes_no_number(whole: Path, tmp_path: Path) -> None:
+def test_damage_loses_points_and_changes_no_number(whole: Path, tmp_path: Path) -> None:
     content = (whole / "out" / NAME).read_bytes()
     expected = (whole / "out" / TABLE).read_bytes()
     lines = content.count(b"\n")
@@ -56,22 +56,24 @@ def test_damage_costs_points_and_changes_no_number(whole: Path, tmp_path: Path) 
         assert done.exit_code == 0, f"{about}: {done.stderr}"
         assert (folder / TABLE).read_bytes() == expected, about
         simulated = POINTS - sum(line in content.splitlines() for line in bytes(damaged).splitlines())
-        told = re.match(r"(\d+) points? simulated(?:, (\d+) known)?: ", done.stderr)
-        assert told is not None, done.stderr
-        assert (int(told[1]), int(told[2] or 0)) == (simulated, POINTS - simulated), f"{about}: {done.stderr}"
+        counted = re.match(r"(\d+) points? simulated(?:, (\d+) known)?: ", done.stderr)
+        assert counted is not None, done.stderr
+        assert (int(counted[1]), int(counted[2] or 0)) == (simulated, POINTS - simulated), (
+            f"{about}: {done.stderr}"
+        )
         lost += simulated
     assert lost > 0
 
 
-def test_a_changed_digit_is_not_believed(whole: Path, tmp_path: Path) -> None:
+def test_a_changed_digit_is_detected(whole: Path, tmp_path: Path) -> None:
     content = (whole / "out" / NAME).read_text()
     lines = content.splitlines(keepends=True)
     lines[3], count = re.subn(r"(median\|ns[\\\":]+)\d", r"\g<1>9", lines[3])
     assert count == 1
     (tmp_path / NAME).write_text("".join(lines))
-    told = succeed("sweep", whole / "windows.toml", "--jobs", "1", "-o", tmp_path, "--resume").stderr
-    assert told.splitlines() == [
+    said = succeed("sweep", whole / "windows.toml", "--jobs", "1", "-o", tmp_path, "--resume").stderr
+    assert said.splitlines() == [
         f"1 point simulated, {POINTS - 1} known: {tmp_path / TABLE}",
-        f"warning: {tmp_path / NAME}: damaged lines that were skipped: 1",
+        f"warning: {tmp_path / NAME}: skipped damaged lines: 1",
     ]
     assert (tmp_path / TABLE).read_bytes() == (whole / "out" / TABLE).read_bytes()

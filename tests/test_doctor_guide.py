@@ -1,4 +1,4 @@
-"""The guide shows an example of each finding, and each is what the doctor says of a machine that has it."""
+"""The guide shows an example of each finding, as the doctor prints it for a machine that has the defect."""
 
 import re
 from dataclasses import replace
@@ -19,7 +19,7 @@ NAMES = [*(rule.name for rule in RULES), *WATCHED]
 
 
 def example(name: str, folder: Path) -> str:
-    """A finding of this rule: of the present-day server where it has it, else of a machine broken for it."""
+    """A finding of this rule: from the modern server if it has one, else from a machine broken for it."""
     tree, found = _with_finding(name, folder)
     return finding_text(next(one for one in found if one.rule == name), tree, 100)
 
@@ -58,7 +58,7 @@ def _watched(folder: Path) -> tuple[Tree, Tree]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_guide_shows_what_the_doctor_says(name: str, tmp_path: Path) -> None:
+def test_the_guide_shows_each_finding_as_printed(name: str, tmp_path: Path) -> None:
     shown = [found["text"] for found in EXAMPLE.finditer(GUIDE.read_text(encoding="utf-8"))]
     expected = f"{example(name, tmp_path)}\n"
     assert expected in shown, f"an example of {name} should be:\n{expected}"

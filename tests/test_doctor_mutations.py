@@ -1,4 +1,4 @@
-"""Two thousand changed machines: each is examined or refused, within a second (`make doctor-mutations`: more)."""
+"""Two thousand changed machines: each is examined or refused (`make doctor-mutations` tries more)."""
 
 import sys
 from pathlib import Path

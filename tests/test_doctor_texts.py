@@ -1,4 +1,4 @@
-"""Texts of lspci as people have them: of old and new pciutils, without root, cut off, of two machines, of none."""
+"""Outputs of lspci: from old and new pciutils, without root, cut off, of two machines, of none."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from pcielab.doctor import Examination, Tree, examine, read_lspci
 from pcielab.errors import InputError
 
 TEXTS = Path(__file__).parent / "lspci_texts"
-# A present-day server with much that is wrong; pciutils-3.9.txt is what that version prints of its bytes.
+# A modern server with many defects, as pciutils 3.9 prints its configuration space.
 SERVER = (TEXTS / "pciutils-3.9.txt").read_text()
 FINDINGS = {
     ("below-both-ends", "01:00.0"),  # ConnectX-7: 16 GT/s x8 of 32 GT/s x16
@@ -35,7 +35,7 @@ def seen(examination: Examination) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("name", ["pciutils-3.9.txt", "pciutils-3.13.txt"])
-def test_old_and_new_pciutils_say_the_same(name: str) -> None:
+def test_old_and_new_pciutils_give_the_same_findings(name: str) -> None:
     examination = examine(read((TEXTS / name).read_text()))
     assert seen(examination) == FINDINGS
     assert examination.unseen == ()
@@ -53,13 +53,13 @@ def test_old_and_new_pciutils_say_the_same(name: str) -> None:
     ],
     ids=["line ends of Windows", "blanks for tabs", "a prompt before it", "with domains"],
 )
-def test_how_the_text_was_copied_does_not_matter(change: object) -> None:
+def test_findings_do_not_depend_on_how_the_text_was_copied(change: object) -> None:
     assert callable(change)
     assert seen(examine(read(change(SERVER)))) == FINDINGS
 
 
 def without_root(text: str) -> str:
-    """What lspci prints for others than root: the header, and no capabilities."""
+    """The output of lspci for users other than root: the header without capabilities."""
     lines: list[str] = []
     hidden = False
     for line in text.splitlines():
@@ -73,7 +73,7 @@ def without_root(text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def test_without_root_nothing_is_claimed_and_the_head_says_why() -> None:
+def test_without_root_links_are_not_judged_and_a_note_says_why() -> None:
     examination = examine(read(without_root(SERVER)))
     assert seen(examination) == {("cxl-memory", "08:00.0")}  # its class is in the header
     [note] = examination.unseen
@@ -81,14 +81,14 @@ def test_without_root_nothing_is_claimed_and_the_head_says_why() -> None:
     assert "sudo lspci -vvv" in note
 
 
-def test_a_text_without_registers_says_which_option_is_missing() -> None:
+def test_the_note_on_a_text_without_registers_names_the_option() -> None:
     titles = "\n".join(line for line in SERVER.splitlines() if line[:1].isdigit()) + "\n"
     [note] = read(titles).unseen
     assert "line 1 and all others" in note
     assert "-vvv" in note
 
 
-def test_a_text_that_was_cut_off_names_the_line_and_keeps_the_rest() -> None:
+def test_the_note_on_a_cut_off_text_names_the_line() -> None:
     cut = SERVER[: SERVER.index("LnkSta", SERVER.index("07:00.0"))]
     examination = examine(read(cut))
     assert ("below-both-ends", "01:00.0") in seen(examination)
@@ -97,9 +97,9 @@ def test_a_text_that_was_cut_off_names_the_line_and_keeps_the_rest() -> None:
     )
 
 
-def test_a_text_cut_between_functions_is_missed_by_the_port_above() -> None:
+def test_functions_cut_off_below_a_port_are_reported_missing() -> None:
     cut = SERVER[: SERVER.index("08:00.0 CXL")]
-    assert any("what is below 0000:00:05.0" in note for note in read(cut).unseen)
+    assert any("functions below 0000:00:05.0" in note for note in read(cut).unseen)
 
 
 def test_two_machines_in_one_text_are_not_mixed() -> None:
@@ -109,7 +109,7 @@ def test_two_machines_in_one_text_are_not_mixed() -> None:
     assert f"line {len(SERVER.splitlines()) + 1}: 00:01.0 is there already, in line 1" in note
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "no such command: lspci", "\0\0\0"])
+@pytest.mark.parametrize("text", ["", "\n\n", "sh: lspci: not found", "\0\0\0"])
 def test_a_text_without_functions_is_refused(text: str) -> None:
     with pytest.raises(InputError, match=r"lspci\.txt: no PCI function in this text: .*sudo lspci -vvv"):
         read(text)
@@ -117,10 +117,10 @@ def test_a_text_without_functions_is_refused(text: str) -> None:
 
 def test_virtual_functions_are_not_judged_by_bits_that_are_reserved() -> None:
     """A virtual function shows MPS 128, no relaxed ordering, and no link: its PF's settings count."""
-    card = SERVER[SERVER.index("01:00.0 Ethernet") : SERVER.index("01:00.1 Ethernet")]
+    pf = SERVER[SERVER.index("01:00.0 Ethernet") : SERVER.index("01:00.1 Ethernet")]
     virtual = (
-        card.replace("01:00.0 Ethernet controller: Mellanox Technologies MT2910 Family [ConnectX-7]",
-                     "01:01.0 Ethernet controller: Mellanox Technologies ConnectX Family mlx5Gen Virtual Function")
+        pf.replace("01:00.0 Ethernet controller: Mellanox Technologies MT2910 Family [ConnectX-7]",
+                   "01:01.0 Ethernet controller: Mellanox Technologies ConnectX Family mlx5Gen Virtual Function")
         .replace("MaxPayload 512 bytes, MaxReadReq 512 bytes", "MaxPayload 128 bytes, MaxReadReq 128 bytes")
         .replace("LnkSta:\tSpeed 16GT/s, Width x8", "LnkSta:\tSpeed unknown, Width x0")
     )  # fmt: skip
@@ -168,19 +168,19 @@ QEMU = """\
 """
 
 
-def test_links_that_a_virtual_machine_makes_up_are_said_and_not_judged() -> None:
+def test_made_up_links_of_a_virtual_machine_are_not_judged() -> None:
     assert seen(examine(read(QEMU))) == {("made-up-link", "01:00.0"), ("made-up-link", "00:03.0")}
 
 
 THUNDERBOLT = QEMU.replace("Red Hat, Inc. QEMU PCIe Root port", "Intel Corporation JHL7540 Thunderbolt 3 Bridge")
 
 
-def test_a_tunnel_is_no_slow_link() -> None:
+def test_a_tunnel_is_not_a_slow_link() -> None:
     assert ("made-up-link", "01:00.0") in seen(examine(read(THUNDERBOLT)))
     assert not any(rule == "below-both-ends" for rule, _ in seen(examine(read(THUNDERBOLT))))
 
 
-def test_a_fast_drive_behind_the_chipset_is_told() -> None:
+def test_a_fast_drive_behind_the_chipset_is_reported() -> None:
     text = SERVER.replace("Intel Corporation Device 352a", "Intel Corporation Z790 Chipset PCIe Root Port", 4)
     assert ("chipset-slot", "06:00.0") in seen(examine(read(text)))
     assert not any(rule == "chipset-slot" for rule, _ in seen(examine(read(SERVER))))

@@ -1,7 +1,6 @@
-"""How commands end: one table of exit codes, whatever the command and whenever something happens."""
+"""All commands end with the same exit codes, whenever they are interrupted or fail."""
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +9,7 @@ import pytest
 
 from pcielab.cli import exits
 from pcielab.errors import InputError, RunError, StoppedError
-from shell import PCIELAB, pcielab
+from shell import PCIELAB, heed_interrupts, pcielab, started, succeed
 
 INTERRUPTED_AT = """
 import os, signal, sys
@@ -24,7 +23,7 @@ from pcielab.cli import main
 sys.meta_path.insert(0, Interruption())
 main()
 """
-"""Runs a command that gets Ctrl-C at a certain import."""
+"""Runs a command that receives SIGINT at its nth import."""
 
 
 @pytest.mark.parametrize(
@@ -42,7 +41,9 @@ main()
         (ZeroDivisionError(), 1),
     ],
 )
-def test_each_end_has_its_code(raised: BaseException | None, code: int, capfd: pytest.CaptureFixture[str]) -> None:
+def test_each_exception_has_its_code(
+    raised: BaseException | None, code: int, capfd: pytest.CaptureFixture[str]
+) -> None:
     def command() -> None:
         if raised is not None:
             raise raised
@@ -61,44 +62,43 @@ def test_each_end_has_its_code(raised: BaseException | None, code: int, capfd: p
 @pytest.mark.parametrize("words", [["model", "bandwidth"], ["run", "-o", "new.db"]])
 def test_ctrl_c_while_a_command_loads_is_no_traceback(words: list[str], imports: int, tmp_path: Path) -> None:
     script = [sys.executable, "-c", INTERRUPTED_AT, str(imports), *words]
-    done = subprocess.run(script, capture_output=True, text=True, cwd=tmp_path, check=False, preexec_fn=heed)
+    done = subprocess.run(
+        script, capture_output=True, text=True, cwd=tmp_path, check=False, preexec_fn=heed_interrupts
+    )
     assert (done.returncode, done.stdout) == (130, "")
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
-def heed() -> None:
-    """Take Ctrl-C as a terminal's programs do, whatever pytest was started by."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 @pytest.mark.parametrize("words", ["model bandwidth", "model bandwidth --format csv", "suites list", "run -h"])
-def test_an_stdout_that_is_closed_is_told(words: str) -> None:
+def test_a_closed_stdout_is_an_error(words: str) -> None:
     done = subprocess.run(["sh", "-c", f"{PCIELAB} {words} >&-"], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.splitlines() == ["error: output: Bad file descriptor"]
 
 
 def test_a_closed_stdout_harms_no_store(tmp_path: Path) -> None:
-    """The free number would go to the next file that is opened."""
+    """The next file that is opened would get the free descriptor number."""
     command = f"{PCIELAB} run --test bw-rd --transactions 1000 -o run.db >&- 2>&-"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 1  # the row could not be printed
-    shown = pcielab("export", "csv", "run.db", "-o", "run.csv", cwd=tmp_path)
-    assert shown.exit_code == 0, shown.stderr
+    succeed("export", "csv", "run.db", "-o", "run.csv", cwd=tmp_path)
 
 
+@pytest.mark.parametrize("lines", [0, 1])
 @pytest.mark.parametrize("words", [["-h"], ["run", "-h"], ["suites", "show", "paper", "--format", "csv"]])
-def test_a_reader_that_leaves_is_no_failure(words: list[str]) -> None:
-    process = subprocess.Popen([PCIELAB, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+def test_a_pipe_that_its_reader_closes_is_no_failure(words: list[str], lines: int) -> None:
+    process = started(*words)
     assert process.stdout is not None
+    for _ in range(lines):
+        process.stdout.readline()
     process.stdout.close()
     assert process.stderr is not None
-    assert process.stderr.read() == b""
+    assert process.stderr.read() == ""
     assert process.wait() == 0
 
 
-def test_nothing_simulated_is_no_success(tmp_path: Path) -> None:
+def test_a_run_without_results_is_a_failure(tmp_path: Path) -> None:
     done = pcielab(
         "run", "--profile", "netfpga-hsw", "--test", "lat-rd", "--path", "command", "-o", "a.db", cwd=tmp_path
     )
@@ -117,12 +117,11 @@ def test_nothing_simulated_is_no_success(tmp_path: Path) -> None:
         (("report", "run.db"), "<!doctype html>", "</html>"),
     ],
 )
-def test_a_file_can_go_to_stdout_alone(
+def test_an_output_can_be_stdout(
     words: tuple[str, ...], begin: str, end: str, target: str, tmp_path: Path
 ) -> None:
-    pcielab("run", "--test", "bw-rd", "--transactions", "1000", "-o", "run.db", cwd=tmp_path)
-    done = pcielab(*words, "-o", target, cwd=tmp_path)
-    assert done.exit_code == 0, done.stderr
+    succeed("run", "--test", "bw-rd", "--transactions", "1000", "-o", "run.db", cwd=tmp_path)
+    done = succeed(*words, "-o", target, cwd=tmp_path)
     assert done.stdout.startswith(begin)
     assert done.stdout.endswith(end)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.db"]

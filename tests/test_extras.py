@@ -1,4 +1,4 @@
-"""What is optional is said to be missing by whoever needs it, with what to install; all else works without it."""
+"""Commands that need an optional package name the extra to install; all others work without it."""
 
 import subprocess
 import sys
@@ -37,7 +37,7 @@ def test_runs_exports_and_explanations_need_no_extra(run: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("extra, command", [("report", ["report", "RUN"]), ("calibrate", ["calibrate", "RUN"])])
-def test_what_is_missing_is_named_with_its_extra(
+def test_a_missing_package_is_named_with_its_extra(
     extra: str, command: list[str], run: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / ("report.html" if extra == "report" else "twin.toml")

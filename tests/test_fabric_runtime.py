@@ -1,4 +1,4 @@
-"""The primitives for programs: policies in Python, bytes and addresses, and what is said to wrong programs."""
+"""The primitives for programs: policies in Python, bytes and addresses, and errors of wrong programs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +8,6 @@ import pytest
 from pcielab import InputError, fabric
 
 TESTBED = fabric.load("fabrex-u55c")
-ROOT = Path(__file__).parents[1]
 
 
 def ready(policy: fabric.PolicyName | fabric.Policy = "fifo", outstanding: int = 64) -> fabric.Runtime:
@@ -20,7 +19,7 @@ def ready(policy: fabric.PolicyName | fabric.Policy = "fifo", outstanding: int =
     return runtime
 
 
-def test_a_policy_in_python_sees_what_waits_and_holds_it_back() -> None:
+def test_a_policy_in_python_sees_waiting_requests_and_delays_them() -> None:
     seen: list[fabric.Waiting] = []
 
     class OneAtATime:
@@ -95,7 +94,7 @@ def test_a_policy_may_be_written_in_python() -> None:
     assert runtime.trace().requests["queue"].tolist() == [small, large, large, large, small, small]
 
 
-def test_what_a_policy_raises_comes_out() -> None:
+def test_an_exception_of_a_policy_reaches_the_caller() -> None:
     class Broken:
         def choose(self, waiting: Sequence[fabric.Waiting]) -> int:
             raise RuntimeError(f"cannot choose among {len(waiting)}")
@@ -107,7 +106,7 @@ def test_what_a_policy_raises_comes_out() -> None:
         runtime.h2d(queue, "A", host, here, 64)
 
 
-def test_mistakes_are_told_by_name() -> None:
+def test_mistakes_are_named() -> None:
     with pytest.raises(InputError, match="policy lifo: unknown: give fifo, round-robin, shortest-first"):
         fabric.Runtime(TESTBED, policy="lifo")  # type: ignore[arg-type]
     runtime = ready()
@@ -132,7 +131,7 @@ write = { interval_ns = 48.0, bytes_per_ns = 53.0 }
 """
 
 
-def test_a_device_without_memory_is_no_target_of_d2d(tmp_path: Path) -> None:
+def test_a_device_without_memory_cannot_be_the_target_of_d2d(tmp_path: Path) -> None:
     node = 'device = "u55c"\nbar_addresses = { hbm = 0x90_0000_0000, bram = 0xa0_0000_0000 }'
     text = TESTBED.path.read_text(encoding="utf-8")
     assert node in text

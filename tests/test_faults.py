@@ -1,7 +1,7 @@
-"""What a command leaves behind that is killed, or fails, at any of the calls by which it changes files.
+"""Output of commands that are killed, or fail, at any of the system calls that change files.
 
-Either what was there before, or the whole new thing, or a store that says that it is incomplete and can be gone on
-with; the next command works, and leaves nothing else lying about. `make faults` tries every call; here are some.
+They leave the old output, the whole new one, or an incomplete store that can be resumed; the next command works
+and leaves no other files. `make faults` tries every call; these tests try some.
 """
 
 import errno
@@ -22,45 +22,20 @@ from pcielab.formats.importers import import_pcie_bench
 from pcielab.formats.published import BANDWIDTH_HEAD
 from pcielab.sweeps.journal import NAME as JOURNAL
 from shell import exit_code_of_command, pcielab
+from suite_texts import LSPCI, messages, suite_text, transfers
 
 pytestmark = pytest.mark.skipif(not faults.is_possible(), reason="processes cannot be traced here")
 
 ASKED = os.environ.get("PCIELAB_FAULTS", "4")
 EVERY = ASKED == "all"
 TRIED = 0 if EVERY else int(ASKED)
-"""How many faults of each command are tried here, spread over all of them, unless every one is."""
+"""Number of faults to try for each command, spread over all of them; not used if every one is tried."""
 
 ROW = (
     "BW_DMA_RD,Rand,HWarm,0,0,8192,16,151242672,126035560.0,134217728,8388608,8.519356156310172,66557469.97117322"
 )
-SUITE = """\
-name = "mine"
-title = "Mine"
-[provenance]
-source = "me"
-[[group]]
-family = "bw_dma_sz_sweep"
-tests = ["BW_DMA_RD"]
-sizes = [64, 128, 256, 512]
-windows = ["8K"]
-caches = ["cold"]
-patterns = ["random"]
-transactions = 2000
-loop = ["size"]
-"""
-MESSAGE_SUITE = """\
-name = "mine"
-title = "Mine"
-[provenance]
-source = "me"
-[[group]]
-family = "messages"
-ways = ["write-combined", "descriptors"]
-sizes = [64, 1500]
-pace = "alone"
-messages = 4
-loop = ["way", "size"]
-"""
+SUITE = suite_text(transfers("bw_dma_sz_sweep", "BW_DMA_RD", 64, 128, 256, 512, transactions=2000))
+MESSAGE_SUITE = suite_text(messages("messages", "write-combined descriptors", 64, 1500, messages=4))
 SWEEP_FILE = """\
 name = "sizes"
 title = "Reads of some sizes"
@@ -70,26 +45,18 @@ test = "lat-rd"
 [grid]
 size = [8, 16, 64, 256]
 """
-LSPCI = """\
-03:00.0 Ethernet controller: Netronome Systems, Inc. Device 4000 (rev 30)
-\tControl: I/O- Mem+ BusMaster+
-\tCapabilities: [80] Express (v2) Endpoint, MSI 00
-\t\tDevCtl: MaxPayload 256 bytes, MaxReadReq 512 bytes
-\t\tLnkCap: Port #0, Speed 8GT/s, Width x8, ASPM not supported
-\t\tLnkSta: Speed 8GT/s (ok), Width x8 (ok)
-"""
 RUN = ("run", "--profile", "hsw2620", "--suite", "suite.toml", "--jobs", "1", "-o", "run.db")
 
 
 @dataclass(frozen=True)
 class Case:
-    """A command, what it writes, and what stands there before.
+    """A command and its output.
 
     Attributes:
         arguments: The command.
-        output: What it writes.
-        again: The command that a person gives after it failed, whatever is there.
-        prepare: Puts there what is there before.
+        output: The file or folder that it writes.
+        again: The command to run after it failed.
+        prepare: Creates the files that exist before the command runs.
     """
 
     arguments: tuple[str, ...]
@@ -109,16 +76,16 @@ def half_a_run(folder: Path) -> None:
 
 @cache
 def files_of_half_a_run() -> dict[str, bytes]:
-    """What a run leaves that was killed on its way, log and all."""
-    for place in range(40, 400, 7):
+    """The store and the log of a run that was killed after its first test."""
+    for index in range(40, 400, 7):
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             (folder / "suite.toml").write_text(SUITE)
-            command(RUN, folder, Fault(place))
+            command(RUN, folder, Fault(index))
             left = {path.name: path.read_bytes() for path in folder.glob("run.db*")}
             if left and 0 < open_store(folder / "run.db").done < 4:
                 return left
-    raise AssertionError("no run was killed on its way")
+    raise AssertionError("no run was killed between its first and last test")
 
 
 def half_a_sweep(folder: Path) -> None:
@@ -129,7 +96,7 @@ def half_a_sweep(folder: Path) -> None:
 
 @cache
 def files_of_half_a_sweep() -> dict[str, bytes]:
-    """What a sweep leaves whose disk was full in the middle of a line."""
+    """The journal of a sweep whose disk was full in the middle of a line."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "sizes.toml").write_text(SWEEP_FILE)
@@ -176,7 +143,7 @@ CASES = {
 
 @pytest.fixture
 def folders(tmp_path: Path) -> Callable[[Case], Path]:
-    """Makes folders with what the commands read, and with what a case wants to be there before."""
+    """Makes folders with the inputs of all commands, and the files that a case prepares."""
     made = 0
 
     def make(case: Case) -> Path:
@@ -197,7 +164,7 @@ def folders(tmp_path: Path) -> Callable[[Case], Path]:
 
 
 def command(arguments: tuple[str, ...], folder: Path, fault: Fault | None = None) -> tuple[faults.Traced, str]:
-    """Run a command under a fault; how it ended, and what it said on stderr."""
+    """Run a command with a fault; returns its end and its stderr."""
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
 
         def run() -> int:
@@ -210,7 +177,7 @@ def command(arguments: tuple[str, ...], folder: Path, fault: Fault | None = None
 
 
 def content(path: Path) -> object:
-    """What is at a path, as far as it is the same whenever a command makes it: a store says how much it has."""
+    """The reproducible content of a path; None if it does not exist."""
     if path.is_dir():
         return {file.name: file.read_bytes() for file in path.iterdir() if file.is_file()}
     if path.suffix != ".db":
@@ -224,39 +191,67 @@ def content(path: Path) -> object:
 
 
 def tried(calls: int) -> list[Fault]:
-    """The faults of a command that changes files so often: each call at each kind, or some of them."""
-    every = [Fault(place, kind) for place in range(calls) for kind in (None, errno.ENOSPC, errno.EIO)]
+    """The faults of a command that changes files in `calls` calls: each kind at each call, or some of them."""
+    every = [Fault(index, kind) for index in range(calls) for kind in (None, errno.ENOSPC, errno.EIO)]
     if EVERY:
         return every
     chosen = {round(one * (len(every) - 1) / max(TRIED - 1, 1)) for one in range(TRIED)}
-    return [every[place] for place in sorted(chosen)]
+    return [every[index] for index in sorted(chosen)]
 
 
 def holds_a_journal(found: object, before: object, after: object) -> bool:
-    """Whether a folder of a sweep has the lines that it had, and whole lines of those that it gets."""
+    """Whether the journal of a sweep's folder begins with the old lines, and has whole lines of the new ones."""
     journals = [folder.get(JOURNAL, b"") if isinstance(folder, dict) else b"" for folder in (found, before, after)]
     left, had, gets = [journal.rpartition(b"\n")[0] for journal in journals]
     return bool(left.startswith(had) and gets.startswith(left))
 
 
+@dataclass(frozen=True)
+class Undisturbed:
+    """A case that ran without a fault: its calls, its folder, the output before and after, and all files."""
+
+    traced: faults.Traced
+    folder: Path
+    before: object
+    after: object
+    files: list[Path]
+
+
+def undisturbed(case: Case, folders: Callable[[Case], Path]) -> Undisturbed:
+    # In a folder that is not used again: reading a store may merge its log.
+    before = content(folders(case) / case.output)
+    folder = folders(case)
+    traced, stderr = command(case.arguments, folder)
+    assert traced.exit_code == 0, stderr
+    return Undisturbed(traced, folder, before, content(folder / case.output), files_of(folder))
+
+
+def files_of(folder: Path) -> list[Path]:
+    return sorted(path.relative_to(folder) for path in folder.rglob("*"))
+
+
+def repeat(case: Case, folder: Path, whole: Undisturbed, about: str) -> None:
+    """Run the command for after a failure; it must leave the files of an undisturbed run."""
+    repeated = pcielab(*case.again, cwd=folder)
+    assert repeated.exit_code == 0, f"{about}\nthen: {repeated.stderr}"
+    assert content(folder / case.output) == whole.after, about
+    assert files_of(folder) == whole.files, about
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_a_command_that_ends_anywhere_leaves_old_or_new_and_no_litter(
+def test_a_fault_leaves_the_old_or_the_new_output_and_no_other_files(
     name: str, folders: Callable[[Case], Path], record_property: Callable[[str, object], None]
 ) -> None:
     case = CASES[name]
-    undisturbed = folders(case)
-    before = content(undisturbed / case.output)
-    whole, stderr = command(case.arguments, undisturbed)
-    assert whole.exit_code == 0, stderr
-    after = content(undisturbed / case.output)
-    files = sorted(path.relative_to(undisturbed) for path in undisturbed.rglob("*"))
-    for fault in tried(len(whole.calls)):
+    whole = undisturbed(case, folders)
+    before, after, calls = whole.before, whole.after, whole.traced.calls
+    for fault in tried(len(calls)):
         record_property("tried", 1)
         folder = folders(case)
         ended, stderr = command(case.arguments, folder, fault)
-        about = f"{name}, {fault} ({whole.calls[min(fault.place, len(whole.calls) - 1)]}): {stderr}"
+        about = f"{name}, {fault} ({calls[min(fault.index, len(calls) - 1)]}): {stderr}"
         assert "Traceback" not in stderr, about
-        assert "a defect of pcielab" not in stderr, about
+        assert "internal error" not in stderr, about
         found = content(folder / case.output)
         if name.startswith("sweep"):
             assert holds_a_journal(found, before, after), about
@@ -266,33 +261,26 @@ def test_a_command_that_ends_anywhere_leaves_old_or_new_and_no_litter(
             assert store.incomplete, about
             assert store.title == after[0], about  # type: ignore[index]
         assert ended.exit_code != 0 or found == after, about
-        repeated = pcielab(*case.again, cwd=folder)
-        assert repeated.exit_code == 0, f"{about}\nthen: {repeated.stderr}"
-        assert content(folder / case.output) == after, about
-        assert sorted(path.relative_to(folder) for path in folder.rglob("*")) == files, about
+        repeat(case, folder, whole, about)
 
 
 WRITES_STORES = ("import", "run", "run that goes on", "messages", "fabric run")
 
 
 @pytest.mark.parametrize("name", WRITES_STORES)
-def test_a_sync_that_fails_is_told_unless_the_same_is_synced_again(
+def test_a_failed_sync_is_an_error_unless_a_later_one_repeats_it(
     name: str, folders: Callable[[Case], Path], record_property: Callable[[str, object], None]
 ) -> None:
     case = CASES[name]
-    undisturbed = folders(case)
-    whole, stderr = command(case.arguments, undisturbed)
-    assert whole.exit_code == 0, stderr
-    after = content(undisturbed / case.output)
-    files = sorted(path.name for path in undisturbed.iterdir())
-    # Whatever was synced last of a file or folder, nobody makes good what failed there. The hidden folder goes.
-    synced = {place: target for place, target in whole.synced.items() if target.suffix != ".pcielab-tmp"}
-    last = {target: place for place, target in synced.items()}
+    whole = undisturbed(case, folders)
+    # No later sync repairs a failure of the last one of a file or folder. The hidden folder does not remain.
+    synced = {index: target for index, target in whole.traced.synced.items() if target.suffix != ".pcielab-tmp"}
+    last = {target: index for index, target in synced.items()}
     assert len(last) > 1
     fatal = sorted(last.values())
-    for place in fatal if EVERY else fatal[-6:]:
+    for index in fatal if EVERY else fatal[-6:]:
         folder = folders(case)
-        fault = sync_of_the_same(whole, place, undisturbed, folder)
+        fault = same_sync(whole, index, folder)
         ended, stderr = command(case.arguments, folder, fault)
         record_property("tried", 1)
         about = f"{name}, {fault}: {stderr}"
@@ -300,59 +288,42 @@ def test_a_sync_that_fails_is_told_unless_the_same_is_synced_again(
         assert stderr.startswith("error: run.db: "), about
         assert len(stderr.splitlines()) == 1, about
         if name != "import":
-            # Every test that was finished is there, in the store or in the log beside it.
+            # Every finished test is in the store or in its log.
             left = [path for path in folder.glob("run.db*") if path.is_file()]
             assert not left or open_store(folder / "run.db").done in range(5), about
-        repeated = pcielab(*case.again, cwd=folder)
-        assert repeated.exit_code == 0, f"{about}\nthen: {repeated.stderr}"
-        assert content(folder / case.output) == after, about
-        assert sorted(path.name for path in folder.iterdir()) == files, about
+        repeat(case, folder, whole, about)
 
 
-def sync_of_the_same(whole: faults.Traced, place: int, undisturbed: Path, folder: Path) -> Fault:
-    """The failure in `folder` of the sync that was call `place` in the folder that nothing disturbed."""
-    target = whole.synced[place]
-    before = sum(earlier < place and other.name == target.name for earlier, other in whole.synced.items())
-    return Fault(before, errno.EIO, synced=folder.name if target == undisturbed else target.name)
+def same_sync(whole: Undisturbed, index: int, folder: Path) -> Fault:
+    """The failure in `folder` of the sync that was call `index` of the undisturbed run."""
+    synced = whole.traced.synced
+    target = synced[index]
+    before = sum(earlier < index and other.name == target.name for earlier, other in synced.items())
+    return Fault(before, errno.EIO, synced=folder.name if target == whole.folder else target.name)
 
 
-def test_the_log_stays_where_it_could_not_be_brought_into_the_store(folders: Callable[[Case], Path]) -> None:
+def test_the_log_remains_if_it_cannot_be_merged_into_the_store(folders: Callable[[Case], Path]) -> None:
     case = CASES["run"]
-    undisturbed = folders(case)
-    whole, stderr = command(case.arguments, undisturbed)
-    assert whole.exit_code == 0, stderr
-    in_place = {place: target.name for place, target in whole.synced.items() if target.name.startswith("run.db")}
-    # The log is synced as it is brought into the store, and then the store is.
-    for place in (
-        max(place for place, name in in_place.items() if name == "run.db-wal"),
-        next(place for place, name in in_place.items() if name == "run.db" and place > _first_log(whole)),
-    ):
+    whole = undisturbed(case, folders)
+    synced = whole.traced.synced
+    logs = [index for index, target in synced.items() if target.name == "run.db-wal"]
+    stores = [index for index, target in synced.items() if target.name == "run.db" and index > min(logs)]
+    # The log is synced before its merge into the store, and then the store is.
+    for index in (max(logs), min(stores)):
         folder = folders(case)
-        fault = sync_of_the_same(whole, place, undisturbed, folder)
+        fault = same_sync(whole, index, folder)
         ended, stderr = command(case.arguments, folder, fault)
         assert ended.exit_code == 1, stderr
-        assert "could not be brought to the disk" in stderr
-        assert (folder / "run.db-wal").stat().st_size > 0, place
+        assert "could not be synced to the disk" in stderr
+        assert (folder / "run.db-wal").stat().st_size > 0, index
         assert open_store(folder / "run.db").done == 4
 
 
-def _first_log(whole: faults.Traced) -> int:
-    """The place of the first sync of the log in its place."""
-    return min(place for place, target in whole.synced.items() if target.name == "run.db-wal")
-
-
-def test_nothing_is_left_of_a_run_that_was_killed_once_its_store_was_there(
-    folders: Callable[[Case], Path],
-) -> None:
+def test_a_run_killed_as_its_store_appears_leaves_no_other_files(folders: Callable[[Case], Path]) -> None:
     case = CASES["run"]
-    undisturbed = folders(case)
-    whole, stderr = command(case.arguments, undisturbed)
-    assert whole.exit_code == 0, stderr
-    files = sorted(path.name for path in undisturbed.iterdir())
-    put = whole.calls.index("renameat2")
-    for place in range(put, put + 3):
+    whole = undisturbed(case, folders)
+    renamed = whole.traced.calls.index("renameat2")
+    for index in range(renamed, renamed + 3):
         folder = folders(case)
-        command(case.arguments, folder, Fault(place))
-        repeated = pcielab(*case.again, cwd=folder)
-        assert repeated.exit_code == 0, repeated.stderr
-        assert sorted(path.name for path in folder.iterdir()) == files, f"killed at call {place}"
+        command(case.arguments, folder, Fault(index))
+        repeat(case, folder, whole, f"killed at call {index}")

@@ -1,6 +1,6 @@
-"""Stores that use SQLite itself against who reads them: refused in one line, soon, with little memory and disk.
+"""Stores that attack their reader through SQLite are refused in one line, within limits of time, memory and disk.
 
-`tests/sqlite_tricks.py` has the tricks. A few do nothing to what is read; then everything is read as it was.
+`tests/sqlite_tricks.py` has the tricks. A few do not affect reading; the store is then read as before.
 """
 
 import os
@@ -19,32 +19,18 @@ from command_template import Template
 from patience import patient
 from pcielab import open_store
 from pcielab._core import InputError, StoreWriter
-from shell import Done, exit_code_of_command, exported, forked, pcielab
+from shell import Done, exit_code_of_command, exported, forked, succeed
 from sqlite_tricks import TRICKS, VICTIM, plain_name, tree_without_end
+from suite_texts import suite_text, transfers
 
 SECONDS, MEMORY_BYTES, FILE_BYTES = 15, 3 << 30, 256 << 20
-"""What a command may take of a processor, of addresses and of a disk: many times what it needs."""
+"""Limits of a command's processor time, address space and file size: many times its needs."""
 JOURNAL = "a journal that names a file"
-SUITE = """\
-name = "mine"
-title = "Mine"
-[provenance]
-source = "me"
-[[group]]
-family = "lat_dma_details"
-tests = ["LAT_DMA_RD"]
-sizes = [64, 128]
-windows = ["8K"]
-caches = ["cold"]
-patterns = ["random"]
-transactions = 200
-details = true
-loop = ["size"]
-"""
+SUITE = suite_text(transfers("lat_dma_details", "LAT_DMA_RD", 64, 128, transactions=200, details=True))
 
 
 def _limited(arguments: list[str], stdout: int, stderr: int) -> int:
-    """Run a command within limits, as a process of its own."""
+    """Run a command within the limits, in a process forked for it."""
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
@@ -62,8 +48,7 @@ def limited(*arguments: str | Path) -> Done:
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sound")
     (folder / "suite.toml").write_text(SUITE)
-    done = pcielab("run", "--suite", folder / "suite.toml", "--jobs", "1", "-o", folder / "run.db")
-    assert done.exit_code == 0, done.stderr
+    succeed("run", "--suite", folder / "suite.toml", "--jobs", "1", "-o", folder / "run.db")
     return folder / "run.db"
 
 
@@ -72,7 +57,7 @@ def tricked(sound: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a store for each trick."""
     folder = tmp_path_factory.mktemp("tricked")
     for name, trick in TRICKS.items():
-        # Each in a folder of its own, for what stands beside it.
+        # Each has its own folder, because some tricks add files.
         path = folder / plain_name(name) / "run.db"
         path.parent.mkdir()
         path.write_bytes(sound.read_bytes())
@@ -81,7 +66,7 @@ def tricked(sound: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", TRICKS)
-def test_a_trick_is_refused_or_does_nothing(
+def test_a_trick_is_refused_or_has_no_effect(
     name: str, sound: Path, tricked: Path, record_property: Callable[[str, object], None]
 ) -> None:
     record_property("tried", 1)
@@ -109,7 +94,7 @@ def test_a_trick_is_refused_or_does_nothing(
         assert store.with_name(VICTIM).exists(), "somebody's file was deleted"
 
 
-def test_the_stores_of_a_folder_are_listed_whatever_is_among_them(tricked: Path) -> None:
+def test_a_folder_with_hostile_stores_can_be_listed(tricked: Path) -> None:
     started = time.monotonic()
     done = limited("runs", tricked, "--format", "csv")
     assert done.exit_code == 0, f"{done.exit_code}: {done.stderr[-300:]}"
@@ -118,7 +103,7 @@ def test_the_stores_of_a_folder_are_listed_whatever_is_among_them(tricked: Path)
     assert (tricked / plain_name(JOURNAL) / VICTIM).exists(), "somebody's file was deleted"
 
 
-def test_digests_are_checked_whatever_the_store_says_of_its_schema(sound: Path, tmp_path: Path) -> None:
+def test_digests_are_checked_whatever_schema_the_store_declares(sound: Path, tmp_path: Path) -> None:
     for change in ("UPDATE scalar SET value = 2 * value", "UPDATE manifest SET value = '1' WHERE key = 'tests'"):
         for version in (1, 2):
             path = tmp_path / f"{version}.db"
@@ -141,13 +126,13 @@ def test_the_refusal_says_which_table_and_why(sound: Path, tmp_path: Path) -> No
         "a generated column": "`manifest` is another table",
         "schema 1, with the tables of schema 2": "schema 1",
     }
-    for name, told in expected.items():
+    for name, reason in expected.items():
         path = tmp_path / f"{plain_name(name)}.db"
         path.write_bytes(sound.read_bytes())
         TRICKS[name](path)
         with pytest.raises(InputError) as refused:
             open_store(path)
-        assert told in str(refused.value), f"{name}: {refused.value}"
+        assert reason in str(refused.value), f"{name}: {refused.value}"
 
 
 @pytest.fixture
@@ -166,7 +151,7 @@ def test_reading_ends_at_ctrl_c(sound: Path, tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     path.write_bytes(sound.read_bytes())
     tree_without_end(path)
-    # Large enough, on the disk too, to hold as much as is read in minutes: nothing but Ctrl-C ends this soon.
+    # Large enough on the disk that reading it takes minutes: only Ctrl-C ends this soon.
     with path.open("r+b") as file:
         os.posix_fallocate(file.fileno(), 0, 64 << 20)
         file.truncate(1 << 40)
@@ -176,8 +161,8 @@ def test_reading_ends_at_ctrl_c(sound: Path, tmp_path: Path) -> None:
     assert time.monotonic() - started < patient(SECONDS)
 
 
-def test_a_store_as_large_as_any_is_read(tmp_path: Path) -> None:
-    """What guards against stores without end is no limit of those that have one."""
+def test_a_store_of_the_largest_size_is_read(tmp_path: Path) -> None:
+    """The guards against endless stores do not limit large ones."""
     path = tmp_path / "run.db"
     series = [{"metric": "latency_ticks", "values": [float(value % 97) for value in range(1 << 20)]}]
     with StoreWriter.create(path, '{"origin": "simulated"}') as writer:

@@ -1,7 +1,7 @@
-"""What plots of the published data read of our exports: sections by place, columns by number, modelled curves.
+"""Exports can be plotted like the published data: sections by index, columns by number, modelled curves.
 
-The scripts here read as the published gnuplot templates do: `.dat` files by `index` and `using`, beside
-`bw_calc.dat`. The numbers in the stores are made up: each tells its cache state, so that a wrong place shows.
+The scripts read as the published gnuplot templates do: `.dat` files by `index` and `using`, and `bw_calc.dat`. The
+numbers in the stores are made up: each encodes its cache state, so that a wrong section shows.
 """
 
 import json
@@ -21,7 +21,7 @@ from pcielab.formats.published import FAMILIES, LATENCY_COLUMNS
 from pcielab.library.suites import Suite, load_suite
 
 GNUPLOT = shutil.which("gnuplot")
-needs_gnuplot = pytest.mark.skipif(GNUPLOT is None, reason="gnuplot is not there: apt install gnuplot-nox")
+needs_gnuplot = pytest.mark.skipif(GNUPLOT is None, reason="needs gnuplot: apt install gnuplot-nox")
 
 CACHES = {"cold": 1, "device-thrash": 2, "device-warm": 3, "host-warm": 4}
 WINDOW, SIZE, BANDWIDTH, MEDIAN_NS = 6, 7, 12, 17
@@ -29,7 +29,7 @@ WINDOW, SIZE, BANDWIDTH, MEDIAN_NS = 6, 7, 12, 17
 
 
 def exported(suite: Suite, folder: Path) -> tuple[Path, Sequence[str]]:
-    """A store of a suite with made-up numbers, in the published format; and what the export warned of."""
+    """A store of a suite with made-up numbers, in the published format, and the warnings of the export."""
     facts = {"device": {"name": "made up", "timer": {"numerator_ns": 40, "denominator": 3, "cycles": 16}}}
     with StoreWriter.create(folder / "run.db", json.dumps(facts | {"origin": "simulated"})) as writer:
         for number, test in enumerate(suite.tests):
@@ -53,7 +53,7 @@ def record(test: dict) -> dict:
 
 
 def plotted(folder: Path, script: str) -> str:
-    """What gnuplot says to a script in a folder; it must end well, and miss nothing."""
+    """The output of gnuplot for a script in a folder; it must succeed and find all data."""
     assert GNUPLOT is not None
     done = subprocess.run([GNUPLOT], input=script, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -62,21 +62,21 @@ def plotted(folder: Path, script: str) -> str:
     return done.stderr
 
 
-def read_back(folder: Path, file: str, place: int, x: int, y: int) -> set[float]:
+def read_back(folder: Path, file: str, section: int, x: int, y: int) -> set[float]:
     """The numbers that a plot takes from a section of a file."""
-    table = f'set table "table"; plot "{file}.dat" index {place} using {x}:{y}; unset table\n'
+    table = f'set table "table"; plot "{file}.dat" index {section} using {x}:{y}; unset table\n'
     plotted(folder, f"set yrange [0:100000]\n{table}")
     lines = [line.split() for line in (folder / "table").read_text().splitlines()]
     return {float(y) for _, y, kind in (line for line in lines if len(line) == 3) if kind == "i"}
 
 
 @needs_gnuplot
-def test_a_part_of_the_suite_puts_each_cache_state_where_plots_look_for_it(tmp_path: Path) -> None:
+def test_a_part_of_the_suite_keeps_the_section_of_each_cache_state(tmp_path: Path) -> None:
     folder, [warning] = exported(load_suite("demo"), tmp_path)
-    for place, expected in enumerate([{1}, set(), set(), {4}]):
-        assert read_back(folder, "bw_dma_win_sweep_rd_rnd_64", place, WINDOW, BANDWIDTH) == expected
+    for section, expected in enumerate([{1}, set(), set(), {4}]):
+        assert read_back(folder, "bw_dma_win_sweep_rd_rnd_64", section, WINDOW, BANDWIDTH) == expected
         latency = {160 * number for number in expected}
-        assert read_back(folder, "lat_cmd_sweep_wrrd_rnd_08", place, WINDOW, MEDIAN_NS) == latency
+        assert read_back(folder, "lat_cmd_sweep_wrrd_rnd_08", section, WINDOW, MEDIAN_NS) == latency
     assert read_back(folder, "bw_dma_off_wr_cold", 0, 4, BANDWIDTH) == set()
     assert "filled with NaN" in warning
     assert (
@@ -86,7 +86,7 @@ def test_a_part_of_the_suite_puts_each_cache_state_where_plots_look_for_it(tmp_p
 
 @needs_gnuplot
 @pytest.mark.parametrize("suite", ["demo", "paper"])
-def test_plots_of_every_published_family_find_what_they_read(tmp_path: Path, suite: str) -> None:
+def test_plots_of_every_published_family_find_their_data(tmp_path: Path, suite: str) -> None:
     folder, _ = exported(load_suite(suite), tmp_path)
     lines = ["set terminal svg", "set yrange [0:100000]"]
     for family in FAMILIES:
@@ -102,7 +102,7 @@ def test_plots_of_every_published_family_find_what_they_read(tmp_path: Path, sui
     assert len(list(folder.glob("*.svg"))) == len(FAMILIES)
 
 
-def test_nothing_is_filled_in_a_whole_export_and_a_part_comes_back_as_the_part_it_is(tmp_path: Path) -> None:
+def test_only_a_partial_export_is_filled_and_imports_keep_the_part(tmp_path: Path) -> None:
     for suite in ("paper", "demo"):
         (tmp_path / suite).mkdir()
     folder, warnings = exported(load_suite("paper"), tmp_path / "paper")
@@ -114,7 +114,7 @@ def test_nothing_is_filled_in_a_whole_export_and_a_part_comes_back_as_the_part_i
     assert len(open_store(tmp_path / "again.db").tests) == len(load_suite("demo").tests)
 
 
-def test_tests_of_another_shape_stand_as_they_are_and_are_named(tmp_path: Path) -> None:
+def test_tests_of_another_shape_are_exported_with_a_warning(tmp_path: Path) -> None:
     odd = [
         replace(test, parameters=replace(test.parameters, window_bytes=65536))
         for test in load_suite("demo").entries
@@ -124,7 +124,7 @@ def test_tests_of_another_shape_stand_as_they_are_and_are_named(tmp_path: Path) 
     assert any("lat_cmd_sizes: sections that the published suite does not have" in line for line in warnings)
 
 
-def test_the_curves_are_those_of_the_paper(tmp_path: Path) -> None:
+def test_the_modelled_curves_are_those_of_the_paper(tmp_path: Path) -> None:
     folder, _ = exported(load_suite("demo"), tmp_path)
     rows = [line.split() for line in (folder / "bw_calc.dat").read_text().splitlines()[1:]]
     by_size = {int(row[0]): row[1:] for row in rows}

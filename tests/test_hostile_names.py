@@ -1,7 +1,7 @@
-"""Commands that are given names, titles, versions and paths of strangers: terminals get letters, and pictures end.
+"""Commands with hostile names, titles, versions and paths print only printable characters, and can draw them.
 
-A name may be refused; it never reaches the terminal as anything but letters, and never ends the process.
-`make hostile` tries all of the names.
+A name may be refused; it never sends control characters to the terminal, and never crashes the process.
+`make hostile` tries all names.
 """
 
 import json
@@ -20,26 +20,13 @@ from pcielab import InputError, open_store
 from pcielab._core import StoreWriter
 from pcielab.library import shipped
 from shell import Done, pcielab, succeed
+from suite_texts import suite_text, transfers
 from test_bad_files import LSPCI
 
 ASKED = os.environ.get("PCIELAB_NAMES", "12")
 NAMES = hostile_names()
 TRIED = NAMES if ASKED == "all" else NAMES[:: -(-len(NAMES) // int(ASKED))]
-SUITE = """\
-name = "small"
-title = "Small"
-[provenance]
-source = "me"
-[[group]]
-family = "bw_dma_sz_sweep"
-tests = ["BW_DMA_RD"]
-sizes = [64, 256]
-windows = ["8K"]
-caches = ["cold"]
-patterns = ["random"]
-transactions = 500
-loop = ["size"]
-"""
+SUITE = suite_text(transfers("bw_dma_sz_sweep", "BW_DMA_RD", 64, 256, transactions=500))
 
 
 def test_there_are_two_hundred_names() -> None:
@@ -49,7 +36,7 @@ def test_there_are_two_hundred_names() -> None:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Two runs of one small suite, on a system and with one value of it changed."""
+    """Two runs of one small suite: on a system, and on that system with one value changed."""
     folder = tmp_path_factory.mktemp("runs")
     (folder / "small.toml").write_text(SUITE)
     run = ("run", "--suite", folder / "small.toml", "--profile", "hsw2620")
@@ -58,8 +45,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [folder / "whole.db", folder / "changed.db"]
 
 
-def shows_only_letters(done: Done, about: str) -> None:
-    """What a terminal gets is letters and line ends; no command ends as a program does that is broken."""
+def prints_only_letters(done: Done, about: str) -> None:
+    """The output is printable characters and line ends, and the command did not crash."""
     for stream in (done.stdout, done.stderr):
         unprintable = [letter for letter in stream if not letter.isprintable() and letter != "\n"]
         assert unprintable == [], f"{about}: {stream[:2000]!r}"
@@ -69,7 +56,7 @@ def shows_only_letters(done: Done, about: str) -> None:
 
 
 def renamed(run: Path, path: Path, name: str) -> None:
-    """A copy of a run with a name in every text of its manifest and of its tests that a stranger could choose."""
+    """A copy of a run with `name` in every free text of its manifest and its tests."""
     store = open_store(run)
     manifest = dict(store.manifest)
     system = manifest["system"] | {"name": name, "title": name}
@@ -84,14 +71,14 @@ def renamed(run: Path, path: Path, name: str) -> None:
 
 
 def of_stores(runs: list[Path], name: str, folder: Path) -> Iterator[tuple[str | Path, ...]]:
-    """Commands that read stores of that name."""
+    """Commands that read stores with that name."""
     for run, copy in zip(runs, ("a", "b"), strict=True):
-        # A name that no store can have.
+        # Some names are refused by the store.
         with suppress(InputError):
             renamed(run, folder / f"{copy}.db", name)
     if not (folder / "b.db").exists():
         return
-    # A path that no file can have.
+    # Some names are not valid in a path.
     with suppress(OSError, ValueError):
         shutil.copy(folder / "b.db", folder / f"{name}.db")
     yield "runs", folder
@@ -100,16 +87,8 @@ def of_stores(runs: list[Path], name: str, folder: Path) -> Iterator[tuple[str |
     yield "explain", folder / "a.db", folder / "b.db", "--picture", folder / "why.png"
     yield "compare", folder / "a.db", folder / "b.db"
     if NAMES.index(name) % 10 == 0:
-        yield (
-            "report",
-            folder / "a.db",
-            "--figures",
-            folder,
-            "--figure-format",
-            "svg",
-            "-o",
-            folder / "report.html",
-        )
+        figures = ("--figures", folder, "--figure-format", "svg")
+        yield "report", folder / "a.db", *figures, "-o", folder / "report.html"
     for path in folder.glob("*.db"):
         if path.stem not in ("a", "b"):
             yield "explain", path
@@ -117,7 +96,7 @@ def of_stores(runs: list[Path], name: str, folder: Path) -> Iterator[tuple[str |
 
 
 def of_files(name: str, folder: Path) -> Iterator[tuple[str | Path, ...]]:
-    """Commands that read files with that name in them, and fail to find some of that name."""
+    """Commands that read files with that name in them, or look for files of that name."""
     quoted = json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
     (folder / "system.toml").write_text(
         f'base = "hsw2620"\nname = {quoted}\ntitle = {quoted}\n[provenance]\nsource = {quoted}\n', errors="replace"
@@ -154,15 +133,15 @@ from pcielab.report import save_figure
 for name in json.load(sys.stdin):
     print(ascii(name), flush=True)
     frame = pandas.DataFrame({"text": [name, "b"], "y": [1, 2]})
-    place = altair.Y("text", title=name)
-    chart = altair.Chart(frame, title=name).mark_bar().encode(x="y", y=place, color="text", tooltip="text")
+    axis = altair.Y("text", title=name)
+    chart = altair.Chart(frame, title=name).mark_bar().encode(x="y", y=axis, color="text", tooltip="text")
     for kind in ("svg", "png", "pdf"):
         save_figure(chart, Path(sys.argv[1]) / f"name.{kind}")
 """
-"""Draws names in every place of a picture, one after the other, and says which is next."""
+"""Prints each name, then draws it in every text of a picture."""
 
 
-def test_a_picture_is_drawn_whatever_names_stand_in_it(tmp_path: Path) -> None:
+def test_pictures_are_drawn_with_every_name(tmp_path: Path) -> None:
     script = [sys.executable, "-c", DRAW, str(tmp_path)]
     done = subprocess.run(script, input=json.dumps(TRIED), capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{done.returncode} at {done.stdout.splitlines()[-1:]}: {done.stderr[-2000:]}"
@@ -170,9 +149,9 @@ def test_a_picture_is_drawn_whatever_names_stand_in_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", TRIED, ids=ascii)
-def test_a_name_of_a_stranger_is_only_shown(
+def test_a_hostile_name_is_only_printed(
     name: str, runs: list[Path], tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     record_property("tried", 1)
     for command in (*of_stores(runs, name, tmp_path), *of_files(name, tmp_path)):
-        shows_only_letters(pcielab(*command, cwd=tmp_path), f"{command} of {name!r}")
+        prints_only_letters(pcielab(*command, cwd=tmp_path), f"{command} of {name!r}")

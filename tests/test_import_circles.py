@@ -1,12 +1,10 @@
-"""No module of the Python package imports another in a circle, however the import is written.
+"""No modules of the Python package import each other in a circle, however the imports are written.
 
-Counted are imports at the top of a module, inside functions, and for type checkers alone: each of them is one more
-module to know before the first can be understood. What a package hands on counts as its import, and so does what a
-module imports of its own package: with both, a reader goes round.
+Imports at the top of a module, inside functions and for type checkers alone count: each is one more module that a
+reader must know. So do a package's re-exports, and a module's imports from its own package.
 
-Not counted is that Python loads a package before its modules: nobody reads it for that. Nor is `_core`, which
-modules import from `pcielab` and which is compiled: nothing in it imports any of them. Rooms that import each
-other without a circle of modules are found by the contracts of import-linter (`pyproject.toml`).
+That Python loads a package before its modules does not count, nor does `_core`, which is compiled and imports no
+module. import-linter (`pyproject.toml`) finds rooms that import each other without a circle of modules.
 """
 
 from graphlib import CycleError, TopologicalSorter
@@ -30,7 +28,7 @@ def imports() -> dict[str, set[str]]:
 
 
 def circles(uses: dict[str, set[str]]) -> list[str]:
-    """Circles, each broken where it was found, until none is left."""
+    """All circles, found by breaking each until none is left."""
     found = []
     while True:
         try:

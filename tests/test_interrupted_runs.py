@@ -1,4 +1,4 @@
-"""A run can be killed, stopped, resumed and shared among jobs, and its results stay the same, byte for byte."""
+"""A run's results are the same, byte for byte, if it is killed, stopped, resumed or shared among jobs."""
 
 import json
 import signal
@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from pcielab import open_store
-from shell import exported, pcielab, stop_after, stored, succeed
+from shell import exported, refuse, stop_after, stored, succeed
 
 TESTS = 81
 SYSTEMS = ("hsw2620", "ib-011-nosp")
-"""One without an IOMMU, and one whose tests leave the most behind for those after them."""
+"""One without an IOMMU, and one whose tests change later ones the most."""
 
 
 def run(system: str, output: Path, *options: str) -> tuple[str | Path, ...]:
@@ -27,14 +27,14 @@ def uninterrupted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hsw2620(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The store of a finished run of `hsw2620`."""
     output = tmp_path_factory.mktemp("finished") / "run.db"
     succeed(*run("hsw2620", output))
     return output
 
 
-def test_a_run_killed_twice_and_resumed_is_the_run_that_was_never_killed(
+def test_a_run_killed_twice_and_resumed_has_the_same_results(
     uninterrupted: tuple[str, Path], tmp_path: Path
 ) -> None:
     system, whole = uninterrupted
@@ -64,9 +64,7 @@ def test_another_seed_gives_other_numbers(uninterrupted: tuple[str, Path], tmp_p
     assert first["tests"] != other["tests"]
 
 
-def test_ctrl_c_says_how_to_go_on_and_leaves_a_store_that_can(
-    uninterrupted: tuple[str, Path], tmp_path: Path
-) -> None:
+def test_ctrl_c_leaves_a_store_that_can_be_resumed(uninterrupted: tuple[str, Path], tmp_path: Path) -> None:
     system, whole = uninterrupted
     output = tmp_path / "run.db"
     stopped = stop_after(5, signal.SIGINT, output, *run(system, output, "--jobs", "2"))
@@ -92,16 +90,15 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_a_store_that_can(
         (["--overwrite"], "--resume and --overwrite"),
     ],
 )
-def test_resuming_another_run_is_refused(finished: Path, options: list[str], expected: str) -> None:
-    before = exported(finished)
-    refused = pcielab(*run("hsw2620", finished, "--resume", *options))
-    assert (refused.exit_code, refused.stdout) == (2, "")
-    assert f"{finished}: " in refused.stderr or options == ["--overwrite"]
-    assert expected in refused.stderr
-    assert exported(finished) == before
+def test_resuming_another_run_is_refused(hsw2620: Path, options: list[str], expected: str) -> None:
+    before = exported(hsw2620)
+    message = refuse(*run("hsw2620", hsw2620, "--resume", *options))
+    assert f"{hsw2620}: " in message or options == ["--overwrite"]
+    assert expected in message
+    assert exported(hsw2620) == before
 
 
-def test_resuming_a_finished_run_changes_nothing(finished: Path) -> None:
-    before = exported(finished)
-    succeed(*run("hsw2620", finished, "--resume"))
-    assert exported(finished) == before
+def test_resuming_a_finished_run_changes_nothing(hsw2620: Path) -> None:
+    before = exported(hsw2620)
+    succeed(*run("hsw2620", hsw2620, "--resume"))
+    assert exported(hsw2620) == before

@@ -1,4 +1,4 @@
-"""What a machine cannot count is said to be so, never shown as a number."""
+"""Results that a machine cannot count are reported as unsupported or failed, never as a number."""
 
 from pathlib import Path
 
@@ -9,22 +9,9 @@ from pcielab import _core, open_store, simulate
 from pcielab.errors import InputError
 from pcielab.library import profiles
 from pcielab.library.suites import load_suite
+from suite_texts import suite_text, transfers
 
-ROWS = """\
-name = "rows"
-title = "A latency and two bandwidths"
-[provenance]
-source = "test"
-[[group]]
-family = "rows"
-loop = ["test"]
-tests = ["LAT_DMA_RD", "BW_DMA_RD", "BW_DMA_RW"]
-sizes = [64]
-windows = ["8K"]
-caches = ["cold"]
-patterns = ["random"]
-transactions = 2000
-"""
+ROWS = suite_text(transfers("rows", "LAT_DMA_RD BW_DMA_RD BW_DMA_RW", 64, transactions=2000))
 
 
 def run_on_e3(folder: Path, changes: dict[str, object]) -> pd.DataFrame:
@@ -62,7 +49,7 @@ def test_a_latency_of_more_ticks_than_are_counted_fails(tmp_path: Path) -> None:
         ("device.dma.engine.segment_ns", 1e6, "100000"),
     ],
 )
-def test_values_that_times_do_not_allow_are_refused(key: str, value: object, remedy: str) -> None:
+def test_times_out_of_range_are_refused(key: str, value: object, remedy: str) -> None:
     with pytest.raises(InputError) as refusal:
         _core.check_system(profiles.resolve("snb", {key: value}).to_json())
     assert key.rpartition(".")[0] in str(refusal.value)

@@ -1,4 +1,4 @@
-"""The paper's second device: what its figures 4 and 5 show of it, and what its design can and cannot do."""
+"""The paper's second device: its curves in figures 4 and 5, and the limits of its design."""
 
 from pathlib import Path
 
@@ -12,22 +12,10 @@ from pcielab.formats.exporters import export
 from pcielab.formats.importers import import_netfpga
 from pcielab.library import profiles
 from pcielab.library.suites import load_suite
+from suite_texts import suite_text, transfers
 
 SIZES = [64, 128, 256, 512, 1024, 2048]
-SUITE = """\
-name = "figures-4-and-5"
-title = "Reads of both cards"
-[provenance]
-source = "test"
-[[group]]
-family = "reads"
-loop = ["test", "size"]
-tests = ["BW_DMA_RD", "LAT_DMA_RD"]
-sizes = [63, 64, 128, 256, 512, 1024, 2048]
-windows = ["8K"]
-caches = ["host-warm"]
-patterns = ["random"]
-"""
+SUITE = suite_text(transfers("reads", "BW_DMA_RD LAT_DMA_RD", 63, *SIZES, caches=["host-warm"]))
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +32,7 @@ def reads(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
     return stores
 
 
-def test_reads_follow_the_papers_model_as_far_as_the_designs_window_reaches(
-    reads: dict[str, pd.DataFrame],
-) -> None:
+def test_reads_follow_the_papers_model_within_the_designs_tags(reads: dict[str, pd.DataFrame]) -> None:
     link = model.Link(generation=3, lanes=8, mps_bytes=256, mrrs_bytes=512)
     bounds = model.bandwidth(link, SIZES, accounting=model.Accounting.SIGCOMM18)
     modelled = {bound.size_bytes: bound.read.gbps for bound in bounds}
@@ -54,36 +40,34 @@ def test_reads_follow_the_papers_model_as_far_as_the_designs_window_reaches(
     for size in SIZES[2:]:
         assert 0.95 <= found[size] / modelled[size] <= 1.05, size
     assert found[64] < 40, "neither implementation sustains 40 Gb/s with small reads"
-    # On the host of the paper's tests, the 24 reads that the design has in flight hold 128 B back by 8 %.
+    # On the host of the paper's tests, the design's 24 reads in flight limit 128 B to 8 % less.
     assert found[128] / modelled[128] == pytest.approx(0.916, abs=0.01)
     wider = profiles.resolve("netfpga-hsw", ["device.dma.tags=32"])
     asked = single_test("bw-rd", size=128, window="8K", cache="host-warm")
     assert 0.95 <= simulate(wider, asked).frame["bandwidth_gbps"].iloc[0] / modelled[128] <= 1.05
 
 
-def test_the_card_is_in_the_host_of_the_papers_other_baseline_tests() -> None:
+def test_the_host_is_that_of_the_papers_other_baseline_tests() -> None:
     """Section 6.1: all baseline tests ran on the same E5-2637v3."""
     netfpga, nfp = (profiles.resolve(name).system for name in ("netfpga-hsw", "hsw2637"))
     assert netfpga.host == nfp.host
     assert netfpga.link == nfp.link
 
 
-def test_the_gap_to_the_card_that_stores_and_forwards_grows_with_size(reads: dict[str, pd.DataFrame]) -> None:
+def test_the_gap_to_the_store_and_forward_device_grows_with_size(reads: dict[str, pd.DataFrame]) -> None:
     nfp, netfpga = (reads[name].loc["LAT_DMA_RD", "average"] for name in ("hsw2620", "netfpga-hsw"))
     gaps = [nfp[size] - netfpga[size] for size in SIZES]
     assert gaps == sorted(gaps)
     assert gaps[-1] - gaps[0] > 150
 
 
-def test_sizes_that_are_no_double_words_are_not_supported(reads: dict[str, pd.DataFrame]) -> None:
+def test_sizes_other_than_double_words_are_not_supported(reads: dict[str, pd.DataFrame]) -> None:
     odd = reads["netfpga-hsw"].xs(63, level="size_bytes")
     assert set(odd["status"]) == {"not-supported"}
     assert odd["message"].str.contains("multiples of 4 bytes").all()
 
 
-def test_a_thousand_latencies_are_all_that_the_card_has_and_nothing_is_unsettled(
-    reads: dict[str, pd.DataFrame],
-) -> None:
+def test_a_full_journal_of_latencies_is_not_called_unsettled(reads: dict[str, pd.DataFrame]) -> None:
     latencies = reads["netfpga-hsw"].loc["LAT_DMA_RD"].drop(63)
     assert set(latencies["status"]) == {"ok"}
     assert latencies["message"].isna().all()
@@ -96,26 +80,26 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run
 
 
-def test_its_runs_are_not_calibrated_from_as_if_they_were_of_the_nfp(run: Path) -> None:
+def test_calibration_refuses_its_runs(run: Path) -> None:
     with pytest.raises(InputError, match=r"netfpga-sume.*NFP-6000"):
         read_measured(run)
 
 
-def test_its_suite_asks_for_what_it_can_do_and_keeps_to_its_journal(run: Path) -> None:
+def test_it_supports_its_whole_suite_within_its_journal(run: Path) -> None:
     rows = open_store(run).scalars
     assert set(rows["status"]) == {"ok"}
-    assert rows["message"].isna().all(), "a journal that is full is no average that has not settled"
+    assert rows["message"].isna().all(), "a full journal is not an unsettled average"
     assert rows["samples"].max() == 1000
 
 
-def test_raw_results_go_out_and_come_back_as_the_same_numbers(run: Path, tmp_path: Path) -> None:
+def test_exported_raw_results_are_imported_as_the_same_numbers(run: Path, tmp_path: Path) -> None:
     export(open_store(run), "netfpga", tmp_path / "raw.txt")
     import_netfpga(tmp_path / "raw.txt", tmp_path / "again.db")
     before, after = open_store(run), open_store(tmp_path / "again.db")
     assert (after.origin, after.title) == ("simulated", before.title)
     for metric in ("median", "minimum", "maximum", "p95", "samples", "transactions", "bytes"):
         assert after.scalars[metric].equals(before.scalars[metric].astype("float64")), metric
-    # The counter has whole ticks of 4 ns, of a test that takes milliseconds.
+    # The counter counts whole ticks of 4 ns in a test of milliseconds.
     assert after.scalars["bandwidth"].dropna().tolist() == pytest.approx(
         before.scalars["bandwidth"].dropna().tolist(), rel=1e-4
     )
@@ -141,19 +125,19 @@ TEST = "#test=LAT_DMA_RD family=f size=64 window=8192 cache=HWarm pattern=Seq ho
         (HEAD + TEST, r"line 4: 0 numbers: a test like this has 1 to 1000"),
         (HEAD + TEST + "100\n" * 1001, r"line 4: 1001 numbers: .* 1 to 1000"),
         (HEAD + TEST + "1e3\n", r"line 5: '1e3': give a whole number of ticks"),
-        (HEAD + TEST.replace("size=64", "size=63") + "100\n", r"size is 63: the card's are multiples of 4 B"),
+        (HEAD + TEST.replace("size=64", "size=63") + "100\n", r"size is 63: the NetFPGA's are multiples of 4 B"),
         (HEAD + TEST.replace("HWarm", "Tepid") + "100\n", r"cache is 'Tepid': give one of Cold"),
         (HEAD + TEST.replace("LAT_DMA_RD", "BW_DMA_RD") + "100\n", r"transfers is '': .* 1 to 1000000"),
     ],
 )
-def test_raw_results_that_no_card_wrote_are_refused_by_line(tmp_path: Path, text: str, message: str) -> None:
+def test_wrong_raw_results_are_refused_by_line(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "raw.txt").write_text(text)
     with pytest.raises(InputError, match=message):
         import_netfpga(tmp_path / "raw.txt", tmp_path / "run.db")
     assert not (tmp_path / "run.db").exists()
 
 
-def test_what_the_card_cannot_have_measured_is_not_written_as_its_results(tmp_path: Path) -> None:
+def test_results_with_another_timer_are_not_exported(tmp_path: Path) -> None:
     simulate(profiles.resolve("hsw2620"), load_suite("fig6"), tmp_path / "nfp.db")
     with pytest.raises(InputError, match=r"ticks of 40/3 ns: the NetFPGA's counter has 4 ns"):
         export(open_store(tmp_path / "nfp.db"), "netfpga", tmp_path / "raw.txt")

@@ -1,7 +1,6 @@
-"""`pcielab run --nic`: rows beside the closed form, what stands in the store, refusals that name the option."""
+"""`pcielab run --nic`: rows, their closed form, the store, and refusals that name the option."""
 
 import csv
-import io
 from pathlib import Path
 
 import pytest
@@ -9,21 +8,21 @@ import pytest
 from pcielab import open_store
 from pcielab.library import shipped
 from pcielab.work.nic_rows import nic_rows
-from test_model_command import pcielab
+from shell import refuse, succeed
 
 FRAMES = ["--frames", "256,1500"]
 
 
-def nic(output: Path, *arguments: str, profile: str = "snb") -> list[dict[str, str]]:
-    done = pcielab(
-        "run", "--nic", "niantic-dpdk", "--profile", profile, *arguments, "--format", "csv", "-o", str(output)
-    )
-    assert done.exit_code == 0, done.stderr
-    return list(csv.DictReader(io.StringIO(done.stdout)))
+def rows_of(*command: str | Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(succeed(*command, "--format", "csv").stdout.splitlines()))
+
+
+def nic(output: Path, *arguments: str, profile: str = "snb", name: str = "niantic-dpdk") -> list[dict[str, str]]:
+    return rows_of("run", "--nic", name, "--profile", profile, *arguments, "-o", output)
 
 
 @pytest.mark.parametrize("profile", ["snb", "hsw2620", "ib-000"])
-def test_where_the_link_binds_simulation_and_closed_form_agree(profile: str, tmp_path: Path) -> None:
+def test_simulation_and_closed_form_agree_where_the_link_binds(profile: str, tmp_path: Path) -> None:
     more = ("--line", "100", "--direction", "rx", "--set", "link.tags=256")
     rows = nic(tmp_path / "nic.db", "--frames", "512,1500", *more, profile=profile)
     for row in rows:
@@ -32,7 +31,7 @@ def test_where_the_link_binds_simulation_and_closed_form_agree(profile: str, tmp
         assert float(row["link_gbps"]) < float(row["model_gbps"]), "ports lose more than the bare link"
 
 
-def test_a_line_that_the_link_carries_is_held_and_all_is_in_the_store(tmp_path: Path) -> None:
+def test_a_line_slower_than_the_link_is_sustained(tmp_path: Path) -> None:
     path = tmp_path / "nic.db"
     rows = nic(path, *FRAMES, "--line", "10")
     assert [row["binds"] for row in rows] == ["line", "line"]
@@ -46,25 +45,22 @@ def test_a_line_that_the_link_carries_is_held_and_all_is_in_the_store(tmp_path: 
     assert steps["rx: packet write"] == pytest.approx(1496 + 6 * 24, rel=0.01)
 
 
-def test_what_is_in_flight_on_a_full_line_is_as_the_papers_formula_says(tmp_path: Path) -> None:
-    """Section 7: so many packets come on the line while one is waited for."""
+def test_reads_in_flight_on_a_full_line_follow_the_papers_formula(tmp_path: Path) -> None:
+    """Section 7: the packets that arrive on the line during one read."""
     for row in nic(tmp_path / "nic.db", "--frames", "256,1500", "--line", "10"):
         in_flight, by_formula = (float(row[f"packet_reads_{how}"]) for how in ("in_flight", "by_formula"))
         assert in_flight == pytest.approx(by_formula, rel=0.02)
         assert float(row["packet_read_ns"]) > 450
 
 
-def test_interrupts_moderated_by_time_come_as_often_as_said_and_packets_wait_for_them(tmp_path: Path) -> None:
+def test_interrupts_are_moderated_by_time_and_packets_wait_for_them(tmp_path: Path) -> None:
     text = (shipped.directory("profiles") / "nics" / "niantic-dpdk.toml").read_text(encoding="utf-8")
     file = tmp_path / "itr.toml"
     interrupt = '[[step]]\nwhat = "RX interrupt"\npath = "rx"\nactor = "device"\nkind = "msi"\nbytes = 4\n'
     file.write_text(f"{text}\n{interrupt}moderation_ns = 20_000\n", encoding="utf-8")
     for name in ("niantic-dpdk", str(file)):
         more = ("--direction", "rx", "--frames", "1500", "--line", "10")
-        done = pcielab(
-            "run", "--nic", name, "--profile", "snb", *more, "-o", str(tmp_path / f"{Path(name).stem}.db")
-        )
-        assert done.exit_code == 0, done.stderr
+        nic(tmp_path / f"{Path(name).stem}.db", *more, name=name)
     plain, moderated = (open_store(tmp_path / f"{name}.db").scalar_rows for name in ("niantic-dpdk", "itr"))
     rate = moderated.query("subject == 'rx: RX interrupt' and metric == 'rate'")["value"].item()
     assert rate == pytest.approx(1e9 / 20_000, rel=0.01)
@@ -77,7 +73,7 @@ def test_interrupts_moderated_by_time_come_as_often_as_said_and_packets_wait_for
     assert waits[1] - waits[0] == pytest.approx(10_000, rel=0.05), "half of the time between two"
 
 
-def test_the_same_seed_gives_the_same_rows_whatever_the_jobs(tmp_path: Path) -> None:
+def test_the_number_of_jobs_does_not_change_the_rows(tmp_path: Path) -> None:
     found = [nic(tmp_path / f"{jobs}.db", *FRAMES, "--jobs", jobs) for jobs in ("1", "2")]
     assert found[0] == found[1]
 
@@ -100,32 +96,25 @@ def test_remote_buffers_behind_an_iommu_cost_small_packets(tmp_path: Path) -> No
         (["--frames", "64"], "give --nic as well"),
     ],
 )
-def test_what_cannot_be_is_refused(arguments: list[str], expected: str, tmp_path: Path) -> None:
-    done = pcielab("run", *arguments, "-o", str(tmp_path / "nic.db"))
-    assert done.exit_code == 2
-    assert expected in done.stderr
+def test_impossible_options_are_refused(arguments: list[str], expected: str, tmp_path: Path) -> None:
+    assert expected in refuse("run", *arguments, "-o", tmp_path / "nic.db")
 
 
-def test_runs_of_a_nic_are_compared_by_their_frames_and_drawn_in_reports(tmp_path: Path) -> None:
+def test_runs_of_a_nic_are_compared_by_frame_size_and_drawn_in_reports(tmp_path: Path) -> None:
     near, far, received = (tmp_path / f"{name}.db" for name in ("near", "far", "received"))
     nic(near, *FRAMES, profile="ib-000")
     nic(far, "--frames", "1500,256", profile="ib-011-nosp")
     nic(received, *FRAMES, "--direction", "rx")
-    done = pcielab("compare", str(near), str(far), "--format", "csv")
-    assert done.exit_code == 0, done.stderr
-    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    rows = rows_of("compare", near, far)
     assert [row["frame_bytes"] for row in rows] == ["256", "1500"]
     assert float(rows[0]["bandwidth_difference_percent"]) < -5 < float(rows[1]["bandwidth_difference_percent"])
-    done = pcielab("compare", str(near), str(received))
-    assert (done.exit_code, "no finished test in common" in done.stderr) == (2, True)
+    assert "no finished test in common" in refuse("compare", near, received)
     page = tmp_path / "report.html"
-    done = pcielab("report", str(near), str(far), "-o", str(page))
-    assert done.exit_code == 0, done.stderr
+    succeed("report", near, far, "-o", page)
     assert 'data-figure="nic-throughput"' in page.read_text(encoding="utf-8")
 
 
-def test_other_commands_say_what_kind_of_run_it_is(tmp_path: Path) -> None:
+def test_other_commands_name_the_kind_of_run(tmp_path: Path) -> None:
     path = tmp_path / "nic.db"
     nic(path, "--frames", "1500")
-    done = pcielab("findings", str(path))
-    assert (done.exit_code, "kind frames" in done.stderr) == (2, True)
+    assert "kind frames" in refuse("findings", path)

@@ -1,4 +1,4 @@
-"""What commands write, and where: tried before the work, and never in place of what is no output."""
+"""Output files of commands: checked before the work, and never replacing files that are not outputs."""
 
 import os
 import stat
@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from pcielab.library import shipped
-from shell import pcielab, succeed
+from shell import pcielab, refuse, succeed
+from suite_texts import LSPCI
 
 SMALL = Path(__file__).parent / "documents" / "small"
 FULL = Path("/dev/full")
@@ -28,15 +29,15 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "calibrate": ("calibrate", "published", "-o", "{}.toml"),
     "validate": ("validate", "snb", "published", "-o", "{}.html"),
 }
-"""Every command that writes something; `{}` is what that is called, but for its ending."""
+"""Every command that writes a file or a folder; `{}` is its name without the ending."""
 STORES = ("run", "run of messages", "fabric run", "import")
 LONG = ("calibrate", "validate")
-"""What works for a minute before it writes."""
+"""Commands that work for a minute before they write."""
 
 
 @pytest.fixture
 def folder(folder_of_all: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What the commands read, under the names that they are given; suites are the small ones."""
+    """A folder with the inputs of all commands; the shipped suites are replaced by small ones."""
     for path in folder_of_all.iterdir():
         (tmp_path / path.name).symlink_to(path)
     root = tmp_path / "shipped"
@@ -53,20 +54,13 @@ def folder_of_all(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, changes in (("a", ()), ("b", ("--set", "host.root_complex.read_ns=300"))):
         succeed("run", "--profile", "snb", "--suite", SMALL / "paper.toml", *changes, "-o", folder / f"{name}.db")
     succeed("export", "pcie-bench", folder / "a.db", "-o", folder / "published")
-    (folder / "published" / "sys-lspci.txt").write_text(
-        "3b:00.0 Ethernet controller: Netronome Systems, Inc. Device 6000\n"
-        "\tControl: I/O- Mem+ BusMaster+ SpecCycle-\n"
-        "\tCapabilities: [c0] Express (v2) Endpoint, MSI 00\n"
-        "\t\tDevCtl: MaxPayload 256 bytes, MaxReadReq 512 bytes\n"
-        "\t\tLnkCtl: ASPM Disabled; RCB 64 bytes Disabled- CommClk+\n"
-        "\t\tLnkSta: Speed 8GT/s, Width x8, TrErr- Train-\n"
-    )
+    (folder / "published" / "sys-lspci.txt").write_text(LSPCI)
     (folder / "messages.toml").write_bytes((SMALL / "messages" / "kpio.toml").read_bytes())
     return folder
 
 
 def arguments(command: str, output: str) -> list[str]:
-    """The words of a command that writes to `output`, whatever its ending."""
+    """The words of a command that writes to `output` with its own ending."""
     return [word.format(output) for word in COMMANDS[command]]
 
 
@@ -75,44 +69,40 @@ def output(command: str, folder: Path, name: str) -> Path:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_an_output_in_a_folder_that_is_missing_is_refused(command: str, folder: Path) -> None:
+def test_an_output_in_a_missing_folder_is_refused(command: str, folder: Path) -> None:
     before = sorted(folder.iterdir())
-    done = pcielab(*arguments(command, "missing/new"), cwd=folder)
-    assert done.exit_code == 2, done.stderr
-    assert f"{output(command, Path('missing'), 'new')}: " in done.stderr
-    assert "there is no such folder" in done.stderr
+    message = refuse(*arguments(command, "missing/new"), cwd=folder)
+    assert f"{output(command, Path('missing'), 'new')}: " in message
+    assert "there is no such folder" in message
     assert sorted(folder.iterdir()) == before
 
 
 @pytest.mark.parametrize("command", LONG)
-def test_an_output_is_tried_before_the_work(command: str, folder: Path) -> None:
+def test_an_output_is_checked_before_the_work(command: str, folder: Path) -> None:
     words = ["absent" if word == "published" else word for word in arguments(command, "missing/new")]
     assert "missing/new" in pcielab(*words, cwd=folder).stderr
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_what_is_there_is_kept(command: str, folder: Path) -> None:
-    place = output(command, folder, "mine")
-    place.write_text("years of work")
+def test_a_foreign_file_is_kept(command: str, folder: Path) -> None:
+    path = output(command, folder, "mine")
+    path.write_text("years of work")
     for options in ([], ["--overwrite"]):
         if options and command not in (*STORES, "export pcie-bench"):
             continue
-        done = pcielab(*arguments(command, "mine"), *options, cwd=folder)
-        assert done.exit_code == 2, done.stderr
-        assert place.name in done.stderr
-        assert place.read_text() == "years of work"
+        assert path.name in refuse(*arguments(command, "mine"), *options, cwd=folder)
+        assert path.read_text() == "years of work"
 
 
 @pytest.mark.parametrize("command", [command for command in COMMANDS if command not in STORES])
-def test_a_store_is_replaced_by_nothing_but_a_store(command: str, folder: Path) -> None:
-    place = output(command, folder, "kept")
-    place.write_bytes((folder / "a.db").read_bytes())
-    done = pcielab(*arguments(command, "kept"), "--overwrite", cwd=folder)
-    assert done.exit_code == 2, done.stderr
-    assert place.read_bytes() == (folder / "a.db").read_bytes()
+def test_only_a_store_replaces_a_store(command: str, folder: Path) -> None:
+    path = output(command, folder, "kept")
+    path.write_bytes((folder / "a.db").read_bytes())
+    refuse(*arguments(command, "kept"), "--overwrite", cwd=folder)
+    assert path.read_bytes() == (folder / "a.db").read_bytes()
 
 
-@pytest.mark.skipif(not os.access(FULL, os.W_OK), reason="there is no /dev/full")
+@pytest.mark.skipif(not os.access(FULL, os.W_OK), reason="needs /dev/full")
 @pytest.mark.parametrize("command", [command for command in COMMANDS if command not in LONG])
 def test_a_device_is_never_replaced(command: str, folder: Path) -> None:
     link = output(command, folder, "full")
@@ -128,48 +118,39 @@ def test_a_device_is_never_replaced(command: str, folder: Path) -> None:
 def test_a_link_is_followed_and_a_dangling_one_refused(command: str, folder: Path) -> None:
     link, target = output(command, folder, "link"), output(command, folder, "target")
     link.symlink_to(target.name)
-    done = pcielab(*arguments(command, "link"), "--overwrite", cwd=folder)
-    assert done.exit_code == 2, done.stderr
-    assert "is a link to something that is not there" in done.stderr
+    assert "is a dangling link" in refuse(*arguments(command, "link"), "--overwrite", cwd=folder)
     assert not target.exists()
-    succeed_in(folder, *arguments(command, "target"))
-    succeed_in(folder, *arguments(command, "link"), "--overwrite")
+    succeed(*arguments(command, "target"), cwd=folder)
+    succeed(*arguments(command, "link"), "--overwrite", cwd=folder)
     assert link.is_symlink()
     assert target.exists()
 
 
-@pytest.mark.parametrize("refused", [("--set", "link.lanes=3"), ("--seed", "-1"), ("--suite", "absent.toml")])
-@pytest.mark.parametrize("kind", ["quick", "kpio"])
-def test_a_refused_run_leaves_the_old_store(kind: str, refused: tuple[str, ...], folder: Path) -> None:
-    kept = (folder / "a.db").read_bytes()
-    (folder / "old.db").write_bytes(kept)
-    done = pcielab("run", "--suite", kind, *refused, "-o", "old.db", "--overwrite", cwd=folder)
-    assert done.exit_code == 2, done.stderr
-    assert (folder / "old.db").read_bytes() == kept
-
-
 @pytest.mark.parametrize(
-    "refused",
+    "command",
     [
-        ("fabric", "run", "fabrex-u55c", "--flows", "latency", "--duration-us", "0"),
-        ("fabric", "run", "fabrex-u55c", "--flows", "absent"),
-        ("fabric", "run", "fabrex-u55c", "--suite", "rpciebench", "--seed", "-1"),
-        ("import", "pcie-bench", "shipped"),
+        *(
+            f"run --suite {suite} {wrong}"
+            for suite in ("quick", "kpio")
+            for wrong in ("--set link.lanes=3", "--seed -1", "--suite absent.toml")
+        ),
+        "fabric run fabrex-u55c --flows latency --duration-us 0",
+        "fabric run fabrex-u55c --flows absent",
+        "fabric run fabrex-u55c --suite rpciebench --seed -1",
+        "import pcie-bench shipped",
     ],
 )
-def test_what_is_refused_leaves_the_old_store(refused: tuple[str, ...], folder: Path) -> None:
+def test_a_refused_command_keeps_the_old_store(command: str, folder: Path) -> None:
     kept = (folder / "a.db").read_bytes()
     (folder / "old.db").write_bytes(kept)
-    done = pcielab(*refused, "-o", "old.db", "--overwrite", cwd=folder)
-    assert done.exit_code == 2, done.stderr
+    refuse(*command.split(), "-o", "old.db", "--overwrite", cwd=folder)
     assert (folder / "old.db").read_bytes() == kept
 
 
 def test_the_worst_rows_of_a_twin_are_drawn(folder: Path) -> None:
-    done = succeed_in(folder, *arguments("validate", "worst"))
-    assert "median latency" in done
+    assert "median latency" in succeed(*arguments("validate", "worst"), cwd=folder).stdout
     page = (folder / "worst.html").read_text()
-    assert "Where the twin is furthest from the measurements" in page
+    assert "Largest errors of the twin" in page
     assert page.count("data-figure=") > 1
 
 
@@ -177,18 +158,12 @@ def test_the_worst_rows_of_a_twin_are_drawn(folder: Path) -> None:
 def test_pictures_are_drawn_for_light_and_for_dark_pages(command: str, folder: Path) -> None:
     drawn = {}
     for theme in ("light", "dark"):
-        succeed_in(folder, *arguments(command, theme), "--theme", theme)
+        succeed(*arguments(command, theme), "--theme", theme, cwd=folder)
         drawn[theme] = output(command, folder, theme).read_text()
-    word = "MODELLED" if command == "fabric explain" else "What moves each test"
+    word = "MODELLED" if command == "fabric explain" else "Effect of each change on each test"
     assert word in drawn["light"]
     assert word in drawn["dark"]
     assert 'fill="#ffffff"' in drawn["light"].split(">")[1] + drawn["light"].split(">")[2]
     assert "#12161c" in drawn["dark"]
-    # Ink of the one theme cannot be read on the page of the other.
+    # The light theme's text colour is unreadable on a dark page.
     assert "#1f2933" not in drawn["dark"]
-
-
-def succeed_in(folder: Path, *words: str) -> str:
-    done = pcielab(*words, cwd=folder)
-    assert done.exit_code == 0, done.stderr
-    return done.stdout

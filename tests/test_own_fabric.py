@@ -1,4 +1,4 @@
-"""A fabric, flows and experiments of one's own, written from the documents: every command takes them."""
+"""A user's own fabric, flows and experiments, written from the documentation: every command accepts them."""
 
 import csv
 import json
@@ -10,11 +10,11 @@ import pytest
 
 from pcielab import fabric, open_store
 from pcielab.report import figures
-from shell import pcielab, succeed
+from shell import refuse, succeed
 
 FABRIC = """
 name = "rack"
-title = "A server with a card on its board, and two more behind a switch"
+title = "A server with two drives behind a switch"
 mps_bytes = 256
 
 [provenance]
@@ -163,7 +163,7 @@ FLOWS = ["backup, first", "=restore", "log", "off", "hoped for"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files, and runs of both."""
+    """The fabric and the suite, and a run of each."""
     made = tmp_path_factory.mktemp("own")
     (made / "rack.toml").write_text(FABRIC, encoding="utf-8")
     (made / "sizes.toml").write_text(SUITE, encoding="utf-8")
@@ -180,12 +180,12 @@ def rows_of(text: str) -> list[dict[str, str]]:
     return rows
 
 
-def test_estimates_from_simulated_standalones_stand_beside_the_simulation(folder: Path) -> None:
+def test_estimates_from_simulated_standalones_are_checked_by_simulation(folder: Path) -> None:
     shown = succeed("fabric", "estimate", folder / "rack.toml", "--standalone", "simulated", "--format", "json")
     found = {row["flow"]: row for row in json.loads(shown.stdout)}
     assert list(found) == FLOWS
-    assert "flow hoped for: standalone_gbytes_per_s is 40: its way carries 3.6" in shown.stderr
-    # One request of 64 B at a time fills no link; an estimate from links alone would give it its share.
+    assert "flow hoped for: standalone_gbytes_per_s is 40: its path carries at most 3.6" in shown.stderr
+    # One request of 64 B at a time cannot fill a link; an estimate from links alone would give it a full share.
     assert found["log"]["gbytes_per_s"] == found["log"]["standalone_gbytes_per_s"] < 0.05
     assert abs(found["log"]["error_percent"]) < 30
     assert found["backup, first"]["error_percent"] == pytest.approx(0, abs=5)
@@ -194,7 +194,7 @@ def test_estimates_from_simulated_standalones_stand_beside_the_simulation(folder
     assert next(row for row in json.loads(declared) if row["flow"] == "log")["gbytes_per_s"] > 1
 
 
-def test_a_small_flow_beside_a_large_one_is_not_estimated_as_its_equal() -> None:
+def test_a_small_flow_beside_a_large_one_gets_a_smaller_estimate() -> None:
     testbed = fabric.load("fabrex-u55c")
     large = {"name": "large", "source": "host1", "destination": "A", "primitive": "h2d", "size_bytes": 65536}
     small = {"name": "small", "source": "host1", "destination": "C", "primitive": "h2d", "size_bytes": 64}
@@ -230,7 +230,7 @@ def test_tables_have_a_row_for_each_flow_and_no_empty_column(folder: Path, name:
     assert parquet["gbytes_per_s"].tolist() == [float(row["gbytes_per_s"]) for row in rows]
 
 
-def test_every_request_of_a_traced_run_comes_out(folder: Path) -> None:
+def test_every_request_of_a_traced_run_is_exported(folder: Path) -> None:
     succeed("export", "requests", folder / "night.db", "-o", folder / "requests.parquet")
     requests = pd.read_parquet(folder / "requests.parquet")
     succeed("export", "requests", folder / "night.db", "-o", folder / "requests.csv")
@@ -241,23 +241,15 @@ def test_every_request_of_a_traced_run_comes_out(folder: Path) -> None:
     log = requests[requests["flow"] == "log"]
     assert log["total_ns"].mean() == pytest.approx(table.loc["log", "average_ns"])
     assert (log["reached_ns"] > log["submitted_ns"] + log["host_ns"]).all()
-    refused = pcielab("export", "requests", folder / "sizes.db", "-o", folder / "none.parquet")
-    assert (refused.exit_code, "fabric run --trace" in refused.stderr) == (2, True)
+    message = refuse("export", "requests", folder / "sizes.db", "-o", folder / "none.parquet")
+    assert "fabric run --trace" in message
 
 
-def test_a_trace_can_be_looked_at_slice_by_slice(folder: Path) -> None:
+def test_a_trace_has_a_slice_for_each_request_and_its_phases(folder: Path) -> None:
     succeed("export", "perfetto", folder / "night.db", "-o", folder / "trace.json")
     trace = json.loads((folder / "trace.json").read_text(encoding="utf-8"))
-    names = {
-        event["tid"]: event["args"]["name"] for event in trace["traceEvents"] if event["name"] == "thread_name"
-    }
-    assert {name: list(names.values()).count(name) for name in FLOWS} == {
-        "backup, first": 8,
-        "=restore": 4,
-        "log": 1,
-        "off": 0,
-        "hoped for": 8,
-    }
+    threads = [event["args"]["name"] for event in trace["traceEvents"] if event["name"] == "thread_name"]
+    assert [threads.count(name) for name in FLOWS] == [8, 4, 1, 0, 8]
     slices = [event for event in trace["traceEvents"] if event["ph"] == "X"]
     whole = [one for one in slices if one["name"].startswith("request ")]
     assert trace["otherData"]["origin"] == "simulated"
@@ -284,7 +276,7 @@ def test_a_trace_keeps_the_rules_of_the_trace_event_format(folder: Path) -> None
             assert isinstance(event["args"]["name"], str)
             continue
         assert event["ph"] == "X"
-        # Readers keep whole nanoseconds, and drop a slice of a thread that ends after the one that it begins in.
+        # Readers keep whole nanoseconds, and drop a slice that ends after the slice that contains its start.
         start, length = (int(Decimal(event[key]) * 1000) for key in ("ts", "dur"))
         assert start >= 0
         assert length >= 0
@@ -296,7 +288,7 @@ def test_a_trace_keeps_the_rules_of_the_trace_event_format(folder: Path) -> None
     assert open_slices
 
 
-def test_a_report_of_two_runs_tells_their_flows_apart(folder: Path, tmp_path: Path) -> None:
+def test_a_report_of_two_runs_distinguishes_their_flows(folder: Path, tmp_path: Path) -> None:
     succeed("fabric", "run", folder / "rack.toml", "--discipline", "fifo", "-o", tmp_path / "other.db")
     succeed("report", folder / "night.db", tmp_path / "other.db", "-o", tmp_path / "both.html")
     stores = [open_store(folder / "night.db"), open_store(tmp_path / "other.db")]
@@ -306,11 +298,10 @@ def test_a_report_of_two_runs_tells_their_flows_apart(folder: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", ["requests", "perfetto"])
-def test_what_is_there_is_kept_unless_overwriting_was_asked_for(folder: Path, tmp_path: Path, name: str) -> None:
+def test_an_existing_output_is_replaced_only_with_overwrite(folder: Path, tmp_path: Path, name: str) -> None:
     output = tmp_path / "output"
     succeed("export", name, folder / "night.db", "-o", output)
-    refused = pcielab("export", name, folder / "night.db", "-o", output)
-    assert (refused.exit_code, "exists already" in refused.stderr) == (2, True)
+    assert "exists already" in refuse("export", name, folder / "night.db", "-o", output)
     succeed("export", name, folder / "night.db", "-o", output, "--overwrite")
 
 
@@ -340,7 +331,7 @@ def test_a_report_draws_and_lists_every_flow(folder: Path, name: str) -> None:
     assert "nan" not in page.split("<script")[0].lower()
 
 
-def test_a_program_keeps_its_trace_as_a_run(tmp_path: Path) -> None:
+def test_a_program_saves_its_trace_as_a_run(tmp_path: Path) -> None:
     runtime = fabric.Runtime(fabric.load("fabrex-u55c"))
     for device in ("A", "B"):
         runtime.device_init(device)
@@ -374,19 +365,15 @@ def test_a_program_keeps_its_trace_as_a_run(tmp_path: Path) -> None:
         ('primitive = "d2h"', 'primitive = "d2q"', "primitive"),
         ("outstanding = 4\n", "outstanding = 0\n", "outstanding"),
         ('size_bytes = "64K"', 'size_bytes = "64Q"', "size_bytes"),
-        ('name = "log"', 'name = "=restore"', "there are two of this name"),
+        ('name = "log"', 'name = "=restore"', "another flow has this name"),
         ("size_bytes = 64\n", "size_bytes = 65\n", "moves packets of 64 bytes"),
         ("alignment_bytes = 32", "alignment_bytes = 3", "alignment_bytes"),
         ("outstanding = 4\n", "outstanding = 65\n", "ssd-2 has 64 tags"),
         ("standalone_gbytes_per_s = 40.0", "standalone_gbytes_per_s = -1.0", "standalone_gbytes_per_s"),
     ],
 )
-def test_what_is_wrong_is_said_without_a_traceback(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_a_wrong_key_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in FABRIC
     (tmp_path / "wrong.toml").write_text(FABRIC.replace(old, new, 1), encoding="utf-8")
-    refused = pcielab("fabric", "run", tmp_path / "wrong.toml", "-o", tmp_path / "run.db")
-    assert refused.exit_code == 2
-    assert message in refused.stderr
-    assert "Traceback" not in refused.stderr
-    assert "defect" not in refused.stderr
+    assert message in refuse("fabric", "run", tmp_path / "wrong.toml", "-o", tmp_path / "run.db")
     assert not (tmp_path / "run.db").exists()

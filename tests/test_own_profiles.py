@@ -1,8 +1,8 @@
-"""What commands say of a run comes from its manifest: the name of a profile decides nothing.
+"""Commands take facts about a run from its manifest, never from a shipped profile of the same name.
 
-Each kind of profile is copied three times: under another name, with another value, and with both. A command must
-say the same of two runs that differ in the name alone, and something else of two that differ in a value. Looking a
-profile up by its name breaks both: it finds nothing, or the shipped file.
+Each kind of profile is copied three times: with another name, another value, and both. The output of a command
+must be equal for two runs that differ only in the name, and different for two that differ in a value. A lookup by
+name breaks both rules: it finds nothing, or the shipped file.
 """
 
 import re
@@ -15,51 +15,24 @@ from pathlib import Path
 import pytest
 
 from pcielab import InputError, model
-from pcielab.analysis.published_values import compare_with_published
+from pcielab.analysis.published import compare_with_published
 from pcielab.library import shipped
 from pcielab.library.fabrics.load import recorded
 from pcielab.library.message_profiles import load_message_profile, recorded_messages
 from pcielab.store import open_store
 from shell import pcielab, succeed
+from suite_texts import messages, suite_text, transfers
 
 PROFILES = shipped.directory("profiles")
-TRANSFERS = """
-name = "small"
-title = "One bandwidth and one latency"
-[provenance]
-source = "Invented for a test"
-[[group]]
-family = "bw_dma_sz_sweep"
-tests = ["BW_DMA_RD", "BW_DMA_RW"]
-sizes = [64, 512]
-windows = ["8K"]
-caches = ["host-warm"]
-patterns = ["random"]
-transactions = 3000
-loop = ["test", "size"]
-[[group]]
-family = "lat_dma_sizes"
-tests = ["LAT_DMA_RD"]
-sizes = [64, 512]
-windows = ["8K"]
-caches = ["host-warm"]
-patterns = ["random"]
-transactions = 3000
-loop = ["test", "size"]
-"""
-MESSAGES = """
-name = "kpio"
-title = "The tests of the paper's table 1"
-[provenance]
-source = "Invented for a test"
-[[group]]
-family = "message_latency_sizes"
-loop = ["way", "size"]
-ways = ["uncached", "write-combined", "descriptors"]
-sizes = [20, 64]
-pace = "alone"
-messages = 4
-"""
+TRANSFERS = suite_text(
+    *(
+        transfers(family, tests, 64, 512, caches=["host-warm"], transactions=3000)
+        for family, tests in (("bw_dma_sz_sweep", "BW_DMA_RD BW_DMA_RW"), ("lat_dma_sizes", "LAT_DMA_RD"))
+    )
+)
+MESSAGES = suite_text(
+    messages("message_latency_sizes", "uncached write-combined descriptors", 20, 64, messages=4), name="kpio"
+)
 FLOWS = """
 name = "rpciebench"
 title = "The flows of the paper's table 2"
@@ -99,11 +72,12 @@ class Kind:
 
     Attributes:
         file: The shipped file that is copied.
-        edit: What of its text is replaced, and by what.
-        run: The command that runs the copy, which is `profile.toml`.
-        suite: The suite of that command.
-        key: The key of a system that names the copy, if it is a part of one.
-        says: Commands that take the run; the second part is a file that they write, if that is what they do.
+        edit: A text of the file, and its replacement.
+        run: The command that runs the copy, `profile.toml`.
+        says: Commands for runs of this kind, each with the file or folder that it writes, if any.
+        suite: The suite of `run`.
+        key: The key of a system that names the copy, if the profile is a part of a system.
+        everywhere: Commands for runs of every kind.
     """
 
     file: str
@@ -128,12 +102,12 @@ class Kind:
 
     @property
     def other_name(self) -> str:
-        """Another name, as long: what is cut to a length is cut at the same place."""
+        """Another name of the same length, so that shortened texts are cut alike."""
         return "q" * len(self.name)
 
     @property
     def commands(self) -> dict[tuple[str, ...], str]:
-        """All commands that take a run of it."""
+        """All commands for runs of this kind."""
         return {**self.everywhere, **self.says}
 
 
@@ -144,7 +118,7 @@ OF_TRANSFERS = {
     ("findings", "run.db", "--format", "csv"): "",
     ("export", "pcie-bench", "run.db", "-o", "folder"): "folder",
 }
-OF_CARDS = {**OF_PARTS, ("calibrate", "run.db", "-o", "twin.toml"): ""}
+OF_DEVICES = {**OF_PARTS, ("calibrate", "run.db", "-o", "twin.toml"): ""}
 VALIDATED = {
     ("suites", "validate", "run.db", "--format", "csv"): "",
     ("fabric", "validate", "run.db", "--format", "csv"): "",
@@ -162,7 +136,7 @@ KINDS = {
     ),
     "device": Kind(
         "devices/nfp6000.toml", ("request_interval_ns = 63.73", "request_interval_ns = 93.73"),
-        *(ON_SYSTEM, OF_CARDS, TRANSFERS, "device"),
+        *(ON_SYSTEM, OF_DEVICES, TRANSFERS, "device"),
     ),
     "link": Kind("links/gen3-x8.toml", ("lanes = 8", "lanes = 4"), ON_SYSTEM, OF_PARTS, TRANSFERS, "link"),
     "nic": Kind(
@@ -200,8 +174,7 @@ def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         (folder / "profile.toml").write_text(text, encoding="utf-8")
         (folder / "suite.toml").write_text(kind.suite, encoding="utf-8")
         (folder / "system.toml").write_text(SYSTEM.format(key=kind.key), encoding="utf-8")
-        ran = pcielab(*kind.run, "-o", "run.db", cwd=folder)
-        assert ran.exit_code == 0, ran.stderr
+        succeed(*kind.run, "-o", "run.db", cwd=folder)
         (folder / "profile.toml").unlink()
         (folder / "system.toml").unlink()
     return kind, folders
@@ -209,7 +182,7 @@ def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @cache
 def said(kind: Kind, folder: Path) -> dict[tuple[str, ...], str]:
-    """What every command says of the run in a folder, but for names and times of day."""
+    """The output of every command for the run in a folder, without names and times."""
     found = {}
     for command, written in kind.commands.items():
         done = pcielab(*command, *(["--overwrite"] if "-o" in command else []), cwd=folder)
@@ -223,7 +196,7 @@ def said(kind: Kind, folder: Path) -> dict[tuple[str, ...], str]:
 
 
 def _in_any_order(text: str, file: Path) -> str:
-    """The text of a file; of a page, whose figures order their data by hashes, its parts in their own order."""
+    """The text of a file; a page's parts are sorted, because its figures order their data by hashes."""
     return "\n".join(sorted(re.split(r"[,<>{}]", text))) if file.suffix == ".html" else text
 
 
@@ -236,7 +209,7 @@ def neutral(kind: Kind, text: str) -> str:
 @pytest.mark.parametrize(
     ("shipped_name", "own_name"), [("as shipped", "renamed"), ("edited", "renamed and edited")]
 )
-def test_a_name_decides_nothing(runs: tuple[Kind, dict[str, Path]], shipped_name: str, own_name: str) -> None:
+def test_a_name_changes_no_output(runs: tuple[Kind, dict[str, Path]], shipped_name: str, own_name: str) -> None:
     kind, folders = runs
     one, other = said(kind, folders[shipped_name]), said(kind, folders[own_name])
     different = {
@@ -251,7 +224,7 @@ def test_a_name_decides_nothing(runs: tuple[Kind, dict[str, Path]], shipped_name
     assert different == {}
 
 
-def test_a_value_decides(runs: tuple[Kind, dict[str, Path]]) -> None:
+def test_a_value_changes_the_output(runs: tuple[Kind, dict[str, Path]]) -> None:
     kind, folders = runs
     one, other = said(kind, folders["as shipped"]), said(kind, folders["edited"])
     for command in (("report", "run.db", "-o", "run.html"), ("export", "json", "run.db", "-o", "run.json")):
@@ -259,11 +232,11 @@ def test_a_value_decides(runs: tuple[Kind, dict[str, Path]]) -> None:
     assert not [command for command, text in other.items() if "defect" in text or "Traceback" in text]
 
 
-def test_no_command_fails_on_a_profile_of_ones_own(runs: tuple[Kind, dict[str, Path]]) -> None:
+def test_no_command_fails_on_a_users_own_profile(runs: tuple[Kind, dict[str, Path]]) -> None:
     kind, folders = runs
     shipped_says = said(kind, folders["as shipped"])
     for command, text in said(kind, folders["renamed and edited"]).items():
-        # What is refused of a run of a shipped profile, for lack of rows, is refused of any.
+        # A command that refuses the run of a shipped profile, for lack of rows, refuses this one too.
         expected = (
             "2" if command[0] == "calibrate" and kind.key == "device" else shipped_says[command].split("\n")[0]
         )
@@ -284,7 +257,7 @@ def validated(kind: str, profile: Path, text: str, suite: str) -> dict[tuple[str
     return {(row["source"], row["what"]): row["estimated"] for row in rows}
 
 
-def test_estimates_of_messages_are_those_of_the_runs_own_profile(tmp_path: Path) -> None:
+def test_estimates_of_messages_use_the_runs_own_profile(tmp_path: Path) -> None:
     text = (PROFILES / "pio/kpio-2012.toml").read_text(encoding="utf-8")
     edited = text.replace("payload_ns = 1736.0", "payload_ns = 1800.0")
     (tmp_path / "mine.toml").write_text(edited, encoding="utf-8")
@@ -293,7 +266,7 @@ def test_estimates_of_messages_are_those_of_the_runs_own_profile(tmp_path: Path)
     assert found["table 1", "64 B by descriptors"] == expected.descriptors.latency_ns == pytest.approx(1800)
 
 
-def test_estimates_of_flows_are_on_the_runs_own_fabric(tmp_path: Path) -> None:
+def test_estimates_of_flows_use_the_runs_own_fabric(tmp_path: Path) -> None:
     text = (PROFILES / "fabrics/fabrex-u55c.toml").read_text(encoding="utf-8")
     edited = text.replace("down_gbytes_per_s = 11.55", "down_gbytes_per_s = 9.0")
     found = validated("fabric", tmp_path / "mine.toml", edited, FLOWS)
@@ -302,7 +275,7 @@ def test_estimates_of_flows_are_on_the_runs_own_fabric(tmp_path: Path) -> None:
     assert shipped_share == pytest.approx(5.775)
 
 
-def test_what_a_manifest_lacks_is_refused_by_its_key() -> None:
+def test_a_missing_key_of_a_manifest_is_named() -> None:
     with pytest.raises(InputError, match=r"run.db: the manifest has no `system.fabric`"):
         recorded({"system": {"name": "fabrex-u55c"}}, "run.db")
     with pytest.raises(InputError, match=r"run.db: system.fabric: .*mps_bytes"):

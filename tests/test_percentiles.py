@@ -1,4 +1,4 @@
-"""One percentile: whatever is asked, runs, traces, fabrics or pictures, answers by nearest rank."""
+"""Runs, traces, fabrics and pictures all give percentiles by nearest rank."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ from pcielab.store import Store
 from shell import succeed
 
 TIMES = [40.0, 10.0, 30.0, 20.0]
-"""Of an even count, so that no definition that takes a value between two agrees."""
+"""An even count, for which interpolating definitions give other values."""
 EXPECTED = {0.5: 20.0, 0.75: 30.0, 0.9: 40.0, 0.99: 40.0, 0.999: 40.0, 1.0: 40.0}
 
 
@@ -53,13 +53,13 @@ def of_a_picture() -> Mapping[float, float]:
     return {0.5: found["median_ns"], 0.99: found["p99_ns"], 0.999: found["p999_ns"], 1.0: found["slowest_ns"]}
 
 
-@pytest.mark.parametrize("door", [of_values, of_counts, of_flows, of_phases, of_a_program, of_a_picture])
-def test_every_door_gives_the_same_value(door: Callable[[], Mapping[float, float]]) -> None:
-    found = door()
+@pytest.mark.parametrize("source", [of_values, of_counts, of_flows, of_phases, of_a_program, of_a_picture])
+def test_every_source_gives_the_same_value(source: Callable[[], Mapping[float, float]]) -> None:
+    found = source()
     assert found == {share: EXPECTED[share] for share in found}
 
 
-def test_what_a_run_keeps_is_the_percentile_of_its_distribution(tmp_path: Path) -> None:
+def test_a_runs_percentiles_are_those_of_its_distribution(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     asked = ("--test", "lat-rd", "--size", "64", "--window", "8K", "--details")
     succeed("run", *asked, "--profile", "e3", "-o", path)
@@ -75,7 +75,7 @@ def found_in(store: Store) -> list[float]:
     return [percentile_of_counts(bins["latency_ns"], bins["count"], share) for share in (0.5, 0.95, 0.99, 0.999)]
 
 
-def test_nothing_has_no_percentile_and_a_share_is_a_share() -> None:
+def test_empty_data_have_no_percentile_and_a_share_is_from_0_to_1() -> None:
     assert pd.isna(percentile([], 0.5))
     assert pd.isna(percentile_of_counts([], [], 0.5))
     assert _core.nearest_rank(0.0, 4) == 1

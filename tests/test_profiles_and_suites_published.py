@@ -1,23 +1,19 @@
-"""The shipped profiles and suites against what was recorded of the measured systems and of their runs."""
+"""The shipped profiles and suites equal the records of the measured systems and of their runs."""
 
 import csv
-import os
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from measured_data import DATA, PACK, needs_measurements
 from pcielab.library.lspci import find, parse
 from pcielab.library.profiles import resolve
 from pcielab.library.skeleton import skeleton
 from pcielab.library.suites import load_suite
 
-DATA = os.environ.get("PCIELAB_DATA", "")
-pytestmark = [
-    pytest.mark.published,
-    pytest.mark.skipif(not DATA, reason="PCIELAB_DATA does not name the published measurements"),
-]
+pytestmark = needs_measurements
 
 FOLDERS = {
     "snb": "snb-Xeon-E5-2630_dell-t620",
@@ -39,15 +35,15 @@ CACHES = {"Cold": "cold", "DThrash": "device-thrash", "DWarm": "device-warm", "H
 
 
 def folder(name: str) -> Path:
-    return Path(DATA) / f"nfp6000-1.2GHz_{FOLDERS[name]}"
+    return DATA / f"nfp6000-1.2GHz_{FOLDERS[name]}"
 
 
-def recorded(name: str, what: str) -> str:
-    return (folder(name) / f"sys-{what}.txt").read_text(encoding="utf-8", errors="replace")
+def recorded(name: str, fact: str) -> str:
+    return (folder(name) / f"sys-{fact}.txt").read_text(encoding="utf-8", errors="replace")
 
 
 def measured_rows(name: str) -> dict[str, list[tuple[Any, ...]]]:
-    """What was asked in each row of each family, in file order."""
+    """The parameters of each row of each family, in file order."""
     families = {}
     for path in folder(name).glob("*.csv"):
         if path.stem.endswith("_cdf"):
@@ -76,23 +72,22 @@ def suite_rows(name: str) -> dict[str, list[tuple[Any, ...]]]:
 
 
 @pytest.mark.parametrize("name", COMPLETE)
-def test_paper_is_what_the_complete_systems_ran(name: str) -> None:
+def test_paper_is_the_suite_of_the_complete_systems(name: str) -> None:
     measured = measured_rows(name)
     assert sum(len(rows) for rows in measured.values()) == 2472
     assert suite_rows("paper") == measured
 
 
 @pytest.mark.parametrize("name", sorted(set(FOLDERS) - set(COMPLETE)))
-def test_paper_is_what_the_other_systems_ran_but_for_the_cold_offsets(name: str) -> None:
+def test_paper_without_cold_offsets_is_the_suite_of_the_other_systems(name: str) -> None:
     paper = {family: rows for family, rows in suite_rows("paper").items() if not family.endswith("_cold")}
     assert paper == measured_rows(name)
 
 
 def test_quick_is_the_calibration_pack() -> None:
-    pack = Path(DATA).parent / "calibration-pack.csv"
-    if not pack.exists():
-        pytest.skip(f"no {pack}")
-    with pack.open(newline="", encoding="utf-8") as file:
+    if not PACK.exists():
+        pytest.skip(f"needs {PACK}")
+    with PACK.open(newline="", encoding="utf-8") as file:
         wanted = [
             (row["family"], row["test"], CACHES[row["cache"]], int(row["window_bytes"]), int(row["size_bytes"]))
             for row in csv.DictReader(file)
@@ -105,19 +100,19 @@ def test_quick_is_the_calibration_pack() -> None:
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_a_system_has_the_link_that_lspci_recorded(name: str) -> None:
+def test_a_system_has_the_recorded_link(name: str) -> None:
     assert resolve(name).system.link == find(parse(recorded(name, "lspci")), "19ee:6000").link()
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_a_system_has_the_chunks_that_were_recorded(name: str) -> None:
+def test_a_system_has_the_recorded_chunks(name: str) -> None:
     system = resolve(name).system
     assert system.chunk_addresses == [int(text, 16) for text in recorded(name, "dma-addrs").split()]
     assert system.chunk_bytes * len(system.chunk_addresses) == int(recorded(name, "buf-sz"))
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_a_system_has_the_cache_board_and_iommu_that_were_recorded(name: str) -> None:
+def test_a_system_has_the_recorded_cache_board_and_iommu(name: str) -> None:
     system = resolve(name).system
     kib = next(line for line in recorded(name, "cpuinfo").splitlines() if line.startswith("cache size"))
     assert system.host.llc.llc_bytes == int(kib.split(":")[1].split()[0]) << 10

@@ -1,33 +1,30 @@
 """`pcielab profiles`, `suites` and `devices`, as people and scripts run them."""
 
 import csv
-import io
 import json
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-PCIELAB = str(Path(sys.executable).with_name("pcielab"))
-LSPCI = """\
-02:00.0 Ethernet controller: Netronome Systems, Inc. Device 6000
-\tControl: I/O- Mem+ BusMaster+ SpecCycle-
-\tCapabilities: [c0] Express (v2) Endpoint, MSI 00
-\t\tDevCtl:\tReport errors: Correctable-
-\t\t\tRlxdOrd+ ExtTag- PhantFunc-
-\t\t\tMaxPayload 256 bytes, MaxReadReq 512 bytes
-\t\tLnkCtl:\tASPM Disabled; RCB 64 bytes Disabled- CommClk+
-\t\tLnkSta:\tSpeed 8GT/s, Width x8, TrErr- Train-
-"""
+from shell import refuse, succeed
+from suite_texts import LSPCI
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([PCIELAB, *arguments], capture_output=True, text=True, check=False)
+def printed(*arguments: str | Path) -> str:
+    return succeed(*arguments).stdout
 
 
-def test_experimental_systems_stand_apart_with_the_reason() -> None:
-    table = run("profiles", "list", "--kind", "system").stdout
+def objects(*arguments: str) -> Any:
+    return json.loads(printed(*arguments, "--format", "json"))
+
+
+def rows(*arguments: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(printed(*arguments, "--format", "csv").splitlines()))
+
+
+def test_experimental_systems_are_listed_last_with_the_reason() -> None:
+    table = printed("profiles", "list", "--kind", "system")
     first, _, apart = table.partition("Experimental: not calibrated")
     assert " e3 " not in first
     assert " snb " in first
@@ -35,17 +32,17 @@ def test_experimental_systems_stand_apart_with_the_reason() -> None:
     assert " e3-nosp " in apart
     assert "come out 10 to 35 ns too fast" in apart
     assert "snb" not in apart
-    rows = json.loads(run("profiles", "list", "--format", "json").stdout)
-    systems = [row["name"] for row in rows if row["experimental"]]
+    listed = objects("profiles", "list")
+    systems = [row["name"] for row in listed if row["experimental"]]
     assert systems == ["e3", "e3-nosp"]
-    assert [row["name"] for row in rows[-2:]] == systems, "behind all others"
-    assert "EXPERIMENTAL: Reads that" in run("profiles", "show", "e3").stdout
+    assert [row["name"] for row in listed[-2:]] == systems, "after all others"
+    assert "EXPERIMENTAL: Reads that" in printed("profiles", "show", "e3")
 
 
 def test_lists_are_rows() -> None:
-    systems = json.loads(run("profiles", "list", "--kind", "system", "--format", "json").stdout)
+    systems = objects("profiles", "list", "--kind", "system")
     assert {"hsw2620", "netfpga-hsw", "gen5-x16"} <= {row["name"] for row in systems}
-    suites = list(csv.DictReader(io.StringIO(run("suites", "list", "--format", "csv").stdout)))
+    suites = rows("suites", "list")
     assert {row["name"]: row["tests"] for row in suites} == {
         "cpu": "108",
         "cuda": "281",
@@ -68,30 +65,27 @@ def test_lists_are_rows() -> None:
         "stores": "92",
     }
     assert {row["kind"] for row in suites} == {"transfers", "messages", "fabric"}
-    profiles = json.loads(run("profiles", "list", "--format", "json").stdout)
-    assert {"nic", "messages", "fabric"} < {row["kind"] for row in profiles}
-    devices = json.loads(run("devices", "list", "--format", "json").stdout)
-    assert "nfp6000" in {row["card"] for row in devices if row["device"] == "sim"}
+    assert {"nic", "messages", "fabric"} < {row["kind"] for row in objects("profiles", "list")}
+    assert "nfp6000" in {row["card"] for row in objects("devices", "list") if row["device"] == "sim"}
 
 
 def test_show_prints_values_with_their_sources() -> None:
-    shown = run("profiles", "show", "snb", "--set", "host.iommu.walk_ns=300", "--format", "json")
-    rows = {row["key"]: row for row in json.loads(shown.stdout)}
-    assert rows["host.iommu.walk_ns"] == {
+    shown = {row["key"]: row for row in objects("profiles", "show", "snb", "--set", "host.iommu.walk_ns=300")}
+    assert shown["host.iommu.walk_ns"] == {
         "key": "host.iommu.walk_ns",
         "value": "300.0",
         "source": "changed with --set",
     }
-    assert "Where the values come from" in run("profiles", "show", "snb").stdout
-    assert json.loads(run("profiles", "show", "snb", "--resolved").stdout)["name"] == "snb"
-    assert "dma.outstanding" in run("devices", "show", "nfp6000").stdout
+    assert "Where the values come from" in printed("profiles", "show", "snb")
+    assert json.loads(printed("profiles", "show", "snb", "--resolved"))["name"] == "snb"
+    assert "dma.outstanding" in printed("devices", "show", "nfp6000")
 
 
-def test_suites_show_prints_every_test_for_programs() -> None:
-    rows = list(csv.DictReader(io.StringIO(run("suites", "show", "paper", "--format", "csv").stdout)))
-    assert len(rows) == 2472
-    assert rows[0]["family"] == "lat_cmd_sizes"
-    assert "bw_dma_off_rd_cold" in run("suites", "show", "paper").stdout
+def test_suites_show_prints_every_test() -> None:
+    shown = rows("suites", "show", "paper")
+    assert len(shown) == 2472
+    assert shown[0]["family"] == "lat_cmd_sizes"
+    assert "bw_dma_off_rd_cold" in printed("suites", "show", "paper")
 
 
 @pytest.mark.parametrize(
@@ -107,53 +101,49 @@ def test_suites_show_prints_every_test_for_programs() -> None:
     ],
 )
 def test_show_finds_a_profile_of_any_kind(name: str, key: str, value: str) -> None:
-    rows = json.loads(run("profiles", "show", name, "--format", "json").stdout)
-    assert {row["key"]: row["value"] for row in rows}[key] == value
+    assert {row["key"]: row["value"] for row in objects("profiles", "show", name)}[key] == value
 
 
-def test_show_of_a_name_that_two_kinds_have_says_so() -> None:
-    system = run("profiles", "show", "kpio-2012", "--format", "json")
+def test_show_reports_a_name_that_two_kinds_have() -> None:
+    system = succeed("profiles", "show", "kpio-2012", "--format", "json")
     assert "--kind messages" in system.stderr
-    messages = run("profiles", "show", "kpio-2012", "--kind", "messages", "--format", "json")
+    messages = succeed("profiles", "show", "kpio-2012", "--kind", "messages", "--format", "json")
     assert messages.stderr == ""
     assert system.stdout != messages.stdout
 
 
 def test_suites_show_finds_a_suite_of_any_kind() -> None:
-    rows = list(csv.DictReader(io.StringIO(run("suites", "show", "rpciebench", "--format", "csv").stdout)))
-    assert len(rows) == 521
-    assert any(row["sweep"] == "F1.size_bytes" for row in rows)
-    assert "1432 tests" in run("suites", "show", "kpio").stdout
+    shown = rows("suites", "show", "rpciebench")
+    assert len(shown) == 521
+    assert any(row["sweep"] == "F1.size_bytes" for row in shown)
+    assert "1432 tests" in printed("suites", "show", "kpio")
 
 
 @pytest.mark.parametrize("kind", ["host", "nic", "messages", "fabric"])
 def test_schema_is_json(kind: str) -> None:
-    assert json.loads(run("profiles", "schema", kind).stdout)["additionalProperties"] is False
+    assert json.loads(printed("profiles", "schema", kind))["additionalProperties"] is False
 
 
-def test_a_skeleton_is_written_once(tmp_path: Path) -> None:
+def test_a_skeleton_is_replaced_only_with_overwrite(tmp_path: Path) -> None:
     text, output = tmp_path / "lspci.txt", tmp_path / "mine.toml"
     text.write_text(LSPCI, encoding="utf-8")
-    arguments = ("profiles", "skeleton", "--lspci", str(text), "-o", str(output))
-    made = run(*arguments)
-    assert (made.returncode, made.stdout) == (0, "")
+    arguments = ("profiles", "skeleton", "--lspci", text, "-o", output)
+    made = succeed(*arguments)
+    assert made.stdout == ""
     assert "uncalibrated" in made.stderr
-    assert run("profiles", "show", str(output)).returncode == 0
-    printed = run("profiles", "skeleton", "--lspci", str(text), "-o", "-")
-    assert printed.stdout.startswith('name = "mine"\n')
-    again = run(*arguments)
-    assert again.returncode == 2
-    assert "--overwrite" in again.stderr
-    assert run(*arguments, "--overwrite").returncode == 0
+    succeed("profiles", "show", output)
+    assert printed("profiles", "skeleton", "--lspci", text, "-o", "-").startswith('name = "mine"\n')
+    assert "--overwrite" in refuse(*arguments)
+    succeed(*arguments, "--overwrite")
 
 
-def test_a_skeleton_is_of_the_card_that_is_known_and_not_of_one_with_a_faster_link(tmp_path: Path) -> None:
+def test_a_skeleton_prefers_a_known_device_to_one_with_a_faster_link(tmp_path: Path) -> None:
     text = tmp_path / "lspci.txt"
-    raid = LSPCI.replace("02:00.0 Ethernet controller: Netronome Systems, Inc. Device 6000", "01:00.0 RAID bus: X")
+    raid = LSPCI.replace("3b:00.0 Ethernet controller: Netronome Systems, Inc. Device 6000", "01:00.0 RAID bus: X")
     text.write_text(raid.replace("8GT/s", "16GT/s") + LSPCI, encoding="utf-8")
-    printed = run("profiles", "skeleton", "--lspci", str(text), "-o", "-")
-    assert 'device = "nfp6000"' in printed.stdout
-    assert "02:00.0 Ethernet controller: Netronome" in printed.stdout
+    skeleton = printed("profiles", "skeleton", "--lspci", text, "-o", "-")
+    assert 'device = "nfp6000"' in skeleton
+    assert "3b:00.0 Ethernet controller: Netronome" in skeleton
 
 
 @pytest.mark.parametrize(
@@ -163,25 +153,21 @@ def test_a_skeleton_is_of_the_card_that_is_known_and_not_of_one_with_a_faster_li
         (("profiles", "show", "snb", "--set", "host.iommu.walk_us=1"), "the key is walk_ns"),
         (("profiles", "show", "gen3-x8", "--kind", "link", "--resolved"), "shows systems only"),
         (("profiles", "show", "snb", "--resolved", "--format", "csv"), "prints JSON only"),
-        (("profiles", "show", "nowhere.toml"), "nowhere.toml: no such profile"),
+        (("profiles", "show", "nowhere.toml"), "nowhere.toml: profile not found"),
         (("suites", "show", "papr"), "did you mean paper?"),
         (("devices", "show", "nfp"), "did you mean nfp6000?"),
         (("profiles", "skeleton", "--lspci", "nowhere.txt", "-o", "mine.toml"), "cannot be read"),
         (("profiles", "schema", "suite"), "'suite'"),
         (("profiles", "show", "simple-nic", "--set", "name=mine"), "changes only values of a system"),
-        (("suites", "show", "nowhere.toml"), "nowhere.toml: no such suite"),
+        (("suites", "show", "nowhere.toml"), "nowhere.toml: suite not found"),
     ],
 )
-def test_bad_input_is_explained_with_exit_code_2(
-    arguments: tuple[str, ...], expected: str, tmp_path: Path
-) -> None:
-    failed = subprocess.run([PCIELAB, *arguments], capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert (failed.returncode, failed.stdout) == (2, "")
-    assert expected in failed.stderr
+def test_bad_input_is_refused(arguments: tuple[str, ...], expected: str, tmp_path: Path) -> None:
+    assert expected in refuse(*arguments, cwd=tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_brackets_in_a_message_reach_the_reader(tmp_path: Path) -> None:
+def test_brackets_in_an_error_are_printed(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('name = "m"\ntitle = "M"\nbase = "snb"\n[set]\nfrob = 1\n[provenance]\nsource = "me"\n')
-    assert "[set] frob" in run("profiles", "show", str(path)).stderr
+    assert "[set] frob" in refuse("profiles", "show", path)

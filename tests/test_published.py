@@ -1,44 +1,40 @@
-"""A shipped system against the measurements of the machine that it describes, as the published files have both."""
+"""Simulated rows of shipped systems are close to the published measurements of the same machines."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from measured_data import DATA, needs_measurements
 from pcielab import open_store, resolve
 from pcielab.analysis.compare import compare
 from shell import succeed
 
-DATA = os.environ.get("PCIELAB_DATA", "")
-pytestmark = [
-    pytest.mark.published,
-    pytest.mark.skipif(not DATA, reason="PCIELAB_DATA does not name the published measurements"),
-]
+pytestmark = needs_measurements
 
 
 @dataclass(frozen=True)
 class Closeness:
-    """How far the rows of a simulated system are from the measured ones."""
+    """Differences between the rows of a simulated system and the measured ones."""
 
     rows: pd.DataFrame
     without_partner: int
 
     @property
     def bandwidth_percent(self) -> float:
-        """Mean size of the relative differences."""
+        """Mean absolute relative difference."""
         return float(self.rows["bandwidth_difference_percent"].abs().mean())
 
     @property
     def median_latency_ns(self) -> pd.Series:
-        """Sizes of the differences."""
+        """Absolute differences of the medians."""
         return self.rows["median_difference_ns"].dropna().abs()
 
 
 def closeness(system: str, suite: str, folder: Path) -> Closeness:
-    """Run a suite, write it in the published format, read that and the measurements, and pair their rows."""
-    directory = Path(DATA) / resolve(system).provenance["system"].source.split()[0].rstrip(":")
+    """Run a suite, export and import it in the published format, and pair its rows with the measured ones."""
+    directory = DATA / resolve(system).provenance["system"].source.split()[0].rstrip(":")
     succeed("run", "--profile", system, "--suite", suite, "-o", folder / "run.db")
     succeed("export", "pcie-bench", folder / "run.db", "-o", folder / "published")
     for source, name in ((folder / "published", "simulated"), (directory, "measured")):
@@ -49,7 +45,7 @@ def closeness(system: str, suite: str, folder: Path) -> Closeness:
     return Closeness(compared.rows, compared.alone_b if suite == "paper" else compared.alone_a)
 
 
-def test_the_quick_suite_on_snb_is_close_to_what_was_measured(tmp_path: Path) -> None:
+def test_the_quick_suite_on_snb_is_close_to_the_measurements(tmp_path: Path) -> None:
     found = closeness("snb", "quick", tmp_path)
     assert (len(found.rows), found.without_partner) == (81, 0)
     assert found.bandwidth_percent < 8

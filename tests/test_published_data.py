@@ -1,24 +1,18 @@
-"""The twelve measured systems: every row arrives, and goes out again as the same numbers in the same places."""
+"""Every row of the twelve measured systems is imported, and exported as the same number at the same position."""
 
 import csv
 import math
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from measured_data import SYSTEMS, needs_measurements
 from pcielab import Store, open_store
 from pcielab.formats.exporters import export
 from pcielab.formats.importers import import_pcie_bench
 
-DATA = os.environ.get("PCIELAB_DATA")
-SYSTEMS = sorted(path for path in Path(DATA).iterdir() if path.is_dir()) if DATA else []
-
-pytestmark = [
-    pytest.mark.published,
-    pytest.mark.skipif(not SYSTEMS, reason="PCIELAB_DATA does not name the published pcie-bench data"),
-]
+pytestmark = needs_measurements
 
 
 @pytest.fixture(scope="module", params=SYSTEMS or [None], ids=lambda path: path.name if path else "none")
@@ -42,7 +36,7 @@ def test_there_are_as_many_tests_as_rows(system: tuple[Path, Store, Path]) -> No
     assert len(store.tests) in (2052, 2472)
 
 
-def test_every_csv_comes_back_equal(system: tuple[Path, Store, Path]) -> None:
+def test_every_csv_is_exported_equal(system: tuple[Path, Store, Path]) -> None:
     directory, _, exported = system
     for path in directory.glob("*.csv"):
         with path.open(newline="") as before, (exported / path.name).open(newline="") as after:
@@ -52,7 +46,7 @@ def test_every_csv_comes_back_equal(system: tuple[Path, Store, Path]) -> None:
                     assert cell == same or math.isclose(float(cell), float(same), rel_tol=1e-12), (path.name, line)
 
 
-def test_other_forms_and_recorded_facts_come_back_byte_for_byte(system: tuple[Path, Store, Path]) -> None:
+def test_other_files_are_exported_byte_for_byte(system: tuple[Path, Store, Path]) -> None:
     directory, _, exported = system
     others = [path for path in directory.iterdir() if path.suffix in (".dat", ".txt")]
     assert len(others) >= 15

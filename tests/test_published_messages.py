@@ -1,4 +1,4 @@
-"""The kPIO+WC paper's numbers beside a run of the suite kpio: each is met, or its reason is named."""
+"""The kPIO+WC paper's numbers and a run of the suite kpio: each is met, or has a reason."""
 
 import json
 from pathlib import Path
@@ -9,9 +9,9 @@ import pytest
 
 from pcielab import open_store
 from pcielab import run as run_work
-from pcielab.analysis.published_values import compare_with_published, deviations, published_values
+from pcielab.analysis.published import compare_with_published, deviations, published_values
 from pcielab.report import write_report
-from shell import pcielab, succeed
+from shell import refuse, succeed
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def compared(run: Path) -> pd.DataFrame:
     return table
 
 
-def test_every_number_is_met_or_has_its_reason(compared: pd.DataFrame) -> None:
+def test_every_number_is_met_or_has_a_reason(compared: pd.DataFrame) -> None:
     assert compared[compared["verdict"].isin(["off", "not run"])]["what"].tolist() == []
     known = published_values("kpio")
     assert known is not None
@@ -36,7 +36,7 @@ def test_every_number_is_met_or_has_its_reason(compared: pd.DataFrame) -> None:
     assert compared["what"][reasoned & (compared["verdict"] == "within")].tolist() == []
 
 
-def test_the_traces_come_out_packet_by_packet(compared: pd.DataFrame) -> None:
+def test_the_traces_are_met_packet_by_packet(compared: pd.DataFrame) -> None:
     traces = compared[compared["source"].str.contains("figure [56]") & (compared["unit"] == "ns")]
     assert len(traces) == 13
     assert set(traces["verdict"]) == {"within", "input"}
@@ -45,20 +45,18 @@ def test_the_traces_come_out_packet_by_packet(compared: pd.DataFrame) -> None:
 
 
 def test_the_command_shows_them(run: Path) -> None:
-    rows = json.loads(succeed("suites", "validate", run, "--format", "json").stdout)
+    rows = json.loads(succeed("paper", "numbers", run, "--format", "json").stdout)
     assert {row["verdict"] for row in rows} == {"within", "explained", "input", "not simulated"}
-    table = succeed("suites", "validate", run).stdout
+    table = succeed("paper", "numbers", run).stdout
     assert "do not converge" in table
 
 
-def test_a_suite_of_which_nothing_is_published_is_refused(run: Path, tmp_path: Path) -> None:
+def test_a_suite_without_published_numbers_is_refused(tmp_path: Path) -> None:
     succeed("run", "--test", "bw-rd", "--size", "64", "-o", tmp_path / "one.db")
-    refused = pcielab("suites", "validate", tmp_path / "one.db")
-    assert refused.exit_code == 2
-    assert "pcielab run --suite kpio" in refused.stderr
+    assert "pcielab run --suite kpio" in refuse("paper", "numbers", tmp_path / "one.db")
 
 
-def test_several_cores_are_each_as_fast_as_one_until_the_link_is_full(run: Path) -> None:
+def test_eight_cores_are_almost_eight_times_as_fast_as_one(run: Path) -> None:
     rows = open_store(run).scalars
     cores = rows[(rows["family"] == "message_cores") & (rows["generation"] == 5) & (rows["size_bytes"] == 64)]
     own = cores[(cores["sharing"] == "own-queues")].pivot(index="cores", columns="way", values="bandwidth")
@@ -73,7 +71,7 @@ def test_a_report_of_messages_has_no_figures_of_other_machines(run: Path, tmp_pa
         assert f'id="{other}' not in page, other
 
 
-def test_what_a_figure_misses_is_said_with_the_reason(run: Path) -> None:
+def test_missed_numbers_of_a_figure_are_listed_with_the_reason(run: Path) -> None:
     said = deviations(open_store(run), "message_bandwidth_sizes")
     assert len(said) == 1
     assert said[0].startswith("1 of 4 published numbers missed, 29.")

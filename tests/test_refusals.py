@@ -1,4 +1,4 @@
-"""What is wrong with an input can be asked of the error: programs need not find names in texts."""
+"""An InputError has its parts as attributes, so that programs need not parse its text."""
 
 import json
 from collections.abc import Callable
@@ -43,53 +43,36 @@ def wrong_traffic() -> str:
     return json.dumps([flow | {"outstanding": 1, "socket": 0}])
 
 
-def test_a_link_that_cannot_be() -> None:
-    found = parts_of(lambda: model.bandwidth(link(generation=9), [64]))
-    assert found == (None, "generation", "9", "give 1 to 7")
-
-
-def test_a_number_out_of_range() -> None:
-    subject, key, value, remedy = parts_of(lambda: model.bandwidth(link(), [0]))
-    assert (subject, key, value) == (None, "size_bytes", "0")
-    assert remedy is not None
-    assert remedy.startswith("give ")
-
-
-def test_a_system_that_no_single_key_makes_wrong() -> None:
-    found = parts_of(lambda: _core.check_system(wrong_system("link", "mps_bytes", 100)))
-    assert found[:3] == ("system snb", "link.mps_bytes", "100")
-
-
-def test_a_flow_that_goes_nowhere() -> None:
-    found = parts_of(lambda: _core.fabric_check_traffic(fabric.load("fabrex-u55c").to_json(), wrong_traffic()))
-    assert found[:3] == ("flow F1", "source", "nobody")
-
-
-def test_a_suite_that_cannot_be_carried_out() -> None:
-    found = parts_of(lambda: _core.check_suite(wrong_suite()))
-    about = "suite quick: test 2 (lat_cmd_sizes, LAT_CMD_WRRD)"
-    assert found == (about, "transactions", "0", "give 1 to 4294967295")
+WRONG_TEST = "suite quick: test 2 (lat_cmd_sizes, LAT_CMD_WRRD)"
 
 
 @pytest.mark.parametrize(
-    "action",
+    ("action", "expected"),
     [
-        lambda: model.bandwidth(link(generation=9), [64]),
-        lambda: model.bandwidth(link(), [0]),
-        lambda: model.bandwidth(link(), [-1]),
-        lambda: _core.check_system(wrong_system("link", "mps_bytes", 100)),
-        lambda: _core.check_system(wrong_system("link", "tags", 0)),
-        lambda: _core.check_suite(wrong_suite()),
-        lambda: _core.fabric_check_traffic(fabric.load("fabrex-u55c").to_json(), wrong_traffic()),
+        (lambda: model.bandwidth(link(generation=9), [64]), (None, "generation", "9", "give 1 to 7")),
+        (lambda: model.bandwidth(link(), [0]), (None, "size_bytes", "0", "give ")),
+        (lambda: model.bandwidth(link(), [-1]), (None, "sizes_bytes", "-1", "give ")),
+        (
+            lambda: _core.check_system(wrong_system("link", "mps_bytes", 100)),
+            ("system snb", "link.mps_bytes", "100", ""),
+        ),
+        (lambda: _core.check_system(wrong_system("link", "tags", 0)), ("system snb", "link.tags", "0", "")),
+        (lambda: _core.check_suite(wrong_suite()), (WRONG_TEST, "transactions", "0", "give 1 to 4294967295")),
+        (
+            lambda: _core.fabric_check_traffic(fabric.load("fabrex-u55c").to_json(), wrong_traffic()),
+            ("flow F1", "source", "nobody", ""),
+        ),
     ],
 )
-def test_a_message_is_made_of_its_parts(action: Callable[[], object]) -> None:
+def test_an_error_consists_of_its_parts(action: Callable[[], object], expected: Parts) -> None:
     with pytest.raises(InputError) as refused:
         action()
     error = refused.value
-    assert None not in (error.key, error.value, error.remedy)
-    place = ": ".join(part for part in (error.subject, f"{error.key} is {error.value}") if part)
-    assert str(error).startswith(f"{place}: ")
+    assert (error.subject, error.key, error.value) == expected[:3]
+    assert error.remedy is not None
+    assert error.remedy.startswith(expected[3] or "")
+    head = ": ".join(part for part in (error.subject, f"{error.key} is {error.value}") if part)
+    assert str(error).startswith(f"{head}: ")
     assert str(error).endswith(f": {error.remedy}")
 
 
@@ -112,5 +95,5 @@ def test_a_key_of_a_file_that_is_out_of_range(tmp_path: Path) -> None:
     assert (subject, key, value) == (str(path), "mps_bytes", "100")
 
 
-def test_an_error_raised_in_python_has_no_parts_unless_it_is_given_them() -> None:
-    assert parts_of(lambda: (_ for _ in ()).throw(InputError("told"))) == (None, None, None, None)
+def test_an_error_raised_in_python_has_only_the_parts_given() -> None:
+    assert parts_of(lambda: (_ for _ in ()).throw(InputError("wrong"))) == (None, None, None, None)

@@ -1,4 +1,4 @@
-"""`pcielab run --device rtl`: the FPGA core on a simulated host, as people run it."""
+"""`pcielab run --device rtl`: the FPGA core on a simulated host, as users run it."""
 
 import json
 import os
@@ -14,6 +14,7 @@ import pcielab as pcielab_api
 from patience import HANGS_AFTER_SECONDS
 from pcielab.devices import rtl
 from pcielab.devices.running import open_work
+from suite_texts import suite_text, transfers
 
 PCIELAB = Path(sys.executable).with_name("pcielab")
 BUILT = pytest.mark.skipif(rtl.missing() != "", reason=rtl.missing())
@@ -31,28 +32,15 @@ def pcielab(*arguments: str | Path, **environment: str) -> subprocess.CompletedP
 
 
 def suite(directory: Path, transactions: int = 2000) -> Path:
-    path = directory / "few.toml"
+    path, tests = directory / "few.toml", "BW_DMA_RD BW_DMA_WR LAT_DMA_RD LAT_DMA_WRRD"
     path.write_text(
-        f"""name = "few"
-title = "A few tests"
-[provenance]
-source = "made up"
-[[group]]
-family = "few_{{direction}}"
-loop = ["test", "size"]
-tests = ["BW_DMA_RD", "BW_DMA_WR", "LAT_DMA_RD", "LAT_DMA_WRRD"]
-sizes = [64, 300]
-windows = ["64K"]
-caches = ["cold"]
-patterns = ["random"]
-transactions = {transactions}
-"""
+        suite_text(transfers("few_{direction}", tests, 64, 300, windows=["64K"], transactions=transactions))
     )
     return path
 
 
 @BUILT
-def test_a_run_says_rtl_and_does_not_hang_on_jobs(tmp_path: Path) -> None:
+def test_a_run_has_origin_rtl_and_does_not_depend_on_jobs(tmp_path: Path) -> None:
     exports = []
     for jobs in ("1", "2"):
         store, export = tmp_path / f"{jobs}.db", tmp_path / f"{jobs}.json"
@@ -68,7 +56,7 @@ def test_a_run_says_rtl_and_does_not_hang_on_jobs(tmp_path: Path) -> None:
 
 
 @BUILT
-def test_a_killed_run_is_gone_on_with(tmp_path: Path) -> None:
+def test_a_killed_run_can_be_resumed(tmp_path: Path) -> None:
     tests = suite(tmp_path, transactions=30_000)
     arguments = ["run", "--device", "rtl", "--suite", str(tests), "--samples", "full", "--jobs", "1", "-o"]
     killed, whole = tmp_path / "killed.db", tmp_path / "whole.db"
@@ -88,50 +76,41 @@ def test_a_killed_run_is_gone_on_with(tmp_path: Path) -> None:
 
 
 @BUILT
-def test_a_killed_core_ends_the_run_as_lost_and_the_run_is_gone_on_with(tmp_path: Path) -> None:
-    told, program = tmp_path / "pid", tmp_path / "pcielab-rtl"
-    program.write_text(f"#!/bin/sh\necho $$ > {told}\nexec {rtl.program()}\n")
+def test_a_killed_core_ends_the_run_as_lost(tmp_path: Path) -> None:
+    pid, program = tmp_path / "pid", tmp_path / "pcielab-rtl"
+    program.write_text(f"#!/bin/sh\necho $$ > {pid}\nexec {rtl.program()}\n")
     program.chmod(0o755)
-    arguments = [
-        "run",
-        "--device",
-        "rtl",
-        "--suite",
-        suite(tmp_path, 1_000_000),
-        "--samples",
-        "full",
-        "--jobs",
-        "1",
-    ]
+    options = ("--samples", "full", "--jobs", "1")
+    arguments = ["run", "--device", "rtl", "--suite", suite(tmp_path, 1_000_000), *options]
     store = tmp_path / "killed.db"
     with subprocess.Popen(
         [PCIELAB, *map(str, arguments), "-o", store],
         stderr=subprocess.PIPE, text=True, env={**os.environ, "PCIELAB_RTL": str(program)},
     ) as process:  # fmt: skip
         for _ in range(600):
-            if told.exists() and store.exists():
+            if pid.exists() and store.exists():
                 break
             time.sleep(0.05)
         time.sleep(0.5)
-        os.kill(int(told.read_text()), signal.SIGKILL)
-        told.unlink()
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+        pid.unlink()
         _, said = process.communicate(timeout=HANGS_AFTER_SECONDS)
     assert process.returncode == 1, said
     assert "pcielab-rtl has ended" in said
-    assert not told.exists(), "a lost core was started again behind the user's back"
-    again = pcielab(*arguments[:4], suite(tmp_path, 2000), *arguments[5:], "-o", tmp_path / "other.db")
+    assert not pid.exists(), "the core was restarted silently"
+    again = pcielab(*arguments[:4], suite(tmp_path, 2000), *options, "-o", tmp_path / "other.db")
     assert again.returncode == 0, again.stderr
 
 
 def test_boards_and_addresses_are_refused_with_the_reason(tmp_path: Path) -> None:
-    for device, reason in (("fpga:ffff:ff:1f.7", "no such PCI function"), ("rtl:1", "--device rtl")):
+    for device, reason in (("fpga:ffff:ff:1f.7", "no PCI function has this address"), ("rtl:1", "--device rtl")):
         done = pcielab("run", "--device", device, "-o", tmp_path / "x.db")
         assert done.returncode == 2
         assert device.partition(":")[2] in done.stderr
         assert reason in done.stderr
 
 
-def test_what_is_not_built_is_said_with_the_remedy(tmp_path: Path) -> None:
+def test_a_missing_core_is_reported_with_the_remedy(tmp_path: Path) -> None:
     done = pcielab("run", "--device", "rtl", "-o", tmp_path / "x.db", PCIELAB_RTL="/nowhere/pcielab-rtl")
     assert done.returncode == 2
     assert "/nowhere/pcielab-rtl" in done.stderr
@@ -139,7 +118,7 @@ def test_what_is_not_built_is_said_with_the_remedy(tmp_path: Path) -> None:
 
 
 @BUILT
-def test_what_the_core_lacks_is_not_supported_with_its_limit(tmp_path: Path) -> None:
+def test_limits_of_the_core_are_named(tmp_path: Path) -> None:
     single = ["--test", "bw-rd", "--size", "64", "--window", "8K", "--outstanding", "65"]
     done = pcielab("run", "--device", "rtl", *single, "-o", tmp_path / "x.db")
     assert "32 tags on this link" in done.stderr
@@ -152,7 +131,7 @@ def test_what_the_core_lacks_is_not_supported_with_its_limit(tmp_path: Path) -> 
 
 @BUILT
 @pytest.mark.parametrize("tags", [32, 64])
-def test_the_core_agrees_with_the_simulated_card_on_the_same_link(tmp_path: Path, tags: int) -> None:
+def test_the_core_agrees_with_the_simulated_device_on_the_same_link(tmp_path: Path, tags: int) -> None:
     found = []
     for device in (["--device", "rtl"], ["--set", "device=pcielab-fpga"]):
         store = tmp_path / "run.db"
@@ -162,13 +141,13 @@ def test_the_core_agrees_with_the_simulated_card_on_the_same_link(tmp_path: Path
         done = pcielab("run", *device, *asked, "--transactions", "20000", "--overwrite", "-o", store)
         assert done.returncode == 0, done.stderr
         found.append(float(pcielab_api.open_store(store).scalars["bandwidth"].iloc[0]))
-    core, card = found
-    # Its own turn-around, four and a half clocks of 4 ns, is what the core adds to the round trip where tags bind.
-    longer = 4.5 * 4 / (32 * 64 * 8 / card) if tags == 32 else 0
-    assert core == pytest.approx(card / (1 + longer), rel=0.01)
+    core, device = found
+    # Where tags bind, the core's turn-around of four and a half clocks of 4 ns lengthens the round trip.
+    longer = 4.5 * 4 / (32 * 64 * 8 / device) if tags == 32 else 0
+    assert core == pytest.approx(device / (1 + longer), rel=0.01)
 
 
-def test_what_the_rtl_decides_is_refused_and_what_the_link_has_is_not(tmp_path: Path) -> None:
+def test_keys_that_the_rtl_fixes_are_refused_and_keys_of_the_link_accepted(tmp_path: Path) -> None:
     for change in ("device=nfp6000", "device.dma.tags=8", "device.timer.cycles=2"):
         done = pcielab("run", "--device", "rtl", "--set", change, "-o", tmp_path / "x.db")
         assert done.returncode == 2

@@ -1,4 +1,4 @@
-"""`pcielab run` with suites of messages, as scripts use it: rows in the store, refusals that name the option."""
+"""`pcielab run` with suites of messages: rows in the store, refusals that name the option."""
 
 import json
 from pathlib import Path
@@ -7,25 +7,10 @@ import pytest
 
 from pcielab import open_store
 from pcielab.library.suites import load_message_suite
-from test_model_command import pcielab
+from shell import refuse, succeed
+from suite_texts import messages, suite_text
 
-SMALL = """
-name = "small"
-title = "A few messages"
-
-[provenance]
-source = "test"
-
-[[group]]
-family = "message_latency_sizes"
-loop = ["way", "size"]
-ways = ["write-combined", "descriptors"]
-sizes = [20, 64]
-pace = "alone"
-messages = 2
-"""
-
-
+SMALL = suite_text(messages("message_latency_sizes", "write-combined descriptors", 20, 64, messages=2))
 _WIDTHS = 'loop = ["way", "store-bytes", "size"]\nstore_bytes = [8, 16]'
 
 
@@ -38,8 +23,7 @@ def suite(tmp_path: Path) -> Path:
 
 def test_the_papers_latencies_and_steps_are_in_the_store(suite: Path, tmp_path: Path) -> None:
     path = tmp_path / "run.db"
-    done = pcielab("run", "--suite", str(suite), "-o", str(path))
-    assert (done.exit_code, done.stdout) == (0, "")
+    assert succeed("run", "--suite", suite, "-o", path).stdout == ""
     store = open_store(path)
     assert store.origin == "simulated"
     medians = store.scalars.set_index(["way", "size_bytes"])["median"]
@@ -56,7 +40,7 @@ def test_the_papers_latencies_and_steps_are_in_the_store(suite: Path, tmp_path: 
 def test_the_same_seed_gives_the_same_rows(suite: Path, tmp_path: Path) -> None:
     rows = []
     for name in ("one.db", "two.db"):
-        assert pcielab("run", "--suite", str(suite), "-o", str(tmp_path / name)).exit_code == 0
+        succeed("run", "--suite", suite, "-o", tmp_path / name)
         rows.append(list(open_store(tmp_path / name).records()))
     assert rows[0] == rows[1]
 
@@ -69,10 +53,10 @@ def test_the_same_seed_gives_the_same_rows(suite: Path, tmp_path: Path) -> None:
         (["--set", "host.root_complex.read=1"], "read"),
     ],
 )
-def test_what_does_not_fit_is_refused(suite: Path, tmp_path: Path, arguments: list[str], found: str) -> None:
-    done = pcielab("run", "--suite", str(suite), "-o", str(tmp_path / "run.db"), *arguments)
-    assert done.exit_code == 2
-    assert found in done.stderr
+def test_options_that_do_not_fit_are_refused(
+    suite: Path, tmp_path: Path, arguments: list[str], found: str
+) -> None:
+    assert found in refuse("run", "--suite", suite, "-o", tmp_path / "run.db", *arguments)
     assert not (tmp_path / "run.db").exists()
 
 
@@ -89,46 +73,43 @@ def test_what_does_not_fit_is_refused(suite: Path, tmp_path: Path, arguments: li
 )
 def test_wrong_suites_are_named(suite: Path, tmp_path: Path, old: str, new: str, found: str) -> None:
     suite.write_text(SMALL.replace(old, new))
-    done = pcielab("run", "--suite", str(suite), "-o", str(tmp_path / "run.db"))
-    assert done.exit_code == 2
-    assert str(suite) in done.stderr
-    assert found in done.stderr
+    message = refuse("run", "--suite", suite, "-o", tmp_path / "run.db")
+    assert str(suite) in message
+    assert found in message
 
 
 def test_suites_are_listed_and_shown() -> None:
-    listed = json.loads(pcielab("suites", "list", "--format", "json").stdout)
+    listed = json.loads(succeed("suites", "list", "--format", "json").stdout)
     assert "kpio" in [row["name"] for row in listed]
-    shown = json.loads(pcielab("suites", "show", "kpio", "--format", "json").stdout)
+    shown = json.loads(succeed("suites", "show", "kpio", "--format", "json").stdout)
     assert shown[0]["way"] == "uncached"
 
 
-def test_a_run_of_messages_is_gone_on_with(suite: Path, tmp_path: Path) -> None:
+def test_a_run_of_messages_can_be_resumed(suite: Path, tmp_path: Path) -> None:
     path = tmp_path / "run.db"
-    assert pcielab("run", "--suite", str(suite), "-o", str(path)).exit_code == 0
+    succeed("run", "--suite", suite, "-o", path)
     before = open_store(path).scalar_rows
-    again = pcielab("run", "--suite", str(suite), "-o", str(path), "--resume")
-    assert again.exit_code == 0, again.stderr
+    succeed("run", "--suite", suite, "-o", path, "--resume")
     assert open_store(path).scalar_rows.equals(before)
-    other = pcielab("run", "--suite", str(suite), "-o", str(path), "--resume", "--seed", "2")
-    assert (other.exit_code, "the store has 1" in other.stderr) == (2, True)
+    assert "the store has 1" in refuse("run", "--suite", suite, "-o", path, "--resume", "--seed", "2")
 
 
-def test_what_the_simulated_core_cannot_store_is_refused_by_its_limit(suite: Path, tmp_path: Path) -> None:
+def test_stores_that_the_simulated_core_lacks_are_not_supported(suite: Path, tmp_path: Path) -> None:
     wide = SMALL.replace('"write-combined", "descriptors"', '"write-combined"').replace(
         'pace = "alone"', 'pace = "alone"\nstore_bytes = [8, 64]\nstore_kinds = ["plain", "non-temporal"]'
     )
     suite.write_text(wide.replace('["way", "size"]', '["store-kind", "store-bytes", "size"]'))
     path = tmp_path / "run.db"
-    assert pcielab("run", "--suite", str(suite), "-o", str(path)).exit_code == 0
+    succeed("run", "--suite", suite, "-o", path)
     tests = open_store(path).scalars.query("size_bytes == 20")
     assert list(tests["status"]) == ["ok", "not-supported", "not-supported", "not-supported"]
     assert list(tests["message"])[1:3] == [
         "store_bytes is 64: the simulated core stores 8 bytes at a time",
-        'store_kind is "non-temporal": the simulated core has plain stores alone',
+        'store_kind is "non-temporal": the simulated core supports only "plain"',
     ]
 
 
-def test_what_only_a_simulator_can_be_told_is_null_for_a_device_that_exists(suite: Path) -> None:
+def test_parameters_of_the_simulator_are_null_for_hardware(suite: Path) -> None:
     parameters = json.loads(load_message_suite(str(suite)).to_json(simulated=False))["tests"][0]["parameters"]
     assert (parameters["eviction"], parameters["pressure"], parameters["store_bytes"]) == (None, None, 8)
     simulated = json.loads(load_message_suite(str(suite)).to_json())["tests"]
@@ -160,8 +141,7 @@ messages = 20
 @pytest.fixture
 def mux(tmp_path: Path) -> Path:
     (tmp_path / "mux.toml").write_text(MUX)
-    done = pcielab("run", "--suite", str(tmp_path / "mux.toml"), "-o", str(tmp_path / "mux.db"))
-    assert (done.exit_code, done.stdout) == (0, "")
+    assert succeed("run", "--suite", tmp_path / "mux.toml", "-o", tmp_path / "mux.db").stdout == ""
     return tmp_path / "mux.db"
 
 
@@ -186,9 +166,8 @@ def test_a_mux_has_a_row_for_each_connection(mux: Path) -> None:
 
 def test_connections_of_two_runs_are_compared_by_name(mux: Path, tmp_path: Path) -> None:
     other = tmp_path / "faster.db"
-    suite = str(tmp_path / "mux.toml")
-    assert pcielab("run", "--suite", suite, "--set", "link.lanes=2", "-o", str(other)).exit_code == 0
-    done = pcielab("compare", str(mux), str(other), "--format", "json")
+    succeed("run", "--suite", tmp_path / "mux.toml", "--set", "link.lanes=2", "-o", other)
+    done = succeed("compare", mux, other, "--format", "json")
     rows = [row for row in json.loads(done.stdout) if row.get("connection")]
     assert [row["connection"] for row in rows] == ["requests", "pages"] * 3
     assert all(row["median_difference_ns"] is not None for row in rows)
@@ -199,18 +178,17 @@ def test_connections_of_two_runs_are_compared_by_name(mux: Path, tmp_path: Path)
     [
         (("stores_up_to = [0, 64, 256]\n", ""), "stores_up_to_bytes is missing for requests: give it to the test"),
         (('ways = ["mux"]', 'ways = ["mux", "descriptors"]'), "give it a group of its own"),
-        (('ways = ["mux"]', 'ways = ["descriptors"]\nsizes = [64]'), "are of a mux"),
+        (('ways = ["mux"]', 'ways = ["descriptors"]\nsizes = [64]'), "need a mux"),
         (('ways = ["mux"]', 'ways = ["mux"]\nsizes = [64]'), "are those of the connections"),
         (('"pages"', '"requests"'), "names of connections is 1: give each its own"),
         (("[64, 200]", '["128K"]'), "size_bytes is 131072: give 1 byte to 64 KiB"),
-        (("stores_up_to = 0", 'stores_up_to = "x"'), "give bytes, such as 64"),
+        (("stores_up_to = 0", 'stores_up_to = "x"'), "give bytes, for example 64"),
         (("messages = 20", "messages = 10000"), "messages is 10000"),
     ],
 )
-def test_a_mux_that_cannot_be_is_refused(change: tuple[str, str], said: str, tmp_path: Path) -> None:
+def test_an_impossible_mux_is_refused(change: tuple[str, str], said: str, tmp_path: Path) -> None:
     assert change[0] in MUX
     (tmp_path / "mux.toml").write_text(MUX.replace(*change))
-    refused = pcielab("run", "--suite", str(tmp_path / "mux.toml"), "-o", str(tmp_path / "mux.db"))
-    assert refused.exit_code == 2
-    assert said in " ".join(refused.stderr.split())
+    message = refuse("run", "--suite", tmp_path / "mux.toml", "-o", tmp_path / "mux.db")
+    assert said in " ".join(message.split())
     assert not (tmp_path / "mux.db").exists()

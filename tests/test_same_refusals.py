@@ -1,6 +1,6 @@
 """`pcielab` and `pcielab-run` accept and refuse the same systems and tests, with the same key and remedy.
 
-Values of shipped systems and of tests are changed at random. PCIELAB_CASES says how many of each are tried.
+Values of shipped systems and of tests are changed at random. PCIELAB_CASES is the number of cases of each.
 """
 
 import copy
@@ -29,7 +29,7 @@ VALUES: tuple[Any, ...] = (
     -1, 0, 1, 2, 3, 7, 64, 100, 255, 256, 300, 4096, 65_537, 2**20, 2**32, 2**53, 0.5, 1.5, -0.1, 1e5, 1e6, 1e12,
     1e300, True, "x", "infinite", [], {},
 )  # fmt: skip
-"""What a value is changed into, besides being left out."""
+"""New values for a key that is not left out."""
 NUMBERS = (0, 1, 2, 3, 63, 64, 65, 127, 128, 500, 4095, 4096, 4097, 8192, 2**20, 2**30, 2**30 + 4096, 2**32, 2**40)
 
 
@@ -41,7 +41,7 @@ def runner() -> Path:
 
 
 def words_of_runner(runner: Path, folder: Path, system: object, suite: object) -> str | None:
-    """What `pcielab-run` says of a system and a suite that it refuses."""
+    """The error of `pcielab-run` for a system and a suite; None if it accepts them."""
     (folder / "system.json").write_text(json.dumps(system))
     (folder / "suite.json").write_text(json.dumps(suite))
     command = [runner, "run", "system.json", "suite.json", "--check"]
@@ -51,7 +51,7 @@ def words_of_runner(runner: Path, folder: Path, system: object, suite: object) -
 
 
 def compared(refused: InputError | None, words: str | None, key: str | None, about: str) -> None:
-    """Both accept, or both refuse the same key with the same remedy."""
+    """Check that both accept, or both refuse the same key with the same remedy."""
     assert (refused is None) == (words is None), f"{about}: pcielab: {refused}; pcielab-run: {words}"
     if refused is None or words is None:
         return
@@ -66,14 +66,14 @@ def compared(refused: InputError | None, words: str | None, key: str | None, abo
 
 
 def leaves(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """The paths of all single values."""
+    """The paths of all scalar values."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     inner = [leaf for step, one in pairs for leaf in leaves(one, (*path, step))]
     yield from inner or [path]
 
 
 def changed(content: dict[str, Any], draw: random.Random) -> tuple[dict[str, Any], str]:
-    """A system with one value changed or left out, and what was done."""
+    """A system with one value changed or left out, and a description of the change."""
     content = copy.deepcopy(content)
     path = draw.choice(
         [leaf for leaf in leaves(content) if leaf[:1] != ("chunk_addresses",) or draw.random() < 0.01]
@@ -82,7 +82,7 @@ def changed(content: dict[str, Any], draw: random.Random) -> tuple[dict[str, Any
     table: Any = content
     for step in parents:
         table = table[step]
-    # Files of people may say sizes as texts, such as "4K"; what pcielab-run reads has numbers.
+    # Users' files may have sizes as texts, for example "4K"; pcielab-run reads numbers only.
     texts = "_bytes" in str(last)
     value = draw.choice([value for value in (*VALUES, None) if not (texts and isinstance(value, str))])
     if value is None and isinstance(last, str):
@@ -93,7 +93,7 @@ def changed(content: dict[str, Any], draw: random.Random) -> tuple[dict[str, Any
 
 
 def refusal_of_system(content: dict[str, Any]) -> InputError | None:
-    """How `pcielab` refuses a resolved system."""
+    """The error of `pcielab` for a resolved system; None if it accepts it."""
     try:
         _core.check_system(checked(System, content, "system").model_dump_json())
     except InputError as refused:

@@ -1,4 +1,4 @@
-"""What is shipped is found through the installed package, whichever way it was installed, and runs."""
+"""Shipped profiles and suites are found through the installed package, however it was installed, and run."""
 
 from pathlib import Path
 
@@ -8,35 +8,19 @@ from pcielab import open_store
 from pcielab.devices.running import simulate
 from pcielab.library import profiles, shipped
 from pcielab.library.suites import load_suite, names
+from suite_texts import suite_text, transfers
 
 SYSTEMS = profiles.names("system")
-EVERY_BENCHMARK = """\
-name = "tiny"
-title = "One of each"
-
-[provenance]
-source = "this test"
-
-[[group]]
-family = "dma_{direction}"
-loop = ["test", "cache"]
-tests = ["LAT_DMA_RD", "LAT_DMA_WRRD", "BW_DMA_RD", "BW_DMA_WR", "BW_DMA_RW"]
-sizes = [64]
-windows = ["1M"]
-caches = ["cold", "device-thrash", "device-warm", "host-warm"]
-patterns = ["random"]
-transactions = 4096
-
-[[group]]
-family = "cmd_{direction}"
-loop = ["test"]
-tests = ["LAT_CMD_RD", "LAT_CMD_WRRD"]
-sizes = [8]
-windows = ["8K"]
-caches = ["host-warm"]
-patterns = ["sequential"]
-transactions = 4096
-"""
+EVERY_BENCHMARK = suite_text(
+    transfers(
+        *("dma_{direction}", "LAT_DMA_RD LAT_DMA_WRRD BW_DMA_RD BW_DMA_WR BW_DMA_RW", 64),
+        windows=["1M"], caches=["cold", "device-thrash", "device-warm", "host-warm"], transactions=4096,
+    ),
+    transfers(
+        *("cmd_{direction}", "LAT_CMD_RD LAT_CMD_WRRD", 8),
+        caches=["host-warm"], patterns=["sequential"], transactions=4096,
+    ),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", ["profiles", "suites"])
@@ -63,15 +47,13 @@ def test_every_benchmark_runs_on_a_shipped_system(system: str, tmp_path: Path) -
             assert "no command path" in test["message"]
 
 
-def test_only_the_netronome_card_has_a_command_path() -> None:
+def test_only_the_netronome_device_has_a_command_path() -> None:
     without = [name for name in SYSTEMS if profiles.resolve(name).system.device.command is None]
     assert without == ["gen5-x16", "kpio-2012", "netfpga-hsw"]
 
 
 @pytest.mark.parametrize(("system", "multiple_bytes"), [("netfpga-hsw", 4), ("gen5-x16", 1)])
-def test_a_suite_with_tests_that_a_card_lacks_runs_to_its_end(
-    system: str, multiple_bytes: int, tmp_path: Path
-) -> None:
+def test_a_suite_with_unsupported_tests_runs_to_its_end(system: str, multiple_bytes: int, tmp_path: Path) -> None:
     assert "quick" in names()
     output = tmp_path / "run.db"
     simulate(profiles.resolve(system), load_suite("quick"), output)

@@ -1,7 +1,6 @@
-"""No measurement is above the ceiling of its own link: what `spec` promises and the 2018 accounting does not."""
+"""No measurement exceeds the bound of its link with the accounting `spec`; some exceed it with the paper's."""
 
 import csv
-import os
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,22 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from measured_data import SYSTEMS, needs_measurements
 from pcielab import model
 from pcielab.library import lspci
 
-DATA = os.environ.get("PCIELAB_DATA")
 FOUR_GIB = 1 << 32
 RATE_OF_TEST = {"BW_DMA_RD": "read", "BW_DMA_WR": "write", "BW_DMA_RW": "rdwr"}
 
-pytestmark = [
-    pytest.mark.published,
-    pytest.mark.skipif(DATA is None, reason="PCIELAB_DATA does not name the published pcie-bench data"),
-]
+pytestmark = needs_measurements
 
 
 @dataclass(frozen=True)
 class Row:
-    """A published bandwidth; the column that is headed GB/s holds Gb/s."""
+    """A published bandwidth with its file and line; the column with the head GB/s holds Gb/s."""
 
     where: str
     test: str
@@ -33,21 +29,17 @@ class Row:
     gbps: float
 
 
-def systems() -> list[Path]:
-    return sorted(Path(DATA).glob("nfp6000-*")) if DATA else []
-
-
 def negotiated_link(system: Path) -> model.Link:
-    """The card's link. Where some chunks of the host buffer are below 4 GiB, the shorter header counts for all."""
-    card = lspci.find(lspci.parse((system / "sys-lspci.txt").read_text()), "19ee:6000").link()
+    """The device's link, with short headers for all addresses if a chunk of the host buffer is below 4 GiB."""
+    link = lspci.find(lspci.parse((system / "sys-lspci.txt").read_text()), "19ee:6000").link()
     chunks = (system / "sys-dma-addrs.txt").read_text().split()
     return model.Link(
-        generation=card.generation,
-        lanes=card.lanes,
-        mps_bytes=card.mps_bytes,
-        mrrs_bytes=card.mrrs_bytes,
-        rcb_bytes=card.rcb_bytes,
-        ecrc=card.ecrc,
+        generation=link.generation,
+        lanes=link.lanes,
+        mps_bytes=link.mps_bytes,
+        mrrs_bytes=link.mrrs_bytes,
+        rcb_bytes=link.rcb_bytes,
+        ecrc=link.ecrc,
         address_bits=32 if any(int(chunk, 16) < FOUR_GIB for chunk in chunks) else 64,
     )
 
@@ -62,7 +54,7 @@ def published_rows(system: Path) -> Iterator[Row]:
 
 
 def shares_of_bound(system: Path, accounting: model.Accounting) -> dict[str, list[tuple[float, str]]]:
-    """For each test, each row's share of its bound and where the row stands."""
+    """For each test, each row's share of its bound, and the row's file and line."""
     link = negotiated_link(system)
     bounds: dict[tuple[int, int], model.Bandwidth] = {}
     shares: dict[str, list[tuple[float, str]]] = defaultdict(list)
@@ -78,21 +70,21 @@ def shares_of_bound(system: Path, accounting: model.Accounting) -> dict[str, lis
     return shares
 
 
-def test_the_twelve_systems_are_there() -> None:
-    assert len(systems()) == 12
-    assert sum(1 for system in systems() for _ in published_rows(system)) == 13_152
+def test_the_twelve_systems_have_all_rows() -> None:
+    assert len(SYSTEMS) == 12
+    assert sum(1 for system in SYSTEMS for _ in published_rows(system)) == 13_152
 
 
-@pytest.mark.parametrize("system", systems(), ids=lambda system: system.name)
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
 def test_no_published_bandwidth_exceeds_the_spec_bound(system: Path) -> None:
     shares = shares_of_bound(system, model.Accounting.SPEC)
     above = [(share, where) for rows in shares.values() for share, where in rows if share > 1]
     assert above == []
-    # A bound that is far above everything would be no use.
+    # A bound far above all rows would be useless.
     assert max(share for share, _ in shares["BW_DMA_RD"]) > 0.85
 
 
-@pytest.mark.parametrize("system", systems(), ids=lambda system: system.name)
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
 def test_published_reads_exceed_the_2018_bound(system: Path) -> None:
     shares = shares_of_bound(system, model.Accounting.SIGCOMM18)
     assert max(share for share, _ in shares["BW_DMA_RD"]) > 1

@@ -1,4 +1,4 @@
-"""Averages of flows are those of the steady state; a flow that is not steady says so."""
+"""Averages of flows are those of the steady state; flows that are not steady are marked."""
 
 import csv
 import json
@@ -9,27 +9,18 @@ import pytest
 
 from pcielab import fabric
 from pcielab.store.littles_law import departures
-from shell import pcielab, succeed
+from shell import refuse, succeed
 
 OUTSTANDING = [(65_536, 16), (1 << 20, 64), (4096, 1)]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Flows of one H2D, by what is outstanding."""
+    """A folder with a flow file for each size and number of outstanding requests."""
     made = tmp_path_factory.mktemp("steady")
+    head = "name,source,destination,primitive,size_bytes,outstanding"
     for size, outstanding in OUTSTANDING:
-        frame = pd.DataFrame(
-            {
-                "name": ["F1"],
-                "source": ["host1"],
-                "destination": ["A"],
-                "primitive": ["h2d"],
-                "size_bytes": [size],
-                "outstanding": [outstanding],
-            }
-        )
-        frame.to_csv(made / f"{size}x{outstanding}.csv", index=False)
+        (made / f"{size}x{outstanding}.csv").write_text(f"{head}\nF1,host1,A,h2d,{size},{outstanding}\n")
     return made
 
 
@@ -40,7 +31,7 @@ def only_row(*arguments: str | Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("size", "outstanding"), OUTSTANDING)
-def test_latencies_are_what_littles_law_says(folder: Path, size: int, outstanding: int) -> None:
+def test_latencies_follow_littles_law(folder: Path, size: int, outstanding: int) -> None:
     row = only_row("--flows", folder / f"{size}x{outstanding}.csv", "-o", folder / "run.db")
     expected_ns = size * outstanding / float(row["gbytes_per_s"])
     assert float(row["average_ns"]) == pytest.approx(expected_ns, rel=0.002)
@@ -48,7 +39,7 @@ def test_latencies_are_what_littles_law_says(folder: Path, size: int, outstandin
     assert "note" not in row
 
 
-def test_a_flow_that_is_not_steady_says_so_everywhere(folder: Path) -> None:
+def test_an_unsteady_flow_is_marked_in_every_output(folder: Path) -> None:
     flows = folder / "65536x16.csv"
     row = only_row("--flows", flows, "--warm-up", "50", "-o", folder / "early.db")
     words = "not steady: 16 in flight, but rate x latency = 14.47 (Little's law)"
@@ -58,35 +49,17 @@ def test_a_flow_that_is_not_steady_says_so_everywhere(folder: Path) -> None:
     succeed("report", folder / "early.db", "-o", folder / "early.html")
     page = (folder / "early.html").read_text(encoding="utf-8")
     assert words in page.replace("&#39;", "'")
-    assert (
-        words
-        in succeed(
-            "fabric", "run", "fabrex-u55c", "--flows", flows, "--warm-up-us", "50", "-o", folder / "table.db"
-        ).stdout
-    )
-    [estimated] = json.loads(
-        succeed(
-            *("fabric", "estimate", "fabrex-u55c", "--flows", flows, "--standalone", "simulated"),
-            *("--warm-up-us", "50", "--format", "json"),
-        ).stdout
-    )
+    options = ("fabrex-u55c", "--flows", flows, "--warm-up-us", "50")
+    assert words in succeed("fabric", "run", *options, "-o", folder / "table.db").stdout
+    estimate = succeed("fabric", "estimate", *options, "--standalone", "simulated", "--format", "json")
+    [estimated] = json.loads(estimate.stdout)
     assert estimated["note"].startswith(words)
 
 
-def test_a_request_that_never_comes_back_is_said(folder: Path) -> None:
-    row = only_row(
-        *(
-            "--flows",
-            folder / "1048576x64.csv",
-            "--warm-up-us",
-            "0",
-            "--duration-us",
-            "20",
-            "-o",
-            folder / "short.db",
-        )
-    )
-    assert row["note"] == "no request came back in the counted time: lengthen it"
+def test_a_flow_without_a_completed_request_is_marked(folder: Path) -> None:
+    options = ("--warm-up-us", "0", "--duration-us", "20", "-o", folder / "short.db")
+    row = only_row("--flows", folder / "1048576x64.csv", *options)
+    assert row["note"] == "no request returned in the counted time: lengthen it"
 
 
 def test_a_suite_names_the_flows_that_are_not_steady(folder: Path) -> None:
@@ -107,30 +80,17 @@ values = [64, 65536]
 flows = [{ name = "F1", source = "host1", destination = "A", primitive = "h2d", outstanding = 16 }]
 """
     (folder / "early.toml").write_text(text, encoding="utf-8")
-    said = succeed(
-        "fabric", "run", "fabrex-u55c", "--suite", folder / "early.toml", "-o", folder / "suite.db"
-    ).stderr
+    command = ("fabric", "run", "fabrex-u55c", "--suite", folder / "early.toml")
+    said = succeed(*command, "-o", folder / "suite.db").stderr
     assert "sizes, alone, F1.size_bytes = 65536: flow F1: not steady: 16 in flight" in said
     assert "size_bytes = 64:" not in said
-    refused = pcielab(
-        *(
-            "fabric",
-            "run",
-            "fabrex-u55c",
-            "--suite",
-            folder / "early.toml",
-            "--warm-up",
-            "9",
-            "-o",
-            folder / "no.db",
-        )
-    )
-    assert (refused.exit_code, "set warm_up_us of the suite's experiments" in refused.stderr) == (2, True)
-    refused = pcielab("fabric", "run", "fabrex-u55c", "--warm-up-us=-1", "-o", folder / "no.db")
-    assert (refused.exit_code, "--warm-up-us -1: give microseconds" in refused.stderr) == (2, True)
+    refused = refuse(*command, "--warm-up", "9", "-o", folder / "no.db")
+    assert "set warm_up_us of the suite's experiments" in refused
+    refused = refuse("fabric", "run", "fabrex-u55c", "--warm-up-us=-1", "-o", folder / "no.db")
+    assert "--warm-up-us -1: give microseconds" in refused
 
 
-def test_a_flow_in_flight_longer_than_its_rate_allows_is_said() -> None:
+def test_a_flow_with_more_in_flight_than_rate_times_latency_is_marked() -> None:
     steady = {"size_bytes": 1000, "gbytes_per_s": 1.0, "requests": 50, "average_ns": 4000.0, "in_flight": 4.0}
     rows = [steady, steady | {"in_flight": 4.07}, steady | {"in_flight": 4.1}, steady | {"in_flight": 0.0}]
     found = departures(pd.DataFrame(rows))
@@ -138,7 +98,7 @@ def test_a_flow_in_flight_longer_than_its_rate_allows_is_said() -> None:
 
 
 def test_flows_with_one_queue_are_counted_for_whole_bursts() -> None:
-    """Small requests behind large ones come in bursts: half a burst more would change their rate by percents."""
+    """Small requests behind large ones come in bursts: half a burst changes their rate by some percent."""
     flows = pd.DataFrame(
         [
             fabric.Flow(

@@ -1,6 +1,6 @@
 """pcielab: model, simulate, measure and explain PCIe performance.
 
-What the command line does, as functions:
+The command line's work as functions:
 
     import pcielab
 
@@ -9,14 +9,13 @@ What the command line does, as functions:
     run.frame[["name", "size_bytes", "bandwidth_gbps"]]
     pcielab.sweep(system, test="bw-rd", window=["64K", "1M", "16M"], size=[64, 512]).plot()
 
-`pcielab.bounds` and `pcielab.model` have the closed-form bounds, `pcielab.report` figures and reports,
-`pcielab.formats` other tools' files. Names are loaded when they are first used, so that a command that needs no
-data frames does not wait for them.
+`pcielab.bounds` and `pcielab.model` compute closed-form bounds, `pcielab.report` draws figures and reports, and
+`pcielab.formats` reads and writes other tools' files. Names load on first use, so that commands start fast.
 """
 
 from pcielab.on_demand import names_on_demand
 
-# Not from typing, which takes longer to load than all of this: until `cli.main` runs, Ctrl-C is Python's.
+# Not imported from typing, which loads slowly: until `cli.main` runs, Python itself answers Ctrl-C.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pcielab import devices, fabric, formats, model, report
@@ -73,5 +72,5 @@ __getattr__ = names_on_demand(
         "pcielab.library.suites": ["Suite", "load_message_suite", "load_suite", "single_test"],
         "pcielab.sweeps": ["Results", "between", "bounds", "sweep"],
     },
-    rooms=["devices", "fabric", "formats", "model", "report"],
+    subpackages=["devices", "fabric", "formats", "model", "report"],
 )

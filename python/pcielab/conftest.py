@@ -1,4 +1,4 @@
-"""What tests of stores, importers and exporters share: a small directory in the published format."""
+"""A small directory in the published format, shared by tests of stores, importers and exporters."""
 
 from pathlib import Path
 
@@ -6,20 +6,19 @@ import pytest
 
 from pcielab.formats.published import BANDWIDTH_HEAD, LATENCY_HEAD
 
-# ruff: noqa: E501 (rows of published files)
 BANDWIDTH = """\
 BW_DMA_RD,Rand,HWarm,0,0,8192,16,151242672,126035560.0,134217728,8388608,8.519356156310172,66557469.97117322
 BW_DMA_RD,Rand,HWarm,0,0,1572864.0,64,160588240,133823533.33333333,536870912,8388608,32.09426017247589,62684101.89936698
 BW_DMA_RW,Rand,Cold,0,0,8192,16,151242672,126035560.0,67108864,4194304,4.259678078155086,33278734.985586613
 """
-"""The first row is as published; the others are made up so that their columns agree with one another."""
+"""The first row is as published; the others are made up, with columns that agree with one another."""
 
 DETAILS = """\
 LAT_CMD_RD,Rand,Cold,0,0,8192,8,803,571.2,576.0,544,592,576.0,592.0,669.1666666666666,476.0,480.0,453.3333333333333,493.3333333333333,480.0,493.3333333333333,0,10
 LAT_CMD_RD,Rand,HWarm,0,0,8192,8,736,560.0,560.0,544,576,576.0,576.0,613.3333333333334,466.6666666666667,466.6666666666667,453.3333333333333,480.0,480.0,480.0,0,4
 LAT_CMD_RD,Rand,HWarm,0,0,8192,8,736,560.0,560.0,544,576,576.0,576.0,613.3333333333334,466.6666666666667,466.6666666666667,453.3333333333333,480.0,480.0,480.0,0,4
 """
-"""The last row is there twice: duplicates are kept."""
+"""The last row appears twice: importers keep duplicates."""
 
 CDF = """\
 cycles,ns,cdf
@@ -43,7 +42,7 @@ def write(path: Path, text: str) -> None:
 
 @pytest.fixture
 def published(tmp_path: Path) -> Path:
-    """A directory in the published format: three bandwidth rows, three latency rows with distributions, one text."""
+    """A folder in the published format: three bandwidth rows, three latency rows with distributions, one text."""
     directory = tmp_path / "nfp6000-1.2GHz_small"
     directory.mkdir()
     write(directory / "bw_dma_sz_sweep.csv", ",".join(BANDWIDTH_HEAD) + "\n" + BANDWIDTH)

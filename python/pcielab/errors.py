@@ -1,11 +1,11 @@
 """The errors that pcielab raises on purpose.
 
-`InputError` (exit code 2): something the user gave is wrong; the message names the file, the key or option, the
-value, and what would be right. `RunError` (exit code 1): the input was fine, and doing the work failed.
-`StoppedError` (exit code 130): the user stopped it.
+`InputError` (exit code 2): the user's input is wrong; the message names the file, the key or option, the value,
+and the remedy. `RunError` (exit code 1): the input was fine, but the work failed. `StoppedError` (exit code 130):
+the user stopped the work.
 
-What an `InputError` is about can be asked of it, where it is known: `subject` (a file, a system, a flow), `key`,
-`value`, `remedy`, and `beside`, another key that the message names. They are None where it is not.
+An `InputError` has the attributes `subject` (a file, a system, a flow), `key`, `value`, `remedy`, and `beside`
+(another key that the message names); unknown ones are None.
 """
 
 from collections.abc import Iterator
@@ -17,25 +17,23 @@ _PARTS = ("subject", "key", "value", "remedy", "beside")
 
 
 class StoppedError(RunError):
-    """Ctrl-C stopped the work; the message says what is kept of it."""
+    """Ctrl-C stopped the work; the message says which results are kept."""
 
 
 def out_of_range(key: str, value: object, right: str) -> InputError:
-    """Of a key whose value cannot be; `right` says what would be, after "give"."""
-    error = InputError(f"{key} is {value}: give {right}")
-    error.key, error.value, error.remedy = key, str(value), f"give {right}"
-    return error
+    """The error of a key with a wrong value; `right` describes a right one, after "give"."""
+    return wrong_value(key, value, f"give {right}")
 
 
 def wrong_value(key: str, value: object, remedy: str) -> InputError:
-    """Of a key whose value cannot be, beside the other keys."""
+    """The error of a key whose value contradicts other keys."""
     error = InputError(f"{key} is {value}: {remedy}")
     error.key, error.value, error.remedy = key, str(value), remedy
     return error
 
 
 def with_message(error: InputError, message: str) -> InputError:
-    """The same error in other words."""
+    """The same error with another message."""
     other = InputError(message)
     for part in _PARTS:
         setattr(other, part, getattr(error, part))
@@ -43,14 +41,14 @@ def with_message(error: InputError, message: str) -> InputError:
 
 
 @contextmanager
-def found_in(place: object) -> Iterator[None]:
-    """Lead the message of what is refused with where it is, such as the path of a file."""
+def found_in(subject: object) -> Iterator[None]:
+    """Prefix the message of an InputError with its subject, for example the path of a file."""
     try:
         yield
     except InputError as error:
-        led = with_message(error, f"{place}: {error}")
-        led.subject = str(place)
-        raise led from None
+        prefixed = with_message(error, f"{subject}: {error}")
+        prefixed.subject = str(subject)
+        raise prefixed from None
 
 
 __all__ = ["InputError", "RunError", "StoppedError", "found_in", "out_of_range", "with_message", "wrong_value"]

@@ -1,4 +1,4 @@
-"""Packages that only some uses need: loaded when these begin, and named where they are not installed."""
+"""Optional packages: loaded on demand, with the extra to install if one is missing."""
 
 import importlib
 import importlib.util
@@ -9,14 +9,14 @@ from pcielab.errors import InputError
 
 
 def needed(module: str, extra: str) -> ModuleType:
-    """A module of an optional package.
+    """Import a module of an optional package.
 
     Args:
         module: Its dotted name.
-        extra: The extra of pcielab that brings it.
+        extra: The extra of pcielab that installs it.
 
     Raises:
-        InputError: It is not installed; the message says how to get it.
+        InputError: It is not installed; the message names the extra.
     """
     try:
         return importlib.import_module(module)
@@ -25,14 +25,14 @@ def needed(module: str, extra: str) -> ModuleType:
 
 
 def require(packages: Sequence[str], extra: str) -> None:
-    """Make sure that optional packages are installed, without loading them.
+    """Check that optional packages are installed, without loading them.
 
     Args:
-        packages: Their names, as they are imported.
-        extra: The extra of pcielab that brings them.
+        packages: Their import names.
+        extra: The extra of pcielab that installs them.
 
     Raises:
-        InputError: One is not; the message says how to get it.
+        InputError: One is not installed; the message names the extra.
     """
     for package in packages:
         if importlib.util.find_spec(package) is None:

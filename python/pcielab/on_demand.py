@@ -1,6 +1,6 @@
-"""Packages whose names are loaded when they are first used, so that a command waits only for what it needs.
+"""Load names of a package on first use, so that commands start fast.
 
-The names are imported under `TYPE_CHECKING` too, where editors and type checkers find them.
+The packages also import the names under `TYPE_CHECKING`, for editors and type checkers.
 """
 
 TYPE_CHECKING = False
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 
 
 def names_on_demand(
-    package: str, modules: "Mapping[str, Iterable[str]]", rooms: "Iterable[str]" = ()
+    package: str, modules: "Mapping[str, Iterable[str]]", subpackages: "Iterable[str]" = ()
 ) -> "Callable[[str], Any]":
     """The `__getattr__` of a package.
 
     Args:
         package: Its name.
-        modules: The names that it offers, by the module that has them.
-        rooms: Packages inside of it that it offers whole.
+        modules: The names that it exports, by module.
+        subpackages: The subpackages that it exports.
     """
-    inside = frozenset(rooms)
+    inside = frozenset(subpackages)
     home = {name: module for module, names in modules.items() for name in names}
 
     def load(name: str) -> "Any":

@@ -1,8 +1,8 @@
-"""Percentiles by nearest rank, as every number of pcielab is taken.
+"""Percentiles by nearest rank, used everywhere in pcielab.
 
-The percentile of a share is the first value in order that at least that share of all values does not exceed: a
-value that occurred, never one between two. The median of an even count is the lower of the middle two. The rank
-itself is the compiled half's, which runs, messages, NICs and programs on a fabric ask as well.
+The percentile of a share is the first value in order with at least that share of all values at or below it: always
+a value that occurred. The median of an even count is the lower of the middle two. The compiled half gives the
+rank.
 """
 
 from collections.abc import Sequence
@@ -24,10 +24,7 @@ def percentile(values: Values, share: float) -> float:
         share: From 0, the smallest value, to 1, the largest.
 
     Returns:
-        One of the values; NaN where there is none.
-
-    Raises:
-        InputError: The share lies outside of 0 to 1.
+        One of the values; NaN without values.
     """
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     rank = _core.nearest_rank(share, len(ordered))
@@ -38,15 +35,12 @@ def percentile_of_counts(values: Values, counts: Values, share: float) -> float:
     """The percentile of a histogram.
 
     Args:
-        values: Its values, in rising order.
-        counts: How often each of them occurred.
+        values: Its values, in ascending order.
+        counts: The count of each value.
         share: From 0, the smallest value, to 1, the largest.
 
     Returns:
-        One of the values; NaN where none occurred.
-
-    Raises:
-        InputError: The share lies outside of 0 to 1.
+        One of the values; NaN if all counts are 0.
     """
     reached = np.cumsum(np.asarray(counts, dtype=np.int64))
     rank = _core.nearest_rank(share, int(reached[-1]) if len(reached) else 0)

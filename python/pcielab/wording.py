@@ -1,13 +1,13 @@
-"""How values and names stand in messages, whatever they are: on one line, short, without control characters."""
+"""Values and names in messages: on one line, short, without control characters."""
 
 import reprlib
 
 MOST_LETTERS = 80
-"""A name that is longer is no name that anybody meant: it is cut, and compared with no other."""
+"""Longer names are truncated, and never compared with known ones."""
 
 
 def shown(value: object) -> str:
-    """A value as it stands in a message: on one line, cut where it is long, control characters as escapes."""
+    """A value in a message: on one line, truncated, control characters escaped."""
     try:
         return _SHORT.repr(value)
     except ValueError:
@@ -15,19 +15,16 @@ def shown(value: object) -> str:
 
 
 def named(key: str) -> str:
-    """A key or name as it stands in a message: as it is where that is plain and short."""
+    """A key or name in a message: unchanged if it is printable and short."""
     return key if key.isprintable() and len(key) <= MOST_LETTERS else shown(key)
 
 
 def printable(text: str, *, lines: bool = False) -> str:
-    """A text that a terminal only shows: blanks of any kind become spaces, other unprintable characters `?`.
+    """A text that is safe on a terminal: blanks of any kind become spaces, other unprintable characters `?`.
 
-    A terminal obeys control characters: they set its title, clear it, or send what is on it back as input.
-    Characters that turn the direction of writing, have no width, or have no encoding are replaced as well.
-
-    Args:
-        text: Anything.
-        lines: Keep line ends.
+    Control characters could set a terminal's title, clear it, or send its content back as input. Characters that
+    change the direction of writing, have no width, or have no encoding are replaced as well. `lines` keeps line
+    ends.
     """
     if text.isprintable():
         return text
@@ -49,7 +46,7 @@ def _stand_in(letter: str) -> str:
 
 
 _TERMINAL_SPACES = "\v\f\r\x1c\x1d\x1e\x1f\x85"
-"""Blanks that move the cursor, or are control characters."""
+"""Blanks that move the cursor or are control characters."""
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = MOST_LETTERS

@@ -1,7 +1,4 @@
-"""Builds ``pcielab-rtl``: the core, verilated, with the program around it, into one executable.
-
-``make rtl`` does it, into ``target/rtl/pcielab-rtl``.
-"""
+"""Builds ``pcielab-rtl``, the verilated core with its program: ``make rtl``, into ``target/rtl``."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ CLOCK_PS = 4000
 
 
 def main() -> int:
-    """Builds one executable."""
+    """Build one executable."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data-width", type=int, default=256, choices=[256, 512], help="bits of a beat")
     parser.add_argument("--tags", type=int, default=64, choices=[32, 64, 128, 256], help="reads in flight")
@@ -31,28 +28,22 @@ def main() -> int:
     use_verilator()
     directory = chosen.output.parent / f"{chosen.output.name}.build"
     directory.mkdir(parents=True, exist_ok=True)
-    built = {
-        "DATA_WIDTH": chosen.data_width,
-        "TAGS": chosen.tags,
-        "RECORDS": chosen.records,
-        "CLOCK_PS": CLOCK_PS,
-    }
-    told = {"DATA_BYTES": chosen.data_width // 8, **{key: built[key] for key in ("TAGS", "RECORDS", "CLOCK_PS")}}
-    command = [
-        "verilator",
-        "--cc",
-        "--exe",
-        "--build",
-        "-O3",
-        "--Wno-fatal",
-        "--x-assign",
-        "fast",
+    shared = {"TAGS": chosen.tags, "RECORDS": chosen.records, "CLOCK_PS": CLOCK_PS}
+    parameters = {"DATA_WIDTH": chosen.data_width, **shared}
+    macros = {"DATA_BYTES": chosen.data_width // 8, **shared}
+    command = ["verilator", "--cc", "--exe", "--build", "-O3", "--Wno-fatal", "--x-assign", "fast"]
+    command += [
         "--output-split",
         "0",
+        "--top-module",
+        "pcielab_core",
+        "--Mdir",
+        str(directory),
+        "-o",
+        str(chosen.output.resolve()),
     ]
-    command += ["--top-module", "pcielab_core", "--Mdir", str(directory), "-o", str(chosen.output.resolve())]
-    command += [f"-G{key}={value}" for key, value in built.items()]
-    flags = " ".join(["-std=c++17", "-O2", *(f"-D{key}={value}" for key, value in told.items())])
+    command += [f"-G{key}={value}" for key, value in parameters.items()]
+    flags = " ".join(["-std=c++17", "-O2", *(f"-D{key}={value}" for key, value in macros.items())])
     command += ["-CFLAGS", flags, *map(str, sources()), str(HERE / "main.cpp")]
     log = directory / "build.log"
     with log.open("w") as text:

@@ -1,7 +1,5 @@
-// pcielab-rtl: the verilated core as a process of its own. It is a device without a host: another program says what arrives
-// at which clock, and is told what left, and when. Simulated time stands still while that program thinks.
-//
-// It ends when its input does.
+// pcielab-rtl: the verilated core in its own process, without a host. Another program sends the inputs of each clock and gets
+// the outputs back; simulated time stands still meanwhile. The process ends with its input.
 #include "Vpcielab_core.h"
 #include "verilated.h"
 #include "wire.hpp"
@@ -16,19 +14,19 @@
 #include <vector>
 
 #ifndef DATA_BYTES
-#error "the Makefile says what the core was built with"
+#error "build with rtl/native/build.py, which defines the core's parameters"
 #endif
 
 namespace {
 
 // ---- the pipe
 
-void fail(const char *what) {
-    std::fprintf(stderr, "pcielab-rtl: %s\n", what);
+void fail(const char *problem) {
+    std::fprintf(stderr, "pcielab-rtl: %s\n", problem);
     std::exit(1);
 }
 
-// False at the end of the input, which may only come between exchanges.
+// Returns false at the end of the input, which is allowed only between exchanges.
 bool take(void *to, size_t bytes, bool between = false) {
     const size_t got = std::fread(to, 1, bytes, stdin);
     if (got == 0 && between) return false;
@@ -67,7 +65,7 @@ struct Incoming {
     std::vector<uint8_t> data;
 };
 
-// What the hard block lets leave: as much as there are credits and room in its transmit buffer for.
+// The hard block's limits on requests: credits, and space in its transmit buffer.
 class Uplink {
   public:
     void set(const wire::Run &run) { run_ = run; }
@@ -112,7 +110,7 @@ template <typename Words> void put(Words &words, unsigned low, unsigned width, u
 class Device {
   public:
     Device() {
-        // No host takes interrupts here.
+        // No host takes interrupts.
         core_->store_valid = 0;
         core_->msix_enable = 0;
         core_->clk = 0;
@@ -135,7 +133,7 @@ class Device {
             completions_.push_back(std::move(incoming));
         }
         for (uint32_t i = 0; i < run.accesses; ++i) accesses_.push_back(take<wire::Access>());
-        // Credits of writes and of reads come back in an order of their own each.
+        // Credits of writes and of reads return independently: keep them in order.
         for (uint32_t i = 0; i < run.credits; ++i) {
             const auto credit = take<wire::Credit>();
             const auto later = [](const wire::Credit &a, const wire::Credit &b) { return a.clock < b.clock; };
@@ -242,7 +240,7 @@ class Device {
         for (auto &word : core_->store.m_storage) word = 0;
         put(core_->store, 30, 8, 0xff);
         put(core_->store, 38, 11, stored.data.size() / 4);
-        put(core_->store, 49, 64, stored.head.place);
+        put(core_->store, 49, 64, stored.head.offset);
         put(core_->store, 113, 5, 1 << 3 | 2);
         std::memcpy(&core_->store_data[0], stored.data.data() + stored_, std::min<size_t>(left, DATA_BYTES));
     }
@@ -293,7 +291,7 @@ class Device {
     std::vector<uint8_t> payload_;
     bool sending_ = false;
     std::vector<wire::Response> responses_;
-    // Reads of registers that were taken and not answered.
+    // Register reads that were taken and are not yet answered.
     uint32_t awaited_ = 0;
 };
 

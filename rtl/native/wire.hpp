@@ -1,7 +1,7 @@
-// What pcielab-rtl and the program that drives it say to each other: little-endian, over the process's standard input and
-// output. crates/pcie-rtl/src/wire.rs is the other end; a change here is a change there, and of VERSION.
+// The messages between pcielab-rtl and the program that drives it: little-endian, over the process's standard input and
+// output. crates/pcie-rtl/src/wire.rs is the other end: change both, and VERSION.
 //
-// The process speaks first (Hello). Then each exchange is a Run with its items, answered by a Ran with its own.
+// The process starts with a Hello. Then each exchange is a Run with its items, answered by a Ran with its own.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@ struct Hello {
     uint32_t magic, version, data_bytes, tags, records, clock_ps;
 };
 
-// Goes on until clock `until`, or `react` clocks after the first request that leaves in this exchange was taken, or until
-// the last register access is done with, or a test has ended; whatever comes first. Events behind that clock are kept.
+// Runs until clock `until`, `react` clocks after the first request of this exchange was taken, the end of the last register
+// access, or the end of a test, whichever comes first. Later events are kept for the next exchange.
 struct Run {
     uint64_t until;
     uint32_t react;
     uint32_t completions, accesses, credits, stores;
     uint8_t max_payload, max_read_request, bus_master, reset;
-    // The uplink as the hard block's transmit buffer sees it: femtoseconds a byte, what a TLP occupies besides its payload,
-    // in whole units, and how much of it may wait.
+    // The uplink at the hard block's transmit buffer: femtoseconds per byte, bytes of a TLP besides its payload, the unit to
+    // which TLPs are rounded up, and the backlog that may wait, femtoseconds.
     uint32_t byte_fs, read_bytes, write_bytes, unit_bytes, backlog_fs;
 };
 
-// A completion whose first beat may be presented at `clock`; its data follow, whole double words.
+// A completion whose first beat comes at `clock` or later; its data follow, whole double words.
 struct Completion {
     uint64_t clock;
     uint16_t tag, byte_count, dwords;
@@ -42,27 +42,27 @@ struct Access {
     uint32_t write;
 };
 
-// Credits that come back at `clock`. What there is at the start comes with the first exchange.
+// Credits that return at `clock`. The initial credits come with the first exchange.
 struct Credit {
     uint64_t clock;
     uint32_t posted_headers, posted_data, non_posted_headers;
 };
 
-// A store to the window of messages, presented at `clock` or later, one behind the other; its data follow.
+// A store to the window of messages at byte `offset`, at `clock` or later, in order; its data follow.
 struct Store {
     uint64_t clock;
-    uint32_t place, bytes;
+    uint32_t offset, bytes;
 };
 
 struct Ran {
     uint64_t clock;
     uint32_t requests, responses;
-    // Register accesses that are still to be done.
+    // Register accesses that remain.
     uint32_t accesses_left;
     uint32_t ended_tests;
 };
 
-// A request, from the clock in which its first beat was taken to that of its last; a write's data follow.
+// A request, with the clocks that took its first and its last beat; a write's data follow.
 struct Request {
     uint64_t first_clock, last_clock, address;
     uint16_t dwords, tag;

@@ -1,5 +1,5 @@
-// Puts HEADER_DWORDS double words in front of each packet of a stream, and moves its payload up behind them: a hard block's
-// descriptor. A beat a clock; a packet takes one more where its last beat does not have the room.
+// Puts HEADER_DWORDS double words, a hard block's descriptor, in front of each packet of a stream and shifts the payload up.
+// One beat each clock; a packet takes one more beat if its last one overflows.
 module add_header #(
     parameter DATA_WIDTH = 256,
     parameter HEADER_DWORDS = 4,
@@ -11,7 +11,7 @@ module add_header #(
     output logic in_ready,
     input  logic in_sop,
     input  logic in_eop,
-    // Beside the first beat: the header, and the double words of the payload, which may be none.
+    // With the first beat: the header, and the number of double words of the payload, which may be 0.
     input  logic [32*HEADER_DWORDS-1:0] in_header,
     input  logic [10:0] in_dwords,
     input  logic [DATA_WIDTH-1:0] in_data,

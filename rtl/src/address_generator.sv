@@ -1,8 +1,8 @@
-// The addresses of a test's transactions, in order: those that AddressList::offset in crates/pcie-workload names, so
-// that the hardware visits the very bytes that the simulation visits.
+// The addresses of a test's transactions, in order, as AddressList::offset in crates/pcie-workload gives them: hardware and
+// simulation visit the same bytes.
 //
-// A pipeline that never stops, with a queue behind it that has room for all that is under way. From `start` on it gives
-// out a transfer a clock, without an end; `start` also throws away what is left of the test before.
+// A free-running pipeline feeds a queue that holds everything in flight. After `start`, which also drops the addresses of
+// the test before, it delivers one transfer each clock, without end.
 module address_generator (
     input  logic clk,
     input  logic rst,
@@ -30,9 +30,9 @@ module address_generator (
     localparam COUNT_WIDTH = $clog2(DEPTH) + 1;
 
     logic running, step, clear;
-    // Entries of the queue that are taken, or spoken for by what is in the pipeline.
-    logic [COUNT_WIDTH-1:0] spoken_for;
-    logic [PLACE_WIDTH-1:0] place;
+    // Entries of the queue that are occupied or reserved by the pipeline.
+    logic [COUNT_WIDTH-1:0] reserved;
+    logic [LIST_INDEX_WIDTH-1:0] index;
     logic [UNIT_WIDTH-1:0] in_order, in_order_late, drawn, nth;
     logic [OFFSET_WIDTH-1:0] offset, offset_late;
     logic [63:0] address;
@@ -40,17 +40,17 @@ module address_generator (
     logic [CLOCKS-1:0] under_way;
 
     assign clear = rst || start;
-    assign step = running && spoken_for != COUNT_WIDTH'(DEPTH);
+    assign step = running && reserved != COUNT_WIDTH'(DEPTH);
     assign arrives = under_way[CLOCKS-1];
 
-    list_walk walk (.clk, .settings, .start, .step, .place, .nth(in_order));
-    draw_below #(.LATENCY(DRAW_CLOCKS)) random (.clk, .key(settings.key), .index(place), .bound(settings.usable), .draw(drawn));
+    list_walk walk (.clk, .settings, .start, .step, .index, .nth(in_order));
+    draw_below #(.LATENCY(DRAW_CLOCKS)) random (.clk, .key(settings.key), .index, .bound(settings.usable), .draw(drawn));
     delay #(.WIDTH(UNIT_WIDTH), .CLOCKS(DRAW_CLOCKS)) beside_draw (.clk, .in(in_order), .out(in_order_late));
 
     always_ff @(posedge clk)
         nth <= settings.operation.pattern == RANDOM ? drawn : settings.operation.pattern == FIXED ? '0 : in_order_late;
 
-    unit_place #(.LATENCY(UNIT_CLOCKS)) units (
+    unit_offset #(.LATENCY(UNIT_CLOCKS)) units (
         .clk, .settings, .table_write(unit_write), .table_address(unit_address), .table_data(unit_data), .nth, .offset
     );
     piece_table table_of_pieces (
@@ -62,9 +62,9 @@ module address_generator (
 
     always_ff @(posedge clk) begin
         under_way <= clear ? '0 : {under_way[CLOCKS-2:0], step};
-        spoken_for <= spoken_for + COUNT_WIDTH'(step) - COUNT_WIDTH'(out_valid && out_ready);
+        reserved <= reserved + COUNT_WIDTH'(step) - COUNT_WIDTH'(out_valid && out_ready);
         running <= (running || start) && !rst;
-        if (clear) spoken_for <= '0;
+        if (clear) reserved <= '0;
     end
 
     stream_fifo #(.WIDTH(64 + OFFSET_WIDTH + 1), .DEPTH(DEPTH)) queue (

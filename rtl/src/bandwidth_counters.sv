@@ -1,6 +1,6 @@
-// What has been transferred, and in how many clocks: from the clock in which the first beat of the first request is taken
-// to that in which the last beat of what ended last is, be it a completion or a write. `latch` holds all of it for
-// software, so that what it reads belongs together; the end of a test does the same.
+// Counts transactions, bytes and clocks: from the clock that takes the first beat of the first request to the clock of the
+// last beat of the last completion or write. `latch` and the end of a test copy all counters at once, so that software reads
+// consistent values.
 module bandwidth_counters (
     input  logic clk,
     input  logic rst,
@@ -39,17 +39,8 @@ module bandwidth_counters (
         end
         if (clear || rst) begin
             started <= 1'b0;
-            clock <= '0;
-            done <= '0;
-            until_last <= '0;
-            sum_read <= '0;
-            sum_written <= '0;
+            {clock, done, until_last, sum_read, sum_written} <= '0;
         end
-        if (rst) begin
-            transactions <= '0;
-            elapsed <= '0;
-            bytes_read <= '0;
-            bytes_written <= '0;
-        end
+        if (rst) {transactions, elapsed, bytes_read, bytes_written} <= '0;
     end
 endmodule

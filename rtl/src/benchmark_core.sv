@@ -1,25 +1,25 @@
-// pcie-bench's micro-benchmarks as a requester on PCIe, whoever makes the hard block: the core, its streams as interfaces.
+// The core: pcie-bench's micro-benchmarks as a PCIe requester, independent of the hard block, with interfaces as ports.
 module benchmark_core #(
     // 256 or 512.
     parameter DATA_WIDTH = 256,
-    // Reads in flight at most: a power of two, 32 to 256.
+    // Most reads in flight: a power of two, 32 to 256.
     parameter TAGS = 64,
-    // Latencies kept one by one: a power of two, 4,096 to 16,384.
+    // Latencies that are recorded one by one: a power of two, 4,096 to 16,384.
     parameter RECORDS = 4096,
-    // The length of a clock, as software reads it.
+    // Length of a clock, as software reads it.
     parameter CLOCK_PS = 4000
 ) (
     input  logic clk,
     input  logic rst,
 
-    // MPS and MRRS as the device control register encodes them, the right to make requests, and function-level reset.
+    // MPS and MRRS as the device control register encodes them, bus master enable, and function-level reset.
     input  logic [2:0] max_payload,
     input  logic [2:0] max_read_request,
     input  logic bus_master,
     input  logic function_reset,
-    // For one clock when a function-level reset is done with.
+    // For one clock when a function-level reset is done.
     output logic function_reset_done,
-    // What the MSI-X capability's control register holds.
+    // From the MSI-X capability's control register.
     input  logic msix_enable,
     input  logic msix_mask,
 
@@ -54,7 +54,7 @@ module benchmark_core #(
     logic [31:0] bin_count, record;
     logic [CLOCKS_WIDTH-1:0] elapsed;
     logic [ID_WIDTH:0] retired_count;
-    // Reserved codes are taken for the largest size there is.
+    // Reserved codes count as the largest size.
     logic [2:0] payload_code, read_request_code;
     assign payload_code = max_payload > 3'd5 ? 3'd5 : max_payload;
     assign read_request_code = max_read_request > 3'd5 ? 3'd5 : max_read_request;
@@ -76,8 +76,8 @@ module benchmark_core #(
     assign status.elapsed = 64'(elapsed);
     assign status.retired_tags = 9'(retired_count);
 
-    // ---- resets: a request that is being sent goes out whole first
-    // Everything of the test before is forgotten when one starts.
+    // ---- resets: a request that is being sent leaves whole first
+    // Clears the state of the test before.
     logic prepare;
     logic reset_pending, engine_rst, test_rst, function_reset_before, function_reset_pending;
     // The sources of requests, which share tx.
@@ -193,7 +193,7 @@ module benchmark_core #(
         .stores_bad(status.stores_bad)
     );
 
-    // ---- time, by the one clock that everything is stamped with
+    // ---- time, by the one clock of all time stamps
     logic [31:0] latency;
     logic is_latency, starts;
     assign is_latency = operation == LAT_RD || operation == LAT_WRRD;

@@ -1,7 +1,7 @@
-// Answers the host: reads and writes of BAR 0 become register accesses, of one or two double words, and writes to BAR 2 are
-// stores of messages. What else it reads is an unsupported request, and what else it writes is dropped. One request at a time.
+// Answers the host, one request at a time: reads and writes of BAR 0 become register accesses of one or two double words,
+// and writes to BAR 2 are stores of messages. Other reads are unsupported requests; other writes are dropped.
 //
-// Registers are written whole: a write of single bytes is dropped, and so is one of more than two double words.
+// Registers are written whole: writes of single bytes, or of more than two double words, are dropped.
 module completer #(
     parameter DATA_WIDTH = 256
 ) (
@@ -9,7 +9,7 @@ module completer #(
     input  logic rst,
 
     host_stream.sink host,
-    // Writes to BAR 2, as they come.
+    // Writes to BAR 2.
     host_stream.source store,
 
     output logic answer_valid,
@@ -25,7 +25,7 @@ module completer #(
     step_t step;
     host_request_t held;
     logic [63:0] data;
-    // Which of two double words an access is about.
+    // The access is to the second of two double words.
     logic second;
     logic is_read, is_register, is_whole;
     logic [1:0] lead, behind;
@@ -34,7 +34,7 @@ module completer #(
     assign is_register = host.header.bar == 3'd0 && host.header.dwords <= 11'd2 && host.header.dwords != '0;
     assign is_whole = host.header.first_be == 4'b1111 && (host.header.dwords == 11'd1 || host.header.last_be == 4'b1111);
 
-    // The beats of a store go the way of its first.
+    // All beats of a store follow its first one.
     logic is_store, store_begun;
     assign is_store = host.sop ? host.header.kind == HOST_WRITE && host.header.bar == 3'd2 : store_begun;
     assign store.valid = host.valid && is_store && step == TAKE;
@@ -45,7 +45,7 @@ module completer #(
     assign access.address = held.address[16:0] + {14'b0, second, 2'b00};
     assign access.data = data[32*second +: 32];
 
-    // Bytes of the first and the last double word that are not asked for. A read of no bytes is answered as one of one byte.
+    // Bytes of the first and the last double word that were not requested. A read of no bytes is answered like one of one byte.
     assign lead = held.first_be[0] || held.first_be == '0 ? 2'd0 : held.first_be[1] ? 2'd1 : held.first_be[2] ? 2'd2 : 2'd3;
     logic [3:0] last_be;
     assign last_be = held.dwords == 11'd1 ? held.first_be : held.last_be;

@@ -1,7 +1,7 @@
-// Follows the reads in flight: takes completions in any order of tags, cut anywhere the specification allows, and says
-// when a request and when a whole transfer is answered. What is wrong with a completion is told in the clock of its last
-// beat, one fault at most for each; the tag of one that does not fit its request is retired, because nobody knows what
-// may still come for it, and so is a tag whose time is up. Retired tags stay so until the core is reset.
+// Follows the reads in flight: takes completions in any order of tags, cut anywhere the specification allows, and signals
+// when a request and when a whole transfer is answered. Each completion gives at most one fault, in the clock of its last
+// beat. The tag of a completion that does not fit its request is retired, because more may still arrive for it, and so is
+// a tag that times out. Retired tags stay retired until the core is reset.
 //
 // A completion that ends with an error status ends its request, as the specification says.
 module completion_tracker #(
@@ -11,7 +11,7 @@ module completion_tracker #(
 ) (
     input  logic clk,
     input  logic rst,
-    // Before the first request after a reset: TAGS clocks.
+    // Rises TAGS clocks after a reset, before the first request.
     output logic ready,
     input  logic [31:0] timeout,
 
@@ -32,7 +32,7 @@ module completion_tracker #(
     output logic transfer_done,
     // Payload bytes that the beat ends.
     output logic [pcielab_pkg::LENGTH_WIDTH-1:0] received_bytes,
-    // What a completion's data should be, for the beat at hand.
+    // Expected data of the current beat.
     output logic [pcielab_pkg::OFFSET_WIDTH-1:0] expected_offset,
     output logic expected_data,
     output logic [pcielab_pkg::LENGTH_WIDTH-1:0] expected_bytes,
@@ -40,7 +40,7 @@ module completion_tracker #(
     output logic fault,
     output registers_pkg::result_t fault_kind,
     output logic timed_out,
-    // Nothing is in flight but for what was retired.
+    // Only retired tags are in flight.
     output logic quiet,
     output logic [ID_WIDTH:0] retired_count
 );
@@ -59,7 +59,7 @@ module completion_tracker #(
     logic [TAGS-1:0] in_flight, retired;
     logic [ID_WIDTH:0] open_count;
 
-    // ---- what a completion says, held from its first beat on
+    // ---- fields of a completion, held from its first beat on
     logic [ID_WIDTH-1:0] tag, held_tag;
     logic known, held_known;
     logic [10:0] dwords_left, held_dwords_left;
@@ -84,7 +84,7 @@ module completion_tracker #(
         .write_data({issue_slot, issue_parts, issue_offset, issue_length}),
         .read_address(tag), .read_data(request)
     );
-    // Bytes of each request that have come: zero again once it is answered.
+    // Bytes that each request has received; zero again once it is answered.
     lookup #(.WIDTH(LENGTH_WIDTH), .DEPTH(TAGS)) progress (
         .clk, .write(sweeping || ends), .write_address(sweeping ? sweep : tag),
         .write_data(sweeping || request_done ? '0 : received + payload),
@@ -97,7 +97,7 @@ module completion_tracker #(
         .write_data(sweeping || free_slot ? '0 : answered + 1'b1),
         .read_address(request.slot), .read_data(answered)
     );
-    // When each tag was given out, and whether it still counts.
+    // Clock at which each tag was issued.
     lookup #(.WIDTH(32), .DEPTH(TAGS)) issue_clocks (
         .clk, .write(issue), .write_address(issue_tag), .write_data(clock),
         .read_address(looked_at), .read_data(issued_at)
@@ -107,7 +107,7 @@ module completion_tracker #(
     assign tag = rx.sop ? rx.header.tag[ID_WIDTH-1:0] : held_tag;
     assign remaining = request.length - received;
     assign lower_address = 7'(request.offset[6:0] + received[6:0]);
-    // Bytes that so many double words hold from this lower address on.
+    // Bytes of the completion's double words from its lower address on.
     assign carried = LENGTH_WIDTH'({rx.header.dwords, 2'b00}) - LENGTH_WIDTH'(rx.header.lower_address[1:0]);
     assign is_last_completion = rx.header.byte_count <= carried;
     assign header_malformed = rx.header.byte_count != remaining
@@ -115,7 +115,7 @@ module completion_tracker #(
         || rx.header.dwords == '0
         || (is_last_completion
             ? rx.header.dwords != dwords_of(rx.header.lower_address[1:0], rx.header.byte_count)
-            // All but the last end at a read completion boundary, of which 64 bytes is the smallest.
+            // All but the last end at a read completion boundary; the smallest is 64 bytes.
             : 6'(rx.header.lower_address[5:0] + carried[5:0]) != '0);
 
     assign known = rx.sop
@@ -128,7 +128,7 @@ module completion_tracker #(
     assign beat_malformed = (dwords_left <= 11'(LANES)) != rx.eop && !is_error;
     assign malformed = (rx.sop ? header_malformed && !is_error : held_malformed) || beat_malformed;
 
-    // ---- what follows from it
+    // ---- consequences
     assign ends = rx.valid && rx.eop && known;
     assign request_done = ends && !malformed && (is_error || received + payload == request.length);
     assign retire_now = ends && malformed;
@@ -142,14 +142,14 @@ module completion_tracker #(
     assign fault = rx.valid && rx.eop && (!known || malformed || is_error || poisoned);
     assign fault_kind = !known ? UNKNOWN_TAG : malformed ? WRONG_LENGTH : is_error ? ERROR_STATUS : POISONED;
 
-    // ---- the data that should be there: from the held place on
+    // ---- the expected data: later beats continue at the held offset
     logic [OFFSET_WIDTH-1:0] held_offset;
     logic [LENGTH_WIDTH-1:0] held_bytes;
     assign expected_offset = rx.sop ? request.offset + OFFSET_WIDTH'(received) : held_offset;
     assign expected_bytes = rx.sop ? payload : held_bytes;
     assign expected_data = rx.valid && known && !is_error && !malformed && !poisoned;
 
-    // ---- time-outs: a tag is looked at each clock
+    // ---- time-outs: one tag is checked each clock
     assign timed_out = in_flight[looked_at] && !retired[looked_at] && !sweeping
         && !(rx.valid && tag == looked_at) && !(issue && issue_tag == looked_at)
         && clock - issued_at > timeout;
@@ -182,14 +182,8 @@ module completion_tracker #(
         sweep <= sweeping ? sweep + 1'b1 : '0;
         if (&sweep) sweeping <= 1'b0;
         if (rst) begin
-            clock <= '0;
-            looked_at <= '0;
-            in_flight <= '0;
-            retired <= '0;
-            retired_count <= '0;
-            open_count <= '0;
+            {clock, looked_at, in_flight, retired, retired_count, open_count, sweep} <= '0;
             sweeping <= 1'b1;
-            sweep <= '0;
         end
     end
 endmodule

@@ -1,5 +1,5 @@
-// Compares the data of completions with what stands there wherever the core, or a host that was told to, has written the
-// pattern. A clock after the beat.
+// Compares the data of completions with the pattern that the core or the host has written. The result comes one clock after
+// the beat.
 module data_checker #(
     parameter DATA_WIDTH = 256
 ) (
@@ -7,7 +7,7 @@ module data_checker #(
     input  logic [31:0] data_key,
     input  logic valid,
     input  logic [pcielab_pkg::OFFSET_WIDTH-1:0] offset,
-    // Bytes of the completion from here on; more than a beat has where others follow.
+    // Bytes of the completion from this beat on; more than a beat if others follow.
     input  logic [pcielab_pkg::LENGTH_WIDTH-1:0] bytes,
     input  logic [DATA_WIDTH-1:0] data,
     output logic mismatch

@@ -1,4 +1,4 @@
-// Holds data back for CLOCKS clocks, at least one.
+// Delays data by CLOCKS clocks, at least one.
 module delay #(
     parameter WIDTH = 1,
     parameter CLOCKS = 1

@@ -1,19 +1,19 @@
-// A draw of the project's counter-based generator: uniform in 0 .. bound-1, a function of key and index alone.
+// A draw of the counter-based generator: uniform in 0 .. bound-1, a function of key and index alone. One draw each clock,
+// LATENCY clocks after its index.
 //
-// squares64 (B. Widynski, arXiv:2004.06278) and the upper half of a product, as crates/pcie-time/src/draw.rs has them.
-// One draw a clock, LATENCY clocks after its index.
+// squares64 (B. Widynski, arXiv:2004.06278) and the upper half of a product, as in crates/pcie-time/src/draw.rs.
 module draw_below #(
     parameter LATENCY = 19
 ) (
     input  logic clk,
     input  logic [63:0] key,
-    input  logic [pcielab_pkg::PLACE_WIDTH-1:0] index,
+    input  logic [pcielab_pkg::LIST_INDEX_WIDTH-1:0] index,
     input  logic [pcielab_pkg::UNIT_WIDTH-1:0] bound,
     output logic [pcielab_pkg::UNIT_WIDTH-1:0] draw
 );
     import pcielab_pkg::*;
 
-    // What each round adds stands beside x, three clocks from round to round.
+    // The addend of each round travels beside x, three clocks per round.
     logic [63:0] product, y_0, z_0, y_1, z_1, y_2, z_2, y_3, z_3, y_4;
     logic [63:0] x_1, x_2, x_3, x_4, x_5, x_4_held;
     logic [63:0] bits;
@@ -38,7 +38,7 @@ module draw_below #(
     delay #(.WIDTH(64), .CLOCKS(3)) beside_4 (.clk, .in(y_3), .out(y_4));
     delay #(.WIDTH(64), .CLOCKS(3)) beside_5 (.clk, .in(x_4), .out(x_4_held));
 
-    // The result takes the fourth round unswapped, and the upper half of the fifth, which stands below.
+    // The result is the fourth round, unswapped, xor the upper half of the fifth, which the swap has put below.
     assign bits = {x_4_held[31:0], x_4_held[63:32]} ^ {32'b0, x_5[31:0]};
 
     always_ff @(posedge clk) begin

@@ -1,5 +1,5 @@
-// One counter for each kind of fault, from reset on. Several kinds can be told of in a clock; the test ends with the one
-// that `kind` names, and every one of them is counted.
+// Counts each kind of fault, from reset on. If several kinds occur in one clock, all are counted, and `kind` names the one
+// that ends the test.
 module fault_counters (
     input  logic clk,
     input  logic rst,
@@ -29,12 +29,8 @@ module fault_counters (
         timed_out_count <= timed_out_count + 32'(timed_out);
         data_mismatch_count <= data_mismatch_count + 32'(mismatch);
         if (rst) begin
-            error_status_count <= '0;
-            poisoned_count <= '0;
-            wrong_length_count <= '0;
-            unknown_tag_count <= '0;
-            timed_out_count <= '0;
-            data_mismatch_count <= '0;
+            {error_status_count, poisoned_count, wrong_length_count} <= '0;
+            {unknown_tag_count, timed_out_count, data_mismatch_count} <= '0;
         end
     end
 endmodule

@@ -1,13 +1,13 @@
-// Numbers 0 .. size-1 that are given out and taken back, the one longest free first. Filled `size` clocks after a reset.
+// Hands out the numbers 0 .. size-1 and takes them back; the longest free goes first. Filled `size` clocks after a reset.
 module id_pool #(
     parameter COUNT = 64,
     parameter WIDTH = $clog2(COUNT)
 ) (
     input  logic clk,
     input  logic rst,
-    // How many there are, 1 to COUNT: the same from the reset on.
+    // 1 to COUNT; constant after the reset.
     input  logic [WIDTH:0] size,
-    // At most so many are given out.
+    // Most numbers that are out at once.
     input  logic [WIDTH:0] limit,
     output logic filled,
     output logic valid,

@@ -1,12 +1,12 @@
-// One MSI-X vector: an event becomes a memory write of the vector's data to its address, behind everything that was sent
-// before. While the vector or the function is masked the event is remembered; without MSI-X it is forgotten.
+// One MSI-X vector: an event becomes a memory write of the vector's data to its address, after all earlier requests. While
+// the vector or the function is masked, the event stays pending; without MSI-X it is dropped.
 module interrupter (
     input  logic clk,
     input  logic rst,
-    // What is pending is forgotten; a write that has been offered still leaves.
+    // Clears the pending event; a write that has been offered still leaves.
     input  logic clear,
     input  logic event_happened,
-    // What the MSI-X capability holds.
+    // From the MSI-X capability.
     input  logic enable,
     input  logic function_mask,
     input  logic vector_mask,
@@ -26,11 +26,8 @@ module interrupter (
 
     always_ff @(posedge clk) begin
         pending <= enable && !clear && (event_happened || (pending && !(request_valid && request_ready)));
-        // Once offered it stays, whatever becomes of the masks.
+        // An offered write stays, whatever the masks.
         request_valid <= request_valid ? !request_ready : pending && enable && !function_mask && !vector_mask;
-        if (rst) begin
-            pending <= 1'b0;
-            request_valid <= 1'b0;
-        end
+        if (rst) {pending, request_valid} <= '0;
     end
 endmodule

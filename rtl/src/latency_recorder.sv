@@ -1,5 +1,5 @@
-// Keeps latencies: every one of a test in a histogram of 4,096 bins, with minimum, maximum and sum, and the first RECORDS
-// of them one by one. A sample a clock. Clearing takes 4,096 clocks.
+// Keeps all latencies of a test in a histogram of 4,096 bins, with minimum, maximum and sum, and the first RECORDS of them
+// one by one. One sample each clock. Clearing takes 4,096 clocks.
 module latency_recorder #(
     parameter RECORDS = 4096,
     parameter RECORD_WIDTH = $clog2(RECORDS)
@@ -8,7 +8,7 @@ module latency_recorder #(
     input  logic rst,
     input  logic clear,
     output logic ready,
-    // A bin is 2^bin_shift clocks wide; the last one also counts what is longer.
+    // A bin is 2^bin_shift clocks wide; the last one also counts longer latencies.
     input  logic [4:0] bin_shift,
     input  logic sample_valid,
     input  logic [31:0] sample,
@@ -33,7 +33,7 @@ module latency_recorder #(
     assign ready = !clearing;
     assign shifted = sample >> bin_shift;
     assign bin = shifted > BINS - 1 ? 12'(BINS - 1) : shifted[11:0];
-    // What was written in the clock of the read is not in what was read.
+    // The read does not see a write of the same clock: forward it.
     assign count_next = (valid_2 && bin_2 == bin_1 ? count_2 : count_read) + 1'b1;
 
     memory #(.WIDTH(32), .DEPTH(RECORDS)) records (

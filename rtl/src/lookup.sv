@@ -1,4 +1,4 @@
-// A small memory with one write port and one read port, whose data come in the same clock. Maps to LUT RAM.
+// A small memory with a write port and a read port; read data come in the same clock. Maps to LUT RAM.
 module lookup #(
     parameter WIDTH = 32,
     parameter DEPTH = 64,

@@ -1,4 +1,4 @@
-// A memory with one write port and one read port, whose data come a clock after the address. Maps to block RAM.
+// A memory with a write port and a read port; read data come a clock after the address. Maps to block RAM.
 module memory #(
     parameter WIDTH = 32,
     parameter DEPTH = 4096,

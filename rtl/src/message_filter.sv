@@ -1,11 +1,11 @@
-// The end-of-packet filter: takes the buffers of each queue in order, finds where each message ends, and gives out what it
-// holds without the signatures; crates/pcie-sim/src/pio/filter.rs does the same, word for word.
+// The end-of-packet filter: takes the buffers of each queue in order, finds the end of each message, and passes on its
+// bytes without the signatures, exactly as crates/pcie-sim/src/pio/filter.rs does.
 //
-// A message states its length in its first four bytes, and ends at the first signature behind that many. One that holds a
-// signature as a word before ends too early for those who look for signatures alone: it is marked as not intact.
+// The first four bytes of a message state its length; it ends at the first signature after that many bytes. A message that
+// contains a signature earlier would end too soon for a filter of signatures alone: it is marked as not intact.
 //
-// Queues take turns, buffer by buffer. A buffer is looked at once all its words have arrived; with `stuffed` unset, once those
-// have that the message still needs.
+// Queues take turns, buffer by buffer. A buffer is complete once all its words have arrived or, with `stuffed` unset, those
+// that the message still needs.
 module message_filter #(
     parameter QUEUES = 4,
     parameter QUEUE_WIDTH = $clog2(QUEUES)
@@ -27,13 +27,13 @@ module message_filter #(
     output logic [6:0] part_bytes,
     output logic part_first,
     output logic part_last,
-    // Beside the last part: what the message stated, and whether its first signature is where it should be.
+    // With the last part: the stated length, and whether the first signature ends the message.
     output logic [31:0] part_length,
     output logic part_intact
 );
     localparam logic [63:0] SIGNATURE = 64'hDEAD_BEEF_CAFE_BEEF;
 
-    // A message that has begun: words to come, the first signature included; bytes to come; what it stated.
+    // A message that has begun: words to come, with the first signature; bytes to come; the stated length.
     typedef struct packed {
         logic begun;
         logic ended;
@@ -44,7 +44,7 @@ module message_filter #(
 
     message_t [QUEUES-1:0] messages;
     message_t message;
-    // What was looked at shows its data in the clock behind.
+    // Data of a buffer come one clock after its look-up.
     logic shown;
     logic [7:0] shown_words, needed, signatures, before_end;
     logic [QUEUE_WIDTH-1:0] queue;
@@ -81,7 +81,7 @@ module message_filter #(
     assign take = part_valid && part_ready;
 
     always_ff @(posedge clk) begin
-        // Words that arrive while a part waits are none of its own: what was looked at stays.
+        // Words that arrive while a part waits do not belong to it: the sampled words stay.
         if (!shown) shown_words <= look_words;
         shown <= !shown || (part_valid && !part_ready);
         if (shown && (take || !part_valid)) queue <= queue + 1'b1;

@@ -1,5 +1,5 @@
-// Takes messages that cores write with write-combining stores: each store to its place in a queue, each message out of it
-// in order, and into host memory.
+// Takes messages that cores write with write-combining stores: puts each store into its queue by address, and writes each
+// message to host memory in order.
 module message_receiver #(
     parameter DATA_WIDTH = 256,
     parameter QUEUES = 4,
@@ -31,11 +31,10 @@ module message_receiver #(
     logic [6:0] part_bytes;
     logic [31:0] part_length;
 
-    // While unset, stores are lost, and everything is forgotten.
     assign enable = settings.messages.enable;
-    // A request that has been offered leaves whole before anything is forgotten.
+    // An offered request leaves whole before the reset.
     assign engine_rst = rst || (!enable && !tx.valid);
-    // While nothing is ready for them, stores are lost.
+    // Stores that arrive now are lost.
     assign idle = !enable || !slots_ready;
     assign line_ready = idle || slots_line_ready;
 
@@ -60,9 +59,6 @@ module message_receiver #(
     always_ff @(posedge clk) begin
         stores_lost <= stores_lost + 32'(lost || (line_valid && idle));
         stores_bad <= stores_bad + 32'(bad);
-        if (rst) begin
-            stores_lost <= '0;
-            stores_bad <= '0;
-        end
+        if (rst) {stores_lost, stores_bad} <= '0;
     end
 endmodule

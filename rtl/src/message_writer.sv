@@ -1,7 +1,7 @@
-// Writes messages to host memory: what each holds into the ring of its queue, 64 bytes at a time, and for each a record of 32
-// bytes into the ring of records, behind its data. Software says how far it has read; nothing that it has not is overwritten.
+// Writes messages to host memory: the data into the ring of the queue, 64 bytes at a time, and then a record of 32 bytes into
+// the ring of records. Software reports how far it has read; unread data are never overwritten.
 //
-// A message longer than a ring loses what lies beyond, and its record says so.
+// A message longer than a ring loses the rest, and its record says so.
 module message_writer #(
     parameter DATA_WIDTH = 256,
     parameter QUEUES = 4,
@@ -37,7 +37,7 @@ module message_writer #(
 
     step_t step;
     logic [QUEUES-1:0][31:0] written, starts;
-    logic [31:0] number, start, data_parts, record_count, place, in_ring, in_records;
+    logic [31:0] number, start, data_parts, record_count, part_number, in_ring, in_records;
     logic [63:0] clock;
     logic second, has_data, fits, has_room, has_record_room, overlong;
     logic [511:0] record;
@@ -45,17 +45,17 @@ module message_writer #(
     assign data_parts = 32'd1 << settings.message_rings.data_log2;
     assign record_count = 32'd1 << settings.message_rings.records_log2;
     assign start = part_first ? written[part_queue] : starts[part_queue];
-    assign place = written[part_queue];
-    assign in_ring = place & (data_parts - 1'b1);
+    assign part_number = written[part_queue];
+    assign in_ring = part_number & (data_parts - 1'b1);
     assign in_records = number & (record_count - 1'b1);
-    // Parts of this message that were written before.
-    assign fits = place - start < data_parts;
+    // Earlier parts of this message leave room in the ring.
+    assign fits = part_number - start < data_parts;
     assign has_data = part_bytes != '0 && fits;
-    assign has_room = place - data_taken[part_queue] < data_parts;
+    assign has_room = part_number - data_taken[part_queue] < data_parts;
     assign has_record_room = number - settings.message_records_taken < record_count;
     assign overlong = 38'(part_length) > {data_parts, 6'b0};
 
-    // The queue's head as it is once this buffer is given back.
+    // The head is the queue's after this buffer is given back.
     assign record = {
         288'b0, heads[part_queue] + 32'd1, 8'(overlong), 8'(part_intact), 16'(part_queue), number + 32'd1,
         starts[part_queue], part_length, clock
@@ -96,7 +96,7 @@ module message_writer #(
             DATA: if (tx.ready) begin
                 second <= BEATS == 2 && !second;
                 if (tx.eop) begin
-                    written[part_queue] <= place + 1'b1;
+                    written[part_queue] <= part_number + 1'b1;
                     step <= part_last ? RECORD : LOOK;
                 end
             end
@@ -110,12 +110,7 @@ module message_writer #(
         endcase
         if (rst) begin
             step <= LOOK;
-            second <= 1'b0;
-            written <= '0;
-            number <= '0;
-            clock <= '0;
-            messages <= '0;
-            dropped <= '0;
+            {second, written, number, clock, messages, dropped} <= '0;
         end
     end
 endmodule

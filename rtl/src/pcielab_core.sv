@@ -1,5 +1,5 @@
-// The core with a port for each signal of its streams: for benches, for pcielab-rtl, and for tools without interfaces.
-// benchmark_core.sv says what the ports mean; streams.sv has the rules of the streams.
+// The core with a port for each signal of its streams: for benches, pcielab-rtl, and tools without interfaces. See
+// benchmark_core.sv for the ports and streams.sv for the rules of the streams.
 module pcielab_core #(
     parameter DATA_WIDTH = 256,
     parameter TAGS = 64,

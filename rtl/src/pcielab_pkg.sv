@@ -1,4 +1,4 @@
-// Widths, headers and functions that the modules of the core share. What software sees is in registers_pkg.
+// Widths, headers and functions that the modules of the core share; registers_pkg has the registers.
 package pcielab_pkg;
     // A buffer has at most 1,024 pieces of 4 GiB.
     localparam int OFFSET_WIDTH = 42;
@@ -6,8 +6,8 @@ package pcielab_pkg;
     localparam int LENGTH_WIDTH = 13;
     // Units of a window.
     localparam int UNIT_WIDTH = 26;
-    // Places of the list that a test replays: 2^20.
-    localparam int PLACE_WIDTH = 20;
+    // A test replays a list of 2^20 addresses.
+    localparam int LIST_INDEX_WIDTH = 20;
     localparam int PIECE_INDEX_WIDTH = 10;
     // Tags on the wire; a core uses the lowest TAGS of them.
     localparam int TAG_WIDTH = 8;
@@ -17,7 +17,7 @@ package pcielab_pkg;
     typedef struct packed {
         logic write;
         logic [63:0] address;
-        // Place in the host buffer: what data are there follows from it.
+        // Offset in the host buffer, which determines the data.
         logic [OFFSET_WIDTH-1:0] offset;
         logic [LENGTH_WIDTH-1:0] length;
     } transfer_t;
@@ -33,7 +33,7 @@ package pcielab_pkg;
         logic [TAG_WIDTH-1:0] tag;
     } request_t;
 
-    // What a completion says of its request.
+    // The header of a completion.
     typedef struct packed {
         logic [TAG_WIDTH-1:0] tag;
         logic [2:0] status;
@@ -42,16 +42,15 @@ package pcielab_pkg;
         logic [10:0] dwords;
     } completion_t;
 
-    // What the host wants of the function.
+    // Requests of the host. HOST_OTHER_READ needs an answer, HOST_OTHER does not.
     typedef enum logic [1:0] {
         HOST_READ = 2'd0,
         HOST_WRITE = 2'd1,
-        // Something that must be answered, and something that must not.
         HOST_OTHER_READ = 2'd2,
         HOST_OTHER = 2'd3
     } host_kind_t;
 
-    // Whom an answer goes to, and what it must repeat.
+    // Fields of a request that its answer repeats.
     typedef struct packed {
         logic [15:0] id;
         logic [7:0] tag;
@@ -79,22 +78,22 @@ package pcielab_pkg;
         logic [63:0] data;
     } host_answer_t;
 
-    // The double word that stands at an offset of the buffer, wherever the core has written there.
+    // The double word of the data pattern at an offset of the buffer.
     function automatic logic [31:0] pattern_at(logic [OFFSET_WIDTH-1:0] offset, logic [31:0] key);
         return {offset[31:2], 2'b00} ^ key;
     endfunction
 
-    // Double words that a stretch of bytes touches.
+    // Number of double words that `length` bytes touch, from byte `lead` of the first one on.
     function automatic logic [10:0] dwords_of(logic [1:0] lead, logic [LENGTH_WIDTH-1:0] length);
         return 11'((14'(length) + 14'(lead) + 14'd3) >> 2);
     endfunction
 
-    // Byte enables of the first double word of a stretch, if there are more behind it.
+    // Byte enables of the first of several double words.
     function automatic logic [3:0] enables_from(logic [1:0] first);
         return 4'(4'b1111 << first);
     endfunction
 
-    // Byte enables of the last double word of a stretch, given the place of its last byte.
+    // Byte enables of the last double word, up to byte `last`.
     function automatic logic [3:0] enables_to(logic [1:0] last);
         return 4'(4'b1111 >> (2'd3 - last));
     endfunction

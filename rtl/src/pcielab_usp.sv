@@ -1,5 +1,5 @@
-// The core behind the PCIe hard block of an UltraScale+ device ("Integrated Block for PCIe", PG213): connect the ports to
-// those of the same names. rtl/README.md says how the block is to be configured.
+// The core behind the PCIe hard block of an UltraScale+ device ("Integrated Block for PCIe", PG213): connect ports of
+// the same names. rtl/README.md has the configuration of the block.
 module pcielab_usp #(
     // 256 or 512.
     parameter DATA_WIDTH = 256,
@@ -66,7 +66,7 @@ module pcielab_usp #(
         .msix_mask(cfg_interrupt_msix_mask[0]), .tx, .rx, .access, .store, .test_ended()
     );
     assign cfg_flr_done[3:1] = '0;
-    // The completer takes requests that must be answered as fast as it can.
+    // Request non-posted requests without a limit: the completer holds them up itself.
     assign pcie_cq_np_req = 2'b11;
 
     usp_rq #(.DATA_WIDTH(DATA_WIDTH)) requests (

@@ -1,6 +1,6 @@
-// From a place in the host buffer to the address on the bus: the buffer consists of pieces of equal size, a power of two
-// of at least 1 MiB, whose addresses software writes into a table. A clock after the offset, the address is there, and
-// whether the transfer lies in a piece that the buffer has.
+// Translates an offset in the host buffer into a bus address. The buffer consists of pieces of equal size, a power of two of
+// at least 1 MiB, whose addresses software writes into a table. One clock after the offset come the address and whether the
+// transfer lies within one piece of the buffer.
 module piece_table (
     input  logic clk,
     input  logic table_write,

@@ -1,6 +1,6 @@
-// The register file: what software has asked for, and what it can read. rtl/registers.rdl describes it.
+// The register file that rtl/registers.rdl describes.
 //
-// One access at a time. Reads answer three clocks after they were taken, because the memories among them need two.
+// One access at a time. Reads are answered three clocks after they were taken, because memories need two.
 module registers #(
     parameter TAGS = 64,
     parameter RECORDS = 4096,
@@ -22,7 +22,7 @@ module registers #(
     output logic [5:0] unit_address,
     output logic [31:0] memory_data,
 
-    // Of each queue for messages: the parts that software has read, and the buffers given out.
+    // For each message queue: parts that software has read, and buffers given out.
     output logic [QUEUES-1:0][31:0] data_taken,
     input  logic [QUEUES-1:0][31:0] heads,
 
@@ -62,7 +62,7 @@ module registers #(
     assign bin_address = address[13:2];
     assign record_address = RECORD_WIDTH'(address[15:2]);
 
-    // ---- settings: one that will be refused is refused when the test is started
+    // ---- settings: wrong ones are refused when a test is started
     assign size_good = settings.size != '0 && settings.size <= LENGTH_WIDTH'(4096) && settings.unit_bytes != '0;
     assign period_good = settings.period.all_usable || (settings.period.usable != '0 && settings.period.usable <= 7'd64
         && settings.period.length <= 7'd64 && settings.period.usable <= settings.period.length);

@@ -14,7 +14,7 @@ package registers_pkg;
     localparam logic [16:0] OUTSTANDING_ADDRESS = 17'h0002c;
     localparam logic [16:0] KEY_LO_ADDRESS = 17'h00030;
     localparam logic [16:0] KEY_HI_ADDRESS = 17'h00034;
-    localparam logic [16:0] PLACE_ADDRESS = 17'h00038;
+    localparam logic [16:0] LIST_INDEX_ADDRESS = 17'h00038;
     localparam logic [16:0] USABLE_ADDRESS = 17'h0003c;
     localparam logic [16:0] NTH_ADDRESS = 17'h00040;
     localparam logic [16:0] NTH_WRAP_ADDRESS = 17'h00044;
@@ -125,7 +125,7 @@ package registers_pkg;
         } operation;
         logic [12:0] size;
         logic [8:0] outstanding;
-        logic [19:0] place;
+        logic [19:0] list_index;
         logic [25:0] usable;
         logic [25:0] nth;
         logic [25:0] nth_wrap;
@@ -222,7 +222,7 @@ package registers_pkg;
         settings_reset.operation.check_data = 1'h0;
         settings_reset.size = 13'h40;
         settings_reset.outstanding = 9'h1;
-        settings_reset.place = 20'h0;
+        settings_reset.list_index = 20'h0;
         settings_reset.usable = 26'h1;
         settings_reset.nth = 26'h0;
         settings_reset.nth_wrap = 26'h0;
@@ -277,7 +277,7 @@ package registers_pkg;
             OUTSTANDING_ADDRESS: settings.outstanding[8:0] = data[8:0];
             KEY_LO_ADDRESS: settings.key[31:0] = data[31:0];
             KEY_HI_ADDRESS: settings.key[63:32] = data[31:0];
-            PLACE_ADDRESS: settings.place[19:0] = data[19:0];
+            LIST_INDEX_ADDRESS: settings.list_index[19:0] = data[19:0];
             USABLE_ADDRESS: settings.usable[25:0] = data[25:0];
             NTH_ADDRESS: settings.nth[25:0] = data[25:0];
             NTH_WRAP_ADDRESS: settings.nth_wrap[25:0] = data[25:0];
@@ -319,7 +319,7 @@ package registers_pkg;
         return settings;
     endfunction
 
-    // What software reads. Other addresses read as 0.
+    // Reads by software. Unused addresses read as 0.
     function automatic logic [31:0] read(settings_t settings, status_t status, logic [16:0] address);
         case (address)
             ID_ADDRESS: return 32'h42414c50;
@@ -335,7 +335,7 @@ package registers_pkg;
             OUTSTANDING_ADDRESS: return {23'b0, settings.outstanding[8:0]};
             KEY_LO_ADDRESS: return settings.key[31:0];
             KEY_HI_ADDRESS: return settings.key[63:32];
-            PLACE_ADDRESS: return {12'b0, settings.place[19:0]};
+            LIST_INDEX_ADDRESS: return {12'b0, settings.list_index[19:0]};
             USABLE_ADDRESS: return {6'b0, settings.usable[25:0]};
             NTH_ADDRESS: return {6'b0, settings.nth[25:0]};
             NTH_WRAP_ADDRESS: return {6'b0, settings.nth_wrap[25:0]};

@@ -1,5 +1,5 @@
-// Lets several sources of requests share the way out: one request after the other, whole, by turns where more than one
-// waits. A request that nobody contends with passes in the clock in which it comes.
+// Arbitrates several sources of requests: whole requests, in turns while several wait. A request without contention passes
+// in the clock in which it arrives.
 module request_arbiter #(
     parameter DATA_WIDTH = 256,
     parameter SOURCES = 2,
@@ -10,21 +10,21 @@ module request_arbiter #(
     request_stream.sink in [SOURCES],
     request_stream.source out
 );
-    // A request has begun that has not ended, and whose it is.
+    // A request is in progress, and its source.
     logic begun;
     logic [SOURCE_WIDTH-1:0] owner, chosen, last;
     logic [SOURCES-1:0] valid, sop, eop;
     pcielab_pkg::request_t [SOURCES-1:0] header;
     logic [SOURCES-1:0][DATA_WIDTH-1:0] data;
 
-    // An array of interfaces takes no index but a constant.
+    // The index into an array of interfaces must be a constant.
     for (genvar n = 0; n < SOURCES; n++) begin : sources
         assign {valid[n], sop[n], eop[n]} = {in[n].valid, in[n].sop, in[n].eop};
         assign {header[n], data[n]} = {in[n].header, in[n].data};
         assign in[n].ready = out.ready && chosen == SOURCE_WIDTH'(n);
     end
 
-    // The first behind the one that had its turn last.
+    // The first waiting source after the last one served.
     always_comb begin
         chosen = last;
         for (int ahead = SOURCES; ahead > 0; ahead--) begin
@@ -39,14 +39,11 @@ module request_arbiter #(
 
     always_ff @(posedge clk) begin
         if (out.valid) begin
-            // What was offered stays offered, whether it is taken or not.
+            // An offered request stays offered.
             owner <= chosen;
             begun <= !(out.ready && out.eop);
             if (out.ready && out.eop) last <= chosen;
         end
-        if (rst) begin
-            begun <= 1'b0;
-            last <= '0;
-        end
+        if (rst) {begun, last} <= '0;
     end
 endmodule

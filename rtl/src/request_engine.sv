@@ -1,6 +1,5 @@
-// Turns parts of transfers into requests on the link: a tag for each read, a place among the reads in flight for each
-// transfer that reads, byte enables, and the payload of writes. A read leaves every clock, a write every so many clocks
-// as it has beats; nothing overtakes anything.
+// Turns parts of transfers into requests on the link, in order: a tag for each read, a slot among the reads in flight for
+// each transfer that reads, byte enables, and the payload of writes. A read takes one clock, a write one clock per beat.
 module request_engine #(
     parameter DATA_WIDTH = 256,
     parameter TAGS = 64,
@@ -20,13 +19,13 @@ module request_engine #(
     input  logic [ID_WIDTH-1:0] tag,
     input  logic slot_valid,
     input  logic [ID_WIDTH-1:0] slot,
-    // A read is given a tag; the first of a transfer also takes the slot offered.
+    // A read takes the offered tag; the first of a transfer also takes the offered slot.
     output logic issue,
     output logic issue_first,
     output logic [ID_WIDTH-1:0] issue_slot,
 
     request_stream.source tx,
-    // Beside a beat: whether it is the first of its transfer, and how many bytes it ends the write of.
+    // With a beat: whether it starts or ends its transfer, and the bytes of its request.
     output logic tx_starts_transfer,
     output logic tx_ends_transfer,
     output logic [pcielab_pkg::LENGTH_WIDTH-1:0] tx_bytes
@@ -37,17 +36,17 @@ module request_engine #(
 
     logic [ID_WIDTH-1:0] slot_of_transfer;
     logic can_issue, load, next_beat;
-    logic [1:0] lead, last_place;
+    logic [1:0] lead, last_byte;
     logic [10:0] dwords, dwords_left;
     logic [OFFSET_WIDTH-1:0] beat_offset, data_offset;
     logic ends_transfer;
 
     assign lead = part.address[1:0];
-    assign last_place = lead + part.length[1:0] - 2'd1;
+    assign last_byte = lead + part.length[1:0] - 2'd1;
     assign dwords = dwords_of(lead, part.length);
 
     assign can_issue = part.write || (tag_valid && (!part_first || slot_valid));
-    // A beat is followed by another of its write, or by the next request.
+    // The next beat of a write, or the next request.
     assign next_beat = tx.valid && tx.ready && !tx.eop;
     assign load = part_valid && can_issue && (!tx.valid || (tx.ready && tx.eop));
     assign part_ready = can_issue && (!tx.valid || (tx.ready && tx.eop));
@@ -66,8 +65,8 @@ module request_engine #(
             tx.header.write <= part.write;
             tx.header.address <= {part.address[63:2], 2'b00};
             tx.header.dwords <= dwords;
-            tx.header.first_be <= enables_from(lead) & (dwords == 11'd1 ? enables_to(last_place) : 4'b1111);
-            tx.header.last_be <= dwords == 11'd1 ? 4'b0000 : enables_to(last_place);
+            tx.header.first_be <= enables_from(lead) & (dwords == 11'd1 ? enables_to(last_byte) : 4'b1111);
+            tx.header.last_be <= dwords == 11'd1 ? 4'b0000 : enables_to(last_byte);
             tx.header.tag <= part.write ? '0 : TAG_WIDTH'(tag);
             tx_starts_transfer <= part_first;
             tx_bytes <= part.length;

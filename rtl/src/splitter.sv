@@ -1,9 +1,9 @@
 // Cuts transfers into parts that fit a TLP: reads at multiples of MRRS, writes at multiples of MPS. Both divide 4 KiB, so
-// that no part crosses a page. A part a clock.
+// that no part crosses a page. One part each clock.
 module splitter (
     input  logic clk,
     input  logic rst,
-    // Both limits as the link control register encodes them: 128 bytes, doubled so many times.
+    // Both limits as the device control register encodes them: 128 << code bytes.
     input  logic [2:0] max_payload,
     input  logic [2:0] max_read_request,
     input  logic in_valid,

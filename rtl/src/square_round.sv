@@ -1,4 +1,4 @@
-// A round of squares64: x * x + addend, its halves swapped. Three clocks, one result a clock.
+// A round of squares64: x * x + addend, with its halves swapped. One result each clock, after three clocks.
 module square_round (
     input  logic clk,
     input  logic [63:0] x,

@@ -1,5 +1,5 @@
-// Makes a line of 64 bytes of each store to the message window: whole words of 8 bytes, and where they belong in a buffer.
-// What is no stretch of whole words within one buffer is no store of a message: it is left out, and told of.
+// Makes a line of 64 bytes of each store to the message window: whole words of 8 bytes at their index in the buffer. Any other
+// store, of partial words or across buffers, raises `bad` and is dropped.
 module store_line #(
     parameter DATA_WIDTH = 256
 ) (
@@ -36,10 +36,10 @@ module store_line #(
     always_ff @(posedge clk) begin
         if (taken) begin
             for (int word = 0; word < 8; word++) begin
-                automatic logic [3:0] place = 4'(word) - 4'(first);
-                // A place below the first wraps around, and lies behind all.
-                if (place >= done && place < done + 4'(WORDS) && place < count) begin
-                    line_data[64*word +: 64] <= store.data[64*32'(place - done) +: 64];
+                automatic logic [3:0] index = 4'(word) - 4'(first);
+                // A word before the first wraps around to an index beyond all.
+                if (index >= done && index < done + 4'(WORDS) && index < count) begin
+                    line_data[64*word +: 64] <= store.data[64*32'(index - done) +: 64];
                     line_words[word] <= 1'b1;
                 end else if (store.sop) begin
                     line_words[word] <= 1'b0;
@@ -53,9 +53,6 @@ module store_line #(
         end
         line_valid <= (taken && store.eop && good) || (line_valid && !line_ready);
         bad <= taken && store.eop && !good;
-        if (rst) begin
-            line_valid <= 1'b0;
-            bad <= 1'b0;
-        end
+        if (rst) {line_valid, bad} <= '0;
     end
 endmodule

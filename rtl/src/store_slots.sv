@@ -1,7 +1,7 @@
-// The transmit queues: what arrives is put in its place by address, whatever the order, and leaves in order. A queue has
-// SLOTS buffers of 64 bytes, and a window of twice as many in the address space, so that a buffer is told from the one that
-// comes a round later. A store beyond the buffers that the queue has room for waits, and holds up what is behind it, for
-// TIMEOUT clocks at most: then it is lost, and counted. So is what a second store to the same words overwrites.
+// The transmit queues: stores arrive in any order, go to the slot of their address, and leave in order. A queue has SLOTS
+// buffers of 64 bytes, and a window of twice as many in the address space, which distinguishes a buffer from that of the next
+// round. A store beyond the free buffers waits, and holds up later stores, for at most TIMEOUT clocks; then it is lost and
+// counted. A second store to the same words also counts as a loss.
 module store_slots #(
     // Both powers of two.
     parameter QUEUES = 4,
@@ -12,7 +12,7 @@ module store_slots #(
     input  logic clk,
     input  logic rst,
     input  logic [31:0] timeout,
-    // Nothing is put in before: QUEUES * SLOTS clocks after a reset.
+    // Rises QUEUES * SLOTS clocks after a reset; no store is accepted before.
     output logic ready,
 
     input  logic line_valid,
@@ -21,11 +21,11 @@ module store_slots #(
     input  logic [7:0] line_words,
     input  logic [511:0] line_data,
 
-    // The first buffer of a queue: which words have arrived, at once, and what they hold, a clock later.
+    // The first buffer of a queue: which words have arrived, at once, and its data, a clock later.
     input  logic [QUEUE_WIDTH-1:0] look_queue,
     output logic [7:0] look_words,
     output logic [511:0] look_data,
-    // It is done with. Only in the clock behind the look, of the queue that was looked at.
+    // Frees that buffer. Only in the clock after its look-up.
     input  logic take,
     input  logic [QUEUE_WIDTH-1:0] take_queue,
     // Buffers that each queue has given out.
@@ -49,12 +49,12 @@ module store_slots #(
     assign look_index = {look_queue, heads[look_queue][SLOT_WIDTH-1:0]};
     assign take_index = {take_queue, heads[take_queue][SLOT_WIDTH-1:0]};
     assign ready = !sweeping;
-    // The words of a buffer are written by one at a time.
+    // `take` and `puts` write the same memory, so that only one can happen in a clock.
     assign puts = line_valid && in_window && !take && !sweeping;
     assign gives_up = line_valid && !in_window && waited >= timeout && !take;
     assign line_ready = puts || gives_up;
 
-    // Which words of each buffer have arrived: one copy for what comes, one for what leaves.
+    // Which words of each buffer have arrived: one copy for each read port.
     lookup #(.WIDTH(8), .DEPTH(QUEUES * SLOTS)) words_to_put (
         .clk, .write(sweeping || take || puts), .write_address(sweeping ? sweep : take ? take_index : put_index),
         .write_data(sweeping || take ? '0 : there | line_words), .read_address(put_index), .read_data(there)

@@ -1,4 +1,4 @@
-// A queue of DEPTH entries, a power of two. What is put in can be taken out from the next clock on.
+// A queue of DEPTH entries, a power of two. An entry can be taken from the clock after it was put in.
 module stream_fifo #(
     parameter WIDTH = 32,
     parameter DEPTH = 32,
@@ -30,10 +30,6 @@ module stream_fifo #(
         if (put) tail <= tail + 1'b1;
         if (take) head <= head + 1'b1;
         count <= count + COUNT_WIDTH'(put) - COUNT_WIDTH'(take);
-        if (rst) begin
-            head <= '0;
-            tail <= '0;
-            count <= '0;
-        end
+        if (rst) {head, tail, count} <= '0;
     end
 endmodule

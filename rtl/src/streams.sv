@@ -1,8 +1,8 @@
-// The core's streams, and those between its modules. A beat is taken in a clock with `valid` and `ready`; the header stands
-// beside the first beat. The payload starts in the lowest double word of the first beat, whatever its address, and fills
-// every beat but the last.
+// The streams of the core and between its modules. A beat is taken in a clock with `valid` and `ready`; the header travels with
+// the first beat. The payload starts in the lowest double word of the first beat, whatever its address, and fills every beat
+// but the last.
 
-// Requests on their way out: a read is a beat without data.
+// Requests of the core: a read is a beat without data.
 interface request_stream #(
     parameter DATA_WIDTH = 256
 );
@@ -14,7 +14,7 @@ interface request_stream #(
     modport sink (input valid, sop, eop, header, data, output ready);
 endinterface
 
-// Completions, always taken: a requester must have room for what it has asked for. Poison may stand beside any beat.
+// Completions, always taken: a requester must have room for the data that it requests. Any beat may be poisoned.
 interface completion_stream #(
     parameter DATA_WIDTH = 256
 );
@@ -26,7 +26,7 @@ interface completion_stream #(
     modport sink (input valid, sop, eop, poisoned, header, data);
 endinterface
 
-// Requests of the host to the function, its stores of messages among them.
+// Requests of the host, with its stores of messages.
 interface host_stream #(
     parameter DATA_WIDTH = 256
 );
@@ -38,7 +38,7 @@ interface host_stream #(
     modport sink (input valid, sop, eop, header, data, output ready);
 endinterface
 
-// Accesses to registers, one at a time. A read is answered some clocks after it was taken, a write is not.
+// Register accesses, one at a time. A read is answered some clocks after it was taken; a write is not answered.
 interface register_access;
     logic valid, ready, write, response_valid;
     logic [16:0] address;

@@ -1,8 +1,7 @@
-// Takes the first HEADER_DWORDS double words off each packet of a stream, and moves what follows down to the lowest lane:
-// a hard block's descriptor off its payload. A beat a clock; with `out_ready` held high, `in_ready` stays high.
+// Removes the first HEADER_DWORDS double words, a hard block's descriptor, from each packet of a stream, and shifts the payload
+// down to the lowest lane. One beat each clock; with `out_ready` held high, `in_ready` stays high.
 //
-// A beat that comes out needs the next one that goes in, unless it is the last; a packet never has more beats behind this
-// module than before it, so that nothing has to be stored but one beat.
+// Every output beat but the last needs the next input beat. A packet never grows in beats, so that storing one is enough.
 module strip_header #(
     parameter DATA_WIDTH = 256,
     parameter HEADER_DWORDS = 4
@@ -14,14 +13,14 @@ module strip_header #(
     input  logic in_last,
     // The beat has double words beyond the first HEADER_DWORDS.
     input  logic in_beyond,
-    // Something of the beat is damaged.
+    // The beat is damaged.
     input  logic in_damaged,
     input  logic [DATA_WIDTH-1:0] in_data,
     output logic out_valid,
     input  logic out_ready,
     output logic out_sop,
     output logic out_eop,
-    // Beside the first beat.
+    // With the first beat.
     output logic [32*HEADER_DWORDS-1:0] out_header,
     output logic out_damaged,
     output logic [DATA_WIDTH-1:0] out_data
@@ -31,7 +30,7 @@ module strip_header #(
     logic held_valid, held_first, held_last, held_beyond, held_damaged, in_packet, shows, leaves;
     logic [DATA_WIDTH-1:0] held;
 
-    // The last beat of a packet has been told of already where it reaches no further than the header's lanes.
+    // A last beat that ends within the header's lanes has already left with the beat before it.
     assign shows = held_last ? held_first || held_beyond : in_valid;
     assign out_valid = held_valid && shows;
     assign out_sop = held_first;
@@ -53,9 +52,6 @@ module strip_header #(
             in_packet <= !in_last;
         end
         held_valid <= (in_valid && in_ready) || (held_valid && !leaves);
-        if (rst) begin
-            held_valid <= 1'b0;
-            in_packet <= 1'b0;
-        end
+        if (rst) {held_valid, in_packet} <= '0;
     end
 endmodule

@@ -1,9 +1,8 @@
-// Runs a test: takes addresses, makes transfers of them in the order and at the pace that the operation asks for, and
-// ends the test when all are done, when it is told to stop, or at the first fault. Whatever ends it, it waits until
-// nothing is in flight before it says so; time-outs see to it that this does not last for ever.
+// Runs a test: turns addresses into transfers in the order and at the pace of the operation, and ends the test when all are
+// done, on a stop, or at the first fault. It reports the end only when nothing is in flight; time-outs bound this wait.
 //
-// Latency operations have one transaction in flight, reads alone or a write and the read of the same bytes behind it.
-// Bandwidth operations have as many as the request engine lets them.
+// Latency operations have one transaction in flight: a read, or a write followed by a read of the same bytes. The request
+// engine limits those of bandwidth operations.
 module test_sequencer (
     input  logic clk,
     input  logic rst,
@@ -11,7 +10,7 @@ module test_sequencer (
     input  logic parameters_good,
     input  logic bus_master,
 
-    // Everything that has to be cleared before a test has been.
+    // All modules are cleared.
     input  logic prepared,
     output logic prepare,
 
@@ -27,14 +26,14 @@ module test_sequencer (
 
     // A read was answered whole.
     input  logic read_done,
-    // No request and no completion is under way.
+    // No request and no completion is in flight.
     input  logic quiet,
     input  logic fault,
     input  registers_pkg::result_t fault_kind,
 
     output registers_pkg::state_t state,
     output registers_pkg::result_t result,
-    // Requests that have not left are thrown away.
+    // Drops requests that have not left.
     output logic drop,
     output logic ended
 );
@@ -106,8 +105,8 @@ module test_sequencer (
                 if (fault || !bus_master || stop || left == '0 || outside) state <= DRAIN;
                 settle <= '0;
             end
-            // What was taken in the last clock of the run shows as under way two clocks later at the latest, and so does a
-            // mismatch in the last data. Where requests wait for tags that nobody will give back, the fault ends it.
+            // A transfer taken in the last clock of the run, or a mismatch in the last data, shows at most two clocks later.
+            // If requests wait for tags that never come back, the fault ends the wait.
             DRAIN: begin
                 if (fault && reason == COMPLETE) reason <= fault_kind;
                 else if (stop && reason == COMPLETE) reason <= STOPPED;

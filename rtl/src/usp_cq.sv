@@ -1,4 +1,4 @@
-// What the host asks of the function, from the completer request interface (CQ) of the UltraScale+ hard block: dword-aligned,
+// Converts requests of the host from the completer request interface (CQ) of the UltraScale+ hard block: dword-aligned,
 // without straddling. PG213, "Completer Request Descriptor Formats".
 module usp_cq #(
     parameter DATA_WIDTH = 256,
@@ -34,7 +34,7 @@ module usp_cq #(
 
     assign kind = descriptor[78:75];
     always_comb begin
-        // Requests of the types 11xx are messages, which nobody answers; all others beside memory writes are answered.
+        // Types 11xx are messages, which need no answer; all others but memory writes do.
         host.header.kind = kind == 4'b0000 ? HOST_READ : kind == 4'b0001 ? HOST_WRITE
             : kind[3:2] == 2'b11 ? HOST_OTHER : HOST_OTHER_READ;
         host.header.bar = descriptor[114:112];
@@ -47,7 +47,7 @@ module usp_cq #(
         host.header.requester.attributes = descriptor[126:124];
     end
 
-    // They stand beside the first beat that goes in, which is held while it comes out.
+    // They come with the first input beat, which is held while the first output beat leaves.
     always_ff @(posedge clk)
         if (m_axis_cq_tvalid && m_axis_cq_tready) byte_enables <= {m_axis_cq_tuser[LAST_BE+:4], m_axis_cq_tuser[3:0]};
 endmodule

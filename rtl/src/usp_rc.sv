@@ -1,9 +1,8 @@
-// What comes back on the requester completion interface (RC) of the UltraScale+ hard block, as the core's completions:
-// dword-aligned, without straddling. PG213, "Requester Completion Descriptor Format".
+// Converts the requester completion interface (RC) of the UltraScale+ hard block to the core's completions: dword-aligned,
+// without straddling. PG213, "Requester Completion Descriptor Format".
 //
-// The hard block judges completions too. What it calls a mismatch is shown as a completion that fits no request, data
-// that it could not keep intact as poisoned; requests that it gave up itself (time-out, function-level reset) are left out,
-// since the core's own time-outs see to them.
+// The hard block checks completions too. Its mismatches become completions that fit no request, and damaged data become
+// poisoned. Requests that it gave up itself (time-out, function-level reset) are left out: the core has its own time-outs.
 module usp_rc #(
     parameter DATA_WIDTH = 256,
     parameter LANES = DATA_WIDTH / 32,

@@ -1,5 +1,5 @@
-// The core's requests for the requester request interface (RQ) of the UltraScale+ hard block: dword-aligned, without
-// straddling, tags managed by the core ("client tag"). PG213, "Requester Request Descriptor Formats".
+// Converts the core's requests to the requester request interface (RQ) of the UltraScale+ hard block: dword-aligned, without
+// straddling, with tags of the core ("client tag"). PG213, "Requester Request Descriptor Formats".
 module usp_rq #(
     parameter DATA_WIDTH = 256,
     parameter LANES = DATA_WIDTH / 32,

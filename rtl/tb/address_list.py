@@ -1,6 +1,6 @@
-"""The addresses of a test's transactions: ``AddressList`` of crates/pcie-workload, written once more.
+"""The addresses of a test's transactions, a second implementation of ``AddressList`` of crates/pcie-workload.
 
-Also what software has to write into the registers for a test.
+Also the register settings for a test.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ PATTERNS = ("fixed", "sequential", "strided", "random")
 
 
 def swapped(x: int) -> int:
-    """The halves of 64 bits, swapped."""
+    """Swap the halves of 64 bits."""
     return (x >> 32 | x << 32) & WORD
 
 
@@ -37,7 +37,7 @@ def below(key: int, index: int, bound: int) -> int:
 
 @dataclass(frozen=True)
 class AddressList:
-    """What the list of a test is made from."""
+    """The parameters of a test's address list."""
 
     size: int
     window: int
@@ -50,12 +50,12 @@ class AddressList:
 
     @property
     def unit_bytes(self) -> int:
-        """Transfer and offset in whole cache lines."""
+        """Bytes of a unit: transfer and offset, in whole cache lines."""
         return -(-(self.size + self.host_offset) // 64) * 64
 
     @property
     def period(self) -> int:
-        """Units after which the places that cross a page repeat."""
+        """Units after which page crossings repeat."""
         return PAGE // gcd(self.unit_bytes, PAGE)
 
     @property
@@ -70,37 +70,37 @@ class AddressList:
 
     @property
     def usable(self) -> int:
-        """Units of the window that may be used."""
+        """Number of usable units of the window."""
         count = self.window // self.unit_bytes
         rest = sum(unit < count % self.period for unit in self.usable_in_period)
         return count // self.period * len(self.usable_in_period) + rest
 
-    def place(self, transaction: int) -> int:
-        """Where in the list a transaction looks."""
+    def index(self, transaction: int) -> int:
+        """The list index of a transaction."""
         if self.is_latency:
             return max(transaction - 1, 0) % LIST_LENGTH
         return (self.transactions - transaction - 1) % LIST_LENGTH
 
-    def nth(self, place: int) -> int:
-        """Which of the usable units stands at a place."""
+    def nth(self, index: int) -> int:
+        """The number of the usable unit at a list index."""
         match self.pattern:
             case "fixed":
                 return 0
             case "sequential":
-                return place % self.usable
+                return index % self.usable
             case "strided":
-                return place * self.stride % self.usable
+                return index * self.stride % self.usable
             case _:
-                return below(self.key, place, self.usable)
+                return below(self.key, index, self.usable)
 
     def offset(self, transaction: int) -> int:
-        """Where in the buffer a transaction starts."""
-        periods, rest = divmod(self.nth(self.place(transaction)), len(self.usable_in_period))
+        """The offset in the buffer at which a transaction starts."""
+        periods, rest = divmod(self.nth(self.index(transaction)), len(self.usable_in_period))
         return (periods * self.period + self.usable_in_period[rest]) * self.unit_bytes + self.host_offset
 
     def settings(self, first: int = 0) -> dict[str, int]:
-        """What the registers hold when the first transaction is ``first``; keys as in ``settings_t``."""
-        place = self.place(first)
+        """Register values for a test that starts with transaction ``first``; keys as in ``settings_t``."""
+        index = self.index(first)
         step = {"sequential": 1, "strided": self.stride}.get(self.pattern, 0)
         wraps_to = 0 if self.is_latency else LIST_LENGTH - 1
         all_usable = len(self.usable_in_period) == self.period
@@ -109,9 +109,9 @@ class AddressList:
             "operation.backwards": int(not self.is_latency),
             "operation.first_twice": int(self.is_latency and first == 0),
             "key": self.key,
-            "place": place,
+            "list_index": index,
             "usable": self.usable,
-            "nth": place * step % self.usable,
+            "nth": index * step % self.usable,
             "nth_wrap": wraps_to * step % self.usable,
             "step": step % self.usable,
             "period.all_usable": int(all_usable),

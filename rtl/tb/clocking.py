@@ -1,4 +1,4 @@
-"""Clock, reset and bounded waits: what every bench needs of time."""
+"""Clock, reset and bounded waits for all benches."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ CLOCK_NS = 4
 
 
 async def start(dut: Any, **inputs: int) -> None:
-    """Starts the clock with the inputs set, and resets the module.
+    """Set the inputs, start the clock, and reset the module.
 
-    Benches set inputs, and look at outputs, half a clock before the edge that takes them.
+    Benches set inputs and read outputs half a clock before the edge that takes them.
     """
     for name, value in inputs.items():
         getattr(dut, name).value = value
@@ -28,24 +28,24 @@ async def start(dut: Any, **inputs: int) -> None:
 
 
 async def clocks(dut: Any, count: int) -> None:
-    """Lets so many clocks pass."""
+    """Wait for some clocks."""
     for _ in range(count):
         await FallingEdge(dut.clk)
 
 
 async def until(dut: Any, condition: Callable[[], bool], limit: int = 20_000) -> int:
-    """Waits until a condition on registered outputs holds; says how many clocks it took.
+    """Wait until a condition on registered outputs holds; the number of clocks that it took.
 
     Raises:
-        AssertionError: It does not within ``limit`` clocks.
+        AssertionError: It does not hold within ``limit`` clocks.
     """
     for waited in range(limit):
         if condition():
             return waited
         await FallingEdge(dut.clk)
-    raise AssertionError(f"nothing for {limit} clocks")
+    raise AssertionError(f"the condition does not hold within {limit} clocks")
 
 
 async def settled() -> None:
-    """Lets outputs follow the inputs that were set, before the edge that takes them."""
+    """Let outputs follow new inputs, before the edge that takes them."""
     await ReadOnly()

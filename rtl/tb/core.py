@@ -1,4 +1,4 @@
-"""The core as software sees it: registers, tests, results. Over the register stream of ``pcielab_core``."""
+"""The core as software sees it, over the register stream of ``pcielab_core``: registers, tests, results."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ IDLE_INPUTS = {
 
 @dataclass
 class Core:
-    """The registers of a core, and what is done with them."""
+    """The registers of a core, and actions on them."""
 
     dut: Any
 
     async def write(self, address: int, value: int) -> None:
-        """Writes a register or an entry of a memory."""
+        """Write a register or an entry of a memory."""
         dut = self.dut
         dut.reg_valid.value, dut.reg_write.value = 1, 1
         dut.reg_address.value, dut.reg_data.value = address, value
@@ -45,7 +45,7 @@ class Core:
         raise AssertionError("a register write is not taken")
 
     async def read(self, address: int) -> int:
-        """Reads a register or an entry of a memory."""
+        """Read a register or an entry of a memory."""
         dut = self.dut
         dut.reg_valid.value, dut.reg_write.value, dut.reg_address.value = 1, 0, address
         for _ in range(100):
@@ -59,17 +59,17 @@ class Core:
         raise AssertionError("a register read is not answered")
 
     async def read_wide(self, address: int) -> int:
-        """Reads 64 bits: the lower half stands first."""
+        """Read 64 bits, the lower half first."""
         return await self.read(address) | await self.read(address + 4) << 32
 
     async def describe(
         self, wanted: AddressList, operation: str, count: int, host: Host, *,
         first: int = 0, outstanding: int = 32, check_data: bool = True,
     ) -> None:  # fmt: skip
-        """Writes all that a test needs."""
+        """Write all settings of a test."""
         s = wanted.settings(first)
         write_first = (wanted.transactions - first) % 2 == 1
-        what = (
+        operation_bits = (
             OPERATIONS[operation] << r.OPERATION_OPERATION_SHIFT
             | s["operation.pattern"] << r.OPERATION_PATTERN_SHIFT
             | s["operation.backwards"] << r.OPERATION_BACKWARDS_SHIFT
@@ -84,8 +84,8 @@ class Core:
         )
         pieces = len(host.pieces) | (host.piece_bytes.bit_length() - 1) << r.PIECES_BYTES_LOG2_SHIFT
         for address, value in (
-            (r.OPERATION, what), (r.SIZE, s["size"]), (r.COUNT, count), (r.OUTSTANDING, outstanding),
-            (r.KEY_LO, s["key"] & 0xFFFFFFFF), (r.KEY_HI, s["key"] >> 32), (r.PLACE, s["place"]),
+            (r.OPERATION, operation_bits), (r.SIZE, s["size"]), (r.COUNT, count), (r.OUTSTANDING, outstanding),
+            (r.KEY_LO, s["key"] & 0xFFFFFFFF), (r.KEY_HI, s["key"] >> 32), (r.LIST_INDEX, s["list_index"]),
             (r.USABLE, s["usable"]), (r.NTH, s["nth"]), (r.NTH_WRAP, s["nth_wrap"]), (r.STEP, s["step"]),
             (r.PERIOD, period), (r.RECIPROCAL, s["reciprocal"]), (r.UNIT_BYTES, s["unit_bytes"]),
             (r.HOST_OFFSET, s["host_offset"]), (r.PIECES, pieces), (r.DATA_KEY, host.data_key), (r.TIMEOUT, 3000),
@@ -98,16 +98,16 @@ class Core:
             await self.write(r.PIECE_TABLE + 8 * n + 4, piece >> 32)
 
     async def control(self, shift: int) -> None:
-        """Does one of what the control register can."""
+        """Trigger an action of the control register."""
         await self.write(r.CONTROL, 1 << shift)
 
     async def start(self) -> None:
-        """Starts the test that was described."""
+        """Start the described test."""
         await self.control(r.CONTROL_START_SHIFT)
         await clocks(self.dut, 2)
 
     async def end(self, limit: int = 60_000) -> int:
-        """Waits until no test runs; the result of the last.
+        """Wait until no test runs; the result of the last one.
 
         Raises:
             AssertionError: A test still runs after ``limit`` clocks.
@@ -117,10 +117,10 @@ class Core:
             if status & r.STATUS_STATE_MASK == r.STATE_IDLE:
                 return status >> r.STATUS_RESULT_SHIFT & r.STATUS_RESULT_MASK
             await clocks(self.dut, 16)
-        raise AssertionError(f"the test does not end in {limit} clocks: status {status:#x}")
+        raise AssertionError(f"the test does not end within {limit} clocks: status {status:#x}")
 
     async def run(self) -> int:
-        """Runs the test that was described; its result."""
+        """Run the described test; its result."""
         await self.start()
         return await self.end()
 
@@ -130,7 +130,7 @@ class Core:
 
 
 async def core_and_host(dut: Any) -> tuple[Core, Host]:
-    """A core after reset, and a host that plays."""
+    """Reset the core, and run a host."""
     await start(dut, **IDLE_INPUTS)
     host = Host(dut)
     cocotb.start_soon(host.run())

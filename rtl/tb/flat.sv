@@ -1,4 +1,4 @@
-// Modules with streams, a port for each signal: Verilator takes no interface as a port of the top, and cocotb drives ports.
+// Modules with streams, with a port for each signal: Verilator supports no interface as a top port, and cocotb drives ports.
 
 module flat_request_engine #(
     parameter DATA_WIDTH = 256,

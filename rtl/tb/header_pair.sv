@@ -1,4 +1,4 @@
-// A header put in front of packets and taken off again, for the bench of both.
+// add_header and strip_header in series, for the bench of both.
 module header_pair #(
     parameter DATA_WIDTH = 256,
     parameter HEADER_DWORDS = 3
@@ -13,7 +13,7 @@ module header_pair #(
     input  logic [10:0] in_dwords,
     input  logic in_damaged,
     input  logic [DATA_WIDTH-1:0] in_data,
-    // Whether a beat passes from one to the other.
+    // A beat may pass from one to the other.
     input  logic pass,
     output logic between_valid,
     output logic between_ready,

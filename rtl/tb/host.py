@@ -1,7 +1,7 @@
-"""A host for the core's streams: memory with bytes, completions late, cut and out of order, and a strict reader.
+"""A host for the core's streams: memory, and completions that are late, cut and out of order.
 
-It checks everything that the core sends, whatever the test is about: no request over MRRS or MPS or across 4 KiB,
-byte enables that say what is meant, no tag used twice, beats that add up. It knows no vendor's hard block.
+It checks every request of the core: none exceeds MRRS or MPS or crosses 4 KiB, byte enables are valid, no tag is
+used twice, and beats add up. It is independent of any hard block.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class Completion:
     byte_count: int
     lower_address: int
     data: bytes
-    """From the first whole double word to the end of the last."""
+    """Whole double words."""
     status: int = 0
     poisoned: bool = False
     dwords: int | None = None
-    """What the header says, where that is not what there is."""
+    """The length in the header, if it is wrong on purpose."""
 
     def beats(self, width_bytes: int) -> list[bytes]:
-        """The data of each beat; one without any for a completion that has none."""
+        """The data of each beat; one empty beat for a completion without data."""
         return [self.data[i : i + width_bytes] for i in range(0, len(self.data), width_bytes)] or [b""]
 
 
@@ -63,7 +63,7 @@ class Manners:
     most_delay: int = 10
     shuffle: bool = False
     split_percent: int = 0
-    """How likely a completion ends at each read completion boundary."""
+    """Probability that a completion ends at each read completion boundary."""
 
     @classmethod
     def rude(cls) -> Manners:
@@ -80,7 +80,7 @@ class Manners:
 
 @dataclass
 class Host:
-    """What stands at the other end of tx and rx. ``run`` it in the background."""
+    """The other end of tx and rx. ``run`` it in the background."""
 
     dut: Any
     data_key: int = 0
@@ -90,7 +90,7 @@ class Host:
     pieces: list[int] = field(default_factory=lambda: [0x1_2340_0000])
     piece_bytes: int = 1 << 20
     alter: Callable[[Request, list[Completion]], list[Completion]] | None = None
-    """What is done to the completions of a read before they are sent: nothing, or a fault."""
+    """Changes the completions of a read before they are sent, to inject faults."""
     requests: list[Request] = field(default_factory=list)
     clock: int = 0
     written: dict[int, int] = field(default_factory=dict)
@@ -111,21 +111,21 @@ class Host:
     # ---- memory
 
     def offset_of(self, address: int) -> int:
-        """Where in the buffer an address lies."""
+        """The offset of an address in the buffer."""
         for index, base in enumerate(self.pieces):
             if base <= address < base + self.piece_bytes:
                 return index * self.piece_bytes + address - base
         raise AssertionError(f"{address:#x} is not in the host buffer")
 
     def pattern(self, address: int, length: int) -> bytes:
-        """What the core writes, and expects, at an address."""
+        """The pattern that the core writes and expects at an address."""
         start = self.offset_of(address)
         words = range(start & ~3, start + length, 4)
         text = b"".join(((word & 0xFFFFFFFF) ^ self.data_key).to_bytes(4, "little") for word in words)
         return text[start & 3 :][:length]
 
     def read(self, address: int, length: int) -> bytes:
-        """Bytes of memory: the pattern where nobody wrote, so that a host that was told to has prepared it."""
+        """Bytes of memory, with the pattern in bytes that were never written."""
         text = bytearray(self.pattern(address, length))
         for i in range(length):
             text[i] = self.written.get(address + i, text[i])
@@ -134,7 +134,7 @@ class Host:
     # ---- every clock
 
     async def run(self) -> None:
-        """Plays the host until the bench ends."""
+        """Run the host until the bench ends."""
         dut = self.dut
         while True:
             dut.tx_ready.value = int(random.randrange(100) < self.manners.ready_percent)
@@ -146,7 +146,7 @@ class Host:
             self.clock += 1
 
     def take_beat(self) -> None:
-        """A beat of a request."""
+        """Take a beat of a request."""
         dut = self.dut
         if dut.tx_sop.value:
             assert self.arriving is None, "a request starts in the middle of another"
@@ -165,7 +165,7 @@ class Host:
             self.take_request(request)
 
     def take_request(self, request: Request) -> None:
-        """A whole request: checked, carried out."""
+        """Check and carry out a whole request."""
         lead, behind = check_enables(*self.byte_enables, self.dwords)
         assert request.address % 4 == 0
         request.address += lead
@@ -188,7 +188,7 @@ class Host:
             self.answer(request)
 
     def answer(self, request: Request) -> None:
-        """Makes the completions of a read, and says when each may leave."""
+        """Make the completions of a read, with the clock at which each may leave."""
         completions = self.completions(request)
         if self.alter is not None:
             completions = self.alter(request, completions)
@@ -205,7 +205,7 @@ class Host:
             self.sent.append(schedule)
 
     def completions(self, request: Request) -> list[Completion]:
-        """A read's data, cut at read completion boundaries as the manners say, and at MPS where they must be."""
+        """A read's data, cut at MPS and, as the manners say, at read completion boundaries."""
         address, left, cuts = request.address, request.length, []
         while left:
             most = min(left, self.max_payload - address % RCB)
@@ -223,7 +223,7 @@ class Host:
         return cuts
 
     def drive(self) -> None:
-        """The next beat of a completion, if one is due."""
+        """Send the next beat of a completion, if one is due."""
         dut = self.dut
         if not self.sending:
             self.choose()
@@ -236,11 +236,11 @@ class Host:
         dut.rx_valid.value, dut.rx_sop.value, dut.rx_eop.value = 1, int(first), int(last)
         junk = random.randbytes(self.width - len(data))
         dut.rx_data.value = int.from_bytes(data + junk, "little")
-        # Headers stand beside the first beat alone.
+        # Headers come with the first beat; later ones may be junk.
         shown = first or random.random() < 0.5
         dut.rx_tag.value = completion.tag if shown else random.getrandbits(8)
         dut.rx_status.value = completion.status if shown else random.getrandbits(3)
-        # All but this one, which stands beside the last at least.
+        # Poison comes with the last beat at least.
         dut.rx_poisoned.value = int(completion.poisoned and (last or random.random() < 0.5))
         dut.rx_byte_count.value = completion.byte_count if shown else random.getrandbits(13)
         dut.rx_lower_address.value = completion.lower_address if shown else random.getrandbits(7)
@@ -250,7 +250,7 @@ class Host:
             self.open.pop(completion.tag).answered_clock = self.clock
 
     def choose(self) -> None:
-        """Takes a completion that is due: any request's next one, or the one longest due."""
+        """Choose the next completion: that of a random request, or the one longest due."""
         due = [schedule for schedule in self.sent if schedule[0][0] <= self.clock]
         if not due:
             return
@@ -265,10 +265,10 @@ class Host:
 
 
 def check_enables(first: int, last: int, dwords: int) -> tuple[int, int]:
-    """What byte enables leave out at the start and at the end, bytes.
+    """Bytes that byte enables leave out at the start and at the end.
 
     Raises:
-        AssertionError: They are none that the specification allows for one stretch of bytes.
+        AssertionError: The specification does not allow them for contiguous bytes.
     """
     if dwords == 1:
         assert last == 0

@@ -1,8 +1,8 @@
-"""Makes each change of ``mutants.toml`` and runs its bench, which has to notice: ``make rtl-mutants``.
+"""Runs the bench of each mutant in ``mutants.toml``, which has to fail: ``make rtl-mutants``.
 
-All changes are built into one core, where a plusarg chooses one, so that there is one build for each bench and not
-for each change. Without the plusarg the benches have to pass. The table of ``README.md`` is written where all were
-run. Exit code 1: a change was not noticed, cannot be made, or a bench fails without any.
+One core contains all mutants, and a plusarg selects one, so that each bench is built once. Without the plusarg the
+benches have to pass. A run of all mutants writes the table of ``README.md``. Exit code 1: a mutant was not noticed
+or cannot be made, or a bench fails without any.
 """
 
 from __future__ import annotations
@@ -17,28 +17,11 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+from benches import BENCHES  # noqa: E402
 from readme import table, write_section  # noqa: E402
 from simulator import BUILDS, SOURCES, BenchFailedError, Design, run_bench  # noqa: E402
 
-CORE = "pcielab_core"
-PARAMETERS = {
-    "stream_fifo": {"WIDTH": 8, "DEPTH": 4},
-    "id_pool": {"COUNT": 8},
-    "latency_recorder": {"RECORDS": 4096},
-    "completion_tracker": {"DATA_WIDTH": 256, "TAGS": 32},
-    "message_receiver": {"DATA_WIDTH": 256},
-    "request_engine": {"DATA_WIDTH": 256, "TAGS": 64},
-    "request_arbiter": {"DATA_WIDTH": 256, "SOURCES": 3},
-    CORE: {"DATA_WIDTH": 256, "TAGS": 64},
-}
-TOPS = {
-    "headers": "header_pair",
-    "request_engine": "flat_request_engine",
-    "request_arbiter": "flat_request_arbiter",
-    "completion_tracker": "flat_completion_tracker",
-    "message_receiver": "flat_message_receiver",
-}
-CHOICE = """// Which change is made: that of +mutant=NUMBER, or none.
+CHOICE = """// The selected mutant: that of +mutant=NUMBER, or none.
 package pcielab_mutant;
     function automatic int chosen();
         int number;
@@ -51,7 +34,7 @@ endpackage
 
 @dataclass(frozen=True)
 class Mutant:
-    """A change, and who has to notice."""
+    """A change of one line, and the bench that has to notice it."""
 
     number: int
     file: str
@@ -61,20 +44,22 @@ class Mutant:
     defect: str
     within: str = ""
 
-    def place(self, text: str) -> tuple[int, int]:
-        """Where in a module's text the change is made.
+    def span(self, text: str) -> tuple[int, int]:
+        """Start and end of the changed code in a module's text.
 
         Raises:
-            ValueError: Its place is not there, or more than once.
+            ValueError: The code is missing, or is there more than once.
         """
         around = self.within or self.was
         if text.count(around) != 1 or around.count(self.was) != 1:
-            raise ValueError(f"mutants.toml: {self.file} has {around!r} {text.count(around)} times, not once")
+            raise ValueError(
+                f"mutants.toml: {self.file} has {around!r} {text.count(around)} times: quote it with `within`"
+            )
         start = text.index(around) + around.index(self.was)
         return start, start + len(self.was)
 
     def choice(self) -> str:
-        """What stands there instead: the change, or what was."""
+        """The code that selects between the change and the original."""
         chosen = f"pcielab_mutant::number == {self.number}"
         if self.was.endswith(";"):
             return f"if ({chosen}) begin {self.becomes} end else begin {self.was} end"
@@ -82,21 +67,23 @@ class Mutant:
 
 
 def mutants() -> list[Mutant]:
-    """All of them, numbered from 1."""
+    """Read all mutants, numbered from 1."""
     listed = tomllib.loads((HERE / "mutants.toml").read_text())["mutant"]
-    return [Mutant(number, **entry) for number, entry in enumerate(listed, 1)]
+    return [
+        Mutant(number, **{"bench": Path(entry["file"]).stem, **entry}) for number, entry in enumerate(listed, 1)
+    ]
 
 
 def mutable_design(listed: list[Mutant]) -> Design:
-    """A copy of the core with all changes to choose from."""
+    """Make a copy of the core that contains all mutants."""
     design = Design(BUILDS / "mutants" / "src", BUILDS / "mutants")
     shutil.rmtree(design.sources, ignore_errors=True)
     shutil.copytree(SOURCES, design.sources)
     for path in design.sources.glob("*.sv"):
         text = original = path.read_text()
-        places = sorted((mutant.place(original), mutant.choice()) for mutant in listed if mutant.file == path.name)
-        # From the last on, so that places before stay where they are.
-        for (start, end), choice in reversed(places):
+        spans = sorted((mutant.span(original), mutant.choice()) for mutant in listed if mutant.file == path.name)
+        # Backwards, so that earlier offsets stay valid.
+        for (start, end), choice in reversed(spans):
             text = text[:start] + choice + text[end:]
         path.write_text(text)
     package = design.sources / "pcielab_pkg.sv"
@@ -105,19 +92,18 @@ def mutable_design(listed: list[Mutant]) -> Design:
 
 
 def run(design: Design, bench: str, number: int) -> None:
-    """Runs a bench on the core with a change, or, for 0, without.
+    """Run a bench on a mutant; 0: on the original.
 
     Raises:
-        BenchFailedError: It fails.
+        BenchFailedError: The bench fails.
     """
-    module, _, only = bench.partition("/")
-    name = "core" if module == CORE else module
+    name, _, only = bench.partition("/")
     plusargs = [f"+mutant={number}"] if number else []
-    run_bench(TOPS.get(module, module), f"test_{name}", PARAMETERS.get(module), only or None, design, plusargs)
+    run_bench(BENCHES[name].top, f"test_{name}", BENCHES[name].sizes[0], only or None, design, plusargs)
 
 
 def noticed(design: Design, mutant: Mutant) -> bool:
-    """Whether its bench fails."""
+    """Whether the bench fails on a mutant."""
     try:
         run(design, mutant.bench, mutant.number)
     except BenchFailedError:
@@ -126,11 +112,9 @@ def noticed(design: Design, mutant: Mutant) -> bool:
 
 
 def main() -> int:
-    """Tries all, or those of one bench."""
+    """Run all mutants, or those of one bench."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--only", metavar="BENCH", help="the changes that this bench has to notice, as mutants.toml names it"
-    )
+    parser.add_argument("--only", metavar="BENCH", help="only the mutants of this bench, as mutants.toml names it")
     chosen = parser.parse_args()
     listed = mutants()
     design = mutable_design(listed)

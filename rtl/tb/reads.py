@@ -1,4 +1,4 @@
-"""How many reads of 64 B a second the cocotb bench of the core does: what ``pcielab-rtl`` is compared to."""
+"""Reads of 64 B per second in the core's cocotb bench, the baseline of ``pcielab-rtl``."""
 
 import json
 import os
@@ -15,15 +15,15 @@ from host import Manners
 from simulator import run_bench
 
 RESULT = "PCIELAB_RTL_READS"
-"""Environment variable with the path that the result is written to."""
+"""Environment variable with the path of the result."""
 LENGTHS = (300, 2300)
-"""Two lengths: only what the longer one takes more is counted."""
+"""Two lengths: the difference of their times counts."""
 ROUND_TRIP_CLOCKS = 100
 
 
 @cocotb.test()
 async def reads_a_second(dut: Any) -> None:
-    """Of processor time, bytes checked, the host a hundred clocks away."""
+    """Per second of processor time, with bytes checked and a round trip of 100 clocks."""
     core, host = await core_and_host(dut)
     host.manners = Manners(least_delay=ROUND_TRIP_CLOCKS, most_delay=ROUND_TRIP_CLOCKS)
     took = []
@@ -38,7 +38,7 @@ async def reads_a_second(dut: Any) -> None:
 
 
 def reads_per_s(result: Path) -> float:
-    """Builds the core with its bench, and runs it."""
+    """Build the core with its bench, and run it."""
     os.environ[RESULT] = str(result.resolve())
     run_bench("pcielab_core", "reads", {"DATA_WIDTH": 256, "TAGS": 64})
     return float(json.loads(result.read_text())["reads_per_s"])

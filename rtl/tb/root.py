@@ -1,4 +1,4 @@
-"""A host of other make: cocotbext-pcie's root complex, with the core behind its model of the UltraScale+ block."""
+"""cocotbext-pcie's root complex, with the core behind its model of the UltraScale+ block."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WAIT_US = 20
 
 
 def quiet() -> None:
-    """Leaves out what cocotbext-pcie says of every packet, which takes most of the time."""
+    """Silence cocotbext-pcie's log of every packet, which takes most of the time."""
     logging.getLogger("cocotb").setLevel(logging.WARNING)
 
 
@@ -34,17 +34,17 @@ class CoreBehindBar(Core):
     bar: Any = None
 
     async def write(self, address: int, value: int) -> None:
-        """Writes a register or an entry of a memory."""
+        """Write a register or an entry of a memory."""
         await with_timeout(self.bar.write_dword(address, value), WAIT_US, "us")
 
     async def read(self, address: int) -> int:
-        """Reads a register or an entry of a memory."""
+        """Read a register or an entry of a memory."""
         return int(await with_timeout(self.bar.read_dword(address), WAIT_US, "us"))
 
 
 @dataclass
 class Root:
-    """A root complex that looks closely at what comes up, with one device below it."""
+    """A root complex that checks every request, with one device below it."""
 
     dut: Any
     max_payload: int = 256
@@ -54,7 +54,7 @@ class Root:
     data_key: int = 0
     delay_ns: int = 0
     requests: list[tuple[bool, int, int]] = field(default_factory=list)
-    """Whether it writes, where, and how many bytes."""
+    """For each request: whether it writes, address, bytes."""
 
     def __post_init__(self) -> None:
         quiet()
@@ -98,10 +98,10 @@ class Root:
             self.complex.register_rx_tlp_handler(kind, self.take_write)
 
     async def start(self) -> CoreBehindBar:
-        """Enumerates, and gives the core some of the host's memory."""
+        """Enumerate, and give the core some of the host's memory."""
         await with_timeout(self.complex.enumerate(), 200, "us")
         self.function = self.complex.find_device(self.device.functions[0].pcie_id)
-        # Enumeration gives MPS to whatever is below a port, and leaves each device's MRRS as it is after a reset.
+        # Enumeration sets MPS, but leaves each device's MRRS as after a reset.
         await with_timeout(self.function.set_readrq(self.max_read_request.bit_length() - 8), WAIT_US, "us")
         await self.function.enable_device()
         await self.function.set_master()
@@ -110,7 +110,7 @@ class Root:
         return CoreBehindBar(SimpleNamespace(clk=self.dut.user_clk), bar=self.function.bar_window[0])
 
     def check(self, tlp: Any) -> None:
-        """What every request has to keep to."""
+        """Check the limits of a request."""
         write = tlp.fmt_type in (TlpType.MEM_WRITE, TlpType.MEM_WRITE_64)
         lead, behind = check_enables(tlp.first_be, tlp.last_be, tlp.length)
         address, length = tlp.address + lead, 4 * tlp.length - lead - behind
@@ -126,19 +126,19 @@ class Root:
         return any(piece <= address < piece + self.piece_bytes for piece in self.pieces)
 
     async def take_read(self, tlp: Any) -> None:
-        """A read of the core's."""
+        """Take a read of the core."""
         self.check(tlp)
         if self.delay_ns:
             await Timer(self.delay_ns, "ns")
         await self.complex.handle_mem_read_tlp(tlp)
 
     async def take_write(self, tlp: Any) -> None:
-        """A write of the core's."""
+        """Take a write of the core."""
         self.check(tlp)
         await self.complex.handle_mem_write_tlp(tlp)
 
     def fill(self) -> None:
-        """Writes the pattern that the core expects into the whole buffer."""
+        """Fill the buffer with the pattern that the core expects."""
         for number, region in enumerate(self.memory):
             first = number * self.piece_bytes
             words = range(first, first + self.piece_bytes, 4)

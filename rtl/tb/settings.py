@@ -1,4 +1,4 @@
-"""Packs ``settings_t`` of ``registers_pkg``: for benches of modules that take it as a port."""
+"""Packs ``settings_t`` of ``registers_pkg``, for modules that have it as a port."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from register_package import Leaf, leaves
 
 @cache
 def layout() -> list[Leaf]:
-    """What ``settings_t`` holds, the uppermost first."""
+    """The leaves of ``settings_t``, the highest first."""
     return leaves(address_map(), "settings")
 
 
 def packed(values: Mapping[str, int]) -> int:
-    """``settings_t`` with values by path (``"period.usable"``); all else as after reset.
+    """``settings_t`` with values by path (``"period.usable"``); other members as after reset.
 
     Raises:
-        AssertionError: There is no such path, or the value does not fit.
+        AssertionError: A path is unknown, or a value does not fit.
     """
     unknown = set(values) - {leaf.path for leaf in layout()}
     assert not unknown, f"settings_t has no {unknown}"

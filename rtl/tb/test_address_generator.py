@@ -1,32 +1,30 @@
-"""Addresses: those of the address list, for every pattern, through replays and with units left out."""
+"""Addresses equal those of the address list, for every pattern, with replays and unusable units."""
 
 import random
 from typing import Any
 
 import cocotb
-import pytest
 from cocotb.triggers import FallingEdge
 
 from address_list import LIST_LENGTH, PATTERNS, AddressList
 from clocking import clocks, start
 from settings import packed
-from simulator import run_bench
 
 
 async def write_tables(dut: Any, units: list[int], pieces: list[int]) -> None:
-    """What software writes before a test."""
-    for place, unit in enumerate(units):
-        dut.unit_write.value, dut.unit_address.value, dut.unit_data.value = 1, place, unit
+    """Write the tables as software does before a test."""
+    for index, unit in enumerate(units):
+        dut.unit_write.value, dut.unit_address.value, dut.unit_data.value = 1, index, unit
         await FallingEdge(dut.clk)
     dut.unit_write.value = 0
-    for place, half in enumerate(half for piece in pieces for half in (piece & 0xFFFFFFFF, piece >> 32)):
-        dut.piece_write.value, dut.piece_address.value, dut.piece_data.value = 1, place, half
+    for index, half in enumerate(half for piece in pieces for half in (piece & 0xFFFFFFFF, piece >> 32)):
+        dut.piece_write.value, dut.piece_address.value, dut.piece_data.value = 1, index, half
         await FallingEdge(dut.clk)
     dut.piece_write.value = 0
 
 
 async def taken(dut: Any, count: int, ready_in_percent: int) -> list[tuple[int, int, int]]:
-    """What comes out: address, offset, whether in the buffer."""
+    """Take outputs: address, offset, whether in the buffer."""
     found: list[tuple[int, int, int]] = []
     for _ in range(40 * count + 1000):
         ready = random.randrange(100) < ready_in_percent
@@ -41,7 +39,7 @@ async def taken(dut: Any, count: int, ready_in_percent: int) -> list[tuple[int, 
 
 
 async def check(dut: Any, wanted: AddressList, first: int, count: int, ready_in_percent: int = 100) -> None:
-    """One test's addresses, from transaction ``first`` on."""
+    """Check a test's addresses, from transaction ``first`` on."""
     shift = random.randint(20, 24)
     pieces = [random.getrandbits(40) << 20 for _ in range(-(-wanted.window >> shift) or 1)]
     await write_tables(dut, wanted.usable_in_period, pieces)
@@ -86,12 +84,12 @@ async def every_pattern_size_and_window(dut: Any) -> None:
             first = LIST_LENGTH - random.randint(1, 20)
         seen.add((wanted.pattern, wanted.is_latency, wraps, len(wanted.usable_in_period) == wanted.period))
         await check(dut, wanted, first, 40, random.choice([100, 100, 50, 10]))
-    assert len(seen) >= 16, f"too little was tried: {sorted(seen)}"
+    assert len(seen) >= 16, f"too few combinations: {sorted(seen)}"
 
 
 @cocotb.test()
 async def one_address_a_clock(dut: Any) -> None:
-    """A consumer that always takes is served every clock, once the pipeline is full."""
+    """An always ready consumer gets an address every clock, once the pipeline is full."""
     await start(dut, **IDLE)
     await check(dut, AddressList(size=64, window=8192), 0, 1)
     await clocks(dut, 100)
@@ -102,7 +100,7 @@ async def one_address_a_clock(dut: Any) -> None:
 
 
 @cocotb.test()
-async def addresses_outside_the_buffer_are_told(dut: Any) -> None:
+async def addresses_outside_the_buffer_are_marked(dut: Any) -> None:
     """Beyond the last piece, and across the end of a piece."""
     await start(dut, **IDLE)
     wanted = AddressList(size=64, window=1 << 22, pattern="sequential", is_latency=True)
@@ -114,8 +112,3 @@ async def addresses_outside_the_buffer_are_told(dut: Any) -> None:
         await FallingEdge(dut.clk)
         dut.start.value = 0
         assert [entry[2] for entry in await taken(dut, 4, 100)] == inside
-
-
-@pytest.mark.slow
-def test_address_generator() -> None:
-    run_bench("address_generator", "test_address_generator")

@@ -1,16 +1,14 @@
-"""The tracker: what a completion says of its request, in any order, cut anywhere; and every fault by its name."""
+"""The tracker: completions in any order, cut anywhere, and every kind of fault."""
 
 import random
 from dataclasses import dataclass
 from typing import Any
 
 import cocotb
-import pytest
 from cocotb.triggers import FallingEdge
 
 import registers as r
 from clocking import settled, start, until
-from simulator import run_bench
 
 TAGS = 32
 LANES = 8
@@ -35,7 +33,7 @@ class Open:
 
 
 async def issue(dut: Any, tag: int, request: Open) -> None:
-    """Tells of a request, for a clock."""
+    """Announce a request for one clock."""
     dut.issue.value, dut.issue_tag.value, dut.issue_slot.value = 1, tag, request.slot
     dut.issue_parts.value = request.parts
     dut.issue_offset.value, dut.issue_length.value = request.offset, request.length
@@ -45,7 +43,7 @@ async def issue(dut: Any, tag: int, request: Open) -> None:
 
 @dataclass
 class Header:
-    """Of a completion."""
+    """The header of a completion."""
 
     tag: int
     byte_count: int
@@ -57,14 +55,14 @@ class Header:
 
 
 def next_completion(tag: int, request: Open, cut: bool) -> Header:
-    """The next completion of a request: to the next boundary, or all that is left."""
+    """The next completion of a request: up to the next boundary, or the rest."""
     left, at = request.length - request.received, request.offset + request.received
     payload = min(left, RCB - at % RCB) if cut else left
     return Header(tag, left, at & 127, (at % 4 + payload + 3) // 4, payload=payload)
 
 
 async def send(dut: Any, header: Header) -> list[dict[str, int]]:
-    """Sends a completion, beat by beat, with gaps; what the tracker says at each."""
+    """Send a completion, beat by beat, with gaps; the tracker's outputs at each beat."""
     beats, said = 1 if header.status else max(1, -(-header.dwords // LANES)), []
     bad_beat = random.choice([0, beats // 2])
     for beat in range(beats):
@@ -91,8 +89,8 @@ async def send(dut: Any, header: Header) -> list[dict[str, int]]:
 
 
 @cocotb.test()
-async def answers_are_counted_to_their_requests(dut: Any) -> None:
-    """Transfers of several requests, answered in any order, whole or cut; data expected where they should be."""
+async def answers_count_for_their_requests(dut: Any) -> None:
+    """Transfers of several requests, answered in any order, whole or cut; the expected offsets are right."""
     await start(dut, **IDLE)
     await until(dut, lambda: bool(dut.ready.value), limit=TAGS + 5)
     seen = set()
@@ -113,16 +111,16 @@ async def answers_are_counted_to_their_requests(dut: Any) -> None:
             header = next_completion(tag, request, cut=random.random() < 0.6)
             said = await send(dut, header)
             assert not any(beat["fault"] for beat in said)
-            place = request.offset + request.received
-            assert said[0]["expected_offset"] == place
+            offset = request.offset + request.received
+            assert said[0]["expected_offset"] == offset
             assert said[0]["expected_bytes"] == header.payload
             for number, beat in enumerate(said):
                 assert beat["expected_data"]
                 if number:
                     # Later beats start at whole double words.
-                    at = (place & ~3) + 32 * number
+                    at = (offset & ~3) + 32 * number
                     assert beat["expected_offset"] == at
-                    assert beat["expected_bytes"] == place + header.payload - at
+                    assert beat["expected_bytes"] == offset + header.payload - at
             request.received += header.payload
             last = said[-1]
             done = request.received == request.length
@@ -157,8 +155,8 @@ FAULTS = {
 
 
 @cocotb.test()
-async def every_fault_is_told_by_its_name(dut: Any) -> None:
-    """Once, with the last beat; what does not fit its request retires the tag until a reset."""
+async def every_fault_has_its_kind(dut: Any) -> None:
+    """Once, with the last beat; a completion that does not fit its request retires the tag until a reset."""
     await start(dut, **IDLE)
     for kind, result in FAULTS.items():
         dut.rst.value = 1
@@ -171,7 +169,7 @@ async def every_fault_is_told_by_its_name(dut: Any) -> None:
         header = next_completion(tag, request, cut=False)
         match kind:
             case "fewer bytes left":
-                # The double words are still as many.
+                # The number of double words stays the same.
                 header.byte_count -= 1
             case "more bytes left":
                 header.byte_count += random.choice([1, 64])
@@ -206,7 +204,7 @@ async def every_fault_is_told_by_its_name(dut: Any) -> None:
 
 @cocotb.test()
 async def a_request_without_an_answer_times_out(dut: Any) -> None:
-    """Not before its time, and soon after; one that is answered in time does not."""
+    """Not early, and soon after the limit; an answered request does not time out."""
     await start(dut, **{**IDLE, "timeout": 200})
     await until(dut, lambda: bool(dut.ready.value), limit=TAGS + 5)
     for tag in (5, 9):
@@ -221,8 +219,3 @@ async def a_request_without_an_answer_times_out(dut: Any) -> None:
     assert dut.quiet.value
     late = await send(dut, next_completion(9, Open(9, 1, 0, 64), cut=False))
     assert late[-1]["fault_kind"] == r.RESULT_UNKNOWN_TAG
-
-
-@pytest.mark.slow
-def test_completion_tracker() -> None:
-    run_bench("flat_completion_tracker", "test_completion_tracker", {"DATA_WIDTH": 256, "TAGS": TAGS})

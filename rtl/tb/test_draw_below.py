@@ -1,21 +1,19 @@
-"""The draws: bit for bit those of the simulation's generator, one a clock."""
+"""The draws equal those of the simulation's generator, one each clock."""
 
 import random
 from typing import Any
 
 import cocotb
-import pytest
 from cocotb.triggers import FallingEdge
 
 from address_list import below
 from clocking import clocks, start
-from simulator import run_bench
 
 LATENCY = 19
 
 
 @cocotb.test()
-async def draws_are_those_of_the_generator(dut: Any) -> None:
+async def draws_equal_those_of_the_generator(dut: Any) -> None:
     """Random keys and bounds; a new index every clock."""
     await start(dut, key=1, index=0, bound=1)
     for _ in range(20):
@@ -29,8 +27,3 @@ async def draws_are_those_of_the_generator(dut: Any) -> None:
             await FallingEdge(dut.clk)
             found.append(int(dut.draw.value))
         assert found[LATENCY - 1 : -1] == [below(key, index, bound) for index in indices]
-
-
-@pytest.mark.slow
-def test_draw_below() -> None:
-    run_bench("draw_below", "test_draw_below")

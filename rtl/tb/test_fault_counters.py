@@ -1,16 +1,14 @@
-"""The fault counters: each kind in its own, several in a clock, and which of them ends the test."""
+"""The fault counters: one for each kind, several kinds in a clock, and the kind that ends the test."""
 
 import random
 from collections import Counter
 from typing import Any
 
 import cocotb
-import pytest
 from cocotb.triggers import FallingEdge
 
 import registers as r
 from clocking import settled, start
-from simulator import run_bench
 
 COMPLETIONS = {
     r.RESULT_ERROR_STATUS: "error_status_count",
@@ -22,7 +20,7 @@ COMPLETIONS = {
 
 @cocotb.test()
 async def every_kind_has_its_counter(dut: Any) -> None:
-    """Faults at random, alone and together; the completion's comes first, then the time-out."""
+    """Random faults, alone and together; the completion's has priority, then the time-out."""
     await start(dut, completion_fault=0, completion_kind=0, timed_out=0, mismatch=0)
     counts: Counter[str] = Counter()
     for _ in range(400):
@@ -45,8 +43,3 @@ async def every_kind_has_its_counter(dut: Any) -> None:
     dut.rst.value = 1
     await FallingEdge(dut.clk)
     assert int(dut.poisoned_count.value) == 0
-
-
-@pytest.mark.slow
-def test_fault_counters() -> None:
-    run_bench("fault_counters", "test_fault_counters")

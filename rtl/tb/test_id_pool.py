@@ -1,21 +1,19 @@
-"""The pool: no number is out twice, never more than the limit, and none is lost."""
+"""The pool gives no number out twice, never exceeds the limit, and loses none."""
 
 import random
 from typing import Any
 
 import cocotb
-import pytest
 from cocotb.triggers import FallingEdge
 
 from clocking import settled, start, until
-from simulator import run_bench
 
 COUNT = 8
 
 
 @cocotb.test()
 async def numbers_are_given_out_once(dut: Any) -> None:
-    """Taken and given back at random, under every limit; the one longest free comes first."""
+    """Random takes and returns under every limit; the longest free number comes first."""
     await start(dut, size=COUNT, limit=COUNT, take=0, give_back=0, given_back=0)
     assert not dut.valid.value
     assert await until(dut, lambda: bool(dut.filled.value), limit=COUNT + 2) <= COUNT
@@ -51,8 +49,8 @@ async def numbers_are_given_out_once(dut: Any) -> None:
 
 
 @cocotb.test()
-async def one_goes_out_as_another_comes_back(dut: Any) -> None:
-    """In the same clock, over and over."""
+async def take_and_return_in_the_same_clock(dut: Any) -> None:
+    """Over and over."""
     await start(dut, size=COUNT, limit=2, take=0, give_back=0, given_back=0)
     await until(dut, lambda: bool(dut.filled.value))
     out = list[int]()
@@ -71,7 +69,7 @@ async def one_goes_out_as_another_comes_back(dut: Any) -> None:
 
 @cocotb.test()
 async def no_number_beyond_the_size_is_given_out(dut: Any) -> None:
-    """As many as the size at once, all of them below it, however often they come back."""
+    """All numbers below the size at once, and no other, however often they return."""
     for size in (1, 3, COUNT - 1):
         await start(dut, size=size, limit=size, take=0, give_back=0, given_back=0)
         assert await until(dut, lambda: bool(dut.filled.value), limit=COUNT + 2) <= size
@@ -90,8 +88,3 @@ async def no_number_beyond_the_size_is_given_out(dut: Any) -> None:
                 dut.give_back.value, dut.given_back.value = 1, number
                 await FallingEdge(dut.clk)
             dut.give_back.value = 0
-
-
-@pytest.mark.slow
-def test_id_pool() -> None:
-    run_bench("id_pool", "test_id_pool", {"COUNT": COUNT})

@@ -1,20 +1,18 @@
-"""The interrupter: one write for each event, none while masked, nothing remembered where MSI-X is off."""
+"""The interrupter: one write for each event, none while masked, and no memory while MSI-X is off."""
 
 import random
 from typing import Any
 
 import cocotb
-import pytest
 from cocotb.triggers import FallingEdge
 
 from clocking import clocks, settled, start
-from simulator import run_bench
 
 ADDRESS = 0xFEE0_1234_5678
 
 
 async def written(dut: Any, limit: int = 20) -> int:
-    """Writes that are offered and taken within some clocks."""
+    """Count the writes that are offered and taken within some clocks."""
     found = 0
     for _ in range(limit):
         dut.request_ready.value = int(random.random() < 0.5)
@@ -26,7 +24,7 @@ async def written(dut: Any, limit: int = 20) -> int:
 
 
 async def happens(dut: Any) -> None:
-    """An event."""
+    """Raise an event."""
     dut.event_happened.value = 1
     await FallingEdge(dut.clk)
     dut.event_happened.value = 0
@@ -34,7 +32,7 @@ async def happens(dut: Any) -> None:
 
 @cocotb.test()
 async def events_become_writes(dut: Any) -> None:
-    """Whether MSI-X is on, the function masked, the vector masked; several events while masked are one."""
+    """With MSI-X, function mask and vector mask on and off; several events while masked count once."""
     await start(
         dut, clear=0, event_happened=0, enable=0, function_mask=0, vector_mask=0, address=ADDRESS, request_ready=0
     )
@@ -53,8 +51,8 @@ async def events_become_writes(dut: Any) -> None:
 
 
 @cocotb.test()
-async def what_is_offered_stays_offered(dut: Any) -> None:
-    """Whatever is masked, or reset, meanwhile; and it says what it is."""
+async def offered_write_stays_offered(dut: Any) -> None:
+    """Under masks and resets; and its header is right."""
     await start(
         dut, clear=0, event_happened=0, enable=1, function_mask=0, vector_mask=0, address=ADDRESS, request_ready=0
     )
@@ -72,8 +70,3 @@ async def what_is_offered_stays_offered(dut: Any) -> None:
     assert request >> 27 == 1 << 64 | ADDRESS
     assert await written(dut) == 1
     assert await written(dut) == 0
-
-
-@pytest.mark.slow
-def test_interrupter() -> None:
-    run_bench("interrupter", "test_interrupter")

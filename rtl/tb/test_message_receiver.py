@@ -1,4 +1,4 @@
-"""Messages by stores: what the simulation's cores send leaves as from the simulation's filter; nothing is lost."""
+"""Messages by stores: the receiver gives the same messages as the simulation's filter, and loses nothing."""
 
 import itertools
 import json
@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import cocotb
-import pytest
 from cocotb.task import Task
 from cocotb.triggers import FallingEdge
 
 from clocking import clocks, settled, start, until
-from simulator import run_bench
 
 GOLDEN = Path(__file__).with_name("golden_stores.json")
-"""Made by ``crates/pcie-sim/src/pio/stores/golden.rs``."""
+"""Written by ``crates/pcie-sim/src/pio/stores/golden.rs``."""
 BUFFER = 64
 SLOTS = 64
 QUEUES = 4
@@ -36,7 +34,7 @@ def packed(address: int, dwords: int, first_be: int = 15, last_be: int = 15) -> 
 
 @dataclass
 class Record:
-    """Of a message that left."""
+    """The record of a message."""
 
     length: int
     queue: int
@@ -48,7 +46,7 @@ class Record:
 
 @dataclass
 class Memory:
-    """Host memory, and software that reads the rings."""
+    """Host memory, with software that reads the rings."""
 
     dut: Any
     ready_percent: int = 100
@@ -61,7 +59,7 @@ class Memory:
     clock_before: int = 0
 
     async def run(self) -> None:
-        """Takes requests, and reads what they wrote, now and then."""
+        """Take requests, and read new records now and then."""
         dut, width = self.dut, len(self.dut.out_data) // 8
         text, address, dwords = b"", 0, 0
         while True:
@@ -82,10 +80,10 @@ class Memory:
 
     def held(self, address: int, length: int) -> bytes:
         """Bytes of memory."""
-        return bytes(self.bytes_at.get(address + place, 0) for place in range(length))
+        return bytes(self.bytes_at.get(address + index, 0) for index in range(length))
 
     def read(self) -> None:
-        """Reads the next record, if it is there, and its message."""
+        """Read the next record, if there is one, and its message."""
         number = len(self.records)
         text = self.held(RECORDS + number % (1 << self.records_log2) * 32, 32)
         if int.from_bytes(text[16:20], "little") != number + 1:
@@ -98,8 +96,8 @@ class Memory:
         overlong = bool(text[23])
         parts = min(-(-length // BUFFER), 1 << self.data_log2)
         ring = DATA + (queue << self.data_log2) * BUFFER
-        places = ((first + part) % (1 << self.data_log2) for part in range(parts))
-        data = b"".join(self.held(ring + place * BUFFER, BUFFER) for place in places)[:length]
+        slots = ((first + part) % (1 << self.data_log2) for part in range(parts))
+        data = b"".join(self.held(ring + slot * BUFFER, BUFFER) for slot in slots)[:length]
         assert first == self.taken[queue], "a message does not follow the one before"
         self.records.append(Record(length, queue, bool(text[22]), overlong, head, data))
         self.taken[queue] += parts
@@ -108,7 +106,7 @@ class Memory:
 
 
 async def store(dut: Any, queue: int, buffer: int, first_word: int, words: bytes, limit: int = 20_000) -> None:
-    """A store, as it arrives."""
+    """Send a store."""
     width = len(dut.store_data) // 8
     address = (queue * 2 * SLOTS + buffer % (2 * SLOTS)) * BUFFER + 8 * first_word
     for at in range(0, len(words), width):
@@ -129,7 +127,7 @@ async def store(dut: Any, queue: int, buffer: int, first_word: int, words: bytes
 
 
 async def receiver(dut: Any, stuffed: bool = True, **memory: int) -> tuple[Memory, Task[None]]:
-    """A receiver that takes messages, and a host that runs."""
+    """Enable the receiver, and run a host."""
     host = Memory(dut, **memory)
     await start(dut, **{**IDLE, "data_log2": host.data_log2, "records_log2": host.records_log2})
     dut.stuffed.value, dut.enable.value = int(stuffed), 1
@@ -138,7 +136,7 @@ async def receiver(dut: Any, stuffed: bool = True, **memory: int) -> tuple[Memor
 
 
 def buffers_of(message: bytes, stuffed: bool = True) -> list[bytes]:
-    """What a core writes for a message."""
+    """The buffers that a core writes for a message."""
     words = message + bytes(-len(message) % 8) + SIGNATURE
     while stuffed and len(words) % BUFFER:
         words += SIGNATURE
@@ -151,8 +149,8 @@ def message_of(length: int) -> bytes:
 
 
 @cocotb.test()
-async def messages_leave_as_in_the_simulation(dut: Any) -> None:
-    """The simulation's stores, in the order in which its write-combining buffers leave."""
+async def messages_equal_those_of_the_simulation(dut: Any) -> None:
+    """Stores of the simulation, in the order of its write-combining buffers."""
     for case in json.loads(GOLDEN.read_text()):
         host, reader = await receiver(
             dut, case["stuffed"], ready_percent=random.choice([100, 60]), reads_percent=random.choice([100, 5])
@@ -174,14 +172,14 @@ async def messages_leave_as_in_the_simulation(dut: Any) -> None:
 
 
 @cocotb.test()
-async def a_full_queue_holds_up_and_loses_nothing(dut: Any) -> None:
-    """A host that reads nothing: with a ring full, stores stop being taken; once it reads, all comes."""
+async def full_ring_holds_up_stores_and_loses_none(dut: Any) -> None:
+    """While the host reads nothing and a ring is full, stores wait; once it reads, all arrive."""
     for records_log2, data_log2 in ((2, 4), (4, 2)):
         await hold_up(dut, records_log2, data_log2)
 
 
 async def hold_up(dut: Any, records_log2: int, data_log2: int) -> None:
-    """Until a ring of records or of data is full, and until all is read."""
+    """Fill a ring of records or of data, then read everything."""
     host, reader = await receiver(dut, reads_percent=0, records_log2=records_log2, data_log2=data_log2)
     dut.timeout.value = 1_000_000
     sent = [message_of(random.randint(4, 200)) for _ in range(120)]
@@ -213,8 +211,8 @@ async def hold_up(dut: Any, records_log2: int, data_log2: int) -> None:
 
 
 @cocotb.test()
-async def stores_that_cannot_be_are_counted(dut: Any) -> None:
-    """No whole words, across buffers, twice, outside the window, while nothing is taken; the good arrive."""
+async def invalid_stores_are_counted(dut: Any) -> None:
+    """Partial words, across buffers, twice, outside the window, while disabled; good stores arrive."""
     host, _ = await receiver(dut)
     dut.timeout.value = 50
     for address, dwords, first_be, last_be in (
@@ -251,8 +249,8 @@ async def stores_that_cannot_be_are_counted(dut: Any) -> None:
 
 
 @cocotb.test()
-async def a_message_longer_than_its_ring_says_so(dut: Any) -> None:
-    """It loses what lies beyond; the next is whole."""
+async def message_longer_than_its_ring_is_marked(dut: Any) -> None:
+    """It loses the rest; the next message is whole."""
     host, _ = await receiver(dut, data_log2=2)
     sent = [message_of(900), message_of(100)]
     buffer = 0
@@ -267,8 +265,8 @@ async def a_message_longer_than_its_ring_says_so(dut: Any) -> None:
 
 
 @cocotb.test()
-async def taking_can_be_ended_and_begun_anew(dut: Any) -> None:
-    """In the middle of a message; nothing of before shows."""
+async def receiver_can_be_disabled_and_enabled(dut: Any) -> None:
+    """In the middle of a message, of which nothing remains."""
     host, _ = await receiver(dut)
     for words in buffers_of(message_of(500))[:4]:
         await store(dut, 0, 0, 0, words)
@@ -283,13 +281,3 @@ async def taking_can_be_ended_and_begun_anew(dut: Any) -> None:
         await store(dut, 0, buffer, 0, words)
     await until(dut, lambda: len(host.records) == 1)
     assert host.records[0].data == message
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("data_width", [256, 512])
-def test_message_receiver(data_width: int) -> None:
-    run_bench(
-        "flat_message_receiver",
-        "test_message_receiver",
-        {"DATA_WIDTH": data_width, "QUEUES": QUEUES, "SLOTS": SLOTS},
-    )

@@ -1,15 +1,13 @@
-"""The request engine: parts become requests with header and payload; tags and slots are taken as needed."""
+"""The request engine: parts become requests with header and payload, and take tags and slots as needed."""
 
 import random
 from typing import Any
 
 import cocotb
-import pytest
 from cocotb.triggers import FallingEdge
 
 from clocking import settled, start
 from host import check_enables
-from simulator import run_bench
 from test_splitter import packed
 
 IDLE = {
@@ -19,7 +17,7 @@ IDLE = {
 
 
 def random_parts() -> list[tuple[bool, int, int, int, bool, bool]]:
-    """Parts: a write or not, address, offset, length, the first and the last of its transfer or not."""
+    """Random parts: write, address, offset, length, first and last of its transfer."""
     parts = []
     for _ in range(12):
         write, count = random.random() < 0.5, random.choice([1, 1, 2, 3])
@@ -33,7 +31,7 @@ def random_parts() -> list[tuple[bool, int, int, int, bool, bool]]:
 
 @cocotb.test()
 async def parts_become_requests(dut: Any) -> None:
-    """Random parts; tags, slots and the way out are there now and then."""
+    """Random parts; tags, slots and the output are sometimes unavailable."""
     width = len(dut.tx_data) // 8
     await start(dut, **IDLE)
     for round_number in range(12):
@@ -59,16 +57,8 @@ async def parts_become_requests(dut: Any) -> None:
             if dut.tx_valid.value and dut.tx_ready.value:
                 if dut.tx_sop.value:
                     assert not header
-                    names = (
-                        "tx_write",
-                        "tx_address",
-                        "tx_dwords",
-                        "tx_first_be",
-                        "tx_last_be",
-                        "tx_tag",
-                        "tx_starts_transfer",
-                    )
-                    header = {name: int(getattr(dut, name).value) for name in names}
+                    names = ("write", "address", "dwords", "first_be", "last_be", "tag", "starts_transfer")
+                    header = {f"tx_{name}": int(getattr(dut, f"tx_{name}").value) for name in names}
                 else:
                     assert not dut.tx_starts_transfer.value
                 beats += int(dut.tx_data.value).to_bytes(width, "little")
@@ -111,7 +101,7 @@ async def parts_become_requests(dut: Any) -> None:
 
 @cocotb.test()
 async def a_read_leaves_every_clock(dut: Any) -> None:
-    """While there are tags, slots and room."""
+    """While tags, slots and the output are available."""
     await start(dut, **IDLE)
     dut.part.value = packed(False, 64, 64, 64)
     for name in ("part_valid", "part_first", "part_last", "tag_valid", "slot_valid", "tx_ready"):
@@ -121,9 +111,3 @@ async def a_read_leaves_every_clock(dut: Any) -> None:
         assert dut.tx_valid.value
         assert dut.tx_sop.value
         await FallingEdge(dut.clk)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("data_width", [256, 512])
-def test_request_engine(data_width: int) -> None:
-    run_bench("flat_request_engine", "test_request_engine", {"DATA_WIDTH": data_width, "TAGS": 64})

@@ -1,4 +1,4 @@
-"""The core below a root complex of other make, straight, without a hard block: as fast as below ours."""
+"""The core below cocotbext-pcie's root complex, without a hard block, is as fast as below ours."""
 
 import json
 import os
@@ -46,11 +46,11 @@ NO_LATENCY = [
     "host.root_complex.uplink_stretch=1",
     "host.memory.refresh.duration_ns=0",
 ]  # fmt: skip
-"""A host that answers at once, as the other root does, on a link where only TLPs take time."""
+"""A host that answers at once, like the other root, on a link on which only TLPs take time."""
 
 
 def transactions(size: int) -> int:
-    """Enough for filling and draining the link not to count."""
+    """Enough transactions to make filling and draining the link negligible."""
     return 150_000 // size + 300
 
 
@@ -67,7 +67,7 @@ class CoreDevice(Device):
         self.beats: deque[dict[str, int]] = deque()
 
     async def upstream_recv(self, tlp: Any) -> None:
-        """Completions are the core's; what else comes is about configuration."""
+        """Pass completions to the core; other TLPs are for configuration."""
         if tlp.fmt_type not in (TlpType.CPL, TlpType.CPL_DATA):
             await super().upstream_recv(tlp)
             return
@@ -84,7 +84,7 @@ class CoreDevice(Device):
             )  # fmt: skip
 
     async def send(self) -> None:
-        """Sends what the core has handed over, as fast as the link takes it."""
+        """Send the core's requests, as fast as the link takes them."""
         while True:
             while not self.out:
                 await FallingEdge(self.dut.clk)
@@ -92,7 +92,7 @@ class CoreDevice(Device):
             self.out.popleft()
 
     async def run(self) -> None:
-        """Plays both streams, clock by clock."""
+        """Drive both streams, clock by clock."""
         dut, width, text, head = self.dut, len(self.dut.tx_data) // 8, b"", SimpleNamespace()
         while True:
             beat = self.beats.popleft() if self.beats else {}
@@ -113,7 +113,7 @@ class CoreDevice(Device):
             await FallingEdge(dut.clk)
 
     def tlp(self, head: Any, data: bytes) -> Tlp:
-        """A request as the root complex takes it."""
+        """Convert a request to the root complex's TLP."""
         tlp = Tlp()
         tlp.fmt_type = TlpType.MEM_WRITE_64 if head.write else TlpType.MEM_READ_64
         tlp.requester_id, tlp.tag = self.functions[0].pcie_id, head.tag
@@ -128,7 +128,7 @@ class CoreDevice(Device):
 
 @cocotb.test()
 async def bandwidth_below_another_root(dut: Any) -> None:
-    """Every operation and size, bytes checked; the time that DLLPs took is left out."""
+    """Every operation and size, with bytes checked; the time of DLLPs is subtracted."""
     quiet()
     root = RootComplex()
     device = CoreDevice(dut)
@@ -161,9 +161,9 @@ async def bandwidth_below_another_root(dut: Any) -> None:
         assert await core.run() == r.RESULT_COMPLETE
         up, down = (dllp_bytes[port] - before[port] for port in dllp_bytes)
         elapsed_ns = CLOCK_NS * await core.read_wide(r.ELAPSED_LO)
-        # Both by turns: one direction counts, as in stores.
+        # Alternating reads and writes: one direction counts, as in stores.
         moved = 8 * size * (count // 2 if operation == "bw-rdwr" else count)
-        # Reads wait for the way down, writes and both for the way up.
+        # Reads are bound by the downlink, writes and both by the uplink.
         busy_ns = elapsed_ns - NS_PER_BYTE * (down if operation == "bw-rd" else up)
         found[f"{operation} {size}"] = {"gbps": moved / busy_ns, "with_dllps": moved / elapsed_ns}
     SimPort.handle_tx = plain

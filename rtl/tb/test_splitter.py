@@ -1,14 +1,12 @@
-"""The splitter: parts within MRRS, MPS and 4 KiB, none of a transfer lost, one a clock."""
+"""The splitter cuts transfers at MRRS, MPS and 4 KiB, and loses no part."""
 
 import random
 from typing import Any
 
 import cocotb
-import pytest
 from cocotb.triggers import FallingEdge
 
 from clocking import settled, start
-from simulator import run_bench
 
 
 def packed(write: bool, address: int, offset: int, length: int) -> int:
@@ -22,7 +20,7 @@ def unpacked(bits: int) -> tuple[bool, int, int, int]:
 
 
 def parts_of(write: bool, address: int, length: int, limits: tuple[int, int]) -> list[tuple[int, int]]:
-    """Where a transfer is cut: at multiples of the limit of its kind."""
+    """The parts of a transfer, cut at multiples of the limit of its kind."""
     limit, cuts = limits[write], []
     while length:
         part = min(length, limit - address % limit)
@@ -32,7 +30,7 @@ def parts_of(write: bool, address: int, length: int, limits: tuple[int, int]) ->
 
 
 @cocotb.test()
-async def transfers_are_cut_where_they_must_be(dut: Any) -> None:
+async def transfers_are_cut_at_their_limits(dut: Any) -> None:
     """Random limits, addresses and lengths, under back-pressure."""
     await start(dut, in_valid=0, out_ready=0, max_payload=0, max_read_request=0)
     tried = set()
@@ -71,8 +69,3 @@ async def transfers_are_cut_where_they_must_be(dut: Any) -> None:
             await FallingEdge(dut.clk)
         assert found == expected
     assert len(tried) >= 20, tried
-
-
-@pytest.mark.slow
-def test_splitter() -> None:
-    run_bench("splitter", "test_splitter")

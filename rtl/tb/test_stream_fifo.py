@@ -1,21 +1,19 @@
-"""The queue: what goes in comes out, in order, and never more than it holds."""
+"""The queue keeps the order of entries and never exceeds its depth."""
 
 import random
 from collections import deque
 from typing import Any
 
 import cocotb
-import pytest
 from cocotb.triggers import FallingEdge
 
 from clocking import settled, start
-from simulator import run_bench
 
 DEPTH = 4
 
 
 @cocotb.test()
-async def what_goes_in_comes_out(dut: Any) -> None:
+async def entries_leave_in_order(dut: Any) -> None:
     """Random traffic, full and empty, against a list."""
     await start(dut, in_valid=0, in_data=0, out_ready=0)
     held: deque[int] = deque()
@@ -38,8 +36,3 @@ async def what_goes_in_comes_out(dut: Any) -> None:
             held.append(value)
         await FallingEdge(dut.clk)
     assert seen == set(range(DEPTH + 1))
-
-
-@pytest.mark.slow
-def test_stream_fifo() -> None:
-    run_bench("stream_fifo", "test_stream_fifo", {"WIDTH": 8, "DEPTH": DEPTH})

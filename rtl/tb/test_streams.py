@@ -1,4 +1,4 @@
-"""The streams' signals are listed in one module: the core with flat ports. All others take interfaces."""
+"""Only the core with flat ports lists the signals of streams; all other modules take interfaces."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The core as Yosys sees it, for UltraScale+: no latch, nothing with two drivers, nothing without one."""
+"""Yosys accepts the core for UltraScale+: no latch, and one driver for each net."""
 
 import sys
 import tempfile
@@ -13,14 +13,14 @@ from synthesize import ROOT, WIDTHS, gate, yosys
 
 @pytest.mark.slow
 @pytest.mark.parametrize("data_width", WIDTHS)
-def test_the_core_is_hardware(data_width: int) -> None:
+def test_core_passes_the_checks(data_width: int) -> None:
     yosys(gate(data_width))
 
 
 @pytest.mark.slow
-def test_a_latch_is_found() -> None:
+def test_latch_is_found() -> None:
     text = "module latch(input a, b, output logic c); always_latch if (a) c = b; endmodule"
-    # Yosys, in its sandbox, sees the folder that it runs in.
+    # Yosys runs in a sandbox and sees only its working folder.
     with tempfile.TemporaryDirectory(dir=ROOT / "target") as directory:
         path = Path(directory, "latch.sv")
         path.write_text(text)

@@ -1,4 +1,4 @@
-"""The core behind the UltraScale+ hard block, below a root complex of other make: enumeration, BAR, DMA, MSI-X."""
+"""The core behind the UltraScale+ hard block, below cocotbext-pcie's root complex: BARs, DMA, MSI-X."""
 
 import random
 from typing import Any
@@ -12,13 +12,12 @@ from address_list import AddressList
 from clocking import clocks
 from core import OPERATIONS
 from root import WAIT_US, Root
-from simulator import run_bench
 from test_message_receiver import buffers_of, message_of
 
 
 @cocotb.test()
-async def registers_are_reached_through_the_bar(dut: Any) -> None:
-    """One and two double words, single bytes read, and what is no register access."""
+async def registers_are_accessible_through_the_bar(dut: Any) -> None:
+    """One and two double words, reads of single bytes, and unsupported accesses."""
     root = Root(dut)
     core = await root.start()
     assert await core.read(r.ID) == 0x42414C50
@@ -30,7 +29,7 @@ async def registers_are_reached_through_the_bar(dut: Any) -> None:
     for first, length in ((1, 1), (2, 2), (3, 2), (3, 5), (0, 7)):
         text = await with_timeout(core.bar.read(r.KEY_LO + first, length), WAIT_US, "us")
         assert text == key.to_bytes(8, "little")[first : first + length]
-    # Registers are written whole; nothing comes of a part, or of more than two.
+    # Partial writes, and writes of more than two double words, are dropped.
     await core.bar.write(r.KEY_LO + 1, b"\x55")
     await core.bar.write(r.KEY_LO, bytes(64))
     assert await with_timeout(core.bar.read_qword(r.KEY_LO), WAIT_US, "us") == key
@@ -41,7 +40,7 @@ async def registers_are_reached_through_the_bar(dut: Any) -> None:
 
 @cocotb.test()
 async def every_operation_moves_the_right_bytes(dut: Any) -> None:
-    """Random sizes, aligned and not, on random limits, with completions cut everywhere and late."""
+    """Random sizes, aligned and not, with random limits and late, cut completions."""
     root = Root(dut, max_payload=random.choice([128, 256]), max_read_request=random.choice([128, 512]))
     core = await root.start()
     limits = (root.max_read_request.bit_length() - 8) << 4 | root.max_payload.bit_length() - 8
@@ -60,7 +59,7 @@ async def every_operation_moves_the_right_bytes(dut: Any) -> None:
             root.requests = []
             count = 12
             await core.describe(wanted, operation, count, root, outstanding=random.choice([1, 32]))
-            # A late root answers one request after the other: 64 tags of 300 ns are 4,800 clocks.
+            # A late root answers requests one by one: 64 tags of 300 ns are 4,800 clocks.
             await core.write(r.TIMEOUT, 50_000)
             result = await core.run()
             assert result == r.RESULT_COMPLETE, (operation, wanted, result)
@@ -73,15 +72,15 @@ async def every_operation_moves_the_right_bytes(dut: Any) -> None:
             reads, writes = shares.get(operation, (count, 0))
             assert (moved[False], moved[True]) == (size * reads, size * writes)
             for region, first in zip(root.memory, (0, root.piece_bytes), strict=True):
-                for place in range(0, 65536, 4096):
-                    expected = (first + place ^ root.data_key).to_bytes(4, "little")
-                    assert region.mem[place : place + 4] == expected
+                for offset in range(0, 65536, 4096):
+                    expected = (first + offset ^ root.data_key).to_bytes(4, "little")
+                    assert region.mem[offset : offset + 4] == expected
             done.add(operation)
     assert done == set(OPERATIONS)
 
 
 @cocotb.test()
-async def a_write_changes_what_it_is_about_and_nothing_else(dut: Any) -> None:
+async def write_changes_only_its_own_bytes(dut: Any) -> None:
     """Bytes around a transfer keep what they held."""
     root = Root(dut)
     core = await root.start()
@@ -100,7 +99,7 @@ async def a_write_changes_what_it_is_about_and_nothing_else(dut: Any) -> None:
 
 @cocotb.test()
 async def the_end_of_a_test_interrupts(dut: Any) -> None:
-    """By MSI-X, once, behind the test's writes; not while the vector is masked, but afterwards."""
+    """One MSI-X after the test's writes; while the vector is masked it waits."""
     root = Root(dut)
     core = await root.start()
     await root.function.alloc_irq_vectors(1, 1)
@@ -127,8 +126,8 @@ async def the_end_of_a_test_interrupts(dut: Any) -> None:
 
 
 @cocotb.test()
-async def messages_come_through_their_bar(dut: Any) -> None:
-    """Buffers in any order, to several queues; what arrives in memory is what was stored."""
+async def messages_arrive_through_their_bar(dut: Any) -> None:
+    """Buffers in any order, to several queues; memory has the stored messages."""
     root = Root(dut)
     core = await root.start()
     window = root.function.bar_window[2]
@@ -147,8 +146,8 @@ async def messages_come_through_their_bar(dut: Any) -> None:
         for number, words in enumerate(buffers_of(message))
     ]
     random.shuffle(stores)
-    for place, words in stores:
-        await window.write(place, words)
+    for address, words in stores:
+        await window.write(address, words)
     await Timer(5, "us")
     assert await core.read(r.MESSAGES_LEFT) == len(sent)
     assert await core.read(r.STORES_LOST) == await core.read(r.STORES_BAD) == 0
@@ -164,8 +163,8 @@ async def messages_come_through_their_bar(dut: Any) -> None:
 
 
 @cocotb.test()
-async def an_address_that_nobody_answers_is_an_error_status(dut: Any) -> None:
-    """What the host does not know it refuses; the core counts it, and runs the next test."""
+async def unmapped_address_gives_an_error_status(dut: Any) -> None:
+    """The host refuses it; the core counts the error, and runs the next test."""
     root = Root(dut)
     core = await root.start()
     good, root.pieces = root.pieces, [1 << 50]
@@ -177,10 +176,3 @@ async def an_address_that_nobody_answers_is_an_error_status(dut: Any) -> None:
     root.fill()
     await core.describe(AddressList(size=64, window=8192), "bw-rd", 10, root)
     assert await core.run() == r.RESULT_COMPLETE
-
-
-@pytest.mark.parametrize(
-    "data_width", [pytest.param(256, marks=pytest.mark.slow), pytest.param(512, marks=pytest.mark.slow)]
-)
-def test_usp(data_width: int) -> None:
-    run_bench("pcielab_usp", "test_usp", {"DATA_WIDTH": data_width, "TAGS": 64})

@@ -1,5 +1,5 @@
-// A board: the PCIe pins, the hard block, the core. Not part of what is simulated or synthesized here, since the block's
-// simulation model is Vivado's.
+// A board: the PCIe pins, the hard block, the core. It is neither simulated nor synthesized here, because the block's model
+// is Vivado's.
 module board_top #(
     parameter DATA_WIDTH = 256,
     parameter LANES = 8

@@ -2,11 +2,11 @@
 #
 #   vivado -mode batch -source rtl/vivado/project.tcl -tclargs PART [DIRECTORY] [LANES]
 #
-# PART is the device, such as xcvu9p-flga2104-2L-e; DIRECTORY is where the project goes (rtl-vivado); LANES is 8 (256 bits at
-# 250 MHz) or 16 (512 bits at 250 MHz), both at 8 GT/s. Pins, and the reference clock's location, are those of your board: add
-# its constraints to the project.
+# PART is the FPGA, for example xcvu9p-flga2104-2L-e; DIRECTORY is the folder of the project (rtl-vivado); LANES is 8 (256
+# bits at 250 MHz) or 16 (512 bits at 250 MHz), both at 8 GT/s. Add your board's constraints for the pins and the reference
+# clock to the project.
 #
-# It has been written against the documentation of the block (PG213) and has run neither in Vivado nor on a board.
+# It follows the documentation of the block (PG213) and has run neither in Vivado nor on a board.
 
 if {[llength $argv] < 1} {
     puts stderr "usage: vivado -mode batch -source rtl/vivado/project.tcl -tclargs PART \[DIRECTORY\] \[LANES\]"
@@ -16,7 +16,7 @@ set part [lindex $argv 0]
 set directory [expr {[llength $argv] > 1 ? [lindex $argv 1] : "rtl-vivado"}]
 set lanes [expr {[llength $argv] > 2 ? [lindex $argv 2] : 8}]
 if {$lanes ni {8 16}} {
-    puts stderr "LANES is $lanes: 8 or 16"
+    puts stderr "LANES is $lanes: give 8 or 16"
     exit 2
 }
 set width [expr {$lanes == 16 ? 512 : 256}]

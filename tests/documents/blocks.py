@@ -1,8 +1,8 @@
-"""What people copy out of the documentation: commands, programs and files, in the order in which they stand there.
+"""Commands, programs and files of the documentation, in the order of the pages.
 
-A fenced block says first what it is. `sh` holds commands; `console`, commands after `$` and what they
-print; `python`, a program; `text`, what the program before it prints; `toml`, a file, whose first line is a
-comment with its name (`# mine.toml`), or with the file that it is added to (`# to mine.toml`).
+The language of a fenced block is its kind: `sh` has commands; `console`, commands after `$` with their output;
+`python`, a program; `text`, the output of the program before it; `toml`, a file. The first line of `toml` is a
+comment with the file's name (`# mine.toml`), or with the file to append to (`# to mine.toml`).
 """
 
 import re
@@ -20,23 +20,23 @@ _FILE = re.compile(r"# (?P<added>to )?(?P<name>[\w.-]+\.toml)$")
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: its language and text, and its place in the document."""
+    """A fenced block: its language and text, and the document and line where it begins."""
 
     language: str
     text: str
-    place: str
+    origin: str
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command, and what it prints where the document shows it."""
+    """A command, and its output if the document shows it."""
 
     line: str
     printed: str | None = None
 
     @property
     def words(self) -> list[str]:
-        """The words of the command, without a comment behind it."""
+        """The words of the command, without a comment."""
         return shlex.split(self.line, comments=True)
 
 
@@ -59,15 +59,15 @@ def commands(block: Block) -> list[Command]:
 
 
 def add_file(block: Block, folder: Path) -> None:
-    """Write the file of a block of `toml` into `folder`, or add to the one that is there."""
+    """Write the file of a block of `toml` into `folder`, or append to it."""
     named = _FILE.match(block.text.partition("\n")[0])
-    assert named is not None, f"{block.place}: the first line names the file: # mine.toml, or # to mine.toml"
+    assert named is not None, f"{block.origin}: the first line must name the file: # mine.toml, or # to mine.toml"
     with (folder / named["name"]).open("a" if named["added"] else "w", encoding="utf-8") as file:
         file.write(block.text)
 
 
 def mentioned(document: Path) -> Iterator[Command]:
-    """Commands that are named in running text."""
+    """Commands in running text."""
     for token in MarkdownIt("commonmark").enable("table").parse(document.read_text(encoding="utf-8")):
         for part in token.children or []:
             if part.type == "code_inline" and part.content.startswith("pcielab "):

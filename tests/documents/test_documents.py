@@ -1,6 +1,6 @@
-"""Every command, program and file of every document works, in the order in which a reader comes by them.
+"""Every command, program and file of every document works, in a reader's order.
 
-Suites that take minutes are stood in for by small ones of the same names; the slow test runs the real ones.
+Small suites replace shipped ones of the same names, which take minutes; the slow test runs the shipped ones.
 """
 
 import contextlib
@@ -16,6 +16,7 @@ import typer
 from pcielab.cli.commands import COMMANDS, app
 from pcielab.library import shipped
 from shell import pcielab, succeed
+from suite_texts import LSPCI
 
 from .blocks import DOCUMENTS, ROOT, Block, Command, add_file, blocks, commands, mentioned
 
@@ -37,17 +38,7 @@ ELSEWHERE = (
     "sudo pcielab-run ",
     "sudo ip link ",
 )
-"""What begins like this looks at the machine that it runs on, is what runs this test, or serves a browser."""
-LSPCI = """\
-3b:00.0 Ethernet controller: Netronome Systems, Inc. Device 6000
-\tControl: I/O- Mem+ BusMaster+ SpecCycle-
-\tCapabilities: [c0] Express (v2) Endpoint, MSI 00
-\t\tDevCtl:\tReport errors: Correctable-
-\t\t\tRlxdOrd+ ExtTag- PhantFunc-
-\t\t\tMaxPayload 256 bytes, MaxReadReq 512 bytes
-\t\tLnkCtl:\tASPM Disabled; RCB 64 bytes Disabled- CommClk+
-\t\tLnkSta:\tSpeed 8GT/s, Width x8, TrErr- Train-
-"""
+"""Beginnings of commands that need certain hardware, run this test, or serve a browser: they are not run here."""
 PACK = """\
 family,test,cache,window_bytes,size_bytes
 bw_dma_sz_sweep,BW_DMA_RD,HWarm,8192,64
@@ -56,7 +47,7 @@ lat_dma_sweep_rd_rnd_64,LAT_DMA_RD,Cold,4096,64
 lat_dma_sweep_rd_rnd_64,LAT_DMA_RD,HWarm,4096,64
 """
 FOLDERS = ("DIRECTORY", "results/my-machine", "results/nfp6000-1.2GHz_snb-Xeon-E5-2630_dell-t620")
-"""Measurements in the published format, as documents call them."""
+"""Names of folders with measurements in the published format in the documents."""
 
 
 @pytest.fixture
@@ -70,7 +61,7 @@ def small_suites(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 
 @pytest.fixture(scope="session")
 def measurements(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in the published format, made by simulating."""
+    """A simulated folder in the published format."""
     folder = tmp_path_factory.mktemp("measurements")
     succeed("run", "--profile", "snb", "--suite", SMALL_SUITES / "paper.toml", "-o", folder / "run.db")
     succeed("export", "pcie-bench", folder / "run.db", "-o", folder / "published")
@@ -80,11 +71,11 @@ def measurements(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(tmp_path: Path, measurements: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where a reader works: what documents take for granted is there."""
+    """A reader's folder, with the files that documents take for granted."""
     for name in FOLDERS:
         shutil.copytree(measurements, tmp_path / name)
     (tmp_path / "pack.csv").write_text(PACK, encoding="utf-8")
-    # In the place of what a GPU or a drive would have measured: what looks at it is what is tried.
+    # These replace the measurements of a GPU and a drive, so that the commands that read them can run.
     for name in ("gpu.db", "drive.db"):
         shutil.copy(measurements.parent / "run.db", tmp_path / name)
     monkeypatch.chdir(tmp_path)
@@ -92,44 +83,44 @@ def folder(tmp_path: Path, measurements: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def follow(document: Path, folder: Path) -> None:
-    """Do what a document says."""
+    """Run all blocks of a document."""
     names: dict[str, Any] = {}
     printed = None
     for block in blocks(document):
         match block.language:
             case "sh" | "console":
                 for command in commands(block):
-                    obey(command, block, folder)
+                    execute(command, block, folder)
             case "python":
                 printed = program(block, names)
             case "text":
-                assert block.text == printed, f"{block.place}: what the program before it prints"
+                assert block.text == printed, f"{block.origin}: differs from the output of the program before it"
             case "toml":
                 add_file(block, folder)
             case other:
-                pytest.fail(f"{block.place}: a block of {other!r}: say sh, console, python, text or toml")
+                pytest.fail(f"{block.origin}: language {other!r}: give sh, console, python, text or toml")
 
 
-def obey(command: Command, block: Block, folder: Path) -> None:
-    """Run a command; it must succeed, and print what the document shows."""
+def execute(command: Command, block: Block, folder: Path) -> None:
+    """Run a command; it must succeed, and print the output of the document."""
     if command.line.startswith(ELSEWHERE):
         return
     if command.line == "lspci -vvv > lspci.txt":
         (folder / "lspci.txt").write_text(LSPCI, encoding="utf-8")
         return
     words, target = redirected(command.words)
-    assert words[0] == "pcielab", f"{block.place}: {command.line}"
+    assert words[0] == "pcielab", f"{block.origin}: {command.line}"
     done = pcielab(*words[1:], cwd=folder)
-    assert done.exit_code == 0, f"{block.place}: {command.line}: {done.stderr}"
+    assert done.exit_code == 0, f"{block.origin}: {command.line}: {done.stderr}"
     if target is not None:
         (folder / target).write_text(done.stdout, encoding="utf-8")
     elif command.printed is not None:
         printed = done.stderr + done.stdout
-        assert is_shown(printed, command.printed), f"{block.place}: {command.line}: {printed}"
+        assert is_shown(printed, command.printed), f"{block.origin}: {command.line}: {printed}"
 
 
 def is_shown(printed: str, shown: str) -> bool:
-    """Whether a document shows what a command prints: all of it or, below a line `...`, some lines in order."""
+    """Whether a document shows the output of a command: all of it or, after a line `...`, some lines in order."""
     if not shown.startswith("...\n"):
         return printed == shown
     lines = iter(printed.splitlines())
@@ -142,9 +133,9 @@ def redirected(words: list[str]) -> tuple[list[str], str | None]:
 
 
 def program(block: Block, names: dict[str, Any]) -> str:
-    """Run a program, with what those before it defined, and return what it prints."""
+    """Run a program with the names that earlier ones defined, and return its output."""
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(compile(block.text, block.place, "exec"), names)
+        exec(compile(block.text, block.origin, "exec"), names)
     return printed.getvalue()
 
 
@@ -154,13 +145,13 @@ def title(document: Path) -> str:
 
 @pytest.mark.usefixtures("small_suites")
 @pytest.mark.parametrize("document", DOCUMENTS, ids=title)
-def test_what_a_document_says_works(document: Path, folder: Path) -> None:
+def test_a_document_works(document: Path, folder: Path) -> None:
     follow(document, folder)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("document", DOCUMENTS, ids=title)
-def test_what_a_document_says_works_with_the_whole_suites(document: Path, folder: Path) -> None:
+def test_a_document_works_with_the_shipped_suites(document: Path, folder: Path) -> None:
     follow(document, folder)
 
 

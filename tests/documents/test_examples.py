@@ -1,4 +1,4 @@
-"""Every example for Python runs as it stands and prints something; those of crates are tests of their crates."""
+"""Every Python example runs and prints a result; examples of crates are tested with their crates."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from .blocks import ROOT
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
-def test_there_are_examples() -> None:
+def test_examples_exist() -> None:
     assert EXAMPLES
 
 

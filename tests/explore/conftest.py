@@ -1,4 +1,4 @@
-"""A server of `pcielab explore` as people start it, and a browser that looks at it."""
+"""A server of `pcielab explore` as users start it, and a browser."""
 
 import os
 import signal
@@ -11,37 +11,32 @@ from typing import Any
 
 import pytest
 
+from browser import Watch, chromium
 from patience import HANGS_AFTER_SECONDS
-from report.test_browser import CHROMIUM, FLAGS
 from shell import PCIELAB, succeed
 
 
 @dataclass(frozen=True)
 class Served:
-    """A server that is running.
-
-    Attributes:
-        address: With its token.
-        process: The server.
-    """
+    """A running server, and its address with the token."""
 
     address: str
     process: subprocess.Popen[str]
 
     @property
     def origin(self) -> str:
-        """Where it is, without a path."""
+        """The address without a path."""
         return self.address.partition("/#")[0]
 
     @property
     def token(self) -> str:
-        """What lets a browser in."""
+        """The token that a browser needs."""
         return self.address.partition("token=")[2]
 
 
 @contextmanager
 def serving(*arguments: str | Path, browse: bool = False, **environment: str) -> Iterator[Served]:
-    """A server, which is ended with Ctrl-C."""
+    """A server, which Ctrl-C ends."""
     command = [PCIELAB, "explore", "--browser" if browse else "--no-browser", *map(str, arguments)]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ | environment
@@ -65,7 +60,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def served(store: Path) -> Iterator[Served]:
-    """A server that stays for all tests, with one store."""
+    """A server with one store, for all tests."""
     with serving("--stay", store) as one:
         yield one
 
@@ -73,38 +68,40 @@ def served(store: Path) -> Iterator[Served]:
 @pytest.fixture
 def browser() -> Iterator[Any]:
     """Chromium."""
-    if not CHROMIUM.exists():
-        pytest.skip(f"needs Chromium at {CHROMIUM}")
-    sync_playwright = pytest.importorskip("playwright.sync_api").sync_playwright
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
+    with chromium() as launched:
         yield launched
-        launched.close()
 
 
 @dataclass
 class Tab:
-    """A page, and what it complained of."""
+    """A page, its requests and complaints."""
 
     page: Any
-    complaints: list[str]
-    requests: list[str]
+    watch: Watch
+
+    @property
+    def requests(self) -> list[str]:
+        return self.watch.requests
+
+    @property
+    def complaints(self) -> list[str]:
+        return self.watch.errors + self.watch.logged
 
     def data(self, name: str) -> str | None:
-        """What the page says of itself: `settled`, `pictureMs`, `firstPointMs`."""
+        """A data attribute of the page: `settled`, `pictureMs`, `firstPointMs`."""
         found: str | None = self.page.evaluate(f"document.documentElement.dataset.{name}")
         return found
 
-    def until(self, condition: Callable[[], object], what: str) -> None:
-        """Wait; looked at from outside, as the page's policy forbids it to evaluate text."""
+    def until(self, condition: Callable[[], object], awaited: str) -> None:
+        """Wait for a condition, evaluated outside the page: its policy forbids it to evaluate text."""
         for _ in range(int(10 * HANGS_AFTER_SECONDS)):
             if condition():
                 return
             self.page.wait_for_timeout(100)
-        pytest.fail(f"not within minutes: {what}; the page says: {self.page.locator('#problem').inner_text()}")
+        pytest.fail(f"not within minutes: {awaited}; the page says: {self.page.locator('#problem').inner_text()}")
 
     def settle(self) -> None:
-        """Wait until every point of what is asked is there."""
+        """Wait until the page has every point."""
         self.until(lambda: self.data("settled") == self.address, "every point")
 
     @property
@@ -118,19 +115,13 @@ OpenTab = Callable[..., Tab]
 
 @pytest.fixture
 def open_tab(browser: Any, served: Served) -> OpenTab:
-    """Opens pages of the server; the first one takes the token."""
+    """Opens pages of the server; the first one receives the token."""
     context = browser.new_context(viewport={"width": 1400, "height": 900})
 
     def opened(path: str = "/", **options: Any) -> Tab:
         page = context.new_page()
         page.set_default_timeout(1e3 * HANGS_AFTER_SECONDS)
-        tab = Tab(page, [], [])
-        page.on("pageerror", lambda error: tab.complaints.append(str(error)))
-        page.on(
-            "console",
-            lambda said: tab.complaints.append(said.text) if said.type in ("error", "warning") else None,
-        )
-        page.on("request", lambda request: tab.requests.append(request.url))
+        tab = Tab(page, Watch(page))
         page.set_viewport_size({"width": options.get("width", 1400), "height": 900})
         page.emulate_media(color_scheme=options.get("scheme", "light"))
         page.goto(f"{served.origin}{path}#token={served.token}")

@@ -1,4 +1,4 @@
-"""The pages in a real browser: what people do with them, and that they can go on without them."""
+"""The pages in a real browser: their controls work, and their commands reproduce their numbers."""
 
 import json
 import shlex
@@ -32,7 +32,7 @@ def slide(tab: Tab, key: str, presses: int) -> None:
         slider.press("ArrowRight")
 
 
-def test_what_a_page_shows_is_what_its_commands_give(
+def test_a_page_shows_the_numbers_of_its_commands(
     open_tab: OpenTab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -57,7 +57,7 @@ def test_what_a_page_shows_is_what_its_commands_give(
     assert shared.page.locator("#pins li").count() == 1
 
     tab.page.click("#take-out summary")
-    tab.until(lambda: tab.page.locator("#taken-run").count(), "what is taken out")
+    tab.until(lambda: tab.page.locator("#taken-run").count(), "the commands")
     words = shlex.split(tab.page.inner_text("#taken-run"))
     assert words[:2] == ["pcielab", "run"]
     [row] = json.loads(succeed(*words[1:], "--format", "json").stdout)
@@ -76,7 +76,7 @@ def test_what_a_page_shows_is_what_its_commands_give(
     assert tab.complaints + shared.complaints == []
 
 
-def test_back_undoes_and_a_reload_changes_nothing(open_tab: OpenTab) -> None:
+def test_back_undoes_and_a_reload_keeps_the_state(open_tab: OpenTab) -> None:
     tab = open_tab("/?system=snb")
     tab.settle()
     first = shown(tab)
@@ -93,7 +93,7 @@ def test_back_undoes_and_a_reload_changes_nothing(open_tab: OpenTab) -> None:
     assert tab.page.locator("#bandwidth").input_value() == "bw-rd"
 
 
-def test_a_value_that_cannot_be_is_told_and_the_page_goes_on(open_tab: OpenTab) -> None:
+def test_an_impossible_value_is_reported_and_can_be_reset(open_tab: OpenTab) -> None:
     tab = open_tab("/?system=snb")
     tab.settle()
     tab.page.fill("#search", "ddio_ways")
@@ -109,7 +109,7 @@ def test_a_value_that_cannot_be_is_told_and_the_page_goes_on(open_tab: OpenTab) 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1400, 390])
 @pytest.mark.parametrize("path", ["/?system=snb", "/stores", "/fabrics"])
-def test_nothing_leaves_the_machine_and_nothing_runs_over(
+def test_pages_request_only_their_server_and_fit_their_width(
     open_tab: OpenTab, served: Served, path: str, width: int, scheme: str
 ) -> None:
     tab = open_tab(path, width=width, scheme=scheme)
@@ -119,7 +119,7 @@ def test_nothing_leaves_the_machine_and_nothing_runs_over(
     assert tab.complaints == []
 
 
-def test_stores_are_found_compared_and_opened_down_to_a_distribution(open_tab: OpenTab) -> None:
+def test_stores_are_filtered_compared_and_opened(open_tab: OpenTab) -> None:
     tab = open_tab("/stores")
     tab.until(lambda: tab.page.inner_text("#count") == "81 tests", "the tests")
     tab.page.fill("#filter", "lat_cmd_rd cold")
@@ -140,12 +140,12 @@ def flows_of(page: Any) -> list[str]:
     return found
 
 
-def test_a_flow_is_dragged_and_who_limits_whom_follows(open_tab: OpenTab) -> None:
+def test_a_flow_can_be_dragged_and_its_limits_are_shown(open_tab: OpenTab) -> None:
     tab = open_tab("/fabrics?name=fabrex-u55c&none=1")
     tab.until(lambda: tab.data("settled"), "the tree")
     assert flows_of(tab.page) == []
-    places = [tab.page.locator(f'[data-node="{node}"]').bounding_box() for node in ("host1", "C")]
-    middles = [(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in places]
+    boxes = [tab.page.locator(f'[data-node="{node}"]').bounding_box() for node in ("host1", "C")]
+    middles = [(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in boxes]
     tab.page.mouse.move(*middles[0])
     tab.page.mouse.down()
     tab.page.mouse.move(*middles[1], steps=5)

@@ -1,4 +1,4 @@
-"""`pcielab` in this process, where a test has put a stand-in in the place of the card."""
+"""`pcielab` in this process, where a test has replaced the driver by a stand-in."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ from pcielab.cli import main
 
 
 def command(*arguments: str | Path) -> int:
-    """Run a command to its end; its exit code."""
+    """Run a command to its end; returns its exit code."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["pcielab", *map(str, arguments)])
         try:

@@ -1,4 +1,4 @@
-"""A stand-in for the card, wherever a test asks for one."""
+"""A stand-in for the GPU's driver."""
 
 import pytest
 
@@ -10,12 +10,12 @@ from .stand_in import Faults, StandIn
 
 @pytest.fixture
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> StandIn:
-    """What `--device cuda` finds as its driver, with nothing wrong at first."""
+    """The driver that `--device cuda` finds, without faults at first."""
     driver = StandIn(Faults())
     monkeypatch.setattr(bindings, "load_driver", lambda: driver)
-    # The stand-in knows a kernel by the file that it is in: nothing is compiled for it.
+    # The stand-in identifies a kernel by its file: nothing is compiled.
     monkeypatch.setattr(opened, "compiled", lambda source, _architecture, _read: source.encode())
-    # What a card computes by itself, the stand-in has a processor of this machine for, which others want too.
+    # The stand-in computes on a processor of this machine, which may be busy.
     monkeypatch.setattr(device, "DEADLINE_MS", round(patient(device.DEADLINE_MS)))
     for limit in ("LAUNCH_SECONDS", "STOP_SECONDS"):
         monkeypatch.setattr(opened, limit, patient(getattr(opened, limit)))

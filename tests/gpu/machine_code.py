@@ -1,9 +1,9 @@
 """Machine code of sm_75 and later, as far as tests count it: loads, stores and readings of clocks, in order.
 
-A cubin is an ELF file with a section for each kernel. An instruction has 16 bytes: its opcode in bits 0 to 8 (what
-is above says how operands are addressed), in bits 72 to 79 the special register that it reads, in bits 73 to 75
-the size that it moves, and in bit 80 whether it is ordered with other processors and the host. Found, and held
-against nvdisasm, for sm_75 to sm_120.
+A cubin is an ELF file with a section for each kernel. An instruction has 16 bytes. Bits 0 to 8 are its opcode, the
+bits above them the addressing of operands; bits 72 to 79 the special register that it reads; bits 73 to 75 the
+size that it moves. Bit 80 is set if it is ordered with other processors and the host. Found by experiment, and
+checked against nvdisasm, for sm_75 to sm_120.
 """
 
 import re
@@ -19,7 +19,7 @@ _BYTES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 8, 6: 16}
 
 @dataclass(frozen=True)
 class Instruction:
-    """One that tests look at: a `load` or `store` with its size, or a reading of `clock` or `timer`."""
+    """A `load` or `store` with its size, or a reading of `clock` or `timer`."""
 
     name: str
     size_bytes: int = 0
@@ -27,7 +27,7 @@ class Instruction:
 
 
 def instructions(cubin: bytes, kernel: str) -> list[Instruction]:
-    """Those of a kernel, in order."""
+    """The instructions of a kernel, in order."""
     return [found for word in _words(_section(cubin, f".text.{kernel}")) if (found := _decoded(*word)) is not None]
 
 
@@ -37,7 +37,7 @@ def kernels(cubin: bytes) -> list[str]:
 
 
 def ptx_instructions(ptx: bytes, kernel: str, instruction: str) -> int:
-    """How often an instruction stands in the PTX of a kernel."""
+    """The number of times that an instruction occurs in the PTX of a kernel."""
     [body] = re.findall(rf"\.entry {kernel}\(.*?^}}", ptx.decode(), re.DOTALL | re.MULTILINE)
     return len(re.findall(rf"^\s*(?:@\S+ )?{re.escape(instruction)}\s", body, re.MULTILINE))
 

@@ -1,8 +1,8 @@
-"""A driver without a card, for tests: it carries out in NumPy what kernels promise, and goes wrong when told to.
+"""A driver without a GPU, for tests: it executes the kernels in NumPy, with faults on request.
 
-Memory is real: what a kernel reads and writes of the host's buffer is read and written. Time is made up: a round
-trip, a rate, and a clock, so that numbers are the same each time. Host memory has another address for the card
-than for the host, and whatever is not registered or allocated is an illegal address, as on a card.
+Memory is real: kernels read and write the host's buffer. Time is made up from a round trip, a rate and a clock, so
+that numbers are reproducible. Host memory has different addresses for the GPU and the host, and an address that is
+neither registered nor allocated is illegal, as on a GPU.
 """
 
 import ctypes
@@ -29,28 +29,27 @@ CARD = Card(
     memory_bytes=8 << 30,
     copy_engines=2,
 )
-_SEEN_BY_CARD = 1 << 52
-_CARD_MEMORY = 1 << 60
-_MASK = (1 << 32) - 1
+_SEEN_BY_GPU = 1 << 52
+_GPU_MEMORY = 1 << 60
 
 
 @dataclass
 class Faults:
-    """What goes wrong.
+    """Faults of the stand-in.
 
     Attributes:
-        failing_launches: Kernels whose launch fails, and with which error.
-        hanging: Kernels that do not end until they are told to stop.
-        deaf: Whether they do not heed that either.
-        wrong_reads: Kernels that read something else than is there.
-        wrong_writes: Whether a word of what is written goes elsewhere.
-        wrong_copies: Whether a word of what is copied behind a gate is wrong.
-        lazy: Whether launches do less than they should.
-        cached: Whether reads come from a cache of the card.
-        slow_clock: Share of its clock that a processor has in every second launch.
-        slow_events: Whether events tell another time than the clocks.
-        refused_registrations: How many registrations succeed before one is refused; None for all.
-        exclusive: Whether another process has the card to itself.
+        failing_launches: Kernels whose launch fails, with the error.
+        hanging: Kernels that do not end until the stop flag is set.
+        deaf: Whether they ignore the stop flag, too.
+        wrong_reads: Kernels that read a wrong value.
+        wrong_writes: Whether one bit of the written words is wrong.
+        wrong_copies: Whether one bit of a copy behind a gate is wrong.
+        lazy: Whether launches make fewer transfers than asked for.
+        cached: Whether reads come from a cache of the GPU.
+        slow_clock: Share of its clock at which a processor runs in every second launch.
+        slow_events: Whether the time of events differs from that of the clocks.
+        refused_registrations: Registrations that succeed before one is refused; None for all.
+        exclusive: Whether another process uses the GPU exclusively.
     """
 
     failing_launches: dict[str, str] = field(default_factory=dict)
@@ -71,10 +70,10 @@ class StandIn:
     """`Driver` in NumPy.
 
     Attributes:
-        faults: What goes wrong; may be changed at any time.
+        faults: May be changed at any time.
         launches: Names of the kernels that were launched.
-        open_contexts: How often it was opened and not closed.
-        own_seconds: Time spent in here, so that what uses it can be told apart.
+        open_contexts: Opened contexts that are not closed yet.
+        own_seconds: Processor time of the stand-in itself, to subtract from that of its caller.
         round_trip_ns: Time of a read.
         bytes_per_ns: Rate of the link.
     """
@@ -92,7 +91,7 @@ class StandIn:
         self._cycles = 1e6
         self._host: dict[int, int] = {}
         self._memory: dict[int, NDArray[np.uint8]] = {}
-        self._next_pointer = _CARD_MEMORY
+        self._next_pointer = _GPU_MEMORY
         self._modules: list[str] = []
         self._streams: list[deque[Callable[[], bool]]] = []
         self._events: list[float | None] = []
@@ -114,7 +113,7 @@ class StandIn:
 
     def close(self) -> None:
         self.open_contexts -= 1
-        assert not self._host, "memory of the host is still registered"
+        assert not self._host, "host memory is still registered"
 
     def register(self, address: int, size_bytes: int) -> int:
         left = self.faults.refused_registrations
@@ -122,14 +121,14 @@ class StandIn:
             raise _error("cuMemHostRegister", "CUDA_ERROR_INVALID_VALUE")
         assert address % 4096 == 0
         self._host[address] = size_bytes
-        return address + _SEEN_BY_CARD
+        return address + _SEEN_BY_GPU
 
     def unregister(self, address: int) -> None:
         del self._host[address]
 
     def allocate(self, size_bytes: int) -> int:
         pointer = self._next_pointer
-        # What is written beyond an allocation is not to end up in the next one.
+        # A gap, so that a write beyond an allocation does not reach the next one.
         self._next_pointer += -(-size_bytes // 4096) * 4096 + 4096
         self._memory[pointer] = np.zeros(size_bytes, dtype=np.uint8)
         return pointer
@@ -158,9 +157,9 @@ class StandIn:
         self._streams[stream].append(self._running(kernel, _KERNELS[name][1], blocks, arguments))
 
     def _running(
-        self, kernel: str, carry_out: "Callable[..., None]", blocks: int, arguments: Sequence[int]
+        self, kernel: str, execute: "Callable[..., None]", blocks: int, arguments: Sequence[int]
     ) -> Callable[[], bool]:
-        """A launch as something that is asked again and again whether it is done."""
+        """A launch as a function that is polled until it returns True."""
         if kernel == "watch":
             return self._watching(arguments)
         stop = arguments[-1]
@@ -170,13 +169,13 @@ class StandIn:
                 return bool(self._words(stop, 1)[0]) and not self.faults.deaf
             if self._words(stop, 1)[0]:
                 return True
-            carry_out(self, kernel, blocks, *arguments)
+            execute(self, kernel, blocks, *arguments)
             return True
 
         return step
 
     def _watching(self, arguments: Sequence[int]) -> Callable[[], bool]:
-        """`watch`: in a thread of its own, because the host changes the word meanwhile."""
+        """`watch`, in a thread, because the host changes the word meanwhile."""
         word, last, limit_ns, report, stop = arguments
         seen, flag = self._words(word, 1), self._words(stop, 1)
         changes = [0]
@@ -250,14 +249,14 @@ class StandIn:
         assert end is not None
         return (end - start) * (1.5 if self.faults.slow_events else 1.0)
 
-    # Memory, as the card sees it.
+    # Memory, as the GPU sees it.
 
     def _check(self) -> None:
         if self._lost:
             raise _error("a call", self._lost)
 
     def lose(self, code: str = "CUDA_ERROR_LAUNCH_FAILED") -> None:
-        """From now on every call fails, as after a fault of the card."""
+        """Make every later call fail, as after a fault of the GPU."""
         self._lost = code
 
     def _bytes(self, address: int, size_bytes: int) -> NDArray[np.uint8]:
@@ -265,10 +264,10 @@ class StandIn:
             if pointer <= address and address + size_bytes <= pointer + len(memory):
                 return memory[address - pointer : address - pointer + size_bytes]
         for start, length in self._host.items():
-            for seen in (start, start + _SEEN_BY_CARD):
+            for seen in (start, start + _SEEN_BY_GPU):
                 if seen <= address and address + size_bytes <= seen + length:
-                    place = start + address - seen
-                    return np.frombuffer((ctypes.c_uint8 * size_bytes).from_address(place), dtype=np.uint8)
+                    own = start + address - seen
+                    return np.frombuffer((ctypes.c_uint8 * size_bytes).from_address(own), dtype=np.uint8)
         self.lose("CUDA_ERROR_ILLEGAL_ADDRESS")
         raise _error("a kernel", "CUDA_ERROR_ILLEGAL_ADDRESS")
 
@@ -279,19 +278,19 @@ class StandIn:
         return self._bytes(address, 8 * count).view(np.uint64)
 
     def _transfers(self, base: int, firsts: NDArray[np.uint32], words: int) -> "NDArray[np.uint32]":
-        """The words of transfers, a row each, as a view of memory where that can be."""
+        """The words of transfers, a row each."""
         most = int(firsts.max()) + words
         memory = self._words(base, most)
         return np.lib.stride_tricks.sliding_window_view(memory, words)[firsts]
 
     def _write(self, base: int, firsts: NDArray[np.uint32], words: int, mark: int) -> None:
         memory = self._words(base, int(firsts.max()) + words)
-        places = (np.unique(firsts)[:, None] + np.arange(words, dtype=np.uint32)).reshape(-1)
-        memory[places] = in_order(places, mark)
+        indices = (np.unique(firsts)[:, None] + np.arange(words, dtype=np.uint32)).reshape(-1)
+        memory[indices] = in_order(indices, mark)
         if self.faults.wrong_writes:
-            memory[places[-1]] ^= 1 << 7
+            memory[indices[-1]] ^= 1 << 7
 
-    # What the kernels promise.
+    # The kernels.
 
     def _latency(
         self,
@@ -363,8 +362,8 @@ class StandIn:
         quads[2] = max(int(quads[2]), int(self._now_ns))
 
     def _fill(self, _kernel: str, _blocks: int, base: int, first: int, count: int, mark: int, _stop: int) -> None:
-        places = np.arange(first, first + count, dtype=np.uint32)
-        self._words(base + 4 * first, count)[:] = in_order(places, mark)
+        indices = np.arange(first, first + count, dtype=np.uint32)
+        self._words(base + 4 * first, count)[:] = in_order(indices, mark)
         self._now_ns += 4 * count / self.bytes_per_ns
 
     def _scatter(
@@ -401,9 +400,9 @@ class StandIn:
         pairs[:, 1] = 20 * np.arange(count, dtype=np.uint64)
 
 
-def in_order(places: NDArray[np.uint32], mark: int) -> NDArray[np.uint32]:
-    """What words at these places hold, with a mark."""
-    return (places.astype(np.uint64) * STEP + FIRST + mark).astype(np.uint32)
+def in_order(indices: NDArray[np.uint32], mark: int) -> NDArray[np.uint32]:
+    """The pattern of the words with these indices, with a mark."""
+    return (indices.astype(np.uint64) * STEP + FIRST + mark).astype(np.uint32)
 
 
 def _error(call: str, code: str) -> DriverError:
@@ -419,4 +418,4 @@ _KERNELS: dict[str, tuple[str, Callable[..., None]]] = {
     "clocks": ("watch.cu", StandIn._clocks),
     "watch": ("watch.cu", lambda *_: None),
 }
-"""Beginnings of the kernels' names: the file that each is in, and what it does."""
+"""The beginning of each kernel's name, with its file and its implementation."""

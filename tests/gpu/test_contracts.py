@@ -1,4 +1,4 @@
-"""The stand-in takes and leaves behind what the kernels do: names, order and constants are the same."""
+"""The stand-in's parameters, constants and reports are those of the kernels."""
 
 import inspect
 import re
@@ -16,7 +16,7 @@ SOURCE = {source.name: source.read_text() for source in [*SOURCES.glob("*.cu"), 
 
 
 def parameters(source: str, kernel: str) -> list[str]:
-    """Names of a kernel's parameters; all kernels of a macro have the same."""
+    """Names of a kernel's parameters; all kernels of a macro have equal ones."""
     name = "NAME" if kernel.endswith("_") else kernel
     [found] = re.findall(rf"\b{name}\(((?:\s|\\|u64 \w+,?)+)\)\s*{{", SOURCE[source])
     return re.findall(r"u64 (\w+)", found)
@@ -41,7 +41,7 @@ def test_constants_are_the_same() -> None:
     assert ["event_ns", *words] == [field.name for field in fields(Report)]
 
 
-def test_every_loop_over_work_looks_at_the_stop_flag() -> None:
+def test_every_loop_over_transfers_checks_the_stop_flag() -> None:
     for name in ("latency.cu", "bandwidth.cu", "memory.cu", "watch.cu"):
         loops = SOURCE[name].count("#pragma unroll 1")
         assert SOURCE[name].count("is_stopped(") == loops > 0, name

@@ -1,4 +1,4 @@
-"""`make gpu` finds in stores what a card has to reach, and says where it does not."""
+"""`make gpu` finds in stores whether a GPU meets its targets."""
 
 import importlib.util
 import sys
@@ -40,7 +40,7 @@ def test_figures_are_found_in_stores(stand_in: StandIn, script: ModuleType, tmp_
     assert [figure.met for figure in far[:2]] == [False, False]
     bounds, writes, reads, windows = close[2:]
     assert (bounds.found, bounds.met) == ("the link is not known", None)
-    # The stand-in's engines and processors have one link.
+    # The stand-in's copy engines and processors share one link.
     assert writes.met
     assert reads.met
     assert "64 B: T 10" in reads.found

@@ -1,4 +1,4 @@
-"""The kernels compile for every architecture, and their machine code accesses host memory as the source says."""
+"""The kernels compile for every architecture, and their machine code accesses host memory as in the source."""
 
 from dataclasses import replace
 
@@ -42,7 +42,7 @@ def has(architecture: int, form: ReadForm) -> bool:
 
 
 def check(architecture: int, form: ReadForm) -> None:
-    """Compile everything, and look at the kernels that are timed."""
+    """Compile all kernels, and check the machine code of those that are timed."""
     names = {source.name: kernels(compiled(source.name, architecture, form)) for source in SOURCES.glob("*.cu")}
     assert set(names["latency.cu"]) == {
         f"latency_{kind}_{piece}" for kind in ("read", "write_read") for piece in pieces(form)
@@ -59,7 +59,7 @@ def check(architecture: int, form: ReadForm) -> None:
 
 
 def loads_of_link(form: ReadForm, piece: int) -> list[Instruction]:
-    """As many as the longest transfer takes: none is merged with another, and none left out."""
+    """The loads of the longest transfer: none is merged, and none left out."""
     count = 0 if form == "bulk" else TRANSFER_BYTES_MOST // (LANES * piece)
     return [Instruction("load", piece, ordered=True)] * count
 
@@ -67,24 +67,24 @@ def loads_of_link(form: ReadForm, piece: int) -> list[Instruction]:
 STOP_FLAG = Instruction("load", 4, ordered=True)
 LIST = Instruction("load", 4, ordered=False)
 AWAITED = Instruction("store", 4, ordered=True)
-"""What waits for a value is a store that never takes place."""
+"""A store that is never executed makes the kernel wait for a loaded value."""
 
 
 def check_latency(cubin: bytes, kernel: str, piece: int, form: ReadForm) -> None:
-    """Nothing but the transfer lies between the two readings of the clock, and all of it does."""
+    """Check that the whole transfer, and nothing else, lies between the two readings of the clock."""
     found = instructions(cubin, kernel)
     clocks = [at for at, one in enumerate(found) if one == CLOCK]
     assert len(clocks) == 4, found
     _, begin, end, _ = clocks
     assert found[clocks[0] + 1 : begin] == [STOP_FLAG, LIST, AWAITED]
     writes = [Instruction("store", piece, ordered=True)] if "write" in kernel else []
-    # A bulk copy is awaited in a loop that looks at the stop flag.
+    # A loop that checks the stop flag waits for a bulk copy.
     polls = [STOP_FLAG] if form == "bulk" else []
     assert found[begin + 1 : end] == [*writes, *loads_of_link(form, piece), *polls, AWAITED]
 
 
 def check_bandwidth(cubin: bytes, kernel: str, piece: int, form: ReadForm) -> None:
-    """Loads of the transfer come after the address that they are at: none is taken out of the loop."""
+    """Check that the loads of a transfer come after the load of its address: none is moved out of the loop."""
     found = instructions(cubin, kernel)
     assert found.count(LIST) == 1
     after = [one for one in found[found.index(LIST) :] if one.name == "load"]
@@ -105,12 +105,12 @@ def check_ptx(ptx: bytes, kernel: str, piece: int, form: ReadForm) -> None:
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_reads_are_the_loads_that_were_meant(architecture: int) -> None:
+def test_reads_compile_to_the_intended_loads(architecture: int) -> None:
     check(architecture, "load")
 
 
 @pytest.mark.parametrize("form", FORMS[1:])
-def test_other_forms_of_reads_are_too(form: ReadForm) -> None:
+def test_other_forms_of_reads_compile_to_the_intended_loads(form: ReadForm) -> None:
     check(90, form)
 
 
@@ -122,7 +122,7 @@ def test_every_form_on_every_architecture(architecture: int, form: ReadForm) -> 
         check(architecture, form)
 
 
-def test_what_does_not_compile_is_told_in_the_compilers_own_words() -> None:
+def test_a_compile_error_has_the_compilers_message() -> None:
     with pytest.raises(CompileError, match=r"latency\.cu for sm_80: .*error"):
         compiled("latency.cu", 80, "bulk")
     with pytest.raises(CompileError, match=r"watch\.cu for sm_999: .*invalid value"):

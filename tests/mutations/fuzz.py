@@ -1,14 +1,15 @@
-"""`make fuzz`: changed inputs by the hundred thousand, on all cores, until the count or the time is up.
+"""`make fuzz`: hundreds of thousands of changed inputs, on all cores, until the count or the time is reached.
 
     python tests/mutations/fuzz.py --count 1000000 --minutes 60
-    python tests/mutations/fuzz.py --kind flows --first 1234 --again      # one case, here, with its traceback
+    python tests/mutations/fuzz.py --kind flows --first 1234 --again      # one case here, with its traceback
 
-What fails is printed with its kind and number; the exit code is 1 then.
+A failure is printed with its kind and number; the exit code is then 1.
 """
 
 import argparse
 import multiprocessing
 import os
+import random
 import sys
 import tempfile
 import time
@@ -33,7 +34,8 @@ def main() -> int:
         prepare(folder)
         print(f"trying {pcielab.__file__}", file=sys.stderr)
         if options.again:
-            KINDS[options.kind[0]](_draw(options.kind[0], options.first), _place(folder))
+            (folder / "again").mkdir()
+            KINDS[options.kind[0]](random.Random(f"{options.kind[0]} {options.first}"), folder / "again")
             return 0
         each = max(options.count // len(options.kind), 1)
         last = options.first + each
@@ -49,24 +51,15 @@ def main() -> int:
 def _options(kinds: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=1_000_000, help="cases of all kinds together")
-    parser.add_argument("--minutes", type=float, default=60.0, help="ends then, whatever was done")
+    parser.add_argument("--minutes", type=float, default=60.0, help="time limit")
     parser.add_argument("--kind", action="append", choices=kinds, help="only this kind; repeatable")
     parser.add_argument("--first", type=int, default=0, help="number of the first case of each kind")
-    parser.add_argument("--again", action="store_true", help="do the first case of the kind here, without limits")
+    parser.add_argument(
+        "--again", action="store_true", help="run the first case of the kind in this process, without limits"
+    )
     options = parser.parse_args()
     options.kind = options.kind or kinds
     return options
-
-
-def _draw(kind: str, number: int):  # type: ignore[no-untyped-def]
-    import random
-
-    return random.Random(f"{kind} {number}")
-
-
-def _place(folder: Path) -> Path:
-    (folder / "again").mkdir()
-    return folder / "again"
 
 
 def _chunk(task: tuple[str, range, Path]) -> tuple[str, int, float, list[tuple[int, str]]]:
@@ -75,8 +68,8 @@ def _chunk(task: tuple[str, range, Path]) -> tuple[str, int, float, list[tuple[i
 
     kind, numbers, folder = task
     started = time.monotonic()
-    told = [(failure.number, failure.problem) for failure in failures(kind, KINDS[kind], numbers, folder)]
-    return kind, len(numbers), time.monotonic() - started, told
+    failed = [(failure.number, failure.problem) for failure in failures(kind, KINDS[kind], numbers, folder)]
+    return kind, len(numbers), time.monotonic() - started, failed
 
 
 def _run(pool: Pool, chunks: Iterator[tuple[str, range, Path]], seconds: float) -> int:
@@ -84,11 +77,11 @@ def _run(pool: Pool, chunks: Iterator[tuple[str, range, Path]], seconds: float) 
     done: dict[str, int] = {}
     spent: dict[str, float] = {}
     failed = 0
-    for kind, count, took, told in pool.imap_unordered(_chunk, chunks):
+    for kind, count, took, problems in pool.imap_unordered(_chunk, chunks):
         done[kind] = done.get(kind, 0) + count
         spent[kind] = spent.get(kind, 0.0) + took
-        failed += len(told)
-        for number, problem in told:
+        failed += len(problems)
+        for number, problem in problems:
             print(f"{kind} {number}: {problem}", flush=True)
         print(f"\r{sum(done.values())} cases, {failed} failed", end="", file=sys.stderr)
         if time.monotonic() - started > seconds:

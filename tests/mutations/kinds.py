@@ -1,7 +1,7 @@
-"""The kinds of input that pcielab reads: what each starts from, and how it is used once it is changed.
+"""The kinds of input that pcielab reads, with the seeds of each and the use of a changed one.
 
-A case makes a changed input in a folder and does with it what a command would do, as far as that is quick. It ends
-well if nothing is raised, or an InputError.
+A case writes a changed input into a folder and uses it as a command would, as far as that is quick. It passes if
+it raises nothing, or an InputError.
 """
 
 import json
@@ -22,8 +22,8 @@ import tomli_w
 
 from pcielab import fabric, model
 from pcielab._core import check_suite
-from pcielab.analysis.calibrate.facts import read_facts
 from pcielab.analysis.calibrate.measured import read_measured, read_pack
+from pcielab.analysis.calibrate.recorded_system import read_recorded_system
 from pcielab.devices.running import run, simulate
 from pcielab.explore import answers
 from pcielab.explore.question import Systems, question_of
@@ -39,6 +39,7 @@ from pcielab.library.skeleton import skeleton
 from pcielab.store import open_store
 from pcielab.sweeps import Point, load_sweep
 from pcielab.work.options import RunOptions
+from suite_texts import suite_text, transfers
 
 Draw = random.Random
 Case = Callable[[Draw, Path], None]
@@ -77,25 +78,13 @@ RECORDED = {
     "sys-dma-addrs.txt": "0x400000000 0x400400000\n0x400800000 0x400c00000\n",
     "sys-date.txt": "Sun Aug 19 2018\n",
 }
-"""What is recorded of a measured machine."""
+"""The recorded facts of a measured machine."""
 
-_TINY_GROUP = """
-[[group]]
-family = "{family}"
-loop = ["test", "size"]
-tests = [{tests}]
-sizes = [64, 300]
-windows = ["8K"]
-caches = ["host-warm"]
-patterns = ["random"]
-transactions = 500
-"""
-TINY_SUITE = "name = 'tiny'\ntitle = 'Tiny'\n[provenance]\nsource = 'made up'\n" + "".join(
-    _TINY_GROUP.format(family=family, tests=tests) + more
-    for family, tests, more in (
-        ("bw_dma_sz_sweep", '"BW_DMA_RD", "BW_DMA_WR", "BW_DMA_RW"', ""),
-        ("lat_dma_details", '"LAT_DMA_RD", "LAT_DMA_WRRD"', "details = true\n"),
-    )
+_FEW: dict[str, Any] = {"caches": ["host-warm"], "transactions": 500}
+TINY_SUITE = suite_text(
+    transfers("bw_dma_sz_sweep", "BW_DMA_RD BW_DMA_WR BW_DMA_RW", 64, 300, **_FEW),
+    transfers("lat_dma_details", "LAT_DMA_RD LAT_DMA_WRRD", 64, 300, **_FEW, details=True),
+    name="tiny",
 )
 
 
@@ -105,7 +94,7 @@ def _toml(path: Path) -> dict[str, Any]:
 
 @cache
 def _tables(*patterns: str) -> list[dict[str, Any]]:
-    """What the shipped files hold that fit patterns below `profiles` or `suites`."""
+    """The tables of the shipped files that match patterns below `profiles` or `suites`."""
     roots = {"profiles": _PROFILES, "suites": _SUITES}
     found = []
     for pattern in patterns:
@@ -116,12 +105,12 @@ def _tables(*patterns: str) -> list[dict[str, Any]]:
 
 @cache
 def _two_groups(*patterns: str) -> list[dict[str, Any]]:
-    """The shipped suites that fit patterns, with their first and last group only: the others are alike."""
+    """The shipped suites that match patterns, with only their first and last group: the others are similar."""
     return [seed | {"group": [seed["group"][0], seed["group"][-1]]} for seed in _tables(*patterns)]
 
 
 def _written(draw: Draw, seed: dict[str, Any], path: Path) -> Path:
-    """A file with a changed table: three times of four a table changed and written, else its text changed."""
+    """Write a changed table: in three of four cases a change of the table, else of its text."""
     if draw.random() < 0.75:
         path.write_bytes(tomli_w.dumps(mutate.table(draw, seed)).encode(errors="surrogatepass"))
     else:
@@ -133,7 +122,7 @@ _TEXTS: dict[int, bytes] = {}
 
 
 def _text(seed: dict[str, Any]) -> bytes:
-    """A table of a cached list as TOML, made once."""
+    """A table of a cached list as TOML, cached."""
     if id(seed) not in _TEXTS:
         _TEXTS[id(seed)] = tomli_w.dumps(seed).encode()
     return _TEXTS[id(seed)]
@@ -141,7 +130,7 @@ def _text(seed: dict[str, Any]) -> bytes:
 
 @cache
 def whole_systems() -> list[dict[str, Any]]:
-    """Small systems in one file each, with nothing shared: link, host and device are tables in them."""
+    """Small systems that share no files: link, host and device are tables in each."""
     found = []
     for name in ("hsw2620", "ib-000-nosp", "e3", "gen5-x16"):
         content = json.loads(resolve(name).to_json())
@@ -205,7 +194,7 @@ def message_suites(draw: Draw, folder: Path) -> None:
 
 
 def message_profiles(draw: Draw, folder: Path) -> None:
-    """Profiles of sending messages, asked what the model can say of them."""
+    """Profiles of messages, and the results of the model for them."""
     seed = draw.choice(_tables("profiles/pio/*.toml"))
     profile = model.load_message_profile(_written(draw, seed, folder / "mine.toml"))
     model.messages(profile, [20, 64, 4096])
@@ -219,7 +208,7 @@ _LINK = model.Link(generation=3, lanes=8, mps_bytes=256, mrrs_bytes=512)
 
 
 def nics(draw: Draw, folder: Path) -> None:
-    """NICs described as data."""
+    """Profiles of NICs."""
     seed = draw.choice(_tables("profiles/nics/*.toml"))
     nic = model.load_nic(_written(draw, seed, folder / "mine.toml"))
     (row,) = model.nic(nic, _LINK, [64])
@@ -228,11 +217,11 @@ def nics(draw: Draw, folder: Path) -> None:
 
 
 _LINK_GBPS = 63.0
-"""What the lanes of `_LINK` carry in one direction."""
+"""Rate of the lanes of `_LINK` in one direction."""
 
 
 def fabrics(draw: Draw, folder: Path) -> None:
-    """Fabrics, and what is said of their flows."""
+    """Fabrics, and estimates of their flows."""
     seed = draw.choice(_tables("profiles/fabrics/*.toml"))
     loaded = fabric.load(str(_written(draw, seed, folder / "mine.toml")))
     fabric.estimate(loaded, loaded.flows(), "ecr")
@@ -283,19 +272,19 @@ def flows(draw: Draw, folder: Path) -> None:
 def _write_parquet(draw: Draw, columns: dict[str, list[Any]], path: Path) -> None:
     for _ in range(draw.choice([1, 1, 2])):
         key = draw.choice(list(columns))
-        what = draw.random()
-        if what < 0.6:
+        change = draw.random()
+        if change < 0.6:
             columns[key][draw.randrange(4)] = mutate.value(draw, columns[key][0])
-        elif what < 0.8:
+        elif change < 0.8:
             columns[key] = [mutate.value(draw)] * 4
-        elif what < 0.9:
+        elif change < 0.9:
             del columns[key]
         else:
             columns[draw.choice(mutate.WORDS)] = columns[key]
     rows = draw.choice([4, 4, 4, 1, 0])
     try:
         pd.DataFrame(columns).head(rows).to_parquet(path)
-    except Exception:  # what Parquet cannot hold
+    except Exception:  # values that Parquet cannot hold
         path.write_bytes(mutate.text(draw, b"PAR1 and then nothing PAR1"))
         return
     if draw.random() < 0.15:
@@ -354,7 +343,7 @@ _QUESTION: dict[str, Any] = {
 
 
 def questions(draw: Draw, folder: Path) -> None:
-    """Questions of pages, as far as they are answered in closed form."""
+    """Questions of pages that are answered in closed form."""
     del folder
     asked = mutate.table(draw, _QUESTION)
     for key in draw.sample(sorted(_QUESTION), draw.choice([0, 0, 3])):
@@ -371,7 +360,7 @@ _SYSTEMS = Systems()
 
 
 def prepare(folder: Path) -> None:
-    """Make the folder in the published format that imports start from, once, beside all cases."""
+    """Make the inputs that cases start from, once, beside their folders."""
     (folder / "tiny.toml").write_text(TINY_SUITE, encoding="utf-8")
     (folder / "small.toml").write_text(tomli_w.dumps(whole_systems()[0]), encoding="utf-8")
     chosen = suites.load_suite(str(folder / "tiny.toml"))
@@ -390,7 +379,7 @@ def _changed_folder(draw: Draw, folder: Path) -> Path:
     originals = sorted((folder.parent / "published").iterdir())
     for original in originals:
         path = mine / original.name
-        if not path.is_symlink():  # the first time, or because a case before changed it
+        if not path.is_symlink():  # new, or changed by an earlier case
             path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
             path.symlink_to(original)
     for original in draw.sample(originals, draw.choice([1, 1, 2])):
@@ -412,7 +401,7 @@ def imports(draw: Draw, folder: Path) -> None:
 
 
 def measured(draw: Draw, folder: Path) -> None:
-    """The same folders, read to calibrate a machine, and packs that name some of their rows."""
+    """The same folders, read for calibration, and packs of some of their rows."""
     if draw.random() < 0.3:
         path = folder / "pack.csv"
         lines = ["family,test,cache,window_bytes,size_bytes", "bw_dma_sz_sweep,BW_DMA_RD,HWarm,8192,64", ""]
@@ -420,11 +409,11 @@ def measured(draw: Draw, folder: Path) -> None:
         read_pack(path)
         return
     mine = _changed_folder(draw, folder)
-    read_facts(read_measured(mine).texts, mine.name, "mine")
+    read_recorded_system(read_measured(mine).texts, mine.name, "mine")
 
 
 def lspci(draw: Draw, folder: Path) -> None:
-    """Texts of `lspci -vvv`, and the systems that skeletons made of them are."""
+    """Texts of `lspci -vvv`, and the systems of skeletons made from them."""
     text = mutate.text(draw, LSPCI.encode()).decode(errors="replace")
     device = draw.choice([None, None, "3b:00.0", "19ee:6000", draw.choice(mutate.WORDS)])
     find(parse(text), device)
@@ -459,10 +448,10 @@ def systems(draw: Draw, folder: Path) -> None:
     output.unlink()
     for row in rows[rows["status"] == "ok"].to_dict("records"):
         is_bandwidth = row["operation"].startswith("bw")
-        told = row["bandwidth" if is_bandwidth else "median"]
-        # A latency of less than a tick is one of 0 ticks.
-        assert told > 0 or (told == 0 and not is_bandwidth), f"{row['name']}: {told}"
-        assert told < 1e15, f"{row['name']}: {told}"
+        number = row["bandwidth" if is_bandwidth else "median"]
+        # A latency of less than a tick is 0 ticks.
+        assert number > 0 or (number == 0 and not is_bandwidth), f"{row['name']}: {number}"
+        assert number < 1e15, f"{row['name']}: {number}"
 
 
 def _tiny(folder: Path) -> suites.Suite:
@@ -470,7 +459,7 @@ def _tiny(folder: Path) -> suites.Suite:
 
 
 def messages(draw: Draw, folder: Path) -> None:
-    """Changed suites of messages on changed profiles, run: one group with a test or two, as others are alike."""
+    """Changed suites of messages on changed profiles, run: one group with one or two tests."""
     seed = draw.choice(_tables("suites/messages/*.toml"))
     few = {key: one[:1] if isinstance(one, list) else one for key, one in draw.choice(seed["group"]).items()}
     wide = {

@@ -1,6 +1,6 @@
-"""Machines for the doctor, changed: texts of lspci, folders like /sys, saved trees.
+"""Changed machines for the doctor: texts of lspci, folders like /sys, saved trees.
 
-A case reads what is left and examines it; an endless chain of capabilities or bridges would show as a hang.
+A case reads a changed machine and examines it; an endless chain of capabilities or bridges would show as a hang.
 """
 
 import os
@@ -21,7 +21,7 @@ _TEXTS = Path(__file__).parents[1] / "lspci_texts"
 
 @cache
 def _blocks() -> list[bytes]:
-    """Functions as lspci shows them, of two versions."""
+    """Functions as two versions of lspci print them."""
     return [block for path in sorted(_TEXTS.glob("*.txt")) for block in path.read_bytes().strip().split(b"\n\n")]
 
 
@@ -58,9 +58,9 @@ def _change(draw: Draw, path: Path, machine: list[Made]) -> None:
     elif path.name == "config":
         space = bytearray(path.read_bytes())
         for _ in range(draw.choice([1, 8, 64])):
-            # Most of what matters is in the first bytes, and in those of the extended capabilities.
-            place = draw.choice([draw.randrange(0xA0), 0x100 + draw.randrange(0x100)])
-            space[min(place, len(space) - 1)] = draw.randrange(256)
+            # Most registers that matter are in the first bytes, and in the extended capabilities.
+            offset = draw.choice([draw.randrange(0xA0), 0x100 + draw.randrange(0x100)])
+            space[min(offset, len(space) - 1)] = draw.randrange(256)
         path.write_bytes(bytes(space[: draw.choice([4096, 4096, 256, 64, draw.randrange(4096)])]))
     elif draw.random() < 0.1:
         path.unlink()

@@ -1,8 +1,8 @@
-"""Changes to inputs, drawn: to tables as TOML holds them, and to the text of a file.
+"""Random changes to inputs: to tables as TOML holds them, and to the text of a file.
 
-Most changes are small, for an input that is wrong in one place gets furthest. What is put in is what people and
-other programs really write (wrong units, other types, "nan", a register that reads as all ones), and what is
-written to do harm (numbers of thousands of digits, brackets by the ten thousand, paths that lead elsewhere).
+Most changes are small, because an input with one wrong value passes the most checks. New values are those that
+people and programs write by mistake (wrong units, other types, "nan", a register that reads as all ones), or to do
+harm (numbers of thousands of digits, ten thousand brackets, paths to other folders).
 """
 
 import datetime
@@ -14,79 +14,19 @@ WHOLE = [0, 1, 2, 3, 5, 7, 63, 64, 65, 127, 255, 256, 1000, 4095, 4096, 4097, 65
 WHOLE += [-1, -(2**31), -(2**63), 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**53 + 1, 2**63 - 1, 2**63, 2**64, 10**30]
 REAL = [0.0, -0.0, 0.5, 1.0, 1.5, -1.0, 1e-3, 1e-9, 1e-300, 5e-324, 1e3, 1e6, 1e9, 1.0000001e9, 1e15, 1e19, 1e308]
 REAL += [float("inf"), float("-inf"), float("nan")]
-WORDS = [
-    "",
-    " ",
-    "nan",
-    "inf",
-    "none",
-    "null",
-    "true",
-    "²",
-    "٣",
-    "1e999",
-    "1e19",
-    "0x10",
-    "1_000",
-    "-",
-    "#",
-    "=",
-    "é",
-]
-WORDS += [
-    "\x7f",
-    "\x00",
-    "\x1b[2J",
-    "\u202e",
-    "\ufeff",
-    "😀",
-    "a" * 5_000,
-    "9" * 5_000,
-    "a.b.c",
-    "{",
-    "}",
-    "{}",
-    "{0}",
-]
-WORDS += [
-    "{size:>900000000}",
-    "{size:{size}}",
-    "{size!r:>999}",
-    "{direction.__class__}",
-    "%n%s",
-    "<script>",
-    "'\"",
-]
-WORDS += [
-    "../x.toml",
-    "/dev/null",
-    "/etc/hostname",
-    "~nosuchuser/x.toml",
-    "./",
-    "a/b.toml",
-    "x.toml",
-    "\\\\?\\nul",
-]
-WORDS += [
-    "1:1e19",
-    "1:99999999999",
-    "1:1000000:1",
-    "64:1",
-    "64:64:0",
-    "1:2:3:4",
-    "4K",
-    "1.5M",
-    "0K",
-    "K",
-    "1.0000001",
-]
+WORDS = ["", " ", "nan", "inf", "none", "null", "true", "²", "٣", "1e999", "1e19", "0x10", "1_000", "-", "#", "="]
+WORDS += ["é", "\x7f", "\x00", "\x1b[2J", "\u202e", "\ufeff", "😀", "a" * 5_000, "9" * 5_000, "a.b.c", "{", "}"]
+WORDS += ["{}", "{0}", "{size:>900000000}", "{size:{size}}", "{size!r:>999}", "{direction.__class__}", "%n%s"]
+WORDS += ["<script>", "'\"", "../x.toml", "/dev/null", "/etc/hostname", "~nosuchuser/x.toml", "./", "a/b.toml"]
+WORDS += ["x.toml", "\\\\?\\nul", "1:1e19", "1:99999999999", "1:1000000:1", "64:1", "64:64:0", "1:2:3:4", "4K"]
+WORDS += ["1.5M", "0K", "K", "1.0000001"]
 WORDS += ["fixed", "random", "cold", "stream", "packet", "hsw2620", "gen3-x8", "infinite", "BW_DMA_RD", "per-flow"]
 
 Draw = random.Random
 
 
 def value(draw: Draw, old: Any = None) -> Any:
-    """Something to put in the place of `old`: mostly of its type, at times of another."""
+    """A replacement for `old`, mostly of the same type."""
     kind = draw.random()
     if isinstance(old, bool) and kind < 0.5:
         return not old
@@ -129,26 +69,26 @@ def _copied(content: Any) -> Any:
 def _change(draw: Draw, content: dict[str, Any]) -> None:
     holder: Any = content
     while True:
-        places = list(holder) if isinstance(holder, dict) else range(len(holder))
-        if not places:
+        keys = list(holder) if isinstance(holder, dict) else range(len(holder))
+        if not keys:
             _insert(draw, holder)
             return
-        place = draw.choice(places)
-        inner = holder[place]
+        key = draw.choice(keys)
+        inner = holder[key]
         if isinstance(inner, dict | list) and inner and draw.random() < 0.85:
             holder = inner
             continue
         break
-    what = draw.random()
-    if what < 0.70:
-        holder[place] = value(draw, inner)
-    elif what < 0.80:
-        del holder[place]
-    elif what < 0.88:
+    change = draw.random()
+    if change < 0.70:
+        holder[key] = value(draw, inner)
+    elif change < 0.80:
+        del holder[key]
+    elif change < 0.88:
         _insert(draw, holder)
     elif isinstance(holder, dict):
         other = draw.choice(list(holder))
-        holder[place], holder[other] = holder[other], holder[place]
+        holder[key], holder[other] = holder[other], holder[key]
     else:
         holder.extend(_copied(holder) * draw.choice([1, 1, 200]))
 
@@ -167,26 +107,26 @@ def text(draw: Draw, content: bytes) -> bytes:
     return content
 
 
-def _place(draw: Draw, content: bytes) -> int:
+def _offset(draw: Draw, content: bytes) -> int:
     return draw.randrange(len(content) + 1)
 
 
 def _cut(draw: Draw, content: bytes) -> bytes:
-    return content[: _place(draw, content)]
+    return content[: _offset(draw, content)]
 
 
 def _drop(draw: Draw, content: bytes) -> bytes:
-    place = _place(draw, content)
-    return content[:place] + content[place + draw.choice([1, 1, 1, 8, 64]) :]
+    start = _offset(draw, content)
+    return content[:start] + content[start + draw.choice([1, 1, 1, 8, 64]) :]
 
 
 def _flip(draw: Draw, content: bytes) -> bytes:
-    place = _place(draw, content)
-    return content[:place] + bytes([draw.randrange(256)]) + content[place + 1 :]
+    start = _offset(draw, content)
+    return content[:start] + bytes([draw.randrange(256)]) + content[start + 1 :]
 
 
 def _put_in(draw: Draw, content: bytes) -> bytes:
-    place = _place(draw, content)
+    start = _offset(draw, content)
     pieces = [*(word.encode() for word in WORDS), *(str(number).encode() for number in [*WHOLE, *REAL])]
     pieces += [
         b"\n",
@@ -202,12 +142,12 @@ def _put_in(draw: Draw, content: bytes) -> bytes:
         b"[" * 20_000,
         b"1" * 5_000,
     ]
-    return content[:place] + draw.choice(pieces) + content[place:]
+    return content[:start] + draw.choice(pieces) + content[start:]
 
 
 def _number(draw: Draw, content: bytes) -> bytes:
-    """Another number in the place of a digit and those around it."""
-    digits = [place for place, byte in enumerate(content) if chr(byte).isdigit()]
+    """Replace a number."""
+    digits = [index for index, byte in enumerate(content) if chr(byte).isdigit()]
     if not digits:
         return content
     first = last = draw.choice(digits)
@@ -223,28 +163,20 @@ _NUMBER = frozenset(bytes([byte]) for byte in b"0123456789.")
 
 
 def _line(draw: Draw, content: bytes) -> bytes:
-    """A line twice, many times, elsewhere, or not at all."""
+    """Repeat, delete or swap a line."""
     lines = content.splitlines(keepends=True)
     if not lines:
         return content
-    place, other = draw.randrange(len(lines)), draw.randrange(len(lines))
-    what = draw.random()
-    if what < 0.3:
-        lines[place:place] = [lines[place]] * draw.choice([1, 1, 100])
-    elif what < 0.6:
-        del lines[place]
+    index, other = draw.randrange(len(lines)), draw.randrange(len(lines))
+    change = draw.random()
+    if change < 0.3:
+        lines[index:index] = [lines[index]] * draw.choice([1, 1, 100])
+    elif change < 0.6:
+        del lines[index]
     else:
-        lines[place], lines[other] = lines[other], lines[place]
+        lines[index], lines[other] = lines[other], lines[index]
     return b"".join(lines)
 
 
-_TEXT_CHANGES: list[Callable[[Draw, bytes], bytes]] = [
-    _cut,
-    _drop,
-    _flip,
-    _put_in,
-    _put_in,
-    _number,
-    _number,
-    _line,
-]
+_TEXT_CHANGES: list[Callable[[Draw, bytes], bytes]]
+_TEXT_CHANGES = [_cut, _drop, _flip, _put_in, _put_in, _number, _number, _line]

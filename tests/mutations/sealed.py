@@ -1,7 +1,7 @@
-"""Stores that are sound in every digest and hold values of a wrong kind, anywhere in their nested manifests.
+"""Stores with correct digests and values of a wrong type anywhere in their nested manifests.
 
-Where a store is wrong is drawn evenly over all places of its manifest, so that the deep ones have their share.
-What a command says of it is one line that names the store; a wrong value that nothing looks at may pass.
+The wrong value is drawn evenly over all keys of the manifest, at every depth. A command refuses the store in one
+line that names it; a wrong value that no command reads may pass.
 """
 
 import copy
@@ -33,15 +33,15 @@ WRONG: list[Any] = [
     None, True, False, 0, -1, 1, 7, 1.5, -0.5, 1e308, 10**30, "", "x", "nan", "0x10", "9" * 30, "a" * 5000, [], {},
     [[]], [None], [0], ["x"], [{}], {"a": 1}, {"": {}}, {"name": 3}, {"key": [1, {"b": None}]},
 ]  # fmt: skip
-"""What is put in the place of a value; some of it may be right by chance."""
+"""Replacements for a value; some may be right by chance."""
 LEFT_OUT = 0.1
 """Share of the changes that leave a key out."""
 
 
 def prepare(folder: Path) -> None:
-    """Write the stores that `stores.prepare` has not: a run of a NIC, and one of a device that exists."""
-    place = folder / SEEDS
-    run(Frames(load_nic("niantic-dpdk"), [64, 256], packets=20), output=place / "frames.db")
+    """Write the stores that `stores.prepare` does not: a run of a NIC, and one of hardware."""
+    seeds = folder / SEEDS
+    run(Frames(load_nic("niantic-dpdk"), [64, 256], packets=20), output=seeds / "frames.db")
     manifest = {
         "origin": "measured", "title": "a drive", "version": "0.1.0", "suite": "nvme", "seed": 1, "tests": 1,
         "options": {"samples": "full"}, "backend": {"kind": "nvme", "address": "0000:3b:00.0", "device": {}},
@@ -62,27 +62,26 @@ def prepare(folder: Path) -> None:
         "conditions_before": [{"metric": "link_rate", "unit": "GT/s", "value": 8.0}],
         "conditions_after": [{"metric": "load", "unit": "1", "value": None}],
     }  # fmt: skip
-    [test] = [record for record in open_store(place / "transfers.db").records() if record["id"] == 0]
+    [test] = [record for record in open_store(seeds / "transfers.db").records() if record["id"] == 0]
     test["parameters"] = json.dumps(test["parameters"], sort_keys=True, separators=(",", ":"))
-    with StoreWriter.create(place / "device.db", json.dumps(manifest)) as writer:
+    with StoreWriter.create(seeds / "device.db", json.dumps(manifest)) as writer:
         writer.write_test(json.dumps(test))
 
 
-def places(value: Any, above: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """The ways to all values within one, its own first."""
+def paths(value: Any, above: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """The paths of all values within one, its own first."""
     if above:
         yield above
-    for key, inner in (
-        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    ):
-        yield from places(inner, (*above, key))
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in pairs:
+        yield from paths(inner, (*above, key))
 
 
 def changed(draw: Draw, manifest: dict[str, Any]) -> dict[str, Any]:
-    """A manifest with a value or two of another kind, or left out."""
+    """A manifest with one or two values of another type, or left out."""
     new = copy.deepcopy(manifest)
     for _ in range(draw.choice([1, 1, 1, 2])):
-        *above, key = draw.choice([*places(new)])
+        *above, key = draw.choice([*paths(new)])
         holder: Any = new
         for step in above:
             holder = holder[step]
@@ -103,7 +102,7 @@ def _seeds(folder: Path) -> list[tuple[dict[str, Any], list[dict[str, Any]], dic
 
 
 def sealed(draw: Draw, folder: Path) -> None:
-    """A store of that kind, in the hands of some of the commands that take stores."""
+    """A changed store, used by some of the commands that read stores."""
     manifest, records, attachments, whole = draw.choice(_seeds(folder.parent))
     path = folder / "run.db"
     with StoreWriter.create(path, json.dumps(changed(draw, manifest)), overwrite=True) as writer:
@@ -120,10 +119,10 @@ def sealed(draw: Draw, folder: Path) -> None:
         return
     sound = open_store(whole)
     for number, use in enumerate(draw.sample(_USES, 3)):
-        place = folder / f"use {number}"
-        place.mkdir(exist_ok=True)
+        output = folder / f"use {number}"
+        output.mkdir(exist_ok=True)
         try:
-            use(store, sound, draw, place)
+            use(store, sound, draw, output)
         except InputError as refused:
             _names(refused, path)
 

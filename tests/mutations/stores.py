@@ -1,4 +1,4 @@
-"""Stores as strangers send them: sound files, with digests that match, that say anything."""
+"""Hostile stores: sound files with matching digests and any content."""
 
 import copy
 import json
@@ -17,7 +17,7 @@ from pcielab._core import StoreWriter
 from pcielab.analysis.compare import compare
 from pcielab.analysis.explain import explain_run
 from pcielab.analysis.explain.checks import checks
-from pcielab.analysis.published_values import compare_with_published
+from pcielab.analysis.published import compare_with_published
 from pcielab.devices.running import run, simulate
 from pcielab.doctor.stores import tree_of_store
 from pcielab.formats.exporters import EXPORTERS, export
@@ -35,13 +35,13 @@ from pcielab.store import Store, open_store
 
 Draw = random.Random
 SEEDS = "seeds"
-"""The folder of the stores that cases start from, beside all cases."""
+"""Name of the folder with the stores that cases start from, beside their folders."""
 _DEEPER, _LEFT_OUT = 0.8, 0.15
 
 
 @dataclass(frozen=True)
 class _Seed:
-    """What is in a store as it should be."""
+    """The content of a sound store."""
 
     manifest: dict[str, Any]
     records: Sequence[dict[str, Any]]
@@ -49,23 +49,17 @@ class _Seed:
 
 
 def prepare(folder: Path, tiny: Path, published: Path) -> None:
-    """Write a store of each kind, once, beside all cases.
-
-    Args:
-        folder: Where.
-        tiny: A suite of a few tests.
-        published: A folder in the published format.
-    """
-    place = folder / SEEDS
-    place.mkdir()
-    simulate(profiles.resolve("snb-iommu"), suites.load_suite(str(tiny)), place / "transfers.db", jobs=1)
-    import_pcie_bench(published, place / "measured.db")
+    """Write a store of each kind into `folder`: from a tiny suite and a folder in the published format."""
+    seeds = folder / SEEDS
+    seeds.mkdir()
+    simulate(profiles.resolve("snb-iommu"), suites.load_suite(str(tiny)), seeds / "transfers.db", jobs=1)
+    import_pcie_bench(published, seeds / "measured.db")
     small = Path(__file__).parents[1] / "documents" / "small"
     chosen = suites.load_message_suite(str(small / "messages" / "kpio.toml"))
-    run(chosen, profile="kpio-2012", output=place / "messages.db")
+    run(chosen, profile="kpio-2012", output=seeds / "messages.db")
     testbed = fabric.load("fabrex-u55c")
     points = fabric.flow_set(testbed.flows("latency"), "latency", "fifo", 1.0)
-    run(fabric.Flows(testbed, points, "rpciebench"), output=place / "fabric.db")
+    run(fabric.Flows(testbed, points, "rpciebench"), output=seeds / "fabric.db")
 
 
 @cache
@@ -75,7 +69,7 @@ def _seeds(folder: Path) -> list[_Seed]:
 
 
 def stores(draw: Draw, folder: Path) -> None:
-    """Changed stores, read by what reads stores."""
+    """Changed stores, used by a command that reads stores."""
     path = folder / "run.db"
     _write(draw, draw.choice(_seeds(folder.parent)), path)
     store = open_store(path)
@@ -83,31 +77,31 @@ def stores(draw: Draw, folder: Path) -> None:
 
 
 def _write(draw: Draw, seed: _Seed, path: Path) -> None:
-    what = draw.random()
-    manifest = _changed(draw, seed.manifest) if what < 0.7 else seed.manifest
+    kind = draw.random()
+    manifest = _changed(draw, seed.manifest) if kind < 0.7 else seed.manifest
     with StoreWriter.create(path, json.dumps(manifest, default=str), overwrite=True) as writer:
         for record in seed.records:
-            parameters = mutate.table(draw, record["parameters"]) if 0.6 < what < 0.95 else record["parameters"]
+            parameters = mutate.table(draw, record["parameters"]) if 0.6 < kind < 0.95 else record["parameters"]
             shown = json.dumps(parameters, sort_keys=True, separators=(",", ":"), default=str)
             writer.write_test(json.dumps(record | {"parameters": shown}))
         for name, content in seed.attachments.items():
-            changed = mutate.text(draw, content.encode()).decode(errors="replace") if what > 0.85 else content
+            changed = mutate.text(draw, content.encode()).decode(errors="replace") if kind > 0.85 else content
             writer.attach(name, changed.replace("\0", ""))
 
 
 def _changed(draw: Draw, manifest: dict[str, Any]) -> dict[str, Any]:
-    """A manifest with one or two values changed; every level has its share, however many keys are below it."""
+    """A manifest with one or two values changed; each level is equally likely, however many keys it has."""
     changed = copy.deepcopy(manifest)
     for _ in range(draw.choice([1, 1, 2])):
-        place = changed
-        key = draw.choice([*place])
-        while isinstance(place[key], dict) and place[key] and draw.random() < _DEEPER:
-            place = place[key]
-            key = draw.choice([*place])
+        table = changed
+        key = draw.choice([*table])
+        while isinstance(table[key], dict) and table[key] and draw.random() < _DEEPER:
+            table = table[key]
+            key = draw.choice([*table])
         if draw.random() < _LEFT_OUT:
-            del place[key]
+            del table[key]
         else:
-            place[key] = mutate.value(draw, place[key])
+            table[key] = mutate.value(draw, table[key])
         if not changed:
             break
     return changed
@@ -118,7 +112,7 @@ def _figure(store: Store, draw: Draw, _folder: Path) -> None:
         draw.choice(CATALOGUE).draw(runs_of(store), None).to_dict(validate=False)
 
 
-def _told(store: Store, _draw: Draw, _folder: Path) -> None:
+def _summarized(store: Store, _draw: Draw, _folder: Path) -> None:
     [run] = runs_of(store)
     provenance(run), summary([run]), [*family_tables(run)]
 
@@ -138,7 +132,7 @@ def _export(store: Store, draw: Draw, folder: Path) -> None:
 USES: tuple[Callable[[Store, Draw, Path], object], ...] = (
     _figure,
     _export,
-    _told,
+    _summarized,
     _compared,
     lambda store, _draw, _folder: machines(runs_of(store)),
     lambda store, _draw, _folder: checks(store, explain_run(store)),

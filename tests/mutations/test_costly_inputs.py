@@ -1,14 +1,14 @@
-"""Small files that ask for much: each is taken in or refused in one error, within five seconds and 500 MB.
+"""Files that are costly to read are accepted or refused in one error, within five seconds and 500 MB.
 
-What mutations of files rarely come to: keys of thousands of parts, files that are all keys, trees of thousands of
-nodes, machines of thousands of functions, pipes into which nobody writes.
+Random mutations rarely produce these: keys of thousands of parts, files of keys only, trees of thousands of nodes,
+machines of thousands of functions, pipes without a writer.
 """
 
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -35,7 +35,7 @@ KEYS = 200_000
 
 
 def keys(line: str, count: int = KEYS) -> str:
-    """So many lines, each with its number."""
+    """`count` lines, each with its number."""
     return "".join(line.format(number) + "\n" for number in range(count))
 
 
@@ -51,7 +51,7 @@ def toml(content: str, load: Callable[[str], object]) -> Callable[[Path], None]:
 
 
 def picture_of(nodes: int) -> Callable[[Path], None]:
-    """A case that draws a fabric of so many switches."""
+    """A case that draws a fabric of switches."""
     text = "mps_bytes = 128\n" + HEAD + PROVENANCE
     text += keys("[[node]]\nname = 'n{}'\nkind = 'external-switch'", nodes)
     for number in range(1, nodes):
@@ -68,7 +68,7 @@ def picture_of(nodes: int) -> Callable[[Path], None]:
 
 
 def machine(change: Callable[[Path], None]) -> Callable[[Path], None]:
-    """A case that has the doctor read a folder like /sys with something changed in it."""
+    """A case in which the doctor reads a changed folder like /sys."""
 
     def case(folder: Path) -> None:
         root = folder / "machine"
@@ -79,26 +79,23 @@ def machine(change: Callable[[Path], None]) -> Callable[[Path], None]:
     return case
 
 
-def processors_again_and_again(root: Path) -> None:
+def repeat_processors(root: Path) -> None:
     for node in (root / "sys/devices/system/node").glob("node*"):
         (node / "cpulist").write_text("0-99999," * 8000)
 
 
-def functions_without_end(root: Path) -> None:
+def add_functions(root: Path, count: int = 20_000) -> None:
     devices = root / "sys/bus/pci/devices"
     target = next(devices.iterdir()).readlink()
-    for number in range(20_000):
+    for number in range(count):
         (devices / f"{0x1000 + number // 256:04x}:{number % 256:02x}:00.0").symlink_to(target)
 
 
-def counters_without_end(root: Path) -> None:
+def add_counters(root: Path) -> None:
     for config in root.rglob("config"):
         counters = "".join(f"{number:x} 1\n" for number in range(8000))
         (config.parent / "aer_dev_correctable").write_text(counters)
-    devices = root / "sys/bus/pci/devices"
-    target = next(devices.iterdir()).readlink()
-    for number in range(1_000):
-        (devices / f"{0x1000 + number // 256:04x}:{number % 256:02x}:00.0").symlink_to(target)
+    add_functions(root, 1_000)
 
 
 def text_for(
@@ -121,13 +118,9 @@ def netfpga(number: str) -> Callable[[Path], None]:
 
 
 def saved(functions: int) -> str:
-    """A saved tree of so many functions."""
-    one = '{"slot":"0000:00:00.0","title":""}'
-    return (
-        '{"format":"pcielab-tree-1","pcielab":"0","tree":{"source":"","functions":['
-        + ",".join([one] * functions)
-        + "]}}"
-    )
+    """A saved tree of functions."""
+    listed = ",".join(['{"slot":"0000:00:00.0","title":""}'] * functions)
+    return f'{{"format":"pcielab-tree-1","pcielab":"0","tree":{{"source":"","functions":[{listed}]}}}}'
 
 
 CASES: dict[str, Callable[[Path], None]] = {
@@ -153,9 +146,9 @@ CASES: dict[str, Callable[[Path], None]] = {
     "words of a test": toml(SWEEP + "[test]\n" + keys("b{} = 1", 140_000), sweeps.load_sweep),
     "a picture of 20,000 nodes": picture_of(20_000),
     "a picture of 250 nodes": picture_of(250),
-    "processors of a node": machine(processors_again_and_again),
-    "20,000 functions": machine(functions_without_end),
-    "counters of errors": machine(counters_without_end),
+    "processors of a node": machine(repeat_processors),
+    "20,000 functions": machine(add_functions),
+    "counters of errors": machine(add_counters),
     "a text of lspci in lines of two letters": text_for(read_lspci_file, "00:00.0 a\n" + "aa\n" * 5_000_000),
     "a text of lspci in functions": text_for(read_lspci_file, keys("00:{:02x}.0 a\n", 1_000_000)),
     "a text of lspci in tabs": text_for(read_lspci_file, "00:00.0 a\n" + "\t" * (30 << 20)),
@@ -172,7 +165,7 @@ CASES: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_asks_for_much_is_taken_in_or_refused(
+def test_a_costly_input_is_accepted_or_refused(
     name: str, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     record_property("tried", 1)
@@ -204,24 +197,28 @@ READERS = {
 }
 
 
+def run_python(program: str, arguments: Sequence[str], folder: Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        cwd=folder, capture_output=True, text=True, timeout=HANGS_AFTER_SECONDS, check=False,
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("name", READERS)
-def test_nobody_waits_for_a_pipe_into_which_nobody_writes(
+def test_a_pipe_without_a_writer_is_refused(
     name: str, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     record_property("tried", 1)
     for pipe in ("FIFO.toml", "FIFO.csv", "FIFO.parquet", "FIFO.txt", "FIFO.db", "bw_dma_sz_sweep.csv"):
         os.mkfifo(tmp_path / pipe)
     started = time.monotonic()
-    command = [sys.executable, "-c", "from pcielab.cli import main; main()", *READERS[name]]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=HANGS_AFTER_SECONDS, check=False
-    )
+    done = run_python("from pcielab.cli import main; main()", READERS[name], tmp_path)
     assert done.returncode == (0 if name == "runs" else 2), done.stderr
     assert "Traceback" not in done.stderr
     assert time.monotonic() - started < patient(60)
 
 
-def test_what_another_program_writes_into_a_pipe_is_read(tmp_path: Path) -> None:
+def test_a_pipe_with_a_writer_is_read(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = f"import time\nwith open({str(pipe)!r}, 'w') as out:\n time.sleep(0.5)\n out.write('a' * 200_000)\n"
@@ -244,10 +241,7 @@ main()
 
 @pytest.mark.parametrize("words", [["runs", "."], ["run", "--suite", "quick", "-o", "run.db"], ["explore"]])
 def test_a_clock_that_python_cannot_read_is_refused(words: list[str], tmp_path: Path) -> None:
-    """In the year 5138, `time.time` fails, and with it logging and whatever loads it."""
-    command = [sys.executable, "-c", FAR, *words]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=HANGS_AFTER_SECONDS, check=False
-    )
+    """In the year 5138, `time.time` fails, and with it logging and every module that loads it."""
+    done = run_python(FAR, words, tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
     assert "the clock of this machine is set before 1678 or after 2261" in done.stderr

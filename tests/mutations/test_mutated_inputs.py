@@ -1,7 +1,7 @@
-"""Every kind of input, changed in thousands of ways, is accepted or refused with an error of ours.
+"""Every kind of input, changed in thousands of ways, is accepted or refused with an InputError.
 
-A failure is printed with its number, and `tests/mutations/fuzz.py --kind KIND --first NUMBER --again` repeats it.
-`make fuzz` does more of the same, and `make hostile` counts what was tried.
+A failure is printed with its number; `tests/mutations/fuzz.py --kind KIND --first NUMBER --again` repeats it.
+`make fuzz` tries more, and `make hostile` counts the cases.
 """
 
 import itertools
@@ -17,14 +17,14 @@ from workers import MEMORY_MOST, attempt, failures
 
 CASES = int(os.environ.get("PCIELAB_INPUTS", "2000"))
 FEWER = {"stores": CASES // 4, "sealed-stores": int(os.environ.get("PCIELAB_SEALED_STORES", "250"))}
-"""Kinds whose cases take ten times as long as others: a changed store is drawn, compared and exported.
-`make hostile-stores` asks for more of those that are sound in every digest."""
+"""Kinds whose cases take ten times as long: a changed store is drawn, compared and exported.
+`make hostile-stores` tries more stores with correct digests."""
 _IN_MEMORY = Path("/dev/shm")
 
 
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
-    """Where cases make their inputs: in memory where that is possible, as each is read but once."""
+    """A folder for the inputs, in memory if possible, because each is read only once."""
     with tempfile.TemporaryDirectory(dir=_IN_MEMORY if os.access(_IN_MEMORY, os.W_OK) else None) as name:
         prepare(Path(name))
         yield Path(name)
@@ -41,7 +41,7 @@ def test_a_changed_input_is_accepted_or_refused(
     assert not found, "\n".join(f"{kind} {one.number}: {one.problem}" for one in found)
 
 
-def test_what_a_case_must_not_do_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_harmful_cases_are_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workers.SECONDS_MOST", 1.0)
 
     def allocate() -> None:
@@ -52,17 +52,17 @@ def test_what_a_case_must_not_do_is_noticed(tmp_path: Path, monkeypatch: pytest.
         while time.process_time() < until:
             pass
 
-    # Each process goes through them from the start, and the last one ends it.
+    # Each process starts with the first harm, and the last one ends the process.
     harms = itertools.cycle([lambda: None, lambda: {}["absent"], work, allocate, lambda: os._exit(3)])
     found = list(failures("harm", lambda _draw, _folder: next(harms)(), range(10), tmp_path, side_by_side=2))
-    told = "\n".join(one.problem for one in found)
-    assert all(word in told for word in ("500 MB", "took 1", "with it: 3", "KeyError")), told
+    problems = "\n".join(one.problem for one in found)
+    assert all(word in problems for word in ("500 MB", "took 1", "with it: 3", "KeyError")), problems
     assert [one.number for one in found] == [1, 2, 3, 4, 6, 7, 8, 9]
 
 
-def test_a_case_means_the_same_each_time(folder: Path) -> None:
-    def told(number: int) -> list[bytes]:
+def test_a_case_is_reproducible(folder: Path) -> None:
+    def written(number: int) -> list[bytes]:
         attempt("profiles", KINDS["profiles"], number, folder)
         return [path.read_bytes() for path in sorted(folder.glob("mine.toml"))]
 
-    assert told(7) == told(7) != told(8)
+    assert written(7) == written(7) != written(8)

@@ -1,8 +1,8 @@
-"""Runs many cases in processes of their own, each case within limits of time and memory.
+"""Runs many cases in worker processes, each case within limits of time and memory.
 
-A case fails if it raises anything but a well-made InputError, takes more than seconds of processor time, wants
-more than 500 MB, hangs, or takes the process with it; the next ones go on in a new process. Cases are numbered,
-and what a number means does not depend on the others: each can be done again by itself.
+A case fails if it raises anything but a well-formed InputError, takes more than 5 s of processor time or 500 MB,
+hangs, or ends its process; the next cases then run in a new process. Cases are numbered and independent: each can
+be repeated alone.
 """
 
 import os
@@ -21,11 +21,11 @@ from patience import patient
 from pcielab import InputError
 
 SECONDS_MOST = 5.0
-"""Processor time of a case: some times what the dearest takes on a busy machine, far less than unlimited work."""
+"""Processor time of a case: a few times that of the slowest on a busy machine, far less than unlimited work."""
 MEMORY_MOST = 500 << 20
 """Bytes that a case may add to the address space of its process."""
 _HANGS_AFTER_SECONDS = 30.0
-"""On a machine with nothing else to do."""
+"""On an idle machine."""
 _MESSAGE_MOST = 6_000
 _FOREIGN = ("pydantic", "Traceback", "validation error", "object at 0x", "NoneType", "panicked")
 _FAILURES_MOST = 40
@@ -36,14 +36,14 @@ Case = Callable[[random.Random, Path], None]
 
 @dataclass(frozen=True)
 class Failure:
-    """A case that was neither accepted nor refused as it should be."""
+    """A case that was neither accepted nor refused properly."""
 
     number: int
     problem: str
 
 
 def attempt(kind: str, case: Case, number: int, folder: Path) -> str | None:
-    """Do one case here; returns what is wrong with how it ended."""
+    """Run one case in this process; returns its problem, if any."""
     draw = random.Random(f"{kind} {number}")
     started = time.process_time()
     problem = None
@@ -53,7 +53,7 @@ def attempt(kind: str, case: Case, number: int, folder: Path) -> str | None:
         problem = _ill_made(str(error))
     except MemoryError:
         problem = f"wants more than {MEMORY_MOST >> 20} MB: {_where()}"
-    except BaseException as error:  # a panic of the compiled half is no Exception
+    except BaseException as error:  # a Rust panic is not an Exception
         if isinstance(error, KeyboardInterrupt):
             raise
         problem = f"{type(error).__name__}: {str(error)[:300]} ({_where()})"
@@ -79,7 +79,7 @@ def _where() -> str:
 
 
 def failures(kind: str, case: Case, numbers: range, folder: Path, side_by_side: int = 1) -> Iterator[Failure]:
-    """Do the cases of a kind, in some processes at once; those that fail, at most a few dozen."""
+    """Run the cases of a kind in `side_by_side` processes; yields those that fail, at most a few dozen."""
     part = -(-len(numbers) // side_by_side)
     workers = [
         _Worker(kind, case, numbers[first : first + part], folder) for first in range(0, len(numbers), part)
@@ -101,7 +101,7 @@ def failures(kind: str, case: Case, numbers: range, folder: Path, side_by_side: 
 
 
 class _Worker:
-    """A process that does cases one after the other, and says of each how it ended."""
+    """A process that runs cases in order, and reports the end of each."""
 
     def __init__(self, kind: str, case: Case, numbers: range, folder: Path) -> None:
         self.left = numbers
@@ -113,7 +113,7 @@ class _Worker:
         os.close(writing)
 
     def problems(self) -> Iterator[tuple[int, str]]:
-        """The cases that end badly, as they end; the last of them may be what ended the process."""
+        """The cases that fail, in order; the last may have ended the process."""
         rest = b""
         hung = False
         try:
@@ -136,7 +136,7 @@ class _Worker:
             yield number, reason
 
     def end(self) -> int:
-        """End the process; its exit code, negative if a signal ended it."""
+        """End the process; returns its exit code, negative for a signal."""
         with suppress(ProcessLookupError):
             os.kill(self._process, signal.SIGKILL)
         os.close(self._reading)
@@ -144,7 +144,7 @@ class _Worker:
 
 
 def _work(kind: str, case: Case, numbers: range, folder: Path, writing: int) -> None:
-    """Do cases, and write a line for each: empty, or what went wrong."""
+    """Run cases, and write a line for each: empty, or its problem."""
     code = 1
     try:
         silent = os.open(os.devnull, os.O_WRONLY)

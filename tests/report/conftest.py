@@ -1,4 +1,4 @@
-"""Small made-up stores: the shapes of the paper's suite with few rows, written as any run is."""
+"""Small made-up stores with the families of the paper's suite and few rows, written like those of a run."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ MakeStore = Callable[..., Store]
 
 
 def system(**changes: Any) -> dict[str, Any]:
-    """A resolved system profile, as far as a report looks into it."""
+    """The keys of a resolved system profile that a report reads."""
     return {
         "name": "made-up", "title": "A machine <made up> for tests", "calibrated": False, "link": LINK,
         "host": {"name": "host-a", "llc_bytes": 15728640}, "device": {"name": "card-a"},
@@ -57,7 +57,7 @@ def latency_scalars(median: float) -> list[dict[str, Any]]:
 
 
 def small_paper_suite() -> Iterator[dict[str, Any]]:
-    """One family of each shape that the paper's figures need."""
+    """One family of each kind that the paper's figures need."""
     for operation in ("bw-rd", "bw-wr", "bw-rdwr"):
         for size in (64, 256, 257, 512, 2048):
             yield {

@@ -1,4 +1,4 @@
-"""What binds is one answer: the report's summary and figure 4 say what `explain` says."""
+"""The report's summary and figure 4 name the same binding bound as `explain`."""
 
 import itertools
 import json
@@ -35,10 +35,8 @@ def test_report_figure_and_explain_name_the_same_bound(run: Store) -> None:
     assert write.answer.bound == "device-rate"
     [said] = [row.cells[0] for row in summary(runs_of(run)) if row.quantity == "DMA write, 64 B"]
     assert said is not None
-    assert (
-        said.notes[0]
-        == f"{100 * write.share:.0f} % of the bound of {write.answer.gbps:.1f} (MODELLED, device-rate)"
-    )
+    expected = f"{100 * write.share:.0f} % of the bound of {write.answer.gbps:.1f} (MODELLED, device-rate)"
+    assert said.notes[0] == expected
     drawn = [
         row
         for row in rows_of(figures.bandwidth_by_size(run))
@@ -50,11 +48,11 @@ def test_report_figure_and_explain_name_the_same_bound(run: Store) -> None:
     assert (line["binds"], ribbon["binds"]) == ("device-rate", "device-rate")
 
 
-def test_neighbouring_sizes_stand_apart(run: Store) -> None:
-    """63, 64 and 65 B would be one point on a logarithmic axis."""
+def test_neighbouring_sizes_have_distinct_positions(run: Store) -> None:
+    """63, 64 and 65 B would coincide on a logarithmic axis."""
     rows = rows_of(figures.bandwidth_by_size(run))
-    places = sorted({row["place"] for row in rows if row["role"] == "line"})
-    assert min(late - early for early, late in itertools.pairwise(places)) >= 0.249
+    positions = sorted({row["position"] for row in rows if row["role"] == "line"})
+    assert min(late - early for early, late in itertools.pairwise(positions)) >= 0.249
     layers = json.loads(figures.bandwidth_by_size(run).to_json())["spec"]["layer"]
     drawn = [layer["encoding"]["x"]["axis"] for layer in layers if "x" in layer["encoding"]]
     assert drawn
@@ -64,5 +62,5 @@ def test_neighbouring_sizes_stand_apart(run: Store) -> None:
 @pytest.mark.parametrize(
     ("generation", "lanes", "rates"), [(1, 4, []), (3, 8, [40]), (5, 16, [200, 400]), (6, 16, [400, 800])]
 )
-def test_ethernet_lines_are_those_that_a_link_is_made_for(generation: int, lanes: int, rates: list[int]) -> None:
+def test_ethernet_lines_fit_the_rate_of_the_link(generation: int, lanes: int, rates: list[int]) -> None:
     assert ethernet_rates([Link(generation=generation, lanes=lanes, mps_bytes=256, mrrs_bytes=512)]) == rates

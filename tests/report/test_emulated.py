@@ -1,4 +1,4 @@
-"""A run whose devices an emulator stood in for is shown as what was exercised, and its times nowhere."""
+"""A run on emulated devices is shown as a list of exercised tests, without times."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def printed(*arguments: object) -> str:
     return ran.stdout
 
 
-def test_a_report_lists_what_was_exercised_and_draws_nothing(tmp_path: Path, emulated: Store) -> None:
+def test_a_report_lists_exercised_tests_and_draws_no_figure(tmp_path: Path, emulated: Store) -> None:
     body = body_of(page_of(tmp_path, emulated))
     assert NOTICE in body
     assert "EMULATED" in body
@@ -56,19 +56,19 @@ def test_beside_another_run_only_the_other_is_drawn(
     assert "EMULATED" not in json.dumps(overlaid)
 
 
-def test_no_figure_is_drawn_of_it_alone(emulated: Store) -> None:
-    with pytest.raises(MissingDataError, match="those of an emulator do not"):
+def test_figures_of_an_emulated_run_are_refused(emulated: Store) -> None:
+    with pytest.raises(MissingDataError, match="those of an emulator have none"):
         figures.latency_by_size(emulated)
 
 
 @pytest.mark.parametrize("output_format", ["table", "csv", "json"])
-def test_explain_and_compare_list_tests_without_a_number_of_speed(emulated: Store, output_format: str) -> None:
+def test_explain_and_compare_list_tests_without_times(emulated: Store, output_format: str) -> None:
     for command in (("explain", emulated.path), ("compare", emulated.path, emulated.path)):
-        told = printed(*command, "--format", output_format)
-        assert "64" in told
-        assert not SPEED.search(told), told
+        listed = printed(*command, "--format", output_format)
+        assert "64" in listed
+        assert not SPEED.search(listed), listed
         if output_format == "table":
-            assert NOTICE in told
+            assert NOTICE in listed
 
 
 def test_a_comparison_page_has_no_figure(tmp_path: Path, emulated: Store, make_store: MakeStore) -> None:
@@ -79,7 +79,7 @@ def test_a_comparison_page_has_no_figure(tmp_path: Path, emulated: Store, make_s
     assert "finished in both" in body
 
 
-def test_rows_that_leave_carry_the_origin_and_commands_say_so(tmp_path: Path, emulated: Store) -> None:
+def test_exported_rows_carry_the_origin_and_the_export_warns(tmp_path: Path, emulated: Store) -> None:
     ran = CliRunner().invoke(app, ["export", "csv", str(emulated.path), "-o", str(tmp_path / "rows.csv")])
     assert ran.exit_code == 0
     assert NOTICE in ran.stderr
@@ -87,7 +87,7 @@ def test_rows_that_leave_carry_the_origin_and_commands_say_so(tmp_path: Path, em
     assert all(line.startswith("emulated,") for line in lines[1:])
 
 
-def test_nothing_is_made_from_its_times(emulated: Store) -> None:
+def test_commands_that_need_times_refuse_an_emulated_run(emulated: Store) -> None:
     with pytest.raises(InputError, match=f"{NOTICE}: calibrating needs a run of real or simulated times"):
         emulated.require_speed("calibrating")
     path, twin = str(emulated.path), str(emulated.path.with_name("twin.toml"))

@@ -1,4 +1,7 @@
+"""The figures of a report: their rows, references and residuals."""
+
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -9,7 +12,7 @@ from .conftest import MakeStore, bandwidth_scalars, parameters, small_paper_suit
 
 
 def rows_of(figure: figures.Figure) -> list[dict[str, Any]]:
-    """Every row that the figure carries."""
+    """All rows of a figure."""
     datasets = json.loads(figure.to_json(validate=True))["datasets"]
     return [row for rows in datasets.values() for row in rows]
 
@@ -25,10 +28,8 @@ def test_every_figure_is_a_valid_specification(make_store: MakeStore) -> None:
     store = make_store("a")
     for draw in (
         figures.bandwidth_by_offset, figures.bandwidth_by_size, figures.bandwidth_by_window,
-        figures.latency_by_size,
-        figures.latencies_in_order,
-        figures.latency_by_window, figures.latency_cdf, figures.latency_histogram, figures.latency_tail,
-        figures.modelled_interactions,
+        figures.latency_by_size, figures.latencies_in_order, figures.latency_by_window, figures.latency_cdf,
+        figures.latency_histogram, figures.latency_tail, figures.modelled_interactions,
     ):  # fmt: skip
         assert rows_of(draw(store)), draw.__name__
 
@@ -40,23 +41,23 @@ def test_the_bound_of_the_link_lies_above_the_run(make_store: MakeStore) -> None
     drawn = {row["size_bytes"]: row["bandwidth"] for row in reads if row["role"] == "line"}
     assert set(drawn) == {64, 256, 257, 512, 2048}
     assert all(drawn[size] <= bound[size] for size in drawn if size != 257)
-    # 40 Gb/s in frames of 512 + 4 B, 20 B between them.
+    # 40 Gb/s in frames of 512 + 4 B with gaps of 20 B.
     need = {row["size_bytes"]: row["bandwidth"] for row in reads if row.get("reference", "").startswith("needed")}
     assert need[512] == pytest.approx(40 * 512 / 536)
 
 
-def test_a_suite_of_ones_own_is_drawn(make_store: MakeStore) -> None:
+def test_a_users_own_suite_is_drawn(make_store: MakeStore) -> None:
     rows = rows_of(figures.bandwidth_by_size(make_store("a", sweep([100, 200, 300], cache="cold"))))
     assert sorted(row["size_bytes"] for row in rows if row["role"] == "line") == [100, 200, 300]
 
 
-def test_the_widest_sweep_is_drawn_and_a_repeated_row_once(make_store: MakeStore) -> None:
+def test_the_widest_sweep_is_drawn_with_repeated_rows_once(make_store: MakeStore) -> None:
     tests = sweep([64, 128, 64]) + sweep([512, 640, 700, 768], window_bytes=1 << 20)
     rows = rows_of(figures.bandwidth_by_size(make_store("a", tests)))
     assert [row["size_bytes"] for row in rows if row["role"] == "line"] == [64, 128]
 
 
-def test_a_single_size_is_no_figure(make_store: MakeStore) -> None:
+def test_a_single_size_is_not_drawn(make_store: MakeStore) -> None:
     with pytest.raises(figures.MissingDataError, match="bw_dma_sz_sweep"):
         figures.bandwidth_by_size(make_store("a", sweep([64])))
 
@@ -95,20 +96,16 @@ def test_latencies_in_order_are_thinned_without_losing_the_slowest(make_store: M
     assert (slowest["index"], slowest["latency_ns"]) == (3000, pytest.approx(90000 * 40 / 3))
 
 
-def test_a_run_without_points_is_not_named(make_store: MakeStore) -> None:
+def test_a_run_without_points_is_not_in_the_legend(make_store: MakeStore) -> None:
     without = [test for test in small_paper_suite() if not test["family"].startswith("lat_cmd")]
     runs = [make_store("a"), make_store("b", without, system=system(name="no-commands"))]
     assert "no-commands" not in figures.latency_by_window(runs).to_json()
     assert "no-commands" in figures.bandwidth_by_window(runs).to_json()
 
 
-def test_the_change_is_from_the_run_without_an_iommu(make_store: MakeStore) -> None:
-    halved = [
-        test | {"scalars": [scalar | {"value": scalar["value"] / 2} for scalar in test["scalars"]]}
-        for window in (4096, 65536)
-        for test in sweep([64], window_bytes=window)
-    ]
+def test_the_change_is_relative_to_the_run_without_an_iommu(make_store: MakeStore) -> None:
     whole = [test for window in (4096, 65536) for test in sweep([64], window_bytes=window)]
+    halved = scaled(0.5, whole)
     on = make_store("on", halved, system=system(name="on", iommu="four-kib-pages"))
     off = make_store("off", whole)
     rows = [row for row in rows_of(figures.iommu_against_none([on, off])) if "change" in row]
@@ -118,18 +115,15 @@ def test_the_change_is_from_the_run_without_an_iommu(make_store: MakeStore) -> N
         figures.iommu_against_none([another_host, off])
 
 
-def scaled(factor: float) -> list[dict[str, Any]]:
-    """The small suite with every bandwidth and median times a factor."""
+def scaled(factor: float, tests: Iterable[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
+    """Tests, or the small suite, with every bandwidth and median times a factor."""
+
+    def changed(scalar: dict[str, Any]) -> dict[str, Any]:
+        return scalar | {"value": scalar["value"] * (factor if scalar["metric"] in ("bandwidth", "median") else 1)}
+
     return [
-        test
-        | {
-            "scalars": [
-                scalar
-                | {"value": scalar["value"] * (factor if scalar["metric"] in ("bandwidth", "median") else 1)}
-                for scalar in test["scalars"]
-            ]
-        }
-        for test in small_paper_suite()
+        test | {"scalars": [changed(scalar) for scalar in test["scalars"]]}
+        for test in tests or small_paper_suite()
     ]
 
 
@@ -143,7 +137,7 @@ MEASURABLE = [
 
 
 @pytest.mark.parametrize(("draw", "percent", "unit"), MEASURABLE)
-def test_what_is_left_of_a_measurement_stands_below_the_figure(
+def test_residuals_to_a_measurement_are_drawn_below_the_figure(
     make_store: MakeStore, draw: Any, percent: float | None, unit: str
 ) -> None:
     simulated, measured = make_store("a", scaled(1.25)), make_store("b", scaled(1.0), origin="measured")
@@ -155,7 +149,7 @@ def test_what_is_left_of_a_measurement_stands_below_the_figure(
         assert [row["residual"] for row in apart] == pytest.approx([percent] * len(apart), rel=1e-5)
     else:
         assert all(row["residual"] == pytest.approx(0.2 * row["median"], rel=1e-4) for row in apart)
-    # Two runs side by side of which one was measured are no less measured beside simulated.
+    # Two runs of which one was measured are drawn in the same way.
     beside = [row for row in rows_of(draw([simulated, measured])) if "residual" in row]
     assert {round(row["residual"], 3) for row in beside} == {round(row["residual"], 3) for row in apart}
     assert {row["run"] for row in beside} == {"made-up · SIMULATED"}
@@ -163,15 +157,12 @@ def test_what_is_left_of_a_measurement_stands_below_the_figure(
 
 
 @pytest.mark.parametrize("draw", [figures.latency_cdf, figures.latency_tail])
-def test_distributions_are_held_against_each_other_at_equal_shares(make_store: MakeStore, draw: Any) -> None:
+def test_residuals_of_distributions_are_taken_at_equal_shares(make_store: MakeStore, draw: Any) -> None:
+    def shifted(distribution: dict[str, Any]) -> dict[str, Any]:
+        return distribution | {"bins": [(tick + 3, count) for tick, count in distribution["bins"]]}
+
     later = [
-        test
-        | {
-            "distributions": [
-                one | {"bins": [(place + 3, count) for place, count in one["bins"]]}
-                for one in test["distributions"]
-            ]
-        }
+        test | {"distributions": [shifted(one) for one in test["distributions"]]}
         for test in small_paper_suite()
         if "distributions" in test
     ]

@@ -1,3 +1,5 @@
+"""Files that a report writes: the page and its figures."""
+
 from pathlib import Path
 
 import pytest
@@ -33,7 +35,7 @@ def test_an_output_that_exists_is_kept(tmp_path: Path, make_store: MakeStore) ->
     assert output.read_text(encoding="utf-8").startswith("<!doctype")
 
 
-def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path, make_store: MakeStore) -> None:
+def test_an_output_that_cannot_be_written_is_refused(tmp_path: Path, make_store: MakeStore) -> None:
     store = make_store("a")
     with pytest.raises(InputError, match="there is no such folder"):
         write_report([store], tmp_path / "missing" / "report.html")
@@ -41,7 +43,7 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path, make_store: M
         write_report([store], tmp_path)
 
 
-def test_a_figure_in_the_way_is_found_before_anything_is_written(tmp_path: Path, make_store: MakeStore) -> None:
+def test_an_existing_figure_is_refused_before_the_page_is_written(tmp_path: Path, make_store: MakeStore) -> None:
     folder = tmp_path / "figures"
     folder.mkdir()
     (folder / "fig4-bandwidth-by-size.svg").write_text("mine")

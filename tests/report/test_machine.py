@@ -1,4 +1,4 @@
-"""The report's section on the machine that a run was measured on."""
+"""The report's section on the measured machine."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ def store(path: Path, attachments: dict[str, str], origin: str = "measured") -> 
     return open_store(path)
 
 
-def test_a_run_with_a_text_of_lspci_shows_what_the_doctor_says(tmp_path: Path) -> None:
+def test_a_run_with_a_text_of_lspci_shows_the_doctors_findings(tmp_path: Path) -> None:
     runs = runs_of([store(tmp_path / "a.db", {"sys-lspci.txt": SERVER})])
     [machine] = machines(runs)
     assert machine.findings[0].cost == "read of 4096 B: 120.9 of 483.8 Gb/s"
@@ -28,7 +28,7 @@ def test_a_run_with_a_text_of_lspci_shows_what_the_doctor_says(tmp_path: Path) -
     assert "link is running at 16 GT/s x8; both ends support 32 GT/s x16" in page
 
 
-def test_a_text_without_functions_is_said_and_the_page_is_written(tmp_path: Path) -> None:
+def test_a_text_without_functions_is_reported_on_the_page(tmp_path: Path) -> None:
     page = render(runs_of([store(tmp_path / "a.db", {"sys-lspci.txt": "<script>no</script>"})]), [], [])
     assert "no PCI function in this text" in page
     assert "<script>no</script>" not in page

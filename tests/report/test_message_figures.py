@@ -1,8 +1,6 @@
-"""The figures of messages, from a store as the runner writes it."""
+"""The figures of messages, from the store of a run."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -10,11 +8,12 @@ import pytest
 from pcielab import run
 from pcielab.library.suites import load_message_suite
 from pcielab.report import figures, write_report
-from pcielab.report.figures.frame import findings_of
-from pcielab.report.figures.message_findings import ways_findings
+from pcielab.report.figures.frame import claims_of
+from pcielab.report.figures.message_claims import ways_claims
 from pcielab.store import Store, open_store
 
 from .conftest import MakeStore
+from .test_figures import rows_of
 
 SUITE = """
 name = "small"
@@ -78,12 +77,7 @@ def messages(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return open_store(folder / "run.db")
 
 
-def rows_of(figure: figures.Figure) -> list[dict[str, Any]]:
-    datasets = json.loads(figure.to_json(validate=True))["datasets"]
-    return [row for rows in datasets.values() for row in rows]
-
-
-def test_the_time_line_has_the_papers_steps(messages: Store) -> None:
+def test_the_timeline_has_the_papers_steps(messages: Store) -> None:
     rows = rows_of(figures.message_steps(messages))
     own = {row["phase"]: row["to_ns"] for row in rows if row["line"].startswith("kpio-2012, Gen1 x4")}
     assert own["stores of the payload"] == pytest.approx(232, abs=0.1)
@@ -108,21 +102,21 @@ def test_cores_and_evictions_are_drawn(messages: Store) -> None:
     assert {row["panel"] for row in rows_of(cores)} == {"Gen1 x4 · bandwidth (Gb/s)", "Gen1 x4 · latency (ns)"}
     evictions = figures.message_evictions(messages)
     assert {row["pressure"] for row in rows_of(evictions)} == {0.0, 0.5}
-    [said] = findings_of(evictions)
+    [said] = claims_of(evictions)
     assert "bandwidth at a share of 50% beside that at 0%" in said
     assert " times as much" in said
     assert "+" not in said
 
 
 def test_which_way_is_ahead_is_computed(messages: Store) -> None:
-    [said] = findings_of(figures.message_latency_by_size(messages))
+    [said] = claims_of(figures.message_latency_by_size(messages))
     assert said.endswith("write-combined stores are ahead of descriptors at every one of 3 sizes.")
     rows = pd.DataFrame({"run": "a", "link": "", "way": ["write-combined", "descriptors"] * 3})
     rows = rows.assign(size_bytes=[8, 8, 64, 64, 4096, 4096], bandwidth=[2, 1, 3, 2, 4, 9], median=[1, 2] * 3)
-    assert [*ways_findings(rows, "bandwidth")] == ["a: write-combined stores are ahead of descriptors up to 64 B."]
+    assert [*ways_claims(rows, "bandwidth")] == ["a: write-combined stores are ahead of descriptors up to 64 B."]
     swapped = rows.assign(bandwidth=-rows["bandwidth"])
-    assert [*ways_findings(swapped, "bandwidth")] == [
-        "a: write-combined stores are ahead of descriptors at 1 of 3 sizes, 4,096 B the largest of them."
+    assert [*ways_claims(swapped, "bandwidth")] == [
+        "a: write-combined stores are ahead of descriptors at 1 of 3 sizes, at most 4,096 B."
     ]
 
 
@@ -133,7 +127,7 @@ def test_bandwidth_stays_below_the_link(messages: Store) -> None:
     assert all(row["bandwidth"] < bound[row["size_bytes"]] for row in rows if "way" in row)
 
 
-def test_the_loopback_starts_from_the_measured_point(tmp_path: Path) -> None:
+def test_the_loopback_curve_contains_the_measured_point(tmp_path: Path) -> None:
     (tmp_path / "one.toml").write_text(f'{SUITE}{GROUP}pace = "alone"', encoding="utf-8")
     suite = load_message_suite(str(tmp_path / "one.toml"))
     run(suite, profile="exanic-2018", output=tmp_path / "run.db")
@@ -144,12 +138,12 @@ def test_the_loopback_starts_from_the_measured_point(tmp_path: Path) -> None:
     assert sorted(at_128.values()) == pytest.approx([900, 1000])
 
 
-def test_a_machine_without_a_loopback_has_no_figure_of_another_one(messages: Store) -> None:
+def test_a_machine_without_a_measured_loopback_has_no_loopback_figure(messages: Store) -> None:
     with pytest.raises(figures.MissingDataError, match="measured loopback"):
         figures.modelled_loopback(messages)
 
 
-def test_stores_without_messages_say_what_is_missing(make_store: MakeStore) -> None:
+def test_figures_of_messages_name_the_missing_suite(make_store: MakeStore) -> None:
     store = make_store("a")
     for draw in (
         figures.message_steps, figures.message_latency_by_size, figures.message_bandwidth_by_link,
@@ -167,7 +161,7 @@ def test_a_report_of_messages_can_be_written(messages: Store, tmp_path: Path) ->
     assert "SIMULATED" in text
 
 
-def test_a_mux_has_a_line_for_each_connection_and_says_who_overtakes(tmp_path: Path) -> None:
+def test_a_mux_has_a_line_for_each_connection(tmp_path: Path) -> None:
     group = """
 [[group]]
 family = "mux"
@@ -187,12 +181,12 @@ messages = 20
     assert {(row["line"], row["limit"]) for row in rows} == {
         (connection, limit) for connection in ("short", "all") for limit in ("none", "64", "2K")
     }
-    # What else is asked for has panels of its own: a line has one point at each limit.
+    # Each eviction order has its own panels: a line has one point at each limit.
     assert {row["panel"] for row in rows} == {
         f"Gen1 x4, mux, eviction {eviction} · {metric}"
         for eviction in ("in-order", "random")
         for metric in ("bandwidth (Gb/s)", "median latency (ns)")
     }
-    said = findings_of(figure)
+    said = claims_of(figure)
     assert len(said) == 2
     assert all("short: " in one and one.count("of all messages before one sent earlier") == 1 for one in said)

@@ -1,3 +1,5 @@
+"""The page of a report: its tables, origins and figures."""
+
 import re
 from pathlib import Path
 
@@ -15,11 +17,11 @@ def page_of(tmp_path: Path, *stores: object, **options: object) -> str:
 
 
 def body_of(page: str) -> str:
-    """What a reader reads: the page without its scripts and styles."""
+    """The page without its scripts and styles."""
     return re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
 
 
-def test_nothing_is_fetched(tmp_path: Path, make_store: MakeStore) -> None:
+def test_the_page_loads_no_other_files(tmp_path: Path, make_store: MakeStore) -> None:
     page = page_of(tmp_path, make_store("a"))
     body = body_of(page)
     assert not re.search(r"""\b(?:src|href|action|data)\s*=\s*["']?(?:https?:)?//""", body)
@@ -28,33 +30,27 @@ def test_nothing_is_fetched(tmp_path: Path, make_store: MakeStore) -> None:
     assert "connect-src" not in body
 
 
-def test_says_what_was_run_on_what(tmp_path: Path, make_store: MakeStore) -> None:
+def test_the_page_names_system_link_and_options(tmp_path: Path, make_store: MakeStore) -> None:
     store = make_store("a", overrides={"host.iommu.walk_ns": 300})
     body = body_of(page_of(tmp_path, store))
-    for expected in (
-        "SIMULATED",
-        "made-up",
-        "walk_ns = 300",
-        "Gen3 x8, MPS 256, MRRS 512",
-        "adaptive",
-        "NOT CALIBRATED",
-    ):
+    link = "Gen3 x8, MPS 256, MRRS 512"
+    for expected in ("SIMULATED", "made-up", "walk_ns = 300", link, "adaptive", "NOT CALIBRATED"):
         assert expected in body
     assert re.search(r"<dt>seed</dt><dd>7</dd>", body)
     assert "A machine &lt;made up&gt; for tests" in body
 
 
-def test_every_table_says_its_origin(tmp_path: Path, make_store: MakeStore) -> None:
+def test_every_table_names_its_origin(tmp_path: Path, make_store: MakeStore) -> None:
     body = body_of(page_of(tmp_path, make_store("a"), measured=make_store("b", origin="measured")))
     captions = re.findall(r"<caption>(.*?)</caption>", body)
     assert len(captions) > 10
     assert all("SIMULATED" in caption or "MEASURED" in caption for caption in captions)
 
 
-def test_shows_every_row_and_what_went_wrong(tmp_path: Path, make_store: MakeStore) -> None:
+def test_the_page_shows_every_row_with_its_error(tmp_path: Path, make_store: MakeStore) -> None:
     wrong = [
         {"status": "failed", "message": "bus <error>"},
-        {"status": "not-supported", "message": "the card has no command path"},
+        {"status": "not-supported", "message": "the device has no command path"},
         {"status": "interrupted", "message": "stopped"},
     ]
     tests = list(small_paper_suite())
@@ -64,7 +60,7 @@ def test_shows_every_row_and_what_went_wrong(tmp_path: Path, make_store: MakeSto
     rows = re.findall(r"<tr(?: class=\"[a-z-]+\")?><td", tables)
     assert len(rows) == len(tests)
     assert "failed: bus &lt;error&gt;" in body
-    assert "not-supported: the card has no command path" in body
+    assert "not-supported: the device has no command path" in body
     assert '<span class="fault interrupted">1 interrupted</span>' in body
 
 
@@ -78,21 +74,17 @@ def test_a_single_test_still_gives_a_report(tmp_path: Path, make_store: MakeStor
 
 def test_a_row_without_a_window_is_in_no_summary(tmp_path: Path, make_store: MakeStore) -> None:
     wrong = parameters("bw-rd", 64, window_bytes=None)
-    body = body_of(
-        page_of(
-            tmp_path, make_store("a", [{"family": "f", "parameters": wrong, "scalars": bandwidth_scalars(64)}])
-        )
-    )
-    assert "SIMULATED" in body
+    store = make_store("a", [{"family": "f", "parameters": wrong, "scalars": bandwidth_scalars(64)}])
+    assert "SIMULATED" in body_of(page_of(tmp_path, store))
 
 
 def test_a_store_without_tests_says_so(tmp_path: Path, make_store: MakeStore) -> None:
     body = body_of(page_of(tmp_path, make_store("a", [])))
-    assert "There is no test in this store" in body
+    assert "No tests in this store" in body
     assert "SIMULATED" in body
 
 
-def test_an_import_without_a_profile_is_read_from_its_facts(tmp_path: Path, make_store: MakeStore) -> None:
+def test_an_import_without_a_profile_is_described_from_its_facts(tmp_path: Path, make_store: MakeStore) -> None:
     link = {"rate_gtps": 8.0, "lanes": 8, "mps_bytes": 256, "mrrs_bytes": 512, "ecrc": True}
     store = make_store(
         "a",
@@ -114,7 +106,7 @@ def test_an_import_without_a_profile_is_read_from_its_facts(tmp_path: Path, make
         ({"iommu": "four-kib-pages"}, "fig9-iommu-against-none"),
     ],
 )
-def test_two_runs_that_differ_in_one_thing_are_compared(
+def test_two_runs_that_differ_in_one_key_are_compared(
     tmp_path: Path, make_store: MakeStore, changed: dict[str, object], figure: str
 ) -> None:
     base = make_store("a")

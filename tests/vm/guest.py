@@ -1,4 +1,4 @@
-"""What the guest is made of: Debian's cloud kernel, QEMU and busybox, as apt has them."""
+"""Builds the guest from Debian's cloud kernel and busybox."""
 
 import gzip
 import os
@@ -10,27 +10,24 @@ from pathlib import Path
 PROGRAMS = ("qemu-system-x86_64", "busybox", "cpio", "depmod", "modprobe", "dpkg", "apt-get")
 PACKAGES = "qemu-system-x86 busybox-static cpio kmod xz-utils"
 MODULES = ("virtio_pci", "virtio_blk", "vfio_iommu_type1", "vfio-pci")
+_PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
 
 
 def missing() -> str:
-    """What the guest needs and this machine lacks; empty for nothing."""
-    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
-    lacking = [program for program in PROGRAMS if shutil.which(program, path=path) is None]
+    """Programs that the guest needs and this machine lacks, with the fix; empty if there are none."""
+    lacking = [program for program in PROGRAMS if shutil.which(program, path=_PATH) is None]
     return f"{', '.join(lacking)}: not installed: sudo apt install {PACKAGES}" if lacking else ""
 
 
 def kernel(folder: Path) -> Path:
-    """The kernel's package, unpacked into a folder once; where its root is."""
+    """The folder with the unpacked package of the kernel; unpacks it the first time."""
     root = folder / "kernel"
     if not (root / "ready").exists():
         shutil.rmtree(root, ignore_errors=True)
         root.mkdir(parents=True)
-        depends = subprocess.run(
-            ["apt-cache", "depends", "linux-image-cloud-amd64"], check=True, capture_output=True, text=True
-        ).stdout
-        found = re.search(r"Depends: (linux-image-\S+)", depends)
+        found = re.search(r"Depends: (linux-image-\S+)", _run("apt-cache", "depends", "linux-image-cloud-amd64"))
         if found is None:
-            raise SystemExit("linux-image-cloud-amd64: apt knows no such package: sudo apt update")
+            raise SystemExit("linux-image-cloud-amd64: apt does not know this package: sudo apt update")
         subprocess.run(["apt-get", "download", "-q", found[1]], check=True, cwd=root, capture_output=True)
         subprocess.run(["dpkg", "-x", next(root.glob("*.deb")), root], check=True)
         _run("depmod", "-b", root, _version(root))
@@ -39,15 +36,8 @@ def kernel(folder: Path) -> Path:
 
 
 def _run(*command: object) -> str:
-    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
-    ran = subprocess.run(
-        [str(word) for word in command],
-        check=True,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PATH": path},
-    )
-    return ran.stdout
+    words, environment = [str(word) for word in command], {**os.environ, "PATH": _PATH}
+    return subprocess.run(words, check=True, capture_output=True, text=True, env=environment).stdout
 
 
 def _version(root: Path) -> str:
@@ -60,7 +50,7 @@ def image(root: Path) -> Path:
 
 
 def modules(root: Path) -> list[Path]:
-    """Modules that the guest loads, each after those that it needs."""
+    """Modules that the guest loads, each after its dependencies."""
     found: dict[Path, None] = {}
     for name in MODULES:
         lines = _run("modprobe", "-d", root, "-S", _version(root), "--show-depends", name).splitlines()
@@ -69,7 +59,7 @@ def modules(root: Path) -> list[Path]:
 
 
 def initramfs(folder: Path, root: Path, files: dict[str, Path], init: str) -> Path:
-    """An archive with busybox, modules, files of ours, and the program that the kernel starts."""
+    """An archive with busybox, the modules, `files`, and the first program."""
     tree = folder / "initramfs"
     shutil.rmtree(tree, ignore_errors=True)
     for name in ("bin", "dev", "etc", "lib", "proc", "sys", "tmp", "measure"):
@@ -87,13 +77,8 @@ def initramfs(folder: Path, root: Path, files: dict[str, Path], init: str) -> Pa
     (tree / "init").write_text(init)
     (tree / "init").chmod(0o755)
     names = "\n".join(str(path.relative_to(tree)) for path in sorted(tree.rglob("*")))
-    packed = subprocess.run(
-        ["cpio", "-o", "-H", "newc", "--quiet", "-R", "0:0"],
-        input=names.encode(),
-        check=True,
-        capture_output=True,
-        cwd=tree,
-    ).stdout
+    cpio = ["cpio", "-o", "-H", "newc", "--quiet", "-R", "0:0"]
+    packed = subprocess.run(cpio, input=names.encode(), check=True, capture_output=True, cwd=tree).stdout
     archive = folder / "initramfs.gz"
     archive.write_bytes(gzip.compress(packed, compresslevel=1, mtime=0))
     return archive

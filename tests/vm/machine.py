@@ -1,6 +1,6 @@
-"""The guest's machine: QEMU without hardware acceleration, with an emulated IOMMU and devices to be measured.
+"""The guest's machine: QEMU without hardware acceleration, with an emulated IOMMU and devices to measure.
 
-What is measured on it says nothing about PCIe; that it is measured at all, with a real kernel, is what counts.
+Its numbers say nothing about PCIe; it shows that measuring works with a real kernel.
 """
 
 import subprocess
@@ -10,37 +10,32 @@ from pathlib import Path
 from patience import patient
 
 PASSED = 33
-"""How QEMU ends when the guest says 16 to its exit device; everything else is a failure, 0 too."""
+"""Exit code of QEMU after the guest writes 16 to its exit device; any other code, even 0, is a failure."""
 LIMIT_SECONDS = 480
-OUT_BYTES = 64 << 20
+DISK_BYTES = 64 << 20
 BAR_BYTES = 64 << 20
 
 COMMAND_LINE = "console=ttyS0 quiet intel_iommu=on panic=-1 tsc=reliable no_timer_check mitigations=off"
-"""Left alone, the kernel does not trust the time stamp counter: each look at the clock then leaves the guest.
-Nor does it trust its timer: on a busy machine, too few interrupts come while it looks, and it panics.
-Mitigations protect nobody in a guest that runs our programs alone, and slow each call down."""
+"""By default the kernel does not trust the time stamp counter, and each reading of the clock exits the guest.
+Nor does it trust its timer: on a busy machine, too few interrupts arrive during its check, and it panics.
+Mitigations are useless in a guest that runs only our programs, and slow each call down."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a guest ended, and what it said."""
+    """The exit code and the console output of a guest that has ended."""
 
     code: int
     console: str
 
 
 def start(folder: Path, kernel: Path, initramfs: Path) -> Ended:
-    """Runs a guest to its end: its disk is then in `out.raw`, and the BAR that it stored into in `bar.raw`."""
-    for name, size in (
-        ("drive0.raw", 64 << 20),
-        ("drive1.raw", 64 << 20),
-        ("out.raw", OUT_BYTES),
-        ("bar.raw", BAR_BYTES),
-    ):
+    """Run a guest to its end: its output disk is then `out.raw`, and the BAR that it stored into `bar.raw`."""
+    for name in ("drive0.raw", "drive1.raw", "out.raw", "bar.raw"):
         path = folder / name
         path.unlink(missing_ok=True)
         with path.open("wb") as file:
-            file.truncate(size)
+            file.truncate(BAR_BYTES if name == "bar.raw" else DISK_BYTES)
     console = folder / "console.log"
     console.unlink(missing_ok=True)
     command = ["qemu-system-x86_64", *_arguments(folder), "-kernel", str(kernel), "-initrd", str(initramfs)]

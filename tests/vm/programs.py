@@ -1,4 +1,4 @@
-"""The programs that run in the guest: static, so that it needs no libraries."""
+"""The programs of the guest, linked statically so that it needs no libraries."""
 
 import json
 import os

@@ -1,22 +1,23 @@
-"""Devices that are measured in a guest with a real kernel: what it says, and what comes out of it.
+"""Measures emulated devices in a guest with a real kernel, and checks its console and its stores.
 
-`make vm-test` runs it. Nothing here is a number of PCIe: devices and IOMMU are emulated, and every store says so.
+`make vm-test` runs it. No number here says anything about PCIe, and every store is marked as emulated.
 """
 
 import json
 import os
 import random
-import subprocess
-import sys
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pcielab import load_suite, open_store, single_test
 from pcielab.library.suites import load_message_suite
+from shell import succeed
 
 from . import guest as made
 from . import machine, programs
@@ -31,10 +32,10 @@ NOT_OF_DEVICES = (
     ("lat-rd", {"device_offset_bytes": 4}),
 )
 NOT_OF_CORES = (("bw-rd", {"path": "dma"}), ("lat-rd", {"window_bytes": 1 << 30}))
-"""What has to be refused: changes of a test of an operation."""
+"""Tests that must be refused: an operation, and changes of its parameters."""
 AREA = 64 << 10
 FAILING_POSITION = 100
-"""Where the contract announces tests that are to fail."""
+"""First position of the tests that the contract makes fail."""
 
 pytestmark = pytest.mark.skipif(
     ASKED not in os.environ or bool(made.missing()),
@@ -44,56 +45,55 @@ pytestmark = pytest.mark.skipif(
 
 @dataclass(frozen=True)
 class Guest:
-    """A guest that has ended, and the folder of what it wrote."""
+    """A guest that has ended, and the folder of its output."""
 
     ended: machine.Ended
     out: Path
 
 
-def _small() -> str:
-    """A suite of all operations, from a block to more than a page, over all states of the caches."""
-    suite = json.loads(load_suite("nvme").to_json())
-    suite.update(name="small", tests=[])
-    for operation in ("lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr"):
-        for size, offset, cache, count in (
-            (512, 0, "cold", 200),
-            (512, 60, "host-warm", 200),
-            (65536, 0, "device-warm", 64),
-        ):
-            test = single_test(
-                operation, size=size, window="1M", cache=cache, host_offset=offset, transactions=count
-            )
-            suite["tests"] += json.loads(test.to_json())["tests"]
+def _of_all_operations(shipped: str, name: str, tests: Iterable[dict[str, Any]]) -> str:
+    """A suite like a shipped one with these tests of each operation."""
+    suite = json.loads(load_suite(shipped).to_json())
+    suite.update(name=name, tests=[])
+    for operation, test in product(("lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr"), tests):
+        suite["tests"] += json.loads(single_test(operation, **test).to_json())["tests"]
     return json.dumps(suite)
+
+
+def _small() -> str:
+    """A suite of sizes from a block to more than a page, and three cache states."""
+    keys = ("size", "host_offset", "cache", "transactions")
+    rows = ((512, 0, "cold", 200), (512, 60, "host-warm", 200), (65536, 0, "device-warm", 64))
+    return _of_all_operations(
+        "nvme", "small", [dict(zip(keys, row, strict=True)) | {"window": "1M"} for row in rows]
+    )
 
 
 def _frames(*, within_pages: bool) -> str:
-    """A suite for a NIC: QEMU drops frames that it would have to fetch from two of the IOMMU's pages."""
-    suite = json.loads(load_suite("e1000e").to_json())
-    suite.update(name="frames", tests=[])
-    for operation in ("lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr"):
-        for size, cache in ((64, "cold"), (1024, "host-warm"), (4096 if within_pages else 1500, "device-warm")):
-            test = single_test(operation, size=size, window="256K", cache=cache, transactions=300)
-            suite["tests"] += json.loads(test.to_json())["tests"]
-    return json.dumps(suite)
+    """A suite for a NIC: QEMU drops frames that span two of the IOMMU's pages."""
+    rows = ((64, "cold"), (1024, "host-warm"), (4096 if within_pages else 1500, "device-warm"))
+    common = {"window": "256K", "transactions": 300}
+    return _of_all_operations(
+        "e1000e", "frames", [common | {"size": size, "cache": cache} for size, cache in rows]
+    )
 
 
 def _many() -> str:
-    """A suite that takes long enough to be killed in many places."""
+    """A suite that is long enough to be killed many times."""
     suite = json.loads(_small())
     return json.dumps({**suite, "name": "many", "tests": suite["tests"] * 6})
 
 
 def _endless() -> str:
-    """A suite that nobody sees the end of."""
+    """A suite that does not end within the time limit."""
     suite = single_test("bw-wr", size=4096, window="1M", transactions=(1 << 32) - 1)
     return json.dumps({**json.loads(suite.to_json()), "name": "endless"})
 
 
 def _kills() -> str:
-    """How long each run has before it is killed: places are the seed's."""
-    places = random.Random(int(os.environ.get(SEED, "1")))
-    return "".join(f"{places.randrange(60)}\n" for _ in range(int(os.environ.get(KILLS, "20"))))
+    """The time of each run before it is killed, in hundredths of a second, drawn from the seed."""
+    draws = random.Random(int(os.environ.get(SEED, "1")))
+    return "".join(f"{draws.randrange(60)}\n" for _ in range(int(os.environ.get(KILLS, "20"))))
 
 
 def _stores() -> str:
@@ -114,7 +114,7 @@ def _core() -> str:
 
 
 def _stores_trial() -> str:
-    """The same for stores that every processor has: one alone, one in a stream, and what a BAR refuses."""
+    """The tests of the contract for stores of every processor: one alone, one in a stream, and refused ones."""
     asked = [test["parameters"] for test in json.loads(_stores())["tests"]]
     plain = [one for one in asked if (one["store_kind"], one["store_bytes"]) == ("plain", 8)]
     possible = list({one["pace"]: one for one in plain}.values())
@@ -123,7 +123,7 @@ def _stores_trial() -> str:
 
 
 def _trial(tests: str, refused: Sequence[tuple[str, Mapping[str, object]]]) -> str:
-    """What the contract is tried with: tests of a suite by operation, and changes that have to be refused."""
+    """The tests of the contract: from a suite, by operation, and changes that must be refused."""
     of = {test["parameters"]["operation"]: test["parameters"] for test in json.loads(tests)["tests"]}
     trial = {
         "latency": of["lat-wrrd"],
@@ -165,7 +165,7 @@ def guest() -> Guest:
         with tarfile.open(FOLDER / "out.raw") as tar:
             tar.extractall(out, filter="data")
     except tarfile.ReadError:
-        pass  # What it said tells more than that it wrote nothing.
+        pass  # The console explains more than the missing output.
     return Guest(ended, out)
 
 
@@ -178,7 +178,7 @@ def stores(guest: Guest) -> list[Path]:
     return sorted(guest.out.glob("*.db"))
 
 
-def test_every_store_says_that_its_devices_are_emulated(guest: Guest) -> None:
+def test_every_store_is_marked_as_emulated(guest: Guest) -> None:
     assert len(stores(guest)) >= 4
     for path in stores(guest):
         store = open_store(path)
@@ -186,18 +186,11 @@ def test_every_store_says_that_its_devices_are_emulated(guest: Guest) -> None:
         assert set(store.tests["status"]) <= {"ok", "not-supported", "not_supported"}, path.name
 
 
-def run(*arguments: object) -> str:
-    ran = subprocess.run(
-        [Path(sys.executable).with_name("pcielab"), *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout
+def run(*arguments: str | Path) -> str:
+    return succeed(*arguments).stdout
 
 
-def test_what_came_out_opens_everywhere_and_passes_nowhere_for_a_measurement(guest: Guest, tmp_path: Path) -> None:
+def test_commands_read_the_stores_as_emulated(guest: Guest, tmp_path: Path) -> None:
     near, far = guest.out / "near.db", guest.out / "far.db"
     page = tmp_path / "report.html"
     run("report", near, "-o", page)
@@ -211,28 +204,28 @@ def test_what_came_out_opens_everywhere_and_passes_nowhere_for_a_measurement(gue
     assert rows["manifest"]["origin"] == "emulated"
 
 
-def test_the_far_drive_and_its_buffer_were_on_the_other_node(guest: Guest) -> None:
+def test_the_buffer_of_the_far_drive_is_on_the_other_node(guest: Guest) -> None:
     host = open_store(guest.out / "far.db").manifest["host"]
     assert (host["node"], host["page_bytes"], host["iommu"]) == (1, 2 << 20, "super-pages")
 
 
-def test_a_run_that_was_killed_again_and_again_is_whole_in_the_end(guest: Guest) -> None:
+def test_a_run_killed_many_times_is_complete(guest: Guest) -> None:
     many = open_store(guest.out / "many.db")
     assert not many.incomplete
     assert list(many.tests["status"]) == ["ok"] * len(json.loads(_many())["tests"])
 
 
-def test_the_bar_holds_what_was_stored(guest: Guest) -> None:
+def test_the_bar_holds_the_stored_pattern(guest: Guest) -> None:
     loops = (guest.out / "stores.txt").read_text().splitlines()
     assert len(loops) >= 10
     with (FOLDER / "bar.raw").open("rb") as bar:
         for number, name in enumerate(loops):
-            expected = bytes((place * 7 + place // 256 + number) & 0xFF for place in range(AREA))
+            expected = bytes((offset * 7 + offset // 256 + number) & 0xFF for offset in range(AREA))
             assert bar.read(AREA) == expected, name
 
 
-def test_every_refusal_names_what_mends_it(guest: Guest) -> None:
-    told = (guest.out / "refusals.txt").read_text()
+def test_every_refusal_names_the_remedy(guest: Guest) -> None:
+    refusals = (guest.out / "refusals.txt").read_text()
     for text in (
         "swapoff",
         "devices bind",
@@ -245,4 +238,4 @@ def test_every_refusal_names_what_mends_it(guest: Guest) -> None:
         "is busy, and was for 10 s",
         "--unbound --user $USER` gives it to you",
     ):
-        assert text in told, text
+        assert text in refusals, text

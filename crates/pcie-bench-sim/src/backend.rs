@@ -1,4 +1,4 @@
-//! What opens a simulated machine as a bench, and a simulated core and device for messages.
+//! Back ends that open a simulated machine, for benchmarks and for messages.
 
 use crate::device::simulated_bench;
 use crate::messages::MessageSystem;
@@ -11,13 +11,14 @@ use pcie_store::Origin;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// Jobs that a simulation can be shared among.
+/// Most jobs of a simulation.
 const JOBS_MAX: u64 = 1024;
-/// What the jobs of a simulation may take together, bytes: each goes through the state of the whole suite.
+/// Memory of all jobs of a simulation, bytes: each job has the state of the whole suite.
 const JOBS_BYTES_MAX: u64 = 4 << 30;
-/// States that a job holds at once: its own, those of the batches of a test, and what settles while caches are warmed.
+/// Machine states that a job holds at once: its own, those of a test's batches, and one while it warms
+/// caches.
 const STATES_OF_A_JOB: u64 = 4;
-/// What a job takes besides, bytes: its stack and what it has measured.
+/// Other memory of a job, bytes: its stack and its results.
 const JOB_BYTES: u64 = 8 << 20;
 
 /// A simulated machine, `sim`.
@@ -29,8 +30,8 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// A back end for a machine. `samples` decides which transactions of a test are simulated, `engine` what simulates
-    /// bandwidth tests.
+    /// A back end for a machine. `samples` selects the simulated transactions of a test, `engine` the
+    /// simulator of bandwidth tests.
     #[must_use]
     pub fn new(machine: Machine, samples: Samples, engine: Engine) -> Self {
         Self { machine: Arc::new(machine), samples, engine }
@@ -70,7 +71,7 @@ impl SimulatedMessages {
     /// Checks the system and the profile. `seed` names the run.
     ///
     /// # Errors
-    /// Names what is wrong.
+    /// Names the wrong value.
     pub fn new(system: System, profile: MessageProfile, seed: u64) -> Result<Self, Refusal> {
         Ok(Self { system: MessageSystem::new(system, profile, seed)? })
     }

@@ -21,13 +21,13 @@ const LATENCY_BATCH: u64 = 512;
 /// Bandwidth transactions in a batch, at least.
 const BANDWIDTH_BATCH: u64 = 4096;
 
-/// The simulated card.
+/// The simulated device.
 #[derive(Debug)]
 struct SimulatedDevice {
     shared: Rc<RefCell<SharedMachine>>,
     samples: Samples,
     engine: Engine,
-    /// Of the test that was done last.
+    /// [`Remarks::between_runs`] of the last test.
     between_runs: Option<(f64, f64)>,
 }
 
@@ -40,8 +40,8 @@ pub(crate) fn simulated_bench(machine: Arc<Machine>, samples: Samples, engine: E
     }
 }
 
-/// The test as the card carries it out: its journal or counter may hold fewer transactions than asked for.
-fn carried_out(machine: &Machine, test: &Test) -> Result<Test, DeviceError> {
+/// The test with the transactions that the device's journal or counter can hold.
+fn supported(machine: &Machine, test: &Test) -> Result<Test, DeviceError> {
     machine.supports(test).map_err(|error| DeviceError::NotSupported(error.to_string()))?;
     Ok(Test { transactions: machine.transactions(test), ..test.clone() })
 }
@@ -49,21 +49,21 @@ fn carried_out(machine: &Machine, test: &Test) -> Result<Test, DeviceError> {
 impl Device for SimulatedDevice {
     fn facts(&self) -> DeviceFacts {
         let shared = self.shared.borrow();
-        let card = &shared.machine().system().device;
-        let timer = card.timer;
+        let device = &shared.machine().system().device;
+        let timer = device.timer;
         DeviceFacts {
-            name: card.name.clone(),
+            name: device.name.clone(),
             timer: TimerFacts {
                 numerator_ns: timer.numerator_ns,
                 denominator: timer.denominator,
                 cycles: timer.cycles,
             },
-            dma_transfer_bytes_most: Some(card.dma.transfer_bytes_most.into()),
-            command_transfer_bytes_most: card
+            dma_transfer_bytes_most: Some(device.dma.transfer_bytes_most.into()),
+            command_transfer_bytes_most: device
                 .command
                 .as_ref()
                 .map(|command| command.transfer_bytes_most.into()),
-            outstanding: Some(card.dma.outstanding),
+            outstanding: Some(device.dma.outstanding),
             hardware: None,
         }
     }
@@ -89,7 +89,7 @@ impl Device for SimulatedDevice {
         sink: &mut dyn FnMut(&LatencySlice) -> ControlFlow<()>,
     ) -> Result<(), DeviceError> {
         let shared = &mut *self.shared.borrow_mut();
-        let test = carried_out(shared.machine(), test)?;
+        let test = supported(shared.machine(), test)?;
         let list = shared.list(&test);
         let slice_length = match self.samples {
             Samples::Full => in_pages(FULL_SLICE, &test),
@@ -141,7 +141,7 @@ impl Device for SimulatedDevice {
         sink: &mut dyn FnMut(BandwidthSlice) -> ControlFlow<()>,
     ) -> Result<(), DeviceError> {
         let shared = &mut *self.shared.borrow_mut();
-        let test = carried_out(shared.machine(), test)?;
+        let test = supported(shared.machine(), test)?;
         let list = shared.list(&test);
         let least = in_pages(BANDWIDTH_BATCH, &test);
         let mut between_runs = None;
@@ -150,7 +150,7 @@ impl Device for SimulatedDevice {
             let start = |engine, state| {
                 BandwidthRun::new(engine, shared.machine(), &test, &list, key, state, batch.first)
             };
-            // Only the fast engine counts what is in flight.
+            // Only the fast engine counts transactions in flight.
             let mut counted = (self.engine != Engine::Fast).then(|| start(Engine::Fast, state.clone()));
             let mut run = start(self.engine, state);
             between_runs = run.between_runs();
@@ -208,7 +208,7 @@ impl Device for SimulatedDevice {
 
     fn replay_state(&mut self, test: &Test) {
         let shared = &mut *self.shared.borrow_mut();
-        if let Ok(test) = carried_out(shared.machine(), test) {
+        if let Ok(test) = supported(shared.machine(), test) {
             let list = shared.list(&test);
             shared.complete(&test, &list);
         }

@@ -1,5 +1,5 @@
-//! The simulated machine that a device and its host share, and what tests leave behind in its caches and its IO-TLB:
-//! computed in closed form, whatever carries them out.
+//! The simulated machine that a device and its host share. The state that a test leaves in its caches and
+//! IO-TLB is computed in closed form, independent of the engine.
 
 use pcie_bench::{DeviceError, Host, HostFacts, Start};
 use pcie_sim::profile::System;
@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A machine in the state in which earlier tests left it.
+/// A machine in the state that earlier tests left.
 #[derive(Debug)]
 pub struct SharedMachine {
     machine: Arc<Machine>,
@@ -31,13 +31,13 @@ impl SharedMachine {
         &self.machine
     }
 
-    /// What it remembers, before the test that it is in.
+    /// Its state before the current test.
     #[must_use]
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// Names the draws of the test that it is in.
+    /// Seeds the draws of the current test.
     #[must_use]
     pub fn key(&self) -> TestKey {
         self.key
@@ -64,7 +64,7 @@ impl SharedMachine {
         AddressList::new(test, self.key.draws(Stream::Addresses))
     }
 
-    /// Leaves the machine as the whole test leaves it, as far as the next test can see.
+    /// Advances the machine to the state after the whole test, as far as the next test depends on it.
     pub fn complete(&mut self, test: &Test, list: &AddressList) {
         if self.machine.is_stateful() && self.machine.leaves_traces(test) {
             self.machine.advance(&mut self.state, test, list, 0..test.transactions);
@@ -79,14 +79,14 @@ pub struct SimulatedHost {
 }
 
 impl SimulatedHost {
-    /// The host of a machine that a device shares.
+    /// The host of a machine that it shares with a device.
     #[must_use]
     pub fn new(shared: Rc<RefCell<SharedMachine>>) -> Self {
         Self { shared }
     }
 }
 
-/// What a simulated host says of itself.
+/// Facts of a simulated host.
 pub(crate) fn host_facts(system: &System) -> HostFacts {
     HostFacts {
         name: system.host.name.clone(),

@@ -1,4 +1,5 @@
-//! The simulated back end: pcie-sim's machine as a device and a host, its messages, and predictions of many variants of it.
+//! The simulated back end: pcie-sim's machine as a device and a host, messages, NICs, and predictions for
+//! many variants of a machine.
 
 mod backend;
 mod device;

@@ -26,7 +26,7 @@ impl MessageSystem {
     /// Checks the system and the profile.
     ///
     /// # Errors
-    /// Names what is wrong.
+    /// Names the wrong value.
     pub(crate) fn new(system: System, profile: MessageProfile, seed: u64) -> Result<Self, Refusal> {
         MessageMachine::new(Machine::new(system.clone())?, profile.clone())?;
         Ok(Self { system, profile, seed })
@@ -46,7 +46,7 @@ impl MessageSystem {
     }
 }
 
-/// A test that is carried out, and the machine that carries it out.
+/// A test, and the machine that carries it out.
 struct Sending<'a> {
     profile: &'a MessageProfile,
     machine: &'a MessageMachine,
@@ -177,7 +177,7 @@ impl Sending<'_> {
             .zip(&outcome.connections)
             .map(|(asked, messages)| connection_result(&asked.name, messages))
             .collect();
-        // What crossed the link is of all that was sent, what is told of them of those that arrived in time.
+        // The bytes are of all messages sent, the results of those that arrived in time.
         let in_time: usize = connections.iter().map(|connection| connection.latencies_ns.len()).sum();
         let share = in_time as f64 / outcome.sent as f64;
         let scaled = |bytes: u64| (bytes as f64 * share).round() as u64;
@@ -247,7 +247,7 @@ fn stopped() -> DeviceError {
     DeviceError::Failed("stopped before it was complete".into())
 }
 
-/// The simulated core stores registers of 8 bytes.
+/// The simulated core supports plain stores of 8 bytes.
 fn refuse_other_stores(test: &MessageTest) -> Result<(), DeviceError> {
     if let Some(bytes) = test.store_bytes.filter(|bytes| u64::from(*bytes) != WORD_BYTES) {
         let reason =
@@ -257,13 +257,13 @@ fn refuse_other_stores(test: &MessageTest) -> Result<(), DeviceError> {
     match test.store_kind {
         None | Some(StoreKind::Plain) => Ok(()),
         Some(kind) => {
-            let reason = format!("store_kind is {}: the simulated core has plain stores alone", json!(kind));
+            let reason = format!("store_kind is {}: the simulated core supports only \"plain\"", json!(kind));
             Err(DeviceError::NotSupported(reason))
         }
     }
 }
 
-/// How messages are stored; none where they go by descriptors.
+/// How messages are stored; none with descriptors.
 fn plan(test: &MessageTest) -> Option<StorePlan> {
     let (combine, ending) = match test.way {
         Way::Uncached => (false, Ending::Stuffed),

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A NIC, the machine that it is in, and frames of some sizes.
+/// A NIC, its machine, and frames of several sizes.
 #[derive(Debug)]
 pub struct SimulatedNic {
     shared: Arc<Shared>,
@@ -27,26 +27,26 @@ struct Shared {
 }
 
 impl SimulatedNic {
-    /// Jobs that tests can be shared among: none knows of another.
+    /// Most jobs: the tests are independent of each other.
     pub const JOBS_MOST: usize = 1024;
 
     /// Checks that the NIC works on the machine with each traffic. `seed` names the run.
     ///
     /// # Errors
-    /// Names what is wrong.
+    /// Names the wrong value.
     pub fn new(system: System, nic: Interactions, tests: Vec<Traffic>, seed: u64) -> Result<Self, Refusal> {
         let shared = Shared { machine: Machine::new(system)?, nic, tests, seed };
-        for (place, _) in shared.tests.iter().enumerate() {
-            shared.run(place)?;
+        for position in 0..shared.tests.len() {
+            shared.run(position)?;
         }
         Ok(Self { shared: Arc::new(shared) })
     }
 }
 
 impl Shared {
-    fn run(&self, place: usize) -> Result<NicRun<'_>, Refusal> {
-        let key = TestKey { seed: self.seed, test: place as u64 };
-        NicRun::new(&self.machine, &self.nic, self.tests[place], key)
+    fn run(&self, position: usize) -> Result<NicRun<'_>, Refusal> {
+        let key = TestKey { seed: self.seed, test: position as u64 };
+        NicRun::new(&self.machine, &self.nic, self.tests[position], key)
     }
 }
 
@@ -169,7 +169,7 @@ fn reduced(
     Ok(Outcome { status: Status::Ok, message: None, scalars, distributions, series: vec![] })
 }
 
-/// Of the latencies of packets, where there are any.
+/// Statistics of the packets' latencies, if there are any.
 fn latencies(latencies_ns: &[f64]) -> Vec<Scalar> {
     let mut sorted = latencies_ns.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_of_packets_are_those_of_every_other_door() {
+    fn packet_percentiles_use_nearest_rank() {
         let found = latencies(&[4.0, 1.0, 3.0, 2.0]);
         let value = |metric: &str| found.iter().find(|one| one.metric == metric).map(|one| one.value);
         assert_eq!(["median", "p99", "p999"].map(value), [Some(2.0), Some(4.0), Some(4.0)]);

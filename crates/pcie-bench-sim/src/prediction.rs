@@ -1,8 +1,8 @@
-//! Many variants of one machine on some rows of a suite: what a fit to measured rows asks for, again and again.
+//! Predictions of rows of a suite for many variants of a machine, as a fit to measured rows needs them.
 //!
-//! Every row is simulated with a fixed number of transactions, the same draws for every variant (common random
-//! numbers), and the history that it has in its suite. States before the rows are found once for the first variant and
-//! taken over by the others, which differ from it in times mostly. Nothing here estimates anything.
+//! Each row is simulated with a fixed number of transactions, the same draws for each variant (common random
+//! numbers), and its history in the suite. The states before the rows are computed once and shared by all
+//! variants that differ in times only.
 
 use pcie_refusal::{Refusal, Unfinished};
 use pcie_sim::profile::System;
@@ -17,14 +17,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-/// Places of a run that are looked at, where a run changes the state of the machine as it goes on.
-const PLACES: u64 = 2;
-/// Transactions before each stretch of a bandwidth test that fill the pipeline and are not counted.
+/// Stretches of a test that are simulated, where the test changes the machine's state.
+const STRETCHES: u64 = 2;
+/// Uncounted transactions before each stretch of a bandwidth test, which fill the pipeline.
 const WARM_UP: u64 = 768;
 /// Histories kept for machines of different shapes.
 const HISTORIES_MAX: usize = 4;
 
-/// How many transactions of each row are simulated.
+/// Simulated transactions of each row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Effort {
@@ -36,20 +36,20 @@ pub struct Effort {
     pub bandwidth_transactions: u64,
 }
 
-/// What is predicted of a row.
+/// The prediction of a row.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Prediction {
-    /// Of a bandwidth test.
+    /// A bandwidth test.
     Bandwidth {
-        /// Of one direction, as published.
+        /// Bandwidth of one direction, as published.
         bandwidth_gbps: f64,
     },
-    /// Of a latency test.
+    /// A latency test.
     Latency {
-        /// Average, as exact as the simulation is: not rounded to ticks.
+        /// Average, not rounded to ticks.
         average_ns: f64,
-        /// What the device's timer shows: ticks, and how many samples showed them.
+        /// Histogram of the device's timer: ticks and samples.
         ticks: Vec<(u32, u64)>,
     },
     /// The machine cannot carry the test out.
@@ -63,14 +63,14 @@ pub enum Prediction {
 #[derive(Debug)]
 pub struct Predictor {
     suite: Suite,
-    /// Places of the rows in the suite, rising.
-    places: Vec<usize>,
+    /// Positions of the rows in the suite, ascending.
+    positions: Vec<usize>,
     seed: u64,
     jobs: usize,
     histories: Vec<History>,
 }
 
-/// The states in which a machine comes to each of the rows, before it is prepared for it.
+/// The states of a machine before the preparation for each row.
 #[derive(Debug)]
 struct History {
     machine: Machine,
@@ -79,22 +79,23 @@ struct History {
 }
 
 impl Predictor {
-    /// A predictor for the rows at `places` of a suite, given in rising order.
+    /// A predictor for the rows at `positions` of a suite, in ascending order.
     ///
     /// # Errors
-    /// The suite has a test that no machine could carry out.
-    pub fn new(suite: Suite, places: Vec<usize>, seed: u64, jobs: usize) -> Result<Self, Refusal> {
+    /// The suite has an invalid test.
+    pub fn new(suite: Suite, positions: Vec<usize>, seed: u64, jobs: usize) -> Result<Self, Refusal> {
         suite.validate()?;
-        let places = places.into_iter().filter(|place| *place < suite.tests.len()).collect();
-        Ok(Self { suite, places, seed, jobs: jobs.max(1), histories: Vec::new() })
+        let positions = positions.into_iter().filter(|position| *position < suite.tests.len()).collect();
+        Ok(Self { suite, positions, seed, jobs: jobs.max(1), histories: Vec::new() })
     }
 
-    /// The rows `wanted` of each system: one list of predictions per system, in the order of its list of rows.
+    /// Predicts the rows `wanted` of each system: one list of predictions per system, in the order of its
+    /// rows.
     ///
-    /// `progress` is called with the rows done and their number, every tenth of a second at least.
+    /// Calls `progress` with the rows done and their total, at least every tenth of a second.
     ///
     /// # Errors
-    /// A variant cannot be simulated, or a row is none of the suite's; or it was stopped.
+    /// A variant cannot be simulated, a row is out of range, or it was stopped.
     pub fn predict(
         &mut self,
         systems: Vec<System>,
@@ -102,7 +103,7 @@ impl Predictor {
         effort: Effort,
         progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
     ) -> Result<Vec<Vec<Prediction>>, Unfinished> {
-        if let Some(row) = wanted.iter().flatten().find(|row| **row >= self.places.len()) {
+        if let Some(row) = wanted.iter().flatten().find(|row| **row >= self.positions.len()) {
             return Err(Refusal::of("row", row, "the predictor was made for fewer rows").into());
         }
         let excess = self.histories.len().saturating_sub(HISTORIES_MAX);
@@ -115,7 +116,7 @@ impl Predictor {
         self.simulate(&machines, &histories, wanted, effort, progress)
     }
 
-    /// The number of the history that fits a machine, made if there is none.
+    /// The index of the history that fits a machine; computes it if there is none.
     fn history(
         &mut self,
         machine: &Machine,
@@ -129,17 +130,17 @@ impl Predictor {
         let mut before = Vec::new();
         if machine.is_stateful() {
             let mut state = machine.boot();
-            let last = self.places.last().copied().unwrap_or(0);
-            for (place, record) in self.suite.tests.iter().enumerate().take(last + 1) {
-                if self.places.contains(&place) {
+            let last = self.positions.last().copied().unwrap_or(0);
+            for (position, record) in self.suite.tests.iter().enumerate().take(last + 1) {
+                if self.positions.contains(&position) {
                     before.push(state.clone());
                 }
-                if progress(0, self.places.len()).is_break() {
+                if progress(0, self.positions.len()).is_break() {
                     return Err(Unfinished::Stopped);
                 }
-                let key = TestKey { seed: self.seed, test: place as u64 };
+                let key = TestKey { seed: self.seed, test: position as u64 };
                 prepare(machine, &mut state, &record.parameters, key);
-                if let Some(test) = carried_out(machine, &record.parameters) {
+                if let Some(test) = supported(machine, &record.parameters) {
                     let list = AddressList::new(&test, key.draws(Stream::Addresses));
                     if machine.leaves_traces(&test) {
                         machine.advance(&mut state, &test, &list, 0..test.transactions);
@@ -170,7 +171,7 @@ impl Predictor {
                 scope.spawn(move || {
                     loop {
                         let row = next.fetch_add(1, Ordering::Relaxed);
-                        if row >= self.places.len() || stop.load(Ordering::Relaxed) {
+                        if row >= self.positions.len() || stop.load(Ordering::Relaxed) {
                             return;
                         }
                         let asked: Vec<usize> =
@@ -198,18 +199,19 @@ impl Predictor {
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => break,
                 }
-                if !stop.load(Ordering::Relaxed) && progress(done, self.places.len()).is_break() {
+                if !stop.load(Ordering::Relaxed) && progress(done, self.positions.len()).is_break() {
                     stop.store(true, Ordering::Relaxed);
                 }
             }
         });
-        if done < self.places.len() {
+        if done < self.positions.len() {
             return Err(Unfinished::Stopped);
         }
         Ok(found.into_iter().map(|row| row.into_iter().flatten().collect()).collect())
     }
 
-    /// A row on each of the machines asked for. Those that a preparation leaves in the same state share it.
+    /// Predicts a row on each machine in `asked`. Machines whose state after the preparation is the same
+    /// share it.
     fn row(
         &self,
         row: usize,
@@ -218,9 +220,9 @@ impl Predictor {
         histories: &[usize],
         effort: Effort,
     ) -> Vec<Prediction> {
-        let place = self.places[row];
-        let test = &self.suite.tests[place].parameters;
-        let key = TestKey { seed: self.seed, test: place as u64 };
+        let position = self.positions[row];
+        let test = &self.suite.tests[position].parameters;
+        let key = TestKey { seed: self.seed, test: position as u64 };
         let mut prepared: Vec<(&Machine, Vec<Stretch>)> = Vec::new();
         let mut predictions = Vec::with_capacity(asked.len());
         for &one in asked {
@@ -250,7 +252,7 @@ impl Predictor {
     }
 }
 
-/// The machines of some systems, which share what they can.
+/// The machines of the systems, as variants of the first.
 fn machines(systems: Vec<System>) -> Result<Vec<Machine>, Refusal> {
     let mut machines: Vec<Machine> = Vec::with_capacity(systems.len());
     for system in systems {
@@ -263,8 +265,8 @@ fn machines(systems: Vec<System>) -> Result<Vec<Machine>, Refusal> {
     Ok(machines)
 }
 
-/// The test with as many transactions as the card makes, if it can carry it out.
-fn carried_out(machine: &Machine, test: &Test) -> Option<Test> {
+/// The test with the transactions that the device can count, if it supports the test.
+fn supported(machine: &Machine, test: &Test) -> Option<Test> {
     machine.supports(test).ok()?;
     Some(Test { transactions: machine.transactions(test), ..test.clone() })
 }
@@ -280,14 +282,14 @@ fn prepare(machine: &Machine, state: &mut State, test: &Test, key: TestKey) {
     }
 }
 
-/// Some transactions of a test, and the state that the ones before them leave.
+/// Some transactions of a test, and the state before them.
 struct Stretch {
     state: State,
     first: u64,
     count: u64,
 }
 
-/// The stretches of a test to simulate: whole passes over the window where it is visited in order.
+/// The stretches of a test to simulate: whole passes over a window that is visited in order.
 fn stretches(
     machine: &Machine,
     mut state: State,
@@ -297,16 +299,16 @@ fn stretches(
 ) -> Vec<Stretch> {
     let asked =
         if test.operation.is_latency() { effort.latency_samples } else { effort.bandwidth_transactions };
-    let places = if machine.leaves_traces(test) { PLACES } else { 1 };
-    let count = (asked / places).max(1).next_multiple_of(list.pass());
-    if count * places + WARM_UP * places >= test.transactions {
+    let stretches = if machine.leaves_traces(test) { STRETCHES } else { 1 };
+    let count = (asked / stretches).max(1).next_multiple_of(list.pass());
+    if (count + WARM_UP) * stretches >= test.transactions {
         return vec![Stretch { state, first: 0, count: test.transactions }];
     }
     let mut at = 0;
     let mut found = Vec::new();
-    for place in 0..places {
+    for stretch in 0..stretches {
         // Even, so that the stretches of a read-write test start alike.
-        let first = ((2 * place + 1) * (test.transactions - count - WARM_UP) / (2 * places)) & !1;
+        let first = ((2 * stretch + 1) * (test.transactions - count - WARM_UP) / (2 * stretches)) & !1;
         if machine.leaves_traces(test) {
             machine.advance(&mut state, test, list, at..first);
             at = first;
@@ -354,7 +356,7 @@ fn bandwidth(
         elapsed_ns += (run.run(stretch.count) - before).as_ns();
         count += stretch.count;
     }
-    // Of a read-write test one direction counts.
+    // A read-write test counts one direction.
     let counted = if test.operation == Operation::BwRdwr { count / 2 } else { count };
     Prediction::Bandwidth { bandwidth_gbps: counted as f64 * test.size_bytes as f64 * 8.0 / elapsed_ns }
 }

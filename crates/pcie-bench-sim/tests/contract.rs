@@ -1,4 +1,4 @@
-//! The simulated back end keeps to the contract of back ends, as it is and inside each wrapper.
+//! The simulated back end meets the contract of back ends, alone and inside each wrapper.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
@@ -9,7 +9,7 @@ use pcie_sim::{Engine, Machine};
 use pcie_workload::{Operation, Path, Test};
 use std::sync::{Arc, Mutex};
 
-/// What is left behind is counted over the process, so that only one test at a time may open anything.
+/// The contract counts leaks over the process, so only one test at a time may open a device.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn backend() -> Arc<dyn Backend> {
@@ -33,13 +33,13 @@ fn trial() -> Trial {
 }
 
 #[test]
-fn the_simulator_keeps_to_the_contract() {
+fn simulator_meets_the_contract() {
     let _alone = ALONE.lock();
     assert_eq!(check(&*backend(), &trial()), [""; 0]);
 }
 
 #[test]
-fn so_it_does_inside_the_wrappers() {
+fn wrapped_simulator_meets_the_contract() {
     let _alone = ALONE.lock();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("trace.jsonl");
@@ -47,21 +47,21 @@ fn so_it_does_inside_the_wrappers() {
     let traced = std::fs::read_to_string(path).unwrap();
     let slices = traced.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let ticks: usize = slices.filter_map(|slice| Some(slice.get("ticks")?.as_array()?.len())).sum();
-    assert!(ticks >= 4 * 20_000, "every latency is in the trace: {ticks}");
+    assert!(ticks >= 4 * 20_000, "latencies in the trace: {ticks}");
     let faults = Faults { from: Trial::FAILING_POSITION, failures: 1.0, ..Faults::default() };
     let failing = trial().latency.into_iter().chain(trial().bandwidth).collect();
     assert_eq!(check(&Faulty::new(backend(), faults), &Trial { failing, ..trial() }), [""; 0]);
 }
 
 #[test]
-fn what_does_not_keep_to_it_is_found_out() {
+fn contract_reports_violations() {
     let _alone = ALONE.lock();
     let wrong = |faults| check(&Faulty::new(backend(), faults), &trial()).join("; ");
     let counts = wrong(Faults { wrong_counts: 1.0, ..Faults::default() });
     assert!(counts.contains("40001 results of 20000"), "{counts}");
     assert!(wrong(Faults { failures: 1.0, ..Faults::default() }).contains("a failure on purpose"));
     let silent = wrong(Faults { silences: 1.0, silence_ms: 300, ..Faults::default() });
-    assert!(silent.contains("after it was told to"), "{silent}");
+    assert!(silent.contains("after the request"), "{silent}");
     let nothing = check(&*backend(), &Trial { latency: None, bandwidth: None, ..trial() });
     assert!(nothing.join("; ").contains("nothing was tried"), "{nothing:?}");
 }

@@ -1,4 +1,4 @@
-//! What an adaptive run shows is what all transactions would.
+//! An adaptive run finds the bandwidth of all transactions.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
@@ -29,10 +29,10 @@ fn gbps(samples: Samples, test: &Test, slices: u64) -> f64 {
 }
 
 #[test]
-fn a_queue_that_fills_slowly_is_full_before_anything_counts() {
+fn slowly_filling_queue_is_full_before_batches_count() {
     let test = Test::random_dma(Operation::BwWr, 64, 8192, 1 << 20);
     let (some, all) = (gbps(Samples::Adaptive, &test, 4), gbps(Samples::Full, &test, 16));
-    // The link carries 359 Gb/s of it, and the root complex takes 341.
+    // The link allows 359 Gb/s of it, the root complex 341.
     assert!((some / 341.3 - 1.0).abs() < 0.002, "{some}");
     assert!((some / all - 1.0).abs() < 0.004, "{some} {all}");
 }

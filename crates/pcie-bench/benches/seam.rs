@@ -1,4 +1,4 @@
-//! What the seam costs: a test of a device that measures nothing, from its announcement to its outcome.
+//! The cost of the device interface: a test of a device that measures nothing, from `begin` to its outcome.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use pcie_bench::{
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 const TRANSACTIONS: u64 = 1 << 22;
 
-/// A back end whose device returns the same slice again and again.
+/// A back end whose device always returns the same slice.
 struct Nothing {
     slice: usize,
 }

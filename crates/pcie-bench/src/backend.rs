@@ -1,4 +1,4 @@
-//! Back ends: what opens a device and its host, or says why it cannot.
+//! Back ends, which open a device and its host.
 
 use crate::device::Device;
 use crate::host::Host;
@@ -7,38 +7,57 @@ use pcie_store::Origin;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-/// A way to carry out tests: simulated, emulated, or with something real.
+/// A way to carry out tests: simulated, emulated or on hardware.
 ///
-/// Every job opens a bench of its own, in its own thread, once. `B` is what is opened: a [`Bench`] for the
-/// micro-benchmarks, a [`crate::MessageDevice`] for messages.
+/// Each job opens its own `B` once, in its own thread: a [`Bench`] for micro-benchmarks, a
+/// [`crate::MessageDevice`] for messages.
 pub trait Backend<B = Bench>: Send + Sync {
-    /// The word that it is chosen by, such as `sim`.
+    /// Name for selecting it, for example `sim`.
     fn kind(&self) -> &str;
 
-    /// Where its numbers come from.
+    /// Origin of its numbers.
     fn origin(&self) -> Origin;
 
-    /// How it was asked to work, by its own options: part of what a run is, and of the manifest.
+    /// Its own options: part of the manifest and of a run's identity.
     fn options(&self) -> Map<String, Value> {
         Map::new()
     }
 
-    /// Jobs that can have a bench at the same time.
+    /// Most jobs at once.
     fn jobs_most(&self) -> usize {
         1
     }
 
-    /// Texts that a reader of the store should have, by name.
+    /// Texts to attach to the store, by name.
     fn attachments(&self) -> Vec<(String, String)> {
         Vec::new()
     }
 
-    /// Opens what carries the tests out.
-    ///
-    /// # Errors
-    /// See [`OpenError`].
+    /// Opens a device for one job.
     fn open(&self) -> Result<B, OpenError>;
 }
+
+/// Implements the methods of [`Backend`] that a wrapper passes to its `inner` back end unchanged.
+macro_rules! forward_to_backend {
+    () => {
+        fn kind(&self) -> &str {
+            self.inner.kind()
+        }
+
+        fn origin(&self) -> Origin {
+            self.inner.origin()
+        }
+
+        fn jobs_most(&self) -> usize {
+            self.inner.jobs_most()
+        }
+
+        fn attachments(&self) -> Vec<(String, String)> {
+            self.inner.attachments()
+        }
+    };
+}
+pub(crate) use forward_to_backend;
 
 /// A device and the host that holds its buffer. Dropping it closes both, the device first.
 pub struct Bench {
@@ -48,13 +67,13 @@ pub struct Bench {
     pub host: Box<dyn Host>,
 }
 
-/// Why there is nothing to carry tests out with.
+/// Why a back end did not open.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum OpenError {
-    /// Something is missing, or was asked for that there is not; says what mends it.
+    /// Something is missing or not available; the refusal names the fix.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// It is there, and failed.
+    /// The device is present, and failed.
     #[error("{0}")]
     Failed(String),
 }

@@ -1,4 +1,4 @@
-//! Suites of micro-benchmarks as the runner's work: prepare the caches, run one test, reduce what it returned.
+//! Suites of micro-benchmarks as the runner's work: prepare the caches, run a test, reduce its results.
 
 use crate::backend::{Backend, Bench, OpenError};
 use crate::device::{BandwidthSlice, DeviceError, LatencySlice, Start};
@@ -25,10 +25,10 @@ pub struct Benchmarks {
 }
 
 impl Benchmarks {
-    /// Takes a suite that a machine could carry out.
+    /// Checks the suite.
     ///
     /// # Errors
-    /// Names the first test that none could.
+    /// Names the first invalid test.
     pub fn new(
         suite: Suite,
         samples: Samples,
@@ -61,10 +61,11 @@ impl Work for Benchmarks {
     }
 
     fn manifest(&self) -> Map<String, Value> {
-        let mut entries = Map::new();
-        entries.insert("options".into(), json!({"samples": self.samples}));
-        entries.insert("backend".into(), described(self.backend.kind(), self.backend.options()));
-        entries
+        let backend = described(self.backend.kind(), self.backend.options());
+        Map::from_iter([
+            ("options".to_owned(), json!({"samples": self.samples})),
+            ("backend".to_owned(), backend),
+        ])
     }
 
     fn jobs_most(&self) -> usize {
@@ -86,7 +87,7 @@ impl Work for Benchmarks {
     }
 }
 
-/// A back end as the manifest has it.
+/// A back end's entry in the manifest.
 pub(crate) fn described(kind: &str, options: Map<String, Value>) -> Value {
     let mut entry = Map::new();
     entry.insert("kind".into(), kind.into());
@@ -103,10 +104,11 @@ struct OpenBench {
 
 impl Worker for OpenBench {
     fn identity(&self) -> Map<String, Value> {
-        let mut entries = Map::new();
-        entries.insert("device".into(), json!(self.bench.device.facts()));
-        entries.insert("host".into(), json!(self.bench.host.facts()));
-        entries
+        let Bench { device, host } = &self.bench;
+        Map::from_iter([
+            ("device".to_owned(), json!(device.facts())),
+            ("host".to_owned(), json!(host.facts())),
+        ])
     }
 
     fn conditions(&mut self) -> Vec<Condition> {
@@ -139,7 +141,7 @@ impl Worker for OpenBench {
     fn replay_state(&mut self, position: usize, stop: &Stop) {
         let suite = Arc::clone(&self.suite);
         let test = &suite.tests[position].parameters;
-        // What a device cannot prepare leaves no trace either.
+        // A test that cannot be prepared changes no state.
         let _ = self.prepare(position, test, stop, &Pulse::default());
         self.bench.device.replay_state(test);
     }

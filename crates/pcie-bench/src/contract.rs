@@ -1,4 +1,4 @@
-//! What every back end has to keep to, as one set of checks that any of them can be put through.
+//! The contract of back ends, as checks for any of them.
 
 mod demands;
 mod found;
@@ -9,42 +9,40 @@ use crate::backend::{Backend, Bench};
 use crate::device::{DeviceError, Start};
 use crate::moment::Moment;
 use crate::stop::Stop;
-use demands::{STOP_WITHIN, TRIES, names_a_limit};
-use found::run;
+use demands::{STOP_WITHIN, TRIES, failure_problem, refusal_problem, request_after};
+use found::{Found, run};
 use held::Held;
 pub use messages::{MessageTrial, check_messages};
 use pcie_workload::{CacheState, Test};
 use serde::Deserialize;
 use std::ops::ControlFlow;
-use std::thread;
 use std::time::Duration;
 
-/// After so much time it is told: while caches are prepared, and while it measures.
-const TOLD_AFTER: [Duration; 2] = [Duration::from_millis(4), Duration::from_millis(60)];
-/// Transactions of a test that has to be stopped.
+/// Delays before a stop request: while caches are prepared, and while the device measures.
+const STOP_AFTER: [Duration; 2] = [Duration::from_millis(4), Duration::from_millis(60)];
+/// Transactions of a test that runs until it is stopped.
 const ENDLESS: u64 = u32::MAX as u64;
 const STATES: [CacheState; 4] =
     [CacheState::Cold, CacheState::DeviceThrash, CacheState::DeviceWarm, CacheState::HostWarm];
 
-/// What a back end is tried with.
+/// The tests for checking a back end.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trial {
-    /// A latency test that it can carry out in a second or so; none where it measures no latencies.
+    /// A latency test that takes it about a second; none where it measures no latencies.
     pub latency: Option<Test>,
     /// A bandwidth test likewise.
     pub bandwidth: Option<Test>,
-    /// Tests that it has to refuse.
+    /// Tests that it must refuse.
     #[serde(default)]
     pub refused: Vec<Test>,
-    /// Tests that fail on it, announced as those at [`Trial::FAILING_POSITION`] and after it, so that what comes after a
-    /// failure can be tried.
+    /// Tests that fail on it, run at [`Trial::FAILING_POSITION`] and later positions, to check recovery.
     #[serde(default)]
     pub failing: Vec<Test>,
 }
 
 impl Trial {
-    /// The place in a suite that the first of the failing tests is announced with. All others come before it.
+    /// Position in the suite of the first failing test. All others have lower positions.
     pub const FAILING_POSITION: u64 = demands::FAILING_POSITION;
 
     /// The tests that it can carry out.
@@ -53,14 +51,14 @@ impl Trial {
     }
 }
 
-/// Puts a back end through the contract; what it does not keep to, in words. Nothing, for one that keeps to all of it.
+/// Checks a back end against the contract; returns its violations in words.
 #[must_use]
 pub fn check(backend: &dyn Backend, trial: &Trial) -> Vec<String> {
     let mut findings = Vec::new();
     if trial.possible().next().is_none() {
         findings.push("nothing was tried: give a latency test or a bandwidth test".to_owned());
     }
-    // Once before anything is counted: libraries may keep what they load.
+    // Open once before counting: libraries may keep files and threads open.
     drop(backend.open());
     let before = Held::now();
     findings.extend(opening(backend));
@@ -74,25 +72,25 @@ pub fn check(backend: &dyn Backend, trial: &Trial) -> Vec<String> {
     findings
 }
 
-/// It says the same of itself each time.
+/// Facts are the same on each opening.
 fn opening(backend: &dyn Backend) -> Vec<String> {
     let facts = || backend.open().map(|bench| (bench.device.facts(), bench.host.facts()));
     match (facts(), facts()) {
         (Ok(first), Ok(second)) if first == second => Vec::new(),
         (Ok(_), Ok(_)) => {
-            vec!["facts differ from one opening to the next: conditions are no part of them".into()]
+            vec!["facts differ between openings: report changing values as conditions".into()]
         }
         (Err(error), _) => vec![format!("it does not open: {error}")],
         (_, Err(error)) => vec![format!("it does not open again after it was closed: {error}")],
     }
 }
 
-/// Closing without having run does no harm, and closing twice neither.
+/// Closing an unused device works, also twice.
 fn unused(bench: &mut Bench, _trial: &Trial, findings: &mut Vec<String>) {
     closed_twice(bench, "unused", findings);
 }
 
-/// The same after tests.
+/// Closing works after tests, also twice.
 fn closing(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
     for test in trial.possible() {
         works(bench, test, "before it is closed", findings);
@@ -122,15 +120,12 @@ fn prepare(bench: &mut Bench, position: u64, test: &Test, stop: &Stop) -> Result
     }
 }
 
-/// A test that nobody breaks off, from every state of the caches: counts add up, and ticks fit in the time.
+/// A whole test from each cache state: counts are right, and latencies fit into the time.
 fn complete(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
-    let stop = Stop::default();
     for (position, cache) in (0..).zip(STATES) {
         for test in trial.possible() {
             let test = Test { cache, ..test.clone() };
-            let result = prepare(bench, position, &test, &stop)
-                .and_then(|()| run(&mut *bench.device, &test, &mut || ControlFlow::Continue(())));
-            match result {
+            match whole(bench, position, &test) {
                 Ok(found) => findings.extend(
                     found
                         .problems(&test, &*bench.device)
@@ -143,20 +138,20 @@ fn complete(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
     }
 }
 
-/// It ends soon after it was told to, whatever it is at, and the next test works.
+/// The device ends soon after a stop request at any moment, and the next test works.
 fn stopping(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
     for test in trial.possible() {
         broken_off(bench, test, findings);
         for cache in STATES {
-            for after in TOLD_AFTER {
-                told_to_stop(bench, &Test { cache, ..test.clone() }, after, findings);
+            for after in STOP_AFTER {
+                stopped_after(bench, &Test { cache, ..test.clone() }, after, findings);
             }
         }
-        works(bench, test, "after it was told to stop", findings);
+        works(bench, test, "after a stop", findings);
     }
 }
 
-/// Whoever takes the results has enough after the first.
+/// The sink breaks off after the first slice.
 fn broken_off(bench: &mut Bench, test: &Test, findings: &mut Vec<String>) {
     let endless = Test { transactions: ENDLESS, ..test.clone() };
     let mut fastest = Duration::MAX;
@@ -171,30 +166,23 @@ fn broken_off(bench: &mut Bench, test: &Test, findings: &mut Vec<String>) {
         });
         match (result, asked) {
             (Ok(_), Some(asked)) => fastest = fastest.min(Moment::now().since(&asked)),
-            (Ok(_), None) => return findings.push(format!("{}: nothing came out of it", named(test))),
+            (Ok(_), None) => return findings.push(format!("{}: it returned no slice", named(test))),
             (Err(error), _) => return findings.push(format!("{}, broken off: {error}", named(test))),
         }
         if fastest <= STOP_WITHIN {
             return;
         }
     }
-    findings.push(format!("{}: it ended {fastest:?} after its results were broken off", named(test)));
+    findings.push(format!("{}: it ended {fastest:?} after the sink broke off", named(test)));
 }
 
-/// Somebody else wants the run to end, at any moment; results are then broken off, as the runner does.
-fn told_to_stop(bench: &mut Bench, test: &Test, after: Duration, findings: &mut Vec<String>) {
+/// Another thread requests the stop; the sink then breaks off, as the runner's does.
+fn stopped_after(bench: &mut Bench, test: &Test, after: Duration, findings: &mut Vec<String>) {
     let endless = Test { transactions: ENDLESS, ..test.clone() };
     let mut fastest = Duration::MAX;
     for _ in 0..TRIES {
         let stop = Stop::default();
-        let told = thread::spawn({
-            let stop = stop.clone();
-            move || {
-                thread::sleep(after);
-                stop.request();
-                Moment::now()
-            }
-        });
+        let requested = request_after(&stop, after);
         let result = prepare(bench, 0, &endless, &stop).and_then(|()| {
             run(&mut *bench.device, &endless, &mut || match stop.is_requested() {
                 true => ControlFlow::Break(()),
@@ -202,25 +190,28 @@ fn told_to_stop(bench: &mut Bench, test: &Test, after: Duration, findings: &mut 
             })
         });
         let ended = Moment::now();
-        let late = told.join().map_or(Duration::ZERO, |told| ended.since(&told));
+        let late = requested.join().map_or(Duration::ZERO, |requested| ended.since(&requested));
         match result {
-            // What it lacks, such as a cache state, it need not stop.
+            // A device need not stop a test that it does not support.
             Err(DeviceError::NotSupported(_)) => return,
-            Err(error) => return findings.push(format!("{}, told to stop: {error}", named(test))),
+            Err(error) => return findings.push(format!("{}, stopped: {error}", named(test))),
             Ok(_) => fastest = fastest.min(late),
         }
         if fastest <= STOP_WITHIN {
             return;
         }
     }
-    findings.push(format!("{}: it stopped {fastest:?} after it was told to", named(test)));
+    findings.push(format!("{}: it stopped {fastest:?} after the request", named(test)));
+}
+
+/// Prepares and runs a whole test.
+fn whole(bench: &mut Bench, position: u64, test: &Test) -> Result<Found, DeviceError> {
+    prepare(bench, position, test, &Stop::default())?;
+    run(&mut *bench.device, test, &mut || ControlFlow::Continue(()))
 }
 
 fn works(bench: &mut Bench, test: &Test, when: &str, findings: &mut Vec<String>) {
-    let stop = Stop::default();
-    let result = prepare(bench, 1, test, &stop)
-        .and_then(|()| run(&mut *bench.device, test, &mut || ControlFlow::Continue(())));
-    match result {
+    match whole(bench, 1, test) {
         Ok(found) if found.transactions == test.transactions => {}
         Ok(found) => findings.push(format!(
             "{}, {when}: {} results of {}",
@@ -232,37 +223,22 @@ fn works(bench: &mut Bench, test: &Test, when: &str, findings: &mut Vec<String>)
     }
 }
 
-/// What it cannot do it refuses, naming the limit, and the next test works.
+/// The device refuses a test that it does not support, naming the limit, and the next test works.
 fn refusals(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
     for test in &trial.refused {
-        let stop = Stop::default();
-        let result = prepare(bench, 0, test, &stop)
-            .and_then(|()| run(&mut *bench.device, test, &mut || ControlFlow::Continue(())));
-        match result {
-            Err(DeviceError::NotSupported(reason)) if names_a_limit(&reason, test) => {}
-            Err(DeviceError::NotSupported(reason)) => {
-                findings.push(format!("{}: refused without naming the limit: {reason:?}", named(test)))
-            }
-            Err(error) => findings.push(format!("{}: not refused, but {error}", named(test))),
-            Ok(_) => findings.push(format!("{}: not refused", named(test))),
-        }
+        let problem = refusal_problem(whole(bench, 0, test), test);
+        findings.extend(problem.map(|problem| format!("{}: {problem}", named(test))));
         for possible in trial.possible() {
             works(bench, possible, "after a refusal", findings);
         }
     }
 }
 
-/// After a test that failed, and after one that was announced and never run, the next works.
+/// The next test works after a failed test, and after one that began and never ran.
 fn failures(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
     for (position, test) in (Trial::FAILING_POSITION..).zip(&trial.failing) {
-        let stop = Stop::default();
-        let result = prepare(bench, position, test, &stop)
-            .and_then(|()| run(&mut *bench.device, test, &mut || ControlFlow::Continue(())));
-        match result {
-            Err(DeviceError::Failed(_)) => {}
-            Err(error) => findings.push(format!("{}: it should fail, but {error}", named(test))),
-            Ok(_) => findings.push(format!("{}: it should fail, and did not", named(test))),
-        }
+        let problem = failure_problem(whole(bench, position, test));
+        findings.extend(problem.map(|problem| format!("{}: {problem}", named(test))));
         recovers(bench, trial, "after a failure", findings);
     }
     for test in trial.possible() {

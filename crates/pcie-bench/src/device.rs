@@ -1,4 +1,4 @@
-//! What a device must be able to do to be benchmarked.
+//! The interface of a device under test.
 
 use crate::facts::{Condition, DeviceFacts, Remarks};
 use crate::stop::Stop;
@@ -7,38 +7,31 @@ use pcie_workload::{AddressList, Test};
 use std::ops::ControlFlow;
 use thiserror::Error;
 
-/// A card that can run the micro-benchmarks: simulated, in RTL, or real.
+/// A device that runs micro-benchmarks: simulated, in RTL, or real.
 ///
-/// Results come in slices, in order, and the receiver says after each whether it wants more. A slice of a real device takes
-/// 100 ms of wall time or less, and every wait in it ends by the deadline of the device's facts.
+/// Results come in slices, in order; after each, the sink decides whether to go on. A slice of a real device
+/// takes at most 100 ms of wall time, and each wait in it ends by the deadline of the device's facts.
+///
+/// Methods return [`DeviceError::NotSupported`] beyond the device's limits, and another error after a failure.
 pub trait Device {
-    /// What the device is.
+    /// Identity and limits of the device.
     fn facts(&self) -> DeviceFacts;
 
-    /// What changes about it, read now: before and after a run and after each test.
+    /// Changing values, read now: before and after a run and after each test.
     fn conditions(&mut self) -> Vec<Condition> {
         Vec::new()
     }
 
-    /// Says which test of which suite comes next, before anything is prepared for it.
+    /// Announces the next test, before its caches are prepared.
     fn begin(&mut self, start: Start<'_>);
 
     /// Writes random lines over the whole host buffer, 128 MiB of them.
-    ///
-    /// # Errors
-    /// The device cannot, or failed.
     fn thrash(&mut self) -> Result<(), DeviceError>;
 
     /// Writes the first `window_bytes` of the host buffer, twice.
-    ///
-    /// # Errors
-    /// The device cannot, or failed.
     fn warm(&mut self, window_bytes: u64) -> Result<(), DeviceError>;
 
     /// Runs a latency test until it is complete or `sink` breaks off.
-    ///
-    /// # Errors
-    /// The device cannot run the test, or failed.
     fn latency(
         &mut self,
         test: &Test,
@@ -46,57 +39,88 @@ pub trait Device {
     ) -> Result<(), DeviceError>;
 
     /// Runs a bandwidth test until it is complete or `sink` breaks off.
-    ///
-    /// # Errors
-    /// The device cannot run the test, or failed.
     fn bandwidth(
         &mut self,
         test: &Test,
         sink: &mut dyn FnMut(BandwidthSlice) -> ControlFlow<()>,
     ) -> Result<(), DeviceError>;
 
-    /// What is to be said of the test that was just done, beside its numbers.
+    /// Remarks on the last test, beside its numbers.
     fn remarks(&mut self) -> Remarks {
         Remarks::default()
     }
 
-    /// Whether anything of a test, or of what prepared it, can be seen after the host's thrash before the next, so that
-    /// tests done elsewhere have to be passed over. Only what is simulated knows that it can.
+    /// Whether a test or its preparation affects the next test despite the host's thrash, so that tests done
+    /// elsewhere must be replayed. Only simulated devices can know this.
     fn is_stateful(&self) -> bool {
         false
     }
 
-    /// A test was done in an earlier run, or elsewhere: takes on the state in which it leaves things.
+    /// Takes on the state that a test leaves which was done in an earlier run or by another job.
     fn replay_state(&mut self, _test: &Test) {}
 
-    /// Brings the device back after it failed, so that the next test can work.
+    /// Recovers from a failure, so that the next test can work.
     ///
     /// # Errors
-    /// It cannot: the device is lost.
+    /// The device is lost.
     fn recover(&mut self) -> Result<(), DeviceError> {
         Ok(())
     }
 
-    /// Gives back what it holds, for whoever wants to know how that went: dropping it does so anyway. Called any number of
-    /// times, at last.
+    /// Releases its resources and reports failures; dropping the device releases them, too. May be called
+    /// repeatedly, after all tests.
     ///
     /// # Errors
-    /// Something could not be given back.
+    /// A resource could not be released.
     fn close(&mut self) -> Result<(), DeviceError> {
         Ok(())
     }
 }
 
-/// Where in a run a test stands.
+/// Implements the methods of [`Device`] that a wrapper passes to its `device` unchanged.
+macro_rules! forward_to_device {
+    () => {
+        fn facts(&self) -> $crate::DeviceFacts {
+            self.device.facts()
+        }
+
+        fn conditions(&mut self) -> Vec<$crate::Condition> {
+            self.device.conditions()
+        }
+
+        fn remarks(&mut self) -> $crate::Remarks {
+            self.device.remarks()
+        }
+
+        fn is_stateful(&self) -> bool {
+            self.device.is_stateful()
+        }
+
+        fn replay_state(&mut self, test: &Test) {
+            self.device.replay_state(test);
+        }
+
+        fn recover(&mut self) -> Result<(), DeviceError> {
+            self.device.recover()
+        }
+
+        fn close(&mut self) -> Result<(), DeviceError> {
+            self.device.close()
+        }
+    };
+}
+pub(crate) use forward_to_device;
+
+/// A test's position in its run.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
-    /// Place in the suite, counted from 0.
+    /// Position in the suite, from 0.
     pub position: u64,
-    /// Names the run: the addresses that a test visits are drawn with it.
+    /// Seed of the run; the addresses of a test are drawn from it.
     pub seed: u64,
     /// The test.
     pub test: &'a Test,
-    /// Asked for when the run is to end: a device may keep a clone of it to look at, or to wait with.
+    /// Stop request of the run: a device may keep a clone to poll or to wait on.
     pub stop: &'a Stop,
 }
 
@@ -113,7 +137,7 @@ impl Start<'_> {
 pub struct LatencySlice {
     /// Their latencies in ticks of the device's timer, in order.
     pub ticks: Vec<u32>,
-    /// The time that they took altogether, the loop between them included, ns.
+    /// Their total time, the loop between them included, ns.
     pub elapsed_ns: f64,
 }
 
@@ -122,22 +146,22 @@ pub struct LatencySlice {
 pub struct BandwidthSlice {
     /// How many.
     pub transactions: u64,
-    /// The time that they took, ns.
+    /// Their total time, ns.
     pub elapsed_ns: f64,
-    /// Whether the slices before it count no longer: the device has found that they were not of its steady state.
+    /// Whether to discard the slices before it: the device found that they were not in steady state.
     pub anew: bool,
 }
 
 /// Why a device did not run a test.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DeviceError {
-    /// It lacks something that the test needs; names the limit.
+    /// The device does not support the test; names the limit.
     #[error("{0}")]
     NotSupported(String),
-    /// It failed, and may work again.
+    /// The device failed, and may work again.
     #[error("{0}")]
     Failed(String),
-    /// It is gone: the run ends here, and the test stays undone.
+    /// The device is gone: the run ends, and a resumed run repeats the test.
     #[error("{0}")]
     Lost(String),
 }

@@ -1,14 +1,14 @@
-//! What devices and hosts say of themselves, in one shape: *identity*, which must be the same for a run to be gone on with,
-//! and *conditions*, which change while it runs.
+//! Facts about devices and hosts: *identity*, which a resumed run must match, and *conditions*, which change
+//! during a run.
 //!
-//! Simulated ones have their whole description in the profile; of real ones there is more to say: [`DeviceHardware`] and
-//! [`HostHardware`]. What is not known is null there, never a guess.
+//! Profiles describe simulated devices and hosts in full; [`DeviceHardware`] and [`HostHardware`] describe
+//! real ones. An unknown value is null, never a guess.
 
 use pcie_store::Scalar;
 use pcie_time::TickLength;
 use serde::{Deserialize, Serialize};
 
-/// What a device is.
+/// Identity of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceFacts {
     /// Its name.
@@ -19,14 +19,14 @@ pub struct DeviceFacts {
     pub dma_transfer_bytes_most: Option<u64>,
     /// Longest transfer of the command path, bytes; null without one.
     pub command_transfer_bytes_most: Option<u64>,
-    /// Transactions in flight at most; null where nobody knows.
+    /// Most transactions in flight; null where unknown.
     pub outstanding: Option<u32>,
-    /// What else is to be said of one that exists.
+    /// Facts of real or emulated hardware.
     #[serde(flatten)]
     pub hardware: Option<DeviceHardware>,
 }
 
-/// What is to be said of a device that exists, or is emulated.
+/// Facts of a real or emulated device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DeviceHardware {
@@ -38,20 +38,20 @@ pub struct DeviceHardware {
     pub device_id: Option<u16>,
     /// Version of its firmware.
     pub firmware: Option<String>,
-    /// Version of what drives it.
+    /// Version of its driver.
     pub driver: Option<String>,
-    /// What its link can do at most.
+    /// Highest speed and width that its link supports.
     pub link: Option<LinkFacts>,
     /// Tests that it can carry out, by path and operation: `command lat-rd`.
     pub operations: Vec<String>,
-    /// What is part of a latency, beside the transfer: `doorbell`, `descriptor`, `medium`, `loopback`, `poll`, `interrupt`,
-    /// `processor`, `timer`.
+    /// Parts of a latency beside the transfer: `doorbell`, `descriptor`, `medium`, `loopback`, `poll`,
+    /// `interrupt`, `processor`, `timer`.
     pub latency_includes: Vec<String>,
-    /// A device that is silent for so long is given up, ms.
+    /// Longest silence before the device is given up, ms.
     pub deadline_ms: Option<u64>,
 }
 
-/// A PCIe link, as an importer writes it too.
+/// A PCIe link, in the form that importers write, too.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkFacts {
     /// Rate of a lane, GT/s.
@@ -82,30 +82,30 @@ impl TimerFacts {
         TickLength { numerator_ns: self.numerator_ns, denominator: self.denominator }
     }
 
-    /// The length of a tick as the store writes it, such as `40/3`.
+    /// The length of a tick in the store's format, for example `40/3`.
     #[must_use]
     pub fn as_fraction(self) -> String {
         format!("{}/{}", self.numerator_ns, self.denominator)
     }
 }
 
-/// What a device knows of the test that it has just done, beside its numbers.
+/// A device's remarks on the last test, beside its numbers.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct Remarks {
-    /// How long a tick of this test was; null for that of the device's facts. Clocks of processors move between tests.
+    /// Tick of this test; null for that of the device's facts. Processor clocks change between tests.
     pub timer: Option<TimerFacts>,
-    /// What to know of the numbers, on one line.
+    /// A caveat about the numbers, on one line.
     pub message: Option<String>,
-    /// Numbers about parts of what was timed, each with the part as its subject.
+    /// Numbers about parts of the timed interval, each with the part as its subject.
     #[serde(default)]
     pub parts: Vec<Scalar>,
-    /// The factors by which the time of this bandwidth test may be shorter and longer in other runs, at 95 %, where the
-    /// device knows that runs differ by more than parts of one do.
+    /// Factors by which the time of this bandwidth test may be shorter and longer in other runs, at 95 %,
+    /// where the device knows that runs differ more than parts of one run do.
     #[serde(default)]
     pub between_runs: Option<(f64, f64)>,
 }
 
-/// What a host is.
+/// Identity of a host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostFacts {
     /// Its name.
@@ -122,12 +122,12 @@ pub struct HostFacts {
     pub memory_socket: Option<u32>,
     /// Socket of the control program.
     pub program_socket: Option<u32>,
-    /// What else is to be said of one that exists.
+    /// Facts of real or emulated hardware.
     #[serde(flatten)]
     pub hardware: Option<HostHardware>,
 }
 
-/// What is to be said of a host that exists, or is emulated.
+/// Facts of a real or emulated host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostHardware {
@@ -137,7 +137,7 @@ pub struct HostHardware {
     pub caches: Vec<CacheFacts>,
     /// Name and release of the kernel.
     pub kernel: Option<String>,
-    /// What the kernel was started with.
+    /// Command line of the kernel.
     pub command_line: Option<String>,
     /// Page size of the buffer.
     pub page_bytes: Option<u64>,
@@ -145,9 +145,9 @@ pub struct HostHardware {
     pub node: Option<u32>,
     /// Core that the control program is pinned to.
     pub core: Option<u32>,
-    /// `off`, `super-pages` or `four-kib-pages`, for the device; null where nothing says it.
+    /// `off`, `super-pages` or `four-kib-pages`, for the device; null where unknown.
     pub iommu: Option<String>,
-    /// How caches are made cold: `thrash` or `flush`.
+    /// Method that makes caches cold: `thrash` or `flush`.
     pub cold: Option<String>,
 }
 
@@ -164,19 +164,19 @@ pub struct CacheFacts {
     pub shared_by: String,
 }
 
-/// Something about a device or host that changes while it runs: link state, clocks, temperature, throttling, load.
+/// A changing value of a device or host: link state, clocks, temperature, throttling, load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Condition {
-    /// What, such as `temperature`.
+    /// Name, for example `temperature`.
     pub metric: String,
-    /// Its unit, such as `C`; `1` for a count or a yes-or-no.
+    /// Unit, for example `C`; `1` for a count or a yes-or-no.
     pub unit: String,
-    /// Its value; null where it cannot be read now.
+    /// Value; null where it cannot be read now.
     pub value: Option<f64>,
 }
 
 impl Condition {
-    /// A condition that was read, or could not be.
+    /// A condition; a value that is not finite counts as unreadable.
     #[must_use]
     pub fn new(metric: &str, unit: &str, value: Option<f64>) -> Self {
         Self { metric: metric.into(), unit: unit.into(), value: value.filter(|value| value.is_finite()) }

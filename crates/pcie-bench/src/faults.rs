@@ -1,9 +1,8 @@
-//! A device that goes wrong on purpose, now and then, so that what is around it can be tried: which tests, and how, is a
-//! function of a seed.
+//! Fault injection: a device that fails some tests on purpose. A seed determines which tests, and how.
 
-use crate::backend::{Backend, Bench, OpenError};
-use crate::device::{BandwidthSlice, Device, DeviceError, LatencySlice, Start};
-use crate::facts::{Condition, DeviceFacts, Remarks};
+use crate::backend::{Backend, Bench, OpenError, forward_to_backend};
+use crate::device::{BandwidthSlice, Device, DeviceError, LatencySlice, Start, forward_to_device};
+use crate::facts::Condition;
 use crate::messages::{MessageDevice, MessageResult, MessageStart};
 use pcie_store::Origin;
 use pcie_time::{Draws, Stream};
@@ -14,34 +13,34 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often what goes wrong: shares of the tests, together 1 at most.
+/// Shares of the tests with each fault, together 1 at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Faults {
-    /// Names which tests.
+    /// Seed of the selection.
     pub seed: u64,
-    /// Place in the suite of the first test that may go wrong.
+    /// Position in the suite of the first test that may fail.
     pub from: u64,
-    /// Fails, and works again.
+    /// The test fails; the device recovers.
     pub failures: f64,
-    /// Is lost.
+    /// The device is lost.
     pub losses: f64,
-    /// Does not answer, and does not look at the stop, for as long as [`Faults::silence_ms`] says.
+    /// The device neither answers nor heeds a stop for [`Faults::silence_ms`].
     pub silences: f64,
-    /// How long a silence is, ms.
+    /// Length of a silence, ms.
     pub silence_ms: u64,
-    /// Returns more results than were asked for.
+    /// The device returns more results than asked for.
     pub wrong_counts: f64,
 }
 
-/// A back end whose devices go wrong. `B` is what it opens, as of [`Backend`].
+/// A back end with injected faults. It opens `B`, as [`Backend`] does.
 pub struct Faulty<B = Bench> {
     inner: Arc<dyn Backend<B>>,
     faults: Faults,
 }
 
 impl<B> Faulty<B> {
-    /// Makes what `inner` opens go wrong.
+    /// Injects faults into the devices of `inner`.
     #[must_use]
     pub fn new(inner: Arc<dyn Backend<B>>, faults: Faults) -> Self {
         Self { inner, faults }
@@ -49,27 +48,13 @@ impl<B> Faulty<B> {
 }
 
 impl<B: Breakable> Backend<B> for Faulty<B> {
-    fn kind(&self) -> &str {
-        self.inner.kind()
-    }
+    forward_to_backend!();
 
-    fn origin(&self) -> Origin {
-        self.inner.origin()
-    }
-
-    /// Those of the back end inside, and the faults: nobody is to take such a run for another.
+    /// The options of `inner`, and the faults, so that the run is not mistaken for one without.
     fn options(&self) -> Map<String, Value> {
         let mut options = self.inner.options();
         options.insert("faults".into(), json!(self.faults));
         options
-    }
-
-    fn jobs_most(&self) -> usize {
-        self.inner.jobs_most()
-    }
-
-    fn attachments(&self) -> Vec<(String, String)> {
-        self.inner.attachments()
     }
 
     fn open(&self) -> Result<B, OpenError> {
@@ -77,9 +62,9 @@ impl<B: Breakable> Backend<B> for Faulty<B> {
     }
 }
 
-/// What can be made to go wrong.
+/// A device that accepts injected faults.
 pub trait Breakable {
-    /// The same, going wrong.
+    /// The device with faults.
     #[must_use]
     fn broken(self, faults: Faults) -> Self;
 }
@@ -106,7 +91,7 @@ enum Fault {
 }
 
 impl Faults {
-    /// What goes wrong in the test at a position.
+    /// The fault of the test at a position.
     fn at(&self, position: u64) -> Option<Fault> {
         if position < self.from {
             return None;
@@ -124,10 +109,7 @@ impl Faults {
             (drawn < limit).then_some(fault)
         })
     }
-}
-
-impl Faults {
-    /// What goes wrong before anything is measured.
+    /// Faults before anything is measured.
     fn go_wrong(self, fault: Option<Fault>) -> Result<(), DeviceError> {
         match fault {
             Some(Fault::Failure) => Err(DeviceError::Failed("a failure on purpose".into())),
@@ -174,7 +156,7 @@ impl MessageDevice for FaultyMessageDevice {
     }
 }
 
-/// More latencies than this are not made up at once: those of the longest published test fit.
+/// Most latencies made up at once: those of the longest published test fit.
 const AT_ONCE_MAX: u64 = 1 << 25;
 
 struct FaultyDevice {
@@ -184,13 +166,7 @@ struct FaultyDevice {
 }
 
 impl Device for FaultyDevice {
-    fn facts(&self) -> DeviceFacts {
-        self.device.facts()
-    }
-
-    fn conditions(&mut self) -> Vec<Condition> {
-        self.device.conditions()
-    }
+    forward_to_device!();
 
     fn begin(&mut self, start: Start<'_>) {
         self.next = self.faults.at(start.position);
@@ -231,26 +207,6 @@ impl Device for FaultyDevice {
         }
         self.device.bandwidth(test, sink)
     }
-
-    fn remarks(&mut self) -> Remarks {
-        self.device.remarks()
-    }
-
-    fn is_stateful(&self) -> bool {
-        self.device.is_stateful()
-    }
-
-    fn replay_state(&mut self, test: &Test) {
-        self.device.replay_state(test);
-    }
-
-    fn recover(&mut self) -> Result<(), DeviceError> {
-        self.device.recover()
-    }
-
-    fn close(&mut self) -> Result<(), DeviceError> {
-        self.device.close()
-    }
 }
 
 #[cfg(test)]
@@ -258,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_kept_and_a_seed_names_which() {
+    fn faults_have_their_shares_and_depend_on_the_seed() {
         let faults = Faults { failures: 0.1, losses: 0.05, ..Faults::default() };
         let count = |faults: Faults, fault| (0..10_000).filter(|at| faults.at(*at) == Some(fault)).count();
         assert!((900..1_100).contains(&count(faults, Fault::Failure)));

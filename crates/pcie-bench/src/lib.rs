@@ -1,11 +1,11 @@
-//! The bench: what a device and a host must be able to do, statistics of what they return, and the runner that takes a
-//! suite through them into a store. It knows no device of its own.
+//! The bench: interfaces of devices and hosts, statistics of their results, and the runner that stores the
+//! results of a suite. It contains no device.
 //!
-//! The method is that of the pcie-bench paper (SIGCOMM 2018, section 4): prepare the caches, run one test, reduce what it
-//! returned, go on to the next.
+//! The method is that of the pcie-bench paper (SIGCOMM 2018, section 4): for each test prepare the caches,
+//! run the test and reduce its results.
 //!
-//! A back end implements [`Backend`], which opens a [`Bench`]: a [`Device`] and a [`Host`]. [`Benchmarks`] is a suite on
-//! one, [`run`] carries it out.
+//! A back end implements [`Backend`], which opens a [`Bench`]: a [`Device`] and a [`Host`]. [`run`] carries
+//! out [`Benchmarks`], a suite on a back end.
 
 mod backend;
 mod benchmarks;

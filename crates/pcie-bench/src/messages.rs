@@ -1,4 +1,4 @@
-//! Suites of messages as the runner's work: what a device that takes messages must be able to do.
+//! Suites of messages as the runner's work, and the interface of devices that take messages.
 
 mod connections;
 mod scalars;
@@ -21,17 +21,17 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A core and a device that messages are sent between: simulated, or real.
+/// A core and a device that exchange messages: simulated or real.
 pub trait MessageDevice {
-    /// What device and host are: entries of the manifest, at least `device` with a `name`.
+    /// Identity of device and host: entries of the manifest, at least `device` with a `name`.
     fn identity(&self) -> Map<String, Value>;
 
-    /// What changes about them, read now.
+    /// Changing values, read now.
     fn conditions(&mut self) -> Vec<Condition> {
         Vec::new()
     }
 
-    /// It is given up when it has shown no life for so long.
+    /// Longest silence before the device is given up.
     fn deadline(&self) -> Option<Duration> {
         None
     }
@@ -42,46 +42,46 @@ pub trait MessageDevice {
     /// The device lacks what the test needs, or failed.
     fn send(&mut self, start: MessageStart<'_>) -> Result<MessageResult, DeviceError>;
 
-    /// Brings the device back after it failed, so that the next test can work.
+    /// Recovers from a failure, so that the next test can work.
     ///
     /// # Errors
-    /// It cannot: the device is lost.
+    /// The device is lost.
     fn recover(&mut self) -> Result<(), DeviceError> {
         Ok(())
     }
 }
 
-/// Which test of which suite comes next.
+/// The next test.
 #[derive(Clone, Copy, Debug)]
 pub struct MessageStart<'a> {
-    /// Place in the suite, counted from 0.
+    /// Position in the suite, from 0.
     pub position: u64,
     /// The test.
     pub test: &'a MessageTest,
-    /// Asked for when the run is to end.
+    /// Stop request of the run.
     pub stop: &'a Stop,
-    /// Where the device shows life.
+    /// Pulse for showing progress.
     pub pulse: &'a Pulse,
 }
 
-/// What a device saw of a test.
+/// Results of a test.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageResult {
-    /// The latency of each message, ns, where the device can tell; see `pcie_model::pio` for how it is counted.
+    /// Latency of each message, ns, where known; `pcie_model::pio` defines it.
     pub latencies_ns: Vec<f64>,
     /// From the first store until the last message was done, ns.
     pub elapsed_ns: f64,
-    /// The core's time for each message, ns, where it is known.
+    /// Core time for each message, ns, where known.
     pub cpu_ns: Vec<f64>,
-    /// What crossed the link, where it is known.
+    /// Bytes on the link, where known.
     pub crossed: Option<Crossed>,
-    /// Messages dropped by the device, where it is known.
+    /// Messages that the device dropped, where known.
     pub dropped: Option<u64>,
     /// Waiting of cores by cause, ns.
     pub stalls_ns: Vec<(&'static str, f64)>,
-    /// When each step of a message happened on average after its first packet, ns.
+    /// Average time from a message's first packet to each step, ns.
     pub steps_ns: Vec<(&'static str, f64)>,
-    /// What became of each connection of a mux.
+    /// Results of each connection of a mux.
     pub connections: Vec<ConnectionResult>,
 }
 
@@ -103,10 +103,10 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Takes a suite that a machine could carry out.
+    /// Checks the suite.
     ///
     /// # Errors
-    /// Names the first test that none could.
+    /// Names the first invalid test.
     pub fn new(
         suite: MessageSuite,
         backend: Arc<dyn Backend<Box<dyn MessageDevice>>>,
@@ -137,9 +137,8 @@ impl Work for Messages {
     }
 
     fn manifest(&self) -> Map<String, Value> {
-        let mut entries = Map::new();
-        entries.insert("backend".into(), described(self.backend.kind(), self.backend.options()));
-        entries
+        let backend = described(self.backend.kind(), self.backend.options());
+        Map::from_iter([("backend".to_owned(), backend)])
     }
 
     fn jobs_most(&self) -> usize {
@@ -194,7 +193,7 @@ fn of_test(metric: &str, unit: &str, value: f64) -> Scalar {
     about("", metric, unit, value)
 }
 
-/// How many messages there were, and the bytes of their payload.
+/// Number of messages, and bytes of their payload.
 fn sent(test: &MessageTest, result: &MessageResult) -> (f64, f64) {
     if test.way == Way::Mux {
         let messages = result.connections.iter().map(|connection| connection.latencies_ns.len());
@@ -208,7 +207,7 @@ fn sent(test: &MessageTest, result: &MessageResult) -> (f64, f64) {
 /// The numbers that the store keeps.
 fn reduced(test: &MessageTest, result: &MessageResult) -> Result<Outcome, DeviceError> {
     if !result.elapsed_ns.is_finite() || result.elapsed_ns <= 0.0 {
-        return Err(DeviceError::Failed("the device returned a time that cannot be".into()));
+        return Err(DeviceError::Failed("the device returned an impossible time".into()));
     }
     let (count, payload_bytes) = sent(test, result);
     let mut scalars = vec![
@@ -234,7 +233,7 @@ fn reduced(test: &MessageTest, result: &MessageResult) -> Result<Outcome, Device
     Ok(Outcome { status: Status::Ok, message: None, scalars, distributions: vec![], series: vec![] })
 }
 
-/// Of the latency of each message, where it is known.
+/// Statistics of the latencies, where known.
 fn latencies(latencies_ns: &[f64]) -> Vec<Scalar> {
     let mut sorted = latencies_ns.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -255,7 +254,7 @@ mod tests {
     use pcie_workload::{MessagePace, QueueSharing, StoreKind};
 
     #[test]
-    fn the_median_of_messages_is_the_one_that_a_histogram_has() {
+    fn median_of_messages_is_that_of_a_histogram() {
         for values in [&[1.0, 2.0, 3.0, 4.0][..], &[1.0, 2.0, 3.0]] {
             let mut histogram = pcie_statistics::Histogram::default();
             values.iter().for_each(|value| histogram.add(*value as u32));
@@ -265,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_knows_only_how_long_it_all_took_gives_no_latencies() {
+    fn total_time_alone_gives_no_latencies() {
         let test = MessageTest {
             connections: None,
             cores: 2,

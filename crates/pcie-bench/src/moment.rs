@@ -1,5 +1,4 @@
-//! Moments between which a process is blamed only for what it had processors for, so that a busy machine is not taken
-//! for a slow device.
+//! Elapsed time without waits for a processor, so that a busy machine does not look like a slow device.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,9 +16,9 @@ impl Moment {
         Self { at: Instant::now(), waited_ns: waited_ns().unwrap_or_default() }
     }
 
-    /// Time from `earlier` to here, less what threads that are still there waited for a processor in between.
+    /// Time since `earlier`, less the waits of living threads for a processor in between.
     ///
-    /// One after the other they may all wait, so that their waits add up. Systems other than Linux tell of none.
+    /// Waits add up, because threads may wait one after another. Only Linux reports them.
     pub(crate) fn since(&self, earlier: &Self) -> Duration {
         let waited_ns = self.waited_ns.iter().map(|(thread, waited)| {
             waited.saturating_sub(earlier.waited_ns.get(thread).copied().unwrap_or_default())
@@ -28,11 +27,12 @@ impl Moment {
     }
 }
 
-/// Waits of the threads by their numbers: the second field of schedstat, see the kernel's Documentation/scheduler/sched-stats.rst.
+/// Waits of the threads by number: second field of schedstat (kernel:
+/// Documentation/scheduler/sched-stats.rst).
 fn waited_ns() -> Option<BTreeMap<OsString, u64>> {
     let mut found = BTreeMap::new();
     for thread in fs::read_dir("/proc/self/task").ok()?.flatten() {
-        // A thread may be gone by now.
+        // The thread may have ended.
         let text = fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default();
         if let Some(waited) = text.split_whitespace().nth(1).and_then(|waited| waited.parse().ok()) {
             found.insert(thread.file_name(), waited);
@@ -45,7 +45,7 @@ fn waited_ns() -> Option<BTreeMap<OsString, u64>> {
 mod tests {
     use super::*;
 
-    /// Threads that each want a processor for the whole of the time.
+    /// Own and wall time of threads that are each busy for `time`.
     fn busy(threads: usize, time: Duration) -> (Duration, Duration) {
         let (earlier, started) = (Moment::now(), Instant::now());
         std::thread::scope(|scope| {
@@ -54,7 +54,7 @@ mod tests {
                 let (sender, receiver) = std::sync::mpsc::channel::<()>();
                 scope.spawn(move || {
                     while started.elapsed() < time {}
-                    // It is there until its wait was looked at.
+                    // The thread lives until its wait was read.
                     receiver.recv()
                 });
                 ends.push(sender);
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn waits_for_a_processor_are_no_time_of_the_process() {
+    fn waits_for_a_processor_do_not_count() {
         let time = Duration::from_millis(200);
         let processors = std::thread::available_parallelism().map_or(1, Into::into);
         let (own, whole) = busy(processors * 4, time);
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_sleeps_is_late_by_itself() {
+    fn sleeping_counts() {
         let earlier = Moment::now();
         std::thread::sleep(Duration::from_millis(300));
         let own = Moment::now().since(&earlier);

@@ -1,4 +1,4 @@
-//! What became of a test, reduced to what the store keeps.
+//! The outcome of a test, reduced to the numbers of the store.
 
 use crate::device::{BandwidthSlice, DeviceError, LatencySlice};
 use crate::facts::{Condition, Remarks, TimerFacts};
@@ -10,13 +10,13 @@ use pcie_store::{Distribution, Scalar, Series, Status};
 use pcie_workload::{Operation, Test};
 use std::ops::ControlFlow;
 
-/// Of a test that asks for so many latencies at most, all are kept in order.
+/// Largest number of latencies of a test that are all kept in order.
 const WHOLE_SERIES_MAX: u64 = 1 << 20;
-/// Of a longer one so many, as a look at how they follow one another.
+/// Latencies kept in order of a longer test.
 const SERIES_LENGTH: usize = 1024;
 
-/// What is said of a test that an adaptive run ended before its average was known as well as it usually is: to
-/// `relative_half_width` of its value, from `done` transactions of `asked`.
+/// Message for a test that ended before its average settled: known to `relative_half_width` of its value,
+/// from `done` transactions of `asked`.
 fn unsettled(relative_half_width: f64, done: u64, asked: u64) -> String {
     format!(
         "not settled: known to {:.2} % from {done} of {asked} transactions; --samples full simulates all of them",
@@ -24,7 +24,7 @@ fn unsettled(relative_half_width: f64, done: u64, asked: u64) -> String {
     )
 }
 
-/// What became of a test.
+/// The outcome of a test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// Whether it was done.
@@ -51,17 +51,17 @@ impl From<DeviceError> for Outcome {
 }
 
 impl Outcome {
-    /// A test that was not carried to its end: a resumed run does it again.
+    /// An unfinished test, which a resumed run repeats.
     #[must_use]
     pub fn interrupted(message: &str) -> Self {
         Self::without_numbers(Status::Interrupted, message.to_owned())
     }
 
-    /// Adds what a device says of its numbers.
-    pub(crate) fn with_remarks(mut self, said: Remarks) -> Self {
-        self.scalars.extend(said.parts);
-        let told: Vec<String> = self.message.take().into_iter().chain(said.message).collect();
-        self.message = (!told.is_empty()).then(|| told.join("; "));
+    /// Adds a device's remarks.
+    pub(crate) fn with_remarks(mut self, remarks: Remarks) -> Self {
+        self.scalars.extend(remarks.parts);
+        let messages: Vec<String> = self.message.take().into_iter().chain(remarks.message).collect();
+        self.message = (!messages.is_empty()).then(|| messages.join("; "));
         self
     }
 
@@ -69,7 +69,7 @@ impl Outcome {
         Self { status, message: Some(message), scalars: vec![], distributions: vec![], series: vec![] }
     }
 
-    /// Adds the conditions that a test was done under, as far as they are known.
+    /// Adds the known conditions of a test.
     pub(crate) fn add_conditions(&mut self, conditions: &[Condition]) {
         self.scalars.extend(conditions.iter().filter_map(|condition| {
             let (metric, unit) = (condition.metric.clone(), condition.unit.clone());
@@ -78,7 +78,7 @@ impl Outcome {
     }
 }
 
-/// What a device returned that cannot be: no number is made of it.
+/// The failure of a device that returned something impossible.
 fn refused(what: &str) -> DeviceError {
     DeviceError::Failed(format!("the device returned {what}"))
 }
@@ -97,7 +97,7 @@ pub(crate) struct LatencyGatherer {
     averages: BatchMeans,
     elapsed_ns: f64,
     first: Vec<u32>,
-    /// Whether the run was ended before the device was done.
+    /// Whether an adaptive run ended the test early.
     ended: bool,
 }
 
@@ -145,7 +145,7 @@ impl LatencyGatherer {
             return Err(refused("more latencies than were asked for"));
         }
         if !self.elapsed_ns.is_finite() || self.elapsed_ns < 0.0 {
-            return Err(refused("a time that cannot be"));
+            return Err(refused("an impossible time"));
         }
         let tick = timer.tick();
         let in_ns = |ticks: f64| tick.in_ns(ticks);
@@ -193,7 +193,7 @@ pub(crate) struct BandwidthGatherer {
     transactions: u64,
     elapsed_ns: f64,
     times: BatchMeans,
-    /// Whether the run was ended before the device was done.
+    /// Whether an adaptive run ended the test early.
     ended: bool,
 }
 
@@ -228,9 +228,9 @@ impl BandwidthGatherer {
             return Err(refused(&format!("{} transactions of {}", self.transactions, test.transactions)));
         }
         if !self.elapsed_ns.is_finite() || self.elapsed_ns <= 0.0 {
-            return Err(refused("a time that cannot be"));
+            return Err(refused("an impossible time"));
         }
-        // Of a read-write test one direction counts, as in the published suite.
+        // A read-write test counts one direction, as in the published suite.
         let counted =
             if test.operation == Operation::BwRdwr { self.transactions / 2 } else { self.transactions };
         let bytes = counted as f64 * test.size_bytes as f64;
@@ -243,7 +243,7 @@ impl BandwidthGatherer {
             scalar("rate", "1/s", counted as f64 * 1e9 / self.elapsed_ns),
         ];
         let uncertainty = (self.times.half_width() / self.times.mean()).max(ALIKE);
-        // Slices of a real device may differ by more than there is: then nothing is known of the interval.
+        // Slices of a real device may scatter by more than their mean: then there is no interval.
         if uncertainty < 1.0 {
             let (sooner, later) = between_runs.unwrap_or((1.0, 1.0));
             let (longest, shortest) = ((1.0 + uncertainty) * later, (1.0 - uncertainty) * sooner);
@@ -260,8 +260,10 @@ impl BandwidthGatherer {
 mod tests {
     use super::*;
 
+    const NANOSECONDS: TimerFacts = TimerFacts { numerator_ns: 1, denominator: 1, cycles: 1 };
+
     #[test]
-    fn slices_that_differ_by_more_than_there_is_give_no_interval() {
+    fn slices_that_scatter_by_more_than_their_mean_give_no_interval() {
         let test = Test::random_dma(Operation::BwRd, 64, 8192, 2_000);
         let mut gatherer = BandwidthGatherer::new(Samples::Full);
         for elapsed_ns in [1e3, 1e9] {
@@ -273,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_is_as_wide_as_what_is_known_of_other_runs() {
+    fn interval_includes_the_spread_between_runs() {
         let test = Test::random_dma(Operation::BwRd, 64, 8192, 4_000);
         let interval = |between_runs| {
             let mut gatherer = BandwidthGatherer::new(Samples::Full);
@@ -291,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn every_latency_that_was_asked_for_is_kept_in_order() {
+    fn latencies_are_kept_in_order() {
         for (asked, kept) in [(5_000, 5_000), (WHOLE_SERIES_MAX + 1, SERIES_LENGTH)] {
             let test = Test { details: true, ..Test::random_dma(Operation::LatRd, 64, 8192, asked) };
             let mut gatherer = LatencyGatherer::new(&test, Samples::Full);
@@ -299,22 +301,20 @@ mod tests {
                 let ticks = (first..first + 2_500).collect();
                 let _ = gatherer.take(&LatencySlice { ticks, elapsed_ns: 1e6 });
             }
-            let timer = TimerFacts { numerator_ns: 1, denominator: 1, cycles: 1 };
-            let outcome = gatherer.outcome(timer).unwrap();
+            let outcome = gatherer.outcome(NANOSECONDS).unwrap();
             let expected: Vec<f64> = (0..kept as u32).map(f64::from).collect();
             assert_eq!(outcome.series[0].values, expected);
         }
     }
 
     #[test]
-    fn what_a_device_says_of_parts_stands_beside_the_whole() {
+    fn outcome_contains_the_remarks_of_the_device() {
         let test = Test::random_dma(Operation::LatRd, 64, 8192, 3);
         let mut gatherer = LatencyGatherer::new(&test, Samples::Full);
         let _ = gatherer.take(&LatencySlice { ticks: vec![5, 6, 7], elapsed_ns: 18.0 });
-        let timer = TimerFacts { numerator_ns: 1, denominator: 1, cycles: 1 };
         let part = scalar("median", "ns", 2.0);
         let parts = vec![Scalar { subject: "command".into(), ..part }];
-        let outcome = gatherer.outcome(timer).map(|outcome| {
+        let outcome = gatherer.outcome(NANOSECONDS).map(|outcome| {
             outcome.with_remarks(Remarks { parts, message: Some("said".into()), ..Remarks::default() })
         });
         let outcome = outcome.unwrap_or_else(Outcome::from);
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_a_failure_and_no_number() {
+    fn impossible_results_are_failures() {
         let test = Test::random_dma(Operation::BwRd, 64, 8192, 1_000);
         for (transactions, elapsed_ns) in [(0, 1.0), (1_001, 1.0), (10, 0.0), (10, f64::NAN), (10, -1.0)] {
             let mut gatherer = BandwidthGatherer::new(Samples::Full);
@@ -338,7 +338,6 @@ mod tests {
             assert!(gatherer.outcome(&test, None).is_err(), "{transactions} in {elapsed_ns}");
         }
         let gatherer = LatencyGatherer::new(&test, Samples::Full);
-        let timer = TimerFacts { numerator_ns: 1, denominator: 1, cycles: 1 };
-        assert!(gatherer.outcome(timer).is_err(), "no latency at all");
+        assert!(gatherer.outcome(NANOSECONDS).is_err(), "no latency at all");
     }
 }

@@ -1,10 +1,9 @@
-//! When a worker last showed life.
+//! Detection of silent workers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The pulse of a worker: it is awaited while a test is carried out, and overdue once it has been missing for longer than
-/// the worker's deadline.
+/// The pulse of a worker: expected during a test, and overdue after the worker's deadline.
 #[derive(Clone, Debug, Default)]
 pub struct Pulse {
     awaited: Arc<Mutex<Option<Awaited>>>,
@@ -18,25 +17,25 @@ struct Awaited {
 }
 
 impl Pulse {
-    /// Shows life.
+    /// Records a sign of life.
     pub fn beat(&self) {
         if let Some(awaited) = &mut *self.awaited.lock().unwrap_or_else(PoisonError::into_inner) {
             awaited.last = Instant::now();
         }
     }
 
-    /// From now on life is expected, of the test at `position`, if there is a deadline.
+    /// Expects a beat within `deadline` from now on, for the test at `position`.
     pub(crate) fn await_life(&self, position: usize, deadline: Option<Duration>) {
         let awaited = deadline.map(|deadline| Awaited { position, deadline, last: Instant::now() });
         *self.awaited.lock().unwrap_or_else(PoisonError::into_inner) = awaited;
     }
 
-    /// Nothing is expected any more.
+    /// Expects no more beats.
     pub(crate) fn rest(&self) {
         *self.awaited.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// The test that is silent for longer than it may be, and for how long.
+    /// The position of an overdue test, and the length of its silence.
     pub(crate) fn overdue(&self) -> Option<(usize, Duration)> {
         let awaited = (*self.awaited.lock().unwrap_or_else(PoisonError::into_inner))?;
         let silent = awaited.last.elapsed();

@@ -1,8 +1,8 @@
-//! The runner: takes the tests of a suite, one by one, through what carries them out into a store.
+//! The runner: carries out the tests of a suite, one by one, and stores their results.
 //!
-//! Every job has a worker of its own and goes through the whole suite, carrying out its share of the tests and passing over
-//! the others, so that each test finds the state that the ones before it left, whoever carried them out. The store has a
-//! thread of its own too. Neither can hold up the run: what does not end in time after it was told to stop is left behind.
+//! Each job has its own worker. It goes through the whole suite, carries out its share of the tests and
+//! replays the others, so that each test finds the state that all earlier ones left. The store has its own
+//! thread. A run ends in time without a job or store that does not heed a stop.
 
 mod alone;
 mod error;
@@ -31,16 +31,17 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// What jobs have, once told to stop, before the store is closed without them.
+/// Time for jobs to end after a stop, before the store is closed without them.
 const JOBS_GRACE: Duration = Duration::from_millis(500);
-/// What the store has after that before the run is given up without it.
+/// Additional time for the store, before the run ends without it.
 const STORE_GRACE: Duration = Duration::from_millis(400);
 
 /// Carries out `work` into the store at `path`.
 ///
-/// `manifest` says what is run on what; the runner adds what the work and its workers say of themselves. `progress` is
-/// called after every test, and every tenth of a second; breaking off stops the run and leaves a store that can be gone on
-/// with. It returns within a second of that, and soon after a device overran its deadline, whatever device and store do.
+/// `manifest` describes the run; the runner adds the entries of the work and its workers. It calls `progress`
+/// after each test, and every tenth of a second. Breaking off there stops the run within a second, whatever
+/// device and store do, and leaves a store that can be resumed. A device that overruns its deadline ends the
+/// run, too.
 ///
 /// # Errors
 /// See [`RunError`]. A test that fails is not an error: it is recorded as failed.
@@ -54,17 +55,17 @@ pub fn run(
     let stop = Stop::default();
     let result = opening::open(&work, options, path, manifest, &stop, progress)
         .and_then(|opened| Run::start(work, options, opened, &stop).finish(progress));
-    // Whatever waits for a run that has ended need not wait any longer.
+    // Wakes threads that still wait for the run.
     stop.request();
     result
 }
 
-/// A run that is going on.
+/// A run in progress.
 struct Run {
     work: Arc<dyn Work>,
     device: String,
     stop: Stop,
-    /// Asked for when the store is to be closed without the jobs that are still at work.
+    /// Request to close the store without the jobs that are still at work.
     finish: Stop,
     events: Receiver<Event>,
     pulses: Vec<Pulse>,
@@ -77,7 +78,7 @@ struct Run {
 }
 
 impl Run {
-    /// Sets the jobs and the recorder to work.
+    /// Starts the jobs and the recorder.
     fn start(work: Arc<dyn Work>, options: Options, opened: Opened, stop: &Stop) -> Self {
         let Opened { first, store, tests, finished, device, events, sender } = opened;
         let total = tests.len();
@@ -111,7 +112,7 @@ impl Run {
         }
     }
 
-    /// Looks after the run until everything has ended or was given up.
+    /// Supervises the run until everything has ended or was given up.
     fn finish(mut self, progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<(), RunError> {
         while self.jobs_at_work > 0 || self.recorder_at_work {
             match self.events.recv_timeout(TICK) {
@@ -146,12 +147,12 @@ impl Run {
             Event::NotOpened(error) => self.fail(error.into()),
             Event::NotStored(error) => self.fail(error.into()),
             Event::Lost { position, reason } => {
-                let (device, at) = (self.device.clone(), self.place(position));
+                let (device, at) = (self.device.clone(), self.test_name(position));
                 self.fail(RunError::Lost { device, at, reason });
             }
             Event::JobEnded => {
                 self.jobs_at_work -= 1;
-                // Nothing more can come: the store is closed without waiting for a channel to be.
+                // No more results can come: the store is closed without waiting for the channel.
                 if self.jobs_at_work == 0 {
                     self.finish.request();
                 }
@@ -165,29 +166,29 @@ impl Run {
         }
     }
 
-    /// Gives up a device that overran its deadline. One that was told to stop is not waited for in any case.
+    /// Gives up a device that overran its deadline. After a stop, [`Self::is_given_up`] limits the wait.
     fn look_at_deadlines(&mut self) {
         if self.stopping_since.is_some() {
             return;
         }
         if let Some((position, silent)) = self.pulses.iter().find_map(Pulse::overdue) {
-            let (device, at) = (self.device.clone(), self.place(Some(position)));
+            let (device, at) = (self.device.clone(), self.test_name(Some(position)));
             self.fail(RunError::Silent { device, at, seconds: silent.as_secs_f64() });
         }
     }
 
-    /// Whether what is still at work has had its time. Closes the store without the jobs on the way.
+    /// Whether the time after a stop is over. Closes the store without the jobs in between.
     fn is_given_up(&self) -> bool {
         let Some(since) = self.stopping_since else { return false };
         if since.elapsed() > JOBS_GRACE {
             self.finish.request();
-            // A job that will not end needs no more time than the store does to be closed without it.
+            // A job that does not end gets no more time once the store is closed.
             return !self.recorder_at_work || since.elapsed() > JOBS_GRACE + STORE_GRACE;
         }
         false
     }
 
-    /// The first thing that went wrong is what is told.
+    /// Reports the first failure.
     fn fail(&mut self, error: RunError) {
         self.failure.get_or_insert(error);
         self.stop_now();
@@ -198,7 +199,8 @@ impl Run {
         self.stopping_since.get_or_insert_with(Instant::now);
     }
 
-    fn place(&self, position: Option<usize>) -> String {
+    /// ` in FAMILY NAME of suite SUITE`, for messages.
+    fn test_name(&self, position: Option<usize>) -> String {
         let named = position.and_then(|position| self.names.get(position));
         named.map_or_else(String::new, |(family, name)| {
             format!(" in {family} {name} of suite {}", self.work.suite())

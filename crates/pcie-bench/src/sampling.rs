@@ -1,41 +1,42 @@
-//! How much of a test is done, and when enough of it was.
+//! Adaptive sampling: when a test may end.
 
 use pcie_statistics::{BatchMeans, Histogram};
 use serde::{Deserialize, Serialize};
 
-/// How many of a test's transactions are carried out.
+/// The share of a test's transactions that are carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Samples {
-    /// All that the test asks for.
+    /// All of them.
     Full,
     /// As many as a stable answer needs.
     Adaptive,
 }
 
-/// The interval that an adaptive average latency must reach: half of it, relative to the value.
+/// Half width of the interval that an adaptive average latency must reach, relative to the average.
 const LATENCY_HALF_WIDTH: f64 = 0.0025;
-/// The same for a bandwidth, which is to come within 0.25 % of that of all transactions. The interval of 95 % is asked to
-/// be narrower than that: a test that ends as soon as its batches agree ends by preference when they agree by chance.
+/// The same for a bandwidth, which should come within 0.25 % of that of all transactions. The 95 % interval
+/// must be narrower, because a test that ends as soon as its batches agree often ends when they agree by
+/// chance.
 const BANDWIDTH_HALF_WIDTH: f64 = 0.0015;
-/// Below this an average latency is as good as exact.
+/// Half width in ticks below which an average latency counts as exact.
 const LATENCY_HALF_WIDTH_TICKS: f64 = 0.05;
-/// Batches before any interval is believed.
+/// Least batches for an interval.
 const BATCHES_LEAST: usize = 4;
-/// The same for bandwidths that are not all alike: so few tell little of how far they spread.
+/// The same for bandwidths that scatter.
 const SCATTERED_BATCHES_LEAST: usize = 8;
-/// Batches that differ by less than this are alike, and no interval is narrower: what is in flight when a batch begins and
-/// ends is not the same.
+/// Least width of an interval, below which batches are alike: the transactions in flight at the start and end
+/// of a batch differ.
 pub(crate) const ALIKE: f64 = 0.0002;
-/// From so many samples on, a stable median is enough: an average that is not settled by then hangs on stalls that are
-/// too rare and too long to be told from a part of the run.
+/// Samples from which a stable median is enough: an average that has not settled by then depends on stalls
+/// too rare and too long to estimate from a part of the run.
 const HEAVY_TAIL_SAMPLES: u64 = 1 << 18;
 /// The same for the transactions of a bandwidth test.
 const HEAVY_TAIL_TRANSACTIONS: u64 = 1 << 20;
-/// Samples that a full distribution needs, so that its 99.9 % quantile stands on a good number of them.
+/// Samples that a full distribution needs for a reliable 99.9 % quantile.
 const DETAILS_SAMPLES: u64 = 1 << 18;
 
-/// Whether a bandwidth is known as well as an adaptive run asks for.
+/// Whether a bandwidth is accurate enough for an adaptive run.
 pub(crate) fn bandwidth_is_settled(times: &BatchMeans) -> bool {
     let half_width = times.half_width() / times.mean();
     match times.count() {
@@ -45,21 +46,21 @@ pub(crate) fn bandwidth_is_settled(times: &BatchMeans) -> bool {
     }
 }
 
-/// Decides when a bandwidth test may end.
+/// Whether a bandwidth test may end.
 pub(crate) fn bandwidth_is_stable(times: &BatchMeans, transactions: u64) -> bool {
     bandwidth_is_settled(times) || transactions >= HEAVY_TAIL_TRANSACTIONS
 }
 
-/// Whether an average latency is known as well as an adaptive run asks for.
+/// Whether an average latency is accurate enough for an adaptive run.
 pub(crate) fn average_is_settled(averages: &BatchMeans) -> bool {
     let tolerance = (LATENCY_HALF_WIDTH * averages.mean()).max(LATENCY_HALF_WIDTH_TICKS);
     averages.half_width() <= tolerance
 }
 
-/// Decides when average and median of a latency are known well enough for the test to end.
+/// Whether a latency test may end: its average and median are stable.
 ///
-/// A median is stable when the values that it may have, given how many samples there are, are at most a tick apart: so
-/// one that sits between two modes is not declared stable by luck, and such a test goes on to its full count (or what whole batches fill of it).
+/// A median is stable if its confidence interval is at most a tick wide. A median between two modes never is:
+/// that test goes on to its full count, or to the whole batches in it.
 pub(crate) fn latency_is_stable(averages: &BatchMeans, histogram: &Histogram, details: bool) -> bool {
     if averages.count() < BATCHES_LEAST || (details && histogram.count() < DETAILS_SAMPLES) {
         return false;
@@ -67,7 +68,7 @@ pub(crate) fn latency_is_stable(averages: &BatchMeans, histogram: &Histogram, de
     if !average_is_settled(averages) && histogram.count() < HEAVY_TAIL_SAMPLES {
         return false;
     }
-    // Batches are correlated within: count each eight samples as one.
+    // Samples within a batch are correlated: eight count as one.
     let independent = (histogram.count() as f64 / 8.0).max(1.0);
     let margin = 3.0 * 0.5 / independent.sqrt();
     let (low, high) =

@@ -1,9 +1,9 @@
-//! The word that a run is to end: set once by whoever wants it, looked at by everything that takes time.
+//! The stop request of a run: set once, polled by everything that takes time.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A request to stop, shared by all that must heed it. Once made it is never taken back.
+/// A request to stop, shared by all threads that must heed it. It cannot be withdrawn.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     shared: Arc<Shared>,
@@ -16,19 +16,19 @@ struct Shared {
 }
 
 impl Stop {
-    /// Asks everything that looks at this to end.
+    /// Requests the stop.
     pub fn request(&self) {
         *self.shared.requested.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.shared.changed.notify_all();
     }
 
-    /// Whether it was asked for.
+    /// Whether the stop was requested.
     #[must_use]
     pub fn is_requested(&self) -> bool {
         *self.shared.requested.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until it is asked for, `limit` at most; whether it was. What a device waits with, where it has to.
+    /// Waits for the request, at most for `limit`; returns whether it came. Devices wait with it.
     #[must_use]
     pub fn wait(&self, limit: Duration) -> bool {
         let requested = self.shared.requested.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,7 +47,7 @@ mod tests {
     use std::time::Instant;
 
     #[test]
-    fn who_waits_is_woken_by_the_request_and_not_by_the_limit() {
+    fn request_wakes_waiting_threads() {
         let stop = Stop::default();
         assert!(!stop.wait(Duration::from_millis(1)) && !stop.is_requested());
         let other = stop.clone();

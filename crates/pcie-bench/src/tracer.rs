@@ -1,8 +1,7 @@
-//! A device that writes down every slice of another one: what came back, and when, as lines of JSON.
+//! A wrapper that writes the slices of a device to a file, as lines of JSON.
 
-use crate::backend::{Backend, Bench, OpenError};
-use crate::device::{BandwidthSlice, Device, DeviceError, LatencySlice, Start};
-use crate::facts::{Condition, DeviceFacts, Remarks};
+use crate::backend::{Backend, Bench, OpenError, forward_to_backend};
+use crate::device::{BandwidthSlice, Device, DeviceError, LatencySlice, Start, forward_to_device};
 use pcie_refusal::Refusal;
 use pcie_store::Origin;
 use pcie_workload::Test;
@@ -13,14 +12,14 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A back end whose devices are traced into a file; its numbers are those of the back end inside.
+/// A back end whose devices are traced into a file; it does not change their numbers.
 pub struct Traced {
     inner: Arc<dyn Backend>,
     path: PathBuf,
 }
 
 impl Traced {
-    /// Traces what `inner` opens. Lines are added to the file at `path`.
+    /// Traces the devices of `inner`. Lines are appended to the file at `path`.
     #[must_use]
     pub fn new(inner: Arc<dyn Backend>, path: PathBuf) -> Self {
         Self { inner, path }
@@ -28,24 +27,10 @@ impl Traced {
 }
 
 impl Backend for Traced {
-    fn kind(&self) -> &str {
-        self.inner.kind()
-    }
-
-    fn origin(&self) -> Origin {
-        self.inner.origin()
-    }
+    forward_to_backend!();
 
     fn options(&self) -> Map<String, Value> {
         self.inner.options()
-    }
-
-    fn jobs_most(&self) -> usize {
-        self.inner.jobs_most()
-    }
-
-    fn attachments(&self) -> Vec<(String, String)> {
-        self.inner.attachments()
     }
 
     fn open(&self) -> Result<Bench, OpenError> {
@@ -70,13 +55,7 @@ fn write(mut file: &File, line: &Value) -> Result<(), DeviceError> {
 }
 
 impl Device for Tracer {
-    fn facts(&self) -> DeviceFacts {
-        self.device.facts()
-    }
-
-    fn conditions(&mut self) -> Vec<Condition> {
-        self.device.conditions()
-    }
+    forward_to_device!();
 
     fn begin(&mut self, start: Start<'_>) {
         self.position = start.position;
@@ -124,25 +103,5 @@ impl Device for Tracer {
             if written.is_err() { ControlFlow::Break(()) } else { sink(slice) }
         })?;
         written
-    }
-
-    fn remarks(&mut self) -> Remarks {
-        self.device.remarks()
-    }
-
-    fn is_stateful(&self) -> bool {
-        self.device.is_stateful()
-    }
-
-    fn replay_state(&mut self, test: &Test) {
-        self.device.replay_state(test);
-    }
-
-    fn recover(&mut self) -> Result<(), DeviceError> {
-        self.device.recover()
-    }
-
-    fn close(&mut self) -> Result<(), DeviceError> {
-        self.device.close()
     }
 }

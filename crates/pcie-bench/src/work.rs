@@ -1,5 +1,5 @@
-//! What the runner runs: tests in order, and what carries them out. Suites of micro-benchmarks are one kind of it
-//! ([`crate::Benchmarks`]), suites of messages another ([`crate::Messages`]).
+//! The work of the runner: tests in order, and workers that carry them out. [`crate::Benchmarks`] and
+//! [`crate::Messages`] implement it.
 
 use crate::backend::OpenError;
 use crate::device::DeviceError;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-/// Tests in order, and how to open what carries them out.
+/// Tests in order, and how to open their workers.
 pub trait Work: Send + Sync {
     /// Name of the suite.
     fn suite(&self) -> &str;
@@ -23,28 +23,25 @@ pub trait Work: Send + Sync {
     /// Their parameters cannot be written as JSON.
     fn tests(&self) -> Result<Vec<Asked>, serde_json::Error>;
 
-    /// Where the numbers come from.
+    /// Origin of the numbers.
     fn origin(&self) -> Origin;
 
-    /// Entries of the manifest that say how it was asked to work. They are part of what a run is.
+    /// Entries of the manifest with its options. They are part of the run's identity.
     fn manifest(&self) -> Map<String, Value>;
 
-    /// Jobs that can be at work at the same time.
+    /// Most jobs at once.
     fn jobs_most(&self) -> usize;
 
-    /// Texts that a reader of the store should have, by name.
+    /// Texts to attach to the store, by name.
     fn attachments(&self) -> Vec<(String, String)> {
         Vec::new()
     }
 
-    /// Opens what a job needs, in the thread of the job.
-    ///
-    /// # Errors
-    /// See [`OpenError`].
+    /// Opens a worker, in the thread of its job.
     fn open(&self) -> Result<Box<dyn Worker>, OpenError>;
 }
 
-/// A test as the store knows it.
+/// A test in the form of the store.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
@@ -56,41 +53,41 @@ pub struct Asked {
     pub parameters: Value,
 }
 
-/// What carries tests out in one job. Closed when dropped.
+/// Carries out the tests of one job. Closed when dropped.
 pub trait Worker {
-    /// Entries of the manifest that say what carries the tests out, such as `device` and `host`: a run is gone on with only
-    /// where they are the same.
+    /// Entries of the manifest that identify the hardware, for example `device` and `host`: a run resumes
+    /// only if they are the same.
     fn identity(&self) -> Map<String, Value>;
 
-    /// What changes while it runs, read now.
+    /// Changing values, read now.
     fn conditions(&mut self) -> Vec<Condition> {
         Vec::new()
     }
 
-    /// It is given up when it has shown no life for so long; none for what only computes.
+    /// Longest silence before it is given up; none for simulations.
     fn deadline(&self) -> Option<Duration> {
         None
     }
 
-    /// Carries out the test at a place of the suite. `pulse` is to be called, through [`Pulse::beat`], whenever something
-    /// came out of it.
+    /// Carries out the test at a position of the suite. It must call [`Pulse::beat`] whenever it gets
+    /// results.
     ///
     /// # Errors
-    /// It cannot, or failed.
+    /// The device does not support the test, or failed.
     fn carry_out(&mut self, position: usize, stop: &Stop, pulse: &Pulse) -> Result<Outcome, DeviceError>;
 
-    /// Whether tests done elsewhere leave traces that have to be followed.
+    /// Whether tests done elsewhere change state that must be replayed.
     fn is_stateful(&self) -> bool {
         false
     }
 
-    /// Takes on the state in which a test that was done elsewhere leaves things.
+    /// Takes on the state that a test leaves which was done elsewhere.
     fn replay_state(&mut self, _position: usize, _stop: &Stop) {}
 
-    /// Comes back after a failure, so that the next test can work.
+    /// Recovers from a failure, so that the next test can work.
     ///
     /// # Errors
-    /// It cannot.
+    /// The device is lost.
     fn recover(&mut self) -> Result<(), DeviceError> {
         Ok(())
     }

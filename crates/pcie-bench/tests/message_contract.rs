@@ -1,5 +1,5 @@
-//! The contract of devices that take messages: who keeps to it is not blamed, and who does not is found out. What is left behind
-//! is counted over the process, so that this is the only test of its own.
+//! The contract of devices that take messages. It counts leaks over the process, so this test has its own
+//! binary.
 
 use pcie_bench::contract::{MessageTrial, Trial, check_messages};
 use pcie_bench::{
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 type Device = Box<dyn MessageDevice>;
 
-/// Takes a message in a microsecond, and no more than 4 KiB of it.
+/// Takes a message in a microsecond, of at most 4 KiB.
 struct Plain;
 
 impl Backend<Device> for Plain {
@@ -75,7 +75,7 @@ fn found(faults: Faults, trial: &MessageTrial) -> String {
 }
 
 #[test]
-fn who_keeps_to_it_is_not_blamed_and_who_does_not_is_found_out() {
+fn contract_accepts_a_conforming_device_and_reports_violations() {
     let trial = MessageTrial {
         possible: vec![message(64)],
         refused: vec![message(8192)],
@@ -87,7 +87,7 @@ fn who_keeps_to_it_is_not_blamed_and_who_does_not_is_found_out() {
     let counts = Faults { wrong_counts: 1.0, ..Faults::default() };
     assert!(found(counts, &trial).contains("11 latencies of 10"));
     let silent = Faults { silences: 1.0, silence_ms: 300, ..Faults::default() };
-    assert!(found(silent, &trial).contains("after it was told to"));
+    assert!(found(silent, &trial).contains("after the request"));
     let refused = MessageTrial { refused: vec![message(64)], ..trial.clone() };
     assert!(found(failing, &refused).contains("not refused"));
     assert!(found(failing, &MessageTrial { possible: vec![], ..trial }).contains("nothing was tried"));

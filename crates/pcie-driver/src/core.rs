@@ -1,6 +1,5 @@
-//! The FPGA core, driven through its registers.
+//! Driver of the FPGA core.
 
-use crate::facts::CoreFacts;
 use crate::registers as r;
 use crate::settings::{Settings, Unsupported};
 use crate::transport::{Transport, TransportError};
@@ -8,49 +7,61 @@ use pcie_workload::{AddressList, Test};
 use std::ops::{ControlFlow, Range};
 use thiserror::Error;
 
-/// How far a bandwidth test is.
+/// Facts that a core reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CoreFacts {
+    /// Bytes of a beat of the data path.
+    pub data_bytes: u32,
+    /// Most reads in flight: as built, or as the link allows.
+    pub tags: u32,
+    /// Latencies that the core records one by one.
+    pub records: u32,
+    /// Clock period, ps.
+    pub clock_ps: u32,
+}
+
+/// Progress of a bandwidth test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Transactions done.
     pub transactions: u64,
-    /// Clocks from the first beat of the first request to the last of what ended last.
+    /// Clocks from the first beat of the first request to the last beat of the transaction that ended last.
     pub clocks: u64,
 }
 
-/// Why a core did not do what it was asked for.
+/// Why an operation of the core failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DriverError {
-    /// It is not one, or not of this version.
+    /// The device is no core, or one of another version.
     #[error("{0}")]
     NotOurs(String),
-    /// It lacks something.
+    /// The core does not support the test.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
     /// The test ended with a fault.
     #[error("the FPGA core ended the test: {0}")]
     Fault(&'static str),
-    /// It does not end.
-    #[error("the FPGA core did nothing for {0} us of its own time")]
+    /// The core made no progress for this long, µs.
+    #[error("the FPGA core made no progress for {0} us of its own time")]
     Silent(u64),
-    /// A message that it cannot take.
+    /// The core has no queue for the message.
     #[error("{0}")]
     NoMessage(String),
-    /// The way to it is gone.
+    /// The transport failed.
     #[error(transparent)]
     Transport(#[from] TransportError),
 }
 
-/// Transactions between two looks at a bandwidth test, about.
-const LOOK_TRANSACTIONS: u64 = 4096;
-/// Transactions of a bandwidth test that the core is started for at most: an even number.
+/// Transactions between two polls of a bandwidth test, about.
+const POLL_TRANSACTIONS: u64 = 4096;
+/// Most transactions of one start of the core: an even number.
 const COUNT_MOST: u64 = 1 << 31;
-/// The first look.
-const FIRST_LOOK_NS: u64 = 50_000;
-/// A look is no longer than that.
-const LOOK_NS_MOST: u64 = 1_000_000;
-/// A core that does nothing for so long will never.
+/// Times of the first poll and between later ones.
+const FIRST_POLL_NS: u64 = 50_000;
+const POLL_NS_MOST: u64 = 1_000_000;
+/// After this long without progress a core counts as hung.
 const SILENCE_NS: u64 = 50_000_000;
-/// Minor version from which a core has register LINK_TAGS.
+/// First minor version with register LINK_TAGS.
 const LINK_TAGS_SINCE: u32 = 1;
 /// Records of the first slice of a latency test.
 const FIRST_SLICE: u64 = 512;
@@ -58,29 +69,25 @@ const FIRST_SLICE: u64 = 512;
 /// A core behind a transport.
 #[derive(Debug)]
 pub struct Core<T> {
-    transport: T,
+    pub(crate) transport: T,
     facts: CoreFacts,
-    /// Minor version: what it has that an older core lacks.
     minor: u32,
 }
 
 impl<T: Transport> Core<T> {
-    /// Looks whether there is a core, and what kind.
-    ///
-    /// # Errors
-    /// There is none, or one that this driver does not know.
+    /// Reads which core is there. Fails if there is none, or one that this driver does not support.
     pub fn open(mut transport: T) -> Result<Self, DriverError> {
         let mut head = [0; 4];
         transport.read_block(r::ID, &mut head)?;
         let [id, version, parameters, clock_ps] = head;
         if id != 0x4241_4c50 {
-            return Err(DriverError::NotOurs(format!(
-                "register ID holds {id:#010x}: this is no pcielab core"
-            )));
+            return Err(DriverError::NotOurs(format!("register ID holds {id:#010x}: not a pcielab core")));
         }
         let major = version >> r::VERSION_MAJOR_SHIFT;
         if major != 1 {
-            return Err(DriverError::NotOurs(format!("the core is of version {major}: this driver knows 1")));
+            return Err(DriverError::NotOurs(format!(
+                "the core has version {major}: this driver supports version 1"
+            )));
         }
         let facts = CoreFacts {
             data_bytes: parameters >> r::PARAMETERS_DATA_BYTES_SHIFT & r::PARAMETERS_DATA_BYTES_MASK,
@@ -89,23 +96,20 @@ impl<T: Transport> Core<T> {
             clock_ps,
         };
         if facts.clock_ps == 0 || facts.tags == 0 {
-            return Err(DriverError::NotOurs("the core says that it has no clock or no tags".into()));
+            return Err(DriverError::NotOurs("the core reports no clock or no tags".into()));
         }
         let minor = version >> r::VERSION_MINOR_SHIFT & r::VERSION_MINOR_MASK;
         Ok(Self { transport, facts, minor })
     }
 
-    /// What it says of itself.
+    /// Facts that the core reports.
     #[must_use]
     pub fn facts(&self) -> CoreFacts {
         self.facts
     }
 
-    /// Limits the core to the tags that the link lets a requester use: 32 where extended tags are off. A core of
-    /// version 1.0 always uses all of its own.
-    ///
-    /// # Errors
-    /// The core is of version 1.0 and has more tags than the link. See [`DriverError`] for the others.
+    /// Limits the core to the tags that the link allows a requester: 32 without extended tags. Fails for a
+    /// core of version 1.0 with more tags, because it always uses all of them.
     pub fn limit_tags(&mut self, link_tags: u32) -> Result<(), DriverError> {
         let own = self.facts.tags;
         let tags = own.min(link_tags.max(1));
@@ -115,7 +119,7 @@ impl<T: Transport> Core<T> {
         }
         if tags < own {
             return Err(DriverError::NotOurs(format!(
-                "the core is of version 1.{}, and uses {own} tags on any link; this link allows {tags}: enable extended \
+                "the core has version 1.{} and uses {own} tags on any link; this link allows {tags}: enable extended \
                  tags, or use a core of version 1.{LINK_TAGS_SINCE} or later, or one built with TAGS = {tags}",
                 self.minor
             )));
@@ -123,10 +127,7 @@ impl<T: Transport> Core<T> {
         Ok(())
     }
 
-    /// Tells it where the host buffer lies; once, before the first test.
-    ///
-    /// # Errors
-    /// See [`DriverError`].
+    /// Writes the addresses of the host buffer to the core; once, before the first test.
     pub fn set_buffer(&mut self) -> Result<(), DriverError> {
         let (pieces, bytes) = self.transport.buffer();
         let mut writes = vec![(r::PIECES, pieces.len() as u32 | bytes.ilog2() << r::PIECES_BYTES_LOG2_SHIFT)];
@@ -136,11 +137,8 @@ impl<T: Transport> Core<T> {
         Ok(self.transport.write_all(&writes)?)
     }
 
-    /// Runs a latency test in slices: `sink` is given the latencies of each, in clocks, and the clocks that all of it
-    /// took, until it breaks off.
-    ///
-    /// # Errors
-    /// See [`DriverError`].
+    /// Runs a latency test in slices. `sink` takes each slice's latencies and duration, in clocks, and may
+    /// stop.
     pub fn latency(
         &mut self,
         test: &Test,
@@ -164,11 +162,7 @@ impl<T: Transport> Core<T> {
         Ok(())
     }
 
-    /// Runs a bandwidth test, in one go as far as the core can count: `sink` is told now and then how far it is, until it
-    /// breaks off.
-    ///
-    /// # Errors
-    /// See [`DriverError`].
+    /// Runs a bandwidth test. `sink` takes the progress now and then, and may stop.
     pub fn bandwidth(
         &mut self,
         test: &Test,
@@ -193,21 +187,21 @@ impl<T: Transport> Core<T> {
         Ok(())
     }
 
-    /// Looks at a test now and then until it is done; none if `sink` broke it off.
+    /// Polls a test until it is done; None if `sink` broke it off.
     fn watch(
         &mut self,
         sink: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Option<Progress>, DriverError> {
-        let (mut look_ns, mut silent_ns, mut before) = (FIRST_LOOK_NS, 0, 0);
+        let (mut poll_ns, mut silent_ns, mut before) = (FIRST_POLL_NS, 0, 0);
         loop {
-            self.transport.relax(look_ns)?;
+            self.transport.relax(poll_ns)?;
             if self.result()?.is_some() {
                 let done = self.finish()?;
                 return Ok((!sink(done).is_break()).then_some(done));
             }
             self.control(r::CONTROL_LATCH_SHIFT)?;
             let done = self.progress()?;
-            silent_ns = if done.transactions > before { 0 } else { silent_ns + look_ns };
+            silent_ns = if done.transactions > before { 0 } else { silent_ns + poll_ns };
             if silent_ns > SILENCE_NS {
                 return Err(DriverError::Silent(silent_ns / 1000));
             }
@@ -215,14 +209,11 @@ impl<T: Transport> Core<T> {
                 return self.stop().map(|()| None);
             }
             before = done.transactions;
-            look_ns = self.next_look_ns(done);
+            poll_ns = self.next_poll_ns(done);
         }
     }
 
-    /// Puts the core right after a fault: what is in flight is given time to be answered, and everything is forgotten.
-    ///
-    /// # Errors
-    /// The way to it is gone, or it does not answer.
+    /// Resets the core after a fault, once requests in flight have had time to be answered.
     pub fn recover(&mut self) -> Result<(), DriverError> {
         self.control(r::CONTROL_STOP_SHIFT)?;
         self.transport.relax(SILENCE_NS / 4)?;
@@ -234,9 +225,9 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    fn next_look_ns(&self, done: Progress) -> u64 {
+    fn next_poll_ns(&self, done: Progress) -> u64 {
         let elapsed_ns = done.clocks * u64::from(self.facts.clock_ps) / 1000;
-        (elapsed_ns * LOOK_TRANSACTIONS / done.transactions.max(1)).clamp(1000, LOOK_NS_MOST)
+        (elapsed_ns * POLL_TRANSACTIONS / done.transactions.max(1)).clamp(1000, POLL_NS_MOST)
     }
 
     fn control(&mut self, shift: u32) -> Result<(), DriverError> {
@@ -260,24 +251,24 @@ impl<T: Transport> Core<T> {
         self.wait().map(drop)
     }
 
-    /// The result of the test, once it has ended.
+    /// The result code of a test that has ended.
     fn result(&mut self) -> Result<Option<u32>, DriverError> {
         let status = self.transport.read(r::STATUS)?;
         let idle = status >> r::STATUS_STATE_SHIFT & r::STATUS_STATE_MASK == r::STATE_IDLE;
         Ok(idle.then_some(status >> r::STATUS_RESULT_SHIFT & r::STATUS_RESULT_MASK))
     }
 
-    /// Waits for the end of a test, as long as it does anything.
+    /// Waits for the end of a test, as long as it makes progress.
     fn wait(&mut self) -> Result<u32, DriverError> {
         let (mut silent_ns, mut before) = (0, 0);
         loop {
             if let Some(result) = self.result()? {
                 return Ok(result);
             }
-            self.transport.relax(LOOK_NS_MOST)?;
+            self.transport.relax(POLL_NS_MOST)?;
             self.control(r::CONTROL_LATCH_SHIFT)?;
             let done = self.progress()?.transactions;
-            silent_ns = if done > before { 0 } else { silent_ns + LOOK_NS_MOST };
+            silent_ns = if done > before { 0 } else { silent_ns + POLL_NS_MOST };
             before = done;
             if silent_ns > SILENCE_NS {
                 return Err(DriverError::Silent(silent_ns / 1000));
@@ -285,7 +276,7 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// Waits for the end of a test, which must be a good one.
+    /// Waits for a test to complete; any other end is an error.
     fn finish(&mut self) -> Result<Progress, DriverError> {
         match self.wait()? {
             r::RESULT_COMPLETE => self.progress(),
@@ -301,7 +292,6 @@ impl<T: Transport> Core<T> {
     }
 }
 
-/// What a result says to people.
 fn fault(result: u32) -> &'static str {
     match result {
         r::RESULT_STOPPED => "it was stopped",
@@ -311,30 +301,32 @@ fn fault(result: u32) -> &'static str {
         r::RESULT_WRONG_LENGTH => "a completion that does not fit its request",
         r::RESULT_UNKNOWN_TAG => "a completion for a tag with nothing in flight",
         r::RESULT_TIMED_OUT => "a request was not answered in time",
-        r::RESULT_DATA_MISMATCH => "data that were not expected",
-        r::RESULT_BUS_MASTER_OFF => "the host took away bus mastering",
+        r::RESULT_DATA_MISMATCH => "unexpected data",
+        r::RESULT_BUS_MASTER_OFF => "the host disabled bus mastering",
         r::RESULT_OUT_OF_BUFFER => "an address outside the host buffer",
-        _ => "for a reason that this driver does not know",
+        _ => "unknown result code",
     }
 }
 
 #[cfg(test)]
 #[allow(clippy::panic, reason = "a test that cannot be set up fails")]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use pcie_time::{Draws, Stream};
     use pcie_workload::Operation;
     use std::collections::BTreeMap;
 
-    /// Registers without a core behind them: a test ends with `result` as soon as it is started, if it does.
-    struct Fake {
-        registers: BTreeMap<u32, u32>,
+    /// Registers without a core: a started test ends at once with `result`, or never.
+    #[derive(Debug)]
+    pub(crate) struct Fake {
+        pub(crate) registers: BTreeMap<u32, u32>,
+        pub(crate) stores: Vec<(u32, Vec<u8>)>,
         result: Option<u32>,
         pieces: Vec<u64>,
     }
 
     impl Fake {
-        fn new(result: Option<u32>) -> Self {
+        pub(crate) fn new(result: Option<u32>) -> Self {
             let parameters = 32 | 64 << r::PARAMETERS_TAGS_SHIFT | 12 << r::PARAMETERS_RECORDS_LOG2_SHIFT;
             let registers = BTreeMap::from([
                 (r::ID, 0x4241_4c50),
@@ -342,7 +334,7 @@ mod tests {
                 (r::PARAMETERS, parameters),
                 (r::CLOCK_PS, 4000),
             ]);
-            Self { registers, result, pieces: vec![1 << 40, 0xfffff << 12] }
+            Self { registers, stores: vec![], result, pieces: vec![1 << 40, 0xfffff << 12] }
         }
     }
 
@@ -361,7 +353,7 @@ mod tests {
                 self.registers.insert(r::STATUS, status);
                 self.registers.insert(r::TRANSACTIONS, self.registers[&r::COUNT]);
                 self.registers.insert(r::ELAPSED_LO, 1000);
-                let record = self.registers[&r::PLACE] + 100;
+                let record = self.registers[&r::LIST_INDEX] + 100;
                 self.registers.insert(r::RECORDS, record);
             }
             Ok(())
@@ -371,11 +363,12 @@ mod tests {
             Ok(())
         }
 
-        fn store(&mut self, _place: u32, _bytes: &[u8]) -> Result<(), TransportError> {
+        fn store(&mut self, offset: u32, bytes: &[u8]) -> Result<(), TransportError> {
+            self.stores.push((offset, bytes.to_vec()));
             Ok(())
         }
 
-        fn memory(&mut self, _place: u64, _bytes: &mut [u8]) -> Result<(), TransportError> {
+        fn memory(&mut self, _offset: u64, _bytes: &mut [u8]) -> Result<(), TransportError> {
             Ok(())
         }
 
@@ -400,9 +393,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_core_is_not_driven() {
+    fn open_refuses_other_devices_and_versions() {
         for (register, value, named) in [
-            (r::ID, 0xffff_ffff, "no pcielab core"),
+            (r::ID, 0xffff_ffff, "not a pcielab core"),
             (r::VERSION, 2 << 16, "version 2"),
             (r::CLOCK_PS, 0, "no clock"),
         ] {
@@ -416,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_are_those_that_the_link_and_the_core_have() {
+    fn tags_are_limited_by_link_and_core() {
         for (link_tags, tags) in [(32, 32), (64, 64), (256, 64), (0, 1)] {
             let mut core = core(None);
             assert_eq!(core.limit_tags(link_tags), Ok(()));
@@ -426,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_core_without_the_register_keeps_its_tags_or_is_refused() {
+    fn core_without_link_tags_register_is_refused_on_fewer_tags() {
         let older = || {
             let mut fake = Fake::new(None);
             fake.registers.insert(r::VERSION, 1 << r::VERSION_MAJOR_SHIFT);
@@ -437,17 +430,17 @@ mod tests {
         assert_eq!(core.facts().tags, 64);
         assert_eq!(core.transport.registers.get(&r::LINK_TAGS), None);
         let refused = older().limit_tags(32).map_err(|error| error.to_string());
-        let said = refused.err().unwrap_or_default();
+        let message = refused.err().unwrap_or_default();
         assert!(
-            said.contains("version 1.0") && said.contains("64 tags") && said.contains("TAGS = 32"),
-            "{said}"
+            ["version 1.0", "64 tags", "TAGS = 32"].iter().all(|part| message.contains(part)),
+            "{message}"
         );
     }
 
     #[test]
     fn slices_never_outgrow_the_records() {
         let (mut test, _) = test(Operation::LatRd);
-        // Doubling the slice 64 times leaves nothing of it.
+        // Enough slices that unlimited doubling would overflow.
         test.transactions = 4096 * 70;
         let list = AddressList::new(&test, Draws::new(1, 0, Stream::Addresses));
         let (mut core, mut done, mut most) = (core(Some(r::RESULT_COMPLETE)), 0, 0);
@@ -460,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn latencies_come_in_slices_that_go_on_where_the_one_before_ended() {
+    fn slices_continue_where_the_last_one_ended() {
         let (test, list) = test(Operation::LatRd);
         let mut slices = Vec::new();
         let done = core(Some(r::RESULT_COMPLETE)).latency(&test, &list, 0, &mut |ticks, clocks| {
@@ -468,12 +461,12 @@ mod tests {
             ControlFlow::Continue(())
         });
         assert_eq!(done, Ok(()));
-        // The first address is used twice, so that transaction n stands at place n - 1.
+        // The first address is used twice, so transaction n has index n - 1.
         assert_eq!(slices, [(512, 100, 1000), (1024, 611, 1000), (464, 1635, 1000)]);
     }
 
     #[test]
-    fn a_fault_says_what_it_was_and_a_core_that_does_nothing_is_given_up() {
+    fn faults_are_named_and_a_hung_core_is_an_error() {
         let (test, list) = test(Operation::BwRd);
         let mut sink = |_| ControlFlow::Continue(());
         let fault = core(Some(r::RESULT_POISONED)).bandwidth(&test, &list, 0, &mut sink);
@@ -483,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn the_buffer_is_told_piece_by_piece() {
+    fn set_buffer_writes_every_piece() {
         let mut core = core(None);
         assert_eq!(core.set_buffer(), Ok(()));
         let registers = &core.transport.registers;

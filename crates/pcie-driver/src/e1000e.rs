@@ -1,9 +1,8 @@
-//! Intel 82574 NICs in MAC loopback as DMA engines: a frame is read from host memory, goes through the MAC, and is written to host
-//! memory again, so that each frame is one DMA read and one DMA write, with descriptors beside.
+//! Intel 82574 NICs in MAC loopback as DMA engines: one DMA read and one write a frame, plus descriptors.
 //!
-//! Nothing here waits for a frame: whoever measures asks again and again ([`Nic::completions`]), by a clock of its own. Facts are
-//! those of the *Intel 82574 GbE Controller Family Datasheet*, chapters 7 (descriptors) and 10 (registers). Other NICs that
-//! Linux's driver of this name knows are set up otherwise, and are not for this one.
+//! Nothing here waits for a frame: the caller polls [`Nic::completions`] by its own clock. Source: *Intel
+//! 82574 GbE Controller Family Datasheet*, chapters 7 (descriptors) and 10 (registers). Other e1000e NICs are
+//! unsupported.
 
 mod error;
 mod nic;

@@ -1,49 +1,48 @@
-//! Messages to the FPGA core by write-combining stores, and back through the rings that it writes in host memory: the
-//! paper's loopback.
+//! The paper's message loopback: write-combining stores to the FPGA core, and back through rings in memory.
 //!
-//! A message is a frame that states its length in its first four bytes; the signatures that end it are put behind it here.
+//! A message is a frame with its length in its first four bytes; this module appends the final signatures.
 
-use crate::core::DriverError;
+use crate::core::{Core, DriverError};
 use crate::registers as r;
 use crate::transport::Transport;
 
-/// The word that ends a message.
+/// Word that ends a message.
 const SIGNATURE: [u8; 8] = 0xdead_beef_cafe_beef_u64.to_le_bytes();
 const BUFFER_BYTES: usize = 64;
 const RECORD_BYTES: u64 = 32;
-/// Records in their ring: they fill a page, and the rings of the queues lie behind it.
+/// Entries of the record ring: they fill a page; the rings of the queues follow it.
 const RECORDS_LOG2: u32 = 7;
 const RINGS_OFFSET: u64 = 1 << 12;
-/// Parts of 64 bytes in the ring of a queue: more than a queue holds.
+/// Entries of 64 bytes in the ring of a queue: more than a queue holds.
 const PARTS_LOG2: u32 = 8;
-/// In which the core has forgotten what was in its queues.
+/// Time in which the core clears its queues.
 const ENABLE_NS: u64 = 10_000;
 
 /// A message that has left the core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Left {
-    /// The queue that it was in.
+    /// Its queue.
     pub queue: u32,
     /// The core's clock when it left.
     pub clock: u64,
-    /// Whether its first signature is where it should be: none of its words is one.
+    /// False if one of its words is the signature, so that it seems to end too early.
     pub intact: bool,
-    /// What it held.
+    /// Its content.
     pub bytes: Vec<u8>,
 }
 
-/// What software knows of a queue, in buffers or parts since the start.
+/// Driver state of a queue, counted from the start.
 #[derive(Clone, Copy, Debug, Default)]
 struct Queue {
     /// Buffers written.
     tail: u32,
-    /// Buffers that the core has given out.
+    /// Buffers that the core has passed on.
     head: u32,
-    /// Parts that were read from its ring.
+    /// Entries read from its ring.
     taken: u32,
 }
 
-/// A core that takes messages, behind a transport.
+/// Messages to and from a core behind a transport.
 #[derive(Debug)]
 pub struct Messages<T> {
     transport: T,
@@ -53,17 +52,14 @@ pub struct Messages<T> {
 }
 
 impl<T: Transport> Messages<T> {
-    /// Has a core take messages, and write what they hold to the start of the host buffer. It must be one that
-    /// [`Core::open`](crate::Core::open) knows.
-    ///
-    /// # Errors
-    /// See [`DriverError`].
-    pub fn open(mut transport: T) -> Result<Self, DriverError> {
-        let said = transport.read(r::MESSAGE_QUEUES)?;
-        let count = said >> r::MESSAGE_QUEUES_COUNT_SHIFT & r::MESSAGE_QUEUES_COUNT_MASK;
-        let bytes_log2 = said >> r::MESSAGE_QUEUES_BYTES_LOG2_SHIFT & r::MESSAGE_QUEUES_BYTES_LOG2_MASK;
+    /// Enables messages on a core. Their records and contents go to the start of the host buffer.
+    pub fn open(core: Core<T>) -> Result<Self, DriverError> {
+        let mut transport = core.transport;
+        let queues = transport.read(r::MESSAGE_QUEUES)?;
+        let count = queues >> r::MESSAGE_QUEUES_COUNT_SHIFT & r::MESSAGE_QUEUES_COUNT_MASK;
+        let bytes_log2 = queues >> r::MESSAGE_QUEUES_BYTES_LOG2_SHIFT & r::MESSAGE_QUEUES_BYTES_LOG2_MASK;
         if count == 0 || !(6..=16).contains(&bytes_log2) {
-            return Err(DriverError::NotOurs("the core says that it has no queues for messages".into()));
+            return Err(DriverError::NotOurs("the core reports no queues for messages".into()));
         }
         let (pieces, _) = transport.buffer();
         let records = pieces.first().copied().unwrap_or_default();
@@ -86,17 +82,14 @@ impl<T: Transport> Messages<T> {
         Ok(Self { transport, queues, buffers: 1 << (bytes_log2 - 6), records_taken: 0 })
     }
 
-    /// The longest message that a queue takes, bytes.
+    /// Longest message, bytes.
     #[must_use]
     pub fn message_bytes_most(&self) -> usize {
         self.buffers as usize * BUFFER_BYTES - SIGNATURE.len()
     }
 
-    /// Stores a message in a queue, if there is room for all of it; says whether there was. Where there was none,
-    /// [`Messages::take`] makes some.
-    ///
-    /// # Errors
-    /// The queue is none, the message is longer than [`Messages::message_bytes_most`], or the way to the core is gone.
+    /// Stores a message in a queue; false if the queue has no room, which [`Messages::take`] makes. Fails if
+    /// there is no queue of that number, or the message is longer than [`Messages::message_bytes_most`].
     pub fn send(&mut self, queue: u32, message: &[u8]) -> Result<bool, DriverError> {
         let most = self.message_bytes_most();
         let Some(state) = self.queues.get_mut(queue as usize).filter(|_| message.len() <= most) else {
@@ -119,19 +112,16 @@ impl<T: Transport> Messages<T> {
         // A queue's window is twice as long as the queue.
         let window = 2 * self.buffers;
         for bytes in words.chunks(BUFFER_BYTES) {
-            let place = (queue * window + state.tail % window) * BUFFER_BYTES as u32;
-            self.transport.store(place, bytes)?;
+            let offset = (queue * window + state.tail % window) * BUFFER_BYTES as u32;
+            self.transport.store(offset, bytes)?;
             state.tail = state.tail.wrapping_add(1);
         }
         Ok(true)
     }
 
-    /// Takes the messages that have left the core since the last time, in the order in which they did.
-    ///
-    /// # Errors
-    /// The way to the core is gone.
+    /// Takes the messages that have left the core since the last call, in order.
     pub fn take(&mut self) -> Result<Vec<Left>, DriverError> {
-        // What the core wrote is in memory before its answer to a read of a register is here.
+        // The completion of a register read arrives after all earlier writes of the core.
         let left = self.transport.read(r::MESSAGES_LEFT)?;
         let mut taken = Vec::new();
         while self.records_taken != left {
@@ -147,8 +137,8 @@ impl<T: Transport> Messages<T> {
 
     fn next_record(&mut self) -> Result<Left, DriverError> {
         let mut record = [0; RECORD_BYTES as usize];
-        let place = u64::from(self.records_taken % (1 << RECORDS_LOG2)) * RECORD_BYTES;
-        self.transport.memory(place, &mut record)?;
+        let offset = u64::from(self.records_taken % (1 << RECORDS_LOG2)) * RECORD_BYTES;
+        self.transport.memory(offset, &mut record)?;
         let word =
             |at: usize| u32::from_le_bytes([record[at], record[at + 1], record[at + 2], record[at + 3]]);
         let (length, first, queue) = (word(8), word(12), word(20) & 0xffff);
@@ -174,60 +164,30 @@ impl<T: Transport> Messages<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::TransportError;
+    use crate::core::tests::Fake;
 
-    /// A core that has one queue and takes nothing out of it.
-    #[derive(Default)]
-    struct Full {
-        stores: Vec<(u32, Vec<u8>)>,
-    }
-
-    impl Transport for Full {
-        fn read(&mut self, address: u32) -> Result<u32, TransportError> {
-            Ok(if address == r::MESSAGE_QUEUES { 1 | 7 << r::MESSAGE_QUEUES_BYTES_LOG2_SHIFT } else { 0 })
-        }
-
-        fn write(&mut self, _address: u32, _value: u32) -> Result<(), TransportError> {
-            Ok(())
-        }
-
-        fn relax(&mut self, _time_ns: u64) -> Result<(), TransportError> {
-            Ok(())
-        }
-
-        fn store(&mut self, place: u32, bytes: &[u8]) -> Result<(), TransportError> {
-            self.stores.push((place, bytes.to_vec()));
-            Ok(())
-        }
-
-        fn memory(&mut self, _place: u64, _bytes: &mut [u8]) -> Result<(), TransportError> {
-            Ok(())
-        }
-
-        fn buffer(&self) -> (&[u64], u64) {
-            (&[1 << 32], 1 << 20)
-        }
+    /// A core with one queue, which it never empties.
+    fn full() -> Messages<Fake> {
+        let mut fake = Fake::new(None);
+        fake.registers.insert(r::MESSAGE_QUEUES, 1 | 7 << r::MESSAGE_QUEUES_BYTES_LOG2_SHIFT);
+        Messages::open(Core::open(fake).unwrap()).unwrap()
     }
 
     #[test]
-    fn messages_are_stored_buffer_by_buffer_with_signatures_behind_them_while_there_is_room() {
-        let mut messages = Messages::open(Full::default()).unwrap();
+    fn messages_are_stored_with_signatures_while_there_is_room() {
+        let mut messages = full();
         assert_eq!(messages.message_bytes_most(), 120);
         assert_eq!(messages.send(0, &[3; 60]), Ok(true));
         assert_eq!(messages.send(0, &[4; 1]), Ok(false));
         let stores = &messages.transport.stores;
-        assert_eq!(
-            stores.iter().map(|(place, bytes)| (*place, bytes.len())).collect::<Vec<_>>(),
-            [(0, 64), (64, 64)]
-        );
-        assert_eq!(stores[0].1, [[3; 60].as_slice(), &[0; 4]].concat());
-        assert_eq!(stores[1].1, SIGNATURE.repeat(8));
+        let padded = [[3; 60].as_slice(), &[0; 4]].concat();
+        assert_eq!(stores[..], [(0, padded), (64, SIGNATURE.repeat(8))]);
         assert_eq!(messages.take(), Ok(vec![]));
     }
 
     #[test]
-    fn what_no_queue_takes_is_refused_with_the_limit() {
-        let mut messages = Messages::open(Full::default()).unwrap();
+    fn refuses_unknown_queues_and_long_messages() {
+        let mut messages = full();
         for (queue, length) in [(1, 4), (0, 121)] {
             let refused = messages.send(queue, &vec![0; length]).unwrap_err().to_string();
             assert!(refused.contains("120 bytes"), "{refused}");

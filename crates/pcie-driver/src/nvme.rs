@@ -1,8 +1,8 @@
-//! NVMe drives as DMA engines: reset, identify, one queue pair, and commands whose data lie where a test wants them.
+//! NVMe drives as DMA engines: reset, identify, one queue pair, and commands on the test's addresses.
 //!
-//! A *read* of the drive writes host memory; a *compare*, or a write, reads it. Nothing here waits for a command: whoever
-//! measures asks again and again ([`Drive::completions`]), by a clock of its own. Facts are those of the NVM Express base
-//! specification, revision 1.4, sections 3.1 (registers), 4 (queues, PRPs, SGLs) and 5 and 6 (commands).
+//! A *read* of the drive writes host memory; a *compare* or a write reads it. Nothing here waits for a
+//! command: the caller polls [`Drive::completions`] by its own clock. Source: NVM Express base specification,
+//! revision 1.4, sections 3.1 (registers), 4 (queues, PRPs, SGLs), 5 and 6 (commands).
 
 mod command;
 mod controller;
@@ -13,6 +13,6 @@ mod registers;
 
 pub use command::{Data, Kind, Pointers};
 pub use controller::{Cmb, Controller};
-pub use drive::{Completion, DEPTH_MOST, Drive, Place, QUEUE_BYTES};
+pub use drive::{Completion, DEPTH_MOST, Drive, QUEUE_BYTES, QueueLocation};
 pub use error::NvmeError;
 pub use identity::Identity;

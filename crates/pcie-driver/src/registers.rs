@@ -4,133 +4,87 @@
 pub const ID: u32 = 0x0;
 /// Version.
 pub const VERSION: u32 = 0x4;
-/// Place of `minor` in VERSION.
 pub const VERSION_MINOR_SHIFT: u32 = 0x0;
-/// What `minor` can hold.
 pub const VERSION_MINOR_MASK: u32 = 0xffff;
-/// Place of `major` in VERSION.
 pub const VERSION_MAJOR_SHIFT: u32 = 0x10;
-/// What `major` can hold.
 pub const VERSION_MAJOR_MASK: u32 = 0xffff;
-/// What the core was built with.
+/// Parameters of the build.
 pub const PARAMETERS: u32 = 0x8;
-/// Place of `data_bytes` in PARAMETERS.
 pub const PARAMETERS_DATA_BYTES_SHIFT: u32 = 0x0;
-/// What `data_bytes` can hold.
 pub const PARAMETERS_DATA_BYTES_MASK: u32 = 0xff;
-/// Place of `tags` in PARAMETERS.
 pub const PARAMETERS_TAGS_SHIFT: u32 = 0x8;
-/// What `tags` can hold.
 pub const PARAMETERS_TAGS_MASK: u32 = 0x1ff;
-/// Place of `records_log2` in PARAMETERS.
 pub const PARAMETERS_RECORDS_LOG2_SHIFT: u32 = 0x14;
-/// What `records_log2` can hold.
 pub const PARAMETERS_RECORDS_LOG2_MASK: u32 = 0x1f;
 /// Length of a clock, ps.
 pub const CLOCK_PS: u32 = 0xc;
-/// Control. Writing a 1 does it; reads as 0.
+/// Control. Writing a 1 triggers the action; reads as 0.
 pub const CONTROL: u32 = 0x10;
-/// Place of `start` in CONTROL.
 pub const CONTROL_START_SHIFT: u32 = 0x0;
-/// What `start` can hold.
 pub const CONTROL_START_MASK: u32 = 0x1;
-/// Place of `stop` in CONTROL.
 pub const CONTROL_STOP_SHIFT: u32 = 0x1;
-/// What `stop` can hold.
 pub const CONTROL_STOP_MASK: u32 = 0x1;
-/// Place of `reset` in CONTROL.
 pub const CONTROL_RESET_SHIFT: u32 = 0x2;
-/// What `reset` can hold.
 pub const CONTROL_RESET_MASK: u32 = 0x1;
-/// Place of `latch` in CONTROL.
 pub const CONTROL_LATCH_SHIFT: u32 = 0x3;
-/// What `latch` can hold.
 pub const CONTROL_LATCH_MASK: u32 = 0x1;
 /// Status.
 pub const STATUS: u32 = 0x14;
-/// Place of `state` in STATUS.
 pub const STATUS_STATE_SHIFT: u32 = 0x0;
-/// What `state` can hold.
 pub const STATUS_STATE_MASK: u32 = 0x7;
-/// Place of `result` in STATUS.
 pub const STATUS_RESULT_SHIFT: u32 = 0x4;
-/// What `result` can hold.
 pub const STATUS_RESULT_MASK: u32 = 0xf;
 /// Link.
 pub const LINK: u32 = 0x18;
-/// Place of `max_payload` in LINK.
 pub const LINK_MAX_PAYLOAD_SHIFT: u32 = 0x0;
-/// What `max_payload` can hold.
 pub const LINK_MAX_PAYLOAD_MASK: u32 = 0x7;
-/// Place of `max_read_request` in LINK.
 pub const LINK_MAX_READ_REQUEST_SHIFT: u32 = 0x4;
-/// What `max_read_request` can hold.
 pub const LINK_MAX_READ_REQUEST_MASK: u32 = 0x7;
-/// Place of `bus_master` in LINK.
 pub const LINK_BUS_MASTER_SHIFT: u32 = 0x8;
-/// What `bus_master` can hold.
 pub const LINK_BUS_MASTER_MASK: u32 = 0x1;
 /// Completion time-out, clocks. At least 1.
 pub const TIMEOUT: u32 = 0x1c;
-/// What is done.
+/// Operation of the test.
 pub const OPERATION: u32 = 0x20;
-/// Place of `operation` in OPERATION.
 pub const OPERATION_OPERATION_SHIFT: u32 = 0x0;
-/// What `operation` can hold.
 pub const OPERATION_OPERATION_MASK: u32 = 0x7;
-/// Place of `pattern` in OPERATION.
 pub const OPERATION_PATTERN_SHIFT: u32 = 0x4;
-/// What `pattern` can hold.
 pub const OPERATION_PATTERN_MASK: u32 = 0x3;
-/// Place of `backwards` in OPERATION.
 pub const OPERATION_BACKWARDS_SHIFT: u32 = 0x8;
-/// What `backwards` can hold.
 pub const OPERATION_BACKWARDS_MASK: u32 = 0x1;
-/// Place of `first_twice` in OPERATION.
 pub const OPERATION_FIRST_TWICE_SHIFT: u32 = 0x9;
-/// What `first_twice` can hold.
 pub const OPERATION_FIRST_TWICE_MASK: u32 = 0x1;
-/// Place of `first_writes` in OPERATION.
 pub const OPERATION_FIRST_WRITES_SHIFT: u32 = 0xa;
-/// What `first_writes` can hold.
 pub const OPERATION_FIRST_WRITES_MASK: u32 = 0x1;
-/// Place of `check_data` in OPERATION.
 pub const OPERATION_CHECK_DATA_SHIFT: u32 = 0xb;
-/// What `check_data` can hold.
 pub const OPERATION_CHECK_DATA_MASK: u32 = 0x1;
 /// Bytes of a transfer. 1 to 4,096.
 pub const SIZE: u32 = 0x24;
 /// Transactions. At least 1.
 pub const COUNT: u32 = 0x28;
-/// Transactions that read, in flight at most. 1 to PARAMETERS.tags. A transaction longer than MRRS needs a tag for each of its requests.
+/// Most transactions in flight that read. 1 to PARAMETERS.tags. A transaction longer than MRRS needs a tag for each of its requests.
 pub const OUTSTANDING: u32 = 0x2c;
 /// Key of the draws, lower half.
 pub const KEY_LO: u32 = 0x30;
 /// Key of the draws, upper half.
 pub const KEY_HI: u32 = 0x34;
-/// Place in the list of the first transaction.
-pub const PLACE: u32 = 0x38;
-/// Units that may be used. At least 1.
+/// List index of the first transaction.
+pub const LIST_INDEX: u32 = 0x38;
+/// Usable units. At least 1.
 pub const USABLE: u32 = 0x3c;
-/// Usable unit of the first transaction. Of patterns in order: place * stride modulo USABLE.
+/// Usable unit of the first transaction. For sequential and strided patterns: LIST_INDEX * stride modulo USABLE.
 pub const NTH: u32 = 0x40;
-/// Usable unit where a replay of the list starts. Of patterns in order.
+/// Usable unit where a replay of the list starts. For sequential and strided patterns.
 pub const NTH_WRAP: u32 = 0x44;
-/// Units from one transaction to the next. Of patterns in order: the stride modulo USABLE.
+/// Units from one transaction to the next. For sequential and strided patterns: the stride modulo USABLE.
 pub const STEP: u32 = 0x48;
 /// Period of the usable units.
 pub const PERIOD: u32 = 0x4c;
-/// Place of `usable` in PERIOD.
 pub const PERIOD_USABLE_SHIFT: u32 = 0x0;
-/// What `usable` can hold.
 pub const PERIOD_USABLE_MASK: u32 = 0x7f;
-/// Place of `length` in PERIOD.
 pub const PERIOD_LENGTH_SHIFT: u32 = 0x8;
-/// What `length` can hold.
 pub const PERIOD_LENGTH_MASK: u32 = 0x7f;
-/// Place of `all_usable` in PERIOD.
 pub const PERIOD_ALL_USABLE_SHIFT: u32 = 0x10;
-/// What `all_usable` can hold.
 pub const PERIOD_ALL_USABLE_MASK: u32 = 0x1;
 /// 2^31 / PERIOD.usable, rounded up.
 pub const RECIPROCAL: u32 = 0x50;
@@ -140,23 +94,19 @@ pub const UNIT_BYTES: u32 = 0x54;
 pub const HOST_OFFSET: u32 = 0x58;
 /// Pieces of the host buffer.
 pub const PIECES: u32 = 0x5c;
-/// Place of `count` in PIECES.
 pub const PIECES_COUNT_SHIFT: u32 = 0x0;
-/// What `count` can hold.
 pub const PIECES_COUNT_MASK: u32 = 0x7ff;
-/// Place of `bytes_log2` in PIECES.
 pub const PIECES_BYTES_LOG2_SHIFT: u32 = 0x10;
-/// What `bytes_log2` can hold.
 pub const PIECES_BYTES_LOG2_MASK: u32 = 0x3f;
-/// Data key. The double word at offset o of the host buffer is written, and expected, as o exclusive-or this.
+/// Data key. The pattern: the double word at offset o of the host buffer is o exclusive-or this key.
 pub const DATA_KEY: u32 = 0x60;
 /// Width of a bin of the histogram. 2 to this power clocks.
 pub const BIN_SHIFT: u32 = 0x64;
-/// Tags in use. Requests use the tags below it, up to PARAMETERS.tags; 0 means all. Set 32 on a host that enables no extended tags.
+/// Tags in use. Requests use the tags below this number, at most PARAMETERS.tags; 0 means all. Set 32 on a host that does not enable extended tags.
 pub const LINK_TAGS: u32 = 0x68;
-/// Transactions done. This and the next seven are held by CONTROL.latch and by the end of a test.
+/// Transactions done. CONTROL.latch and the end of a test latch this register and the next six.
 pub const TRANSACTIONS: u32 = 0x80;
-/// Clocks, lower half. From the clock in which the first beat of the first request is taken to that in which the last beat of what ended last is.
+/// Clocks, lower half. From the clock that takes the first beat of the first request to the clock of the last beat of the last completion or write.
 pub const ELAPSED_LO: u32 = 0x88;
 /// Clocks, upper half.
 pub const ELAPSED_HI: u32 = 0x8c;
@@ -168,7 +118,7 @@ pub const BYTES_READ_HI: u32 = 0x94;
 pub const BYTES_WRITTEN_LO: u32 = 0x98;
 /// Bytes written, upper half.
 pub const BYTES_WRITTEN_HI: u32 = 0x9c;
-/// Latencies recorded. This and the next four are of the test that runs or ran last.
+/// Latencies recorded. This register and the next four belong to the running or the last test.
 pub const SAMPLES: u32 = 0xa0;
 /// Smallest latency, clocks.
 pub const LATENCY_MIN: u32 = 0xa4;
@@ -178,51 +128,39 @@ pub const LATENCY_MAX: u32 = 0xa8;
 pub const LATENCY_SUM_LO: u32 = 0xb0;
 /// Sum of the latencies, clocks, upper half.
 pub const LATENCY_SUM_HI: u32 = 0xb4;
-/// Completions with an error status. This and the next six count from the last reset.
+/// Completions with an error status. This register and the next six count from the last reset.
 pub const ERROR_STATUS_COUNT: u32 = 0xc0;
 /// Poisoned completions.
 pub const POISONED_COUNT: u32 = 0xc4;
 /// Completions that did not fit their request.
 pub const WRONG_LENGTH_COUNT: u32 = 0xc8;
-/// Completions for tags with nothing in flight.
+/// Completions for tags that are not in flight.
 pub const UNKNOWN_TAG_COUNT: u32 = 0xcc;
 /// Requests not answered in time.
 pub const TIMED_OUT_COUNT: u32 = 0xd0;
-/// Beats with data that were not expected.
+/// Beats with wrong data.
 pub const DATA_MISMATCH_COUNT: u32 = 0xd4;
-/// Tags that are retired. Their requests timed out, or were answered wrongly. No test starts until a reset takes them back.
+/// Retired tags. Their requests timed out or got a wrong answer. No test starts until a reset frees them.
 pub const RETIRED_TAGS: u32 = 0xd8;
 /// Messages by write-combining stores.
 pub const MESSAGES: u32 = 0x100;
-/// Place of `enable` in MESSAGES.
 pub const MESSAGES_ENABLE_SHIFT: u32 = 0x0;
-/// What `enable` can hold.
 pub const MESSAGES_ENABLE_MASK: u32 = 0x1;
-/// Place of `stuffed` in MESSAGES.
 pub const MESSAGES_STUFFED_SHIFT: u32 = 0x1;
-/// What `stuffed` can hold.
 pub const MESSAGES_STUFFED_MASK: u32 = 0x1;
-/// Queues for messages. Queue q has the window of twice its bytes that starts at q times as many in BAR 2.
+/// Queues for messages. A queue has a window of twice its bytes in BAR 2; that of queue q starts at q times the window's size.
 pub const MESSAGE_QUEUES: u32 = 0x104;
-/// Place of `count` in MESSAGE_QUEUES.
 pub const MESSAGE_QUEUES_COUNT_SHIFT: u32 = 0x0;
-/// What `count` can hold.
 pub const MESSAGE_QUEUES_COUNT_MASK: u32 = 0xff;
-/// Place of `bytes_log2` in MESSAGE_QUEUES.
 pub const MESSAGE_QUEUES_BYTES_LOG2_SHIFT: u32 = 0x8;
-/// What `bytes_log2` can hold.
 pub const MESSAGE_QUEUES_BYTES_LOG2_MASK: u32 = 0xff;
 /// Rings for messages in host memory.
 pub const MESSAGE_RINGS: u32 = 0x108;
-/// Place of `data_log2` in MESSAGE_RINGS.
 pub const MESSAGE_RINGS_DATA_LOG2_SHIFT: u32 = 0x0;
-/// What `data_log2` can hold.
 pub const MESSAGE_RINGS_DATA_LOG2_MASK: u32 = 0x1f;
-/// Place of `records_log2` in MESSAGE_RINGS.
 pub const MESSAGE_RINGS_RECORDS_LOG2_SHIFT: u32 = 0x8;
-/// What `records_log2` can hold.
 pub const MESSAGE_RINGS_RECORDS_LOG2_MASK: u32 = 0x1f;
-/// Address of the rings of the queues, lower half. One behind the other. A multiple of 4 KiB.
+/// Address of the rings of the queues, lower half. The rings are contiguous. A multiple of 4 KiB.
 pub const MESSAGE_DATA_LO: u32 = 0x110;
 /// Address of the rings of the queues, upper half.
 pub const MESSAGE_DATA_HI: u32 = 0x114;
@@ -230,17 +168,17 @@ pub const MESSAGE_DATA_HI: u32 = 0x114;
 pub const MESSAGE_RECORDS_LO: u32 = 0x118;
 /// Address of the records, upper half.
 pub const MESSAGE_RECORDS_HI: u32 = 0x11c;
-/// Records that software has read. None that it has not is overwritten: the core waits.
+/// Records that software has read. Unread records are never overwritten: the core waits.
 pub const MESSAGE_RECORDS_TAKEN: u32 = 0x120;
-/// Messages that have left. This and the next are counted from MESSAGES.enable on.
+/// Messages that have left. This register and the next count from MESSAGES.enable on.
 pub const MESSAGES_LEFT: u32 = 0x124;
 /// Messages with a signature inside.
 pub const MESSAGES_DROPPED: u32 = 0x128;
-/// Stores that were lost. They came while MESSAGES.enable was unset, overwrote others, or found no room in their queue for TIMEOUT clocks.
+/// Stores that were lost. They came while MESSAGES.enable was unset, overwrote others, or waited for their queue for TIMEOUT clocks.
 pub const STORES_LOST: u32 = 0x12c;
-/// Stores that are none of a message. Not whole words of 8 bytes within a buffer of 64.
+/// Stores that belong to no message. Not whole words of 8 bytes within a buffer of 64.
 pub const STORES_BAD: u32 = 0x130;
-/// MSI-X vector, address, lower half. This and the next three are the MSI-X table, of one vector: a test has ended.
+/// MSI-X vector, address, lower half. This register and the next three are the MSI-X table, with one vector: a test has ended.
 pub const VECTOR_ADDRESS_LO: u32 = 0x2000;
 /// MSI-X vector, address, upper half.
 pub const VECTOR_ADDRESS_HI: u32 = 0x2004;
@@ -248,83 +186,75 @@ pub const VECTOR_ADDRESS_HI: u32 = 0x2004;
 pub const VECTOR_DATA: u32 = 0x2008;
 /// MSI-X vector, control.
 pub const VECTOR_CONTROL: u32 = 0x200c;
-/// Place of `mask` in VECTOR_CONTROL.
 pub const VECTOR_CONTROL_MASK_SHIFT: u32 = 0x0;
-/// What `mask` can hold.
 pub const VECTOR_CONTROL_MASK_MASK: u32 = 0x1;
 /// MSI-X pending bits.
 pub const VECTOR_PENDING: u32 = 0x2800;
-/// Parts that software has read. Of each queue's ring. None that it has not is overwritten: the core waits.
+/// Parts that software has read. For each queue's ring. Unread parts are never overwritten: the core waits.
 pub const MESSAGE_DATA_TAKEN: u32 = 0x140;
-/// Entries of MESSAGE_DATA_TAKEN.
 pub const MESSAGE_DATA_TAKEN_ENTRIES: u32 = 0x4;
 /// Heads of the queues. Buffers that each queue has given out.
 pub const MESSAGE_HEADS: u32 = 0x150;
-/// Entries of MESSAGE_HEADS.
 pub const MESSAGE_HEADS_ENTRIES: u32 = 0x4;
 /// Addresses of the pieces. Lower half, upper half, for each piece of the host buffer; multiples of 4 KiB.
 pub const PIECE_TABLE: u32 = 0x4000;
-/// Entries of PIECE_TABLE.
 pub const PIECE_TABLE_ENTRIES: u32 = 0x800;
-/// Usable units of a period. Which units of a period may be used, in order.
+/// Usable units of a period. The usable units of a period, in order.
 pub const UNITS: u32 = 0x6000;
-/// Entries of UNITS.
 pub const UNITS_ENTRIES: u32 = 0x40;
-/// Histogram. Latencies in each bin. Reads are good while no test runs.
+/// Histogram. Latencies in each bin. Read it while no test runs.
 pub const HISTOGRAM: u32 = 0x8000;
-/// Entries of HISTOGRAM.
 pub const HISTOGRAM_ENTRIES: u32 = 0x1000;
-/// Records. The first latencies of a test, clocks. As many as PARAMETERS.records_log2 says.
+/// Records. The first latencies of a test, clocks; PARAMETERS.records_log2 gives their number.
 pub const RECORDS: u32 = 0x0001_0000;
-/// Entries of RECORDS.
 pub const RECORDS_ENTRIES: u32 = 0x4000;
 /// No test runs.
 pub const STATE_IDLE: u32 = 0x0;
-/// Memories are cleared, tags put in order.
+/// The core clears memories and fills the tag pool.
 pub const STATE_PREPARE: u32 = 0x1;
-/// Requests are made.
+/// The core sends requests.
 pub const STATE_RUN: u32 = 0x2;
-/// What is in flight is waited for.
+/// The core waits for the requests in flight.
 pub const STATE_DRAIN: u32 = 0x3;
-/// A test runs, or none has.
+/// A test is running, or none has run.
 pub const RESULT_NONE: u32 = 0x0;
 /// Every transaction was done.
 pub const RESULT_COMPLETE: u32 = 0x1;
 /// Software ended it.
 pub const RESULT_STOPPED: u32 = 0x2;
-/// A register is out of range, or tags are retired: nothing was done.
+/// A register is out of range, or tags are retired: the test did not start.
 pub const RESULT_BAD_PARAMETER: u32 = 0x3;
-/// A completion said unsupported request, completer abort or retry.
+/// A completion had the status unsupported request, completer abort or retry.
 pub const RESULT_ERROR_STATUS: u32 = 0x4;
-/// A completion's data were marked as bad.
+/// A completion's data were poisoned.
 pub const RESULT_POISONED: u32 = 0x5;
 /// A completion did not fit its request: byte count, lower address or length.
 pub const RESULT_WRONG_LENGTH: u32 = 0x6;
-/// A completion for a tag that has nothing in flight.
+/// A completion came for a tag that is not in flight.
 pub const RESULT_UNKNOWN_TAG: u32 = 0x7;
-/// A request was not answered in TIMEOUT clocks.
+/// A request was not answered within TIMEOUT clocks.
 pub const RESULT_TIMED_OUT: u32 = 0x8;
-/// Data were not what OPERATION.check_data expects.
+/// Data did not pass the check of OPERATION.check_data.
 pub const RESULT_DATA_MISMATCH: u32 = 0x9;
-/// The host took away the right to make requests.
+/// The host disabled bus mastering.
 pub const RESULT_BUS_MASTER_OFF: u32 = 0xa;
-/// An address outside the pieces of the host buffer; nothing was sent there.
+/// An address was outside the pieces of the host buffer; no request went there.
 pub const RESULT_OUT_OF_BUFFER: u32 = 0xb;
 /// Latency of a read.
 pub const OPERATION_LAT_RD: u32 = 0x0;
-/// Latency of a write and the read of the same bytes behind it.
+/// Latency of a write followed by a read of the same bytes.
 pub const OPERATION_LAT_WRRD: u32 = 0x1;
 /// Bandwidth of reads.
 pub const OPERATION_BW_RD: u32 = 0x2;
 /// Bandwidth of writes.
 pub const OPERATION_BW_WR: u32 = 0x3;
-/// Bandwidth of reads and writes by turns.
+/// Bandwidth of alternating reads and writes.
 pub const OPERATION_BW_RDWR: u32 = 0x4;
-/// The first unit, always.
+/// Always the first unit.
 pub const PATTERN_FIXED: u32 = 0x0;
-/// One after the other.
+/// Every unit in order.
 pub const PATTERN_SEQUENTIAL: u32 = 0x1;
-/// Every n-th.
+/// Every n-th unit.
 pub const PATTERN_STRIDED: u32 = 0x2;
 /// Drawn by squares64.
 pub const PATTERN_RANDOM: u32 = 0x3;

@@ -1,42 +1,40 @@
-//! From a test to what the core's registers hold for it.
-//!
-//! The core makes addresses without dividing: what a division would be needed for is worked out here.
+//! Register values for a test. The core generates addresses without dividing: the driver divides.
 
-use crate::facts::CoreFacts;
+use crate::core::CoreFacts;
 use crate::registers as r;
 use pcie_workload::{AddressList, LIST_LENGTH, Operation, Path, Pattern, Test};
 use thiserror::Error;
 
-/// Bits that the core has for the number of a unit.
+/// Bits of a unit number in the core.
 const UNIT_BITS: u32 = 26;
-/// Completion time-out: 10 ms, which no memory takes.
+/// Completion time-out: 10 ms, far above any memory access.
 const TIMEOUT_NS: u64 = 10_000_000;
 
-/// What the core cannot do.
+/// Why the core does not support a test.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unsupported {
-    /// It has one path.
+    /// The command path.
     #[error("the FPGA core has no command path")]
     CommandPath,
-    /// More than a page.
+    /// A transfer beyond a page.
     #[error("the FPGA core transfers at most 4096 bytes: size_bytes + host_offset_bytes is {0}")]
     OverPage(u64),
-    /// More than its tags.
+    /// More requests in flight than tags.
     #[error("this FPGA core has {tags} tags on this link: outstanding is {asked}")]
     OverTags {
-        /// What was asked for.
+        /// Requests in flight asked for.
         asked: u32,
-        /// What it has, of those that the link gives it.
+        /// Usable tags on this link.
         tags: u32,
     },
-    /// More units than it can count.
+    /// Too many units.
     #[error("the FPGA core counts at most 2^{UNIT_BITS} units: the window has {0}")]
     OverUnits(u64),
-    /// More than a counter holds.
+    /// Too many transactions.
     #[error("the FPGA core counts at most 2^32 - 1 transactions: {0} are asked for")]
     OverCount(u64),
-    /// Nothing on the card has an address.
-    #[error("the FPGA core makes data as it writes them: device_offset_bytes must be 0, and is {0}")]
+    /// An offset on the device, whose data have no address there.
+    #[error("device_offset_bytes is {0}: give 0: the FPGA core generates its data and has no buffer")]
     DeviceOffset(u64),
 }
 
@@ -47,10 +45,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// For `count` transactions of a valid test from transaction `first` on; `data_key` makes the data.
-    ///
-    /// # Errors
-    /// The core lacks something that the test needs.
+    /// Settings for some transactions of a valid test, with the key of its data. Fails if it is unsupported.
     pub fn new(
         core: &CoreFacts,
         test: &Test,
@@ -83,7 +78,7 @@ impl Settings {
         self.writes.push((register, value));
     }
 
-    /// Where the walk over the list starts, and how it goes on.
+    /// Start and step of the walk over the list.
     fn walk(&mut self, test: &Test, list: &AddressList, first: u64) {
         let usable = list.units().usable_count();
         let step = match test.pattern {
@@ -91,20 +86,20 @@ impl Settings {
             Pattern::Sequential => 1,
             Pattern::Strided => test.stride_units,
         };
-        let place = list.place(first);
+        let index = list.index(first);
         let wraps_to = if test.operation.is_latency() { 0 } else { LIST_LENGTH - 1 };
         let modulo = |factor: u64| (u128::from(factor) * u128::from(step) % u128::from(usable)) as u32;
         let key = list.draws().key();
         self.put(r::KEY_LO, key as u32);
         self.put(r::KEY_HI, (key >> 32) as u32);
-        self.put(r::PLACE, place as u32);
+        self.put(r::LIST_INDEX, index as u32);
         self.put(r::USABLE, usable as u32);
-        self.put(r::NTH, modulo(place));
+        self.put(r::NTH, modulo(index));
         self.put(r::NTH_WRAP, modulo(wraps_to));
         self.put(r::STEP, modulo(1));
     }
 
-    /// Which units are visited, and where they lie.
+    /// Usable units and their addresses.
     fn units(&mut self, test: &Test, list: &AddressList) {
         let units = list.units();
         let usable = units.usable_in_period();
@@ -184,13 +179,13 @@ mod tests {
     }
 
     #[test]
-    fn the_walk_starts_and_replays_where_the_list_does() {
+    fn walk_starts_and_wraps_like_the_list() {
         let test = test();
         let (list, registers) = (list(&test), registers(&test, 17));
         let usable = list.units().usable_count();
-        let place = list.place(17);
-        assert_eq!(registers[&r::PLACE], place as u32);
-        assert_eq!(u64::from(registers[&r::NTH]), place * 7 % usable);
+        let index = list.index(17);
+        assert_eq!(registers[&r::LIST_INDEX], index as u32);
+        assert_eq!(u64::from(registers[&r::NTH]), index * 7 % usable);
         assert_eq!(u64::from(registers[&r::NTH_WRAP]), (LIST_LENGTH - 1) * 7 % usable);
         assert_eq!(registers[&r::STEP], 7);
         assert_eq!(registers[&r::COUNT], 3_000_000 - 17);
@@ -198,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn units_that_cross_a_page_are_left_out_by_a_table() {
+    fn table_leaves_out_units_that_cross_a_page() {
         let test = test();
         let registers = registers(&test, 0);
         // Units of 832 bytes: 64 in a period of 13 pages.
@@ -211,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_beyond_the_core_is_refused_with_the_limit() {
+    fn refuses_unsupported_tests_with_the_limit() {
         for (test, named) in [
             (Test { path: Path::Command, ..test() }, "command path"),
             (Test { outstanding: Some(65), ..test() }, "64 tags"),

@@ -1,4 +1,4 @@
-//! The NIC driver against an 82574 in memory: what is sent is what arrives, rings go round, and what goes wrong is told.
+//! The NIC driver against a fake 82574: frames arrive as sent, rings wrap, and faults are reported.
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 mod fake_nic;
@@ -12,15 +12,15 @@ fn opened(kind: Kind) -> Result<Nic<FakeNic>, NicError> {
     Nic::open(FakeNic::new(kind))
 }
 
-/// Bytes that a frame may have, told apart by their number.
+/// A valid frame with contents that depend on `number`.
 fn frame(nic: &Nic<FakeNic>, bytes: u32, number: u8) -> Vec<u8> {
-    let mut frame: Vec<u8> = (0..bytes).map(|place| (place * 7 + place / 256) as u8 ^ number).collect();
+    let mut frame: Vec<u8> = (0..bytes).map(|index| (index * 7 + index / 256) as u8 ^ number).collect();
     frame[..HEADER_BYTES].copy_from_slice(&nic.header());
     frame
 }
 
 #[test]
-fn what_is_sent_is_what_arrives_wherever_it_lies() {
+fn frames_of_any_length_and_offset_arrive_as_sent() {
     let mut nic = opened(Kind::GOOD).unwrap();
     let lengths = [FRAME_BYTES_LEAST, 64, 1499, 1500, 4096, FRAME_BYTES_MOST];
     for (number, bytes) in (1u8..).zip(lengths) {
@@ -37,7 +37,7 @@ fn what_is_sent_is_what_arrives_wherever_it_lies() {
 }
 
 #[test]
-fn a_frame_of_its_own_goes_anywhere_and_its_own_room_takes_any() {
+fn own_source_and_target_work_with_any_address() {
     let mut nic = opened(Kind::GOOD).unwrap();
     let sent = frame(&nic, 1501, 9);
     nic.put_source(&sent).unwrap();
@@ -54,7 +54,7 @@ fn a_frame_of_its_own_goes_anywhere_and_its_own_room_takes_any() {
 }
 
 #[test]
-fn rings_go_round_many_times_with_as_many_in_flight_as_there_can_be() {
+fn full_rings_wrap_many_times() {
     let mut nic = opened(Kind::GOOD).unwrap();
     nic.transport_mut().kind.moves_data = false;
     let frame = Frame { from: nic.source(), to: nic.target(), bytes: 64 };
@@ -70,28 +70,33 @@ fn rings_go_round_many_times_with_as_many_in_flight_as_there_can_be() {
 }
 
 #[test]
-fn what_is_no_nic_or_does_not_loop_is_refused() {
-    let told = |kind| opened(kind).map(drop).unwrap_err().to_string();
-    assert!(told(Kind { is_there: false, ..Kind::GOOD }).contains("read as ones"));
-    assert!(told(Kind { has_station: false, ..Kind::GOOD }).contains("its Ethernet address"));
-    assert!(told(Kind { leaves_reset: false, ..Kind::GOOD }).contains("out of reset within 500 ms"));
-    assert!(told(Kind { loops: 0, ..Kind::GOOD }).contains("did not come back within 500 ms"));
-    assert!(told(Kind { moves_data: false, ..Kind::GOOD }).contains("other bytes came back"));
-    assert!(told(Kind { changes: Some(0), ..Kind::GOOD }).contains("60 bytes was sent, and other bytes"));
+fn open_refuses_other_devices_and_broken_loopback() {
+    let message = |kind| opened(kind).map(drop).unwrap_err().to_string();
+    assert!(message(Kind { is_there: false, ..Kind::GOOD }).contains("read as ones"));
+    assert!(message(Kind { has_station: false, ..Kind::GOOD }).contains("its Ethernet address"));
+    assert!(message(Kind { leaves_reset: false, ..Kind::GOOD }).contains("out of reset within 500 ms"));
+    assert!(
+        message(Kind { loops: 0, ..Kind::GOOD }).contains("no frame came back in MAC loopback within 500 ms")
+    );
+    assert!(message(Kind { moves_data: false, ..Kind::GOOD }).contains("other bytes came back"));
+    assert!(message(Kind { changes: Some(0), ..Kind::GOOD }).contains("60 bytes was sent, and other bytes"));
 }
 
 #[test]
-fn a_frame_that_comes_back_shorter_is_told_with_both_lengths() {
+fn reports_both_lengths_of_a_shortened_frame() {
     let mut nic = opened(Kind { cuts: Some(1), ..Kind::GOOD }).unwrap();
     let frame = Frame { from: nic.source(), to: nic.target(), bytes: 60 };
     nic.submit(frame).unwrap();
     nic.ring().unwrap();
-    let told = nic.completions().unwrap_err().to_string();
-    assert_eq!(told, "a frame of 60 bytes was sent, and 59 bytes with status 0x03 and errors 0x00 came back");
+    let message = nic.completions().unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "a frame of 60 bytes was sent, and 59 bytes with status 0x03 and errors 0x00 came back"
+    );
 }
 
 #[test]
-fn its_queues_lie_within_the_memory_that_it_asks_for() {
+fn queues_fit_into_their_memory() {
     let nic = opened(Kind::GOOD).unwrap();
     assert!(nic.target() + u64::from(FRAME_BYTES_MOST) <= QUEUES_AT + QUEUE_BYTES);
     assert!(nic.source() + u64::from(FRAME_BYTES_MOST) <= nic.target());

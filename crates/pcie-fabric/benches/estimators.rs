@@ -1,4 +1,4 @@
-//! Speed of the estimators: how it grows with the number of flows over ten thousand edges.
+//! Time of the estimators by number of flows, over ten thousand edges.
 
 #![allow(
     missing_docs,
@@ -15,7 +15,7 @@ use pcie_time::{Draws, Stream};
 
 const NODES: u64 = 5_001;
 
-/// A tree of ten thousand edges, nine lower nodes to each, and flows between any two of them.
+/// A tree of ten thousand edges, nine lower nodes to each node, and flows between random nodes.
 fn instance(flow_count: u64) -> (Topology, Flows) {
     let draws = Draws::new(1, 0, Stream::Addresses);
     let nodes = (0..NODES)

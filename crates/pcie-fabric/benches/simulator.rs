@@ -1,4 +1,4 @@
-//! Speed of the fabric simulator: TLPs times links crossed, a second.
+//! Speed of the fabric simulator, in TLP hops a second.
 
 #![allow(
     missing_docs,
@@ -38,7 +38,7 @@ fn simulator(criterion: &mut Criterion) {
     let cases = [
         ("one H2D", vec![flow("host1", "A", Primitive::H2d, None)]),
         (
-            "H2D and D2H with four cards",
+            "H2D and D2H with four devices",
             vec![
                 flow("host1", "A", Primitive::H2d, None),
                 flow("host1", "C", Primitive::H2d, None),

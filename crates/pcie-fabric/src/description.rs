@@ -1,19 +1,19 @@
-//! A fabric as it is described from outside. [`Topology`](crate::Topology) is the validated one.
+//! The description of a fabric. [`Topology`](crate::Topology) is the validated form.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a size may be at most: file formats and programs in other languages keep it in 64 bits with a sign.
+/// Largest size: file formats and other languages keep sizes in signed 64 bits.
 pub(crate) const BYTES_MAX: u64 = i64::MAX as u64;
 
-/// A fabric: its nodes, and the links that make a tree of them.
+/// A fabric: nodes, and links that connect them to a tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FabricParameters {
     /// Short name.
     #[schemars(length(min = 1, max = 200))]
     pub name: String,
-    /// Maximum payload size (MPS): what transfers are cut into.
+    /// Maximum payload size (MPS) of TLPs.
     #[schemars(extend("enum" = [128, 256, 512, 1024, 2048, 4096]))]
     pub mps_bytes: u32,
     /// Hosts, adapters, switches, devices.
@@ -22,7 +22,7 @@ pub struct FabricParameters {
     pub links: Vec<LinkParameters>,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodeKind {
@@ -47,29 +47,30 @@ pub struct NodeParameters {
     /// Unique name.
     #[schemars(length(min = 1, max = 200))]
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: NodeKind,
-    /// From a port to the next; at hosts and devices, from the port to what is behind it.
+    /// Delay from port to port; at hosts and devices, from the port to the root complex or memory.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1000000000))]
     pub delay_ns: f64,
-    /// From port to port for what goes between devices, whose addresses no bridge translates; absent: `delay_ns`.
+    /// Delay from port to port for TLPs between devices, whose addresses no bridge translates; absent:
+    /// `delay_ns`.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1000000000))]
     pub turn_ns: Option<f64>,
-    /// What each TLP takes of the root complex, where that is the way from one lower port to another. TLPs with and without
-    /// payload take turns; 0 where nothing holds them up.
+    /// Time of each TLP in the root complex on its way from one lower port to another. TLPs with and without
+    /// payload take turns; 0: no limit.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1000000000))]
     pub turn_tlp_ns: f64,
-    /// The same for payload, GB/s; absent where only TLPs count.
+    /// The same limit for payload, GB/s; absent: none.
     #[serde(default)]
     #[schemars(extend("exclusiveMinimum" = 0), range(max = 1000000))]
     pub turn_gbytes_per_s: Option<f64>,
-    /// What a host has; needed for hosts, refused elsewhere.
+    /// Host properties; required for hosts, refused elsewhere.
     #[serde(default)]
     pub host: Option<HostParameters>,
-    /// What a device has; needed for devices, refused elsewhere.
+    /// Device properties; required for devices, refused elsewhere.
     #[serde(default)]
     pub device: Option<DeviceParameters>,
 }
@@ -86,8 +87,7 @@ pub struct HostParameters {
     #[serde(default)]
     #[schemars(range(min = 0, max = 1000000000))]
     pub other_socket_ns: f64,
-    /// What data of DMA to or from another socket's memory pass, each direction by itself, GB/s; absent: as fast as they
-    /// come.
+    /// Bandwidth of DMA to or from another socket's memory, for each direction, GB/s; absent: no limit.
     #[serde(default)]
     #[schemars(extend("exclusiveMinimum" = 0), range(max = 1000000))]
     pub other_socket_gbytes_per_s: Option<f64>,
@@ -97,16 +97,16 @@ pub struct HostParameters {
     /// Software before a command is sent to a DMA engine.
     #[schemars(range(min = 0, max = 1000000000))]
     pub software_ns: f64,
-    /// Memory set apart for transfers (huge pages).
+    /// Memory reserved for transfers (huge pages).
     #[schemars(range(min = 1, max = BYTES_MAX))]
     pub memory_bytes: u64,
 }
 
-/// A kind of card: an endpoint with memories and, for DMA, engines.
+/// A kind of device: an endpoint with memories and DMA engines.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceParameters {
-    /// Memories; the first one is where transfers go unless they say otherwise.
+    /// Memories; transfers use the first one by default.
     pub memories: Vec<MemoryParameters>,
     /// The DMA engines: one reads, one writes.
     pub engine: EngineParameters,
@@ -116,13 +116,13 @@ pub struct DeviceParameters {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryParameters {
-    /// Name, unique on the device, such as `hbm`; flows go to the first memory unless they name another.
+    /// Name, unique on the device, for example `hbm`.
     #[schemars(length(min = 1, max = 200))]
     pub name: String,
     /// Size.
     #[schemars(range(min = 1, max = BYTES_MAX))]
     pub size_bytes: u64,
-    /// Where it is mapped; a memory without one is for the device's own engines only.
+    /// Its bus addresses; only the device's own engines reach a memory without a BAR.
     #[serde(default)]
     pub bar: Option<BarParameters>,
     /// Access for a read through the BAR.
@@ -131,22 +131,22 @@ pub struct MemoryParameters {
     /// Access for a write through the BAR.
     #[schemars(range(min = 0, max = 1000000000))]
     pub bar_write_ns: f64,
-    /// Access by the device's own engine, as far as it adds to a transfer.
+    /// Time that an access by the device's own engine adds to a transfer.
     #[schemars(range(min = 0, max = 1000000000))]
     pub engine_ns: f64,
-    /// What the BAR gives to reads of other devices, GB/s.
+    /// Bandwidth of reads through the BAR by other devices, GB/s.
     #[schemars(extend("exclusiveMinimum" = 0), range(max = 1000000))]
     pub bar_read_gbytes_per_s: f64,
-    /// What the BAR takes of writes of other devices, GB/s.
+    /// Bandwidth of writes through the BAR by other devices, GB/s.
     #[schemars(extend("exclusiveMinimum" = 0), range(max = 1000000))]
     pub bar_write_gbytes_per_s: f64,
-    /// What the addresses of a program's DMA transfers in it are multiples of.
+    /// Alignment of the addresses of a program's DMA transfers.
     #[serde(default = "one")]
     #[schemars(extend("enum" = [1, 2, 4, 8, 16, 32, 64]))]
     pub alignment_bytes: u32,
 }
 
-/// The window of bus addresses under which a memory is seen.
+/// The bus addresses of a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BarParameters {
@@ -161,19 +161,19 @@ pub struct BarParameters {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EngineParameters {
-    /// Preparing, submitting and retiring a command; commands overlap in it.
+    /// Time to prepare, submit and retire a command; commands overlap.
     #[schemars(range(min = 0, max = 1000000000))]
     pub execution_ns: f64,
-    /// Read requests in flight; also the most commands that a flow may have outstanding.
+    /// Read requests in flight; also the limit on a flow's outstanding commands.
     #[schemars(range(min = 1, max = 65536))]
     pub tags: u32,
     /// Transfers of up to MPS in flight to or from another device.
     #[schemars(range(min = 1, max = 4294967295_u32))]
     pub peer_requests: u32,
-    /// Written to the host when a command is done.
+    /// Status written to the host when a command is done.
     #[schemars(range(min = 1, max = 4294967295_u32))]
     pub completion_bytes: u32,
-    /// What the sizes of DMA transfers are multiples of.
+    /// Unit of the sizes of DMA transfers.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 4294967295_u32))]
     pub packet_bytes: u32,
@@ -195,14 +195,14 @@ const fn sixteen() -> u32 {
     16
 }
 
-/// How fast commands follow one another: the interval, and the size over the rate.
+/// Time between commands: the interval plus the size over the rate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PaceParameters {
-    /// For every command.
+    /// Fixed time of each command.
     #[schemars(range(min = 0, max = 1000000000))]
     pub interval_ns: f64,
-    /// Bytes of a command per further nanosecond.
+    /// Rate of the additional time.
     #[schemars(extend("exclusiveMinimum" = 0), range(max = 1000000))]
     pub bytes_per_ns: f64,
 }
@@ -225,7 +225,7 @@ pub struct LinkParameters {
     #[serde(default = "sixteen")]
     #[schemars(extend("enum" = [1, 2, 4, 8, 12, 16, 32]))]
     pub lanes: u32,
-    /// Payload from `upper` to `lower`, GB/s; absent: what generation, lanes and MPS allow.
+    /// Payload from `upper` to `lower`, GB/s; absent: derived from generation, lanes and MPS.
     #[serde(default)]
     #[schemars(extend("exclusiveMinimum" = 0), range(max = 1000000))]
     pub down_gbytes_per_s: Option<f64>,
@@ -233,8 +233,8 @@ pub struct LinkParameters {
     #[serde(default)]
     #[schemars(extend("exclusiveMinimum" = 0), range(max = 1000000))]
     pub up_gbytes_per_s: Option<f64>,
-    /// Payload from `upper` to `lower` that came up from another lower port of `upper` and so did not pass its bridge, GB/s;
-    /// absent: as `down_gbytes_per_s`. The simulator's only.
+    /// Payload from `upper` to `lower` that comes from another lower port of `upper`, past its bridge, GB/s;
+    /// absent: as `down_gbytes_per_s`. For the simulator only.
     #[serde(default)]
     #[schemars(extend("exclusiveMinimum" = 0), range(max = 1000000))]
     pub peer_down_gbytes_per_s: Option<f64>,

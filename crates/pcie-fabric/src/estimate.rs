@@ -1,8 +1,8 @@
-//! What each flow gets when all of them run at once, without simulating anything.
+//! Closed-form estimates of the bandwidth of flows that run at once.
 //!
-//! [`max_min`] is the max-min fair share: nobody can get more without taking from one who gets no more. [`ecr`] is the
-//! paper's edge constraints relaxing, which never gives more than that, and less where a flow that is limited
-//! elsewhere leaves bandwidth free. Which of them a fabric follows depends on how its ports queue.
+//! [`max_min`] is the max-min fair share: no flow can gain without a loss to one that has no more. [`ecr`] is
+//! the paper's edge constraints relaxing, which gives at most that, and less where a flow that is limited
+//! elsewhere leaves bandwidth free. A fabric follows one or the other depending on the queues of its ports.
 
 mod ecr;
 mod influence;
@@ -17,41 +17,40 @@ pub use rounds::{Constraint, EdgeEntry, Round, ecr_rounds};
 use crate::flows::Flows;
 use crate::topology::EdgeId;
 
-/// What each flow gets, and what limits it.
+/// The bandwidth of each flow, and its limit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Allocation {
     /// GB/s.
     pub bandwidth: Vec<f64>,
-    /// The edge that limits the flow; None where only the flow's own standalone bandwidth does.
+    /// The edge that limits the flow; None where its standalone bandwidth does.
     pub limit: Vec<Option<EdgeId>>,
 }
 
-/// Sums of a million shares are this far off, as a share of themselves.
+/// Relative error of a sum of a million shares.
 const ROUNDING: f64 = 1e-6;
 
 impl Allocation {
-    /// The same, which no estimator may give otherwise: each flow has a share, none of them more than it could use alone,
-    /// and no edge carries more than it can.
-    fn possible(self, capacities: &[f64], flows: &Flows) -> Self {
-        debug_assert_eq!(self.bandwidth.len(), flows.len(), "every flow has a share");
+    /// Checks that each flow has at most its standalone bandwidth, and each edge at most its capacity.
+    fn checked(self, capacities: &[f64], flows: &Flows) -> Self {
+        debug_assert_eq!(self.bandwidth.len(), flows.len(), "one bandwidth for each flow");
         debug_assert!(
             self.bandwidth
                 .iter()
                 .zip(flows.standalone())
                 .all(|(share, alone)| (0.0..=*alone).contains(share)),
-            "no flow has more than it could use alone, or nothing that is a number"
+            "each flow has at most its standalone bandwidth"
         );
         debug_assert!(
             self.load(flows, capacities.len())
                 .iter()
                 .zip(capacities)
                 .all(|(load, capacity)| *load <= capacity * (1.0 + ROUNDING)),
-            "no edge carries more than it can"
+            "each edge carries at most its capacity"
         );
         self
     }
 
-    /// What each edge carries, GB/s.
+    /// The load of each edge, GB/s.
     #[must_use]
     pub fn load(&self, flows: &Flows, edge_count: usize) -> Vec<f64> {
         let mut load = vec![0.0; edge_count];

@@ -1,14 +1,14 @@
-//! Flows as the estimators see them: where they go, and what each would get if it ran alone.
+//! Flows for the estimators: routes and standalone bandwidths.
 
 use pcie_refusal::Refusal;
 
 use crate::topology::{EdgeId, NodeId, Topology};
 
-/// Flows with their routes, in compressed rows: a million of them are a few flat arrays.
+/// Flows with their routes in compressed rows, so that a million flows are a few flat arrays.
 #[derive(Debug, Clone)]
 pub struct Flows {
     standalone: Vec<f64>,
-    /// The edge that the standalone bandwidth was taken from, where none was given.
+    /// The edge that determines the standalone bandwidth, where none was given.
     narrowest: Vec<Option<EdgeId>>,
     /// `edges[first[flow]..first[flow + 1]]` is the route of a flow.
     first: Vec<u32>,
@@ -18,11 +18,12 @@ pub struct Flows {
 impl Flows {
     /// Routes every flow.
     ///
-    /// `standalone` is what each flow gets running alone, GB/s, infinite where unknown: the narrowest edge of its route
-    /// then says it. `name` makes the name of a flow for messages.
+    /// `standalone` is the bandwidth of each flow running alone, GB/s; if infinite, that of the narrowest
+    /// edge of its route. `name` returns the name of a flow for messages.
     ///
     /// # Errors
-    /// A flow from or to a node that is not there or to itself, or a standalone bandwidth that is no number, or below 0.
+    /// An unknown node, a flow from a node to itself, or a standalone bandwidth that is not a number or below
+    /// 0.
     pub fn new(
         topology: &Topology,
         sources: &[NodeId],
@@ -54,7 +55,7 @@ impl Flows {
                 return Err(no_demand(alone).about(format!("flow {}", name(index))));
             }
             topology.route(source, destination, &mut flows.edges);
-            // Plus zero: minus zero would sort behind everything.
+            // Turns minus zero, which would sort last, into zero.
             flows.push(alone + 0.0, topology.capacities());
         }
         Ok(flows)
@@ -76,7 +77,7 @@ impl Flows {
         self.narrowest.push(narrowest);
     }
 
-    /// How many flows there are.
+    /// Number of flows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.first.len() - 1
@@ -94,13 +95,13 @@ impl Flows {
         &self.edges[self.first[flow] as usize..self.first[flow + 1] as usize]
     }
 
-    /// What each flow gets running alone, GB/s.
+    /// Bandwidth of each flow running alone, GB/s.
     #[must_use]
     pub fn standalone(&self) -> &[f64] {
         &self.standalone
     }
 
-    /// What limits a flow that runs alone: an edge, or None where the standalone bandwidth was given.
+    /// The edge that limits a flow that runs alone; None where the standalone bandwidth was given.
     #[must_use]
     pub fn limit_alone(&self, flow: usize) -> Option<EdgeId> {
         self.narrowest[flow]
@@ -124,7 +125,7 @@ impl Flows {
         rest
     }
 
-    /// The same flows over edges of other capacities: standalone bandwidths that were not given follow them.
+    /// The same flows over edges of other capacities; derived standalone bandwidths follow them.
     #[must_use]
     pub fn with_capacities(&self, capacities: &[f64]) -> Self {
         let mut changed = Self { standalone: vec![], narrowest: vec![], first: vec![0], edges: vec![] };
@@ -136,7 +137,7 @@ impl Flows {
         changed
     }
 
-    /// Flows by edge: within each edge in the order of `order`.
+    /// Flows by edge, in the order of `order` within each.
     pub(crate) fn by_edge(&self, edge_count: usize, order: &[u32]) -> FlowsByEdge {
         let mut first = vec![0u32; edge_count + 1];
         for edge in &self.edges {
@@ -149,17 +150,17 @@ impl Flows {
         let mut flows = vec![0; self.edges.len()];
         for flow in order {
             for edge in self.route(*flow as usize) {
-                let place = &mut next[*edge as usize];
-                flows[*place as usize] = *flow;
-                *place += 1;
+                let slot = &mut next[*edge as usize];
+                flows[*slot as usize] = *flow;
+                *slot += 1;
             }
         }
         FlowsByEdge { first, flows }
     }
 
-    /// All flows, those that ask for least first; equal ones in the order given.
+    /// All flows by ascending standalone bandwidth; equal ones in the given order.
     pub(crate) fn by_standalone(&self) -> Vec<u32> {
-        // Positive floating point numbers sort as their bits do.
+        // Positive floating-point numbers sort like their bits.
         let mut keyed: Vec<(u64, u32)> =
             self.standalone.iter().map(|alone| alone.to_bits()).zip(0..).collect();
         keyed.sort_unstable();
@@ -172,12 +173,12 @@ pub(crate) fn same_ends(node: &str) -> Refusal {
     Refusal::new(format!("source and destination are both {node}")).remedy("give two different nodes")
 }
 
-/// A demand that is no number from zero on.
+/// A demand that is not a number or below 0.
 fn no_demand(gbytes_per_s: f64) -> Refusal {
     Refusal::of("standalone_gbytes_per_s", gbytes_per_s, "give 0 or more, or leave it out")
 }
 
-/// Which flows cross an edge.
+/// The flows that cross each edge.
 #[derive(Debug)]
 pub(crate) struct FlowsByEdge {
     first: Vec<u32>,

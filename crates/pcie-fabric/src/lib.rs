@@ -1,13 +1,14 @@
-//! Routable PCIe fabrics: hosts, adapters, switches and devices in a tree, and what each flow through it gets.
+//! Routable PCIe fabrics: a tree of hosts, adapters, switches and devices, and the bandwidth of flows through
+//! it.
 //!
-//! Two estimators answer in closed form ([`estimate`]); the event-driven simulator answers TLP by TLP
-//! ([`simulate`]); programs use it through the primitives of [`runtime`]. It does not know about files, stores or reports.
+//! Two estimators answer in closed form ([`estimate`]), the event-driven simulator TLP by TLP ([`simulate`]).
+//! Programs use the fabric through the primitives of [`runtime`].
 //!
-//! Source: Hou, Zhang, Wang, Liu, "Understanding Routable PCIe Performance for Composable Infrastructures", NSDI 2024
-//! ("the rPCIeBench paper" below), whose published code holds neither its profiler nor its estimator.
+//! Source: Hou, Zhang, Wang, Liu, "Understanding Routable PCIe Performance for Composable Infrastructures",
+//! NSDI 2024 ("the rPCIeBench paper"), whose published code contains neither its profiler nor its estimator.
 //!
-//! Bandwidths are payload bytes per nanosecond, which is GB/s: capacities of links are as measured with payload, so that
-//! what headers and DLLPs take is already off.
+//! Bandwidths are payload bytes per nanosecond, which is GB/s. Capacities of links are payload, too, without
+//! headers and DLLPs.
 
 mod description;
 pub mod estimate;

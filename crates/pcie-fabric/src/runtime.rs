@@ -1,10 +1,10 @@
-//! The primitives of the rPCIeBench paper (its table 1) for programs, over the simulated fabric, and the profiler that
-//! traces what they do.
+//! The primitives of the rPCIeBench paper (its table 1) for programs, over the simulated fabric, and the
+//! profiler that traces them.
 //!
-//! A program sets devices and memory up, makes queues, submits requests, and lets time pass. A request waits in its queue
-//! until the limits on outstanding requests let the scheduling policy choose it; then the simulator does it, TLP by TLP,
-//! beside whatever else is in flight. Nothing happens while the program thinks: time passes in [`Runtime::run`] and
-//! [`Runtime::run_until`] only.
+//! A program sets up devices and memory, adds queues, submits requests and lets time pass. A request waits in
+//! its queue until the limits on outstanding requests let the scheduling policy choose it; then the simulator
+//! carries it out TLP by TLP, together with all others in flight. Simulated time passes in [`Runtime::run`]
+//! and [`Runtime::run_until`] only.
 //!
 //! | table 1 | here |
 //! |---|---|
@@ -24,6 +24,7 @@ mod trace;
 mod transfer;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use pcie_refusal::{Refusal, in_range};
 use pcie_time::Picoseconds;
@@ -43,17 +44,17 @@ use schedule::{Queued, Scheduler};
 /// The host side of the framework on a simulated fabric.
 #[derive(Debug)]
 pub struct Runtime {
-    topology: Topology,
+    topology: Arc<Topology>,
     addresses: AddressMap,
     machine: Machine,
     scheduler: Scheduler,
     contents: Contents,
     now: Picoseconds,
-    /// Flows of the simulator by what they are for.
+    /// Numbers of the simulator's flows by their ends.
     numbers: HashMap<Placed, u32>,
-    /// The same by their numbers.
+    /// The ends of the flows by number.
     flows: Vec<Placed>,
-    /// Requests of the simulator that are done, by flow.
+    /// Reusable requests of the simulator that are done, by flow.
     idle: HashMap<u32, Vec<u32>>,
     /// Requests of the simulator in flight, with their queues.
     in_flight: HashMap<u32, (u32, Queued)>,
@@ -62,8 +63,8 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// A runtime in which the queues of each host together have at most `outstanding` requests in flight, at least 1.
-    /// `policy` is called once for each host: it makes the policy by which the host chooses.
+    /// A runtime whose hosts have at most `outstanding` requests in flight each, at least 1. `policy` returns
+    /// a new scheduling policy for each host.
     ///
     /// # Errors
     /// A limit of 0.
@@ -73,6 +74,7 @@ impl Runtime {
         policy: impl Fn() -> Box<dyn Policy>,
         outstanding: u32,
     ) -> Result<Self, Refusal> {
+        let topology = Arc::new(topology);
         in_range("outstanding of a host", outstanding, 1..=u32::MAX, "give 1 or more")?;
         let hosts = (0..).zip(topology.nodes()).filter(|(_, node)| node.host.is_some());
         let scheduler = Scheduler::new(hosts.map(|(id, _)| (id, policy())), outstanding);
@@ -97,31 +99,32 @@ impl Runtime {
     /// Initialises a device and maps its BARs where the fabric has them.
     ///
     /// # Errors
-    /// No such device, or an address that is taken.
+    /// An unknown device, or an address that is in use.
     pub fn device_init(&mut self, device: &str) -> Result<(), Refusal> {
-        self.addresses.device_init(&self.topology, device)
+        self.addresses.device_init(device)
     }
 
     /// Maps a region of an initialised device at other bus addresses; before [`Self::memory_init`].
     ///
     /// # Errors
-    /// No such region, a BAR larger than it, addresses that are taken, or a region that is in use.
+    /// An unknown region, a BAR larger than it, addresses that are in use, or a region that has its manager.
     pub fn map_bar(&mut self, device: &str, region: &str, bar: crate::BarParameters) -> Result<(), Refusal> {
-        self.addresses.map_bar(&self.topology, device, region, bar)
+        self.addresses.map_bar(device, region, bar)
     }
 
-    /// Makes the memory manager of a region: of what its BAR shows, or of all of it where it has none.
+    /// Creates the memory manager of a region: for its BAR, or for all of a region without a BAR.
     ///
     /// # Errors
-    /// No such region, or one that has its manager.
+    /// An unknown region, or one that has its manager.
     pub fn memory_init(&mut self, device: &str, region: &str) -> Result<(), Refusal> {
-        self.addresses.memory_init(&self.topology, device, region)
+        self.addresses.memory_init(device, region)
     }
 
-    /// Maps the BAR of a region into the addresses of a host, for MMIO and for other devices that work for the host.
+    /// Maps the BAR of a region into a host's addresses, for MMIO and for other devices that work for the
+    /// host.
     ///
     /// # Errors
-    /// No such host or region, a region without a BAR, or addresses that are taken.
+    /// An unknown host or region, a region without a BAR, or addresses that are in use.
     pub fn setup_mapping(
         &mut self,
         device: &str,
@@ -129,93 +132,94 @@ impl Runtime {
         host: &str,
         host_address: u64,
     ) -> Result<(), Refusal> {
-        self.addresses.setup_mapping(&self.topology, device, region, host, host_address)
+        self.addresses.setup_mapping(device, region, host, host_address)
     }
 
     /// Allocates memory of a device; returns its bus address.
     ///
     /// # Errors
-    /// No such region, or not as much left in it.
+    /// An unknown region, or too little free memory.
     pub fn memory_alloc(&mut self, device: &str, region: &str, size_bytes: u64) -> Result<u64, Refusal> {
-        self.addresses.region(&self.topology, device, region)?.segments()?.allocate(size_bytes)
+        self.addresses.region(device, region)?.segments()?.allocate(size_bytes)
     }
 
     /// Frees memory of a device.
     ///
     /// # Errors
-    /// An address that is not of this device, or not allocated, or freed before.
+    /// An address of another device, or one that is not allocated.
     pub fn memory_free(&mut self, device: &str, device_address: u64) -> Result<(), Refusal> {
-        self.addresses.device_segments(&self.topology, device, device_address)?.free(device_address)
+        self.addresses.device_segments(device, device_address)?.free(device_address)
     }
 
-    /// Where a host sees memory of a device.
+    /// The host address of device memory.
     ///
     /// # Errors
-    /// An address that is not of this device, or of a region that is not mapped there.
+    /// An address of another device, or of a region that is not mapped at the host.
     pub fn memory_address(&mut self, device: &str, device_address: u64, host: &str) -> Result<u64, Refusal> {
-        self.addresses.seen_from(&self.topology, device, device_address, host)
+        self.addresses.seen_from(device, device_address, host)
     }
 
-    /// The bus address of device memory that a host sees at an address of its own: the way back of
-    /// [`Self::memory_address`].
+    /// The bus address of device memory at a host address: the inverse of [`Self::memory_address`].
     ///
     /// # Errors
-    /// An address at which no memory of this device is mapped.
+    /// No memory of this device is mapped at the address.
     pub fn device_address(&mut self, device: &str, host_address: u64, host: &str) -> Result<u64, Refusal> {
-        self.addresses.seen_by(&self.topology, device, host_address, host)
+        self.addresses.seen_by(device, host_address, host)
     }
 
-    /// Puts bytes into allocated memory of a host, or of a device at a bus address, as if they had always been there.
+    /// Sets bytes in allocated memory of a host, or of a device at a bus address, in no simulated time.
     ///
     /// # Errors
-    /// No such host or device, or bytes outside of what was allocated there.
-    pub fn write_bytes(&mut self, place: &str, address: u64, bytes: &[u8]) -> Result<(), Refusal> {
-        let owner = self.addresses.check_held(&self.topology, place, address, bytes.len() as u64)?;
+    /// An unknown host or device, or bytes outside an allocated segment.
+    pub fn write_bytes(&mut self, node: &str, address: u64, bytes: &[u8]) -> Result<(), Refusal> {
+        let owner = self.addresses.check_held(node, address, bytes.len() as u64)?;
         self.contents.write(owner, address, bytes);
         Ok(())
     }
 
-    /// What is in allocated memory of a host or device now: what transfers have brought there so far, TLP by TLP.
+    /// Reads allocated memory of a host or device: its contents now, with transfers as far as their TLPs have
+    /// arrived.
     ///
     /// # Errors
     /// As [`Self::write_bytes`].
-    pub fn read_bytes(&mut self, place: &str, address: u64, size_bytes: u64) -> Result<Vec<u8>, Refusal> {
-        let owner = self.addresses.check_held(&self.topology, place, address, size_bytes)?;
+    pub fn read_bytes(&mut self, node: &str, address: u64, size_bytes: u64) -> Result<Vec<u8>, Refusal> {
+        let owner = self.addresses.check_held(node, address, size_bytes)?;
         Ok(self.contents.read(owner, address, size_bytes))
     }
 
     /// Allocates memory of a host, in huge pages; returns its address.
     ///
     /// # Errors
-    /// No such host, or not as much left.
+    /// An unknown host, or too little free memory.
     pub fn host_memory_alloc(&mut self, host: &str, size_bytes: u64) -> Result<u64, Refusal> {
-        self.addresses.host(&self.topology, host)?.memory.allocate(size_bytes)
+        self.addresses.host(host)?.memory.allocate(size_bytes)
     }
 
     /// Frees memory of a host.
     ///
     /// # Errors
-    /// An address that is not allocated, or was freed before.
+    /// An address that is not allocated.
     pub fn host_memory_free(&mut self, host: &str, host_address: u64) -> Result<(), Refusal> {
-        self.addresses.host(&self.topology, host)?.memory.free(host_address)
+        self.addresses.host(host)?.memory.free(host_address)
     }
 
-    /// Makes a queue at a socket of a host, with its own limit on requests in flight; returns its number.
+    /// Adds a queue at a socket of a host, with its own limit on requests in flight; returns its number.
     ///
     /// # Errors
-    /// No such host or socket, or a limit of 0.
+    /// An unknown host or socket, or a limit of 0.
     pub fn add_queue(&mut self, host: &str, socket: u32, outstanding: u32) -> Result<u32, Refusal> {
         in_range("outstanding of a queue", outstanding, 1..=u32::MAX, "give 1 or more")?;
-        self.addresses.host(&self.topology, host)?.check_socket(socket)?;
-        let id = self.addresses.host_id(&self.topology, host)?;
+        self.addresses.host(host)?.check_socket(socket)?;
+        let id = self.addresses.host_id(host)?;
         Ok(self.scheduler.add_queue(id, host.to_owned(), socket, outstanding))
     }
 
-    /// Reads memory of a device by the processor, a cache line at a time. Returns the number of the request; so do the
-    /// other primitives.
+    /// Reads memory of a device by the processor, a cache line at a time. Like the other primitives, returns
+    /// the number of the request.
     ///
     /// # Errors
-    /// No such queue or device, addresses that are not allocated or not mapped, or an empty list; so for the others.
+    /// An unknown queue or device, addresses that are not allocated or not mapped, or an empty list; also for
+    /// the others.
     pub fn mmio_read(&mut self, queue: u32, device: &str, list: &[Transfer]) -> Result<u64, Refusal> {
         self.submit(Primitive::MmioRead, queue, device, list)
     }
@@ -228,11 +232,11 @@ impl Runtime {
         self.submit(Primitive::MmioWrite, queue, device, list)
     }
 
-    /// Moves data from the host to a device by its DMA engine. A list of several transfers is one scatter-gather
-    /// command: one way of the command, one completion; so for the other DMA primitives.
+    /// Moves data from the host to a device by its DMA engine. A list of several transfers is one
+    /// scatter-gather command with one status write; also for the other DMA primitives.
     ///
     /// # Errors
-    /// As [`Self::mmio_read`], or a queue that may have more outstanding than the device has tags.
+    /// As [`Self::mmio_read`], or a queue whose limit exceeds the device's tags.
     pub fn h2d(&mut self, queue: u32, device: &str, list: &[Transfer]) -> Result<u64, Refusal> {
         self.submit(Primitive::H2d, queue, device, list)
     }
@@ -245,7 +249,7 @@ impl Runtime {
         self.submit(Primitive::D2h, queue, device, list)
     }
 
-    /// The engine of `device` reads from another device, whose memory has to be mapped at the queue's host.
+    /// The engine of `device` reads from another device, whose memory must be mapped at the queue's host.
     ///
     /// # Errors
     /// As [`Self::h2d`], or a list that reads from several devices.
@@ -253,7 +257,7 @@ impl Runtime {
         self.submit(Primitive::D2dRead, queue, device, list)
     }
 
-    /// The engine of `device` writes to another device, whose memory has to be mapped at the queue's host.
+    /// The engine of `device` writes to another device, whose memory must be mapped at the queue's host.
     ///
     /// # Errors
     /// As [`Self::dev2dev_read`].
@@ -269,13 +273,13 @@ impl Runtime {
         list: &[Transfer],
     ) -> Result<u64, Refusal> {
         let Some(found) = self.scheduler.queue(queue) else {
-            let no_queue = Refusal::new("there is no such queue").about(format!("queue {queue}"));
-            return Err(no_queue.remedy("make it with add_queue"));
+            let no_queue = Refusal::new("unknown queue").about(format!("queue {queue}"));
+            return Err(no_queue.remedy("create it with add_queue"));
         };
         let (host, socket, outstanding) = (found.host_name.clone(), found.socket, found.outstanding);
-        let placed = self.addresses.place(&self.topology, primitive, (&host, socket), queue, device, list)?;
+        let placed = self.addresses.resolve(primitive, (&host, socket), queue, device, list)?;
         if !matches!(primitive, Primitive::MmioRead | Primitive::MmioWrite) {
-            self.addresses.check_tags(&self.topology, device, queue, outstanding)?;
+            self.addresses.check_tags(device, queue, outstanding)?;
         }
         let (machine, topology) = (&mut self.machine, &self.topology);
         let flow = *self.numbers.entry(placed).or_insert_with(|| machine.add_flow(topology, &placed));
@@ -319,8 +323,7 @@ impl Runtime {
     /// Lets time pass until every request is done.
     ///
     /// # Errors
-    /// A scheduling policy that chose what is not there, or that holds requests back until something happens while
-    /// nothing is in flight.
+    /// A policy that chose a missing request, or that holds all requests back while nothing is in flight.
     pub fn run(&mut self) -> Result<(), Refusal> {
         while self.unfinished() > 0 && self.step(Picoseconds(u64::MAX))? {}
         match self.unfinished() {
@@ -332,7 +335,7 @@ impl Runtime {
         }
     }
 
-    /// Lets time pass until so many ns after the start: at most [`LONGEST_NS`].
+    /// Lets time pass until `end_ns` after the start, at most [`LONGEST_NS`].
     ///
     /// # Errors
     /// As [`Self::run`], or a time that is too late.
@@ -347,14 +350,13 @@ impl Runtime {
         Ok(())
     }
 
-    /// The requests that are done so far.
+    /// The requests done so far.
     #[must_use]
     pub fn trace(&self) -> &Trace {
         &self.trace
     }
 
-    /// Goes on to the next request that is done, or to when a policy is to be asked again; false if there is nothing
-    /// of that until `end`.
+    /// Advances to the next completed request or policy decision; false if there is none until `end`.
     fn step(&mut self, end: Picoseconds) -> Result<bool, Refusal> {
         let look = self.scheduler.next_look().filter(|look| *look <= end);
         let done = self.machine.run_until(look.unwrap_or(end));
@@ -373,7 +375,7 @@ impl Runtime {
         Ok(true)
     }
 
-    /// Puts what has arrived into the memories that it was sent to.
+    /// Copies data that has arrived into its destination.
     fn carry(&mut self) {
         for Arrival { request, offset, bytes } in self.machine.take_arrivals() {
             let Some((_, queued)) = self.in_flight.get(&request) else { continue };
@@ -416,7 +418,7 @@ impl Runtime {
         self.idle.entry(queued.flow).or_default().push(number);
     }
 
-    /// Hands what the limits allow to the simulator.
+    /// Submits requests to the simulator as far as the limits allow.
     fn issue(&mut self) -> Result<(), Refusal> {
         while let Some((queue, queued)) = self.scheduler.next(self.now)? {
             let sizes = || queued.list.iter().map(|one| one.size_bytes).collect();

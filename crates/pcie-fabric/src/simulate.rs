@@ -1,12 +1,12 @@
-//! The fabric, TLP by TLP: what flows get, and how long their requests take in each of three phases.
+//! Simulation of the fabric TLP by TLP: bandwidths of flows, and times of requests in three phases.
 //!
-//! Transfers are cut into TLPs of up to MPS. Every port sends one at a time, to a buffer that granted a credit for it, and
-//! chooses among the lanes that have something for it the one that it served least recently. Buffers hold what the
-//! credit loop of their link needs and little more, as the paper found no queueing in adapters and switches. What lanes
-//! are, [`Discipline`] says: it decides who gets what.
+//! Transfers are cut into TLPs of up to MPS. A port sends one TLP at a time, to a buffer that granted a
+//! credit for it. It serves the least recently served of its lanes, which [`Discipline`] defines. Buffers are
+//! little larger than the credit loop of their link, because the paper found no queueing in adapters and
+//! switches.
 //!
-//! Requests without data, such as reads, take a place in every queue but no time on links: capacities are of payload,
-//! and the paper sees no influence of one direction on the other.
+//! Requests without data take slots in queues but no time on links: capacities are of payload, and the paper
+//! found no influence of one direction on the other.
 
 mod engine;
 mod event;
@@ -29,23 +29,23 @@ use pcie_refusal::{Refusal, Unfinished};
 
 use crate::topology::Topology;
 
-/// Refuses flows that cannot exist, without simulating anything.
+/// Checks flows without simulating them.
 ///
 /// # Errors
-/// The message names the first such flow and what would be right.
+/// Names the first impossible flow and the fix.
 pub fn check(topology: &Topology, traffic: &[Traffic]) -> Result<(), Refusal> {
-    traffic.iter().try_for_each(|flow| traffic::place(topology, flow).map(drop))
+    traffic.iter().try_for_each(|flow| traffic::resolve(topology, flow).map(drop))
 }
 
 /// Simulates flows on a fabric. The same input gives the same outcome.
 ///
 /// # Errors
-/// A flow that cannot exist: the message names it and what would be right.
+/// Names an impossible flow and the fix.
 pub fn simulate(topology: &Topology, traffic: &[Traffic], options: Options) -> Result<Outcome, Unfinished> {
     simulate_unless(topology, traffic, options, &mut || false)
 }
 
-/// The same, unless it is to stop: `stopped` is asked now and then, many times in a tenth of a second.
+/// The same until `stopped` returns true; it is called many times in a tenth of a second.
 ///
 /// # Errors
 /// [`Unfinished::Stopped`], and those of [`simulate`].

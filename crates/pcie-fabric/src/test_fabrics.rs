@@ -1,8 +1,9 @@
-//! Fabrics for tests: the paper's testbed, and any tree.
+//! Fabrics for tests: the paper's testbed, and trees of switches.
 
+use crate::simulate::{Arrivals, Primitive, Traffic};
 use crate::{FabricParameters, Flows, LinkParameters, NodeKind, NodeParameters, Topology};
 
-/// A switch of a test tree; estimators do not look at kinds.
+/// A switch of a test tree; estimators ignore kinds.
 pub(crate) fn node(name: &str) -> NodeParameters {
     NodeParameters {
         name: name.into(),
@@ -30,7 +31,7 @@ pub(crate) fn link(upper: &str, lower: &str, down: f64, up: f64) -> LinkParamete
     }
 }
 
-/// A fabric of switches joined by these links.
+/// A fabric of switches with these links.
 pub(crate) fn parameters(links: Vec<LinkParameters>) -> FabricParameters {
     let mut names: Vec<String> = vec![links[0].upper.clone()];
     names.extend(links.iter().map(|link| link.lower.clone()));
@@ -72,9 +73,28 @@ pub(crate) fn separating() -> Topology {
     Topology::new(parameters(links)).unwrap()
 }
 
-/// The shipped fabric of that name, with hosts and devices; a test in Python keeps the fixture to the profile.
+/// The shipped fabric fabrex-u55c; a Python test checks the fixture against the profile.
+pub(crate) fn fabrex_parameters() -> FabricParameters {
+    serde_json::from_str(include_str!("fixtures/fabrex-u55c.json")).unwrap()
+}
+
 pub(crate) fn fabrex() -> Topology {
-    let parameters: FabricParameters =
-        serde_json::from_str(include_str!("fixtures/fabrex-u55c.json")).unwrap();
-    Topology::new(parameters).unwrap()
+    Topology::new(fabrex_parameters()).unwrap()
+}
+
+/// A flow of one request of 4 KiB at a time.
+pub(crate) fn traffic(source: &str, destination: &str, primitive: Primitive) -> Traffic {
+    Traffic {
+        name: format!("{source}->{destination}"),
+        source: source.into(),
+        destination: destination.into(),
+        primitive,
+        size_bytes: 4096,
+        outstanding: 1,
+        socket: 0,
+        queue: 0,
+        memory: None,
+        standalone_gbytes_per_s: None,
+        arrivals: Arrivals::Even,
+    }
 }

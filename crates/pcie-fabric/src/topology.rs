@@ -1,4 +1,4 @@
-//! The validated tree: nodes, directed edges with their capacities, and the way from one node to another.
+//! The validated tree: nodes, directed edges with capacities, and routes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,20 +11,21 @@ use crate::description::{
     NodeParameters,
 };
 
-/// A node, by its place in the description.
+/// A node, by its index in the description.
 pub type NodeId = u32;
 /// One direction of a link: link `k` is `2 k` downwards and `2 k + 1` upwards.
 pub type EdgeId = u32;
 
 const ROOT: u32 = u32::MAX;
-/// Levels below the root at most: every link is a bus of its own, and there are 256 (PCIe Base Specification).
+/// Most levels below the root: every link is a bus, and there are 256 (PCIe Base Specification).
 const LEVELS_MAX: u32 = 255;
-/// Names shown in a message; a fabric of ten thousand nodes is not listed.
+/// Most node names in a message.
 const SHOWN_NAMES: usize = 24;
-/// What a data TLP takes beside its payload: framing, sequence number, 3 DW header, LCRC (PCIe Base Specification).
+/// Bytes of a data TLP beside its payload: framing, sequence number, 3 DW header, LCRC (PCIe Base
+/// Specification).
 const TLP_OVERHEAD_BYTES: f64 = 20.0;
 
-/// A fabric that can exist.
+/// A validated fabric.
 #[derive(Debug, Clone)]
 pub struct Topology {
     name: String,
@@ -43,7 +44,7 @@ impl Topology {
     /// Checks a description and finds its root.
     ///
     /// # Errors
-    /// Names the node or link that makes it no tree, or the number that cannot be.
+    /// Names the node or link that violates the tree, or the key out of range.
     pub fn new(parameters: FabricParameters) -> Result<Self, Refusal> {
         let FabricParameters { name, mps_bytes, nodes, links } = parameters;
         let by_name = names(&nodes)?;
@@ -80,13 +81,13 @@ impl Topology {
         &self.links
     }
 
-    /// How many edges there are.
+    /// Number of edges.
     #[must_use]
     pub fn edge_count(&self) -> usize {
         self.capacity.len()
     }
 
-    /// What each edge carries, GB/s.
+    /// The capacity of each edge, GB/s.
     #[must_use]
     pub fn capacities(&self) -> &[f64] {
         &self.capacity
@@ -109,7 +110,7 @@ impl Topology {
         self.by_name.get(name).copied()
     }
 
-    /// Refuses the name of a node that is not there.
+    /// The refusal of an unknown node.
     pub(crate) fn unknown_node(&self, key: &str, name: &str) -> Refusal {
         unknown_node(&self.nodes, key, name)
     }
@@ -140,7 +141,7 @@ fn unknown_node(nodes: &[NodeParameters], key: &str, name: &str) -> Refusal {
     let more = nodes.len().saturating_sub(SHOWN_NAMES);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     let known = format!("known: {}{more}", shown.join(", "));
-    Refusal::of(key, name, known).problem("there is no such node")
+    Refusal::of(key, name, known).problem("unknown node")
 }
 
 fn names(nodes: &[NodeParameters]) -> Result<HashMap<String, NodeId>, Refusal> {
@@ -193,22 +194,22 @@ fn parents(
     }
 }
 
-/// Levels below the root; a node that never reaches it is on a cycle, or below one.
+/// Levels below the root; a node that never reaches it is on or below a cycle.
 fn depths(nodes: &[NodeParameters], parent: &[NodeId], link_up: &[u32]) -> Result<Vec<u32>, Refusal> {
     const UNKNOWN: u32 = u32::MAX;
     let mut depth: Vec<u32> = link_up.iter().map(|link| if *link == ROOT { 0 } else { UNKNOWN }).collect();
-    let mut way = Vec::new();
+    let mut path = Vec::new();
     for start in 0..nodes.len() {
         let mut node = start;
         while depth[node] == UNKNOWN {
-            if way.len() == nodes.len() {
+            if path.len() == nodes.len() {
                 return Err(cycle(&nodes[node]));
             }
-            way.push(node);
+            path.push(node);
             node = parent[node] as usize;
         }
         let mut level = depth[node];
-        while let Some(passed) = way.pop() {
+        while let Some(passed) = path.pop() {
             level += 1;
             if level > LEVELS_MAX {
                 let deep = Refusal::new(format!("is {level} levels below the root"));
@@ -221,7 +222,7 @@ fn depths(nodes: &[NodeParameters], parent: &[NodeId], link_up: &[u32]) -> Resul
     Ok(depth)
 }
 
-/// Holds the keys of nodes and links to their ranges.
+/// Checks the ranges of the keys of nodes and links.
 fn check_keys(nodes: &[NodeParameters], links: &[LinkParameters]) -> Result<(), Refusal> {
     let (node_shape, link_shape) = (Shape::of::<NodeParameters>(), Shape::of::<LinkParameters>());
     for node in nodes {
@@ -285,20 +286,20 @@ fn same_name(unique: &str) -> Refusal {
     Refusal::new("there are two of this name").remedy(format!("names are {unique}"))
 }
 
-/// A window of addresses that is larger than what is behind it.
+/// The refusal of a BAR larger than its memory.
 pub(crate) fn beyond_memory(node: &str, memory: &MemoryParameters, bar: BarParameters) -> Refusal {
     let (wide, room) = (bar.size_bytes, memory.size_bytes);
     let larger = Refusal::new(format!("its BAR of {wide} bytes is larger than the memory of {room}"));
-    larger.about(format!("node {node}: memory {}", memory.name)).remedy("map at most what is there")
+    larger.about(format!("node {node}: memory {}", memory.name)).remedy("map at most its size")
 }
 
-/// A window that ends beyond the address space.
+/// The refusal of a BAR that ends beyond the address space.
 pub(crate) fn beyond_addresses(node: &str, memory: &str, address: u64) -> Refusal {
     let beyond = Refusal::new(format!("its BAR at {address:#x} ends beyond 2^64"));
     beyond.about(format!("node {node}: memory {memory}")).remedy("give a lower address")
 }
 
-/// All devices are mapped into one address space, so that any of them may be the target of any other.
+/// Checks that BARs do not overlap: all devices share one address space, so that each can access each other.
 fn check_bars(nodes: &[NodeParameters]) -> Result<(), Refusal> {
     let mut bars: Vec<_> = nodes
         .iter()
@@ -326,7 +327,7 @@ fn capacities(links: &[LinkParameters], mps_bytes: u32) -> Result<Vec<f64>, Refu
         let wire = wire_capacity(link, mps_bytes)?;
         let (down, up) = (link.down_gbytes_per_s.unwrap_or(wire), link.up_gbytes_per_s.unwrap_or(wire));
         for (key, rate) in [("down_gbytes_per_s", down), ("up_gbytes_per_s", up)] {
-            // JSON has no infinity: to a shape it looks like a key that is absent.
+            // JSON has no infinity; to a shape it looks like an absent key.
             if !rate.is_finite() {
                 return Err(Refusal::of(key, rate, "give a finite number").about(link_name(link)));
             }

@@ -1,8 +1,8 @@
-//! The clock that single accesses are timed with, and what it can resolve.
+//! The clock that times single accesses.
 //!
-//! Where the processor has a time stamp counter that runs evenly, that is read, between fences, so that nothing is timed that
-//! was not waited for; elsewhere it is the system's monotonic clock. How fast the counter runs is measured against the
-//! system's clock; how finely it counts, and how long reading it takes, is measured too, and told: nothing is subtracted.
+//! It is the time stamp counter where that runs at a constant rate, read between fences so that earlier work
+//! has finished; otherwise the system's monotonic clock. The counter's rate is measured against the system's
+//! clock. Resolution and overhead are measured and reported; nothing is subtracted.
 
 use crate::topology::Topology;
 use pcie_bench::{Condition, TimerFacts};
@@ -10,20 +10,20 @@ use std::time::{Duration, Instant};
 
 /// How long the counter is compared with the system's clock.
 const COMPARED: Duration = Duration::from_millis(20);
-/// Readings that the resolution is found with.
+/// Readings that determine the resolution.
 const READINGS: usize = 20_000;
-/// Lengths that a tick may have, ns: numerator and denominator. Few of them, so that two measurements of one clock agree.
+/// Possible ticks, ns: numerator and denominator. Few, so that two measurements of one clock agree.
 const TICKS: [(u64, u64); 10] =
     [(1, 4), (1, 2), (1, 1), (2, 1), (5, 1), (10, 1), (20, 1), (50, 1), (100, 1), (1000, 1)];
 
-/// A clock that counts.
+/// A clock with its measured rate, resolution and overhead.
 #[derive(Clone, Debug)]
 pub struct Clock {
     source: Source,
     ns_per_count: f64,
     /// Least step between two readings, ns.
     pub resolution_ns: f64,
-    /// What reading it twice in a row shows, ns.
+    /// Median step between two readings in a row, ns.
     pub overhead_ns: f64,
     timer: TimerFacts,
 }
@@ -36,7 +36,7 @@ enum Source {
 }
 
 impl Clock {
-    /// Chooses the clock and measures it.
+    /// Chooses this machine's clock and measures it.
     #[must_use]
     pub fn measured(topology: &Topology) -> Self {
         let source = Source::best(topology);
@@ -54,26 +54,26 @@ impl Clock {
         Self { source, ns_per_count, resolution_ns, overhead_ns, timer: timer(resolution_ns) }
     }
 
-    /// A reading: nothing before it is still going on, and nothing after it has begun.
+    /// A reading, in counts: earlier instructions have finished, later ones have not begun.
     #[inline(always)]
     #[must_use]
     pub fn now(&self) -> u64 {
         self.source.now()
     }
 
-    /// Time between two readings.
+    /// Counts in ns.
     #[must_use]
     pub fn ns(&self, counts: u64) -> f64 {
         counts as f64 * self.ns_per_count
     }
 
-    /// The tick that latencies are told in: the resolution, rounded up.
+    /// The tick of latencies: the resolution, rounded up.
     #[must_use]
     pub fn timer(&self) -> TimerFacts {
         self.timer
     }
 
-    /// What it can resolve, and what reading it takes.
+    /// Resolution and overhead.
     #[must_use]
     pub fn conditions(&self) -> [Condition; 2] {
         [
@@ -82,7 +82,7 @@ impl Clock {
         ]
     }
 
-    /// Ticks in the time between two readings.
+    /// Counts in ticks, rounded.
     #[inline]
     #[must_use]
     pub fn ticks(&self, counts: u64) -> u32 {
@@ -91,13 +91,13 @@ impl Clock {
     }
 }
 
-/// The least step that two different readings differ by.
+/// The least nonzero step, or difference of steps, from sorted steps.
 fn least_difference(sorted: &[u64]) -> u64 {
     let pairs = sorted.windows(2).map(|pair| pair[1] - pair[0]);
     pairs.chain(sorted.first().copied()).filter(|step| *step > 0).min().unwrap_or(1)
 }
 
-/// The tick for a resolution. A little less than it will do, so that a clock near a limit is not now here, now there.
+/// The least tick of at least 0.9 of the resolution: the tolerance keeps a clock near a limit at one tick.
 fn timer(resolution_ns: f64) -> TimerFacts {
     let long_enough =
         |&(numerator, denominator): &(u64, u64)| numerator as f64 / denominator as f64 >= 0.9 * resolution_ns;
@@ -124,7 +124,7 @@ impl Source {
             #[cfg(target_arch = "x86_64")]
             Self::TimeStampCounter => {
                 use std::arch::x86_64::{_mm_lfence, _rdtsc};
-                // SAFETY: both instructions are there on every x86-64 processor and touch no memory.
+                // SAFETY: every x86-64 processor has both instructions; they touch no memory.
                 unsafe {
                     _mm_lfence();
                     let count = _rdtsc();
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_clock_agrees_with_the_systems() {
+    fn clock_agrees_with_the_system_clock() {
         let clock = Clock::measured(&Topology::here());
         let (started, first) = (Instant::now(), clock.now());
         std::thread::sleep(Duration::from_millis(50));
@@ -167,15 +167,11 @@ mod tests {
     }
 
     #[test]
-    fn a_tick_is_no_finer_than_the_clock() {
-        let length = |resolution| {
+    fn tick_is_not_finer_than_the_resolution() {
+        for (resolution, tick) in [(0.41, (1, 2)), (0.5, (1, 2)), (9.8, (10, 1)), (1e6, (1000, 1))] {
             let timer = timer(resolution);
-            (timer.numerator_ns, timer.denominator)
-        };
-        assert_eq!(
-            [length(0.41), length(0.5), length(9.8), length(1e6)],
-            [(1, 2), (1, 2), (10, 1), (1000, 1)]
-        );
+            assert_eq!((timer.numerator_ns, timer.denominator), tick);
+        }
         assert_eq!(least_difference(&[24, 24, 26, 30]), 2);
         assert_eq!(least_difference(&[0, 0]), 1);
     }

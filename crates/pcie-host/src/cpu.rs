@@ -1,6 +1,5 @@
-//! `cpu`: a core as the requester. What it shows is memory without PCIe: the baseline to compare PCIe with.
+//! `cpu`: a core as the requester. It measures memory without PCIe, a baseline for PCIe results.
 
-use crate::error::HostError;
 use crate::options::HostOptions;
 use crate::topology::Topology;
 use pcie_bench::{Backend, Bench, OpenError};
@@ -35,22 +34,16 @@ impl Backend for Cpu {
         Map::from_iter([("host".to_owned(), json!(self.options))])
     }
 
-    fn open(&self) -> Result<Bench, OpenError> {
-        self.open_here().map_err(|error| OpenError::Refused(error.into()))
-    }
-}
-
-impl Cpu {
     #[cfg(target_os = "linux")]
-    fn open_here(&self) -> Result<Bench, HostError> {
-        let (host, buffer) = crate::host::RealHost::open(&self.options, self.topology.clone())?;
+    fn open(&self) -> Result<Bench, OpenError> {
+        let opened = crate::host::RealHost::open(&self.options, self.topology.clone());
+        let (host, buffer) = opened.map_err(|error| OpenError::Refused(error.into()))?;
         let device = crate::requester::Requester::new(&self.topology, host.core(), buffer);
         Ok(Bench { device: Box::new(device), host: Box::new(host) })
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn open_here(&self) -> Result<Bench, HostError> {
-        let _ = &self.topology;
-        Err(HostError::NotLinux)
+    fn open(&self) -> Result<Bench, OpenError> {
+        Err(OpenError::Refused(crate::error::HostError::NotLinux.into()))
     }
 }

@@ -1,105 +1,104 @@
-//! What a host lacks, and what mends it.
+//! Errors of the host, each with its fix.
 
 use pcie_refusal::Refusal;
 use thiserror::Error;
 
-/// Why a host cannot do what it is asked for.
+/// Why the host cannot be set up as requested.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HostError {
     /// Fewer huge pages are free than the buffer takes.
     #[error(
-        "host.page_bytes is {page_bytes}: {free} such pages are free{place}, the buffer needs {needed}: \
+        "host.page_bytes is {page_bytes}: {free} pages of this size are free{location}, the buffer needs {needed}: \
          `echo {needed} | sudo tee {file}` reserves them, or give host.page_bytes=4096"
     )]
     TooFewPages {
-        /// Their size.
+        /// Page size, bytes.
         page_bytes: u64,
-        /// Those that there are.
+        /// Free pages.
         free: u64,
-        /// Those that it takes.
+        /// Pages of the buffer.
         needed: u64,
-        /// On which node, as ` on node 1`.
-        place: String,
-        /// The kernel's file that sets their number.
+        /// The node, as ` on node 1`; empty for none.
+        location: String,
+        /// The kernel's file that sets the number of pages.
         file: String,
     },
-    /// Less memory is there than the buffer takes.
+    /// Less memory is available than the buffer takes.
     #[error(
         "host.buffer_bytes is {bytes}: {available} bytes of memory are available here: give a smaller buffer"
     )]
     TooLittleMemory {
-        /// What it takes.
+        /// Size of the buffer.
         bytes: u64,
-        /// What there is.
+        /// Available memory, bytes.
         available: u64,
     },
     /// The kernel has no pages of that size.
     #[error("host.page_bytes is {0}: this kernel has no pages of that size: give 4096")]
-    NoSuchPages(u64),
-    /// The buffer is no whole number of pages.
+    NoPagesOfSize(u64),
+    /// The buffer is not a whole number of pages.
     #[error(
         "host.buffer_bytes is {bytes}: give a multiple of the page size, {page_bytes}, and at least one page"
     )]
     NotWholePages {
-        /// The size asked for.
+        /// Requested size.
         bytes: u64,
         /// The page size.
         page_bytes: u64,
     },
-    /// There is no such node.
+    /// The machine does not have the node.
     #[error("host.node is {asked}: this machine has {known}")]
-    NoSuchNode {
-        /// The node asked for.
+    UnknownNode {
+        /// Requested node.
         asked: u32,
-        /// Those that there are.
+        /// The machine's nodes, in words.
         known: String,
     },
-    /// The pages are elsewhere than they were asked for.
+    /// The kernel put the pages on another node.
     #[error("host.node is {asked}: {found}: leave host.node out, or free memory on that node")]
     WrongNode {
-        /// The node asked for.
+        /// Requested node.
         asked: u32,
-        /// What became of it.
+        /// Where the pages are.
         found: String,
     },
-    /// The program may not run on that core.
+    /// This program may not run on the core.
     #[error("host.core is {asked}: this program may run on {allowed}: give one of them")]
-    NoSuchCore {
-        /// The core asked for.
+    UnknownCore {
+        /// Requested core.
         asked: u32,
-        /// Those that there are.
+        /// Cores that it may run on.
         allowed: String,
     },
-    /// The processor has no instruction that flushes a line.
-    #[error("host.cold is flush: this processor cannot flush single lines from here: give host.cold=thrash")]
+    /// The processor cannot flush single cache lines.
+    #[error("host.cold is flush: this processor cannot flush single cache lines: give host.cold=thrash")]
     NoFlush,
-    /// Memory cannot be kept in place.
+    /// Memory cannot be locked.
     #[error(
-        "the limit on locked memory is {limit} bytes, the buffer takes {needed}: `ulimit -l {kib}` in a shell that may, \
-         or a larger `memlock` in /etc/security/limits.conf"
+        "the limit on locked memory is {limit} bytes, the buffer takes {needed}: `ulimit -l {kib}` in a privileged \
+         shell, or a larger `memlock` in /etc/security/limits.conf"
     )]
     LockedMemory {
-        /// The limit.
+        /// The limit, bytes.
         limit: u64,
-        /// What it takes.
+        /// Memory to lock, bytes.
         needed: u64,
-        /// The same in KiB, as the shell takes it.
+        /// The same in KiB, the unit of `ulimit`.
         kib: u64,
     },
-    /// The kernel refused something.
-    #[error("{what}: {reason}")]
+    /// The kernel refused a call.
+    #[error("{request}: {reason}")]
     Refused {
-        /// What was asked for.
-        what: String,
-        /// What the kernel said.
+        /// The request.
+        request: String,
+        /// The kernel's error.
         reason: String,
     },
-    /// Not a system that this is made for.
-    #[error("the real host is there on Linux only: give --device sim")]
+    /// This system is not Linux.
+    #[error("the real host needs Linux: give --device sim")]
     NotLinux,
 }
 
-/// What a host lacks is the user's to mend.
 impl From<HostError> for Refusal {
     fn from(error: HostError) -> Self {
         Self::new(error)

@@ -1,4 +1,4 @@
-//! The machine that this runs on, as the host of a bench.
+//! This machine as the host of a bench.
 
 use crate::buffer::{Buffer, SharedBuffer};
 use crate::caches::{Thrash, flush};
@@ -18,19 +18,16 @@ pub struct RealHost {
     topology: Topology,
     buffer: SharedBuffer,
     core: u32,
-    /// Set up when it is first needed.
+    /// Allocated on first use.
     thrash: Option<Thrash>,
-    /// The part of the buffer that the test at hand looks at, bytes.
+    /// Window of the current test, bytes.
     window_bytes: u64,
-    /// Asked for when nobody waits for the test at hand any longer.
+    /// Stop request of the current test.
     stop: Stop,
 }
 
 impl RealHost {
-    /// Pins this thread and allocates the buffer.
-    ///
-    /// # Errors
-    /// Something of what was asked for is not there.
+    /// Pins this thread and allocates the buffer; fails if core, pages, node or flush are missing.
     pub fn open(options: &HostOptions, topology: Topology) -> Result<(Self, SharedBuffer), HostError> {
         let first = kernel::allowed_processors().first().copied().unwrap_or(0);
         let core = options.core.unwrap_or(first);
@@ -67,7 +64,7 @@ impl RealHost {
     }
 }
 
-/// The refusal of a window that the buffer does not hold.
+/// The error for a window larger than the buffer.
 #[must_use]
 pub fn over_buffer(window_bytes: u64, buffer_bytes: u64) -> DeviceError {
     DeviceError::NotSupported(format!(
@@ -103,10 +100,7 @@ impl Host for RealHost {
                 node: buffer.node(),
                 core: Some(self.core),
                 iommu: None,
-                cold: Some(match self.options.cold {
-                    Cold::Thrash => "thrash".to_owned(),
-                    Cold::Flush => "flush".to_owned(),
-                }),
+                cold: Some(if self.options.cold == Cold::Flush { "flush" } else { "thrash" }.to_owned()),
             }),
         }
     }

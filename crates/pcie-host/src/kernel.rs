@@ -1,9 +1,8 @@
-//! What this crate asks of the kernel, call by call.
+//! This crate's system calls.
 
 use crate::error::HostError;
 use std::io;
 
-/// The processors that this thread may run on.
 pub(crate) fn allowed_processors() -> Vec<u32> {
     // SAFETY: `cpu_set_t` is an array of integers, for which all zeros is a value.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
@@ -13,38 +12,36 @@ pub(crate) fn allowed_processors() -> Vec<u32> {
         return Vec::new();
     }
     let most = 8 * size_of::<libc::cpu_set_t>();
-    // SAFETY: every number that is asked for is below the number of bits of the set.
+    // SAFETY: every number is below the number of bits of the set.
     (0..most).filter(|&processor| unsafe { libc::CPU_ISSET(processor, &set) }).map(|one| one as u32).collect()
 }
 
-/// Pins this thread to one processor.
 pub(crate) fn pin(processor: u32) -> Result<(), HostError> {
     let allowed = allowed_processors();
-    let unknown = || HostError::NoSuchCore { asked: processor, allowed: numbers(&allowed) };
+    let unknown = || HostError::UnknownCore { asked: processor, allowed: numbers(&allowed) };
     if !allowed.contains(&processor) {
         return Err(unknown());
     }
     // SAFETY: `cpu_set_t` is an array of integers, for which all zeros is a value.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the kernel said that the processor is within the set.
+    // SAFETY: the kernel listed the processor, so it is within the set.
     unsafe { libc::CPU_SET(processor as usize, &mut set) };
     // SAFETY: the kernel reads no more than the size given from the set, which lives until the call returns.
     let failed = unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) };
     if failed == 0 { Ok(()) } else { Err(unknown()) }
 }
 
-/// Numbers as people write them.
+/// A list of numbers, for messages.
 pub(crate) fn numbers(numbers: &[u32]) -> String {
     let texts: Vec<String> = numbers.iter().map(u32::to_string).collect();
-    if texts.is_empty() { "none that the kernel names".to_owned() } else { texts.join(", ") }
+    if texts.is_empty() { "none".to_owned() } else { texts.join(", ") }
 }
 
-/// The last call's error, with what was asked for.
-pub(crate) fn refused(what: &str) -> HostError {
-    HostError::Refused { what: what.to_owned(), reason: io::Error::last_os_error().to_string() }
+pub(crate) fn refused(request: &str) -> HostError {
+    HostError::Refused { request: request.to_owned(), reason: io::Error::last_os_error().to_string() }
 }
 
-/// The limit on memory that this process may lock, bytes; none where there is no limit.
+/// The limit on locked memory of this process, bytes; none where it is unlimited.
 #[must_use]
 pub fn locked_memory_limit() -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };

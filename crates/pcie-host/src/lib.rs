@@ -1,9 +1,8 @@
-//! The real host, on Linux: a buffer of 4 KiB, 2 MiB or 1 GiB pages on a named node, a pinned control program, caches made
-//! warm and cold; and `cpu`, a core as the requester, which needs nothing else.
+//! The real host, on Linux: a buffer of 4 KiB, 2 MiB or 1 GiB pages on a chosen node, a pinned control
+//! program, and warm or cold caches; and `cpu`, a core as the requester, which needs nothing else.
 //!
-//! Nothing here changes a setting of the kernel. What is missing is said, with the command that brings it.
-//!
-//! This crate and pcie-vfio are the only ones with unsafe code. On other systems than Linux opening anything is refused.
+//! This crate changes no setting of the kernel: an error names the missing resource and the command that
+//! provides it. Only this crate and pcie-vfio have unsafe code. Without Linux, opening fails.
 
 mod cpu;
 mod error;

@@ -1,8 +1,8 @@
-//! How the host's side of a bench is set up: pages, node, core, and how caches are made cold.
+//! Options of the host: pages, node, core, and how caches are made cold.
 
 use serde::{Deserialize, Serialize};
 
-/// Size of the pages that a buffer is made of.
+/// Page size of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "u64", into = "u64")]
 pub enum PageSize {
@@ -15,7 +15,7 @@ pub enum PageSize {
 }
 
 impl PageSize {
-    /// The size.
+    /// The size, bytes.
     #[must_use]
     pub fn bytes(self) -> u64 {
         match self {
@@ -46,23 +46,23 @@ impl TryFrom<u64> for PageSize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cold {
-    /// As published: other memory is written until nothing else is left in them.
+    /// As published: write other memory until it has evicted everything else.
     Thrash,
-    /// The lines of the buffer's window are flushed, one by one.
+    /// Flush the lines of the buffer's window, one by one.
     Flush,
 }
 
-/// How the host's side is set up.
+/// Options of the host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostOptions {
-    /// Page size of the buffer.
+    /// Page size of the buffer, bytes.
     pub page_bytes: PageSize,
-    /// Size of the buffer.
+    /// Size of the buffer, bytes.
     pub buffer_bytes: u64,
-    /// NUMA node of the buffer; null for wherever the kernel puts it.
+    /// NUMA node of the buffer; null leaves it to the kernel.
     pub node: Option<u32>,
-    /// Core that the program is pinned to; null for the first that it may run on.
+    /// Core that the program is pinned to; null is the first allowed one.
     pub core: Option<u32>,
     /// How caches are made cold.
     pub cold: Cold,

@@ -1,7 +1,7 @@
-//! A core that reads and writes the buffer the way a device would: the same addresses, sizes and cache states.
+//! A core that reads and writes the buffer as a device would: same addresses, sizes and cache states.
 //!
-//! A latency is that of a load, or of a store and the load behind it, each waited for before the next; reading the clock is
-//! part of it. A bandwidth is that of one core with as many accesses in flight as it allows itself.
+//! A latency is that of one load, or of one store and the load after it, and includes reading the clock. A
+//! bandwidth is that of one core, whose hardware limits the accesses in flight.
 
 use crate::buffer::{Buffer, SharedBuffer};
 use crate::clock::Clock;
@@ -14,19 +14,19 @@ use pcie_workload::{AddressList, Operation, Path, Test};
 use std::hint::black_box;
 use std::ops::ControlFlow;
 
-/// Samples in a slice. Few, so that the list of their addresses stays out of the way of what is measured.
+/// Samples in a slice: few, so that the list of their addresses takes little cache.
 const LATENCY_SLICE: u64 = 512;
-/// Bytes moved in a slice of a bandwidth test, about: a few milliseconds.
+/// Approximate bytes moved in a slice of a bandwidth test: a few milliseconds.
 const BANDWIDTH_SLICE_BYTES: u64 = 8 << 20;
-/// Transactions in a slice of a bandwidth test at most.
+/// Most transactions in a slice of a bandwidth test.
 const BANDWIDTH_SLICE_MOST: u64 = 16_384;
-/// Longest transfer: one of these is done within 100 ms.
+/// Longest transfer, bytes: takes less than 100 ms.
 const TRANSFER_BYTES_MOST: u64 = 256 << 20;
-/// Lines that a thrash from the device writes, bytes.
+/// Bytes of lines that a thrash from the device writes.
 const THRASH_BYTES: u64 = 128 << 20;
-/// Lines that it writes between two looks at whether to stop.
+/// Lines that it writes between two checks of the stop request.
 const THRASH_LINES_AT_ONCE: u64 = 1 << 16;
-/// Silence after which the core is given up. It shows life every few milliseconds, unless the machine has no time for it.
+/// Silence after which the core counts as lost, ms; normally it reports every few milliseconds.
 const DEADLINE_MS: u64 = 20_000;
 const WORD: usize = size_of::<u64>();
 
@@ -37,43 +37,41 @@ pub(crate) struct Requester {
     processor: String,
     clock: Clock,
     buffer: SharedBuffer,
-    /// The addresses of the test at hand, and what tells it to stop.
+    /// Addresses and stop request of the current test.
     begun: Option<(AddressList, Stop)>,
 }
 
 impl Requester {
-    /// The core that this thread is pinned to.
     pub(crate) fn new(topology: &Topology, core: u32, buffer: SharedBuffer) -> Self {
         let processor = topology.processor_name().unwrap_or_else(|| "a processor".to_owned());
         Self { core, processor, clock: Clock::measured(topology), buffer, begun: None }
     }
 
-    /// What says that nobody waits for the test at hand any longer.
     fn stop(&self) -> Stop {
         self.begun.as_ref().map(|(_, stop)| stop.clone()).unwrap_or_default()
     }
 
-    /// The addresses of a test that this device can carry out.
+    /// Addresses and stop request of the current test, if a core can run it.
     fn addresses(&self, test: &Test) -> Result<(AddressList, Stop), DeviceError> {
         let refused = |reason: String| Err(DeviceError::NotSupported(reason));
         if test.path == Path::Dma {
             return refused("path is dma: a core has no DMA engine; it has the path command".into());
         }
         if test.size_bytes > TRANSFER_BYTES_MOST {
-            return refused(format!(
-                "size_bytes is {}: a core is asked for {TRANSFER_BYTES_MOST} bytes at most",
-                test.size_bytes
-            ));
+            let size = test.size_bytes;
+            return refused(format!("size_bytes is {size}: give {TRANSFER_BYTES_MOST} at most for a core"));
         }
         if test.outstanding.is_some() {
-            return refused("outstanding: how much a core has in flight cannot be limited: give null".into());
+            return refused(
+                "outstanding: the accesses in flight of a core cannot be limited: give null".into(),
+            );
         }
         let length = self.buffer.borrow().length();
         if test.window_bytes > length {
             return Err(over_buffer(test.window_bytes, length));
         }
-        let nothing = || DeviceError::Failed("a test was asked for that nobody announced".into());
-        self.begun.clone().ok_or_else(nothing)
+        let missing = || DeviceError::Failed("internal error: test started before begin()".into());
+        self.begun.clone().ok_or_else(missing)
     }
 }
 
@@ -110,7 +108,7 @@ impl Device for Requester {
         let bytes = own(&mut buffer)?;
         let lines = (bytes.len() / 64).max(1) as u64;
         let stop = self.stop();
-        // A generator of its own: which lines are written does not matter, only that none is preferred.
+        // Any uniform order of lines will do.
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         for number in 0..THRASH_BYTES / 64 {
             if number % THRASH_LINES_AT_ONCE == 0 && stop.is_requested() {
@@ -181,7 +179,7 @@ impl Device for Requester {
         let size = test.size_bytes as usize;
         let mut buffer = self.buffer.borrow_mut();
         let bytes = own(&mut buffer)?;
-        // Even, so that reads and writes take turns across slices too.
+        // Even, so that reads and writes alternate across slices too.
         let most = (BANDWIDTH_SLICE_BYTES / test.size_bytes).clamp(2, BANDWIDTH_SLICE_MOST) & !1;
         let mut offsets = vec![0; most as usize];
         let mut first = 0;
@@ -207,11 +205,11 @@ impl Device for Requester {
     }
 }
 
-/// The bytes of a buffer that this core has for itself.
+/// The bytes of a buffer that no device can reach.
 fn own(buffer: &mut Buffer) -> Result<&mut [u8], DeviceError> {
-    buffer
-        .own_bytes_mut()
-        .ok_or_else(|| DeviceError::Failed("a device reaches the buffer of the core".into()))
+    buffer.own_bytes_mut().ok_or_else(|| {
+        DeviceError::Failed("internal error: a device can reach the buffer of the core".into())
+    })
 }
 
 /// Reads every byte, a word at a time.

@@ -1,25 +1,25 @@
-//! Where a machine's files are.
+//! Root directory of a machine's files.
 
 use std::path::{Path, PathBuf};
 
-/// The directory that a machine's `sys`, `proc`, `dev` and `etc` are in: `/` for the one that this runs on.
+/// The directory of a machine's `sys`, `proc`, `dev` and `etc`: `/` for this machine.
 #[derive(Clone, Debug)]
 pub struct Root(PathBuf);
 
 impl Root {
-    /// That of this machine.
+    /// This machine's root.
     #[must_use]
     pub fn here() -> Self {
         Self::at("/")
     }
 
-    /// Another one: a copy of a machine's files, or a made-up one.
+    /// The root of a copy of a machine's files, or of a made-up machine.
     #[must_use]
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self(root.into())
     }
 
-    /// A path of that machine, which begins without a slash.
+    /// A path below the root; `path` has no leading slash.
     #[must_use]
     pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         self.0.join(path)

@@ -1,10 +1,10 @@
-//! What the kernel says of processors, caches, nodes and pages, read from `/sys` and `/proc`. What is not there is null.
+//! Processors, caches, nodes and pages, as far as the kernel reports them in `/sys` and `/proc`.
 
 use crate::root::Root;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// A machine as its kernel shows it.
+/// A machine as its kernel reports it.
 #[derive(Clone, Debug)]
 pub struct Topology {
     root: Root,
@@ -19,7 +19,7 @@ pub struct Cache {
     pub holds: String,
     /// Size, bytes.
     pub bytes: u64,
-    /// Processors that share it, as the kernel lists them.
+    /// Processors that share it, in the kernel's list format (`0-3,8`).
     pub shared_by: String,
 }
 
@@ -45,7 +45,7 @@ impl Topology {
         self.text(path)?.parse().ok()
     }
 
-    /// The caches that a processor can reach, by level.
+    /// The caches of a processor, by level.
     #[must_use]
     pub fn caches(&self, processor: u32) -> Vec<Cache> {
         let directory = format!("sys/devices/system/cpu/cpu{processor}/cache");
@@ -79,13 +79,13 @@ impl Topology {
         u32::try_from(self.number(&path)?).ok()
     }
 
-    /// The processors that are there.
+    /// The processors that are online.
     #[must_use]
     pub fn processors(&self) -> Vec<u32> {
         list(&self.text("sys/devices/system/cpu/online").unwrap_or_default())
     }
 
-    /// The sockets that have processors, as far as the kernel says.
+    /// Number of sockets with processors; none where the kernel does not report it.
     #[must_use]
     pub fn sockets(&self) -> Option<u32> {
         let sockets: BTreeSet<u32> =
@@ -106,7 +106,7 @@ impl Topology {
         self.socket(*processors.first()?)
     }
 
-    /// The directory of the huge pages of a size, on a node or anywhere.
+    /// The kernel's directory of huge pages of a size, of one node or of the machine.
     #[must_use]
     pub fn huge_pages(&self, page_bytes: u64, node: Option<u32>) -> PathBuf {
         let name = format!("hugepages-{}kB", page_bytes >> 10);
@@ -117,16 +117,16 @@ impl Topology {
         self.root.path(directory).join(name)
     }
 
-    /// Huge pages that are free; none where the kernel has none of that size.
+    /// Free huge pages; none where the kernel has no pages of that size.
     #[must_use]
     pub fn free_huge_pages(&self, page_bytes: u64, node: Option<u32>) -> Option<u64> {
         let directory = self.huge_pages(page_bytes, node);
         let number = |name: &str| number_in(&directory.join(name));
-        // Pages that are promised to somebody are counted as free by the kernel.
+        // The kernel counts reserved pages as free.
         Some(number("free_hugepages")?.saturating_sub(number("resv_hugepages").unwrap_or(0)))
     }
 
-    /// Memory that can be had without driving anything out, bytes: the machine's, or less where a container is limited.
+    /// Available memory, bytes: the machine's, or the rest of the container's limit if that is less.
     #[must_use]
     pub fn available_memory_bytes(&self) -> Option<u64> {
         let info = self.text("proc/meminfo")?;
@@ -163,19 +163,19 @@ impl Topology {
         Some(format!("{name} {release}"))
     }
 
-    /// What the kernel was started with.
+    /// The kernel's command line.
     #[must_use]
     pub fn command_line(&self) -> Option<String> {
         self.text("proc/cmdline")
     }
 
-    /// Processes that want to run, averaged over a minute.
+    /// Load: runnable processes, averaged over a minute.
     #[must_use]
     pub fn load(&self) -> Option<f64> {
         self.text("proc/loadavg")?.split(' ').next()?.parse().ok()
     }
 
-    /// Clock of a processor now, MHz.
+    /// Current clock of a processor, MHz.
     #[must_use]
     pub fn clock_mhz(&self, processor: u32) -> Option<f64> {
         let path = format!("sys/devices/system/cpu/cpu{processor}/cpufreq/scaling_cur_freq");
@@ -220,13 +220,12 @@ pub(crate) fn list(text: &str) -> Vec<u32> {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
-
+pub(crate) mod tests {
     use super::*;
     use std::fs;
 
-    fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Topology) {
+    /// A made-up machine whose files have this content.
+    pub(crate) fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Topology) {
         let directory = tempfile::tempdir().unwrap();
         for (path, content) in files {
             let path = directory.path().join(path);
@@ -238,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_with_two_last_level_caches_in_a_socket_is_read() {
+    fn reads_caches_sockets_nodes_and_pages() {
         let cache = "sys/devices/system/cpu/cpu9/cache/index3";
         let (_directory, topology) = machine(&[
             (&format!("{cache}/level"), "3\n"),
@@ -265,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_container_hides_is_unknown() {
+    fn missing_files_give_none() {
         let (_directory, topology) = machine(&[]);
         assert_eq!((topology.sockets(), topology.last_level_cache(0)), (None, None));
         assert_eq!((topology.kernel(), topology.load(), topology.temperature_c()), (None, None, None));

@@ -1,4 +1,4 @@
-//! The `cpu` back end keeps to the contract of back ends on this machine, and cold caches are colder than warm ones.
+//! The `cpu` back end fulfils the contract of back ends, and cold caches are slower than warm ones.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
@@ -10,7 +10,7 @@ use pcie_workload::{CacheState, Operation, Path, Test};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
-/// What is left behind is counted over the process, so that only one test at a time may open anything.
+/// The contract counts leftovers of the whole process, so only one test at a time may open anything.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn options(cold: Cold) -> HostOptions {
@@ -35,7 +35,7 @@ fn trial() -> Trial {
 }
 
 #[test]
-fn a_core_keeps_to_the_contract() {
+fn core_fulfils_the_contract() {
     let _alone = ALONE.lock();
     for cold in [Cold::Flush, Cold::Thrash] {
         assert_eq!(check(&Cpu::new(options(cold)), &trial()), [""; 0]);
@@ -43,7 +43,7 @@ fn a_core_keeps_to_the_contract() {
 }
 
 #[test]
-fn so_it_does_inside_the_wrappers_and_after_failures() {
+fn core_fulfils_the_contract_inside_wrappers_and_after_failures() {
     let _alone = ALONE.lock();
     let cpu: Arc<dyn Backend> = Arc::new(Cpu::new(options(Cold::Flush)));
     let directory = tempfile::tempdir().unwrap();
@@ -75,11 +75,11 @@ fn median_ticks(bench: &mut Bench, test: &Test) -> u32 {
 }
 
 #[test]
-fn cold_windows_are_slower_than_warm_ones_either_way() {
+fn cold_windows_are_slower_than_warm_ones() {
     for cold in [Cold::Thrash, Cold::Flush] {
         let mut bench = Cpu::new(options(cold)).open().unwrap();
         let test = Test { window_bytes: 64 << 10, transactions: 512, ..test(Operation::LatRd, 8) };
-        // The best of three: another program may come in between.
+        // The best of three: other programs may interfere.
         let mut best = |cache| {
             let test = Test { cache, ..test.clone() };
             (0..3).map(|_| median_ticks(&mut bench, &test)).min().unwrap()
@@ -90,7 +90,7 @@ fn cold_windows_are_slower_than_warm_ones_either_way() {
 }
 
 #[test]
-fn a_core_that_is_not_ours_is_refused_by_name() {
-    let told = Cpu::new(HostOptions { core: Some(100_000), ..options(Cold::Thrash) }).open().err().unwrap();
-    assert!(told.to_string().starts_with("host.core is 100000: this program may run on 0"), "{told}");
+fn unknown_core_is_refused() {
+    let error = Cpu::new(HostOptions { core: Some(100_000), ..options(Cold::Thrash) }).open().err().unwrap();
+    assert!(error.to_string().starts_with("host.core is 100000: this program may run on 0"), "{error}");
 }

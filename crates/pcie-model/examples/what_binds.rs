@@ -1,4 +1,4 @@
-//! What bounds DMA of each size on a Gen3 x8 link, for a device with 32 tags and a round trip of 900 ns.
+//! The bound of DMA by size on a Gen3 x8 link, for a device with 32 tags and a round trip of 900 ns.
 //!
 //!     cargo run -p pcie-model --example what_binds
 

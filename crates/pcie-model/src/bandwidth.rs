@@ -1,5 +1,5 @@
-//! Effective bandwidth of DMA transfers: equations (1) to (3) of the 2018 paper, less the misprint in (2), which adds the
-//! data to the read requests.
+//! Effective bandwidth of DMA transfers: equations (1) to (3) of the 2018 paper, without the misprint in (2),
+//! which adds the data to the read requests.
 
 use pcie_refusal::Refusal;
 use pcie_wire::{Accounting, CompletionPolicy, SplitAt};
@@ -13,18 +13,18 @@ use crate::{Answer, Load, Model};
 pub const MAX_TRANSFER_BYTES: u64 = 1 << 30;
 const SIZES: &str = "give 1 byte to 1 GiB";
 
-/// A transfer, and how the host answers where it is a read.
+/// A transfer, and how the host cuts the completions of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
     /// Bytes, 1 to [`MAX_TRANSFER_BYTES`].
     pub size_bytes: u64,
-    /// Bytes from a 4 KiB boundary to where it starts, 0 to 4095; 0 under `sigcomm18`, which splits by size alone.
+    /// Start address modulo 4 KiB, 0 to 4095; 0 under `sigcomm18`, which splits by size alone.
     pub offset_bytes: u64,
-    /// The host cuts its completions at multiples of this: a power of two from RCB to MPS. As large as MPS if left out.
+    /// Boundary at which the host cuts completions: a power of two from RCB to MPS, by default MPS.
     pub completion_bytes: Option<u32>,
 }
 
-/// What transfers at the rate of an answer take of the link.
+/// Link use of transfers at the rate of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct LinkUse {
     /// TLPs from the device to the host, for each transfer (for a read and a write together).
@@ -35,7 +35,7 @@ pub struct LinkUse {
     pub upstream_gbps: f64,
     /// The same downstream.
     pub downstream_gbps: f64,
-    /// Data as a part of all bytes of TLPs, in both directions, 0 to 1.
+    /// Data bytes over all bytes of TLPs, both directions, 0 to 1.
     pub efficiency: f64,
 }
 
@@ -61,15 +61,15 @@ pub struct Bandwidth {
     pub read: Answer,
     /// The device writes host memory.
     pub write: Answer,
-    /// As many reads as writes at once; the rate is that of one direction.
+    /// As many reads as writes at once; the rate of one direction.
     pub rdwr: Answer,
-    /// What the reads take of the link.
+    /// Link use of the reads.
     pub read_use: LinkUse,
-    /// What the writes take of it.
+    /// Link use of the writes.
     pub write_use: LinkUse,
-    /// What both at once take of it.
+    /// Link use of both at once.
     pub rdwr_use: LinkUse,
-    /// What the link offers to TLPs in each direction, in Gb/s.
+    /// Bandwidth of the link for TLPs in each direction, in Gb/s.
     pub tlp_gbps: f64,
     /// Read requests outstanding that fill the link, where the round trip is known.
     pub tags_to_fill: Option<u64>,
@@ -84,7 +84,7 @@ impl Model {
         self.bandwidth_of(Transfer { size_bytes, offset_bytes, completion_bytes: None })
     }
 
-    /// Bandwidth of a transfer, made again and again.
+    /// Bandwidth of a stream of equal transfers.
     ///
     /// # Errors
     /// [`Refusal`], naming the key: a number out of the range that [`Transfer`] gives.
@@ -145,8 +145,7 @@ impl Model {
         }
     }
 
-    /// As many requests as are on their way while the link is full of completions, charged as if the other direction
-    /// were full too.
+    /// Requests in flight while completions fill the link, charged as if the other direction were full too.
     fn tags_to_fill(&self, read: &Load, round_trip_ns: f64) -> u64 {
         let bytes_per_ns = self.accounting.saturated_tlp_gbps(&self.link, self.dllp_intervals()) / 8.0;
         (bytes_per_ns * round_trip_ns * read.read_requests / read.downstream_bytes).ceil() as u64
@@ -154,4 +153,4 @@ impl Model {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

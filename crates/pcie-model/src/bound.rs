@@ -1,9 +1,9 @@
-//! Bounds, and the answer that names the one that binds.
+//! Bounds, and the answer that names the binding one.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What can bound a rate.
+/// The limits of a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
@@ -21,19 +21,19 @@ pub enum Bound {
     Latency,
     /// DMAs that the device can start.
     DeviceRate,
-    /// What the device's port sends, in the units that it sends in.
+    /// TLPs that the device's port sends, in whole units of the port.
     DevicePort,
-    /// What the root port sends, in the units that it sends in.
+    /// TLPs that the root port sends, in whole units of the port.
     RootPort,
     /// Read requests that the root complex accepts.
     RequestRate,
     /// Writes that the root complex accepts.
     WriteRate,
-    /// Read requests whose data the device takes in before it is done with them.
+    /// Read requests whose data the device can buffer until it has processed them.
     ReceiveBuffers,
     /// Page walks of the IOMMU.
     PageWalks,
-    /// What passes between two stores of a core on the link.
+    /// Time between two stores of a core on the link.
     StoreInterval,
     /// Stores that the core can make.
     CoreStores,
@@ -46,7 +46,8 @@ pub struct Ceiling {
     pub bound: Bound,
     /// The rate that it allows, in Gb/s of data.
     pub gbps: f64,
-    /// How much more than the answer that is, as a part of it: 0 where this bound binds, 1 where it allows twice as much.
+    /// Its excess over the answer, as a fraction of the answer: 0 where this bound binds, 1 where it allows
+    /// twice as much.
     pub slack: f64,
 }
 
@@ -64,8 +65,8 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// From the time that each bound needs for one unit of work of `data_bytes`. Bounds that the work does not meet need
-    /// no time and are left out; `None` if it meets none.
+    /// The answer for the time that each bound needs for one unit of work of `data_bytes`. Bounds that need
+    /// no time are left out; `None` if all are.
     pub(crate) fn from_costs(
         costs_ns: impl IntoIterator<Item = (Bound, f64)>,
         data_bytes: u64,

@@ -1,8 +1,8 @@
-//! What several questions refuse in the same words.
+//! Refusals that several questions share.
 
 use pcie_refusal::{Refusal, in_range};
 
-/// Check that a number is above zero, and neither so small nor so large that what is made of it is no number.
+/// Check that a number is above zero and within 1e-9 to 1e18, so that results stay finite.
 pub(crate) fn above_zero(key: &str, value: f64) -> Result<(), Refusal> {
     in_range(key, value, 1e-9..=1e18, "give a number above 0, 1e-9 to 1e18")
 }

@@ -5,10 +5,10 @@ use pcie_wire::Accounting;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Rates of Ethernet that can be asked for, in Gb/s.
+/// Supported Ethernet rates, in Gb/s.
 pub const LINE_RATES_GBPS: [f64; 11] = [1.0, 2.5, 5.0, 10.0, 25.0, 40.0, 50.0, 100.0, 200.0, 400.0, 800.0];
 
-/// Bytes of the frame check sequence, which a NIC checks and strips, or makes and adds.
+/// Bytes of the frame check sequence, which a NIC strips on receipt and adds on sending.
 pub const FCS_BYTES: u64 = 4;
 
 const MIN_FRAME_BYTES: u64 = 64;
@@ -23,11 +23,12 @@ pub enum InterpacketGap {
     /// 12 bytes, as senders leave on average.
     #[default]
     Standard,
-    /// What a receiver must bear after clock compensation: 8 bytes at 1 Gb/s, 5 up to 25 Gb/s, 1 above.
+    /// Smallest gap that a receiver must accept after clock compensation: 8 bytes at 1 Gb/s, 5 up to 25 Gb/s,
+    /// 1 above.
     Minimum,
 }
 
-/// A line.
+/// An Ethernet line.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ethernet {
@@ -76,8 +77,8 @@ impl Ethernet {
         (frame_bytes + self.around_bytes()) as f64 * 8.0 / self.line_gbps
     }
 
-    /// The data rate across PCIe of a full line, in Gb/s. `sigcomm18` takes the frame without its FCS, at least 64 bytes
-    /// of it, for what is on the line.
+    /// The data rate across PCIe of a full line, in Gb/s. `sigcomm18` counts the frame on the line without
+    /// its FCS, and as 64 bytes at least.
     pub(crate) fn data_gbps(&self, frame_bytes: u64, accounting: Accounting) -> f64 {
         let data_bytes = frame_bytes - FCS_BYTES;
         let counted_bytes = match accounting {

@@ -1,4 +1,4 @@
-//! A device as data: what it and its driver do over PCIe for each packet.
+//! A NIC as data: the accesses over PCIe that it and its driver make for each packet.
 
 use pcie_refusal::Refusal;
 use pcie_schema::{Fitting, Shape};
@@ -10,17 +10,17 @@ use crate::checks::no_steps;
 
 /// The largest step, in bytes, batches included.
 const MAX_STEP_BYTES: u64 = 1 << 20;
-/// The longest time between two interrupts: ten milliseconds. Network cards have a millisecond to eight.
+/// The longest time between two interrupts: ten milliseconds. NICs allow one to eight milliseconds.
 const MAX_MODERATION_NS: u32 = 10_000_000;
 
-/// Everything that happens over PCIe in sending and receiving packets, in order.
+/// The PCIe accesses of sending and receiving packets, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Interactions {
-    /// What the device is called.
+    /// Name of the device.
     #[schemars(length(min = 1, max = 200))]
     pub name: String,
-    /// What it is, for people.
+    /// Description for readers.
     pub description: String,
     /// Where the steps come from.
     pub provenance: String,
@@ -28,34 +28,34 @@ pub struct Interactions {
     #[serde(rename = "step")]
     #[schemars(length(min = 1))]
     pub steps: Vec<Step>,
-    /// Its queues and buffers. Bounds depend on where headers are split off alone; a simulation does on all of them.
+    /// Its queues and buffers. Bounds depend on header split alone, simulations on all of them.
     #[serde(default)]
     pub queues: Queues,
 }
 
-/// Queues and buffers of a NIC, on the card and in host memory.
+/// Queues and buffers of a NIC, on the device and in host memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Queues {
-    /// Descriptors in a ring, one ring for each direction: as many packets are under way at most.
+    /// Descriptors in a ring, one ring for each direction: the most packets in flight.
     #[schemars(range(min = 1, max = 1 << 16))]
     pub ring_descriptors: u32,
-    /// Descriptors that the NIC has fetched ahead, at most, for each direction.
+    /// Most descriptors that the NIC prefetches, for each direction.
     #[schemars(range(min = 1, max = 1 << 16))]
     pub descriptors_held: u32,
-    /// Packet buffers in host memory, used in turn: how much memory the packets touch.
+    /// Packet buffers in host memory, used in turn: they determine how much memory the packets touch.
     #[schemars(range(min = 1, max = 1 << 20))]
     pub buffers: u32,
     /// Size of each, and so of the largest packet.
     #[schemars(range(min = 64, max = 1 << 16))]
     pub buffer_bytes: u32,
-    /// Packets that have come from the line wait here; one that finds it full is dropped.
+    /// Queue of packets from the line; a packet that finds it full is dropped.
     #[schemars(range(min = 1 << 11, max = 1 << 26))]
     pub receive_fifo_bytes: u32,
-    /// Packets on their way to the line wait here.
+    /// Queue of packets to the line.
     #[schemars(range(min = 1 << 11, max = 1 << 26))]
     pub transmit_fifo_bytes: u32,
-    /// Header split: of longer packets, so many bytes are received into a buffer of their own. 0: packets stay whole.
+    /// Header split: bytes of a longer packet that go to a buffer of their own. 0: packets stay whole.
     #[schemars(range(min = 0, max = 1 << 12))]
     pub header_bytes: u32,
 }
@@ -75,7 +75,7 @@ impl Default for Queues {
 }
 
 impl Queues {
-    /// Bytes of a packet that a step moves apart from the rest, as its header; 0 where it moves the packet whole.
+    /// Bytes of the header that a step moves apart from the packet; 0 where it moves the packet whole.
     pub fn split_bytes(&self, step: &Step, packet_bytes: u64) -> u64 {
         let header_bytes = u64::from(self.header_bytes);
         let received = step.path == Path::Rx && step.moves_packet();
@@ -87,7 +87,7 @@ impl Queues {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// What it does, for people.
+    /// Description of the access, for readers.
     pub what: String,
     /// Whether it belongs to sending or to receiving.
     pub path: Path,
@@ -97,17 +97,17 @@ pub struct Step {
     pub kind: Kind,
     /// How many bytes.
     pub bytes: StepBytes,
-    /// It happens once every so many packets; left out: for each, or, if moderated by time, as time goes.
+    /// Packets for each access; left out: one, or as many as come in `moderation_ns`.
     #[serde(default)]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub every_packets: Option<u32>,
-    /// It moves so many pieces of `bytes` at once, one for each packet: 16 bytes in a batch of 40 are one access of 640
+    /// Pieces of `bytes` in one access, one for each packet: 16 bytes in a batch of 40 are one access of 640
     /// bytes every 40 packets.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub batch: u32,
-    /// Interrupts moderated by time: between two of a queue so many nanoseconds pass, unless `every_packets` packets wait
-    /// before, the first of the two.
+    /// Interrupts moderated by time: nanoseconds between two interrupts of a queue; sooner if `every_packets`
+    /// packets wait.
     #[serde(default)]
     #[schemars(range(min = 1, max = MAX_MODERATION_NS))]
     pub moderation_ns: Option<u32>,
@@ -200,8 +200,8 @@ impl Step {
         self.every_packets.unwrap_or(1).max(self.batch)
     }
 
-    /// How often the step happens for one packet, where so many come each second at regular times: for interrupts
-    /// moderated by time that depends on how many come in that time.
+    /// Accesses of this step for one packet, where `packets_per_s` come at regular times; the rate matters
+    /// only to interrupts moderated by time.
     pub fn per_packet(&self, packets_per_s: f64) -> f64 {
         let Some(moderation_ns) = self.moderation_ns else { return 1.0 / f64::from(self.group_packets()) };
         let by_time = 1e9 / (f64::from(moderation_ns) * packets_per_s);
@@ -217,7 +217,7 @@ impl Step {
         }
     }
 
-    /// Whether the packet crosses PCIe by it, in the direction of its path.
+    /// Whether the step moves the packet across PCIe, in the direction of its path.
     pub fn moves_packet(&self) -> bool {
         let along = match self.path {
             Path::Tx => matches!(self.kind, Kind::DmaRead | Kind::MmioWrite),
@@ -277,10 +277,10 @@ impl Fitting for Interactions {
 }
 
 impl Interactions {
-    /// Check what the types cannot say.
+    /// Check the rules that the types cannot express.
     ///
     /// # Errors
-    /// Names the step, or says that there is none.
+    /// Names the step, or says that there are no steps.
     pub fn check(&self) -> Result<(), Refusal> {
         if self.steps.is_empty() {
             return Err(no_steps());
@@ -304,8 +304,8 @@ impl Interactions {
             };
             if let Some((index, step)) = steps[..packet].iter().find(|(_, step)| step.moderation_ns.is_some())
             {
-                let problem = "moderation_ns is for interrupts that tell of packets: put the step behind the one that \
-                               moves the packet";
+                let problem = "moderation_ns delays interrupts about packets: put the step after the one that moves \
+                               the packet";
                 return Err(step.refused(*index, problem));
             }
         }

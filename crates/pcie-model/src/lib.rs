@@ -1,8 +1,8 @@
 //! Closed-form bounds on what a link, a device and a host give, and which of them binds.
 //!
-//! A [`Model`] is a link, an accounting and limits. Whatever is asked of it becomes a [`Load`], what one unit of work (a
-//! transfer, a packet) costs each resource; the dearest resource is the bound that binds, and the others have slack.
-//! Nothing here simulates: queues, caches and orderings are `pcie-sim`'s.
+//! A [`Model`] is a link, an accounting and limits. Each question becomes a [`Load`], the cost of one unit of
+//! work (a transfer, a packet) at each resource. The costliest resource is the bound that binds; the others
+//! have slack. `pcie-sim` simulates queues, caches and orderings.
 //!
 //! Sources: Neugebauer et al., "Understanding PCIe performance for end host networking", SIGCOMM 2018, sections 2, 3 and
 //! 7; PCI Express Base Specification; IEEE 802.3; for [`pio`], the kPIO+WC paper named there.

@@ -1,4 +1,4 @@
-//! What bounds a device besides the wire.
+//! The limits of a device besides the wire.
 
 use pcie_refusal::Refusal;
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::checks::above_zero;
 
-/// Limits of a device and of the receiver at the other end. What is left out does not bind.
+/// Limits of a device and of the receiver at the other end. A limit that is left out does not bind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
@@ -14,9 +14,9 @@ pub struct Limits {
     pub round_trip_ns: Option<f64>,
     /// Read requests that may be outstanding: 32 with 5-bit tags, 256 with 8, 768 with 10.
     pub tags: Option<u32>,
-    /// DMAs, reads and writes alike, that the device keeps in flight.
+    /// DMAs that the device keeps in flight, reads and writes together.
     pub dmas_in_flight: Option<u32>,
-    /// For how long one of them is in flight, in ns; the round trip, if left out.
+    /// Time that one of them is in flight, in ns; by default the round trip.
     pub dma_ns: Option<f64>,
     /// Posted header credits (PH): write TLPs that the receiver holds.
     pub posted_header_credits: Option<u32>,
@@ -28,8 +28,8 @@ pub struct Limits {
     pub credit_return_ns: Option<f64>,
     /// DMAs that the device can start, in millions a second.
     pub device_mdmas_per_s: Option<f64>,
-    /// What the device's port takes to send all that a DMA has it send, in ns: whole units of the port, what it leaves free
-    /// behind them, and what the wire's own bound does not charge.
+    /// Time that the device's port needs to send the TLPs of a DMA, in ns: whole units of the port and the
+    /// gaps behind them, which the bound of the wire does not charge.
     pub device_port_ns: Option<f64>,
     /// The same of the root port.
     pub root_port_ns: Option<f64>,
@@ -37,11 +37,11 @@ pub struct Limits {
     pub request_interval_ns: Option<f64>,
     /// Least time between two write TLPs that the root complex accepts, in ns.
     pub write_interval_ns: Option<f64>,
-    /// And so much more for each cache line that they touch, in ns.
+    /// Additional time for each cache line that they touch, in ns.
     pub write_line_ns: Option<f64>,
-    /// Read requests whose data the device takes in before it is done with them.
+    /// Read requests whose data the device can buffer until it has processed them.
     pub receive_buffers: Option<u32>,
-    /// From the departure of a request's first completion until the device is done with its data, in ns.
+    /// From the departure of a request's first completion until the device has processed its data, in ns.
     pub receive_ns: Option<f64>,
     /// Page walks that an average DMA needs.
     pub walks_per_dma: Option<f64>,
@@ -54,7 +54,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Check each number, and that those are together that mean something only together.
+    /// Check each number, and that numbers that depend on each other are given together.
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         for (key, count) in [
             ("tags", self.tags),

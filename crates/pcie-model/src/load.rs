@@ -1,4 +1,4 @@
-//! What one unit of work costs each resource.
+//! The cost of one unit of work at each resource.
 
 use std::ops::{Add, Mul};
 
@@ -9,7 +9,7 @@ const DATA_CREDIT_BYTES: u32 = 16;
 /// Bytes of a cache line of the host.
 const LINE_BYTES: u64 = 64;
 
-/// The cost of a unit of work. Fractions come from work that happens once every several packets.
+/// The cost of a unit of work. Work that several packets share gives fractions.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Load {
     /// Bytes of TLPs from the device to the host.
@@ -37,8 +37,8 @@ impl Load {
         Self::dma_read_split(link, accounting, address, length, SplitAt::TransferSize, completions)
     }
 
-    /// The device reads host memory, and cuts where `split_at` says. From an unaligned address, cutting at multiples of
-    /// MRRS may take a request more, and completions fewer. The host cuts its answers as `completions` says.
+    /// The device reads host memory; `split_at` cuts requests and `completions` the host's answers. From an
+    /// unaligned address, cutting at multiples of MRRS can take one more request and fewer completions.
     pub fn dma_read_split(
         link: &LinkConfiguration,
         accounting: Accounting,
@@ -63,7 +63,7 @@ impl Load {
         Self { dmas: 1.0, ..Self::message(link, accounting, address, length) }
     }
 
-    /// The device interrupts the host: a write, but none of its DMA engine.
+    /// The device interrupts the host: a write that bypasses its DMA engine.
     pub fn message(link: &LinkConfiguration, accounting: Accounting, address: u64, length: u64) -> Self {
         let mut load = Self::default();
         for piece in link.writes(address, length, SplitAt::TransferSize) {
@@ -73,7 +73,7 @@ impl Load {
         load
     }
 
-    /// What a write TLP costs the root complex that receives it; its bytes on the link not included.
+    /// The cost of a write TLP at the root complex that receives it, without its bytes on the link.
     pub fn received(piece: Piece) -> Self {
         Self {
             write_tlps: 1.0,
@@ -104,20 +104,27 @@ impl Load {
     }
 }
 
+impl Load {
+    /// Combines each cost with that of another load.
+    fn zip(self, other: Self, combine: impl Fn(f64, f64) -> f64) -> Self {
+        Self {
+            upstream_bytes: combine(self.upstream_bytes, other.upstream_bytes),
+            downstream_bytes: combine(self.downstream_bytes, other.downstream_bytes),
+            read_requests: combine(self.read_requests, other.read_requests),
+            write_tlps: combine(self.write_tlps, other.write_tlps),
+            write_data_credits: combine(self.write_data_credits, other.write_data_credits),
+            write_lines: combine(self.write_lines, other.write_lines),
+            completions: combine(self.completions, other.completions),
+            dmas: combine(self.dmas, other.dmas),
+        }
+    }
+}
+
 impl Add for Load {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self {
-            upstream_bytes: self.upstream_bytes + other.upstream_bytes,
-            downstream_bytes: self.downstream_bytes + other.downstream_bytes,
-            read_requests: self.read_requests + other.read_requests,
-            write_tlps: self.write_tlps + other.write_tlps,
-            write_data_credits: self.write_data_credits + other.write_data_credits,
-            write_lines: self.write_lines + other.write_lines,
-            completions: self.completions + other.completions,
-            dmas: self.dmas + other.dmas,
-        }
+        self.zip(other, |one, other| one + other)
     }
 }
 
@@ -125,20 +132,11 @@ impl Mul<f64> for Load {
     type Output = Self;
 
     fn mul(self, times: f64) -> Self {
-        Self {
-            upstream_bytes: self.upstream_bytes * times,
-            downstream_bytes: self.downstream_bytes * times,
-            read_requests: self.read_requests * times,
-            write_tlps: self.write_tlps * times,
-            write_data_credits: self.write_data_credits * times,
-            write_lines: self.write_lines * times,
-            completions: self.completions * times,
-            dmas: self.dmas * times,
-        }
+        self.zip(self, |cost, _| cost * times)
     }
 }
 
-/// The two halves of a read, whoever reads.
+/// The requests and completions of a read, in either direction.
 #[derive(Default)]
 struct Read {
     requests: f64,
@@ -165,7 +163,8 @@ impl Read {
             }
         }
         if accounting == Accounting::Sigcomm18 {
-            // Equation (3) cuts the whole transfer at MPS, even where MRRS is smaller and each request is answered apart.
+            // Equation (3) cuts the whole transfer at MPS, even where MRRS is smaller and each request has
+            // its own completions.
             let boundary = match policy {
                 CompletionPolicy::Every(bytes) => bytes,
                 _ => PAGE_BYTES,

@@ -8,10 +8,11 @@ use serde::Deserialize;
 use crate::checks::unknown_to_sigcomm18;
 use crate::{Answer, Bound, Limits, Load};
 
-/// Boundaries that no link has and the 2018 model takes. Its equations cut completions at MPS, whatever the RCB.
+/// RCBs that the 2018 model accepts although no link has them: its equations cut completions at MPS, whatever
+/// the RCB.
 const RCBS_OF_SIGCOMM18: [u32; 2] = [256, 512];
 
-/// A model as it is asked for; [`Model`] is the validated one.
+/// A model before validation; [`Model`] is the validated one.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelParameters {
@@ -36,7 +37,7 @@ impl TryFrom<ModelParameters> for Model {
     }
 }
 
-/// Everything that answers depend on besides the question.
+/// A validated link, accounting and limits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
     pub(crate) link: LinkConfiguration,
@@ -45,7 +46,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Check that the limits make sense, and that the accounting knows what is asked of it.
+    /// Check the limits, and that the accounting supports them.
     ///
     /// # Errors
     /// [`Refusal`], naming the key.
@@ -75,13 +76,14 @@ impl Model {
         }
     }
 
-    /// The highest rate of units of work that each cost `load` and move `data_bytes` in one direction; `None` if the load
-    /// is empty.
+    /// The highest rate of units of work that each cost `load` and move `data_bytes` in one direction; `None`
+    /// for an empty load.
     pub fn answer(&self, load: &Load, data_bytes: u64) -> Option<Answer> {
         self.answer_in_part(load, data_bytes, |_| 1.0)
     }
 
-    /// The same where only a share of the work, from 0 to 1, has passed a bound when it counts as done: buffers hold the rest.
+    /// The same where work counts as done once a share of it, 0 to 1, has passed a bound: buffers hold the
+    /// rest.
     pub fn answer_in_part(
         &self,
         load: &Load,
@@ -91,7 +93,7 @@ impl Model {
         Answer::from_costs(self.costs_ns(load).map(|(bound, ns)| (bound, ns * share(bound))), data_bytes)
     }
 
-    /// The time that each bound needs for one unit of work; none where the bound is not met.
+    /// The time that each bound needs for one unit of work; 0 where it does not apply.
     pub(crate) fn costs_ns(&self, load: &Load) -> [(Bound, f64); 13] {
         let bytes_per_ns = self.accounting.tlp_gbps(&self.link) / 8.0;
         let returned = self.accounting.dllp_bytes_per_received_byte(&self.link, self.dllp_intervals());
@@ -131,15 +133,15 @@ impl Model {
     }
 }
 
-/// The time that a resource of several places needs for work that holds a place each for a while.
-fn queue_ns(needed: f64, places: Option<u32>, held_ns: Option<f64>) -> f64 {
-    match (places, held_ns) {
-        (Some(places), Some(held_ns)) => needed * held_ns / f64::from(places),
+/// Time per unit of work at a resource of `slots`, each of which the work holds for `held_ns`.
+fn queue_ns(needed: f64, slots: Option<u32>, held_ns: Option<f64>) -> f64 {
+    match (slots, held_ns) {
+        (Some(slots), Some(held_ns)) => needed * held_ns / f64::from(slots),
         _ => 0.0,
     }
 }
 
-/// The time that a resource needs for work that it does piece by piece.
+/// Time per unit of work at a resource that serves pieces one by one.
 fn in_turn_ns(needed: f64, piece_ns: Option<f64>) -> f64 {
     needed * piece_ns.unwrap_or(0.0)
 }

@@ -10,12 +10,12 @@ use crate::interactions::{Interactions, Kind, Path, Step, StepBytes};
 use crate::moderation::settled_rate;
 use crate::{Answer, Ethernet, Load, Model};
 
-/// What a NIC reaches with frames of one size, and what the line asks for.
+/// The rates that a NIC reaches with frames of one size, and the line rate.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct NicThroughput {
     /// Bytes of a frame, FCS included.
     pub frame_bytes: u64,
-    /// Sending and receiving at the same rate; the rate is that of one direction.
+    /// Sending and receiving at the same rate; the rate of one direction.
     pub bi: Answer,
     /// Sending alone; `None` if the device only receives.
     pub tx: Option<Answer>,
@@ -51,8 +51,7 @@ impl Model {
         })
     }
 
-    /// The answer for a load that depends on the packets of a second, as interrupts moderated by time do: the one at
-    /// whose rate it is the load.
+    /// The answer for a load that depends on the packet rate, as interrupts moderated by time do.
     fn settled_answer(&self, load: impl Fn(f64) -> Load, packet_bytes: u64) -> Option<Answer> {
         let answer = |rate| self.answer(&load(rate), packet_bytes);
         answer(0.0)?;
@@ -63,8 +62,8 @@ impl Model {
         let mut load = Load::default();
         for step in device.steps.iter().filter(|step| step.path == path) {
             if self.accounting == Accounting::Sigcomm18 && receives_packet(step) {
-                // The published programs assign here where they add everywhere else, and so lose the header of the
-                // free-list read before it.
+                // The published programs assign here instead of adding, and lose the header of the free-list
+                // read before it.
                 load.upstream_bytes = 0.0;
             }
             let header_bytes = device.queues.split_bytes(step, packet_bytes);

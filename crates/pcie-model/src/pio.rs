@@ -1,13 +1,13 @@
 //! Messages from a core to a device: programmed I/O through write-combining buffers, against descriptor DMA.
 //!
-//! Three ways are compared. *Uncached stores* leave one by one, 8 B in a TLP. *Write-combined stores* leave as whole buffers
-//! of 64 B; since a buffer leaves by itself only once it is full, a message is stuffed with end-of-packet signatures of 8 B,
-//! at least one. *Descriptor DMA* takes a doorbell, a read of the descriptor, a read of the payload, a write-back and an
-//! interrupt. Bytes are counted by `pcie-wire`; times come from a [`MessageProfile`]. What happens when buffers run out, a
-//! queue is full or cores share one is `pcie-sim`'s.
+//! There are three ways. *Uncached stores* leave one by one, 8 B in a TLP. *Write-combined stores* leave as
+//! full buffers of 64 B: end-of-packet signatures of 8 B, at least one, fill the last buffer of a message.
+//! *Descriptor DMA* takes a doorbell, a read of the descriptor, a read of the payload, a write-back and an
+//! interrupt. `pcie-wire` counts bytes; times come from a [`MessageProfile`]. `pcie-sim` simulates exhausted
+//! buffers, full queues and queues that cores share.
 //!
-//! Times are counted as the source counts them: from the first packet on the link to the start of the packet that completes
-//! the reference message. A message of one buffer takes the interval in which the next could follow.
+//! As in the source, times run from the first packet on the link to the start of the packet that completes
+//! the reference message. A message of one buffer takes the interval after which the next could follow.
 //!
 //! Source: S. Larsen and B. Lee, "Reevaluation of Programmed I/O with Write-Combining Buffers to Improve I/O Performance on
 //! Cluster Systems" (kPIO+WC), sections III and IV, figures 5 and 6, table 1.
@@ -36,7 +36,7 @@ use crate::{Answer, Bound, Load, Model};
 pub struct Messages {
     /// Payload of a message.
     pub payload_bytes: u64,
-    /// With its headers, up to a whole word.
+    /// Payload and headers, rounded up to a whole word.
     pub message_bytes: u64,
     /// Write-combining buffers that it takes.
     pub buffers: u64,
@@ -52,7 +52,8 @@ pub struct Messages {
     pub descriptor_ns: f64,
     /// When the payload is requested, after the doorbell.
     pub payload_request_ns: f64,
-    /// Descriptors, their write-back and doorbells: their share of all bytes of TLPs of descriptor DMA, both directions.
+    /// Share of descriptors, write-backs and doorbells in all bytes of TLPs of descriptor DMA, both
+    /// directions.
     pub control_share: f64,
 }
 
@@ -65,18 +66,18 @@ pub struct Sending {
     pub downstream_bytes: f64,
     /// Bytes of TLPs from device to host.
     pub upstream_bytes: f64,
-    /// Data in the TLPs from host to device, signatures included, as a part of their bytes.
+    /// Data bytes, signatures included, over all bytes of the TLPs from host to device.
     pub wire_efficiency: f64,
-    /// One message by itself.
+    /// Latency of one message alone.
     pub latency_ns: f64,
-    /// What the core spends on one message that finds all buffers empty.
+    /// Core time for one message that finds all buffers empty.
     pub cpu_ns: f64,
-    /// Message after message, payload counted.
+    /// Payload bandwidth of a stream of messages.
     pub bandwidth: Answer,
 }
 
 impl Model {
-    /// A message of `payload_bytes`, its buffers cut by `flushes` partial flushes.
+    /// A message of `payload_bytes` whose buffers are cut by `flushes` partial flushes.
     ///
     /// # Errors
     /// A size, a number of flushes or a value of the profile that is out of range.
@@ -104,7 +105,7 @@ impl Model {
     }
 }
 
-/// One message and all that its answers depend on.
+/// One message, with the model and profile that answer it.
 struct Question<'a> {
     model: &'a Model,
     profile: &'a MessageProfile,
@@ -120,7 +121,7 @@ struct Steps {
     payload_ns: f64,
 }
 
-/// What becomes of a train of writes.
+/// Bytes and times of a train of writes.
 struct Train {
     tlps: f64,
     bytes: f64,
@@ -176,7 +177,7 @@ impl<'a> Question<'a> {
         let core = &self.profile.core;
         let fill_ns = core.fill_ns * self.layout.buffers as f64;
         let left_over = train.tlps - f64::from(core.write_combining_buffers);
-        // The last buffer is filled when the one that had it before has left.
+        // The last buffer is free to fill once its previous contents have left.
         let drained_ns = left_over * interval_ns - self.times.store_gap_ns + 2.0 * core.fill_ns;
         let cpu_ns = if left_over > 0.0 { fill_ns.max(drained_ns) } else { fill_ns };
         self.sending(&train, latency_ns, cpu_ns)
@@ -200,7 +201,7 @@ impl<'a> Question<'a> {
         })
     }
 
-    /// Descriptor DMA, and the share of its bytes that are descriptors, write-backs and doorbells.
+    /// Descriptor DMA, and the share of descriptors, write-backs and doorbells in its bytes.
     fn descriptors(&self) -> Result<(Sending, f64), Refusal> {
         let (link, accounting) = (&self.model.link, self.model.accounting);
         let path = &self.profile.descriptors;
@@ -270,7 +271,7 @@ impl Model {
     /// The model of the link that a profile's times were measured on.
     ///
     /// # Errors
-    /// The profile's link is none.
+    /// The profile's link is not valid.
     pub fn of_measured_link(profile: &MessageProfile) -> Result<Self, Refusal> {
         Self::new(profile.measured_link()?, Accounting::Spec, crate::Limits::default())
     }

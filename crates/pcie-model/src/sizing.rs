@@ -8,7 +8,7 @@ use crate::Ethernet;
 use crate::checks::above_zero;
 use crate::interactions::{Interactions, Path};
 
-/// What a device needs in order to keep up with a full line in both directions.
+/// The DMAs in flight and the DMA rate that a full line in both directions needs.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Sizing {
     /// Bytes of a frame, FCS included.
@@ -83,7 +83,7 @@ fn dmas_per_packet(device: &Interactions, path: Path) -> f64 {
         .sum()
 }
 
-/// The next whole number, where sums of fractions such as 1/40 may be a rounding error above one.
+/// Rounds up, except for the rounding error of sums of fractions like 1/40.
 fn whole(needed: f64) -> u64 {
     (needed - 1e-9).ceil() as u64
 }
@@ -91,23 +91,22 @@ fn whole(needed: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::InterpacketGap;
+    use crate::nic::tests::{FORTY_GIGABIT, niantic_kernel};
 
     #[test]
     fn the_papers_figures_for_40g_and_128_byte_frames() {
-        let ethernet = Ethernet { line_gbps: 40.0, vlan: false, gap: InterpacketGap::Standard };
-        let in_flight = |latency_ns| sizing(ethernet, 128, latency_ns, None, None).unwrap().packets_in_flight;
-        assert_eq!(sizing(ethernet, 128, 900.0, None, None).unwrap().packet_interval_ns, 29.6);
+        let in_flight =
+            |latency_ns| sizing(FORTY_GIGABIT, 128, latency_ns, None, None).unwrap().packets_in_flight;
+        assert_eq!(sizing(FORTY_GIGABIT, 128, 900.0, None, None).unwrap().packet_interval_ns, 29.6);
         assert_eq!(in_flight(900.0), 31);
         assert_eq!((in_flight(560.0), in_flight(666.0)), (19, 23));
         assert_eq!(in_flight(666.0 + 330.0), 34);
     }
 
     #[test]
-    fn descriptors_count_by_how_often_they_are_moved() {
-        let ethernet = Ethernet { line_gbps: 40.0, vlan: false, gap: InterpacketGap::Standard };
-        let device = crate::nic::tests::niantic_kernel();
-        let sizing = sizing(ethernet, 128, 900.0, Some(&device), Some(1.2)).unwrap();
+    fn batched_descriptors_count_as_fractions_of_a_dma() {
+        let device = niantic_kernel();
+        let sizing = sizing(FORTY_GIGABIT, 128, 900.0, Some(&device), Some(1.2)).unwrap();
         // TX: the packet, a fortieth of a descriptor read, an eighth of a write-back. RX: packet, read, write-back.
         assert!((sizing.tx.dmas_per_packet - (1.0 + 1.0 / 40.0 + 1.0 / 8.0)).abs() < 1e-12);
         assert_eq!(sizing.rx.dmas_per_packet, 3.0);
@@ -116,13 +115,13 @@ mod tests {
     }
 
     #[test]
-    fn wrong_numbers_are_named() {
-        let ethernet = Ethernet { line_gbps: 40.0, vlan: false, gap: InterpacketGap::Standard };
+    fn refuses_numbers_out_of_range_by_key() {
         let message = |result: Result<Sizing, Refusal>| result.unwrap_err().to_string();
-        assert!(message(sizing(ethernet, 63, 900.0, None, None)).starts_with("frame_bytes is 63"));
-        assert!(message(sizing(ethernet, 128, 0.0, None, None)).starts_with("latency_ns is 0"));
+        assert!(message(sizing(FORTY_GIGABIT, 63, 900.0, None, None)).starts_with("frame_bytes is 63"));
+        assert!(message(sizing(FORTY_GIGABIT, 128, 0.0, None, None)).starts_with("latency_ns is 0"));
         assert!(
-            message(sizing(Ethernet { line_gbps: 3.0, ..ethernet }, 128, 1.0, None, None)).contains("2.5")
+            message(sizing(Ethernet { line_gbps: 3.0, ..FORTY_GIGABIT }, 128, 1.0, None, None))
+                .contains("2.5")
         );
     }
 }

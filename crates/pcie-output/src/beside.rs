@@ -1,4 +1,4 @@
-//! The hidden folder beside an output in which it is made, and what killed commands left of theirs.
+//! The hidden folder in which an output is written, and the cleanup after killed commands.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -14,29 +14,26 @@ use tempfile::TempDir;
 use crate::error::{Error, Result};
 use crate::target::{Found, Target};
 
-/// By this ending the folders are known; before it stand a dot, the output's name, a dot and six random characters.
+/// Suffix of the folders: `.NAME.RANDOM.pcielab-tmp`, with the output's name and six random characters.
 const ENDING: &str = ".pcielab-tmp";
 const RANDOM_CHARACTERS: usize = 6;
 
-/// A folder beside an output, in which it is made. Dropping it removes it with everything in it.
+/// A hidden folder beside an output, in which the output is written. Dropping it removes the folder.
 #[derive(Debug)]
 pub struct Beside {
     folder: TempDir,
-    /// Held for as long as this process lives, which is how others know that the folder is in use.
+    /// Locked while this process lives, so that others see that the folder is in use.
     _held: Held,
     target: Target,
 }
 
 impl Beside {
-    /// Makes the folder, and removes what killed commands left in the same place.
-    ///
-    /// # Errors
-    /// [`Error::Unwritable`] if nothing can be created there.
+    /// Creates the folder, or fails with [`Error::Unwritable`]; removes leftovers of killed commands.
     pub fn new(target: Target) -> Result<Self> {
         let refused = |error: &io::Error| Error::of_io(&target.shown, error);
         remove_leftovers(target.folder());
         let mut prefix = OsString::from(".");
-        prefix.push(target.place.file_name().unwrap_or_default());
+        prefix.push(target.path.file_name().unwrap_or_default());
         prefix.push(".");
         loop {
             let folder = tempfile::Builder::new()
@@ -47,30 +44,30 @@ impl Beside {
                 .map_err(|error| refused(&error))?;
             match held(folder.path()) {
                 Ok(Some(held)) => return Ok(Self { folder, _held: held, target }),
-                // Between making and locking it, another command took it for a leftover: make the next one.
+                // Another command removed it as a leftover before it was locked: try again.
                 Ok(None) => (),
                 Err(error) => return Err(refused(&error)),
             }
         }
     }
 
-    /// The path at which the output is made; nothing is there yet.
+    /// The path to write the output to; nothing is there yet.
     pub fn fresh(&self) -> PathBuf {
         self.folder.path().join("fresh")
     }
 
-    /// The place of the output.
+    /// The target of the output.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// Moves the file at [`Beside::fresh`] to its place, synced. A file that it replaces passes its permissions on.
+    /// Syncs [`Beside::fresh`] and moves it to the target, with the permissions of a replaced file.
     ///
     /// # Errors
-    /// [`Error::Exists`] if something has appeared there meanwhile and `overwrite` is not given; [`Error::Failed`] if
-    /// the disk is full or broken. What was there is there still then.
+    /// [`Error::Exists`] if a file has appeared there meanwhile and `overwrite` is not given;
+    /// [`Error::Failed`] if the disk is full or broken. The target is then unchanged.
     pub fn put_file_in_place(self, overwrite: bool) -> Result<()> {
-        let Target { shown, place, found } = &self.target;
+        let Target { shown, path, found } = &self.target;
         let put = || {
             let fresh = self.fresh();
             if let Found::File(permissions) = found {
@@ -78,53 +75,46 @@ impl Beside {
             }
             File::open(&fresh)?.sync_all()?;
             if overwrite {
-                fs::rename(&fresh, place)?
+                fs::rename(&fresh, path)?
             } else {
-                rename_to_nothing(&fresh, place)?
+                rename_to_nothing(&fresh, path)?
             }
             sync_folder(self.target.folder())
         };
         put().map_err(|error| Error::of_io(shown, &error))
     }
 
-    /// Moves the folder at [`Beside::fresh`] to its place. A folder that it replaces trades places with it in one step,
-    /// where the file system can do that; where it cannot, the old one comes back if the new one cannot be moved.
-    ///
-    /// # Errors
-    /// As [`Beside::put_file_in_place`].
+    /// Moves the folder at [`Beside::fresh`] to the target. It is exchanged with a replaced folder in one
+    /// step if the file system can; else a failed move restores the old one. Errors as in
+    /// [`Beside::put_file_in_place`].
     pub fn put_folder_in_place(self) -> Result<()> {
-        let Target { shown, place, found } = &self.target;
+        let Target { shown, path, found } = &self.target;
         let put = || {
             let fresh = self.fresh();
             sync_folder(&fresh)?;
             if *found == Found::Folder {
-                exchange(&fresh, place, &self.old())?;
+                exchange(&fresh, path, &self.folder.path().join(OLD))?;
             } else {
-                rename_to_nothing(&fresh, place)?;
+                rename_to_nothing(&fresh, path)?;
             }
             sync_folder(self.target.folder())
         };
         put().map_err(|error| Error::of_io(shown, &error))
     }
-
-    fn old(&self) -> PathBuf {
-        self.folder.path().join(OLD)
-    }
 }
 
-/// The name in the hidden folder that what is replaced has for a moment, where two folders cannot trade places.
+/// Temporary name, in the hidden folder, of a replaced folder where the file system cannot exchange two.
 const OLD: &str = "old";
 
 /// A temporary folder that no other process has locked.
 #[derive(Debug)]
 struct Held {
     _lock: File,
-    /// False where the file system does not lock folders, as some network file systems do not: leftovers stay there.
+    /// False where the file system does not lock folders, as some network file systems: leftovers stay there.
     is_locked: bool,
 }
 
-/// Opens and locks a temporary folder. Whoever gets the lock owns the folder: its maker uses it, a cleaner removes it.
-/// None if another process has the lock, or has removed the folder.
+/// Opens and locks a temporary folder, to use or remove it. None if another process has locked or removed it.
 fn held(path: &Path) -> io::Result<Option<Held>> {
     let lock = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -155,20 +145,20 @@ fn rename_to_nothing(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-fn exchange(fresh: &Path, place: &Path, old: &Path) -> io::Result<()> {
-    match renameat_with(CWD, fresh, CWD, place, RenameFlags::EXCHANGE) {
+fn exchange(fresh: &Path, path: &Path, old: &Path) -> io::Result<()> {
+    match renameat_with(CWD, fresh, CWD, path, RenameFlags::EXCHANGE) {
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-            fs::rename(place, old)?;
-            fs::rename(fresh, place).inspect_err(|_| {
-                // The first error is the one to tell; if this fails too, the next command brings the old one back.
-                let _ = fs::rename(old, place);
+            fs::rename(path, old)?;
+            fs::rename(fresh, path).inspect_err(|_| {
+                // If this fails too, the next command restores the old folder.
+                let _ = fs::rename(old, path);
             })
         }
         exchanged => Ok(exchanged?),
     }
 }
 
-/// A rename is on the disk once its folder is.
+/// Syncs a folder, which brings renames in it to the disk.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     match File::open(folder)?.sync_all() {
         // Some file systems do not sync folders.
@@ -177,15 +167,14 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes what killed commands left beside an output, for whoever goes on with one in its place.
-pub fn remove_leftovers_beside(place: &Path) {
-    if let Ok(target) = Target::find(place) {
+/// Removes leftovers of killed commands beside an output that is about to be continued.
+pub fn remove_leftovers_beside(path: &Path) {
+    if let Ok(target) = Target::find(path) {
         remove_leftovers(target.folder());
     }
 }
 
-/// Removes the hidden folders in `folder` that nobody holds; what cannot be removed is left to the next command. One
-/// that still holds what it was about to replace gives it back first.
+/// Removes the hidden folders in `folder` that no process has locked. A replaced folder inside is restored.
 fn remove_leftovers(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -193,11 +182,11 @@ fn remove_leftovers(folder: &Path) {
         let Some(output) = output_of(&name) else { continue };
         let path = entry.path();
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            // Held until the folder is gone.
+            // Locked until the folder is gone.
             let Ok(Some(held)) = held(&path) else { continue };
             if held.is_locked {
-                let (old, place) = (path.join(OLD), folder.join(output));
-                if old.exists() && place.symlink_metadata().is_err() && fs::rename(&old, &place).is_err() {
+                let (old, output) = (path.join(OLD), folder.join(output));
+                if old.exists() && output.symlink_metadata().is_err() && fs::rename(&old, &output).is_err() {
                     continue;
                 }
                 let _ = fs::remove_dir_all(&path);
@@ -206,7 +195,7 @@ fn remove_leftovers(folder: &Path) {
     }
 }
 
-/// The name of the output that a hidden folder was made for; none if it is not one.
+/// The name of the output of a hidden folder; None if the name is no hidden folder's.
 fn output_of(name: &OsStr) -> Option<OsString> {
     let inner = name.as_bytes().strip_prefix(b".")?.strip_suffix(ENDING.as_bytes())?;
     let (output, random) = inner.split_at_checked(inner.len().checked_sub(RANDOM_CHARACTERS)?)?;

@@ -1,4 +1,4 @@
-//! Why an output was refused or could not be written. Every message names the path and says what would be right.
+//! Errors of outputs. Every message names the path and the remedy.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,27 +9,21 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// Why an output was refused or could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The place is taken and overwriting was not asked for.
-    #[error("{}: exists already: choose another name, or give --overwrite", path.display())]
-    Exists {
-        /// The output.
-        path: PathBuf,
-    },
-    /// The place holds something that no output replaces, or names no file at all.
-    #[error("{}: {found}, and is not a regular file that could be replaced: choose another name", path.display())]
+    /// The output exists and overwriting was not asked for.
+    #[error("{}: exists already: choose another name, or give --overwrite", .0.display())]
+    Exists(PathBuf),
+    /// The path is neither a regular file nor free.
+    #[error("{}: {found}, not a regular file: choose another name", path.display())]
     NotAFile {
         /// The output.
         path: PathBuf,
-        /// What is there, such as `is a folder`.
+        /// The obstacle, for example `is a folder`.
         found: &'static str,
     },
-    /// The place is a link that leads nowhere.
-    #[error("{}: is a link to something that is not there: name the file itself, or remove the link", path.display())]
-    DanglingLink {
-        /// The output.
-        path: PathBuf,
-    },
-    /// The place holds a folder that pcielab did not write.
+    /// The path is a dangling link.
+    #[error("{}: is a dangling link: name the file itself, or remove the link", .0.display())]
+    DanglingLink(PathBuf),
+    /// The path is a folder that pcielab did not write.
     #[error(
         "{}: is not a folder that pcielab wrote (it holds no {mark}), so it is not overwritten: choose another name",
         path.display()
@@ -37,44 +31,44 @@ pub enum Error {
     ForeignFolder {
         /// The output.
         path: PathBuf,
-        /// The file by which folders that pcielab wrote are told from others.
+        /// The file that marks folders of pcielab.
         mark: String,
     },
-    /// A file cannot be created there.
+    /// No file can be created there.
     #[error("{}: cannot be written ({cause}): choose a path in an existing folder that you may write to", path.display())]
     Unwritable {
         /// The output.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         cause: String,
     },
-    /// Writing failed although the place was right: the disk is full, or broken.
+    /// Writing failed: the disk is full, or broken.
     #[error("{}: could not be written: {cause}", path.display())]
     Failed {
         /// The output.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         cause: String,
     },
-    /// A name that is to become a file in a folder is no plain file name.
-    #[error("{name:?}: {why}: it must be a plain file name")]
+    /// A name for a file in a folder is no plain file name.
+    #[error("{name:?}: {why}: give a plain file name")]
     Name {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// Problem of the name.
         why: &'static str,
     },
 }
 
 impl Error {
-    /// What an error of the operating system means for the output `path`.
+    /// The error for an output after an error of the operating system.
     pub fn of_io(path: &Path, error: &io::Error) -> Self {
         use io::ErrorKind as Kind;
         let path = path.to_owned();
         let kind = error.kind();
         match kind {
             Kind::NotFound => Self::Unwritable { path, cause: "there is no such folder".to_owned() },
-            Kind::AlreadyExists | Kind::DirectoryNotEmpty => Self::Exists { path },
+            Kind::AlreadyExists | Kind::DirectoryNotEmpty => Self::Exists(path),
             Kind::PermissionDenied
             | Kind::ReadOnlyFilesystem
             | Kind::NotADirectory
@@ -84,7 +78,7 @@ impl Error {
         }
     }
 
-    /// True if what the user gave is at fault, false if writing failed although the input was fine.
+    /// True if the user's input is at fault, false if writing failed.
     pub fn is_input(&self) -> bool {
         !matches!(self, Self::Failed { .. })
     }

@@ -1,11 +1,9 @@
 //! Files and folders that appear whole or not at all: the one writer behind everything that pcielab writes.
 //!
-//! An output is made in a hidden folder beside its place ([`Beside`]), synced, and then moved there in one step, so that
-//! what was there before is there until its successor is complete. The folder is locked for as long as its maker lives;
-//! one that is not is what a killed command left, and the next command that writes there removes it.
+//! An output is written in a hidden folder beside its path ([`Beside`]), synced, and moved there in one step.
+//! Its process locks the folder; the next command removes unlocked ones, which killed commands left.
 //!
-//! Only regular files are ever replaced. A link is followed; a terminal, a device or a pipe is written into, as a shell
-//! does. This crate knows nothing of what it writes.
+//! Only regular files are replaced. Links are followed; terminals, devices and pipes are written into.
 
 mod beside;
 mod error;

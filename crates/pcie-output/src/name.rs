@@ -1,25 +1,21 @@
-//! Names from stores and other foreign files that are to become names of files.
+//! File names that come from stores and other foreign files.
 
 use crate::error::{Error, Result};
 
-/// The longest name that common file systems take, bytes.
+/// Longest name on common file systems, bytes.
 const LONGEST_BYTES: usize = 255;
 
-/// Names that some system reads as a device, whatever follows their first dot.
+/// Device names on some systems, with any suffix after a dot.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
-/// Refuses a name that is not the plain name of a file: one that leads into another folder, that no file can have, or
-/// that stands for a device.
-///
-/// # Errors
-/// [`Error::Name`], which says what is wrong.
+/// Refuses a name that leads into another folder, is invalid or is a device's, with [`Error::Name`].
 pub fn plain_file_name(name: &str) -> Result<()> {
     let refused = |why| Err(Error::Name { name: name.to_owned(), why });
     if name.is_empty() || name == "." || name == ".." {
         return refused("names no file");
     }
     if name.contains(['/', '\\', ':']) {
-        return refused("holds a separator of folders");
+        return refused("holds a path separator");
     }
     if name.chars().any(char::is_control) {
         return refused("holds a control character");
@@ -49,24 +45,10 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_would_leave_its_folder_is_refused() {
+    fn refuses_names_that_leave_the_folder_or_are_invalid() {
         let long = "x".repeat(256);
-        let names = [
-            "",
-            ".",
-            "..",
-            "../victim.toml",
-            "/etc/passwd",
-            "a/b",
-            "..\\a",
-            "C:a",
-            "a\0b",
-            "a\nb",
-            "NUL",
-            "com1.txt",
-            &long,
-        ];
-        for name in names {
+        let leading = ["", ".", "..", "../victim.toml", "/etc/passwd", "a/b", "..\\a", "C:a"];
+        for name in leading.into_iter().chain(["a\0b", "a\nb", "NUL", "com1.txt", &long]) {
             assert!(matches!(plain_file_name(name), Err(Error::Name { .. })), "{name:?}");
         }
     }

@@ -1,4 +1,4 @@
-//! Files and folders whose whole content is there when they are written.
+//! Writers of files and folders with contents in memory.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -10,10 +10,7 @@ use crate::error::{Error, Result};
 use crate::name::plain_file_name;
 use crate::target::{Found, Target};
 
-/// Writes a file; what [`Target::find`] calls a stream is written into.
-///
-/// # Errors
-/// See [`Error`]. What was at `path` is as it was then, except for a stream.
+/// Writes a file, or into a stream. On an error `path` is unchanged, unless it is a stream.
 pub fn write_file(path: &Path, content: &[u8], overwrite: bool) -> Result<()> {
     let target = Target::find(path)?;
     target.accept_file(overwrite)?;
@@ -37,11 +34,8 @@ pub fn write_file(path: &Path, content: &[u8], overwrite: bool) -> Result<()> {
     }
 }
 
-/// Writes a folder of files, given by their names. With `overwrite`, a folder that is empty or holds the file `mark` is
-/// replaced whole, so that nothing old is left in it.
-///
-/// # Errors
-/// [`Error::Name`] for a name that is not a plain one; else see [`Error`]. What was at `path` is as it was then.
+/// Writes a folder of files by name. With `overwrite`, it replaces a folder that is empty or holds the file
+/// `mark`, and nothing old is left in it. On an error `path` is unchanged.
 pub fn write_folder(
     path: &Path,
     files: &BTreeMap<String, Vec<u8>>,

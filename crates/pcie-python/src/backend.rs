@@ -1,4 +1,4 @@
-//! Back ends as Python chooses them, by the kind of work that each takes: made here, or written in Python.
+//! Back ends for Python, by the kind of work that they take: made here, or written in Python.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,23 +22,18 @@ use crate::json::{parse, word};
 use crate::python_device::PythonBackend;
 use crate::system::machine;
 
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Backend>()?;
-    module.add_function(wrap_pyfunction!(address_offsets, module)?)
-}
-
-/// An address as people write it.
-pub(crate) fn address(text: &str) -> Result<Address> {
+/// Parses the address of a PCI function.
+pub(crate) fn parse_address(text: &str) -> Result<Address> {
     Ok(text.parse()?)
 }
 
-/// What carries work out.
+/// Carries out work.
 #[pyclass(frozen, module = "pcielab._core")]
 pub(crate) struct Backend {
     inner: Takes,
 }
 
-/// What carries work out, by the kind of work that it takes.
+/// Back ends by the kind of work that they take.
 enum Takes {
     Transfers(Arc<dyn Inner>),
     Messages(Arc<dyn Inner<Box<dyn MessageDevice>>>),
@@ -47,7 +42,7 @@ enum Takes {
     Flows(Experimenter),
 }
 
-/// What a back end is.
+/// Properties of a back end.
 struct Facts<'a> {
     kind: &'a str,
     takes: &'static str,
@@ -83,7 +78,7 @@ impl Backend {
         Self { inner: Takes::Messages(Arc::new(inner)) }
     }
 
-    /// The tests of `asked`, JSON of the kind of work that the back end takes, ready to be run on it.
+    /// Work for the runner from `asked`, JSON of the kind of work that the back end takes.
     pub(crate) fn work(&self, asked: &str, samples: Samples, seed: u64) -> Result<Arc<dyn Work>> {
         Ok(match &self.inner {
             Takes::Transfers(inner) => {
@@ -108,42 +103,42 @@ impl Backend {
         Ok(Self::of(Simulated::new(machine(system)?, word("samples", samples)?, word("engine", engine)?)))
     }
 
-    /// The FPGA core in RTL, in a process of `program`, on the host and the link of a system.
+    /// The FPGA core in RTL, in a process of `program`, on the host and link of a system.
     #[staticmethod]
     fn rtl(system: &str, program: PathBuf) -> Result<Self> {
         Ok(Self::of(Rtl::new(machine(system)?, Some(program))))
     }
 
-    /// A core of this machine. `host` says how the host's side is set up.
+    /// A core of this machine. `host` has the options of the host's side.
     #[staticmethod]
     fn cpu(host: &str) -> Result<Self> {
         Ok(Self::of(Cpu::new(parse("host", host)?)))
     }
 
-    /// The NVMe drive at an address. `device` and `host` say how it is driven, and how the host's side is set up.
+    /// The NVMe drive at an address. `device` and `host` have the options of the drive and the host's side.
     #[staticmethod]
-    fn nvme(place: &str, device: &str, host: &str) -> Result<Self> {
+    fn nvme(address: &str, device: &str, host: &str) -> Result<Self> {
         let (device, host) = (parse("device", device)?, parse("host", host)?);
-        Ok(Self::of(Nvme::new(address(place)?, device, host)?))
+        Ok(Self::of(Nvme::new(parse_address(address)?, device, host)?))
     }
 
     /// The Intel 82574 NIC at an address, in MAC loopback.
     #[staticmethod]
-    fn e1000e(place: &str, host: &str) -> Result<Self> {
-        Ok(Self::of(E1000e::new(address(place)?, parse("host", host)?)?))
+    fn e1000e(address: &str, host: &str) -> Result<Self> {
+        Ok(Self::of(E1000e::new(parse_address(address)?, parse("host", host)?)?))
     }
 
     /// The FPGA core on the board at an address.
     #[staticmethod]
-    fn fpga(place: &str, host: &str) -> Result<Self> {
-        Ok(Self::of(Fpga::new(address(place)?, parse("host", host)?)?))
+    fn fpga(address: &str, host: &str) -> Result<Self> {
+        Ok(Self::of(Fpga::new(parse_address(address)?, parse("host", host)?)?))
     }
 
     /// Stores into a BAR of the device at an address; for messages.
     #[staticmethod]
-    fn pio(place: &str, device: &str, host: &str) -> Result<Self> {
+    fn pio(address: &str, device: &str, host: &str) -> Result<Self> {
         let (device, host) = (parse("device", device)?, parse("host", host)?);
-        Ok(Self::of_messages(Pio::new(address(place)?, device, host)?))
+        Ok(Self::of_messages(Pio::new(parse_address(address)?, device, host)?))
     }
 
     /// A core and a device on a simulated system, for messages; `seed` names the run.
@@ -160,19 +155,19 @@ impl Backend {
         Ok(Self { inner: Takes::Frames(Box::new((parse("system", system)?, parse("nic", nic)?))) })
     }
 
-    /// Simulations that Python carries out itself, such as those of flows: see `experiments`.
+    /// Simulations that Python carries out itself: see `experiments`.
     #[staticmethod]
     fn experiments(identity: &str, carry_out: Py<PyAny>) -> Result<Self> {
         Ok(Self { inner: Takes::Flows(Experimenter::new(parse("identity", identity)?, carry_out)) })
     }
 
-    /// One that is written in Python: an adapter of `pcielab.devices.bridge`.
+    /// A back end that is written in Python: an adapter of `pcielab.devices.bridge`.
     #[staticmethod]
     fn of_python(adapter: Bound<'_, PyAny>) -> Result<Self> {
         Ok(Self::of(PythonBackend::new(&adapter)?))
     }
 
-    /// The same with every slice written to a file.
+    /// The same back end with every slice written to a file.
     fn traced(&self, path: PathBuf) -> Result<Self> {
         match &self.inner {
             Takes::Transfers(inner) => Ok(Self::of(Traced::new(Arc::clone(inner), path))),
@@ -180,7 +175,7 @@ impl Backend {
         }
     }
 
-    /// The same with faults, as JSON.
+    /// The same back end with injected faults, as JSON.
     fn with_faults(&self, faults: &str) -> Result<Self> {
         let faults = parse("faults", faults)?;
         match &self.inner {
@@ -189,7 +184,7 @@ impl Backend {
         }
     }
 
-    /// What the back end does not keep to of the contract, in words. `trial` has the tests to try, as JSON.
+    /// Violations of the contract of back ends, in words. `trial` has the tests to try, as JSON.
     fn check_contract(&self, py: Python<'_>, trial: &str) -> Result<Vec<String>> {
         match &self.inner {
             Takes::Transfers(inner) => {
@@ -200,7 +195,7 @@ impl Backend {
         }
     }
 
-    /// Refuses work that it could not carry out.
+    /// Refuses work that the back end cannot carry out.
     #[pyo3(signature = (work, *, seed))]
     fn check(&self, work: &str, seed: u64) -> Result<()> {
         self.work(work, Samples::Adaptive, seed).map(drop)
@@ -228,9 +223,16 @@ impl Backend {
     }
 }
 
-/// Offsets in the buffer that `count` transactions from `first` on of a test start at, as 64-bit numbers in native byte order.
+/// Offsets in the buffer of `count` transactions of a test from `first` on, as 64-bit numbers in native byte
+/// order.
 #[pyfunction]
-fn address_offsets(test: &str, seed: u64, position: u64, first: u64, count: usize) -> Result<Vec<u8>> {
+pub(crate) fn address_offsets(
+    test: &str,
+    seed: u64,
+    position: u64,
+    first: u64,
+    count: usize,
+) -> Result<Vec<u8>> {
     let test: Test = parse("test", test)?;
     test.validate()?;
     let list = AddressList::new(&test, Draws::new(seed, position, Stream::Addresses));

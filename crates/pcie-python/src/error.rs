@@ -1,6 +1,6 @@
-//! What goes wrong, as Python sees it: which exception it is, and of an input that is refused its parts.
+//! Errors of the crates as Python exceptions, with the parts of refusals as attributes.
 //!
-//! Functions of this crate return [`Result`], so that `?` does for every crate what is said here once.
+//! Functions of this crate return [`Result`], so that `?` converts the errors of every crate.
 
 use std::fmt::Display;
 
@@ -14,31 +14,25 @@ create_exception!(
     _core,
     InputError,
     PyValueError,
-    "An input is wrong: the message names it and says what would be right. Where they are known, the attributes have its \
-     parts: `subject` (what it is about, such as a file or a flow), `key`, `value`, `remedy`, and `beside`, another key \
-     that the message names."
+    "An input is wrong; the message names it and the remedy. Attributes, None where unknown: `subject` (for example a file \
+     or a flow), `key`, `value`, `remedy`, and `beside`, another key that the message names."
 );
-create_exception!(_core, RunError, PyException, "Something failed while running: the message says what.");
+create_exception!(_core, RunError, PyException, "The work failed while running.");
 create_exception!(
     _core,
     NotSupportedError,
     PyException,
-    "A device lacks what a test needs: the message names the limit."
+    "A device does not support a test; the message names the limit."
 );
-create_exception!(
-    _core,
-    DeviceLostError,
-    PyException,
-    "A device is gone: the run ends, and can be gone on with."
-);
+create_exception!(_core, DeviceLostError, PyException, "A device is gone; the run ends and can be resumed.");
 create_exception!(
     _core,
     UnavailableError,
     PyException,
-    "There is nothing to open: the message says what is missing and what brings it."
+    "A device or resource is missing; the message names it and the remedy."
 );
 
-/// The attributes of [`InputError`]; one that is not known is None.
+/// The attributes of [`InputError`]; None where unknown.
 const PARTS: [&str; 5] = ["subject", "key", "value", "remedy", "beside"];
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -52,22 +46,22 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("UnavailableError", py.get_type::<UnavailableError>())
 }
 
-/// What a function of this crate returns.
+/// The result of a function of this crate.
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
-/// Why a function of this crate returns nothing.
+/// An error of this crate.
 #[derive(Debug)]
 pub(crate) enum Error {
     /// An input is wrong: an [`InputError`].
     Refused(Refusal),
-    /// Doing the work failed: a [`RunError`].
+    /// The work failed: a [`RunError`].
     Failed(String),
     /// A [`NotSupportedError`].
     NotSupported(String),
     /// An [`UnavailableError`].
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only a real host lacks something"))]
     Unavailable(String),
-    /// Python raised it, and gets it back.
+    /// An exception from Python, which is raised again.
     Raised(PyErr),
 }
 
@@ -82,11 +76,11 @@ fn exception(refusal: Refusal) -> PyErr {
             .filter_map(|(name, part)| Some((name, part?)))
             .try_for_each(|(name, part)| exception.setattr(*name, part))
     });
-    // An exception that takes no attributes is raised instead: something is wrong with Python itself.
+    // If setting attributes fails, raise that error: Python itself is broken.
     set.err().unwrap_or(error)
 }
 
-/// Refuses an input in words.
+/// A refusal with a message.
 pub(crate) fn refused(message: impl Display) -> Error {
     Error::Refused(Refusal::new(message))
 }
@@ -109,7 +103,7 @@ impl From<PyErr> for Error {
     }
 }
 
-/// Something that should be JSON is not, or an answer cannot be written as JSON.
+/// An input is not JSON, or an answer cannot be written as JSON.
 impl From<serde_json::Error> for Error {
     fn from(error: serde_json::Error) -> Self {
         Self::Failed(error.to_string())

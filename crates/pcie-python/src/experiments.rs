@@ -1,4 +1,4 @@
-//! Tests that Python carries out itself, such as simulations of a fabric, through the runner of all others.
+//! Tests that Python carries out itself, for example simulations of a fabric, through the common runner.
 
 use std::sync::Arc;
 
@@ -20,10 +20,11 @@ struct AskedInPython {
     tests: Vec<Asked>,
 }
 
-/// What carries the tests out: a function that is called with the place of each and a stop, and returns its numbers as JSON.
+/// Carries out tests by a Python function, which gets the position of a test and a stop, and returns its
+/// numbers as JSON.
 #[derive(Clone)]
 pub(crate) struct Experimenter {
-    /// What they are carried out on: entries of the manifest, such as `device` and `host`.
+    /// Entries of the manifest that identify the hardware, for example `device` and `host`.
     identity: Map<String, Value>,
     function: Arc<Py<PyAny>>,
 }
@@ -33,7 +34,7 @@ impl Experimenter {
         Self { identity, function: Arc::new(function) }
     }
 
-    /// Tests, JSON of a `suite` and its `tests` with `family`, `name` and `parameters`, ready to be run.
+    /// Work for the runner from JSON of a `suite` and its `tests` with `family`, `name` and `parameters`.
     pub(crate) fn experiments(&self, asked: &str) -> Returned<impl Work + use<>> {
         let AskedInPython { suite, tests } = parse("work", asked)?;
         Ok(Experiments { suite, tests, experimenter: self.clone() })

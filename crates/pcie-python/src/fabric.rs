@@ -1,4 +1,4 @@
-//! `pcie-fabric` for Python. Fabrics come as JSON; flows, of which there may be a million, as arrays in native byte order.
+//! `pcie-fabric` for Python. Fabrics are JSON; flows, up to a million, are arrays in native byte order.
 
 use pcie_fabric::estimate::{Allocation, Change, ecr, ecr_rounds, influence, max_min};
 use pcie_fabric::simulate::{Options, Traffic, check, simulate_unless};
@@ -11,18 +11,6 @@ use crate::error::{Result, refused};
 use crate::json::{parse, text};
 use crate::progress::Watched;
 use crate::stop::Stop;
-
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<FabricShares>()?;
-    module.add_class::<FabricRun>()?;
-    module.add_function(wrap_pyfunction!(fabric_simulate, module)?)?;
-    module.add_function(wrap_pyfunction!(fabric_check, module)?)?;
-    module.add_function(wrap_pyfunction!(fabric_check_traffic, module)?)?;
-    module.add_function(wrap_pyfunction!(fabric_edges, module)?)?;
-    module.add_function(wrap_pyfunction!(fabric_estimate, module)?)?;
-    module.add_function(wrap_pyfunction!(fabric_rounds, module)?)?;
-    module.add_function(wrap_pyfunction!(fabric_influence, module)?)
-}
 
 /// Shares as arrays in native byte order: numbers as doubles, `limit` as 32-bit numbers of edges with -1 for none,
 /// `crossing` as 32-bit counts.
@@ -40,75 +28,75 @@ pub(crate) struct FabricShares {
 pub(crate) struct EdgeRow {
     /// Its name.
     edge: String,
-    /// Payload that it carries, GB/s.
+    /// Capacity for payload, GB/s.
     capacity_gbytes_per_s: f64,
 }
 
 /// A round of edge constraints relaxing.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RoundTables {
-    /// Edges that are asked for more than they carry.
+    /// Oversubscribed edges.
     edges: Vec<EntryRow>,
-    /// What flows are cut to.
+    /// Flows that edges cut.
     constraints: Vec<ConstraintRow>,
-    /// What each flow has after it, GB/s.
+    /// Bandwidth of each flow after the round, GB/s.
     gbytes_per_s: Vec<f64>,
 }
 
-/// An edge that is asked for more than it carries.
+/// An oversubscribed edge.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct EntryRow {
     /// The edge.
     edge: String,
-    /// Payload that it carries, GB/s.
+    /// Capacity for payload, GB/s.
     capacity_gbytes_per_s: f64,
-    /// What it is asked for, GB/s.
+    /// Total demand of its flows, GB/s.
     demand_gbytes_per_s: f64,
-    /// The flows that ask.
+    /// Its flows.
     flows: Vec<String>,
 }
 
-/// What an edge leaves a flow.
+/// The share of a flow that an edge cuts.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ConstraintRow {
     /// The flow.
     flow: String,
     /// The edge.
     edge: String,
-    /// What is left, GB/s.
+    /// Its share, GB/s.
     gbytes_per_s: f64,
 }
 
 /// A flow that a change affects.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct InfluenceRow {
-    /// `stop`: a flow stops; `double`: an edge carries twice as much.
+    /// `stop`: a flow stops; `double`: the capacity of an edge doubles.
     change: &'static str,
     /// That flow or edge.
     what: String,
     /// The flow that is affected.
     flow: String,
-    /// What it gets without the change, GB/s.
+    /// Its bandwidth before the change, GB/s.
     gbytes_per_s: f64,
-    /// And with it.
+    /// Its bandwidth after the change, GB/s.
     then_gbytes_per_s: f64,
 }
 
-/// Refuses a fabric that cannot exist.
+/// Refuses an impossible fabric.
 #[pyfunction]
-fn fabric_check(fabric: &str) -> Result<()> {
+pub(crate) fn fabric_check(fabric: &str) -> Result<()> {
     topology(fabric).map(drop)
 }
 
-/// Refuses flows that cannot exist on a fabric.
+/// Refuses impossible flows on a fabric.
 #[pyfunction]
-fn fabric_check_traffic(fabric: &str, traffic: &str) -> Result<()> {
+pub(crate) fn fabric_check_traffic(fabric: &str, traffic: &str) -> Result<()> {
     Ok(check(&topology(fabric)?, &parse::<Vec<Traffic>>("", traffic)?)?)
 }
 
 /// The edges of a fabric with their capacities, by their numbers.
 #[pyfunction]
-fn fabric_edges(fabric: &str) -> Result<String> {
+pub(crate) fn fabric_edges(fabric: &str) -> Result<String> {
     let topology = topology(fabric)?;
     let rows = (0..)
         .zip(topology.capacities())
@@ -116,9 +104,9 @@ fn fabric_edges(fabric: &str) -> Result<String> {
     text(&rows.collect::<Vec<_>>())
 }
 
-/// What each flow gets.
+/// The bandwidth of each flow.
 #[pyfunction]
-fn fabric_estimate(
+pub(crate) fn fabric_estimate(
     py: Python<'_>,
     fabric: &str,
     sources: &[u8],
@@ -153,7 +141,7 @@ fn fabric_estimate(
 
 /// The rounds of edge constraints relaxing, each with its two tables.
 #[pyfunction]
-fn fabric_rounds(
+pub(crate) fn fabric_rounds(
     fabric: &str,
     sources: &[u8],
     destinations: &[u8],
@@ -189,9 +177,9 @@ fn fabric_rounds(
     text(&rounds.collect::<Vec<_>>())
 }
 
-/// What would change if one flow stopped, or one limiting edge were twice as wide.
+/// The effects of each stopped flow and each doubled limiting edge.
 #[pyfunction]
-fn fabric_influence(
+pub(crate) fn fabric_influence(
     fabric: &str,
     sources: &[u8],
     destinations: &[u8],
@@ -218,10 +206,9 @@ fn fabric_influence(
     text(&rows.collect::<Vec<_>>())
 }
 
-/// What a simulation found: bandwidths and requests in flight by flow and loads by edge as doubles in native byte order;
-/// of each flow, likewise,
-/// of each request when it was submitted, when its command reached the device (NaN for MMIO), and its phases: host,
-/// fabric, device, all in ns.
+/// Results of a simulation as doubles in native byte order: bandwidths and requests in flight by flow, and
+/// loads by edge. For each flow, `requests` has five times of each request, ns: submission, arrival of its
+/// command at the device (NaN for MMIO), and its host, fabric and device phase.
 #[pyclass(frozen, get_all, module = "pcielab._core")]
 pub(crate) struct FabricRun {
     bandwidth: Vec<u8>,
@@ -233,10 +220,10 @@ pub(crate) struct FabricRun {
     counted_ns: f64,
 }
 
-/// Simulates flows on a fabric, unless `stop` is requested; without one, signals stop it.
+/// Simulates flows on a fabric until `stop` is requested or, without one, a signal comes.
 #[pyfunction]
 #[pyo3(signature = (fabric, traffic, options, stop = None))]
-fn fabric_simulate(
+pub(crate) fn fabric_simulate(
     py: Python<'_>,
     fabric: &str,
     traffic: &str,

@@ -1,4 +1,4 @@
-//! The runtime of `pcie-fabric` for Python, and policies that are written in it.
+//! The runtime of `pcie-fabric` for Python, and policies that are written in Python.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,12 +12,6 @@ use pyo3::types::PyBytes;
 use crate::error::{Error, Result, refused};
 use crate::json::word;
 
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<FabricRuntime>()?;
-    module.add_class::<FabricTrace>()?;
-    module.add_class::<FabricWaiting>()
-}
-
 /// A program's view of a simulated fabric.
 #[pyclass(module = "pcielab._core")]
 pub(crate) struct FabricRuntime {
@@ -25,9 +19,9 @@ pub(crate) struct FabricRuntime {
     raised: Raised,
 }
 
-/// What is done, in order: arrays in native byte order. Requests and sizes are 64-bit, queues 32-bit numbers; `times`
-/// are doubles, ns: of each when it was submitted, when its command reached the device (NaN for MMIO), and its phases,
-/// host, fabric, device.
+/// Completed requests, in order: arrays in native byte order. Requests and sizes are 64-bit, queues 32-bit
+/// numbers. `times` has five doubles of each request, ns: submission, arrival of its command at the device
+/// (NaN for MMIO), and its host, fabric and device phase.
 #[pyclass(frozen, get_all, module = "pcielab._core")]
 pub(crate) struct FabricTrace {
     request: Vec<u8>,
@@ -40,7 +34,7 @@ pub(crate) struct FabricTrace {
     times: Vec<u8>,
 }
 
-/// The first request of a queue, as a policy sees it.
+/// The first request of a queue, for a policy.
 #[pyclass(frozen, get_all, module = "pcielab._core")]
 pub(crate) struct FabricWaiting {
     queue: u32,
@@ -53,11 +47,11 @@ pub(crate) struct FabricWaiting {
     in_flight: u32,
 }
 
-/// What a policy raised, until the call that it was raised in returns.
+/// The exception of a policy, until the current call raises it.
 type Raised = Arc<Mutex<Option<PyErr>>>;
 
-/// An object with a method `choose`: it returns a place in the list, or None to hold everything back, or an object with
-/// `for_ns` to do so for a time.
+/// An object with a method `choose`, which returns an index of the list, None to hold all back, or an object
+/// with `for_ns` to hold them back for a time.
 #[derive(Debug)]
 struct PythonPolicy {
     policy: Arc<Py<PyAny>>,
@@ -77,14 +71,14 @@ impl Policy for PythonPolicy {
     }
 }
 
-fn choice(said: Bound<'_, PyAny>) -> PyResult<Choice> {
-    if said.is_none() {
+fn choice(answer: Bound<'_, PyAny>) -> PyResult<Choice> {
+    if answer.is_none() {
         return Ok(Choice::Hold);
     }
-    if said.hasattr("for_ns")? {
-        return Ok(Choice::HoldFor(said.getattr("for_ns")?.extract()?));
+    if answer.hasattr("for_ns")? {
+        return Ok(Choice::HoldFor(answer.getattr("for_ns")?.extract()?));
     }
-    Ok(Choice::Leave(said.extract()?))
+    Ok(Choice::Leave(answer.extract()?))
 }
 
 impl From<&Waiting> for FabricWaiting {
@@ -140,18 +134,18 @@ impl FabricRuntime {
         Ok(self.runtime.device_address(device, host_address, host)?)
     }
 
-    fn write_bytes(&mut self, place: &str, address: u64, content: &[u8]) -> Result<()> {
-        Ok(self.runtime.write_bytes(place, address, content)?)
+    fn write_bytes(&mut self, node: &str, address: u64, content: &[u8]) -> Result<()> {
+        Ok(self.runtime.write_bytes(node, address, content)?)
     }
 
     fn read_bytes<'py>(
         &mut self,
         py: Python<'py>,
-        place: &str,
+        node: &str,
         address: u64,
         size_bytes: u64,
     ) -> Result<Bound<'py, PyBytes>> {
-        let read = self.runtime.read_bytes(place, address, size_bytes)?;
+        let read = self.runtime.read_bytes(node, address, size_bytes)?;
         Ok(PyBytes::new(py, &read))
     }
 
@@ -167,7 +161,7 @@ impl FabricRuntime {
         Ok(self.runtime.add_queue(host, socket, outstanding)?)
     }
 
-    /// `transfers` are device address, other address and size of each.
+    /// `transfers` has device address, other address and size of each transfer.
     fn submit(
         &mut self,
         primitive: &str,
@@ -192,7 +186,7 @@ impl FabricRuntime {
             Primitive::D2dRead => runtime.dev2dev_read(queue, device, &list),
             Primitive::D2dWrite => runtime.dev2dev_write(queue, device, &list),
             Primitive::Stream | Primitive::DmaWrite => {
-                return Err(refused(format!("{primitive}: is no primitive of the runtime")));
+                return Err(refused(format!("{primitive}: not a primitive of the runtime")));
             }
         };
         self.raised_or(submitted)
@@ -252,10 +246,10 @@ impl FabricRuntime {
     }
 }
 
-/// What makes the policy of each host.
+/// Creates the policy of each host.
 type Policies = Box<dyn Fn() -> Box<dyn Policy>>;
 
-/// A policy by its name, each host with its own, or an object that has `choose`, which all hosts ask.
+/// A policy by name, separate for each host, or an object with `choose`, shared by all hosts.
 fn policies(policy: Bound<'_, PyAny>, raised: &Raised) -> Result<Policies> {
     let Ok(name) = policy.extract::<String>() else {
         let (policy, raised) = (Arc::new(policy.unbind()), Arc::clone(raised));

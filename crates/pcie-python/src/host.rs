@@ -9,11 +9,8 @@ use crate::error::Result;
 use crate::json::{parse, text};
 use crate::stop::Stop;
 
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<RealHost>()
-}
-
-/// This machine as a host: its buffer, and its caches made warm and cold. It pins the thread that opens it, and belongs to it.
+/// This machine as a host: its buffer, and control of its caches. It pins the thread that opens it, and
+/// belongs to that thread.
 #[pyclass(unsendable, module = "pcielab._core")]
 pub(crate) struct RealHost {
     inner: Inner,
@@ -22,11 +19,11 @@ pub(crate) struct RealHost {
 
 #[pymethods]
 impl RealHost {
-    /// Pins this thread and allocates the buffer, as the options say, a JSON object.
+    /// Pins this thread and allocates the buffer; `options` is a JSON object.
     #[new]
     fn new(options: &str) -> Result<Self> {
         let (inner, buffer) = Inner::open(&parse("host", options)?, Topology::here())?;
-        // Python, and devices that it registers the memory with, reach it by its address.
+        // Python, and devices that it registers the memory with, access it by address.
         buffer.borrow_mut().lend();
         Ok(Self { inner, buffer })
     }
@@ -43,28 +40,28 @@ impl RealHost {
         self.buffer.borrow().length()
     }
 
-    /// Keeps every page of the buffer where it is.
+    /// Locks the pages of the buffer in memory.
     fn lock(&self) -> Result<()> {
         Ok(self.buffer.borrow().lock()?)
     }
 
-    /// What the host is, as JSON.
+    /// Identity of the host, as JSON.
     fn facts(&self) -> Result<String> {
         text(&self.inner.facts())
     }
 
-    /// What changes about it, as JSON.
+    /// Its conditions, as JSON.
     fn conditions(&mut self) -> Result<String> {
         text(&self.inner.conditions())
     }
 
-    /// Announces a test over the first `window_bytes` of the buffer, which nobody waits for once `stop` is requested.
+    /// Announces a test over the first `window_bytes` of the buffer, which `stop` interrupts.
     fn begin(&mut self, window_bytes: u64, stop: &Stop) {
         let test = Test::random_dma(Operation::BwRd, 1, window_bytes, 1);
         self.inner.begin(Start { position: 0, seed: 0, test: &test, stop: &stop.inner });
     }
 
-    /// Makes the caches cold for the test that was announced.
+    /// Makes the caches cold for the announced test.
     fn thrash(&mut self) -> Result<()> {
         Ok(self.inner.thrash()?)
     }

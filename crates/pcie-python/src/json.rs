@@ -1,4 +1,4 @@
-//! What crosses as JSON. Messages name the path of what is wrong instead of a line and column that nobody typed.
+//! JSON between Python and Rust. Messages name the path of a wrong value instead of a line and column.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -8,26 +8,26 @@ use pcie_schema::Fitting;
 
 use crate::error::{Result, refused};
 
-/// Reads JSON; `what` leads the message, where it has a name.
-pub(crate) fn parse<T: DeserializeOwned>(what: &str, json: &str) -> Result<T> {
-    // Through a value first, so that what is no JSON at all is said as that.
+/// Reads JSON; `subject`, unless empty, leads messages.
+pub(crate) fn parse<T: DeserializeOwned>(subject: &str, json: &str) -> Result<T> {
+    // Parse to a value first: text that is not JSON gets its own message.
     let value: serde_json::Value =
-        serde_json::from_str(json).map_err(|error| refused(format!("{what}: {error}")))?;
+        serde_json::from_str(json).map_err(|error| refused(format!("{subject}: {error}")))?;
     serde_path_to_error::deserialize(value).map_err(|error| {
         let refusal = Refusal::new(error.inner()).key(error.path().to_string());
-        if what.is_empty() { refusal.into() } else { refusal.about(what).into() }
+        if subject.is_empty() { refusal.into() } else { refusal.about(subject).into() }
     })
 }
 
-/// Reads JSON that has to fit the schema of its type; `what` leads the message.
-pub(crate) fn fitting<T: Fitting>(what: &str, json: &str) -> Result<T> {
-    let value = serde_json::from_str(json).map_err(|error| refused(format!("{what}: {error}")))?;
-    Ok(T::read(value).map_err(|refusal| refusal.about(what))?)
+/// Reads JSON that must match the schema of its type; `subject` leads messages.
+pub(crate) fn fitting<T: Fitting>(subject: &str, json: &str) -> Result<T> {
+    let value = serde_json::from_str(json).map_err(|error| refused(format!("{subject}: {error}")))?;
+    Ok(T::read(value).map_err(|refusal| refusal.about(subject))?)
 }
 
-/// A word for one of several choices.
-pub(crate) fn word<T: DeserializeOwned>(what: &str, word: &str) -> Result<T> {
-    parse(what, &serde_json::Value::from(word).to_string())
+/// Reads a word for one of several choices.
+pub(crate) fn word<T: DeserializeOwned>(subject: &str, word: &str) -> Result<T> {
+    parse(subject, &serde_json::Value::from(word).to_string())
 }
 
 /// Writes JSON.

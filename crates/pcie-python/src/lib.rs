@@ -1,7 +1,7 @@
-//! The Python extension module `pcielab._core`: converts between Python values and the crates, and does nothing
-//! else. What a function means is documented where it is implemented.
+//! The Python extension module `pcielab._core`, which only converts between Python values and the crates.
+//! Their documentation describes the functions.
 
-use pyo3::prelude::*;
+use pyo3::pymodule;
 
 mod backend;
 mod bounds;
@@ -27,23 +27,52 @@ mod vfio;
 
 /// The compiled half of pcielab.
 #[pymodule]
-fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    error::register(module)?;
-    module.add_class::<prediction::Predictor>()?;
-    backend::register(module)?;
-    bounds::register(module)?;
-    fabric::register(module)?;
-    fabric_runtime::register(module)?;
+mod _core {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::backend::{Backend, address_offsets};
+    #[pymodule_export]
+    use super::bounds::test_bounds;
+    #[pymodule_export]
+    use super::fabric::{
+        FabricRun, FabricShares, fabric_check, fabric_check_traffic, fabric_edges, fabric_estimate,
+        fabric_influence, fabric_rounds, fabric_simulate,
+    };
+    #[pymodule_export]
+    use super::fabric_runtime::{FabricRuntime, FabricTrace, FabricWaiting};
     #[cfg(target_os = "linux")]
-    host::register(module)?;
-    model::register(module)?;
-    output::register(module)?;
-    store::register(module)?;
-    schemas::register(module)?;
-    vfio::register(module)?;
-    statistics::register(module)?;
-    stop::register(module)?;
-    system::register(module)?;
-    run::register(module)
+    #[pymodule_export]
+    use super::host::RealHost;
+    #[pymodule_export]
+    use super::model::{
+        model_bandwidth, model_check_messages, model_check_nic, model_loopback, model_message_crossings,
+        model_messages, model_nic, model_sizing,
+    };
+    #[pymodule_export]
+    use super::output::{check_file, check_folder, check_name, write_file, write_folder};
+    #[pymodule_export]
+    use super::prediction::Predictor;
+    #[pymodule_export]
+    use super::run::{check_message_suite, check_suite, check_test, run_alone, run_work};
+    #[pymodule_export]
+    use super::schemas::{remedy, schemas};
+    #[pymodule_export]
+    use super::statistics::nearest_rank;
+    #[pymodule_export]
+    use super::stop::Stop;
+    #[pymodule_export]
+    use super::store::{
+        StoreContents, StoreWriter, check_new_store, damaged_tests, read_manifest, read_store,
+    };
+    #[pymodule_export]
+    use super::system::{check_part, check_system, iommu_page_bytes, ruled_parts, system_capacities};
+    #[pymodule_export]
+    use super::vfio::{bind_device, list_devices, release_device};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        super::error::register(module)
+    }
 }

@@ -1,4 +1,4 @@
-//! `pcie-model` for Python: questions come in as JSON, answers go out as JSON.
+//! `pcie-model` for Python: questions and answers are JSON.
 
 use pcie_model::pio::MessageProfile;
 use pcie_model::{Ethernet, Interactions, Model, ModelParameters, Transfer, sizing};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::json::{parse, text};
 
-/// What is asked about DMA transfers.
+/// A question about DMA transfers.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BandwidthQuestion {
@@ -18,13 +18,13 @@ pub(crate) struct BandwidthQuestion {
     model: ModelParameters,
     /// Sizes.
     sizes_bytes: Vec<u64>,
-    /// How far above a 4 KiB boundary transfers start.
+    /// Start address of transfers modulo 4 KiB.
     offset_bytes: u64,
-    /// Where the host's completions end; null for as large as MPS.
+    /// Boundary at which the host cuts completions; null for MPS.
     completion_bytes: Option<u32>,
 }
 
-/// What is asked about a NIC.
+/// A question about a NIC.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NicQuestion {
@@ -38,15 +38,15 @@ pub(crate) struct NicQuestion {
     frames_bytes: Vec<u64>,
 }
 
-/// What is asked about keeping up with a line.
+/// A question about keeping up with a line.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SizingQuestion {
     /// The line.
     ethernet: Ethernet,
-    /// The NIC; null for one that moves packets alone.
+    /// The NIC; null to count packets alone.
     device: Option<Interactions>,
-    /// Its clock; null where cycles are not asked for.
+    /// Its clock; null without cycles.
     clock_ghz: Option<f64>,
     /// Latencies of one DMA.
     latencies_ns: Vec<f64>,
@@ -54,7 +54,7 @@ pub(crate) struct SizingQuestion {
     frames_bytes: Vec<u64>,
 }
 
-/// What is asked about messages.
+/// A question about messages.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MessagesQuestion {
@@ -70,7 +70,7 @@ pub(crate) struct MessagesQuestion {
 
 /// The highest bandwidth of DMA transfers of each size.
 #[pyfunction]
-fn model_bandwidth(question: &str) -> Result<String> {
+pub(crate) fn model_bandwidth(question: &str) -> Result<String> {
     let question: BandwidthQuestion = parse("", question)?;
     let model = Model::try_from(question.model)?;
     let BandwidthQuestion { offset_bytes, completion_bytes, .. } = question;
@@ -81,15 +81,15 @@ fn model_bandwidth(question: &str) -> Result<String> {
     write(rows)
 }
 
-/// Whether a device described as data can exist.
+/// Refuses an impossible description of a NIC.
 #[pyfunction]
-fn model_check_nic(device: &str) -> Result<()> {
+pub(crate) fn model_check_nic(device: &str) -> Result<()> {
     Ok(parse::<Interactions>("", device)?.check()?)
 }
 
-/// The packet rates that a device described as data reaches with frames of each size.
+/// The packet rates that a NIC reaches with frames of each size.
 #[pyfunction]
-fn model_nic(question: &str) -> Result<String> {
+pub(crate) fn model_nic(question: &str) -> Result<String> {
     let question: NicQuestion = parse("", question)?;
     let model = Model::try_from(question.model)?;
     let rows = question
@@ -99,9 +99,9 @@ fn model_nic(question: &str) -> Result<String> {
     write(rows)
 }
 
-/// The DMAs in flight and the cycle budget that a line asks of a device.
+/// The DMAs in flight and the cycle budget that a line requires of a device.
 #[pyfunction]
-fn model_sizing(question: &str) -> Result<String> {
+pub(crate) fn model_sizing(question: &str) -> Result<String> {
     let question: SizingQuestion = parse("", question)?;
     let rows = question.frames_bytes.iter().flat_map(|&frame_bytes| {
         let question = &question;
@@ -114,15 +114,15 @@ fn model_sizing(question: &str) -> Result<String> {
 
 /// Messages of each size, by stores and by descriptors.
 #[pyfunction]
-fn model_messages(py: Python<'_>, question: &str) -> Result<String> {
+pub(crate) fn model_messages(py: Python<'_>, question: &str) -> Result<String> {
     let MessagesQuestion { model, profile, payloads_bytes, flushes } = parse("", question)?;
     let model = Model::try_from(model)?;
     py.detach(|| write(payloads_bytes.iter().map(|&bytes| model.messages(&profile, bytes, flushes))))
 }
 
-/// From which size on descriptor DMA beats stores.
+/// The sizes at which descriptor DMA beats stores.
 #[pyfunction]
-fn model_message_crossings(py: Python<'_>, question: &str) -> Result<String> {
+pub(crate) fn model_message_crossings(py: Python<'_>, question: &str) -> Result<String> {
     let MessagesQuestion { model, profile, .. } = parse("", question)?;
     let model = Model::try_from(model)?;
     py.detach(|| write(std::iter::once(model.crossings(&profile))))
@@ -130,28 +130,17 @@ fn model_message_crossings(py: Python<'_>, question: &str) -> Result<String> {
 
 /// The loopback latency of packets of each size.
 #[pyfunction]
-fn model_loopback(question: &str) -> Result<String> {
+pub(crate) fn model_loopback(question: &str) -> Result<String> {
     let MessagesQuestion { model, profile, payloads_bytes, .. } = parse("", question)?;
     let model = Model::try_from(model)?;
     write(payloads_bytes.iter().map(|&bytes| model.loopback(&profile, bytes)))
 }
 
-/// Whether a profile of messages can be.
+/// Refuses an impossible profile of messages.
 #[pyfunction]
-fn model_check_messages(profile: &str) -> Result<()> {
+pub(crate) fn model_check_messages(profile: &str) -> Result<()> {
     parse::<MessageProfile>("", profile)?.machine_times()?;
     Ok(())
-}
-
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(model_bandwidth, module)?)?;
-    module.add_function(wrap_pyfunction!(model_check_nic, module)?)?;
-    module.add_function(wrap_pyfunction!(model_nic, module)?)?;
-    module.add_function(wrap_pyfunction!(model_check_messages, module)?)?;
-    module.add_function(wrap_pyfunction!(model_loopback, module)?)?;
-    module.add_function(wrap_pyfunction!(model_message_crossings, module)?)?;
-    module.add_function(wrap_pyfunction!(model_messages, module)?)?;
-    module.add_function(wrap_pyfunction!(model_sizing, module)?)
 }
 
 fn write<T: Serialize>(rows: impl Iterator<Item = std::result::Result<T, Refusal>>) -> Result<String> {

@@ -1,4 +1,4 @@
-//! The one writer of files and folders, for Python. `pcielab.outputs` says what it promises.
+//! The writer of files and folders for Python; `pcielab.outputs` documents its guarantees.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,25 +8,17 @@ use pyo3::prelude::*;
 
 use crate::error::{Result, refused};
 
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(check_file, module)?)?;
-    module.add_function(wrap_pyfunction!(check_folder, module)?)?;
-    module.add_function(wrap_pyfunction!(check_name, module)?)?;
-    module.add_function(wrap_pyfunction!(write_file, module)?)?;
-    module.add_function(wrap_pyfunction!(write_folder, module)?)
-}
-
-/// Refuses a place where no file could be written, by trying to.
+/// Refuses a path where no file can be written, by trying.
 #[pyfunction]
 #[pyo3(signature = (path, *, overwrite))]
-fn check_file(path: PathBuf, overwrite: bool) -> Result<()> {
+pub(crate) fn check_file(path: PathBuf, overwrite: bool) -> Result<()> {
     try_out(file_target(path, overwrite)?)
 }
 
-/// Refuses a place where no folder could be written, by trying to.
+/// Refuses a path where no folder can be written, by trying.
 #[pyfunction]
 #[pyo3(signature = (path, *, overwrite, mark))]
-fn check_folder(path: PathBuf, overwrite: bool, mark: &str) -> Result<()> {
+pub(crate) fn check_folder(path: PathBuf, overwrite: bool, mark: &str) -> Result<()> {
     let target = Target::find(&path)?;
     target.accept_folder(overwrite, mark)?;
     try_out(target)
@@ -34,14 +26,14 @@ fn check_folder(path: PathBuf, overwrite: bool, mark: &str) -> Result<()> {
 
 /// Refuses a name that is not the plain name of a file.
 #[pyfunction]
-fn check_name(name: &str) -> Result<()> {
+pub(crate) fn check_name(name: &str) -> Result<()> {
     Ok(pcie_output::plain_file_name(name)?)
 }
 
 /// Writes a file.
 #[pyfunction]
 #[pyo3(signature = (path, content, *, overwrite))]
-fn write_file(py: Python<'_>, path: PathBuf, content: &[u8], overwrite: bool) -> Result<()> {
+pub(crate) fn write_file(py: Python<'_>, path: PathBuf, content: &[u8], overwrite: bool) -> Result<()> {
     file_target(path.clone(), overwrite)?;
     Ok(py.detach(|| pcie_output::write_file(&path, content, overwrite))?)
 }
@@ -49,7 +41,7 @@ fn write_file(py: Python<'_>, path: PathBuf, content: &[u8], overwrite: bool) ->
 /// Writes a folder of files.
 #[pyfunction]
 #[pyo3(signature = (path, files, *, overwrite, mark))]
-fn write_folder(
+pub(crate) fn write_folder(
     py: Python<'_>,
     path: PathBuf,
     files: BTreeMap<String, Vec<u8>>,
@@ -59,11 +51,11 @@ fn write_folder(
     Ok(py.detach(|| pcie_output::write_folder(&path, &files, overwrite, mark))?)
 }
 
-/// The place of a file that is no store: hours of work are not replaced by a picture of them.
+/// The target of a file. Refuses to replace a store, which may have taken hours.
 fn file_target(path: PathBuf, overwrite: bool) -> Result<Target> {
     let target = Target::find(&path)?;
     target.accept_file(overwrite)?;
-    if pcie_store::is_store(&target.place) && matches!(target.found, Found::File(_)) {
+    if pcie_store::is_store(&target.path) && matches!(target.found, Found::File(_)) {
         let shown = path.display();
         return Err(refused(format!(
             "{shown}: is a store, and is replaced only by another: choose another name"
@@ -72,7 +64,7 @@ fn file_target(path: PathBuf, overwrite: bool) -> Result<Target> {
     Ok(target)
 }
 
-/// Tries whether something can be put beside a place.
+/// Checks that a file can be created beside the target.
 pub(crate) fn try_out(target: Target) -> Result<()> {
     match target.found {
         Found::Stream | Found::Stdout => Ok(()),

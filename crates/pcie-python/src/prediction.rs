@@ -1,4 +1,4 @@
-//! Predicting rows of a suite for many systems at once. Systems and suites come as JSON, predictions go out as JSON.
+//! Predictions of rows of a suite for many systems at once. Inputs and predictions are JSON.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ use crate::error::{Result, refused};
 use crate::json::{parse, text};
 use crate::progress::Watched;
 
-/// Predicts the rows at some places of a suite, with the history that they have in it.
+/// Predicts rows at some positions of a suite, with their history in it.
 #[pyclass(frozen, module = "pcielab._core")]
 pub(crate) struct Predictor {
     inner: Mutex<Inner>,
@@ -17,16 +17,16 @@ pub(crate) struct Predictor {
 
 #[pymethods]
 impl Predictor {
-    /// `places` of the rows in the suite must rise.
+    /// `positions` of the rows in the suite must ascend.
     #[new]
-    #[pyo3(signature = (suite, places, *, seed, jobs))]
-    fn new(suite: &str, places: Vec<usize>, seed: u64, jobs: usize) -> Result<Self> {
-        let inner = Inner::new(parse("suite", suite)?, places, seed, jobs)?;
+    #[pyo3(signature = (suite, positions, *, seed, jobs))]
+    fn new(suite: &str, positions: Vec<usize>, seed: u64, jobs: usize) -> Result<Self> {
+        let inner = Inner::new(parse("suite", suite)?, positions, seed, jobs)?;
         Ok(Self { inner: Mutex::new(inner) })
     }
 
-    /// For each of the `systems`, a JSON list, predictions of its rows in `wanted`. `progress` is called with the rows
-    /// done and their number; an exception from it, or a signal, stops the work.
+    /// Predicts, for each of the `systems`, a JSON list, its rows in `wanted`. Calls `progress` with the rows
+    /// done and their total; an exception from it, or a signal, stops the work.
     #[pyo3(signature = (systems, wanted, *, effort, progress))]
     fn predict(
         &self,
@@ -45,7 +45,9 @@ impl Predictor {
         let mut watched = Watched::new();
         let result = py.detach(|| {
             let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-            inner.predict(systems, &wanted, effort, &mut |done, total| watched.tell(&progress, (done, total)))
+            inner.predict(systems, &wanted, effort, &mut |done, total| {
+                watched.report(&progress, (done, total))
+            })
         });
         text(&watched.result(result)?)
     }

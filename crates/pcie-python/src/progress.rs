@@ -1,5 +1,4 @@
-//! The one way in which long work asks Python whether to go on: signals stop it, and so does an exception of the function
-//! that is told how far it is.
+//! Lets Python stop long work: by a signal, or by an exception from the progress function.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -9,10 +8,10 @@ use pyo3::prelude::*;
 
 use crate::error::{Error, Result};
 
-/// How often signals are looked for by work that tells nobody how far it is.
+/// Interval of checks for signals in work without a progress function.
 const LOOK_FOR_SIGNALS: Duration = Duration::from_millis(50);
 
-/// What Python has to say about work that is going on.
+/// Long work that Python can stop.
 #[derive(Debug)]
 pub(crate) struct Watched {
     raised: Option<PyErr>,
@@ -24,8 +23,8 @@ impl Watched {
         Self { raised: None, looked: Instant::now() }
     }
 
-    /// Tells a function how far the work is.
-    pub(crate) fn tell(
+    /// Calls the progress function.
+    pub(crate) fn report(
         &mut self,
         progress: &Py<PyAny>,
         how_far: impl for<'py> PyCallArgs<'py>,
@@ -36,7 +35,7 @@ impl Watched {
         })
     }
 
-    /// Looks for signals, if it is time to; whether one came.
+    /// Checks for signals at intervals; returns whether one came.
     pub(crate) fn is_signalled(&mut self) -> bool {
         if self.looked.elapsed() < LOOK_FOR_SIGNALS {
             return false;
@@ -57,7 +56,7 @@ impl Watched {
         match Python::attach(ask) {
             Ok(()) => ControlFlow::Continue(()),
             Err(exception) => {
-                // The first one says why; what follows from it does not.
+                // Keep the first exception, the cause of all later ones.
                 self.raised.get_or_insert(exception);
                 ControlFlow::Break(())
             }

@@ -1,5 +1,5 @@
-//! A device and a host that are written in Python, as the bench knows them. What Python calls are, `pcielab.devices.bridge`
-//! says; slices come as buffers and are copied once.
+//! Adapter for devices and hosts that are written in Python; `pcielab.devices.bridge` documents the calls.
+//! Slices are buffers that are copied once.
 
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -31,12 +31,12 @@ pub(crate) struct PythonBackend {
 }
 
 impl PythonBackend {
-    /// Asks it what needs no opening.
+    /// Reads the properties of an unopened back end.
     pub(crate) fn new(adapter: &Bound<'_, PyAny>) -> PyResult<Self> {
         let text = |name: &str| adapter.call_method0(name)?.extract::<String>();
         let origin: String = text("origin")?;
         let manifest = Map::from_iter([("origin".to_owned(), Value::String(origin))]);
-        // The manifest knows the words for origins, and refuses others.
+        // The manifest checks the origin.
         let origin = pcie_store::Manifest::from_entries(manifest)
             .and_then(|manifest| manifest.origin())
             .map_err(crate::error::Error::from)?;
@@ -70,14 +70,13 @@ impl Backend for PythonBackend {
     fn open(&self) -> Result<Bench, OpenError> {
         Python::attach(|py| {
             let bench = self.adapter.call_method0(py, "open").map_err(|error| {
-                let told = error.value(py).to_string();
                 match error.is_instance_of::<UnavailableError>(py) {
-                    true => Refusal::new(told).into(),
+                    true => Refusal::new(error.value(py)).into(),
                     false => OpenError::Failed(named(py, &error)),
                 }
             })?;
             let facts = Facts::of(py, &bench).map_err(|error| {
-                // It was opened: what it holds is given back, and the first thing that went wrong is told.
+                // Close the opened bench, and report the first error.
                 let _ = bench.call_method0(py, "close");
                 OpenError::Failed(named(py, &error))
             })?;
@@ -88,7 +87,7 @@ impl Backend for PythonBackend {
     }
 }
 
-/// An exception that is nothing the bench knows, with its class.
+/// The message of any other exception, with its class.
 fn named(py: Python<'_>, error: &PyErr) -> String {
     let class = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
     format!("{class}: {}", error.value(py))
@@ -109,7 +108,7 @@ impl Facts {
     }
 }
 
-/// What was opened: device and host at once. Closed when neither is used any more.
+/// An opened device and host. Closed when neither is used any more.
 struct PythonBench {
     bench: Py<PyAny>,
     facts: Facts,
@@ -137,7 +136,7 @@ impl PythonBench {
         read.unwrap_or_default()
     }
 
-    /// Takes slices from a generator until it ends or `take` breaks off; closing it is the stop.
+    /// Takes slices from a generator until it ends or `take` breaks off, and then closes it.
     fn slices<T>(
         &self,
         name: &str,
@@ -170,11 +169,11 @@ fn text_as<T: DeserializeOwned>(bench: &Bound<'_, PyAny>, name: &str) -> PyResul
 }
 
 fn raised(py: Python<'_>, error: &PyErr) -> DeviceError {
-    let told = error.value(py).to_string();
+    let message = error.value(py).to_string();
     if error.is_instance_of::<NotSupportedError>(py) {
-        DeviceError::NotSupported(told)
+        DeviceError::NotSupported(message)
     } else if error.is_instance_of::<DeviceLostError>(py) {
-        DeviceError::Lost(told)
+        DeviceError::Lost(message)
     } else {
         DeviceError::Failed(named(py, error))
     }
@@ -183,9 +182,10 @@ fn raised(py: Python<'_>, error: &PyErr) -> DeviceError {
 impl Drop for PythonBench {
     fn drop(&mut self) {
         Python::attach(|py| {
-            // What cannot be closed is closed with the process; there is nobody left to tell.
+            // Nobody is left to report an error to; the process releases the rest.
             let _ = self.bench.call_method0(py, "close");
-            // Let go here, in the thread that opened it: without the interpreter's lock it would be later, and anywhere.
+            // Release it here, in the thread that opened it: without the interpreter's lock, it would be
+            // released later in any thread.
             self.bench = py.None();
         });
     }
@@ -193,8 +193,8 @@ impl Drop for PythonBench {
 
 struct PythonDevice {
     bench: Rc<PythonBench>,
-    /// What went wrong as the test at hand was announced: nothing of it may be carried out then, with what was announced
-    /// before it.
+    /// Result of `begin` for the current test: after a failure, the device still has the state of the test
+    /// before and must not run.
     begun: Result<(), DeviceError>,
 }
 
@@ -251,7 +251,7 @@ impl Device for PythonDevice {
     }
 
     fn remarks(&mut self) -> Remarks {
-        // What cannot be read is not said.
+        // Unreadable remarks are dropped.
         self.bench.attached(|_, bench| text_as(bench, "remarks")).unwrap_or_default()
     }
 

@@ -1,4 +1,4 @@
-//! The JSON Schemas of the types that Python has models of, for the command that writes those models.
+//! The JSON Schemas of types with generated Python models.
 
 use pcie_bench_sim::{Effort, Prediction};
 use pcie_fabric::FabricParameters;
@@ -18,12 +18,7 @@ use crate::fabric::{EdgeRow, InfluenceRow, RoundTables};
 use crate::json::text;
 use crate::model::{BandwidthQuestion, MessagesQuestion, NicQuestion, SizingQuestion};
 
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(schemas, module)?)?;
-    module.add_function(wrap_pyfunction!(remedy, module)?)
-}
-
-/// Types by name, with all that they are made of.
+/// Schemas of types and their parts, by name.
 #[derive(Default)]
 struct Types(SchemaGenerator);
 
@@ -38,15 +33,15 @@ impl Types {
     }
 }
 
-/// What would be right, of a value that the JSON Schema does not allow.
+/// The remedy for a value that violates a JSON Schema.
 #[pyfunction]
-fn remedy(schema: &str) -> Result<String> {
+pub(crate) fn remedy(schema: &str) -> Result<String> {
     Ok(Shape::of_schema(&serde_json::from_str(schema)?).remedy())
 }
 
-/// The schemas of everything that crosses as JSON, by what it is about and by the name of the type, as JSON.
+/// The schemas of all types that Python exchanges as JSON, by topic and type name.
 #[pyfunction]
-fn schemas() -> Result<String> {
+pub(crate) fn schemas() -> Result<String> {
     let of = Types::default;
     let about = [
         ("system", of().and::<System>()),

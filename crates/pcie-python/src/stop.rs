@@ -1,4 +1,4 @@
-//! The request that work ends, for Python.
+//! The stop request of a run, for Python.
 
 use std::time::Duration;
 
@@ -6,11 +6,7 @@ use pyo3::prelude::*;
 
 use crate::error::{Result, refused};
 
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Stop>()
-}
-
-/// The request that a run ends.
+/// The stop request of a run.
 #[pyclass(frozen, module = "pcielab._core")]
 pub(crate) struct Stop {
     pub(crate) inner: pcie_bench::Stop,
@@ -23,17 +19,17 @@ impl Stop {
         Self { inner: pcie_bench::Stop::default() }
     }
 
-    /// Asks everything that looks at this to end.
+    /// Requests the stop.
     fn request(&self) {
         self.inner.request();
     }
 
-    /// Whether it was asked for.
+    /// Whether the stop was requested.
     fn is_requested(&self) -> bool {
         self.inner.is_requested()
     }
 
-    /// Waits until it is asked for, or so many seconds; whether it was.
+    /// Waits for the request, at most for `seconds`; returns whether it came.
     fn wait(&self, py: Python<'_>, seconds: f64) -> Result<bool> {
         let limit = Duration::try_from_secs_f64(seconds)
             .map_err(|error| refused(format!("seconds is {seconds}: {error}")))?;

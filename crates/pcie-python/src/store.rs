@@ -1,4 +1,4 @@
-//! Writing a store from Python, for importers, and reading any. Manifests and tests come and go as JSON.
+//! Writes stores for importers, and reads stores. Manifests and tests are JSON.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,17 +12,8 @@ use crate::error::{Error, Result, refused};
 use crate::json::text;
 use crate::progress::Watched;
 
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<StoreWriter>()?;
-    module.add_class::<StoreContents>()?;
-    module.add_function(wrap_pyfunction!(read_store, module)?)?;
-    module.add_function(wrap_pyfunction!(read_manifest, module)?)?;
-    module.add_function(wrap_pyfunction!(damaged_tests, module)?)?;
-    module.add_function(wrap_pyfunction!(check_new_store, module)?)
-}
-
-/// Writes one store, which takes its place when it is closed. Used as a context manager, it is closed at the end, and
-/// leaves nothing if an exception ended it.
+/// Writes a store, which appears at its path when it is closed. As a context manager it closes at the end,
+/// and leaves nothing after an exception.
 #[pyclass(frozen, module = "pcielab._core")]
 pub(crate) struct StoreWriter {
     /// None once closed.
@@ -49,12 +40,12 @@ impl StoreWriter {
         self.with(|store| store.write_test(&record))
     }
 
-    /// Keeps a text beside the numbers.
+    /// Attaches a text.
     fn attach(&self, name: &str, content: &str) -> Result<()> {
         self.with(|store| store.attach(name, content))
     }
 
-    /// Puts the store in its place. Closing twice does nothing.
+    /// Moves the store to its path. Closing again has no effect.
     fn close(&self) -> Result<()> {
         Ok(self.take().map_or(Ok(()), Store::close)?)
     }
@@ -91,7 +82,7 @@ impl StoreWriter {
     }
 }
 
-/// Everything in a store, as it was at one moment, checked against its digests.
+/// The contents of a store at one moment, checked against its digests.
 #[pyclass(frozen, module = "pcielab._core")]
 pub(crate) struct StoreContents {
     contents: Contents,
@@ -112,7 +103,7 @@ impl StoreContents {
         json_of(&self.contents.manifest)
     }
 
-    /// Of each test its id, family, name, parameters (JSON), status and message.
+    /// Id, family, name, parameters (JSON), status and message of each test.
     fn tests(&self) -> Vec<TestRow<'_>> {
         self.contents
             .tests
@@ -125,7 +116,7 @@ impl StoreContents {
             .collect()
     }
 
-    /// Every number of every test, by column.
+    /// All scalars of all tests, by column.
     fn scalars(&self) -> ScalarColumns<'_> {
         let mut columns = ScalarColumns::default();
         for test in &self.contents.tests {
@@ -140,25 +131,25 @@ impl StoreContents {
         columns
     }
 
-    /// The histogram of a test: its tick, bins and counts; None if it has none.
+    /// A histogram of a test: tick, bins and counts; None without one.
     fn distribution(&self, test: u64, metric: &str) -> Option<(&str, Vec<i64>, Vec<u64>)> {
         let found = self.test(test)?.distributions.iter().find(|one| one.metric == metric)?;
         let (bins, counts) = found.bins.iter().copied().unzip();
         Some((&found.tick, bins, counts))
     }
 
-    /// Numbers of a test in order; none if it has none.
+    /// A series of a test; empty without one.
     fn series(&self, test: u64, metric: &str) -> Vec<f64> {
         let found = self.test(test).and_then(|test| test.series.iter().find(|one| one.metric == metric));
         found.map_or_else(Vec::new, |found| found.values.clone())
     }
 
-    /// The texts kept beside the numbers, by name.
+    /// The attached texts, by name.
     fn attachments(&self) -> Vec<(String, String)> {
         self.contents.attachments.clone()
     }
 
-    /// Each test whole, as JSON, in suite order.
+    /// The records of all tests, as JSON, in suite order.
     fn records(&self) -> Result<Vec<String>> {
         self.contents.tests.iter().map(text).collect()
     }
@@ -170,9 +161,9 @@ impl StoreContents {
     }
 }
 
-/// Reads a store, all of it.
+/// Reads a whole store.
 #[pyfunction]
-fn read_store(py: Python<'_>, path: PathBuf) -> Result<StoreContents> {
+pub(crate) fn read_store(py: Python<'_>, path: PathBuf) -> Result<StoreContents> {
     let contents = watched(py, |stop| pcie_store::read_until(path, stop))??;
     let positions = contents.tests.iter().enumerate().map(|(position, test)| (test.id, position)).collect();
     Ok(StoreContents { contents, positions })
@@ -180,11 +171,11 @@ fn read_store(py: Python<'_>, path: PathBuf) -> Result<StoreContents> {
 
 /// Reads the manifest of a store, as a JSON object.
 #[pyfunction]
-fn read_manifest(py: Python<'_>, path: PathBuf) -> Result<String> {
+pub(crate) fn read_manifest(py: Python<'_>, path: PathBuf) -> Result<String> {
     Ok(json_of(&watched(py, |stop| pcie_store::read_manifest_until(path, stop))??))
 }
 
-/// Reads for as long as no signal comes; the exception if one did.
+/// Reads until a signal comes, which raises its exception.
 fn watched<T: Send>(
     py: Python<'_>,
     read: impl FnOnce(Stop) -> pcie_store::Result<T> + Send,
@@ -197,9 +188,9 @@ fn watched<T: Send>(
     std::mem::replace(&mut *watch, Watched::new()).result(Ok::<_, Error>(found))
 }
 
-/// The damaged tests of a store, in words; an error if more than tests is damaged.
+/// The damaged tests of a store, in words; an error if other parts are damaged, too.
 #[pyfunction]
-fn damaged_tests(py: Python<'_>, path: PathBuf) -> Result<Vec<String>> {
+pub(crate) fn damaged_tests(py: Python<'_>, path: PathBuf) -> Result<Vec<String>> {
     match watched(py, |stop| pcie_store::read_until(path, stop))? {
         Ok(_) => Ok(Vec::new()),
         Err(pcie_store::Error::Damaged { damage, .. }) if damage.iter().all(Damage::is_of_tests) => {
@@ -209,10 +200,10 @@ fn damaged_tests(py: Python<'_>, path: PathBuf) -> Result<Vec<String>> {
     }
 }
 
-/// Refuses a place where no store could be put, before the work for it is done.
+/// Refuses a path where no store can be written.
 #[pyfunction]
 #[pyo3(signature = (path, *, overwrite))]
-fn check_new_store(path: PathBuf, overwrite: bool) -> Result<()> {
+pub(crate) fn check_new_store(path: PathBuf, overwrite: bool) -> Result<()> {
     let target = pcie_store::accept(&path, overwrite)?;
     crate::output::try_out(target)
 }

@@ -1,4 +1,4 @@
-//! Simulated systems, which come as JSON.
+//! Simulated systems, as JSON.
 
 use pcie_schema::Fitting as _;
 use pcie_sim::Machine;
@@ -13,66 +13,58 @@ use serde_json::Value;
 use crate::error::{Result, refused};
 use crate::json::{parse, text};
 
-/// Refuses a part, as JSON.
+/// Checks a part, given as JSON.
 type Check = fn(&str) -> Result<()>;
 
-/// Parts with rules across their keys, by the names of their types.
+/// Parts with rules across keys, by type name.
 const RULED: [(&str, Check); 9] = [
-    ("Card", keeps_to_rules::<Card>),
-    ("DataEngine", keeps_to_rules::<DataEngine>),
-    ("IdleStates", keeps_to_rules::<IdleStates>),
-    ("LastLevelCache", keeps_to_rules::<LastLevelCache>),
-    ("Link", keeps_to_rules::<Link>),
-    ("Placement", keeps_to_rules::<Placement>),
-    ("Stalls", keeps_to_rules::<Stalls>),
-    ("Timer", keeps_to_rules::<Timer>),
-    ("WakeCluster", keeps_to_rules::<WakeCluster>),
+    ("Card", check_rules::<Card>),
+    ("DataEngine", check_rules::<DataEngine>),
+    ("IdleStates", check_rules::<IdleStates>),
+    ("LastLevelCache", check_rules::<LastLevelCache>),
+    ("Link", check_rules::<Link>),
+    ("Placement", check_rules::<Placement>),
+    ("Stalls", check_rules::<Stalls>),
+    ("Timer", check_rules::<Timer>),
+    ("WakeCluster", check_rules::<WakeCluster>),
 ];
-
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(check_part, module)?)?;
-    module.add_function(wrap_pyfunction!(check_system, module)?)?;
-    module.add_function(wrap_pyfunction!(iommu_page_bytes, module)?)?;
-    module.add_function(wrap_pyfunction!(ruled_parts, module)?)?;
-    module.add_function(wrap_pyfunction!(system_capacities, module)?)
-}
 
 pub(crate) fn machine(system: &str) -> Result<Machine> {
     Ok(Machine::new(read_system(system)?)?)
 }
 
-/// Names of the parts of a system that have rules across their keys.
+/// Type names of the parts with rules across keys.
 #[pyfunction]
-fn ruled_parts() -> Vec<&'static str> {
+pub(crate) fn ruled_parts() -> Vec<&'static str> {
     RULED.map(|(name, _)| name).to_vec()
 }
 
-/// What a window can outgrow in a system, as JSON.
+/// Capacities of a system that a window can exceed, as JSON.
 #[pyfunction]
-fn system_capacities(system: &str) -> Result<String> {
+pub(crate) fn system_capacities(system: &str) -> Result<String> {
     text(&read_system(system)?.capacities())
 }
 
-/// Bytes of a page of an IOMMU's mode; None without translation, and for what is no mode.
+/// Page size of an IOMMU mode, bytes; None without translation or for an unknown mode.
 #[pyfunction]
-fn iommu_page_bytes(mode: &str) -> Option<u64> {
+pub(crate) fn iommu_page_bytes(mode: &str) -> Option<u64> {
     serde_json::from_value::<IommuMode>(mode.into()).ok()?.page_bytes()
 }
 
-/// Refuses a part whose keys do not go together.
+/// Refuses a part whose keys contradict each other.
 #[pyfunction]
-fn check_part(name: &str, part: &str) -> Result<()> {
+pub(crate) fn check_part(name: &str, part: &str) -> Result<()> {
     let known = RULED.iter().find(|(ruled, _)| *ruled == name);
-    known.map_or_else(|| Err(refused(format!("{name}: is no part that has rules"))), |(_, check)| check(part))
+    known.map_or_else(|| Err(refused(format!("{name}: not a part with rules"))), |(_, check)| check(part))
 }
 
-fn keeps_to_rules<T: Ruled + DeserializeOwned>(part: &str) -> Result<()> {
+fn check_rules<T: Ruled + DeserializeOwned>(part: &str) -> Result<()> {
     Ok(parse::<T>("", part)?.check()?)
 }
 
 /// Refuses a system that cannot be simulated.
 #[pyfunction]
-fn check_system(system: &str) -> Result<()> {
+pub(crate) fn check_system(system: &str) -> Result<()> {
     Ok(Machine::check(&read_system(system)?)?)
 }
 

@@ -1,7 +1,7 @@
-//! What opens a core in a process of its own as a bench.
+//! Back end that opens a core in its own process.
 
 use crate::bench::bench;
-use crate::process::{Process, ProcessError, built_program};
+use crate::process::{Process, ProcessError};
 use pcie_bench::{Backend, Bench, OpenError};
 use pcie_refusal::Refusal;
 use pcie_sim::Machine;
@@ -9,7 +9,9 @@ use pcie_store::Origin;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Processes that can run side by side.
+/// Output of `make rtl`, from the root of the repository.
+const BUILT_PROGRAM: &str = "target/rtl/pcielab-rtl";
+/// Most parallel processes.
 const JOBS_MAX: usize = 64;
 
 /// The FPGA core in RTL on a simulated host, `rtl`.
@@ -20,11 +22,11 @@ pub struct Rtl {
 }
 
 impl Rtl {
-    /// A back end for the host and the link of a machine. `program` is `pcielab-rtl`; what `make rtl` builds if none is
-    /// given.
+    /// A back end for the host and link of a machine. `program` is `pcielab-rtl`; default: that of `make
+    /// rtl`.
     #[must_use]
     pub fn new(machine: Machine, program: Option<PathBuf>) -> Self {
-        Self { machine: Arc::new(machine), program: program.unwrap_or_else(built_program) }
+        Self { machine: Arc::new(machine), program: program.unwrap_or_else(|| BUILT_PROGRAM.into()) }
     }
 }
 

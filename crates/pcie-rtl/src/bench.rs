@@ -1,7 +1,7 @@
 //! The core as a device for the runner, on a simulated host.
 //!
-//! What tests leave behind in caches and IO-TLB is computed as for the simulated device; so are device warm and device
-//! thrash, which would take longer than all tests.
+//! The effects of tests on caches and IO-TLB are computed as for the simulated device; so are device warm and
+//! device thrash, which would take longer than all tests.
 
 use crate::link::{Link, Running};
 use crate::memory::Memory;
@@ -15,15 +15,12 @@ use pcie_driver::{Core, DriverError, Progress};
 use pcie_sim::profile::System;
 use pcie_sim::{Machine, RootPort};
 use pcie_time::Stream;
-use pcie_workload::{AddressList, Operation, Test};
+use pcie_workload::{AddressList, Operation, PAGE_BYTES, Test};
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// Longest transfer: a page.
-const TRANSFER_BYTES_MAX: u64 = 4096;
 
 struct RtlDevice {
     shared: Rc<RefCell<SharedMachine>>,
@@ -32,7 +29,7 @@ struct RtlDevice {
     program: PathBuf,
 }
 
-/// A core in a process that has been started, on a machine after boot.
+/// A core in a running process, on a machine after boot.
 pub(crate) fn bench(machine: Arc<Machine>, process: Process, program: PathBuf) -> Bench {
     let running = Running { process, clock: 0, has_credits: false };
     let shared = Rc::new(RefCell::new(SharedMachine::after_boot(machine)));
@@ -52,36 +49,34 @@ fn supports(system: &System, test: &Test) -> Result<(), DeviceError> {
 }
 
 impl RtlDevice {
-    /// Runs something on the core while it is plugged into the host in its present state.
+    /// Runs a test on the core, with the host in its present state.
     fn drive(
         &mut self,
         test: &Test,
-        carry_out: impl FnOnce(&mut Core<&mut Link<'_>>, &AddressList, u32) -> Result<(), DriverError>,
+        run: impl FnOnce(&mut Core<Link<'_>>, &AddressList, u32) -> Result<(), DriverError>,
     ) -> Result<(), DeviceError> {
         let shared = &mut *self.shared.borrow_mut();
         let machine = Arc::clone(shared.machine());
         supports(machine.system(), test)?;
         let list = shared.list(test);
-        // A read that overtakes its write finds what was there before.
+        // In write-read pairs the initial data differ, so a read that overtakes its write is detected.
         let data_key = shared.key().draws(Stream::Payload).word(0);
         let pair = test.operation == Operation::LatWrrd;
         self.memory.fill(if pair { !data_key } else { data_key });
         let root = RootPort::new(&machine, shared.key(), shared.state().clone(), 0, test.operation);
-        let mut link = Link::new(&mut self.running, root, &mut self.memory, machine.system());
-        let result = Core::open(&mut link).and_then(|mut core| {
+        let link = Link::new(&mut self.running, root, &mut self.memory, machine.system());
+        let result = Core::open(link).and_then(|mut core| {
             core.limit_tags(machine.system().link.tags)?;
             core.set_buffer()?;
-            carry_out(&mut core, &list, data_key)
+            run(&mut core, &list, data_key)
         });
-        let lost = link.failure().is_some();
         shared.complete(test, &list);
-        result.map_err(|error| raised(error, lost))
+        result.map_err(raised)
     }
 }
 
-fn raised(error: DriverError, lost: bool) -> DeviceError {
+fn raised(error: DriverError) -> DeviceError {
     match error {
-        _ if lost => DeviceError::Lost(error.to_string()),
         DriverError::Unsupported(missing) => DeviceError::NotSupported(missing.to_string()),
         DriverError::Transport(_) => DeviceError::Lost(error.to_string()),
         error => DeviceError::Failed(error.to_string()),
@@ -97,7 +92,7 @@ impl Device for RtlDevice {
         DeviceFacts {
             name: format!("pcielab core, {} bit, {tags} tags", 8 * hello.data_bytes),
             timer: TimerFacts { numerator_ns: u64::from(hello.clock_ps), denominator: 1000, cycles: 1 },
-            dma_transfer_bytes_most: Some(TRANSFER_BYTES_MAX),
+            dma_transfer_bytes_most: Some(PAGE_BYTES),
             command_transfer_bytes_most: None,
             outstanding: Some(tags),
             hardware: Some(DeviceHardware {
@@ -172,7 +167,7 @@ impl Device for RtlDevice {
         }
     }
 
-    /// A core that has failed is a process that can be started anew.
+    /// Restarts the process.
     fn recover(&mut self) -> Result<(), DeviceError> {
         let process = Process::start(&self.program).map_err(|error| DeviceError::Lost(error.to_string()))?;
         self.running = Running { process, clock: 0, has_credits: false };

@@ -1,10 +1,8 @@
-//! The FPGA core in a process of its own, on the simulated host: the real RTL under the real driver, before there is a
-//! board.
+//! The FPGA core in its own process, on the simulated host: real RTL and driver without a board.
 //!
-//! The process, `pcielab-rtl`, is the verilated core and knows no host. Here is the other end of its pipe (`wire`,
-//! `process`), the host that it is plugged into (pcie-sim's root port, and memory that holds bytes), and the back end
-//! that makes a device and a host of the two. Simulated time is this side's: the process goes no further than nothing
-//! can reach the core that it has not been told of.
+//! The process, `pcielab-rtl`, is the verilated core without a host. This crate has the other end of its pipe
+//! (`wire`, `process`), the host (pcie-sim's root port, and memory that holds bytes), and the back end that
+//! combines the two. It controls simulated time: the process runs up to the earliest possible input.
 
 mod backend;
 mod bench;

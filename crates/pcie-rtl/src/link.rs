@@ -1,7 +1,7 @@
-//! The core plugged into the simulated host, for the length of a test: the way to its registers, and the time that passes.
+//! The core on the simulated host for the duration of a test: a transport, and the passing of time.
 
 use crate::memory::Memory;
-use crate::process::{Exchanged, Process, ProcessError};
+use crate::process::{Exchanged, Process};
 use crate::wire::{Access, Completion, Credit, Items, Request, Store, Surroundings};
 use pcie_driver::{Transport, TransportError};
 use pcie_sim::profile::{Credits, System};
@@ -9,11 +9,11 @@ use pcie_sim::{Answer, RootPort};
 use pcie_time::Picoseconds;
 use pcie_wire::{Piece, TlpKind};
 
-/// Data credits are 16 bytes each.
+/// Bytes of a data credit.
 const CREDIT_BYTES: u32 = 16;
-/// Time that the hard block's transmit buffer holds on the link: about two full TLPs, as the simulated cards have it.
+/// Transmit buffer of the hard block in link time, fs: about two full TLPs, as in the simulated devices.
 const BACKLOG_FS: u32 = 80_000_000;
-/// Clocks in which every register access is done.
+/// Time limit of register accesses, clocks.
 const ACCESS_CLOCKS_MAX: u64 = 1 << 20;
 
 /// A running core and its clock, which outlive a test.
@@ -21,7 +21,7 @@ const ACCESS_CLOCKS_MAX: u64 = 1 << 20;
 pub(crate) struct Running {
     pub(crate) process: Process,
     pub(crate) clock: u64,
-    /// Whether the first credits were given.
+    /// Whether the initial credits were sent.
     pub(crate) has_credits: bool,
 }
 
@@ -32,18 +32,16 @@ pub(crate) struct Link<'a> {
     memory: &'a mut Memory,
     pieces: &'a [u64],
     piece_bytes: u64,
-    /// The pieces by their addresses, with their places.
+    /// Pieces sorted by address, with their indices.
     by_address: Vec<(u64, u64)>,
     surroundings: Surroundings,
     clock_ps: u64,
-    /// Where the request ends that each tag is out for.
+    /// End address of the request in flight for each tag.
     ends: Vec<u64>,
     items: Items,
     exchanged: Exchanged,
     answers: Vec<Answer>,
-    /// Set where the process has failed, and how.
-    failed: Option<ProcessError>,
-    /// Whether a test has ended since time was last let pass for its own sake.
+    /// Whether a test has ended since the last `relax`.
     ended: bool,
 }
 
@@ -81,14 +79,8 @@ impl<'a> Link<'a> {
             items,
             exchanged: Exchanged::default(),
             answers: Vec::new(),
-            failed: None,
             ended: false,
         }
-    }
-
-    /// Why the process is gone, if it is.
-    pub(crate) fn failure(&self) -> Option<&ProcessError> {
-        self.failed.as_ref()
     }
 
     fn now(&self) -> Picoseconds {
@@ -100,7 +92,7 @@ impl<'a> Link<'a> {
         time.0.div_ceil(self.clock_ps)
     }
 
-    /// Lets time pass until a clock, or all register accesses are done, or, without any, a test has ended; gives out what was
+    /// Runs until a clock, until all register accesses are done or, without any, a test ends. Appends values
     /// read.
     fn run(&mut self, until: u64, values: &mut Vec<u32>) -> Result<(), TransportError> {
         let accesses = !self.items.accesses.is_empty();
@@ -113,11 +105,7 @@ impl<'a> Link<'a> {
                 .running
                 .process
                 .exchange(next, &self.surroundings, &self.items, &mut self.exchanged)
-                .map_err(|error| {
-                    let message = TransportError(error.to_string());
-                    self.failed = Some(error);
-                    message
-                })?;
+                .map_err(|error| TransportError(error.to_string()))?;
             self.running.clock = ran.clock;
             self.items = Items::default();
             self.take_requests()?;
@@ -130,7 +118,7 @@ impl<'a> Link<'a> {
         Ok(())
     }
 
-    /// What the host sends becomes completions for the core.
+    /// Turns the host's answers into completions for the core.
     fn answer(&mut self) {
         for answer in std::mem::take(&mut self.answers) {
             let Piece { address, length } = answer.piece;
@@ -148,13 +136,13 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// What the core has sent is carried out.
+    /// Carries out the core's requests.
     fn take_requests(&mut self) -> Result<(), TransportError> {
         let requests = std::mem::take(&mut self.exchanged.requests);
         for (request, data) in &requests {
-            let (lead, behind) = request.left_out();
+            let (lead, trail) = request.left_out();
             let address = self.offset_of(request.address)? + u64::from(lead);
-            let length = u32::from(request.dwords) * 4 - lead - behind;
+            let length = u32::from(request.dwords) * 4 - lead - trail;
             let piece = Piece { address, length };
             let ready = Picoseconds((request.last_clock + 1) * self.clock_ps);
             if request.write {
@@ -183,16 +171,14 @@ impl<'a> Link<'a> {
         });
     }
 
-    /// The place in the buffer of a bus address.
+    /// Buffer offset of a bus address.
     fn offset_of(&self, address: u64) -> Result<u64, TransportError> {
-        let behind = self.by_address.partition_point(|&(piece, _)| piece <= address);
-        match self.by_address[..behind].last() {
-            Some(&(piece, place)) if address - piece < self.piece_bytes => {
-                Ok(place * self.piece_bytes + (address - piece))
+        let end = self.by_address.partition_point(|&(piece, _)| piece <= address);
+        match self.by_address[..end].last() {
+            Some(&(piece, index)) if address - piece < self.piece_bytes => {
+                Ok(index * self.piece_bytes + (address - piece))
             }
-            _ => Err(TransportError(format!(
-                "the core asked for {address:#x}, which is no memory of the test"
-            ))),
+            _ => Err(TransportError(format!("the core accessed {address:#x}, outside the host buffer"))),
         }
     }
 
@@ -212,7 +198,7 @@ impl<'a> Link<'a> {
     }
 }
 
-/// Credits as a number; without a limit, more than can ever be in use.
+/// Credits as a number; infinite ones as more than can be in use.
 fn credits(credits: Credits) -> u32 {
     credits.count().unwrap_or(1 << 30)
 }
@@ -263,14 +249,14 @@ impl Transport for Link<'_> {
         Ok(())
     }
 
-    /// Leaves with the next register access, or as time passes.
-    fn store(&mut self, place: u32, bytes: &[u8]) -> Result<(), TransportError> {
-        self.items.stores.push(Store { clock: self.running.clock, place, data: bytes.to_vec() });
+    /// Takes effect with the next register access, or as time passes.
+    fn store(&mut self, offset: u32, bytes: &[u8]) -> Result<(), TransportError> {
+        self.items.stores.push(Store { clock: self.running.clock, offset, data: bytes.to_vec() });
         Ok(())
     }
 
-    fn memory(&mut self, place: u64, bytes: &mut [u8]) -> Result<(), TransportError> {
-        self.memory.read(place, bytes);
+    fn memory(&mut self, offset: u64, bytes: &mut [u8]) -> Result<(), TransportError> {
+        self.memory.read(offset, bytes);
         Ok(())
     }
 
@@ -287,8 +273,8 @@ mod tests {
     use pcie_workload::Operation;
     use std::path::Path;
 
-    /// The core and the host of `snb`, if the core is built.
-    fn plugged_in(check: impl FnOnce(&mut Link<'_>)) {
+    /// The core on the host of `snb`, if it is built.
+    fn with_link(check: impl FnOnce(Link<'_>)) {
         let program = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/rtl/pcielab-rtl"));
         if !program.exists() {
             eprintln!("skipped: {} is not there: make rtl", program.display());
@@ -301,10 +287,10 @@ mod tests {
         let mut memory = Memory::default();
         let root =
             RootPort::new(&machine, TestKey { seed: 1, test: 0 }, machine.boot(), 0, Operation::BwRdwr);
-        check(&mut Link::new(&mut running, root, &mut memory, machine.system()));
+        check(Link::new(&mut running, root, &mut memory, machine.system()));
     }
 
-    /// A frame that states its length.
+    /// A frame with its length.
     fn message(length: usize, fill: u8) -> Vec<u8> {
         let mut message = vec![fill; length];
         message[..4].copy_from_slice(&(length as u32).to_le_bytes());
@@ -312,14 +298,13 @@ mod tests {
     }
 
     #[test]
-    fn messages_come_back_as_they_were_stored() {
-        plugged_in(|link| {
-            Core::open(&mut *link).unwrap();
-            let mut messages = Messages::open(link).unwrap();
+    fn messages_return_as_stored() {
+        with_link(|link| {
+            let mut messages = Messages::open(Core::open(link).unwrap()).unwrap();
             let mut spoilt = message(200, 7);
             spoilt[64..72].copy_from_slice(&0xdead_beef_cafe_beef_u64.to_le_bytes());
             let mut sent = vec![(0, true, message(4, 1)), (1, true, message(56, 2)), (0, false, spoilt)];
-            // More than the queues hold at once, and than their rings and the records do.
+            // More than the queues, their rings and the record ring hold at once.
             sent.extend((0..200).map(|n| (n % 4, true, message(100 + 7 * n as usize, n as u8))));
             let mut left = Vec::new();
             for (queue, _, message) in &sent {

@@ -1,7 +1,5 @@
-//! The host buffer, with bytes in it.
-//!
-//! Before a test every double word holds the core's data pattern for its place, under some key; what the core writes is
-//! kept. A page takes memory once it was written to.
+//! The contents of the host buffer: before a test the core's data pattern under some key, then with the
+//! core's writes. Only written pages take memory.
 
 use std::collections::HashMap;
 
@@ -15,13 +13,13 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Fills all of it with the pattern of a key.
+    /// Fills the buffer with the pattern of a key.
     pub(crate) fn fill(&mut self, key: u32) {
         self.pages.clear();
         self.key = key;
     }
 
-    /// Reads from `offset` on; what is read lies in one page.
+    /// Reads from `offset` on, within a page.
     pub(crate) fn read(&self, offset: u64, bytes: &mut [u8]) {
         match self.pages.get(&(offset / PAGE_BYTES)) {
             Some(page) => {
@@ -32,7 +30,7 @@ impl Memory {
         }
     }
 
-    /// Writes from `offset` on; what is written lies in one page.
+    /// Writes from `offset` on, within a page.
     pub(crate) fn write(&mut self, offset: u64, bytes: &[u8]) {
         let (number, key) = (offset / PAGE_BYTES, self.key);
         let page = self.pages.entry(number).or_insert_with(|| {
@@ -45,7 +43,7 @@ impl Memory {
     }
 }
 
-/// The core's data pattern: the double word at an offset is that offset exclusive-or the key.
+/// The core's data pattern: each double word is its offset exclusive-or the key.
 fn pattern(key: u32, offset: u64, bytes: &mut [u8]) {
     for (byte, offset) in bytes.iter_mut().zip(offset..) {
         let word = (offset as u32 & !3) ^ key;
@@ -58,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_is_read_and_the_pattern_around_it() {
+    fn writes_are_kept_within_the_pattern() {
         let mut memory = Memory::default();
         memory.fill(0xffff_0000);
         memory.write(4097, &[1, 2]);

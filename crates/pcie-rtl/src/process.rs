@@ -1,49 +1,47 @@
-//! The process `pcielab-rtl`: started, spoken to, and ended.
+//! The process `pcielab-rtl`: start, exchanges, end.
 
 use crate::wire::{Hello, Items, MAGIC, RESPONSE_BYTES, Ran, Request, Surroundings, VERSION, response};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// A process that is silent for so long is given up.
+/// Time limit of an answer.
 pub(crate) const SILENCE: Duration = Duration::from_secs(10);
 
-/// What is wrong with the process.
+/// Failure of the process.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ProcessError {
     /// It cannot be started.
     #[error("{path}: {error}: build the FPGA core with `make rtl`")]
     Start {
-        /// Where it was looked for.
+        /// Path of the program.
         path: String,
-        /// What the system says.
+        /// Error of the operating system.
         error: String,
     },
-    /// It is something else, or of another version.
-    #[error(
-        "{path}: {found}, not pcielab-rtl of version {VERSION}: build the FPGA core anew with `make rtl`"
-    )]
+    /// It is another program, or another version.
+    #[error("{path}: {found}, not pcielab-rtl of version {VERSION}: rebuild the FPGA core with `make rtl`")]
     NotOurs {
-        /// Where it is.
+        /// Path of the program.
         path: String,
-        /// What it said.
+        /// Its answer.
         found: String,
     },
     /// It has ended.
     #[error("pcielab-rtl has ended: {0}")]
     Ended(String),
-    /// It does not answer.
-    #[error("pcielab-rtl did not answer for {} s, and was ended", SILENCE.as_secs())]
+    /// It did not answer in time.
+    #[error("pcielab-rtl did not answer for {} s and was killed", SILENCE.as_secs())]
     Silent,
 }
 
-/// What an exchange brought.
+/// Results of an exchange.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Exchanged {
-    /// Requests that left, in order, and where the data of each write lie in `data`.
+    /// Requests in order, each with the range of a write's data in `data`.
     pub(crate) requests: Vec<(Request, std::ops::Range<usize>)>,
     pub(crate) data: Vec<u8>,
     pub(crate) responses: Vec<u32>,
@@ -56,7 +54,7 @@ pub(crate) struct Process {
     input: Option<ChildStdin>,
     output: ChildStdout,
     hello: Hello,
-    /// What was read and not yet taken.
+    /// Bytes read, of which the first `taken` are used.
     buffer: Vec<u8>,
     taken: usize,
     sending: Vec<u8>,
@@ -82,26 +80,26 @@ impl Process {
             taken: 0,
             sending: Vec::new(),
         };
-        let said = process.take::<{ Hello::BYTES }>();
-        process.hello = Hello::parse(
-            &said.map_err(|error| ProcessError::NotOurs { path: named(), found: error.to_string() })?,
-        );
+        let greeting = process.take::<{ Hello::BYTES }>();
+        let greeting =
+            greeting.map_err(|error| ProcessError::NotOurs { path: named(), found: error.to_string() })?;
+        process.hello = Hello::parse(&greeting);
         if process.hello.magic != MAGIC {
-            return Err(ProcessError::NotOurs { path: named(), found: "it says something else".into() });
+            return Err(ProcessError::NotOurs { path: named(), found: "it sends another greeting".into() });
         }
         if process.hello.version != VERSION {
-            let found = format!("it is of version {}", process.hello.version);
+            let found = format!("it has version {}", process.hello.version);
             return Err(ProcessError::NotOurs { path: named(), found });
         }
         Ok(process)
     }
 
-    /// What it said of itself.
+    /// Its greeting.
     pub(crate) fn hello(&self) -> Hello {
         self.hello
     }
 
-    /// Has the core run, and takes what came of it.
+    /// Runs the core, and reads the results.
     pub(crate) fn exchange(
         &mut self,
         until: u64,
@@ -146,7 +144,7 @@ impl Process {
         Ok(bytes)
     }
 
-    /// Reads until so many bytes are there that were not taken.
+    /// Reads until this many unused bytes are buffered.
     fn fill(&mut self, bytes: usize) -> Result<(), ProcessError> {
         if self.buffer.len() - self.taken >= bytes {
             return Ok(());
@@ -185,15 +183,13 @@ impl Process {
 
     fn ended(&mut self) -> ProcessError {
         let _ = self.child.kill();
-        match self.child.wait() {
-            Ok(status) => ProcessError::Ended(status.to_string()),
-            Err(error) => ProcessError::Ended(error.to_string()),
-        }
+        let status = self.child.wait();
+        ProcessError::Ended(status.map_or_else(|error| error.to_string(), |status| status.to_string()))
     }
 }
 
 impl Drop for Process {
-    /// The end of its input ends it; one that does not heed that is killed.
+    /// Closes its input, which ends it, and kills it if it does not end.
     fn drop(&mut self) {
         drop(self.input.take());
         let deadline = Instant::now() + Duration::from_millis(200);
@@ -206,10 +202,4 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Where `make rtl` puts the program, from the root of the repository.
-#[must_use]
-pub(crate) fn built_program() -> PathBuf {
-    PathBuf::from("target/rtl/pcielab-rtl")
 }

@@ -1,12 +1,12 @@
-//! What is said over the pipe to `pcielab-rtl`: little-endian, packed. `rtl/native/wire.hpp` is the other end, and says
-//! what each field means.
+//! The protocol of the pipe to `pcielab-rtl`: little-endian, packed. `rtl/native/wire.hpp` describes the
+//! fields.
 
-/// Version of all this.
+/// Version of the protocol.
 pub(crate) const VERSION: u32 = 2;
-/// First four bytes of the process.
+/// First four bytes from the process.
 pub(crate) const MAGIC: u32 = 0x4c54_5250;
 
-/// What the process says of itself at the start.
+/// Greeting of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hello {
     pub(crate) magic: u32,
@@ -33,7 +33,7 @@ impl Hello {
     }
 }
 
-/// What stays the same for all exchanges of a test.
+/// Parameters that stay the same during a test.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Surroundings {
     pub(crate) react: u32,
@@ -64,15 +64,15 @@ pub(crate) struct Access {
     pub(crate) value: Option<u32>,
 }
 
-/// A store to the window of messages.
+/// A store to the message window.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     pub(crate) clock: u64,
-    pub(crate) place: u32,
+    pub(crate) offset: u32,
     pub(crate) data: Vec<u8>,
 }
 
-/// Credits that come back.
+/// Returned credits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Credit {
     pub(crate) clock: u64,
@@ -81,7 +81,7 @@ pub(crate) struct Credit {
     pub(crate) non_posted_headers: u32,
 }
 
-/// What is sent in an exchange.
+/// Inputs of an exchange.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Items {
     pub(crate) completions: Vec<Completion>,
@@ -118,7 +118,7 @@ impl Items {
         }
         for store in &self.stores {
             to.extend(store.clock.to_le_bytes());
-            words(to, &[store.place, store.data.len() as u32]);
+            words(to, &[store.offset, store.data.len() as u32]);
             to.extend(&store.data);
         }
     }
@@ -128,7 +128,7 @@ fn words(to: &mut Vec<u8>, values: &[u32]) {
     values.iter().for_each(|value| to.extend(value.to_le_bytes()));
 }
 
-/// What is told at the end of an exchange.
+/// Summary at the end of an exchange.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ran {
     pub(crate) clock: u64,
@@ -182,7 +182,7 @@ impl Request {
         }
     }
 
-    /// Bytes of its double words that it is not about, at the start and at the end.
+    /// Disabled bytes of its double words, at the start and at the end.
     pub(crate) fn left_out(&self) -> (u32, u32) {
         let lead = (self.first_be & 15).trailing_zeros().min(3);
         let last = if self.dwords > 1 { self.last_be } else { self.first_be };
@@ -190,7 +190,7 @@ impl Request {
     }
 }
 
-/// Clock and value.
+/// Bytes of a response: clock and value.
 pub(crate) const RESPONSE_BYTES: usize = 12;
 
 /// The value of a response.
@@ -200,7 +200,7 @@ pub(crate) fn response(bytes: &[u8; RESPONSE_BYTES]) -> u32 {
     fields.u32()
 }
 
-/// Takes numbers off bytes. The arrays that it is used on are long enough; beyond their end all is zero.
+/// Parser of numbers; beyond the end of the bytes, which callers exclude, it reads zeros.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn byte_enables_say_what_is_left_out() {
+    fn byte_enables_give_disabled_bytes() {
         assert_eq!(request(1, 0b0110, 0).left_out(), (1, 1));
         assert_eq!(request(1, 0b1000, 0).left_out(), (3, 0));
         assert_eq!(request(2, 0b1100, 0b0001).left_out(), (2, 3));
@@ -247,18 +247,13 @@ mod tests {
     }
 
     #[test]
-    fn exchanges_are_as_long_as_their_headers_say() {
+    fn exchanges_have_the_length_of_their_header() {
+        let completion = Completion { clock: 1, tag: 2, byte_count: 8, lower_address: 4, data: vec![0; 8] };
         let items = Items {
-            completions: vec![Completion {
-                clock: 1,
-                tag: 2,
-                byte_count: 8,
-                lower_address: 4,
-                data: vec![0; 8],
-            }],
+            completions: vec![completion],
             accesses: vec![Access { clock: 1, address: 4, value: None }],
             credits: vec![Credit { clock: 3, posted_headers: 1, posted_data: 4, non_posted_headers: 0 }],
-            stores: vec![Store { clock: 4, place: 64, data: vec![0; 16] }],
+            stores: vec![Store { clock: 4, offset: 64, data: vec![0; 16] }],
         };
         let surroundings = Surroundings {
             react: 1,

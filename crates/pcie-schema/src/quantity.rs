@@ -1,4 +1,4 @@
-//! Quantities that many fields share, each with its range: `#[schemars(with = "StepTime")]` on a field of that kind.
+//! Quantities that many fields share, each with its range: `#[schemars(with = "StepTime")]` on a field.
 //!
 //! The field itself is a plain number; the unit is the last word of its key.
 
@@ -27,7 +27,7 @@ macro_rules! quantities {
             }
         })*
 
-        /// The schemas of all quantities, with what they mean, by name.
+        /// The schemas of all quantities with their descriptions, by name.
         #[must_use]
         pub fn all() -> Vec<(&'static str, Schema)> {
             let mut generator = SchemaGenerator::default();
@@ -42,23 +42,23 @@ macro_rules! quantities {
     };
 }
 
-/// The most that a count of 32 bits holds.
+/// Largest 32-bit count.
 const COUNT_MOST: u32 = u32::MAX;
-/// The most that files and databases keep of a whole number.
+/// Largest whole number in files and databases.
 const WHOLE_MOST: i64 = i64::MAX;
 
 quantities! {
-    /// A step that a transaction waits for: nanoseconds to microseconds, so that times add up in the simulator's whole numbers.
+    /// Duration of a step of a transaction, ns: bounded so that sums stay exact in the simulator's integers.
     StepTime: {"type": "number", "minimum": 0, "maximum": 1e5};
-    /// A pause between transactions, or a time of idle states: at most a second.
+    /// A pause between transactions, or a time of idle states, ns: at most a second.
     Nanoseconds: {"type": "number", "minimum": 0, "maximum": 1e9};
-    /// A time that something takes at least a moment of: above zero, at most a second.
+    /// A duration above zero, ns: at most a second.
     Duration: {"type": "number", "exclusiveMinimum": 0, "maximum": 1e9};
     /// A share of a whole.
     Share: {"type": "number", "minimum": 0, "maximum": 1};
     /// A count of at least one.
     Count: {"type": "integer", "minimum": 1, "maximum": COUNT_MOST};
-    /// Bytes of padding that a port adds: none comes near a page.
+    /// Bytes of padding that a port adds.
     Padding: {"type": "integer", "minimum": 0, "maximum": 4096};
     /// Bytes of a unit in which a port sends.
     Quantum: {"type": "integer", "minimum": 1, "maximum": 4096};

@@ -1,4 +1,4 @@
-//! What a schema allows, compiled once, and the values that do not fit it.
+//! Schemas compiled into checks of values.
 
 use pcie_refusal::Refusal;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -6,38 +6,35 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// A type whose values are checked by its schema before they are read.
+/// A type whose values are checked against its schema before they are read.
 pub trait Fitting: DeserializeOwned + JsonSchema {
-    /// What its values may be.
+    /// Its compiled schema.
     fn shape() -> &'static Shape;
 
-    /// Reads a value.
-    ///
-    /// # Errors
-    /// The first key that does not fit, with what would be right.
+    /// Reads a value, or refuses it by the first key that does not fit.
     fn read(value: Value) -> Result<Self, Refusal> {
         Self::shape().check_json(&value)?;
         serde_json::from_value(value).map_err(Refusal::new)
     }
 }
 
-/// What values of a type may be.
+/// A compiled schema.
 #[derive(Clone, Debug)]
 pub struct Shape(Kind);
 
-/// What a value may be.
+/// Allowed values.
 #[derive(Clone, Debug)]
 enum Kind {
-    /// The keys of a table, and whether each has to be there.
+    /// The keys of a table, and whether each is required.
     Table(Vec<(String, Shape, bool)>),
-    /// A list of at least and at most so many.
+    /// A list, with its least and greatest length.
     List(Box<Shape>, Option<u64>, Option<u64>),
     /// A number, which may have to be whole.
     Number {
         whole: bool,
         range: Range,
     },
-    /// A text of at least and at most so many letters.
+    /// A text, with its least and greatest length in letters.
     Text(Option<u64>, Option<u64>),
     Boolean,
     /// One of several values.
@@ -46,11 +43,11 @@ enum Kind {
     Either(Vec<Shape>),
     /// Absent, or of a shape.
     Optional(Box<Shape>),
-    /// The schema says nothing of it.
+    /// Anything: the schema sets no constraint.
     Any,
 }
 
-/// The numbers from one to another.
+/// Bounds of a number.
 #[derive(Clone, Debug, Default)]
 struct Range {
     least: Option<Value>,
@@ -60,7 +57,7 @@ struct Range {
 }
 
 impl Shape {
-    /// What values of `T` may be, as the schema of the type says.
+    /// The shape of the values of `T`.
     #[must_use]
     pub fn of<T: JsonSchema>() -> Self {
         let mut generator = SchemaGenerator::default();
@@ -69,27 +66,25 @@ impl Shape {
         Self::read(&whole, &definitions)
     }
 
-    /// # Errors
-    /// The first value that does not fit, keys in the order of the type.
+    /// Refuses the first value that does not fit, keys in the order of the type.
     pub fn check<T: Serialize>(&self, value: &T) -> Result<(), Refusal> {
         let written =
             serde_json::to_value(value).map_err(|error| Refusal::new("no JSON").remedy(error.to_string()))?;
         self.check_json(&written)
     }
 
-    /// # Errors
-    /// The same of a value that is JSON.
+    /// [`Shape::check`] of a JSON value.
     pub fn check_json(&self, value: &Value) -> Result<(), Refusal> {
         self.fits(value, &mut Vec::new())
     }
 
-    /// What would be right, as a remedy.
+    /// The allowed values, as a remedy.
     #[must_use]
     pub fn remedy(&self) -> String {
         format!("give {}", self.words())
     }
 
-    /// What the JSON Schema of one value allows.
+    /// The shape of a JSON Schema without definitions.
     #[must_use]
     pub fn of_schema(schema: &Value) -> Self {
         Self::read(schema, &Map::new())
@@ -234,7 +229,7 @@ impl Range {
     }
 }
 
-/// Whether one number is below another; exact for whole ones.
+/// Whether one number is below another; exact for whole numbers.
 fn less(one: &Value, other: &Value) -> bool {
     match (whole(one), whole(other)) {
         (Some(one), Some(other)) => one < other,
@@ -298,7 +293,7 @@ fn lengths(least: Option<u64>, most: Option<u64>, of: &str) -> String {
     }
 }
 
-/// A value as people write it: whole numbers without a point, no more of a long one than fits a line.
+/// A value as users write it: whole numbers without a point, long values cut to one line.
 fn shown(value: &Value) -> String {
     const LETTERS_MOST: usize = 60;
     let text = match value {
@@ -331,7 +326,7 @@ mod tests {
     use crate::quantity::{HeaderCredits, Share, StepTime};
     use serde_json::json;
 
-    /// A table with a value of each kind.
+    /// A table with each kind of value.
     #[derive(JsonSchema)]
     #[schemars(deny_unknown_fields)]
     #[expect(dead_code, reason = "only its schema is used")]
@@ -394,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_does_not_fit_is_named_with_its_remedy() {
+    fn refuses_other_values_by_key_with_remedy() {
         for (key, value, expected) in [
             ("step_ns", json!(1e300), "step_ns is 1e+300: give 0 to 100000"),
             ("step_ns", json!(null), "step_ns is not a number: give 0 to 100000"),

@@ -1,6 +1,5 @@
-//! How the cost of a simulated transaction grows: with the window, the transfer size, and the workers. Reads, fast engine.
-//!
-//! With the number of transactions it does not grow: each costs what the one before did.
+//! The cost of a simulated read (fast engine) by window, transfer size and number of workers.
+//! It does not depend on the number of transactions.
 
 #![expect(clippy::unwrap_used, reason = "fixtures that are valid")]
 
@@ -9,10 +8,8 @@ mod setting;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use pcie_sim::{BandwidthRun, Engine, Machine};
 use pcie_workload::{Operation, Test};
+use setting::{BATCH, ENDLESS};
 
-/// More than any benchmark gets through.
-const ENDLESS: u64 = 1 << 48;
-const BATCH: u64 = 4096;
 const KIB: u64 = 1 << 10;
 
 fn growth(criterion: &mut Criterion) {

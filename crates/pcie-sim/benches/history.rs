@@ -1,6 +1,6 @@
-//! What it costs to know the state of the machine before a test: preparing caches, and what an earlier test left behind.
+//! The cost of computing the state before a test: prepared caches, and the effects of an earlier test.
 
-#![expect(clippy::unwrap_used, reason = "fixtures that are valid")]
+#![expect(clippy::unwrap_used, reason = "valid fixtures")]
 
 mod setting;
 

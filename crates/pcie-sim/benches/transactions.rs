@@ -1,4 +1,4 @@
-//! Simulated transactions a second on one core, for each kind of test in the steady state; bandwidth tests with both engines.
+//! Simulated transactions per second on one core in the steady state, by kind of test and engine.
 
 #![expect(clippy::unwrap_used, reason = "fixtures that are valid")]
 
@@ -7,10 +7,8 @@ mod setting;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use pcie_sim::{BandwidthRun, Engine, LatencyRun, Machine};
 use pcie_workload::{Operation, Test};
+use setting::{BATCH, ENDLESS};
 
-/// More than any benchmark gets through.
-const ENDLESS: u64 = 1 << 48;
-const BATCH: u64 = 4096;
 const MIB: u64 = 1 << 20;
 
 fn transactions(criterion: &mut Criterion) {

@@ -1,4 +1,4 @@
-//! Latency of 64 B reads over a window that fits the cache and one that does not, on a simulated Sandy Bridge.
+//! Latency of 64 B reads in a window that fits the cache and in a larger one, on a simulated Sandy Bridge.
 //!
 //!     cargo run --release -p pcie-sim --example read_latency
 

@@ -1,9 +1,9 @@
 //! Bandwidth tests: many transactions in flight, simulated TLP by TLP.
 //!
-//! The parts are the card (workers, an in-order queue of DMAs, tags, a data engine), the two directions of the link with
-//! their credits, and the root complex (admission, translation, memory, the order of completions). Two engines put them
-//! together: the reference takes every event from one queue and is easy to believe; the fast one computes the time of each
-//! step from the steps that it waits for, and completes every transaction at the same time.
+//! The parts are the device (workers, an in-order queue of DMAs, tags, a data engine), the two directions of
+//! the link with their credits, and the root complex (admission, translation, memory, completion order). The
+//! simple reference engine takes events from a queue; the fast engine computes each step's time from the
+//! steps that it depends on. Both complete every transaction at the same time.
 
 pub(crate) mod card;
 mod fast;
@@ -23,22 +23,22 @@ use start::Start;
 
 pub use start::Finished;
 
-/// What simulates bandwidth tests.
+/// The engine that simulates a bandwidth test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Engine {
-    /// Computes when each step happens from the steps that it waits for.
+    /// Computes each step's time from the steps that it depends on.
     #[default]
     Fast,
-    /// Goes from event to event.
+    /// Processes a queue of events.
     Reference,
 }
 
-/// A bandwidth test going on.
+/// A running bandwidth test.
 #[derive(Debug)]
 pub struct BandwidthRun<'a> {
     run: Run<'a>,
-    /// Of a machine that stalls, unless reads in flight keep it awake.
+    /// On a machine that stalls, for writes: reads in flight keep the machine awake.
     stalls: Option<StallsOfTest>,
 }
 
@@ -51,8 +51,7 @@ enum Run<'a> {
 }
 
 impl<'a> BandwidthRun<'a> {
-    /// Starts at transaction `first`, with the machine in the state in which the transactions before it left it and
-    /// nothing in flight.
+    /// Starts at transaction `first` with nothing in flight, from the `state` after the transactions before.
     #[must_use]
     pub fn new(
         engine: Engine,
@@ -63,8 +62,8 @@ impl<'a> BandwidthRun<'a> {
         state: State,
         first: u64,
     ) -> Self {
-        debug_assert!(!test.operation.is_latency(), "a latency test is no run of bandwidth");
-        debug_assert!(first < test.transactions, "transaction {first} is not one of the test");
+        debug_assert!(!test.operation.is_latency(), "{:?} is not a bandwidth operation", test.operation);
+        debug_assert!(first < test.transactions, "transaction {first} is beyond the end of the test");
         let stalls = match (&machine.system.host.idle, test.operation) {
             (Some(idle), Operation::BwWr) => Some(StallsOfTest::new(&idle.stalls, key)),
             _ => None,
@@ -79,8 +78,8 @@ impl<'a> BandwidthRun<'a> {
         Self { run, stalls }
     }
 
-    /// Transactions that a run which starts at `first` takes to fill the queues of the machine, at least; those behind them
-    /// show the steady state. At most half a million, and no more than the test has left.
+    /// Transactions from `first` on to discard as warm-up: behind them the machine's queues are full and the
+    /// run is in its steady state. At most half a million, and no more than the test has left.
     #[must_use]
     pub fn warm_up_transactions(
         machine: &'a Machine,
@@ -93,34 +92,33 @@ impl<'a> BandwidthRun<'a> {
         warm_up::warm_up_transactions(Start { machine, test, list, key, state, first })
     }
 
-    /// The fewest transactions that [`Self::warm_up_transactions`] gives: they fill a pipeline.
+    /// The least value of [`Self::warm_up_transactions`]: enough to fill the pipeline.
     #[must_use]
     pub fn least_warm_up_transactions(test: &Test) -> u64 {
         warm_up::shortest(test)
     }
 
-    /// Simulates until `count` more transactions are complete, or all are; returns the time of the last completion,
-    /// counted from the start of the run.
+    /// Simulates `count` more transactions, or all that are left; returns the time of the last completion.
     pub fn run(&mut self, count: u64) -> Picoseconds {
-        let last = self.go_on(count, None);
+        let last = self.advance(count, None);
         self.with_stalls(last)
     }
 
-    /// The same, and the transactions one by one, earliest first.
+    /// Simulates like [`Self::run`]; returns the completed transactions, earliest first.
     pub fn finished(&mut self, count: u64) -> Vec<Finished> {
         let mut noted = Vec::new();
-        let last = self.go_on(count, Some(&mut noted));
-        debug_assert!(noted.is_sorted_by_key(|finished| finished.time), "transactions finish in order");
-        debug_assert!(noted.len() as u64 <= count, "no more are complete than were asked for");
-        debug_assert!(noted.iter().all(|finished| finished.time <= last), "none is after the last");
+        let last = self.advance(count, Some(&mut noted));
+        debug_assert!(noted.is_sorted_by_key(|finished| finished.time), "completions out of order");
+        debug_assert!(noted.len() as u64 <= count, "more than {count} completions");
+        debug_assert!(noted.iter().all(|finished| finished.time <= last), "completion after the last one");
         for finished in &mut noted {
             finished.time = self.with_stalls(finished.time);
         }
         noted
     }
 
-    /// Transactions in flight at the last completion, of a test that writes: those that a queue holds are among them.
-    /// Zero where they are not counted, which is where they do not show: see [`Self::warm_up_transactions`].
+    /// Transactions in flight or queued at the last completion of a test that writes. 0 for reads and for the
+    /// reference engine, which do not count them: see [`Self::warm_up_transactions`].
     #[must_use]
     pub fn in_flight(&self) -> f64 {
         match &self.run {
@@ -130,8 +128,8 @@ impl<'a> BandwidthRun<'a> {
         }
     }
 
-    /// The factors by which the test may take shorter and longer under other seeds, at 95 %, where that is more than chance
-    /// within a run shows: on a machine whose stalls come more or less often from test to test.
+    /// Factors between which the test's time varies with the seed, at 95 %, on a machine whose stalls vary in
+    /// frequency from test to test; `None` where variation within a run shows it all.
     #[must_use]
     pub fn between_runs(&self) -> Option<(f64, f64)> {
         self.stalls.map(StallsOfTest::between_runs)
@@ -141,7 +139,7 @@ impl<'a> BandwidthRun<'a> {
         self.stalls.map_or(served, |stalls| stalls.with_stalls(served))
     }
 
-    fn go_on(&mut self, count: u64, noted: Option<&mut Vec<Finished>>) -> Picoseconds {
+    fn advance(&mut self, count: u64, noted: Option<&mut Vec<Finished>>) -> Picoseconds {
         match &mut self.run {
             Run::Reference(run) => run.run(count, noted),
             Run::Reads(run) => run.run(count, noted),

@@ -1,8 +1,8 @@
-//! What bounds a bandwidth test on a machine: everything that its profile can limit, in closed form.
+//! The bounds of a bandwidth test on a machine, in closed form.
 //!
-//! The arithmetic of bounds is `pcie-model`'s; this module says what a machine's limits are and what the transfers of a
-//! test cost. Every bound is meant to hold: where something depends on what only a simulation finds out (queues, the order
-//! of completions, what a cache happens to hold), the value is taken that allows more.
+//! `pcie-model` has the arithmetic of bounds; this module supplies a machine's limits and the costs of a
+//! test's transfers. No simulation exceeds a bound: for quantities that only a simulation determines (queues,
+//! completion order, contents of caches), it takes the value that allows more.
 
 mod cost;
 mod held;
@@ -19,7 +19,7 @@ use pcie_workload::{Operation, Test};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What bounds a test.
+/// The bounds of a test.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TestBounds {
     /// The bound that binds, and all others.
@@ -28,15 +28,14 @@ pub struct TestBounds {
     pub round_trip_ns: Option<f64>,
 }
 
-/// A sum of averages may be off by so much.
+/// Tolerance for rounding in sums of averages.
 const ROUNDING: f64 = 1e-6;
 
 impl Machine {
-    /// Every bound that a bandwidth test meets on this machine; `None` for a test that has none: one of latency, or one that
-    /// the machine cannot carry out.
+    /// All bounds of a bandwidth test on this machine; `None` for latency and unsupported tests.
     ///
     /// # Errors
-    /// The profile has a number that is no limit.
+    /// A number of the profile is not valid as a limit.
     pub fn bounds(&self, test: &Test) -> Result<Option<TestBounds>, Refusal> {
         if test.operation.is_latency() || test.validate().is_err() || self.supports(test).is_err() {
             return Ok(None);
@@ -52,11 +51,11 @@ impl Machine {
         Ok(answer.map(|answer| TestBounds { answer, round_trip_ns }))
     }
 
-    /// The share of a test's work that must have passed a bound when the test ends. A write is complete when it has left the
-    /// device: the last of them are still in the root complex's buffers then, which hold all of a short test.
+    /// The share of a test's work that must have passed a bound at its end. A write is complete when it has
+    /// left the device: the last ones, in a short test all, are still in the root complex's buffers.
     fn share_passed(&self, test: &Test, cost: &Cost, bound: Bound) -> f64 {
         let transactions = self.transactions(test) as f64;
-        // Of what comes at intervals, the first has none before it.
+        // N events have N - 1 intervals.
         let all = (transactions - 1.0) / transactions;
         if !test.operation.writes()
             || !matches!(bound, Bound::WriteRate | Bound::PageWalks | Bound::PostedCredits)
@@ -77,8 +76,8 @@ impl Machine {
         test.outstanding.unwrap_or(u32::MAX).min(self.system.device.dma.outstanding)
     }
 
-    /// Read requests on their way at once while as many DMAs are in flight as can be: the fewest that this may mean. The fewer
-    /// there are, the more of them find the root complex idle and are answered sooner.
+    /// Lower bound on the read requests in flight with as many DMAs in flight as possible. With fewer
+    /// requests, more of them find the root complex idle and are answered sooner.
     fn requests_in_flight(&self, test: &Test, cost: &Cost) -> f64 {
         let (reads, kinds) = match test.operation {
             Operation::BwRdwr => (cost.load.dmas / 2.0, 2.0),
@@ -105,7 +104,7 @@ impl Machine {
             credit_return_ns: some_time(complex.flight_ns + complex.credit_return_ns),
             device_mdmas_per_s: some_time(self.card_interval(test).as_ns()).map(|ns| 1_000.0 * dmas / ns),
             device_port_ns: some_time(cost.device_port_ns / dmas),
-            // DLLPs alone hold nothing up: a root port that falls behind sends one for several writes.
+            // DLLPs alone are no limit: a root port that falls behind sends one for several writes.
             root_port_ns: round_trip_ns.and(some_time(cost.root_port_ns / dmas)),
             request_interval_ns: some_time(complex.request_interval_ns),
             write_interval_ns: some_time(complex.write_interval_ns),
@@ -119,7 +118,7 @@ impl Machine {
     }
 }
 
-/// A time, or anything else that limits nothing where it is 0.
+/// A limit, or `None` where 0 stands for no limit.
 fn some_time(value: f64) -> Option<f64> {
     (value > 0.0).then_some(value)
 }

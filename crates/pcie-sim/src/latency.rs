@@ -1,8 +1,7 @@
-//! Latency tests: one transaction at a time, so there is nothing to interleave and each is walked from end to end.
+//! Latency tests: one transaction in flight, so each is computed from end to end.
 //!
-//! A read leaves the card, crosses the link, finds its lines wherever they are, and comes back as completions, which the
-//! card's data engine moves on once all of them are there. A write-then-read pair sends the write first; the read cannot
-//! pass it.
+//! A read crosses the link, finds its lines in cache or memory, and returns as completions; then the device's
+//! engine moves its data. A write-then-read pair sends the write first; the read cannot pass it.
 
 mod card;
 mod chance;
@@ -19,18 +18,18 @@ use pcie_time::{Draws, Picoseconds, Stream};
 use pcie_workload::{AddressList, Offsets, Operation, Path, Test};
 use plan::Plans;
 
-/// What one transaction took.
+/// The times of one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     /// From issue to completion.
     pub latency: Picoseconds,
-    /// The same as the card's timer shows it.
+    /// The latency in ticks of the device's timer.
     pub ticks: u64,
-    /// From one issue to the next, the loop included.
+    /// From one issue to the next, loop time included.
     pub period: Picoseconds,
 }
 
-/// A latency test going on.
+/// A running latency test.
 #[derive(Debug)]
 pub struct LatencyRun<'a> {
     machine: &'a Machine,
@@ -45,7 +44,7 @@ pub struct LatencyRun<'a> {
     window: Option<WindowRegister>,
     /// From the end of one transaction to the start of the next.
     loop_time: Picoseconds,
-    /// What the card takes for each whatever it moves.
+    /// The device's time for a transaction of any size.
     overhead: Picoseconds,
 }
 
@@ -53,14 +52,14 @@ pub struct LatencyRun<'a> {
 #[derive(Clone, Copy, Debug)]
 struct WindowRegister {
     window_bytes: u64,
-    /// Which part of memory it is on; none before the first transaction.
+    /// Index of the part of memory that it covers; `None` before the first transaction.
     at: Option<u64>,
-    /// The loop time when it has to be moved.
+    /// Loop time of a transaction that moves it.
     loop_time: Picoseconds,
 }
 
 impl<'a> LatencyRun<'a> {
-    /// Starts at transaction `first`, with the machine in the state in which the transactions before it left it.
+    /// Starts at transaction `first`; `state` is the machine's state after the transactions before.
     #[must_use]
     pub fn new(
         machine: &'a Machine,
@@ -70,8 +69,8 @@ impl<'a> LatencyRun<'a> {
         state: State,
         first: u64,
     ) -> Self {
-        debug_assert!(test.operation.is_latency(), "a bandwidth test is no run of latencies");
-        debug_assert!(first < test.transactions, "transaction {first} is not one of the test");
+        debug_assert!(test.operation.is_latency(), "{:?} is not a latency operation", test.operation);
+        debug_assert!(first < test.transactions, "transaction {first} is beyond the end of the test");
         let system = &machine.system;
         let (uplink, downlink) = machine.ports();
         let command = system.device.command.as_ref().filter(|_| test.path == Path::Command);
@@ -100,14 +99,14 @@ impl<'a> LatencyRun<'a> {
         }
     }
 
-    /// Makes the next transaction.
+    /// Simulates the next transaction.
     #[inline(always)]
     pub fn step(&mut self) -> Sample {
         let number = self.next;
         self.next += 1;
         let offset = match self.test.path {
             Path::Dma => self.offsets.next_offset(),
-            // The command path drives double-word addresses.
+            // The command path uses double-word addresses.
             Path::Command => self.offsets.next_offset() & !3,
         };
         let chance = Chance::new(self.draws.bits(number));
@@ -124,7 +123,7 @@ impl<'a> LatencyRun<'a> {
         let fast = arrived + on_card;
         let latency = match &self.sleeper {
             Some(sleeper) => {
-                // The read of a DMA's pair is enqueued when the write is long done with.
+                // With DMA, the read of a pair is enqueued long after the write is done.
                 let behind_write = match (&plan.written, self.test.path) {
                     (Some(write), Path::Command) => written.since(write.arrived),
                     _ => Picoseconds::ZERO,
@@ -134,25 +133,25 @@ impl<'a> LatencyRun<'a> {
             }
             None => fast,
         };
-        debug_assert!(latency >= fast, "sleeping saves no time");
-        debug_assert!(fast > on_card, "no answer comes before it was asked for");
+        debug_assert!(latency >= fast, "a wake-up shortens the latency");
+        debug_assert!(fast > on_card, "an answer arrives before its request");
         let ticks = self.machine.tick.ticks(latency, chance.timer_phase());
         Sample { latency, ticks, period: latency + loop_time }
     }
 }
 
-/// The loop of the command path: longer where a write goes before the read.
+/// Loop time of the command path: longer with a write before the read.
 fn command_loop_ns(command: &CommandPath, test: &Test) -> f64 {
     let write_ns = command.write_loop_ns + command.write_loop_byte_ns * test.size_bytes as f64;
     command.loop_ns + if test.operation == Operation::LatWrrd { write_ns } else { 0.0 }
 }
 
 impl WindowRegister {
-    /// Makes the window cover an offset of the buffer; returns the loop time if it has to be moved for that.
+    /// Makes the window cover an offset of the buffer; returns the loop time if the window moves.
     #[inline]
     fn move_to(&mut self, offset: u64) -> Option<Picoseconds> {
-        let place = offset / self.window_bytes;
-        let before = self.at.replace(place);
-        (before != Some(place)).then_some(self.loop_time)
+        let index = offset / self.window_bytes;
+        let before = self.at.replace(index);
+        (before != Some(index)).then_some(self.loop_time)
     }
 }

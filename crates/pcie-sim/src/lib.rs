@@ -1,10 +1,9 @@
-//! The simulated machine: link ports, root complex, last-level cache with DDIO, IOMMU, memory, and the DMA engines
-//! of the cards, at TLP granularity. Everything is described by a resolved [`profile::System`]; nothing here reads a
-//! file, a clock or an environment variable.
+//! The simulated machine: link ports, root complex, last-level cache with DDIO, IOMMU, memory, and the
+//! devices' DMA engines, at TLP granularity. A resolved [`profile::System`] describes everything; nothing
+//! here reads a file, a clock or an environment variable.
 //!
-//! Its rooms use only those before them: `profile` describes a machine; `cache`, `link` and `root_complex` are its parts;
-//! `machine` puts them together; `latency`, `bandwidth`, [`nic`] and [`pio`] send something through it, and `bounds` says what
-//! that can come to at best.
+//! Modules use only those before them: `profile` describes a machine; `cache`, `link` and `root_complex` are
+//! its parts; `machine` combines them; `latency`, `bandwidth`, `bounds`, [`nic`] and [`pio`] use it.
 
 pub mod profile;
 

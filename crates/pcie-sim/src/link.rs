@@ -1,8 +1,8 @@
-//! The link between card and root complex: its two ports, what is asked of them, what is in flight, and what decides how
-//! transfers are cut into TLPs. The bytes of a TLP are `pcie-wire`'s.
+//! The link between device and root complex: its ports with their overhead and credits, and the alignment
+//! classes of transfers. `pcie-wire` computes the bytes of a TLP.
 
 pub(crate) mod alignment;
-pub(crate) mod asked_for;
 pub(crate) mod credits;
+pub(crate) mod overhead;
 pub(crate) mod port;
 pub(crate) mod slots;

@@ -1,4 +1,4 @@
-//! A system made ready for simulation: checked, with its link arithmetic and its times in picoseconds at hand.
+//! A checked system with its precomputed link arithmetic.
 
 mod crossing;
 mod error;
@@ -10,7 +10,7 @@ pub use error::Unsupported;
 use crate::cache::history::{State, TestKey};
 use crate::cache::last_level::Caches;
 use crate::cache::lines::Lines;
-use crate::link::asked_for::AskedFor;
+use crate::link::overhead::LinkOverhead;
 use crate::profile::{IommuMode, Ruled as _, System};
 use crate::root_complex::cuts::Cuts;
 use pcie_refusal::Refusal;
@@ -19,23 +19,23 @@ use pcie_wire::{LinkConfiguration, LinkParameters, Piece, SplitAt, TlpKind};
 use pcie_workload::{AddressList, Operation, Path, Test};
 use std::sync::{Arc, OnceLock};
 
-/// The longest transfer that is simulated: every TLP of it is.
+/// The longest simulated transfer: every TLP of it is simulated.
 const TRANSFER_BYTES_SIMULATED: u64 = 16 << 20;
 
 /// A system, ready to be simulated.
 #[derive(Clone, Debug)]
 pub struct Machine {
     pub(crate) system: System,
-    /// Numbered when first asked for: who only asks what bounds a test never needs them.
+    /// Numbered at first use: bounds do not need them.
     lines: Arc<OnceLock<Lines>>,
     narrow: LinkConfiguration,
     wide: LinkConfiguration,
-    asked_for: AskedFor,
+    overhead: LinkOverhead,
     pub(crate) tick: TickLength,
 }
 
 impl Machine {
-    /// Checks a system and makes it ready.
+    /// Checks and prepares a system.
     ///
     /// # Errors
     /// Names the first key whose value cannot be simulated.
@@ -43,16 +43,16 @@ impl Machine {
         Self::with_lines(system, Arc::default())
     }
 
-    /// With lines of the same shape, which another machine may have numbered already.
+    /// Shares the lines of a machine of the same shape.
     fn with_lines(system: System, lines: Arc<OnceLock<Lines>>) -> Result<Self, Refusal> {
         let (narrow, wide) = checked_links(&system)?;
         let timer = system.device.timer;
         let tick = TickLength { numerator_ns: timer.numerator_ns, denominator: timer.denominator };
-        let asked_for = AskedFor::of(&wide, &system.device, &system.host.root_complex);
-        Ok(Self { lines, narrow, wide, asked_for, tick, system })
+        let overhead = LinkOverhead::of(&wide, &system.device, &system.host.root_complex);
+        Ok(Self { lines, narrow, wide, overhead, tick, system })
     }
 
-    /// Checks a system as [`Machine::new`] does, without making it ready.
+    /// Checks a system as [`Machine::new`] does.
     ///
     /// # Errors
     /// Names the first key whose value cannot be simulated.
@@ -60,19 +60,18 @@ impl Machine {
         checked_links(system).map(drop)
     }
 
-    /// The system it was made from.
+    /// The simulated system.
     #[must_use]
     pub fn system(&self) -> &System {
         &self.system
     }
 
-    /// The cache lines that its tests can touch.
     #[inline]
     pub(crate) fn lines(&self) -> &Lines {
         self.lines.get_or_init(|| Lines::new(&self.system))
     }
 
-    /// What the machine's state takes, bytes.
+    /// Size of the machine's state in bytes.
     #[must_use]
     pub fn state_bytes(&self) -> u64 {
         Caches::size_bytes(&self.system, self.lines())
@@ -84,12 +83,12 @@ impl Machine {
         State::boot(&self.system, self.lines())
     }
 
-    /// The card writes random lines over the whole buffer.
+    /// The device writes random lines over the whole buffer.
     pub fn thrash_from_device(&self, state: &mut State, key: TestKey) {
         state.thrash_from_device(&self.system, self.lines(), key);
     }
 
-    /// The card writes the window, twice.
+    /// The device writes the window, twice.
     pub fn warm_from_device(&self, state: &mut State, window_bytes: u64) {
         state.warm_from_device(&self.system, self.lines(), window_bytes);
     }
@@ -99,18 +98,18 @@ impl Machine {
         state.warm_from_host(&self.system, self.lines(), window_bytes, key);
     }
 
-    /// Brings a state from after the first `done.start` transactions of a test to after the first `done.end`.
+    /// Advances a state from transaction `done.start` of a test to transaction `done.end`.
     pub fn advance(&self, state: &mut State, test: &Test, list: &AddressList, done: std::ops::Range<u64>) {
         state.advance(self.lines(), test, list, done);
     }
 
-    /// Whether the transactions of a test leave anything behind.
+    /// Whether the transactions of a test change the state.
     #[must_use]
     pub fn leaves_traces(&self, test: &Test) -> bool {
         test.operation.writes() || self.system.iommu != IommuMode::Off
     }
 
-    /// Length of a tick of the card's timer.
+    /// Length of a tick of the device's timer.
     #[must_use]
     pub fn tick(&self) -> TickLength {
         self.tick
@@ -119,7 +118,7 @@ impl Machine {
     /// Refuses a test that the system cannot carry out.
     ///
     /// # Errors
-    /// Says what is missing.
+    /// Names the missing capability.
     pub fn supports(&self, test: &Test) -> Result<(), Unsupported> {
         let card = &self.system.device;
         let buffer = self.system.buffer_bytes();
@@ -150,7 +149,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Transactions that the card really makes for a test: its journal or counter may hold fewer than asked for.
+    /// Transactions that the device makes for a test: no more than its journal or counter holds.
     #[must_use]
     pub fn transactions(&self, test: &Test) -> u64 {
         let card = &self.system.device;
@@ -159,26 +158,26 @@ impl Machine {
         most.map_or(test.transactions, |most| most.min(test.transactions))
     }
 
-    /// Read requests that the card can have in flight.
+    /// Read requests that the device can have in flight.
     pub(crate) fn tags(&self) -> u32 {
         let tags = self.system.link.tags;
         self.system.device.dma.tags.map_or(tags, |own| own.min(tags))
     }
 
-    /// The link, with headers as long as the address at an offset of the buffer needs.
+    /// The link with the header length of the address at `offset` of the buffer.
     #[inline]
     pub(crate) fn link_at(&self, offset: u64) -> &LinkConfiguration {
         if self.has_low_address(offset) { &self.narrow } else { &self.wide }
     }
 
-    /// Whether the address at an offset of the buffer is one of 32 bits.
+    /// Whether the address at `offset` of the buffer has 32 bits.
     #[inline]
     pub(crate) fn has_low_address(&self, offset: u64) -> bool {
         let chunk = (offset >> self.system.chunk_bytes.trailing_zeros()) as usize;
         self.system.chunk_addresses.get(chunk).is_some_and(|address| *address < 1 << 32)
     }
 
-    /// Any of the two links: they differ in the headers of requests only.
+    /// Either of the two links, which differ only in the headers of requests.
     pub(crate) fn link(&self) -> &LinkConfiguration {
         &self.wide
     }
@@ -188,12 +187,10 @@ impl Machine {
         Cuts::of(&self.system, request)
     }
 
-    /// The requests of a DMA read.
     pub(crate) fn read_requests(&self, offset: u64, bytes: u64) -> impl Iterator<Item = Piece> + use<> {
         self.wide.read_requests(offset, bytes, SplitAt::AlignedAddress)
     }
 
-    /// The write TLPs of a DMA write.
     pub(crate) fn write_tlps(&self, offset: u64, bytes: u64) -> impl Iterator<Item = Piece> + use<> {
         self.wide.writes_in_parts(offset, bytes, self.system.device.dma.engine.write_part_bytes)
     }
@@ -201,7 +198,7 @@ impl Machine {
     /// Bytes of a TLP for data at an offset of the buffer, padding included.
     #[inline]
     pub(crate) fn tlp_bytes(&self, kind: TlpKind, piece: Piece) -> u32 {
-        // Only the card appends an ECRC: what the root port sends has none.
+        // Only the device appends an ECRC.
         let link = self.link_at(piece.address);
         match kind {
             TlpKind::CompletionWithData => link.tlp_bytes(kind, piece) - link.ecrc_bytes(),
@@ -215,7 +212,7 @@ impl Machine {
     }
 }
 
-/// The link of a system that can be simulated, with addresses of 32 bits and of 64.
+/// The links of a valid system with addresses of 32 bits and of 64.
 fn checked_links(system: &System) -> Result<(LinkConfiguration, LinkConfiguration), Refusal> {
     let of_system = |wrong: Refusal| wrong.about(format!("system {}", system.name));
     system.check().map_err(of_system)?;

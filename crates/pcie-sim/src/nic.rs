@@ -1,17 +1,17 @@
-//! A NIC on the simulated machine: does it hold line rate on that host?
+//! A NIC on the simulated machine: does it sustain line rate on that host?
 //!
-//! What a NIC and its driver do for each packet is the list of steps that the closed-form model takes ([`Interactions`]),
-//! with its queues and buffers. Here the steps happen: doorbells and register reads cross the link, descriptors are fetched
-//! in batches and ahead, packets go both ways at the same time, rings and buffers have places in memory with their own lines
-//! in the caches and pages in the IO-TLB, packets come from the line whether the NIC is ready or not, and are dropped when its
-//! buffer is full. The host is the same as for benchmarks: the same ports, root complex, caches, IOMMU and memory.
+//! The steps of NIC and driver for each packet, with queues and buffers, are those of the closed-form model
+//! ([`Interactions`]). Here they are simulated: doorbells and register reads cross the link, descriptors are
+//! prefetched in batches, packets go both ways at once, rings and buffers have lines in the caches and pages
+//! in the IO-TLB, and packets arrive at the line's pace and are dropped when the NIC's buffer is full. Ports,
+//! root complex, caches, IOMMU and memory are those of benchmarks.
 //!
-//! The processor is not simulated: the driver answers at once and is never late, so what is lost here is lost by the NIC,
-//! the link and the host's memory system. Nor are the NIC's pipelines: it starts what it can at once.
+//! The processor is not simulated: the driver responds at once, so losses are due to the NIC, the link and
+//! the host's memory system. The NIC has no pipelines either: it starts each step as soon as it can.
 
 mod bounds;
 mod bus;
-mod happening;
+mod event;
 mod layout;
 mod moderation;
 mod outcome;
@@ -23,7 +23,7 @@ pub use outcome::{NicBound, NicOutcome, StepOutcome};
 use crate::cache::history::TestKey;
 use crate::machine::Machine;
 use bus::Bus;
-use happening::{Access, Happening, Timer};
+use event::{Access, NicEvent, Timer};
 use layout::Layout;
 use moderation::Moderation;
 use outcome::Measured;
@@ -35,11 +35,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// What the NIC does.
+/// Direction of a NIC's traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// It receives, and every packet received is sent on: as many packets one way as the other.
+    /// It receives, and forwards every packet: equal numbers of packets in both directions.
     Both,
     /// It sends.
     Tx,
@@ -55,15 +55,14 @@ pub struct Traffic {
     pub ethernet: Ethernet,
     /// Bytes of a frame, FCS included.
     pub frame_bytes: u64,
-    /// What the NIC does with packets.
+    /// Direction of the traffic.
     pub direction: Direction,
-    /// Packets that come before those that count.
+    /// Packets before the counted ones.
     pub warm_up_packets: u32,
-    /// Packets that count.
+    /// Counted packets.
     pub packets: u32,
 }
 
-/// Where an access belongs.
 #[derive(Clone, Copy, Debug)]
 struct Owner {
     path: usize,
@@ -74,10 +73,10 @@ struct Owner {
 const PATHS: [Path; 2] = [Path::Tx, Path::Rx];
 const TX: usize = 0;
 const RX: usize = 1;
-/// Happenings between two looks at whether to stop.
-const BETWEEN_LOOKS: u32 = 4096;
+/// Events between two calls of `stopped`.
+const EVENTS_BETWEEN_CALLS: u32 = 4096;
 
-/// A NIC at work.
+/// A running NIC.
 #[derive(Debug)]
 pub struct NicRun<'a> {
     nic: &'a Interactions,
@@ -88,11 +87,11 @@ pub struct NicRun<'a> {
     owners: Vec<Option<Owner>>,
     packet_bytes: u64,
     interval: Picoseconds,
-    /// Packets that came from the line and were let in, when each of those not finished did, and bytes in the FIFO.
+    /// Packets accepted from the line, arrival times of the unfinished ones, and bytes in the FIFO.
     accepted: u64,
     arrived_at: VecDeque<Picoseconds>,
     received_bytes: u64,
-    /// Packets that were given to the line, those that left, and when it is free.
+    /// Packets passed to the line, packets that have left, and when the line is free.
     given: u64,
     left: u64,
     line_free: Picoseconds,
@@ -100,10 +99,10 @@ pub struct NicRun<'a> {
 }
 
 impl<'a> NicRun<'a> {
-    /// Plugs a NIC into a machine. `machine.system.device` is its port and its tags; everything else of it is in `nic`.
+    /// Attaches a NIC to a machine: `machine.system.device` has its port and tags, `nic` everything else.
     ///
     /// # Errors
-    /// Says what does not fit.
+    /// Names the key that does not fit.
     pub fn new(
         machine: &'a Machine,
         nic: &'a Interactions,
@@ -122,9 +121,9 @@ impl<'a> NicRun<'a> {
             Direction::Rx => [false, true],
         };
         let mut paths = [None, None];
-        for (place, (path, wanted)) in PATHS.into_iter().zip(wanted).enumerate() {
+        for (index, (path, wanted)) in PATHS.into_iter().zip(wanted).enumerate() {
             if wanted {
-                paths[place] = Some(Progress::new(nic, path).ok_or_else(|| one_way(path))?);
+                paths[index] = Some(Progress::new(nic, path).ok_or_else(|| one_way(path))?);
             }
         }
         let interval = Picoseconds::from_ns(traffic.ethernet.interval_ns(traffic.frame_bytes));
@@ -147,31 +146,31 @@ impl<'a> NicRun<'a> {
         })
     }
 
-    /// Lets packets come and go until as many are done with as count; `stopped` is asked now and then.
+    /// Simulates the traffic until all counted packets are finished; calls `stopped` from time to time.
     ///
     /// # Errors
-    /// Nothing can go on, or it was to stop.
+    /// The NIC is deadlocked, or `stopped` returned true.
     pub fn run(mut self, stopped: &mut dyn FnMut() -> bool) -> Result<NicOutcome, Unfinished> {
         if self.paths[RX].is_some() {
             self.bus.wake_at(self.interval, Timer::Arrived);
         }
-        self.go_on();
+        self.begin_all();
         let first = u64::from(self.traffic.warm_up_packets);
         let last = first + u64::from(self.traffic.packets);
-        let mut happenings = 0u32;
+        let mut events = 0u32;
         while self.finished() < last {
-            let happening = self.bus.next().ok_or_else(stuck)?;
-            self.handle(happening);
-            self.go_on();
+            let event = self.bus.next().ok_or_else(stuck)?;
+            self.handle(event);
+            self.begin_all();
             if !self.measured.is_counting() && self.finished() >= first {
                 self.measured.start(self.bus.now(), self.finished(), self.bus.counted());
             }
-            happenings += 1;
-            if happenings.is_multiple_of(BETWEEN_LOOKS) {
+            events += 1;
+            if events.is_multiple_of(EVENTS_BETWEEN_CALLS) {
                 if stopped() {
                     return Err(Unfinished::Stopped);
                 }
-                // Packets may come from the line and be dropped for ever.
+                // A deadlocked NIC drops packets from the line for ever.
                 if self.measured.dropped_in_a_row() > self.dropped_for_ever() {
                     return Err(stuck().into());
                 }
@@ -181,15 +180,14 @@ impl<'a> NicRun<'a> {
         Ok(self.measured.outcome(self.nic, now, finished, self.bus.counted(), self.interval))
     }
 
-    /// More packets than are dropped one after the other by a NIC that goes on some time: rings of them many times over,
-    /// and those that come between two interrupts.
+    /// More consecutive drops than a working NIC can have: many rings, and the packets between interrupts.
     fn dropped_for_ever(&self) -> u64 {
         let moderation = self.nic.steps.iter().filter_map(|step| step.moderation_ns).max().unwrap_or(0);
         let held_back = (f64::from(moderation) / self.interval.as_ns()).ceil() as u64;
         1024 * u64::from(self.nic.queues.ring_descriptors) + 2 * held_back
     }
 
-    /// Packets that are done with: those that left to the line, or that the driver has.
+    /// Finished packets: sent to the line, or received by the driver.
     fn finished(&self) -> u64 {
         match self.traffic.direction {
             Direction::Both | Direction::Tx => self.left,
@@ -201,22 +199,22 @@ impl<'a> NicRun<'a> {
         self.paths[path].as_ref().map_or(0, Progress::finished)
     }
 
-    fn handle(&mut self, happening: Happening) {
-        match happening {
-            Happening::Timer(Timer::Arrived) => self.packet_arrives(),
-            Happening::Timer(Timer::Left) => {
-                debug_assert!(self.left < self.given, "a packet leaves that the line was not given");
+    fn handle(&mut self, event: NicEvent) {
+        match event {
+            NicEvent::Timer(Timer::Arrived) => self.packet_arrives(),
+            NicEvent::Timer(Timer::Left) => {
+                debug_assert!(self.left < self.given, "a packet leaves before it is sent");
                 self.left += 1;
             }
-            Happening::Timer(Timer::Moderated) => (),
-            Happening::Sent(access) => {
+            NicEvent::Timer(Timer::Moderated) => (),
+            NicEvent::Sent(access) => {
                 let Some(owner) = self.owner(access) else { return };
                 if let Some(progress) = &self.paths[owner.path] {
                     let shape = progress.stages[owner.stage].shape;
                     self.leaves_the_fifo(owner.path, shape);
                 }
             }
-            Happening::Done { access, sent_at } => self.access_done(access, sent_at),
+            NicEvent::Done { access, sent_at } => self.access_done(access, sent_at),
         }
     }
 
@@ -226,7 +224,7 @@ impl<'a> NicRun<'a> {
 
     fn access_done(&mut self, access: Access, sent_at: Picoseconds) {
         let owner = self.owners[access as usize].take();
-        debug_assert!(owner.is_some(), "access {access} is done, and nobody began it");
+        debug_assert!(owner.is_some(), "access {access} is done before it began");
         let Some(owner) = owner else { return };
         let now = self.bus.now();
         let Some(progress) = &mut self.paths[owner.path] else { return };
@@ -251,13 +249,10 @@ impl<'a> NicRun<'a> {
         }
     }
 
-    /// A packet that was received makes room once it is on its way to memory.
+    /// A received packet leaves the FIFO once it is on its way to memory.
     fn leaves_the_fifo(&mut self, path: usize, shape: Shape) {
         if path == RX && shape.moves_packet {
-            debug_assert!(
-                self.received_bytes >= self.packet_bytes,
-                "a packet leaves that is not in the FIFO"
-            );
+            debug_assert!(self.received_bytes >= self.packet_bytes, "the FIFO underflows");
             self.received_bytes -= self.packet_bytes;
         }
     }
@@ -273,9 +268,8 @@ impl<'a> NicRun<'a> {
         }
     }
 
-    /// Begins everything that can begin: a group of each step at a time, the last steps first, so that what is written of a
-    /// packet follows it at once.
-    fn go_on(&mut self) {
+    /// Begins all possible groups of all steps, last steps first: a packet's write-back follows it at once.
+    fn begin_all(&mut self) {
         let mut began = true;
         while began {
             began = false;
@@ -289,10 +283,10 @@ impl<'a> NicRun<'a> {
                 }
             }
         }
-        self.look_again_when_moderated();
+        self.plan_moderated();
     }
 
-    /// Packets of the next group of a stage; none if it cannot begin.
+    /// Packets of the next group of a stage; `None` if it cannot begin.
     fn next_group(&self, path: usize, stage: usize) -> Option<u64> {
         let progress = self.paths[path].as_ref()?;
         let ready = progress.ready_for(stage).unwrap_or_else(|| self.supply(path));
@@ -300,7 +294,7 @@ impl<'a> NicRun<'a> {
         self.has_room(path, stage, packets).then_some(packets)
     }
 
-    /// Whether the NIC has what a group of a stage takes besides what went before it: room for descriptors, packets.
+    /// Whether the NIC has room for the descriptors, or has the packets, of a group of a stage.
     fn has_room(&self, path: usize, stage: usize, packets: u64) -> bool {
         let Some(progress) = &self.paths[path] else { return false };
         let (begun, one) = (progress.stages[stage].begun, progress.stages[stage].shape);
@@ -320,19 +314,19 @@ impl<'a> NicRun<'a> {
         }
     }
 
-    /// Packets that the driver can have given the NIC buffers for by now.
+    /// Packets for which the driver has supplied buffers so far.
     fn supply(&self, path: usize) -> u64 {
         let ring = u64::from(self.nic.queues.ring_descriptors);
         match (self.traffic.direction, path) {
             (Direction::Both, TX) => self.done_with(RX).min(self.done_with(TX) + ring),
-            // A buffer comes back once its packet has been sent on.
+            // A buffer is returned once its packet has been forwarded.
             (Direction::Both, _) => self.done_with(TX) + ring,
             _ => self.done_with(path) + ring,
         }
     }
 
-    /// Interrupts that packets wait for come when it is time, whatever else happens.
-    fn look_again_when_moderated(&mut self) {
+    /// Plans the moderated interrupts that packets wait for.
+    fn plan_moderated(&mut self) {
         for progress in self.paths.iter_mut().flatten() {
             for stage in 1..progress.stages.len() {
                 let waiting = progress.ready_for(stage) > Some(progress.stages[stage].begun);
@@ -353,15 +347,14 @@ impl<'a> NicRun<'a> {
         }
         let pieces = self.layout.pieces(PATHS[path], shape, group, self.packet_bytes);
         let access = self.bus.begin(shape, &pieces);
-        let place = access as usize;
-        if place >= self.owners.len() {
-            self.owners.resize(place + 1, None);
+        let index = access as usize;
+        if index >= self.owners.len() {
+            self.owners.resize(index + 1, None);
         }
-        self.owners[place] = Some(Owner { path, stage, group });
+        self.owners[index] = Some(Owner { path, stage, group });
     }
 
-    /// What the driver has written before it tells the NIC of a group: descriptors, packets that it sends itself, and the
-    /// first line of those that it sends on.
+    /// The driver's writes before a doorbell: descriptors, packets, or the first line of forwarded packets.
     fn driver_writes(&mut self, path: usize, shape: Shape, group: u64) {
         const DESCRIPTOR_BYTES: u64 = 16;
         let bytes = DESCRIPTOR_BYTES * shape.period;
@@ -409,7 +402,8 @@ fn one_way(path: Path) -> Refusal {
 }
 
 fn stuck() -> Refusal {
-    Refusal::new("nothing can go on").remedy("the steps wait for each other")
+    Refusal::new("the NIC is deadlocked")
+        .remedy("its steps wait for each other: check rings, batches and buffers")
 }
 
 #[cfg(test)]

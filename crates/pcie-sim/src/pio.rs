@@ -1,18 +1,18 @@
-//! Messages from cores to a device, simulated: stores through write-combining buffers into a transmit queue, and descriptor
-//! DMA beside them.
+//! Simulated messages from cores to a device: stores through write-combining buffers, and descriptor DMA.
 //!
-//! Stores ([`StoresRun`]): a core fills buffers with words and goes on; a buffer leaves when it is full, or before that
-//! when something else needs it, in any order; without a free one the core stalls. What arrives is put in its place in the
-//! queue by its address, and the filter takes it out in order, a buffer at a time. The core opens a buffer only where the
-//! queue has space that it knows of, so a full queue stalls cores and loses nothing. Descriptors ([`DescriptorsRun`]): the
-//! device reads descriptor and payload through the ports, the root complex, the caches and the memory of the system.
+//! Stores ([`StoresRun`]): a core fills buffers with words. A buffer is evicted, in any order, when it is
+//! full or something else needs it; without a free buffer the core stalls. The queue stores arriving words by
+//! address, and the filter removes them in order, a buffer at a time. A core opens a buffer only if it knows
+//! that the queue has space, so a full queue stalls cores and loses nothing. Descriptors
+//! ([`DescriptorsRun`]): the device reads descriptor and payload through the ports, the root complex, the
+//! caches and the memory of the system.
 //!
-//! Every byte is carried: what leaves the filter can be held against what the core wrote. Times that no component here
-//! explains (the gap between buffers, the device between its reads) are the machine's part of the measured times, as
-//! `pcie_model::pio` computes it.
+//! Every byte is simulated, so the filter's output can be compared with the core's data. Times without a
+//! simulated component (the gap between buffers, the device between its reads) are the machine's part of the
+//! measured times, from `pcie_model::pio`.
 //!
-//! Source: the kPIO+WC paper (see `pcie_model::pio`), section III; Intel 64 and IA-32 Architectures Software Developer's
-//! Manual, "Write Combining (WC) Memory Location".
+//! Source: the kPIO+WC paper (see `pcie_model::pio`), section III; Intel 64 and IA-32 Architectures Software
+//! Developer's Manual, "Write Combining (WC) Memory Location".
 
 mod descriptors;
 mod filter;
@@ -36,13 +36,13 @@ use pcie_refusal::Refusal;
 use pcie_time::Picoseconds;
 use pcie_wire::{LinkConfiguration, LinkParameters, Piece, TlpKind};
 
-/// Events between two looks at whether to stop.
-const EVENTS_BETWEEN_LOOKS: u32 = 1024;
+/// Events between two calls of `stopped`.
+const EVENTS_BETWEEN_CALLS: u32 = 1024;
 
-/// Lets things happen until `next_event` says that nothing is left; false if it is to stop before.
-fn happens_unless(stopped: &mut dyn FnMut() -> bool, mut next_event: impl FnMut() -> bool) -> bool {
+/// Calls `next_event` until it returns false; returns false if `stopped` returns true before.
+fn run_events_unless(stopped: &mut dyn FnMut() -> bool, mut next_event: impl FnMut() -> bool) -> bool {
     while !stopped() {
-        for _ in 0..EVENTS_BETWEEN_LOOKS {
+        for _ in 0..EVENTS_BETWEEN_CALLS {
             if !next_event() {
                 return true;
             }
@@ -60,14 +60,14 @@ pub struct MessageMachine {
     link: LinkConfiguration,
 }
 
-/// The part of the host buffer that messages use: descriptors, write-backs and payload.
+/// Bytes of the host buffer for descriptors, write-backs and payload.
 const HOST_BYTES: u64 = 1 << 20;
 
 impl MessageMachine {
-    /// Puts a profile of messages on a system, whose link may be another than the one that the profile was measured on.
+    /// Combines a message profile with a system, whose link may differ from the profile's.
     ///
     /// # Errors
-    /// Names the key that is wrong.
+    /// Names the invalid key.
     pub fn new(machine: Machine, profile: MessageProfile) -> Result<Self, Refusal> {
         let wrong = |refusal: Refusal| refusal.about(format!("profile {}", profile.name));
         let times = profile.machine_times().map_err(wrong)?;

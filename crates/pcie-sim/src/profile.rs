@@ -1,8 +1,8 @@
-//! The resolved description of a machine: what the simulator is given, as JSON.
+//! The resolved description of a machine: the simulator's input, as JSON.
 //!
-//! The range, default and meaning of a key are stated here, on its field, and nowhere else: Python's models, the reference
-//! and the JSON Schemas are generated from these types. Units are key suffixes. Files, their provenance and their prose belong
-//! to Python (`pcielab.library.profiles`).
+//! A key's range, default and meaning are documented only here, on its field: Python's models, the reference
+//! and the JSON Schemas are generated from these types. Units are key suffixes. Files, their provenance and
+//! their prose belong to Python (`pcielab.library.profiles`).
 
 mod capacities;
 mod card;
@@ -25,11 +25,11 @@ use pcie_schema::quantity::{Address, Size, Socket};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A resolved system: the JSON that the simulator takes has exactly these keys.
+/// A resolved system: the simulator's JSON input has exactly these keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct System {
-    /// Short name, such as `ib-011-nosp`.
+    /// Short name, for example `ib-011-nosp`.
     #[schemars(length(min = 1, max = 200))]
     pub name: String,
     /// One line for people.
@@ -41,9 +41,9 @@ pub struct System {
     pub link: Link,
     /// The host.
     pub host: Host,
-    /// The card.
+    /// The device.
     pub device: Card,
-    /// Socket that the card is attached to.
+    /// Socket that the device is attached to.
     #[serde(default)]
     #[schemars(with = "Socket")]
     pub device_socket: u32,
@@ -55,8 +55,7 @@ pub struct System {
     #[serde(default)]
     #[schemars(with = "Socket")]
     pub program_socket: u32,
-    /// How the IOMMU translates: not at all, with the largest pages that fit, or with 4 KiB pages
-    /// only.
+    /// How the IOMMU translates: not at all, with the largest pages that fit, or with 4 KiB pages only.
     #[serde(default)]
     pub iommu: IommuMode,
     /// Size of one physically contiguous piece of the host buffer: a power of two, at least one page.

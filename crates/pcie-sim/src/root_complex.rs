@@ -1,4 +1,4 @@
-//! The root complex, and the IOMMU and memory behind it: what becomes of a request between the two directions of the link.
+//! The root complex with IOMMU and memory: everything between the two directions of the link.
 
 mod completer;
 pub(crate) mod conflict;

@@ -1,4 +1,4 @@
-//! Systems for tests: shipped profiles as the simulator receives them (`pcielab profiles show NAME --resolved`).
+//! Systems for tests: shipped profiles, as `pcielab profiles show NAME --resolved` prints them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 

@@ -1,4 +1,4 @@
-//! The closed-form bounds of a test hold for what is simulated, and where one resource alone is short they are reached.
+//! The closed-form bounds of a test hold in simulation, and are reached where one resource alone is short.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
@@ -17,7 +17,7 @@ fn bounds(machine: &Machine, test: &Test) -> TestBounds {
     machine.bounds(test).unwrap().unwrap()
 }
 
-/// The simulated rate as a part of what the bounds allow.
+/// The simulated rate over the bound.
 fn share(machine: &Machine, test: &Test) -> f64 {
     let counted = if test.operation == Operation::BwRdwr { 0.5 } else { 1.0 };
     let simulated = 1_000.0 * counted / transaction_ns(machine, test, machine.boot());
@@ -25,7 +25,7 @@ fn share(machine: &Machine, test: &Test) -> f64 {
 }
 
 #[test]
-fn a_machine_that_lacks_one_thing_reaches_the_bound_of_that_thing() {
+fn a_machine_with_one_short_resource_reaches_its_bound() {
     let many_pages = 64 << 20;
     let cases: [(Changes<'_>, Test, Bound); 14] = [
         (&[], dma(Operation::BwRd, 512, 8192), Bound::WireDownstream),
@@ -93,13 +93,13 @@ fn a_machine_that_lacks_one_thing_reaches_the_bound_of_that_thing() {
         let found = bounds(&machine, &test);
         assert_eq!(found.answer.bound, bound, "{changes:?}: {:?}", found.answer);
         let share = share(&machine, &test);
-        // The wire's bound charges DLLPs, of which this machine sends none.
+        // The wire's bound charges DLLPs, which this machine does not send.
         assert!((0.97..1.004).contains(&share), "{changes:?}, {bound:?}: {share}");
     }
 }
 
 #[test]
-fn receive_buffers_bind_where_the_card_is_slow_to_empty_them() {
+fn receive_buffers_bind_on_a_device_that_empties_them_slowly() {
     let machine = ideal(&[
         ("device.dma.receive_buffers", json!(2)),
         ("host.root_complex.flight_ns", json!(200.0)),
@@ -131,7 +131,7 @@ fn no_simulated_bandwidth_is_above_its_bound() {
                     (64 << 20, CacheState::Cold),
                 ] {
                     let test = Test { host_offset_bytes, cache, ..dma(operation, size_bytes, window_bytes) };
-                    // Nothing was prepared, so that what is warm reads as what the card wrote, or as memory.
+                    // Nothing is prepared, so warm lines read as device lines or memory.
                     let share = share(&machine, &test);
                     assert!(share < 1.0025, "{name} {changes:?} {test:?}: {share}");
                 }

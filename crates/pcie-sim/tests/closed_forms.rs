@@ -1,14 +1,13 @@
-//! Where a machine is simple enough for a closed form, the simulation must give it.
+//! On machines with a closed form, the simulation agrees with it.
 
 mod machines;
 
-use machines::{KEY, dma, ideal, latency_ns, stalling, transaction_ns};
-use pcie_sim::{BandwidthRun, Engine, Machine};
-use pcie_time::Stream;
-use pcie_workload::{AddressList, Operation, Test};
+use machines::{dma, ideal, latency_ns, random_ns, stalling, steady_ns, transaction_ns};
+use pcie_sim::Machine;
+use pcie_workload::{Operation, Test};
 use serde_json::json;
 
-/// Gen3 x8: 8 lanes of 8 GT/s, 128b/130b, less the SKPs that no profile can do without.
+/// Gen3 x8: 8 lanes of 8 GT/s, 128b/130b, less the SKPs that every profile has.
 const BYTES_PER_NS: f64 = 8.0 * 128.0 / 130.0 * (1.0 - 4.0 / 1538.0);
 
 fn assert_close(value: f64, expected: f64, relative: f64) {
@@ -17,15 +16,11 @@ fn assert_close(value: f64, expected: f64, relative: f64) {
 
 #[test]
 fn reads_fill_the_downlink() {
-    // Each request asks for a quarter of a byte of DLLPs, and gets a whole one.
+    // Each request needs a quarter of a byte of DLLPs, rounded up to one.
     for (size, completions, requests) in [(256u64, 1.0, 1.0), (512, 2.0, 1.0), (2048, 8.0, 4.0)] {
         let expected = (size as f64 + 20.0 * completions + requests) / BYTES_PER_NS;
         let machine = ideal(&[]);
-        assert_close(
-            transaction_ns(&machine, &dma(Operation::BwRd, size, 8192), machine.boot()),
-            expected,
-            2e-3,
-        );
+        assert_close(random_ns(&machine, Operation::BwRd, size, 8192), expected, 2e-3);
     }
 }
 
@@ -34,12 +29,8 @@ fn writes_fill_the_uplink() {
     let machine = ideal(&[]);
     for (size, tlps) in [(64u64, 1.0), (256, 1.0), (1024, 4.0)] {
         let expected = (size as f64 + 24.0 * tlps) / BYTES_PER_NS;
-        // One request per clock is the card's limit, and its clock here is a picosecond.
-        assert_close(
-            transaction_ns(&machine, &dma(Operation::BwWr, size, 8192), machine.boot()),
-            expected,
-            2e-3,
-        );
+        // The device's limit of a request per clock is a picosecond here.
+        assert_close(random_ns(&machine, Operation::BwWr, size, 8192), expected, 2e-3);
     }
 }
 
@@ -68,23 +59,16 @@ fn few_tags_give_littles_law() {
         // A request, the root complex, a completion, and the flight both ways.
         let round_trip = 24.0 / BYTES_PER_NS + 400.0 + (64.0 + 20.0) / BYTES_PER_NS + 2.0 * 20.0;
         let expected = round_trip / f64::from(tags);
-        assert_close(
-            transaction_ns(&machine, &dma(Operation::BwRd, 64, 8192), machine.boot()),
-            expected,
-            5e-3,
-        );
+        assert_close(random_ns(&machine, Operation::BwRd, 64, 8192), expected, 5e-3);
     }
 }
 
 #[test]
 fn a_limit_on_outstanding_requests_acts_like_tags() {
     let machine = ideal(&[]);
-    let mut test = dma(Operation::BwRd, 64, 8192);
-    test.outstanding = Some(8);
-    let tags = ideal(&[("link.tags", json!(8))]);
-    let limited = transaction_ns(&machine, &test, machine.boot());
-    let tagged = transaction_ns(&tags, &dma(Operation::BwRd, 64, 8192), tags.boot());
-    assert_close(limited, tagged, 1e-3);
+    let test = Test { outstanding: Some(8), ..dma(Operation::BwRd, 64, 8192) };
+    let tagged = random_ns(&ideal(&[("link.tags", json!(8))]), Operation::BwRd, 64, 8192);
+    assert_close(transaction_ns(&machine, &test, machine.boot()), tagged, 1e-3);
 }
 
 #[test]
@@ -95,13 +79,12 @@ fn posted_credits_bound_writes() {
     ]);
     // Four TLPs per return of a credit: serialisation, flight, and the way back.
     let expected = (88.0 / BYTES_PER_NS + 20.0 + 300.0) / 4.0;
-    let simulated = transaction_ns(&machine, &dma(Operation::BwWr, 64, 8192), machine.boot());
-    assert_close(simulated, expected, 0.02);
+    assert_close(random_ns(&machine, Operation::BwWr, 64, 8192), expected, 0.02);
 }
 
 #[test]
 fn page_walks_bound_random_reads_beyond_the_io_tlb() {
-    // Those of one region, here the whole buffer, go on one after the other, however many walkers there are.
+    // Walks of one region, here the whole buffer, are serialised, however many walkers there are.
     for (region_bytes, at_the_same_time) in [(0, 2.0), (64 << 20, 1.0)] {
         let machine = ideal(&[
             ("iommu", json!("four-kib-pages")),
@@ -110,13 +93,12 @@ fn page_walks_bound_random_reads_beyond_the_io_tlb() {
             ("host.iommu.walker_busy_ns", json!(200.0)),
             ("host.iommu.walk_region_bytes", json!(region_bytes)),
             ("host.iommu.busy_walk_spread", json!(0.0)),
-            // Few in flight, so that hardly two of them wait for the same walk.
+            // With few in flight, two hardly ever wait for the same walk.
             ("link.tags", json!(32)),
         ]);
         let pages = f64::from(64 << 20) / 4096.0;
         let expected = 200.0 / at_the_same_time * (1.0 - 128.0 / pages);
-        let simulated = transaction_ns(&machine, &dma(Operation::BwRd, 64, 64 << 20), machine.boot());
-        assert_close(simulated, expected, 0.01);
+        assert_close(random_ns(&machine, Operation::BwRd, 64, 64 << 20), expected, 0.01);
     }
 }
 
@@ -136,11 +118,8 @@ fn reads_and_writes_share_the_page_walkers() {
         let walks_per_ns = f64::from(walkers) / 280.0;
         let misses = 1.0 - 128.0 / (f64::from(64 << 20) / 4096.0);
         let test = Test { transactions: 1 << 18, ..dma(Operation::BwRdwr, 64, 64 << 20) };
-        let list = AddressList::new(&test, KEY.draws(Stream::Addresses));
-        let mut run = BandwidthRun::new(Engine::Fast, &machine, &test, &list, KEY, machine.boot(), 0);
         // The writes fill the root complex first.
-        let (begun, count) = (run.run(20_000), 60_000);
-        let each_ns = (run.run(count) - begun).as_ns() / count as f64;
+        let each_ns = steady_ns(&machine, &test, machine.boot(), 20_000, 60_000);
         assert_close(each_ns, misses / walks_per_ns, 0.005);
     }
 }
@@ -168,8 +147,7 @@ fn stalls_take_their_share_of_time_unless_reads_keep_the_machine_awake() {
     // Half a millisecond of stall for every millisecond of service.
     let (awake, stalling) = (ideal(&[]), ideal(&[("host.idle", stalling(1e6, 0.0, 5e5))]));
     for (operation, expected) in [(Operation::BwWr, 1.5), (Operation::BwRd, 1.0), (Operation::BwRdwr, 1.0)] {
-        let [without, with] = [&awake, &stalling]
-            .map(|machine| transaction_ns(machine, &dma(operation, 256, 8192), machine.boot()));
+        let [without, with] = [&awake, &stalling].map(|machine| random_ns(machine, operation, 256, 8192));
         assert_close(with / without, expected, 1e-5);
     }
     let loop_ns = awake.system().device.dma.loop_ns;
@@ -179,13 +157,13 @@ fn stalls_take_their_share_of_time_unless_reads_keep_the_machine_awake() {
     assert_close(with / without, 1.5, 0.02);
 }
 
-/// What completions of `bytes` take on the downlink, each with MPS of data.
+/// Time of completions of `bytes` on the downlink, each with MPS of data.
 fn completions_ns(bytes: u64) -> f64 {
     bytes as f64 * (256.0 + 20.0) / 256.0 / BYTES_PER_NS
 }
 
 #[test]
-fn transfers_above_a_page_fill_the_link_as_many_small_ones_do() {
+fn transfers_longer_than_a_page_fill_the_link() {
     let machine = ideal(&[("device.dma.transfer_bytes_most", json!(16 << 20))]);
     for (operation, size, expected) in [
         (Operation::BwRd, 8 << 10, completions_ns(8 << 10) + 16.0 / BYTES_PER_NS),
@@ -196,19 +174,14 @@ fn transfers_above_a_page_fill_the_link_as_many_small_ones_do() {
         // The addresses of the first chunk are all long.
         let window = if operation == Operation::BwWr { 4 << 20 } else { 64 << 20 };
         let test = dma(operation, size, window);
-        let list = AddressList::new(&test, KEY.draws(Stream::Addresses));
-        let mut run = BandwidthRun::new(Engine::Fast, &machine, &test, &list, KEY, machine.boot(), 0);
         // The pipeline is 384 KiB deep: a part of the first transfer, or many.
-        let lead = ((1 << 20) / size).max(1);
-        let count = ((64 << 20) / size).max(4);
-        let start = run.run(lead);
-        let simulated = (run.run(count) - start).as_ns() / count as f64;
-        assert_close(simulated, expected, 2e-3);
+        let (lead, count) = (((1 << 20) / size).max(1), ((64 << 20) / size).max(4));
+        assert_close(steady_ns(&machine, &test, machine.boot(), lead, count), expected, 2e-3);
     }
 }
 
 #[test]
-fn a_read_above_a_page_takes_a_round_trip_and_the_time_of_its_data() {
+fn a_read_longer_than_a_page_takes_a_round_trip_and_the_time_of_its_data() {
     let long = || ("device.dma.transfer_bytes_most", json!(16 << 20));
     let round_trip_ns = 24.0 / BYTES_PER_NS + 400.0 + 2.0 * 20.0;
     for size in [8 << 10, 1 << 20, 16 << 20] {

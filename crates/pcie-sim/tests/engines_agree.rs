@@ -10,7 +10,7 @@ use serde_json::json;
 
 const OPERATIONS: [Operation; 3] = [Operation::BwRd, Operation::BwWr, Operation::BwRdwr];
 
-/// Compares the transactions that a test finishes, from a place within it and in several parts.
+/// Compares the completions of a test from the middle on, in several parts.
 fn assert_equal(machine: &Machine, test: &Test, state: &State, context: &str) {
     let list = AddressList::new(test, KEY.draws(Stream::Addresses));
     let first = 1 << 16;
@@ -25,7 +25,7 @@ fn assert_equal(machine: &Machine, test: &Test, state: &State, context: &str) {
     let (mut reference, reference_end) = run(Engine::Reference);
     let context = format!("{context}: {:?} {} B of {}", test.operation, test.size_bytes, test.window_bytes);
     let apart = fast.iter().zip(&reference).position(|(one, other)| one.time != other.time);
-    let (one, other) = apart.map(|place| (fast[place], reference[place])).unzip();
+    let (one, other) = apart.map(|index| (fast[index], reference[index])).unzip();
     assert_eq!(one, other, "{context}: first completion that differs");
     assert_eq!(fast_end, reference_end, "{context}");
     fast.sort_unstable();
@@ -37,7 +37,7 @@ fn assert_equal(machine: &Machine, test: &Test, state: &State, context: &str) {
 const COUNT: u64 = 8_000;
 
 #[test]
-fn over_a_grid_of_tests() {
+fn engines_agree_over_a_grid_of_tests() {
     for name in ["snb", "ib-011-nosp"] {
         for iommu in ["off", "four-kib-pages"] {
             let machine = system(name, &[("iommu", json!(iommu))]);
@@ -66,7 +66,7 @@ fn over_a_grid_of_tests() {
 }
 
 #[test]
-fn when_transfers_are_split_unevenly() {
+fn engines_agree_on_unevenly_split_transfers() {
     for name in ["snb", "ib-011-nosp"] {
         let machine = system(name, &[]);
         for operation in OPERATIONS {
@@ -78,19 +78,15 @@ fn when_transfers_are_split_unevenly() {
                     device_offset_bytes,
                     ..Test::random_dma(operation, size, 1 << 20, 1 << 23)
                 };
-                assert_equal(
-                    &machine,
-                    &test,
-                    &machine.boot(),
-                    &format!("{name}, offset {host_offset_bytes}"),
-                );
+                let context = format!("{name}, offset {host_offset_bytes}");
+                assert_equal(&machine, &test, &machine.boot(), &context);
             }
         }
     }
 }
 
 #[test]
-fn when_transfers_are_longer_than_a_page() {
+fn engines_agree_on_transfers_longer_than_a_page() {
     let long = ("device.dma.transfer_bytes_most", json!(16 << 20));
     for (name, iommu) in [("snb", "off"), ("ib-011-nosp", "four-kib-pages"), ("gen5-x16", "super-pages")] {
         let machine = system(name, &[long.clone(), ("iommu", json!(iommu))]);
@@ -115,7 +111,7 @@ fn when_transfers_are_longer_than_a_page() {
 }
 
 #[test]
-fn when_a_single_resource_is_short() {
+fn engines_agree_with_one_short_resource() {
     for (key, value) in [
         ("device.dma.receive_buffers", json!(1)),
         ("device.kind", json!("direct")),
@@ -143,7 +139,7 @@ fn when_a_single_resource_is_short() {
 }
 
 #[test]
-fn when_a_step_takes_as_long_as_a_profile_may_say() {
+fn engines_agree_on_the_longest_steps_of_a_profile() {
     let longest_ns = json!(1e5);
     for changes in [
         vec![("host.root_complex.request_interval_ns", longest_ns.clone())],
@@ -154,13 +150,11 @@ fn when_a_step_takes_as_long_as_a_profile_may_say() {
             ("host.iommu.walk_region_bytes", json!(1 << 14)),
             ("host.iommu.walker_busy_ns", longest_ns.clone()),
         ],
-        // A fifth of a second for each DMA: what is answered first and last of those in flight are minutes apart.
+        // A fifth of a second for each DMA: the first and last answers in flight are minutes apart.
         vec![("device.dma.engine.segment_bytes", json!(1)), ("device.dma.engine.segment_ns", longest_ns)],
     ] {
-        let machine = system(
-            "snb",
-            &[&changes[..], &[("link.tags", json!(768)), ("link.mrrs_bytes", json!(4096))]].concat(),
-        );
+        let most = [("link.tags", json!(768)), ("link.mrrs_bytes", json!(4096))];
+        let machine = system("snb", &[&changes[..], &most].concat());
         for operation in OPERATIONS {
             let test = Test::random_dma(operation, 2048, 1 << 20, 1 << 23);
             assert_equal(&machine, &test, &machine.boot(), &format!("{changes:?}"));
@@ -169,7 +163,7 @@ fn when_a_step_takes_as_long_as_a_profile_may_say() {
 }
 
 #[test]
-fn when_any_free_tag_is_taken() {
+fn engines_agree_with_any_free_tag() {
     for (order, tags, receive_buffers) in
         [("random", 32, 4), ("random", 768, 1024), ("random-small", 5, 2), ("fifo", 32, 64)]
     {
@@ -192,7 +186,7 @@ fn when_any_free_tag_is_taken() {
 }
 
 #[test]
-fn where_many_things_happen_at_the_same_time() {
+fn engines_agree_on_simultaneous_events() {
     for changes in
         [vec![], vec![("device.kind", json!("queued"))], vec![("host.root_complex.read_ns", json!(0.0))]]
     {
@@ -207,7 +201,7 @@ fn where_many_things_happen_at_the_same_time() {
 }
 
 #[test]
-fn on_a_machine_that_stalls_and_cuts_answers_small() {
+fn engines_agree_with_stalls_and_small_completions() {
     let machine = system(
         "snb",
         &[
@@ -225,7 +219,7 @@ fn on_a_machine_that_stalls_and_cuts_answers_small() {
 }
 
 #[test]
-fn to_the_end_of_a_test() {
+fn engines_agree_up_to_the_end_of_a_test() {
     let machine = system("snb", &[]);
     for operation in OPERATIONS {
         let test = Test::random_dma(operation, 64, 8 << 10, (1 << 16) + 700);

@@ -1,7 +1,7 @@
-//! No simulated bandwidth is above what the specification's accounting allows, whatever link a host and a card are given:
-//! two rooms that share only the wire arithmetic must agree on that.
+//! No simulated bandwidth exceeds the specification's accounting on any link of any host and device: two
+//! crates that share only the wire arithmetic agree.
 //!
-//! `PROPTEST_CASES` asks for more cases than a quick look takes; `make test-bounds` does.
+//! `PROPTEST_CASES` sets the number of cases.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
@@ -58,7 +58,7 @@ impl Link {
         )
     }
 
-    /// What the accounting allows in one direction, with the shortest headers that there are.
+    /// Bandwidth that the accounting allows in one direction, with the shortest headers.
     fn bound_gbps(self, test: &Test) -> f64 {
         let parameters = LinkParameters {
             generation: self.generation,
@@ -81,7 +81,7 @@ impl Link {
     }
 }
 
-/// Bandwidth in one direction in the steady state: of a test that reads and writes, of the direction that is behind.
+/// Steady-state bandwidth in one direction: the slower one, for tests that read and write.
 fn simulated_gbps(machine: &Machine, test: &Test) -> f64 {
     let list = AddressList::new(test, KEY.draws(Stream::Addresses));
     let mut run = BandwidthRun::new(Engine::Fast, machine, test, &list, KEY, machine.boot(), 0);
@@ -99,7 +99,7 @@ fn simulated_gbps(machine: &Machine, test: &Test) -> f64 {
 
 fn check(name: &str, link: Link, test: &Test) -> Result<(), TestCaseError> {
     let simulated = simulated_gbps(&link.of(name), test);
-    // Transfers start at the offset in whole lines: the loosest of those places bounds them all.
+    // Transfers start at the offset within whole lines: the loosest bound of these addresses holds for all.
     let bound = link.bound_gbps(test);
     prop_assert!(
         simulated <= bound * 1.0005,
@@ -136,7 +136,7 @@ proptest! {
 }
 
 #[test]
-fn a_narrow_link_pays_for_the_acks_of_a_card_that_counts_none() {
+fn a_narrow_link_pays_for_the_acks_of_a_device_without_dllps() {
     let narrow =
         Link { generation: 1, lanes: 1, mps_bytes: 512, mrrs_bytes: 4_096, rcb_bytes: 64, tags: 768 };
     for (mps_bytes, size) in [(256, 256), (512, 256), (128, 256), (128, 12), (4_096, 4_096)] {

@@ -1,4 +1,4 @@
-//! A table of simulated results, pinned: whatever changes a number shows here, and has to be meant.
+//! A snapshot of simulated results, which makes every change of a number explicit.
 
 mod machines;
 

@@ -1,31 +1,30 @@
-//! How far an average may be off, from the averages of batches.
+//! Confidence interval of a mean, from the means of batches.
 
-/// Averages of batches, and how far their average may be off.
+/// Means of batches, and the confidence interval of their mean.
 #[derive(Clone, Debug, Default)]
 pub struct BatchMeans {
     means: Vec<f64>,
 }
 
 impl BatchMeans {
-    /// Adds the average of a batch.
+    /// Adds the mean of a batch.
     pub fn add(&mut self, mean: f64) {
         self.means.push(mean);
     }
 
-    /// Batches.
+    /// Number of batches.
     #[must_use]
     pub fn count(&self) -> usize {
         self.means.len()
     }
 
-    /// Average of the batches.
+    /// Mean of the batches.
     #[must_use]
     pub fn mean(&self) -> f64 {
         self.means.iter().sum::<f64>() / self.means.len() as f64
     }
 
-    /// Half the width of the 95 % confidence interval of the mean, from Student's distribution; infinite for fewer than
-    /// two batches.
+    /// Half the width of the 95 % confidence interval of the mean (Student); infinite below two batches.
     #[must_use]
     pub fn half_width(&self) -> f64 {
         let count = self.means.len();
@@ -39,8 +38,7 @@ impl BatchMeans {
     }
 }
 
-/// The 97.5 % quantile of Student's distribution: tabulated to 9 degrees of freedom, then by the expansion of Abramowitz
-/// and Stegun 26.7.5.
+/// Student's 97.5 % quantile: tabulated to 9 degrees of freedom, then by Abramowitz and Stegun 26.7.5.
 fn student_975(degrees: usize) -> f64 {
     const TABLE: [f64; 9] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
     if let Some(value) = TABLE.get(degrees.wrapping_sub(1)) {
@@ -57,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn student_agrees_with_tables() {
+    fn student_quantiles_agree_with_tables() {
         for (degrees, expected) in [(1, 12.706), (10, 2.228), (20, 2.086), (60, 2.000)] {
             assert!((student_975(degrees) - expected).abs() < 2e-3, "{degrees}");
         }

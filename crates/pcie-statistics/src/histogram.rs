@@ -1,4 +1,4 @@
-//! Latencies counted by tick of a device's timer: nothing of them is lost but their order.
+//! Latencies counted by tick of a device's timer: all but their order is kept.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use crate::percentile::nearest_rank;
 /// Latencies counted by tick.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
-    /// By tick, up to the longest of the short ones.
+    /// Counts by tick, up to the longest of the short ones.
     short: Vec<u64>,
-    /// Those of [`SHORT_TICKS`] and more: stalls, of which there are few but anywhere.
+    /// Counts of [`SHORT_TICKS`] and more: stalls, which are few and far apart.
     long: BTreeMap<u32, u64>,
     count: u64,
     sum: u128,
@@ -45,13 +45,13 @@ impl Histogram {
         self.count
     }
 
-    /// Average in ticks; NaN of nothing.
+    /// Mean in ticks; NaN if empty.
     #[must_use]
     pub fn mean(&self) -> f64 {
         self.sum as f64 / self.count as f64
     }
 
-    /// The smallest tick that at least the share `quantile` of the latencies does not exceed; 0 of nothing.
+    /// Nearest-rank percentile in ticks, of a share from 0 to 1; 0 if empty.
     #[must_use]
     pub fn quantile(&self, quantile: f64) -> u32 {
         let rank = nearest_rank(quantile, self.count);
@@ -63,14 +63,14 @@ impl Histogram {
         self.bins().find(reached).map_or(self.extremes().1, |(ticks, _)| ticks)
     }
 
-    /// Smallest and largest; 0 of nothing.
+    /// Smallest and largest in ticks; 0 if empty.
     #[must_use]
     pub fn extremes(&self) -> (u32, u32) {
         let least = self.bins().next().map_or(0, |(ticks, _)| ticks);
         (least, self.bins().last().map_or(0, |(ticks, _)| ticks))
     }
 
-    /// Latencies above a limit in ticks.
+    /// Number of latencies above a limit in ticks.
     #[must_use]
     pub fn above(&self, limit: f64) -> u64 {
         self.bins().filter(|(ticks, _)| f64::from(*ticks) > limit).map(|(_, count)| count).sum()

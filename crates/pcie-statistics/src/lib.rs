@@ -1,5 +1,4 @@
-//! Statistics of what was measured or simulated: percentiles, histograms, and how far an average may be off. Arithmetic
-//! only: when enough is known is for `pcie-bench` to say.
+//! Percentiles, histograms and confidence intervals. `pcie-bench` decides when they suffice.
 
 mod batch_means;
 mod histogram;

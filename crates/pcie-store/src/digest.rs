@@ -1,16 +1,14 @@
-//! Digests by which a reader knows that what it reads is what was written: SHA-256 over the rows of a table in the order
-//! of their key, as `docs/reference/store.md` says, in hexadecimal.
-//!
-//! They tell damage, not forgery: who can write the file can write a digest too.
+//! Digests that show damage to a reader: SHA-256 in hexadecimal over the rows of a table in key order, as
+//! `docs/reference/store.md` specifies. They do not detect forgery.
 
 use sha2::{Digest as _, Sha256};
 
 use crate::record::TestRecord;
 
-/// What a missing text has in place of its length.
+/// Length of a missing text.
 const NO_TEXT: u64 = u64::MAX;
 
-/// A digest that values are added to, one after the other.
+/// A digest under construction.
 struct Digest(Sha256);
 
 impl Digest {
@@ -30,7 +28,7 @@ impl Digest {
     }
 
     fn real(&mut self, value: f64) -> &mut Self {
-        // SQLite keeps no sign of a zero.
+        // SQLite drops the sign of zero.
         self.0.update(if value == 0.0 { 0.0_f64 } else { value }.to_le_bytes());
         self
     }
@@ -44,7 +42,7 @@ impl Digest {
     }
 }
 
-/// The digest of a test: its row, and its rows of the three tables of numbers.
+/// The digest of a test: its row, and its rows in the three tables of results.
 pub(crate) fn of_test(test: &TestRecord) -> String {
     let mut digest = Digest::new();
     digest.integer(test.id.cast_signed()).text(&test.family).text(&test.name).text(&test.parameters);
@@ -80,7 +78,7 @@ pub(crate) fn of_test(test: &TestRecord) -> String {
     digest.hexadecimal()
 }
 
-/// The digest of a table of two texts, such as the manifest's keys and values, in the order given.
+/// The digest of a table of two text columns, in the given order.
 pub(crate) fn of_texts<'a>(rows: impl ExactSizeIterator<Item = (&'a str, &'a str)>) -> String {
     let mut digest = Digest::new();
     digest.count(rows.len());

@@ -1,4 +1,4 @@
-//! What can go wrong with a store. Every message names the file and says what would be right.
+//! Errors of stores. Every message names the file and the remedy.
 
 use std::path::PathBuf;
 
@@ -10,146 +10,122 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// Why a store could not be created, opened, read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The place of a new store was refused, or could not be written.
+    /// The path of a new store was refused, or could not be written.
     #[error(transparent)]
     Output(#[from] pcie_output::Error),
-    /// The path names something that is not a regular file.
-    #[error("{}: is not a regular file: a store is one ordinary file", path.display())]
-    NotAFile {
-        /// The path given.
-        path: PathBuf,
-    },
-    /// The name by which SQLite knows a store in memory, which would be gone at the end.
-    #[error("{}: names no file: give the path of one", path.display())]
-    InMemory {
-        /// The path given.
-        path: PathBuf,
-    },
-    /// There is no file of that name.
-    #[error("{}: no such file: give the path of a store, as `pcielab run` or `import` writes it", path.display())]
-    Missing {
-        /// The path given.
-        path: PathBuf,
-    },
-    /// The store may not be written, or not even be read.
-    #[error("{}: cannot be opened ({cause}): it must be a file that you may read, and to go on with it, write", path.display())]
+    /// The path is not a regular file.
+    #[error("{}: is not a regular file: a store is one ordinary file", .0.display())]
+    NotAFile(PathBuf),
+    /// SQLite's name for a database in memory, which would be lost.
+    #[error("{}: names no file: give the path of one", .0.display())]
+    InMemory(PathBuf),
+    /// There is no file at the path.
+    #[error("{}: no such file: give the path of a store, as `pcielab run` or `import` writes it", .0.display())]
+    Missing(PathBuf),
+    /// The process may not read or write the store.
+    #[error("{}: cannot be opened ({cause}): make it readable, and writable to resume its run", path.display())]
     NotAllowed {
         /// The path given.
         path: PathBuf,
-        /// What the operating system or SQLite said.
+        /// Error of the operating system or SQLite.
         cause: String,
     },
-    /// The file is something else: not SQLite, or an SQLite file of another program.
-    #[error("{}: is not a pcielab store", path.display())]
-    NotAStore {
-        /// The path given.
-        path: PathBuf,
-    },
-    /// A store was to replace a file that is none.
-    #[error("{}: is not a pcielab store, so it is not overwritten by one: choose another name", path.display())]
-    NotOverwritten {
-        /// The path given.
-        path: PathBuf,
-    },
-    /// The file was written by a later pcielab.
-    #[error("{}: has store schema {found}, newer than {known}, the newest that this version of pcielab knows: \
+    /// The file is not SQLite's, or is another program's.
+    #[error("{}: is not a pcielab store", .0.display())]
+    NotAStore(PathBuf),
+    /// A store was about to replace a file that is no store.
+    #[error("{}: is not a pcielab store, so it is not overwritten by one: choose another name", .0.display())]
+    NotOverwritten(PathBuf),
+    /// A later pcielab wrote the file.
+    #[error("{}: has store schema {found}, newer than {known}, the newest that this version of pcielab reads: \
              use the version that wrote it, or a later one", path.display())]
     NewerSchema {
         /// The path given.
         path: PathBuf,
-        /// The schema version of the file.
+        /// Schema version of the file.
         found: i64,
-        /// The schema version of this crate.
+        /// Schema version of this crate.
         known: i64,
     },
-    /// The file was written by an earlier pcielab, and was to be written on.
-    #[error("{}: has store schema {found}: this version of pcielab reads it, but goes on only with stores of schema \
-             {known}: run it anew, into another store or with --overwrite", path.display())]
+    /// An earlier pcielab wrote the file, and this one cannot append to it.
+    #[error("{}: has store schema {found}: this version of pcielab reads it, but resumes only schema {known}: \
+             run again into another store, or with --overwrite", path.display())]
     OlderSchema {
         /// The path given.
         path: PathBuf,
-        /// The schema version of the file.
+        /// Schema version of the file.
         found: i64,
-        /// The schema version of this crate.
+        /// Schema version of this crate.
         known: i64,
     },
-    /// Another process has the store open, so that it can be neither replaced nor continued nor folded into one file.
-    #[error("{}: is open in another process: wait for it, or stop it", path.display())]
-    InUse {
-        /// The path of the store.
-        path: PathBuf,
-    },
-    /// A killed command left part of the store in a file beside it, and this process may not bring the two together.
+    /// Another process has the store open, so it can be neither replaced, resumed nor folded into one file.
+    #[error("{}: is open in another process: wait for it, or stop it", .0.display())]
+    InUse(PathBuf),
+    /// A killed command left part of the store in a file beside it, and this process may not merge the two.
     #[error("{}: was left by a killed command, with {beside} beside it, which cannot be read from here: copy both into \
              a folder that you may write to", path.display())]
     Unrecovered {
         /// The path of the store.
         path: PathBuf,
-        /// The name of the file beside it.
+        /// Name of the file beside it.
         beside: String,
     },
-    /// The file says that it is a store, and has other tables: views, triggers, or tables of its own.
+    /// The file claims to be a store, but has views, triggers or other tables.
     #[error("{}: is not a pcielab store of schema {schema}: {found}: take the store as pcielab wrote it, or make it again", path.display())]
     ForeignTables {
         /// The path of the store.
         path: PathBuf,
-        /// The schema that it says it has.
+        /// Schema that it claims.
         schema: i64,
-        /// The first thing that is wrong.
+        /// First difference.
         found: String,
     },
-    /// Reading takes more work than a store of its size can, or whoever waited for it does so no longer.
-    #[error("{}: cannot be read: it takes more steps, or more memory, than any store: take another copy of it, or make it again", path.display())]
-    Endless {
-        /// The path of the store.
-        path: PathBuf,
-    },
-    /// What is stored may not be on the disk.
-    #[error("{}: could not be brought to the disk when it was closed ({cause}): check the disk, then give the command \
-             again; a run goes on with --resume", path.display())]
+    /// Reading takes more work than any store of its size, or the caller stopped it.
+    #[error("{}: cannot be read: it takes more steps, or more memory, than any store: take another copy of it, or make it again", .0.display())]
+    Endless(PathBuf),
+    /// The store may not be on the disk.
+    #[error("{}: could not be synced to the disk ({cause}): check the disk, then repeat the command; a run resumes \
+             with --resume", path.display())]
     NotOnDisk {
         /// The path of the store.
         path: PathBuf,
-        /// What failed.
+        /// The failure.
         cause: String,
     },
-    /// Part of the store is not what was written.
+    /// Part of the store is not as it was written.
     #[error("{}: is damaged: {}", path.display(), listed(damage))]
     Damaged {
         /// The path of the store.
         path: PathBuf,
-        /// The parts.
+        /// The damaged parts.
         damage: Vec<Damage>,
     },
-    /// A manifest lacks a key, or has a value that cannot be right.
-    #[error("manifest: `{key}` is {}: it must be {expected}", shown(found))]
+    /// A manifest lacks a key, or has an invalid value.
+    #[error("manifest: `{key}` is {}: give {expected}", shown(found))]
     Manifest {
         /// The key.
         key: String,
-        /// What was there.
+        /// The value found.
         found: String,
-        /// What would be right.
+        /// The remedy.
         expected: String,
     },
-    /// The record of a test cannot be stored as it is.
-    #[error("test {id}: {what} is {}: it must be {expected}", shown(found))]
+    /// The record of a test cannot be stored.
+    #[error("test {id}: {part} is {}: give {expected}", shown(found))]
     Record {
         /// The id of the test.
         id: u64,
-        /// Which part of the record.
-        what: String,
-        /// What was there.
+        /// The invalid part of the record.
+        part: String,
+        /// The value found.
         found: String,
-        /// What would be right.
+        /// The remedy.
         expected: &'static str,
     },
-    /// An attachment of that name is there already.
-    #[error("attachment `{name}`: the store has one of that name already: names must differ")]
-    AttachmentExists {
-        /// The name of the attachment.
-        name: String,
-    },
-    /// An attachment is longer than what is read of one.
+    /// The store has an attachment of that name.
+    #[error("attachment `{0}`: exists already: choose another name")]
+    AttachmentExists(String),
+    /// An attachment is too long.
     #[error(
         "attachment `{name}`: has {bytes} bytes: a store keeps texts of {most} bytes at most: leave it out, or cut it"
     )]
@@ -158,7 +134,7 @@ pub enum Error {
         name: String,
         /// Its bytes.
         bytes: usize,
-        /// The most.
+        /// Most bytes.
         most: i32,
     },
     /// SQLite failed, for example because the disk is full.
@@ -166,13 +142,13 @@ pub enum Error {
     Sqlite {
         /// The path of the store.
         path: PathBuf,
-        /// What SQLite said.
+        /// SQLite's error.
         source: rusqlite::Error,
     },
 }
 
 impl Error {
-    /// True if what the user gave is at fault, false if writing failed although the input was fine.
+    /// True if the user's input is at fault, false if writing failed.
     pub fn is_input(&self) -> bool {
         match self {
             Self::Sqlite { .. } | Self::NotOnDisk { .. } => false,
@@ -182,7 +158,7 @@ impl Error {
     }
 }
 
-/// How many damaged parts a message names.
+/// Damaged parts that a message names.
 const NAMED: usize = 8;
 
 fn listed(damage: &[Damage]) -> String {
@@ -192,17 +168,17 @@ fn listed(damage: &[Damage]) -> String {
         named.push(format!("and {} more", damage.len() - NAMED));
     }
     let remedy = if tests == damage.len() {
-        "take another copy of it, or do these tests again with `pcielab run ... --resume --repeat-damaged`"
+        "take another copy of it, or run these tests again with `pcielab run ... --resume --repeat-damaged`"
     } else {
         "take another copy of it, or make it again"
     };
     format!("{}: {remedy}", named.join(", "))
 }
 
-/// Characters of a value that a message shows.
+/// Characters of a value in a message.
 const SHOWN_CHARACTERS: usize = 80;
 
-/// A value from a foreign file as messages show it: on one line, not too long, and with nothing that a terminal obeys.
+/// A value from a foreign file for a message: on one short line, without control characters.
 pub(crate) fn shown(text: &str) -> String {
     let mut shown = String::new();
     for character in text.chars().take(SHOWN_CHARACTERS) {
@@ -222,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_foreign_value_is_shown_on_one_short_line() {
+    fn foreign_values_are_shown_on_one_short_line() {
         assert_eq!(shown(r#""a\u0000é""#), r#""a\u0000é""#);
         assert_eq!(shown("\u{feff}\u{1b}[2J\n\u{202e}"), "\\u{feff}\\u{1b}[2J\\n\\u{202e}");
         assert_eq!(shown(&"x".repeat(5000)), format!("{}...", "x".repeat(80)));

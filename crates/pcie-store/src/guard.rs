@@ -1,7 +1,7 @@
-//! What SQLite may do with a file that may be a stranger's: a file is data, and nothing in it is carried out.
+//! Restrictions on SQLite for foreign files: nothing in a file is executed.
 //!
-//! Views, triggers and extensions are off, texts and memory have a limit, and so has the work: a file can describe a tree
-//! whose rows have no end, but not hold more rows than it has bytes.
+//! Views, triggers and extensions are off. Texts, memory and work have limits: a crafted file can describe a
+//! tree with endless rows, but cannot hold more rows than it has bytes.
 
 use std::cell::Cell;
 use std::fs::Metadata;
@@ -14,15 +14,15 @@ use rusqlite::ffi;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, Error, Result};
 
-use crate::place::beside;
+use crate::file::beside;
 
-/// Memory that SQLite may have in this process, bytes: its caches take a few MB.
+/// Memory limit of SQLite in this process, bytes: its caches take a few MB.
 const HEAP_BYTES: i64 = 256 << 20;
 
-/// The longest text of a store, bytes. What `lspci -vvv` says of a large server is below 1 MB.
+/// Longest text of a store, bytes. The output of `lspci -vvv` on a large server is below 1 MB.
 pub(crate) const TEXT_BYTES: i32 = 64 << 20;
 
-/// Limits below SQLite's own, each well above what the queries of this crate need.
+/// Limits below SQLite's own, each well above the needs of this crate's queries.
 const LIMITS: [(Limit, i32); 13] = [
     (Limit::SQLITE_LIMIT_LENGTH, TEXT_BYTES),
     (Limit::SQLITE_LIMIT_SQL_LENGTH, 16 << 10),
@@ -39,7 +39,7 @@ const LIMITS: [(Limit, i32); 13] = [
     (Limit::SQLITE_LIMIT_SCHEMA, 64),
 ];
 
-/// What a file could have SQLite do, and what of it is allowed.
+/// Abilities of SQLite, and whether they are allowed.
 const ALLOWED: [(DbConfig, bool); 10] = [
     (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
     (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
@@ -53,68 +53,65 @@ const ALLOWED: [(DbConfig, bool); 10] = [
     (DbConfig::SQLITE_DBCONFIG_DQS_DDL, false),
 ];
 
-/// Restricts a connection before anything of its file is looked at.
+/// Restricts a connection before it reads its file.
 pub(crate) fn restrict(connection: &Connection) -> Result<()> {
     for (limit, most) in LIMITS {
         connection.set_limit(limit, most)?;
     }
-    for (what, allowed) in ALLOWED {
-        connection.set_db_config(what, allowed)?;
+    for (ability, allowed) in ALLOWED {
+        connection.set_db_config(ability, allowed)?;
     }
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update(None, "cell_size_check", true)?;
     connection.query_row(&format!("PRAGMA hard_heap_limit = {HEAP_BYTES}"), [], |_| Ok(()))
 }
 
-/// Instructions of SQLite between two looks at whether to go on: less than a millisecond.
-const LOOK_INSTRUCTIONS: i32 = 4096;
-/// Instructions that are allowed whatever the size of the file, and for each byte of it; reading takes less than one.
+/// SQLite instructions between two checks of the limit: less than a millisecond.
+const CHECK_INSTRUCTIONS: i32 = 4096;
+/// Instructions allowed for any file, and for each byte of it; reading takes less than one a byte.
 const INSTRUCTIONS: u64 = 10_000_000;
 const INSTRUCTIONS_PER_BYTE: u64 = 16;
 
-/// Asked every few milliseconds while a store is read: whether nobody waits for it any longer.
+/// Called every few milliseconds while a store is read; true stops the reading.
 pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// Somebody waits, for as long as it takes.
+/// A [`Stop`] that never stops.
 pub(crate) fn never() -> Stop {
     Arc::new(|| false)
 }
 
-/// Ends every query of a connection once `stop` says so, or once it takes more work than a store in so many bytes can.
+/// Ends every query once `stop` is true, or the work exceeds that of any store of `file_bytes`.
 pub(crate) fn watch(connection: &mut Connection, file_bytes: u64, stop: Stop) -> Result<()> {
     let allowed = file_bytes.saturating_mul(INSTRUCTIONS_PER_BYTE).saturating_add(INSTRUCTIONS);
-    let mut looks = allowed / u64::from(LOOK_INSTRUCTIONS.unsigned_abs());
+    let mut checks = allowed / u64::from(CHECK_INSTRUCTIONS.unsigned_abs());
     let is_over = move || {
-        looks = looks.saturating_sub(1);
-        looks == 0 || stop()
+        checks = checks.saturating_sub(1);
+        checks == 0 || stop()
     };
-    connection.progress_handler(LOOK_INSTRUCTIONS, Some(is_over))
+    connection.progress_handler(CHECK_INSTRUCTIONS, Some(is_over))
 }
 
-/// Lets a connection work for as long as it has to: of a store that is read, and is about to be written.
+/// Removes the limit on work, before a store is written.
 pub(crate) fn unwatch(connection: &mut Connection) -> Result<()> {
     connection.progress_handler(0, None::<fn() -> bool>)
 }
 
-/// Bytes that are read of a store at most.
+/// Bytes that may still be read of a store.
 #[derive(Debug)]
 pub(crate) struct Allowance {
     left: Cell<u64>,
 }
 
-/// What the shortest row takes in a file, at least, bytes.
+/// Least bytes of a row in a file.
 const ROW_BYTES: u64 = 4;
 
 impl Allowance {
-    /// As much as a store in so many bytes can hold.
+    /// The contents of a file of this size.
     pub(crate) fn of(file_bytes: u64) -> Self {
         Self { left: Cell::new(file_bytes) }
     }
 
-    /// Takes a row with these texts.
-    ///
-    /// # Errors
-    /// The file does not hold so many: it names the same page again and again.
+    /// Counts a row with these texts. Fails beyond the file's size: then pages are referenced repeatedly.
     pub(crate) fn row(&self, texts: &[&str]) -> Result<()> {
         let bytes = texts.iter().map(|text| text.len() as u64).fold(ROW_BYTES, u64::saturating_add);
         match self.left.get().checked_sub(bytes) {
@@ -130,12 +127,12 @@ impl Allowance {
     }
 }
 
-/// What a file system that packs may make of a byte, at most. A file that is nearly all holes holds less than it is long.
+/// Highest compression of file systems. Sparse files hold less than their length.
 const PACKED: u64 = 64;
 const BLOCK_BYTES: u64 = 512;
 const LEAST_BYTES: u64 = 1 << 20;
 
-/// Bytes that a store may have in its file and its log together.
+/// Bytes of a store's file and log.
 pub(crate) fn bytes_of(path: &Path) -> u64 {
     let of = |path: &Path| path.metadata().as_ref().map_or(0, held_bytes);
     of(path).saturating_add(of(&beside(path, "-wal")))
@@ -150,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_rows_are_taken_than_a_file_can_hold() {
+    fn rows_are_limited_by_the_size_of_the_file() {
         let allowance = Allowance::of(100);
         allowance.row(&["x".repeat(40).as_str(), "y"]).unwrap();
         allowance.row(&["x".repeat(51).as_str()]).unwrap();
@@ -158,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_without_an_end_ends() {
+    fn endless_queries_are_interrupted() {
         let mut connection = Connection::open_in_memory().unwrap();
         restrict(&connection).unwrap();
         watch(&mut connection, 1000, never()).unwrap();
@@ -173,16 +170,14 @@ mod tests {
     }
 
     #[test]
-    fn memory_and_texts_have_a_limit() {
+    fn memory_and_texts_are_limited() {
         let connection = Connection::open_in_memory().unwrap();
         restrict(&connection).unwrap();
         for (limit, most) in LIMITS {
             assert_eq!(connection.limit(limit).unwrap(), most, "{limit:?}");
         }
-        assert!(
-            connection.query_row("SELECT length(hex(zeroblob(60000000)))", [], |_| Ok(())).is_err(),
-            "a text of 120 MB"
-        );
+        let long = connection.query_row("SELECT length(hex(zeroblob(60000000)))", [], |_| Ok(()));
+        assert!(long.is_err(), "a text of 120 MB");
         let heap: i64 = connection.query_row("PRAGMA hard_heap_limit", [], |row| row.get(0)).unwrap();
         assert_eq!(heap, HEAP_BYTES);
     }

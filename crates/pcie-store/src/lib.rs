@@ -1,9 +1,8 @@
-//! The store: one SQLite file per run, written as the run goes on, so that a killed run loses at most the test in
-//! flight.
+//! The store: one SQLite file per run, written test by test: a killed run loses at most one test.
 //!
-//! This crate creates stores, appends finished tests and attachments to them, reopens them to go on with a run, and
-//! reads them back, checked against the digests that stand beside the numbers. It does not interpret what it stores.
-//! `docs/reference/store.md` is the contract for the file.
+//! This crate creates stores, appends finished tests and attachments, reopens stores to resume a run, and
+//! reads them back, checked against their digests. It does not interpret the contents.
+//! `docs/reference/store.md` is the contract of the file.
 
 mod damage;
 mod digest;
@@ -11,7 +10,6 @@ mod error;
 mod file;
 mod guard;
 mod manifest;
-mod place;
 mod read;
 mod record;
 mod schema;

@@ -1,14 +1,14 @@
-//! The manifest: what was run on what, as an ordered list of keys with JSON values.
+//! The manifest: suite, system and conditions of a run, as an ordered list of keys with JSON values.
 
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
 use crate::schema::SCHEMA_VERSION;
 
-/// The key that says how many tests a run has in all, by which readers know whether it is complete.
+/// Key of the number of tests of a run, which shows readers whether it is complete.
 pub(crate) const TESTS: &str = "tests";
 
-/// Where the numbers of a store come from; every picture and export shows it.
+/// Origin of the numbers of a store; every figure and export shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// Taken on real hardware.
@@ -26,7 +26,7 @@ pub enum Origin {
 impl Origin {
     const ALL: [Self; 5] = [Self::Measured, Self::Simulated, Self::Emulated, Self::Rtl, Self::Modelled];
 
-    /// The word that stands in the manifest.
+    /// Its word in the manifest.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Measured => "measured",
@@ -47,15 +47,14 @@ impl Origin {
     }
 }
 
-/// What was run on what. Keys keep the order in which they were set; `format`, `version` and `origin` come first and
-/// are always there.
+/// Suite, system and conditions of a run. Keys keep their order, after `format`, `version` and `origin`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Manifest {
     entries: Map<String, Value>,
 }
 
 impl Manifest {
-    /// A manifest that says the format, the pcielab version and the origin, and nothing else yet.
+    /// A manifest with the format, the pcielab version and the origin.
     pub fn new(origin: Origin) -> Self {
         let mut manifest = Self { entries: Map::new() };
         manifest.set("format", json!({"name": "pcielab", "schema": SCHEMA_VERSION}));
@@ -64,10 +63,8 @@ impl Manifest {
         manifest
     }
 
-    /// A manifest from `entries`, which must have a valid `origin`; `format` and `version` are this crate's.
-    ///
-    /// # Errors
-    /// [`Error::Manifest`] if `origin` is missing or not one of the five words.
+    /// A manifest from `entries`, with this crate's `format` and `version`. [`Error::Manifest`] without valid
+    /// `origin`.
     pub fn from_entries(entries: Map<String, Value>) -> Result<Self> {
         let mut manifest = Self::new(Origin::from_value(entries.get("origin"))?);
         for (key, value) in entries {
@@ -78,20 +75,17 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The manifest exactly as a store has it.
+    /// A manifest as stored.
     pub(crate) fn stored(entries: Map<String, Value>) -> Self {
         Self { entries }
     }
 
-    /// Where the numbers come from.
-    ///
-    /// # Errors
-    /// [`Error::Manifest`] if a store that was read says none of the five words.
+    /// Origin of the numbers. [`Error::Manifest`] if it is missing or invalid.
     pub fn origin(&self) -> Result<Origin> {
         Origin::from_value(self.get("origin"))
     }
 
-    /// Sets `key`; a key that is there already keeps its place.
+    /// Sets `key`; an existing key keeps its position.
     pub fn set(&mut self, key: &str, value: impl Into<Value>) {
         self.entries.insert(key.to_owned(), value.into());
     }
@@ -101,7 +95,7 @@ impl Manifest {
         self.entries.get(key)
     }
 
-    /// How many tests the run has in all, done or not; none if the manifest does not say.
+    /// Number of tests of the run, done or not, if the manifest has it.
     pub fn tests(&self) -> Option<u64> {
         self.get(TESTS).and_then(Value::as_u64)
     }
@@ -117,18 +111,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_import_cannot_forget_or_misspell_its_origin() {
+    fn refuses_missing_and_unknown_origins() {
         let missing = Manifest::from_entries(Map::new()).unwrap_err().to_string();
-        assert_eq!(
-            missing,
-            "manifest: `origin` is missing: it must be measured, simulated, emulated, rtl or modelled"
-        );
+        let remedy = "give measured, simulated, emulated, rtl or modelled";
+        assert_eq!(missing, format!("manifest: `origin` is missing: {remedy}"));
         let entries = json!({"origin": "Measured"}).as_object().unwrap().clone();
         assert!(Manifest::from_entries(entries).unwrap_err().to_string().contains("\"Measured\""));
     }
 
     #[test]
-    fn keys_keep_their_order_and_the_format_is_this_crates() {
+    fn keys_keep_their_order_after_this_crates_format() {
         let entries = json!({"title": "t", "format": "forged", "origin": "rtl"}).as_object().unwrap().clone();
         let manifest = Manifest::from_entries(entries).unwrap();
         let keys: Vec<_> = manifest.iter().map(|(key, _)| key).collect();

@@ -1,4 +1,4 @@
-//! Reading a store back: everything in it, each part checked against the digest that was stored with it.
+//! Reading of stores, with each part checked against its digest.
 
 use std::path::Path;
 
@@ -17,27 +17,24 @@ use crate::schema::OLDEST_SCHEMA_VERSION;
 /// Everything in a store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contents {
-    /// What was run on what.
+    /// The manifest.
     pub manifest: Manifest,
-    /// The tests, in suite order; their scalars by subject and metric, their distributions and series by metric.
+    /// Tests in suite order; scalars ordered by subject and metric, distributions and series by metric.
     pub tests: Vec<TestRecord>,
-    /// Texts kept beside the numbers, by name.
+    /// Attached texts by name.
     pub attachments: Vec<(String, String)>,
 }
 
-/// Reads a store, all of it; one that is being written, or was left by a killed run, may be read too.
+/// Reads all of a store; also while it is being written, or after a killed run.
 ///
 /// # Errors
-/// [`Error::Missing`], [`Error::NotAStore`] and the like; [`Error::Unrecovered`] if a killed writer left what this
-/// process may not bring in order; [`Error::Damaged`] if anything is not what was written.
+/// [`Error::Missing`], [`Error::NotAStore`] and others if it is no store; [`Error::Unrecovered`] if this
+/// process may not recover it after a killed writer; [`Error::Damaged`] if any part is not as it was written.
 pub fn read(path: impl AsRef<Path>) -> Result<Contents> {
     read_until(path, guard::never())
 }
 
-/// The same, until `stop` says that nobody waits for it any longer. It is asked every few milliseconds.
-///
-/// # Errors
-/// As [`read`]; [`Error::Endless`] if it was stopped.
+/// [`read`] until `stop` is true, which is then [`Error::Endless`].
 pub fn read_until(path: impl AsRef<Path>, stop: Stop) -> Result<Contents> {
     let path = path.as_ref();
     let (connection, schema) = file::open_to_read(path, stop)?;
@@ -45,18 +42,12 @@ pub fn read_until(path: impl AsRef<Path>, stop: Stop) -> Result<Contents> {
     if damage.is_empty() { Ok(contents) } else { Err(Error::Damaged { path: path.to_owned(), damage }) }
 }
 
-/// Reads the manifest of a store alone.
-///
-/// # Errors
-/// As [`read`], for the manifest.
+/// Reads only the manifest of a store, with the errors of [`read`].
 pub fn read_manifest(path: impl AsRef<Path>) -> Result<Manifest> {
     read_manifest_until(path, guard::never())
 }
 
-/// The same, until `stop` says that nobody waits for it any longer.
-///
-/// # Errors
-/// As [`read_until`].
+/// [`read_manifest`] until `stop` is true, which is then [`Error::Endless`].
 pub fn read_manifest_until(path: impl AsRef<Path>, stop: Stop) -> Result<Manifest> {
     let path = path.as_ref();
     let (connection, schema) = file::open_to_read(path, stop)?;
@@ -64,12 +55,11 @@ pub fn read_manifest_until(path: impl AsRef<Path>, stop: Stop) -> Result<Manifes
     reader.manifest()?.ok_or_else(|| reader.damaged(Damage::Manifest))
 }
 
-/// Everything that is as it was written, and what is not. Only where a part without which nothing makes sense is
-/// damaged, this is an error.
+/// All intact contents, and the damage. An error only if the file as a whole or the manifest is damaged.
 pub(crate) fn examine(connection: &Connection, path: &Path, schema: i64) -> Result<(Contents, Vec<Damage>)> {
     let reader = Reader::new(connection, path, schema)?;
     if let Some(cause) = reader.complaint_of_sqlite()? {
-        return Err(reader.damaged(Damage::File { cause }));
+        return Err(reader.damaged(Damage::File(cause)));
     }
     let manifest = reader.manifest()?.ok_or_else(|| reader.damaged(Damage::Manifest))?;
     let mut damage = Vec::new();
@@ -82,19 +72,19 @@ pub(crate) fn examine(connection: &Connection, path: &Path, schema: i64) -> Resu
     Ok((Contents { manifest, tests, attachments }, damage))
 }
 
-/// One look at a store: all queries see it at the same moment.
+/// A snapshot of a store: all queries see the same state.
 struct Reader<'a> {
     transaction: Transaction<'a>,
     path: &'a Path,
     schema: i64,
-    /// What may be read in all.
+    /// Limit on all that is read.
     allowance: Allowance,
 }
 
 impl<'a> Reader<'a> {
     fn new(connection: &'a Connection, path: &'a Path, schema: i64) -> Result<Self> {
         let transaction = connection.unchecked_transaction().map_err(|source| file::failed(path, source))?;
-        // From the first query on everything is of one moment; the file only grows after it.
+        // The first query fixes the snapshot; the file only grows after it.
         transaction
             .query_row("SELECT 1 FROM sqlite_schema LIMIT 1", [], |_| Ok(()))
             .map_err(|source| file::failed(path, source))?;
@@ -106,7 +96,7 @@ impl<'a> Reader<'a> {
         Error::Damaged { path: self.path.to_owned(), damage: vec![damage] }
     }
 
-    /// Of a reading that failed: none if what was read is damaged, an error if reading itself went wrong.
+    /// None if the data read are damaged, an error if reading itself failed.
     fn unless_damaged<T>(&self, found: rusqlite::Result<T>) -> Result<Option<T>> {
         use rusqlite::ErrorCode as Code;
         let source = match found {
@@ -131,7 +121,7 @@ impl<'a> Reader<'a> {
         self.schema > OLDEST_SCHEMA_VERSION
     }
 
-    /// What SQLite's own check finds in a store without digests.
+    /// Result of SQLite's own check, for a store without digests.
     fn complaint_of_sqlite(&self) -> Result<Option<String>> {
         if self.has_digests() {
             return Ok(None);
@@ -142,7 +132,7 @@ impl<'a> Reader<'a> {
         Ok((complaint != "ok").then_some(complaint))
     }
 
-    /// The manifest; none if it is damaged.
+    /// The manifest; None if it is damaged.
     fn manifest(&self) -> Result<Option<Manifest>> {
         let Some(rows) = self.texts("SELECT key, value FROM manifest ORDER BY rowid", "manifest")? else {
             return Ok(None);
@@ -154,12 +144,12 @@ impl<'a> Reader<'a> {
         Ok(entries.map(Manifest::stored))
     }
 
-    /// The attachments; none if they are damaged.
+    /// The attachments; None if they are damaged.
     fn attachments(&self) -> Result<Option<Vec<(String, String)>>> {
         self.texts("SELECT name, content FROM attachment ORDER BY name", "attachments")
     }
 
-    /// The rows of a table of two texts; none if they are not what `part`'s digest is of.
+    /// The rows of a table of two text columns; None if they do not match the digest of `part`.
     fn texts(&self, query: &str, part: &str) -> Result<Option<Vec<(String, String)>>> {
         let rows = self.transaction.prepare(query).and_then(|mut statement| {
             let pair = |row: &Row| {
@@ -180,15 +170,14 @@ impl<'a> Reader<'a> {
         Ok((stored == Some(found)).then_some(rows))
     }
 
-    /// The tests that are as they were written; the others are added to `damage`.
+    /// The intact tests; the others are added to `damage`.
     fn tests(&self, damage: &mut Vec<Damage>) -> Result<Vec<TestRecord>> {
         let ids = self.transaction.prepare("SELECT id FROM test ORDER BY id").and_then(|mut statement| {
             let id = |row: &Row| self.allowance.row(&[]).and_then(|()| row.get(0));
             statement.query_map([], id)?.collect::<rusqlite::Result<Vec<i64>>>()
         });
-        let unreadable =
-            || self.damaged(Damage::File { cause: "its list of tests cannot be read".to_owned() });
-        // Of a page that is gone, SQLite may take every row for one and the same.
+        let unreadable = || self.damaged(Damage::File("its list of tests cannot be read".to_owned()));
+        // If a page is lost, SQLite may return the same row repeatedly.
         let ids = self.unless_damaged(ids)?.filter(|ids| ids.is_sorted_by(|one, next| one < next));
         let ids = ids.ok_or_else(unreadable)?;
         let queries = Queries::prepare(&self.transaction, self.has_digests());
@@ -207,7 +196,7 @@ impl<'a> Reader<'a> {
         Ok(tests)
     }
 
-    /// Numbers that were read with no test: where tests are damaged, they may be theirs.
+    /// Adds rows without a test to `damage`, unless they may belong to damaged tests.
     fn strays(&self, tests: &[TestRecord], damage: &mut Vec<Damage>) -> Result<()> {
         if !damage.is_empty() {
             return Ok(());
@@ -218,18 +207,18 @@ impl<'a> Reader<'a> {
             ("series", tests.iter().flat_map(|test| &test.series).map(|of| of.values.len()).sum()),
         ];
         for (table, read) in read {
-            // SQLite looks at whether to go on between two rows, but not while it counts all of a table.
+            // Not count(*): SQLite checks the limit on work between rows, but not within it.
             let counted = format!("SELECT coalesce(sum(1), 0) FROM {table}");
             let rows = self.transaction.query_row(&counted, [], |row| row.get(0));
             if self.unless_damaged::<i64>(rows)?.is_none_or(|rows| rows.cast_unsigned() != read as u64) {
-                damage.push(Damage::Strays { table });
+                damage.push(Damage::Strays(table));
             }
         }
         Ok(())
     }
 }
 
-/// True if SQLite met the end of the file where more should have been.
+/// True if SQLite met the end of the file too early.
 fn is_short_read(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error(), Some(failure) if failure.extended_code == rusqlite::ffi::SQLITE_IOERR_SHORT_READ)
 }
@@ -238,7 +227,7 @@ fn is_as_written(test: &TestRecord, stored: Option<&str>) -> bool {
     test.has_plain_parameters() && stored.is_none_or(|stored| digest::of_test(test) == stored)
 }
 
-/// The queries by which a test and its numbers are found.
+/// Queries for a test and its results.
 struct Queries<'a> {
     test: Statement<'a>,
     scalars: Statement<'a>,
@@ -265,7 +254,7 @@ impl<'a> Queries<'a> {
         })
     }
 
-    /// A test, and the digest that was stored with it where the schema has one.
+    /// A test, and its stored digest if the schema has digests.
     fn test(&mut self, id: i64, allowance: &Allowance) -> rusqlite::Result<(TestRecord, Option<String>)> {
         let (mut test, stored) = self.test.query_row([id], |row| test_of(id, row))?;
         let texts = [&test.family, &test.name, &test.parameters, test.message.as_deref().unwrap_or_default()];

@@ -1,5 +1,5 @@
-//! Schema version 2, as `docs/reference/store.md` documents it. Version 1 had neither the digests nor the manifest's
-//! `tests`; it is read and no longer written.
+//! Schema version 2, documented in `docs/reference/store.md`. Version 1, only read, lacks digests and
+//! `tests`.
 
 use crate::error::shown;
 
@@ -9,10 +9,10 @@ pub const APPLICATION_ID: i64 = 0x7063_6c62;
 /// `PRAGMA user_version` of a store: the version of its schema.
 pub const SCHEMA_VERSION: i64 = 2;
 
-/// The oldest schema that is read.
+/// Oldest schema that can be read.
 pub const OLDEST_SCHEMA_VERSION: i64 = 1;
 
-/// The tables. Deleting a test deletes its numbers: that is how a test that was interrupted is replaced.
+/// The tables. Deleting a test deletes its results, which is how an interrupted test is replaced.
 pub(crate) const TABLES: &str = r#"
 CREATE TABLE manifest (
     key TEXT PRIMARY KEY,
@@ -66,7 +66,7 @@ CREATE TABLE digest (
 ) STRICT;
 "#;
 
-/// `test` as schema 1 had it.
+/// `test` of schema 1.
 pub(crate) const TEST_1: &str = r#"CREATE TABLE test (
     id INTEGER PRIMARY KEY CHECK (id >= 0),
     family TEXT NOT NULL,
@@ -76,7 +76,7 @@ pub(crate) const TEST_1: &str = r#"CREATE TABLE test (
     message TEXT
 ) STRICT"#;
 
-/// The one table that schema 1 did not have.
+/// The only table that schema 1 lacks.
 const DIGEST: &str = "digest";
 
 /// Name and text of each table of a schema, as SQLite keeps them.
@@ -89,13 +89,13 @@ fn tables(schema: i64) -> impl Iterator<Item = (&'static str, &'static str)> {
         .map(move |(name, text)| (name, if oldest && name == "test" { TEST_1 } else { text }))
 }
 
-/// Something that a file has in its schema: `table`, `index`, `view` or `trigger`, its name, the table it is of, its text.
+/// An entry of `sqlite_schema`: `table`, `index`, `view` or `trigger`; its name, table and text.
 pub(crate) type Entry = (String, String, String, Option<String>);
 
-/// More than any store has: whoever lists the entries of a schema needs no more of them.
+/// Entries to read of a schema: more than any store has.
 pub(crate) const ENTRIES_MOST: usize = 32;
 
-/// What is wrong with the entries of a file that says it is of a schema; none if they are the ones that pcielab writes.
+/// The first entry that differs from those that pcielab writes in a schema; None if all agree.
 pub(crate) fn wrong_entry(schema: i64, entries: &[Entry]) -> Option<String> {
     let text_of = |wanted: &str| tables(schema).find(|(name, _)| *name == wanted).map(|(_, text)| text);
     let wrong = |(kind, name, table, sql): &Entry| {
@@ -103,7 +103,7 @@ pub(crate) fn wrong_entry(schema: i64, entries: &[Entry]) -> Option<String> {
         match (kind.as_str(), text_of(name)) {
             ("table", Some(text)) if sql.as_deref() == Some(text) => None,
             ("table", Some(_)) => Some(format!("`{shown}` is another table than pcielab's")),
-            // SQLite's own index of a key that is a text.
+            // SQLite's own index of a text key.
             ("index", None) if sql.is_none() && *name == format!("sqlite_autoindex_{table}_1") => None,
             ("index", _) => Some(format!("`{shown}` is an index that no store has")),
             (kind @ ("view" | "trigger"), Some(_)) => Some(format!("`{shown}` is a {kind}")),
@@ -120,7 +120,7 @@ pub(crate) fn wrong_entry(schema: i64, entries: &[Entry]) -> Option<String> {
             .find(|name| lacks(name))
             .map(|name| format!("`{name}` is missing"))
     };
-    // What would be carried out is told before what merely stands there.
+    // Views and triggers, which SQLite would execute, are reported before tables.
     let (tables, others): (Vec<_>, Vec<_>) = entries.iter().partition(|(kind, ..)| kind == "table");
     others.into_iter().chain(tables).find_map(wrong).or_else(missing)
 }
@@ -138,26 +138,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_what_is_known() {
+    fn own_tables_are_accepted_in_their_schema_only() {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(TABLES).unwrap();
         assert_eq!(wrong_entry(2, &entries(&connection)), None);
-        assert_eq!(
-            wrong_entry(1, &entries(&connection)).as_deref(),
-            Some("`test` is another table than pcielab's")
-        );
+        let other_test = Some("`test` is another table than pcielab's");
+        assert_eq!(wrong_entry(1, &entries(&connection)).as_deref(), other_test);
         connection.execute_batch(&format!("DROP TABLE digest; DROP TABLE test; {TEST_1}")).unwrap();
         assert_eq!(wrong_entry(1, &entries(&connection)), None);
-        assert_eq!(
-            wrong_entry(2, &entries(&connection)).as_deref(),
-            Some("`test` is another table than pcielab's")
-        );
+        assert_eq!(wrong_entry(2, &entries(&connection)).as_deref(), other_test);
         assert!(entries(&connection).len() < ENTRIES_MOST);
     }
 
     #[test]
-    fn whatever_else_a_file_has_is_named() {
-        for (sql, told) in [
+    fn foreign_and_missing_entries_are_named() {
+        for (sql, expected) in [
             ("CREATE VIEW more AS SELECT 1", "`more` is a view that no store has"),
             ("CREATE TABLE more (id)", "`more` is a table that no store has"),
             ("CREATE INDEX more ON test (name)", "`more` is an index"),
@@ -173,7 +168,7 @@ mod tests {
             connection.execute_batch("INSERT INTO digest VALUES ('manifest', '')").unwrap();
             connection.execute_batch(sql).unwrap();
             let wrong = wrong_entry(2, &entries(&connection)).unwrap_or_default();
-            assert!(wrong.contains(told), "{sql}: {wrong}");
+            assert!(wrong.contains(expected), "{sql}: {wrong}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Writing a store: creating it, appending tests, going on with one that was left.
+//! Writing of stores: create, append tests, resume.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -21,41 +21,40 @@ mod rows;
 
 /// A store that is being written.
 ///
-/// Readers may look at it meanwhile, and know from the manifest's `tests` how much is still to come. [`Store::close`]
-/// leaves one complete file; a store that was merely dropped, or whose process was killed, has everything that was
-/// written too, perhaps in a log beside it. A store that is written beside its place ([`Store::create_beside`]) is there
-/// once it is closed, and else never was.
+/// Readers may open it meanwhile; the manifest's `tests` shows them how much is still to come.
+/// [`Store::close`] leaves one complete file; a store that was dropped, or whose process was killed, also
+/// keeps everything written, perhaps in a log beside it. One from [`Store::create_beside`] appears when
+/// closed.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
-    /// Closed before the folder that it may be in is removed: fields are dropped in this order.
+    /// Declared before `beside`, so that it is closed before the temporary folder is removed.
     connection: Connection,
     beside: Option<Beside>,
     overwrite: bool,
 }
 
-/// More than what stands in a row before its texts.
+/// Bound on the bytes of a row besides its texts.
 const ROW_HEAD_BYTES: usize = 64;
 
-/// A store that was left before its run was complete, ready to be written again.
+/// A store of an incomplete run, open to resume it.
 #[derive(Debug)]
 pub struct Resumed {
     /// The store.
     pub store: Store,
-    /// What the run was of; the caller decides whether it is the run that it wants to go on with.
+    /// Manifest of the run; the caller checks that it is the run to resume.
     pub manifest: Manifest,
-    /// The tests that need not be run again. Interrupted ones are not among them; writing one replaces it.
+    /// Finished tests. Interrupted ones are not among them; writing one replaces it.
     pub finished: BTreeSet<u64>,
 }
 
 impl Store {
-    /// Creates a store at `path`, there from the start, for a run that can be gone on with. `manifest` must say in
-    /// `tests` how many tests the run has. With `overwrite`, a store that is there is replaced, but only once the new
-    /// one exists with its manifest.
+    /// Creates a store at `path`, at once, for a run that can be resumed. `manifest` must have the number of
+    /// tests in `tests`. With `overwrite`, it replaces a store, once the new one exists with its manifest.
     ///
-    /// # Errors
-    /// [`Error::Manifest`] without `tests`; [`Error::Output`] if the place is refused, [`Error::NotOverwritten`] if what
-    /// is there is no store, and [`Error::InUse`] if another process has it open. The path is then as it was.
+    /// # Errors [`Error::Manifest`] without `tests`; [`Error::Output`] if the path is refused,
+    /// [`Error::NotOverwritten`] if it holds no store, [`Error::InUse`] if it is open elsewhere. The path is
+    /// then unchanged.
     pub fn create(path: impl AsRef<Path>, manifest: &Manifest, overwrite: bool) -> Result<Self> {
         let path = path.as_ref();
         if manifest.tests().is_none() {
@@ -66,17 +65,15 @@ impl Store {
             });
         }
         let (beside, _) = prepared(path, manifest, overwrite)?;
-        let place = beside.target().place.clone();
+        let path = beside.target().path.clone();
         file::remove_logs(beside.target())?;
         beside.put_file_in_place(overwrite)?;
-        Self::begin(file::open(&place)?, &place)
+        Self::begin(file::open(&path)?, &path)
     }
 
-    /// Creates a store that takes its place at `path` when it is closed, for what is made in one go. With `overwrite`,
-    /// a store that is there stays until then; a store that is dropped leaves nothing.
-    ///
-    /// # Errors
-    /// As [`Store::create`]; a manifest without `tests` gets the number that there are in the end.
+    /// Creates a store that appears at `path` when it is closed, for results that are complete at once. With
+    /// `overwrite`, it then replaces a store. A store that is dropped leaves nothing. A manifest without
+    /// `tests` gets their number; other errors are those of [`Store::create`].
     pub fn create_beside(path: impl AsRef<Path>, manifest: &Manifest, overwrite: bool) -> Result<Self> {
         let path = path.as_ref();
         let (beside, fresh) = prepared(path, manifest, overwrite)?;
@@ -84,33 +81,30 @@ impl Store {
         Ok(Self { beside: Some(beside), overwrite, ..store })
     }
 
-    /// Opens a store that was left, however its writer ended, to go on writing it.
+    /// Opens a store to resume its run, however its writer ended.
     ///
     /// # Errors
-    /// [`Error::Missing`], [`Error::NotAStore`], [`Error::NewerSchema`], [`Error::OlderSchema`], [`Error::NotAllowed`],
-    /// [`Error::Damaged`], and [`Error::InUse`] if another process has it open.
+    /// [`Error::Missing`], [`Error::NotAStore`], [`Error::NewerSchema`], [`Error::OlderSchema`],
+    /// [`Error::NotAllowed`], [`Error::Damaged`], and [`Error::InUse`] if another process has it open.
     pub fn open_for_resume(path: impl AsRef<Path>) -> Result<Resumed> {
         let path = path.as_ref();
-        let (connection, contents, damage) = left(path)?;
+        let (connection, contents, damage) = recovered(path)?;
         if !damage.is_empty() {
             return Err(Error::Damaged { path: path.to_owned(), damage });
         }
         Self::resumed(connection, path, contents)
     }
 
-    /// Takes damaged tests out of a store, so that they are done again when the run is gone on with, and says which. A
-    /// store in which nothing is damaged stays as it is.
-    ///
-    /// # Errors
-    /// [`Error::Damaged`] if more than tests are; else as [`Store::open_for_resume`].
+    /// Removes damaged tests, so that a resumed run repeats them, and returns the damage. A store without
+    /// damage stays unchanged. [`Error::Damaged`] if more is damaged; else as [`Store::open_for_resume`].
     pub fn drop_damaged(path: impl AsRef<Path>) -> Result<Vec<Damage>> {
         let path = path.as_ref();
-        let (connection, contents, damage) = left(path)?;
+        let (connection, contents, damage) = recovered(path)?;
         if !damage.iter().all(Damage::is_of_tests) {
             return Err(Error::Damaged { path: path.to_owned(), damage });
         }
         if !damage.is_empty() {
-            // Deleting in a damaged file may fail, or do more damage.
+            // A copy, because deleting in a damaged file may fail or cause more damage.
             let mut store = Self::create_beside(path, &contents.manifest, true)?;
             contents.tests.iter().try_for_each(|test| store.write_test(test))?;
             contents.attachments.iter().try_for_each(|(name, content)| store.attach(name, content))?;
@@ -129,12 +123,11 @@ impl Store {
         })
     }
 
-    fn begin(connection: Connection, path: &Path) -> Result<Self> {
-        let mut connection = connection;
+    fn begin(mut connection: Connection, path: &Path) -> Result<Self> {
         file::unfold(&connection, path)?;
-        // NORMAL loses nothing when the process is killed, only when the machine is. The first read takes the lock
-        // by which other processes see that the store is in use. Closing would bring the log into the file, but not
-        // say that it could not.
+        // NORMAL loses nothing if the process is killed, only if the machine crashes. The first read takes
+        // the lock by which other processes see that the store is in use. No checkpoint on close: it hides
+        // failures.
         guard::unwatch(&mut connection)
             .and_then(|()| connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true))
             .and_then(|_| {
@@ -146,70 +139,64 @@ impl Store {
         Ok(Self { path: path.to_owned(), connection, beside: None, overwrite: false })
     }
 
-    /// The path that the store was created or opened at.
+    /// The path at which the store was created or opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Appends a test, in one transaction. A test that is there as interrupted is replaced.
+    /// Appends a test in one transaction, or replaces an interrupted one.
     ///
-    /// # Errors
-    /// [`Error::Record`] if the id is taken, the parameters are not a JSON object of plain values, a number is not
-    /// finite, or a metric occurs twice; [`Error::Sqlite`] if writing fails. Nothing of the test is stored then.
+    /// # Errors [`Error::Record`] if the id is taken, the parameters are not a JSON object of plain values, a
+    /// number is not finite, or a metric occurs twice; [`Error::Sqlite`] if writing fails. Nothing is stored
+    /// then.
     pub fn write_test(&mut self, test: &TestRecord) -> Result<()> {
-        check_parameters(test)?;
-        check_numbers(test)?;
+        check(test)?;
         let path = self.path.clone();
         let failed = |source| file::failed(&path, source);
         let transaction = self.connection.transaction().map_err(failed)?;
         if let Some(status) = rows::make_room(&transaction, test.id).map_err(failed)? {
-            let found = format!("the id of a test that is stored as {status}");
-            return Err(refused(test, "the id", found, "new, or that of an interrupted test"));
+            let found = format!("that of a test stored as {status}");
+            return Err(refused(test, "the id", found, "a new one, or that of an interrupted test"));
         }
         rows::insert(&transaction, test).map_err(|source| match source.sqlite_error_code() {
             Some(rusqlite::ErrorCode::ConstraintViolation) => {
-                refused(test, "a metric, bin or count", source.to_string(), "there once, and below 2^63")
+                refused(test, "a metric, bin or count", source.to_string(), "each once, and below 2^63")
             }
             _ => failed(source),
         })?;
         transaction.commit().map_err(failed)
     }
 
-    /// Keeps a text beside the numbers, by the name of the file that it could be written to.
-    ///
-    /// # Errors
-    /// [`Error::AttachmentExists`] if the name is taken, [`Error::AttachmentTooLong`], [`Error::Output`] if it is not the plain name of a file,
-    /// [`Error::Sqlite`] if writing fails.
+    /// Stores a text under a plain file name. [`Error::AttachmentExists`] if the name is taken,
+    /// [`Error::AttachmentTooLong`], [`Error::Output`] if it is no plain file name, [`Error::Sqlite`] if
+    /// writing fails.
     pub fn attach(&mut self, name: &str, content: &str) -> Result<()> {
         pcie_output::plain_file_name(name)?;
-        // Its name is in the same row.
+        // The row also holds the name.
         if content.len() + name.len() + ROW_HEAD_BYTES > guard::TEXT_BYTES.unsigned_abs() as usize {
             let (bytes, most) = (content.len(), guard::TEXT_BYTES);
             return Err(Error::AttachmentTooLong { name: name.to_owned(), bytes, most });
         }
         match rows::attach(&mut self.connection, name, content) {
             Ok(true) => Ok(()),
-            Ok(false) => Err(Error::AttachmentExists { name: name.to_owned() }),
+            Ok(false) => Err(Error::AttachmentExists(name.to_owned())),
             Err(source) => Err(file::failed(&self.path, source)),
         }
     }
 
-    /// Sets a key of the manifest, for what is known only once the run is under way.
-    ///
-    /// # Errors
-    /// [`Error::Sqlite`] if writing fails.
+    /// Sets a key of the manifest during the run. [`Error::Sqlite`] if writing fails.
     pub fn set_manifest(&mut self, key: &str, value: &Value) -> Result<()> {
         rows::set_manifest(&mut self.connection, key, value)
             .map_err(|source| file::failed(&self.path, source))
     }
 
-    /// Folds everything into the one file and closes it; a store that was written beside its place takes it now. A
-    /// reader that still looks at the store keeps its empty log alive until it closes; the file is complete without it.
+    /// Folds the log into the one file and closes it; a store from [`Store::create_beside`] moves to its
+    /// path. Open readers keep an empty log alive until they close; the file is complete without it.
     ///
     /// # Errors
-    /// [`Error::InUse`] if a reader is in the middle of a query and keeps the log from being folded in: everything
-    /// is stored nevertheless, partly in the log. [`Error::NotOnDisk`] if the disk fails: the log stays, and the store can
-    /// be gone on with. [`Error::Sqlite`] if writing fails, [`Error::Output`] if the store cannot take its place.
+    /// [`Error::InUse`] if a query of a reader blocks the folding: everything is stored, partly in the log.
+    /// [`Error::NotOnDisk`] if the disk fails: the log stays, and the run can be resumed. [`Error::Sqlite`]
+    /// if writing fails, [`Error::Output`] if the store cannot move to its path.
     pub fn close(self) -> Result<()> {
         let Self { path, mut connection, beside, overwrite } = self;
         if beside.is_some() {
@@ -229,27 +216,27 @@ impl Store {
     }
 }
 
-/// A new store with its manifest in a folder beside its place, and its path there.
+/// Creates a store with its manifest in a temporary folder, and returns its path there.
 fn prepared(path: &Path, manifest: &Manifest, overwrite: bool) -> Result<(Beside, PathBuf)> {
     let target = file::accept(path, overwrite)?;
     file::refuse_in_use(&target)?;
     let beside = Beside::new(target)?;
     let fresh = beside.fresh();
-    // SQLite would create it with narrower permissions than those of any other new file.
+    // SQLite would create it with narrower permissions than other new files have.
     File::create_new(&fresh).map_err(|error| pcie_output::Error::of_io(path, &error))?;
     let failed = |source| file::failed(path, source);
     let mut connection = file::connect(&fresh, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed)?;
-    // From the first byte, so that the file never changes from one kind of journal to the other in its place.
+    // Before the first write, so that the file never changes its journal mode at its final path.
     file::unfold(&connection, path)?;
     rows::write_schema(&mut connection, manifest).map_err(failed)?;
-    // Closing brings the log into the file too, but would not say that it could not.
+    // Closing would fold the log too, but hide failures.
     file::checkpoint(&connection, path)?;
     connection.close().map_err(|(_, source)| failed(source))?;
     Ok((beside, fresh))
 }
 
-/// A store that was left, in one file and open in no other process, with what is in it and what is damaged.
-fn left(path: &Path) -> Result<(Connection, Contents, Vec<Damage>)> {
+/// Recovers a store into one file that no other process has open, and reads its contents and damage.
+fn recovered(path: &Path) -> Result<(Connection, Contents, Vec<Damage>)> {
     pcie_output::remove_leftovers_beside(path);
     let connection = file::open(path)?;
     file::fold(&connection, path)?;
@@ -257,25 +244,23 @@ fn left(path: &Path) -> Result<(Connection, Contents, Vec<Damage>)> {
     Ok((connection, contents, damage))
 }
 
-fn check_parameters(test: &TestRecord) -> Result<()> {
-    if test.has_plain_parameters() {
-        return Ok(());
+fn check(test: &TestRecord) -> Result<()> {
+    if !test.has_plain_parameters() {
+        return Err(refused(test, "`parameters`", test.parameters.clone(), "a JSON object of plain values"));
     }
-    Err(refused(test, "`parameters`", test.parameters.clone(), "a JSON object of plain values"))
-}
-
-fn check_numbers(test: &TestRecord) -> Result<()> {
     let scalars = test.scalars.iter().map(|scalar| (&scalar.metric, scalar.value));
     let series =
         test.series.iter().flat_map(|series| series.values.iter().map(|&value| (&series.metric, value)));
     match scalars.chain(series).find(|(_, value)| !value.is_finite()) {
-        Some((metric, value)) => Err(refused(test, &format!("`{metric}`"), value.to_string(), "finite")),
+        Some((metric, value)) => {
+            Err(refused(test, &format!("`{metric}`"), value.to_string(), "a finite number"))
+        }
         None => Ok(()),
     }
 }
 
-fn refused(test: &TestRecord, what: &str, found: String, expected: &'static str) -> Error {
-    Error::Record { id: test.id, what: what.to_owned(), found, expected }
+fn refused(test: &TestRecord, part: &str, found: String, expected: &'static str) -> Error {
+    Error::Record { id: test.id, part: part.to_owned(), found, expected }
 }
 
 #[cfg(test)]

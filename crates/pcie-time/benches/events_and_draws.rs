@@ -1,4 +1,4 @@
-//! What an event and a random draw cost.
+//! Cost of an event and of a random draw.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use pcie_time::{CalendarQueue, Draws, EventQueue, Picoseconds, Stream};
@@ -6,48 +6,27 @@ use std::hint::black_box;
 
 const DRAWS: u64 = 1024;
 
-/// Both queues, as a simulation uses them.
-trait Queue: Default {
-    fn put(&mut self, at: Picoseconds, event: u64);
-    fn take(&mut self) -> Option<(Picoseconds, u64)>;
-}
-
-impl Queue for EventQueue<u64> {
-    fn put(&mut self, at: Picoseconds, event: u64) {
-        self.push(at, event);
-    }
-
-    fn take(&mut self) -> Option<(Picoseconds, u64)> {
-        self.pop()
-    }
-}
-
-impl Queue for CalendarQueue<u64> {
-    fn put(&mut self, at: Picoseconds, event: u64) {
-        self.push(at, event);
-    }
-
-    fn take(&mut self) -> Option<(Picoseconds, u64)> {
-        self.pop()
-    }
-}
-
 /// Takes the earliest event and adds one at a random time after it, at a steady length.
-fn steady<Q: Queue>(criterion: &mut Criterion, name: &str) {
+fn steady<Q: Default>(
+    criterion: &mut Criterion,
+    name: &str,
+    push: impl Fn(&mut Q, Picoseconds, u64),
+    pop: impl Fn(&mut Q) -> Option<(Picoseconds, u64)>,
+) {
     let mut group = criterion.benchmark_group(name);
     group.throughput(Throughput::Elements(DRAWS));
     let draws = Draws::new(1, 0, Stream::Jitter);
     for waiting in [16, 128, 1024] {
         let mut queue = Q::default();
         for event in 0..waiting {
-            queue.put(Picoseconds(draws.below(event, 1_000_000)), event);
+            push(&mut queue, Picoseconds(draws.below(event, 1_000_000)), event);
         }
         let mut index = waiting;
         group.bench_function(format!("one out, one in, {waiting} waiting"), |bencher| {
             bencher.iter(|| {
                 for _ in 0..DRAWS {
-                    let Some((now, event)) = queue.take() else { return };
-                    queue.put(now + Picoseconds(1 + draws.below(index, 1_000_000)), event);
+                    let Some((now, event)) = pop(&mut queue) else { return };
+                    push(&mut queue, now + Picoseconds(1 + draws.below(index, 1_000_000)), event);
                     index += 1;
                 }
             });
@@ -57,8 +36,8 @@ fn steady<Q: Queue>(criterion: &mut Criterion, name: &str) {
 }
 
 fn queues(criterion: &mut Criterion) {
-    steady::<EventQueue<u64>>(criterion, "events");
-    steady::<CalendarQueue<u64>>(criterion, "calendar");
+    steady(criterion, "events", EventQueue::push, EventQueue::pop);
+    steady(criterion, "calendar", CalendarQueue::push, CalendarQueue::pop);
 }
 
 fn draws(criterion: &mut Criterion) {

@@ -1,19 +1,20 @@
-//! The calendar queue: the order of [`EventQueue`](crate::EventQueue), for simulations whose events lie close together.
+//! The calendar queue: the order of [`EventQueue`](crate::EventQueue), fast if events lie close together.
 //!
-//! Time is cut into days. Events of today are kept in order, those of the coming days on a sheet each, and
-//! what is farther away in an ordinary heap. An event so costs the same however many are waiting.
+//! Time is cut into days. Events of today are kept in order, those of the coming days on one sheet a day,
+//! later ones in a heap. The cost of an event does not depend on the number of waiting events.
 //!
-//! Source: R. Brown, "Calendar Queues: A Fast O(1) Priority Queue Implementation for the Simulation Event Set Problem",
-//! CACM 31(10), 1988; here with days of fixed length.
+//! Source: R. Brown, "Calendar Queues: A Fast O(1) Priority Queue Implementation for the Simulation Event Set
+//! Problem", CACM 31(10), 1988; here with days of fixed length.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::Picoseconds;
+use crate::queue;
 
-/// A day is 2^11 ps: events that are a nanosecond apart are a few to a day.
+/// A day is 2^11 ps: events a nanosecond apart are a few to a day.
 const DAY_BITS: u32 = 11;
-/// Days ahead that have a sheet: 2 microseconds. A whole number of words of marks, which themselves fit into one.
+/// Days ahead with a sheet: 2 microseconds. Their marks fill whole words, whose own marks fit into one word.
 const SHEETS: u64 = 1024;
 const WORD: u64 = u64::BITS as u64;
 const WORDS: u64 = SHEETS / WORD;
@@ -24,20 +25,20 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 pub struct CalendarQueue<E> {
     today: u64,
-    /// The slot of the earliest event of today, and so of all; the others of today follow in order.
+    /// The slot of the earliest event, which is of today; the others of today follow in order.
     first: u32,
-    /// The slot of the last event of today, while there is one.
+    /// The slot of the last event of today, if there is one.
     last: u32,
-    /// A slot of each of the next days, by day modulo their number; the others of the day follow in no order.
+    /// First slots of the next days, by day modulo SHEETS; the others of a day follow in no order.
     sheets: Vec<u32>,
     /// Which sheets have events.
     marks: [u64; WORDS as usize],
     /// Which words of marks are not zero.
     marked_words: u64,
-    /// Events of today and the next days. Slots are used again at once, so that they stay in the cache, and an event
-    /// stays in its slot: a simulation takes longer for copying events than for putting them in order.
+    /// Events of today and the next days. Slots are reused at once, so they stay in the cache. Events stay in
+    /// their slots, because copying them costs more than ordering them.
     slots: Vec<Slot<E>>,
-    /// A slot without an event; more follow.
+    /// First of the list of free slots.
     free: u32,
     far: BinaryHeap<Reverse<Entry<E>>>,
     inserted: u64,
@@ -50,38 +51,8 @@ struct Slot<E> {
     next: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Entry<E> {
-    time: Picoseconds,
-    order: u64,
-    event: E,
-}
-
-impl<E> Entry<E> {
-    fn key(&self) -> (Picoseconds, u64) {
-        (self.time, self.order)
-    }
-}
-
-impl<E> PartialEq for Entry<E> {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl<E> Eq for Entry<E> {}
-
-impl<E> PartialOrd for Entry<E> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<E> Ord for Entry<E> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key().cmp(&other.key())
-    }
-}
+/// An event by its time and the order of insertion.
+type Entry<E> = queue::Entry<(Picoseconds, u64), E>;
 
 fn day(time: Picoseconds) -> u64 {
     time.0 >> DAY_BITS
@@ -109,7 +80,7 @@ impl<E: Copy> CalendarQueue<E> {
     /// Adds an event that happens at `time`.
     #[inline]
     pub fn push(&mut self, time: Picoseconds, event: E) {
-        let entry = Entry { time, order: self.inserted, event };
+        let entry = Entry { key: (time, self.inserted), event };
         self.inserted += 1;
         let ahead = day(time).saturating_sub(self.today);
         if ahead == 0 {
@@ -139,7 +110,7 @@ impl<E: Copy> CalendarQueue<E> {
         }
         let number = self.first;
         let slot = self.slots.get_mut(number as usize)?;
-        let Entry { time, event, .. } = slot.entry;
+        let Entry { key: (time, _), event } = slot.entry;
         if time > last {
             return None;
         }
@@ -173,16 +144,16 @@ impl<E: Copy> CalendarQueue<E> {
         self.slots.len() as u32 - 1
     }
 
-    /// Puts a filled slot among those of today: at the end, where events of one burst go, or behind the last that is
-    /// earlier, which is near the start as days are short.
+    /// Inserts a filled slot into today's list: at the end, the usual case within a burst, or behind the last
+    /// earlier one, which is near the start because days are short.
     #[inline]
     fn put_in_order(&mut self, number: u32) {
-        let key = self.slots[number as usize].entry.key();
+        let key = self.slots[number as usize].entry.key;
         let (mut before, mut after) = (NONE, self.first);
-        if after != NONE && self.slots[self.last as usize].entry.key() < key {
+        if after != NONE && self.slots[self.last as usize].entry.key < key {
             (before, after) = (self.last, NONE);
         }
-        while let Some(slot) = self.slots.get(after as usize).filter(|slot| slot.entry.key() < key) {
+        while let Some(slot) = self.slots.get(after as usize).filter(|slot| slot.entry.key < key) {
             (before, after) = (after, slot.next);
         }
         self.slots[number as usize].next = after;
@@ -198,13 +169,13 @@ impl<E: Copy> CalendarQueue<E> {
     /// Goes to the next day that has events.
     fn turn_page(&mut self) {
         let near = self.next_sheet().map(|ahead| self.today + ahead);
-        let far = self.far.peek().map(|entry| day(entry.0.time));
+        let far = self.far.peek().map(|entry| day(entry.0.key.0));
         let Some(next) = near.into_iter().chain(far).min() else { return };
         self.today = next;
         if near == Some(next) {
             self.take_sheet(next % SHEETS);
         }
-        while self.far.peek().is_some_and(|entry| day(entry.0.time) == next) {
+        while self.far.peek().is_some_and(|entry| day(entry.0.key.0) == next) {
             if let Some(Reverse(entry)) = self.far.pop() {
                 let slot = self.fill_slot(entry, NONE);
                 self.put_in_order(slot);
@@ -227,7 +198,7 @@ impl<E: Copy> CalendarQueue<E> {
         }
     }
 
-    /// How many days ahead the next sheet with events is.
+    /// Days until the next sheet with events.
     fn next_sheet(&self) -> Option<u64> {
         if self.marked_words == 0 {
             return None;
@@ -238,7 +209,7 @@ impl<E: Copy> CalendarQueue<E> {
         if rest != 0 {
             return Some(1 + u64::from(rest.trailing_zeros()));
         }
-        // The words after this one, and then, as days go round, those before and this one itself.
+        // The later words; then, wrapping, the earlier ones and this one.
         let later = self.marked_words & (u64::MAX << word << 1);
         let found = u64::from(if later == 0 { self.marked_words } else { later }.trailing_zeros());
         let sheet = found * WORD + u64::from(self.marks[found as usize].trailing_zeros());
@@ -251,7 +222,7 @@ mod tests {
     use super::*;
     use crate::{Draws, EventQueue, Stream};
 
-    /// Times of a simulation: most of them near, many of them equal, some far beyond the sheets.
+    /// Times as in a simulation: most near, many equal, some far beyond the sheets.
     fn step(draws: Draws, index: u64) -> Picoseconds {
         Picoseconds(match draws.below(index, 10) {
             0 => 0,
@@ -262,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_is_that_of_the_event_queue() {
+    fn order_equals_that_of_the_event_queue() {
         let draws = Draws::new(1, 0, Stream::Jitter);
         let (mut calendar, mut queue) = (CalendarQueue::default(), EventQueue::default());
         for index in 0..200u64 {
@@ -272,7 +243,7 @@ mod tests {
         for index in 200..100_000 {
             let (now, event) = queue.pop().unwrap();
             assert_eq!(calendar.pop(), Some((now, event)));
-            // Now and then more come than go, or fewer.
+            // The queue grows and shrinks by turns.
             for more in 0..[1, 1, 2, 0][(index / 37 % 4) as usize] {
                 let time = now + step(draws, 4 * index + more);
                 calendar.push(time, index);
@@ -290,13 +261,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_later_than_asked_for_stays() {
+    fn pop_until_keeps_later_events() {
         let mut calendar = CalendarQueue::default();
         calendar.push(Picoseconds(5_000), 'b');
         calendar.push(Picoseconds(3_000), 'a');
         assert_eq!(calendar.pop_until(Picoseconds(2_999)), None);
         assert_eq!(calendar.pop_until(Picoseconds(3_000)), Some((Picoseconds(3_000), 'a')));
-        // Between what was taken and what waits.
+        // Between the event taken and the one waiting.
         calendar.push(Picoseconds(4_000), 'c');
         assert_eq!(calendar.pop_until(Picoseconds(4_500)), Some((Picoseconds(4_000), 'c')));
         assert_eq!(calendar.pop(), Some((Picoseconds(5_000), 'b')));

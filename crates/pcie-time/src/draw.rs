@@ -1,10 +1,10 @@
 //! Counter-based random numbers: every draw is a function of (seed, test, stream, index).
 //!
 //! The generator is `squares64` (B. Widynski, "Squares: A Fast Counter-Based RNG", arXiv:2004.06278): a keyed
-//! middle-square Weyl sequence in counter form. Keys come from a SplitMix64 finaliser over seed, test and stream, made
-//! odd as the generator asks. Not for cryptography.
+//! middle-square Weyl sequence in counter form. Keys come from a SplitMix64 finaliser over seed, test and
+//! stream, made odd as the generator asks. Not for cryptography.
 
-/// What a draw is for. Each purpose has a sequence of its own, so that adding a draw to one leaves the others alone.
+/// Purpose of a draw. Each has its own sequence, so adding a draw to one does not change the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u64)]
 pub enum Stream {
@@ -18,9 +18,9 @@ pub enum Stream {
     Jitter = 4,
     /// Refreshes met.
     Refresh = 5,
-    /// What chance decides about one transaction of a latency test.
+    /// Random choices within one transaction of a latency test.
     Transaction = 6,
-    /// The root complex's choice among completions that are ready.
+    /// The root complex's choice among ready completions.
     CompletionOrder = 7,
     /// Idle states.
     Idle = 8,
@@ -32,9 +32,9 @@ pub enum Stream {
     Pressure = 11,
     /// Payload of messages.
     Payload = 12,
-    /// Distances between requests that come at random.
+    /// Intervals between randomly arriving requests.
     Arrivals = 13,
-    /// Time that page walks take.
+    /// Duration of page walks.
     WalkTime = 14,
     /// How often a machine with idle states stalls.
     Stalls = 15,
@@ -60,7 +60,7 @@ impl Draws {
         Self { key: mix(mix(mix(seed).wrapping_add(test)).wrapping_add(stream as u64)) | 1 }
     }
 
-    /// What tells this sequence from others: all that hardware needs to make the same draws.
+    /// Key of this sequence: all that hardware needs to make the same draws.
     #[must_use]
     pub fn key(self) -> u64 {
         self.key
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn draws_depend_on_every_coordinate_and_on_nothing_else() {
+    fn draws_depend_on_seed_test_stream_and_index_only() {
         let one = Draws::new(1, 2, Stream::Addresses);
         assert_eq!(one.bits(7), Draws::new(1, 2, Stream::Addresses).bits(7));
         for other in [
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn normal_draws_have_their_mean_deviation_and_tails() {
+    fn normal_draws_have_the_right_mean_deviation_and_tails() {
         let draws = Draws::new(1, 0, Stream::Stalls);
         let values: Vec<f64> = (0..100_000).map(|index| draws.normal(index)).collect();
         let share = |within: f64| {

@@ -1,7 +1,7 @@
 //! Simulated time, counter-based random numbers, and two event queues: a plain one and a fast one.
 //!
-//! Nothing here reads a clock: time is a number that is passed around. Nothing here has hidden state either: a random
-//! draw is a function of where it is used, so that the order in which things are evaluated cannot change it.
+//! Nothing here reads a clock or has hidden state: time is an argument, and a random draw is a function of
+//! its use, so the order of evaluation cannot change it.
 
 mod calendar;
 mod draw;

@@ -3,19 +3,19 @@
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
-/// A point in simulated time, or a span of it, in picoseconds. Spans are short of 200 days.
+/// A point in simulated time, or a span, in picoseconds. Spans are below 200 days.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Picoseconds(pub u64);
 
 impl Picoseconds {
-    /// The start of time, or no time at all.
+    /// The start of time, or an empty span.
     pub const ZERO: Self = Self(0);
 
     /// The nearest whole picosecond to a time in nanoseconds; negative times and NaN become zero.
     #[inline]
     #[must_use]
     pub fn from_ns(ns: f64) -> Self {
-        /// From here on all numbers are whole.
+        /// From here on all floating-point numbers are whole.
         const WHOLE: f64 = (1u64 << 53) as f64;
         let exact = ns * 1e3;
         // Rounding by hand: not every processor has an instruction that rounds halves away from zero.
@@ -40,10 +40,8 @@ impl Picoseconds {
     pub fn since(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))
     }
-}
 
-impl Picoseconds {
-    /// The sum, or the latest time there is if that is earlier.
+    /// The sum, capped at the latest time.
     #[inline]
     #[must_use]
     pub fn saturating_add(self, other: Self) -> Self {
@@ -92,8 +90,8 @@ pub struct TickLength {
 impl TickLength {
     /// Whole ticks in a span plus the phase of the timer when it started.
     ///
-    /// A span starts anywhere within a tick; `phase` is that place, uniform in `0..2^32`. The count is
-    /// `floor(span / tick + phase / 2^32)`: unbiased on average.
+    /// `phase` is the position of the span's start within a tick, uniform in `0..2^32`. The count is
+    /// `floor(span / tick + phase / 2^32)`, which is unbiased on average.
     #[inline]
     #[must_use]
     pub fn ticks(self, span: Picoseconds, phase: u32) -> u64 {
@@ -104,16 +102,16 @@ impl TickLength {
         })
     }
 
-    /// The same in numbers of 64 bits, where they suffice.
+    /// The same in 64-bit arithmetic, if it does not overflow.
     #[inline]
     fn short_ticks(self, span: Picoseconds, phase: u32) -> Option<u64> {
         let tick = self.numerator_ns.checked_mul(1000)?;
-        // What is below a 2^32nd of a picosecond cannot carry into the quotient: it is dropped before the division.
+        // The dropped fraction cannot carry into the quotient, because the other terms are whole.
         let within = tick.checked_mul(u64::from(phase))? >> 32;
         span.0.checked_mul(self.denominator)?.checked_add(within)?.checked_div(tick)
     }
 
-    /// A number of ticks in nanoseconds.
+    /// Duration of some ticks, ns.
     #[must_use]
     pub fn in_ns(self, ticks: f64) -> f64 {
         ticks * self.numerator_ns as f64 / self.denominator as f64
@@ -134,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn long_spans_are_counted_too() {
+    fn long_spans_need_wider_arithmetic() {
         let tick = TickLength { numerator_ns: 1, denominator: 1 << 40 };
         assert_eq!(tick.ticks(Picoseconds(1 << 30), 0), ((1u128 << 70) / 1000) as u64);
     }

@@ -1,4 +1,4 @@
-//! The loops that store messages, on ordinary memory, against the C library's memset there: a BAR is to bind, and not the loop.
+//! The store loops on ordinary memory, against memset: the loop must be faster than any BAR.
 
 #![cfg_attr(not(target_os = "linux"), allow(unused))]
 
@@ -6,7 +6,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const BYTES: usize = 4096;
 
-/// Memory that begins at a line.
+/// Memory aligned to a cache line.
 #[repr(align(64))]
 struct Lines([u8; BYTES]);
 
@@ -25,7 +25,7 @@ fn loops(criterion: &mut Criterion) {
         let to = NonNull::from(&mut memory.0[0]);
         group.bench_function(&name, |bencher| {
             bencher.iter(|| {
-                // SAFETY: the memory is as long as the message, and both begin at a line.
+                // SAFETY: the memory is as long as the message, and both are aligned to a line.
                 unsafe { one.store(to, black_box(&message.0)) };
                 fence();
             });

@@ -1,4 +1,4 @@
-//! Where a PCI function is: `0000:3b:00.0`.
+//! Addresses of PCI functions: `0000:3b:00.0`.
 
 use pcie_refusal::Refusal;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub struct Address {
 }
 
 impl Address {
-    /// How far another one is, for people who mistyped it: the same place in fewer parts is further.
+    /// Distance to another address, for suggestions: a difference in an earlier part weighs more.
     pub(crate) fn distance(self, other: Self) -> u64 {
         let apart = |left: u32, right: u32| u64::from(left.abs_diff(right));
         apart(self.domain, other.domain) << 24
@@ -29,7 +29,7 @@ impl Address {
 impl FromStr for Address {
     type Err = Refusal;
 
-    /// With the domain or without it.
+    /// Parses an address with or without its domain.
     fn from_str(text: &str) -> Result<Self, Refusal> {
         let hex = |part: &str, digits: usize| {
             let plain = part.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -49,8 +49,8 @@ impl FromStr for Address {
             })
         };
         parsed().ok_or_else(|| {
-            let remedy = "give one such as 0000:3b:00.0, as `pcielab devices list` shows them";
-            Refusal::new("is no PCI address").about(text).remedy(remedy)
+            let remedy = "give one like 0000:3b:00.0 (`pcielab devices list` shows them)";
+            Refusal::new("is not a PCI address").about(text).remedy(remedy)
         })
     }
 }
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_read_as_people_write_them() {
+    fn parses_addresses_with_and_without_domain() {
         let read = |text: &str| text.parse::<Address>().map(|address| address.to_string());
         assert_eq!(read("0000:3b:00.0"), Ok("0000:3b:00.0".into()));
         assert_eq!(read("3B:1f.7"), Ok("0000:3b:1f.7".into()));

@@ -1,22 +1,31 @@
-//! Giving a device to vfio-pci, or to nobody, and back to the kernel: a step of its own, for root, which running tests is not.
+//! Binds a device to vfio-pci or to no driver, and releases it. Both need root; tests do not.
 //!
-//! What was bound is noted, with how it was before ([`crate::notes`]): only that is given back, to whatever driver the kernel
-//! chooses.
+//! Binding writes a note of the device's earlier state ([`crate::notes`]). Only noted devices are released.
 
 use crate::address::Address;
 use crate::notes::{self, Note};
 use crate::obstacle;
-use crate::purpose::Purpose;
 use crate::tree::{Function, Tree, text};
 use pcie_refusal::Refusal;
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Makes a device ready, and gives it to a user.
+/// Purpose of a binding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Purpose {
+    /// DMA, through vfio-pci.
+    Vfio,
+    /// Stores into its BARs, without a driver.
+    Stores,
+}
+
+/// Prepares a device for a purpose, and gives it to a user.
 ///
 /// # Errors
-/// Something stands in the way: see [`Refusal`]. The device is then as it was.
+/// The obstacle and its fix; the device is then unchanged.
 pub fn bind(tree: &Tree, address: Address, purpose: Purpose, user: Option<&str>) -> Result<(), Refusal> {
     let function = tree.function(address)?;
     let owner = user.map(|name| user_number(tree, name)).transpose()?;
@@ -28,20 +37,20 @@ pub fn bind(tree: &Tree, address: Address, purpose: Purpose, user: Option<&str>)
     }
 }
 
-/// Gives a device back that [`bind`] has bound: to the driver that the kernel chooses, with everything as it was.
+/// Undoes [`bind`]: restores the device's state, and lets the kernel choose its driver.
 ///
 /// # Errors
-/// Somebody else bound it, a process has it, it leads to other devices, or the kernel refuses.
+/// pcielab did not bind it, a process has it open, it is a bridge, or the kernel refuses.
 pub fn release(tree: &Tree, address: Address) -> Result<(), Refusal> {
     let function = tree.function(address)?;
     function.check_no_bridge()?;
     let note = notes::read(tree, address);
     let ours = match (function.driver.as_deref(), note) {
         (Some("vfio-pci") | None, None) => None,
-        // Stores go to a device without a driver: this one was bound by somebody since.
+        // Stores need a device without a driver: somebody else has bound this one since.
         (Some("vfio-pci"), Some(note)) if note.purpose == Purpose::Stores => None,
         (Some("vfio-pci") | None, Some(note)) => Some(note),
-        // It has its driver.
+        // It has its driver already.
         (Some(_), _) => return notes::remove(tree, address),
     };
     let Some(note) = ours else { return Err(not_ours(tree, &function)) };
@@ -66,7 +75,7 @@ pub fn release(tree: &Tree, address: Address) -> Result<(), Refusal> {
     notes::remove(tree, address)
 }
 
-/// The text that gives an override of drivers back: a line without a name for none.
+/// The text that restores `driver_override`; an empty line clears it.
 fn restored(note: &Note) -> &str {
     if note.driver_override.is_empty() { "\n" } else { &note.driver_override }
 }
@@ -80,9 +89,8 @@ fn not_ours(tree: &Tree, function: &Function) -> Refusal {
     };
     let remedy =
         format!("`echo | sudo tee {folder}/driver_override`, {unbind}`echo {address} | sudo tee {probe}`");
-    let driver =
-        function.driver.as_ref().map_or("no driver has it".to_owned(), |driver| format!("{driver} has it"));
-    obstacle::not_ours(address, &driver, &remedy)
+    let driver = function.driver.as_deref().unwrap_or("no driver");
+    obstacle::not_ours(address, &format!("{driver} has it"), &remedy)
 }
 
 fn bind_to_vfio(tree: &Tree, function: &Function, owner: Option<u32>) -> Result<(), Refusal> {
@@ -106,10 +114,8 @@ fn bind_to_vfio(tree: &Tree, function: &Function, owner: Option<u32>) -> Result<
             }
         })?;
     }
-    match owner {
-        Some(owner) => chown(address, "bind", &tree.path(&format!("dev/vfio/{group}")), owner),
-        None => Ok(()),
-    }
+    let path = tree.path(&format!("dev/vfio/{group}"));
+    owner.map_or(Ok(()), |owner| chown(address, "bind", &path, owner))
 }
 
 fn leave_unbound(tree: &Tree, function: &Function, owner: Option<u32>) -> Result<(), Refusal> {
@@ -117,7 +123,7 @@ fn leave_unbound(tree: &Tree, function: &Function, owner: Option<u32>) -> Result
     if function.driver.as_deref() == Some("vfio-pci") {
         check_idle(tree, function)?;
     }
-    // The kernel counts how often it was switched on, and giving it back switches it off once.
+    // The kernel counts how often a device was enabled, and release() disables it once.
     let enable = function.folder.join("enable");
     let is_off = text(&enable).as_deref() != Some("1");
     let mut note = Note::of(tree, function, Purpose::Stores);
@@ -134,7 +140,7 @@ fn leave_unbound(tree: &Tree, function: &Function, owner: Option<u32>) -> Result
     })
 }
 
-/// Notes how a device was, and does something to it; if that fails, it is as it was, and so is the note.
+/// Notes a device's state and applies a change; if the change fails, restores device and note.
 fn noted(
     tree: &Tree,
     function: &Function,
@@ -146,7 +152,7 @@ fn noted(
     notes::write(tree, address, note)?;
     let changed = change();
     if changed.is_err() {
-        // What the kernel says to this is no worse than what it said before.
+        // Errors here add nothing to the first one.
         let _ = write(address, "bind", &function.folder.join("driver_override"), restored(note));
         let _ = write(address, "bind", &tree.path("sys/bus/pci/drivers_probe"), &address.to_string());
         let _ = match earlier {
@@ -158,29 +164,24 @@ fn noted(
 }
 
 fn detach(function: &Function) -> Result<(), Refusal> {
-    match function.driver {
-        Some(_) => {
-            let (address, path) = (function.address, function.folder.join("driver/unbind"));
-            write(address, "bind", &path, &address.to_string())
-        }
-        None => Ok(()),
-    }
+    let (address, path) = (function.address, function.folder.join("driver/unbind"));
+    function.driver.as_ref().map_or(Ok(()), |_| write(address, "bind", &path, &address.to_string()))
 }
 
-/// Gives the files of the BARs that stores may be combined in to a user.
-fn give(function: &Function, what: &'static str, owner: u32) -> Result<(), Refusal> {
+/// Gives the files of the prefetchable BARs to a user.
+fn give(function: &Function, command: &'static str, owner: u32) -> Result<(), Refusal> {
     for bar in function.bars().iter().filter(|bar| bar.is_memory && bar.is_prefetchable) {
         for suffix in ["", "_wc"] {
             let path = function.folder.join(format!("resource{}{suffix}", bar.number));
             if path.exists() {
-                chown(function.address, what, &path, owner)?;
+                chown(function.address, command, &path, owner)?;
             }
         }
     }
     Ok(())
 }
 
-/// Refuses while a process has the group: the kernel would wait for it, without an end.
+/// Refuses while a process has the group open: unbinding would block until it ends.
 fn check_idle(tree: &Tree, function: &Function) -> Result<(), Refusal> {
     let Some(group) = function.group else { return Ok(()) };
     let path = tree.path(&format!("dev/vfio/{group}"));
@@ -192,23 +193,23 @@ fn check_idle(tree: &Tree, function: &Function) -> Result<(), Refusal> {
     }
 }
 
-fn write(address: Address, what: &'static str, path: &Path, text: &str) -> Result<(), Refusal> {
-    fs::write(path, text).map_err(|error| refused(address, what, path, &error))
+fn write(address: Address, command: &'static str, path: &Path, text: &str) -> Result<(), Refusal> {
+    fs::write(path, text).map_err(|error| refused(address, command, path, &error))
 }
 
 #[cfg(unix)]
-fn chown(address: Address, what: &'static str, path: &Path, owner: u32) -> Result<(), Refusal> {
-    std::os::unix::fs::chown(path, Some(owner), None).map_err(|error| refused(address, what, path, &error))
+fn chown(address: Address, command: &'static str, path: &Path, owner: u32) -> Result<(), Refusal> {
+    std::os::unix::fs::chown(path, Some(owner), None).map_err(|error| refused(address, command, path, &error))
 }
 
 #[cfg(not(unix))]
-fn chown(_address: Address, _what: &'static str, _path: &Path, _owner: u32) -> Result<(), Refusal> {
+fn chown(_address: Address, _command: &'static str, _path: &Path, _owner: u32) -> Result<(), Refusal> {
     Err(obstacle::not_linux())
 }
 
-fn refused(address: Address, what: &'static str, path: &Path, error: &std::io::Error) -> Refusal {
+fn refused(address: Address, command: &'static str, path: &Path, error: &std::io::Error) -> Refusal {
     match error.kind() {
-        ErrorKind::PermissionDenied => obstacle::not_root(address, path, what),
+        ErrorKind::PermissionDenied => obstacle::not_root(address, path, command),
         _ => obstacle::kernel(path.display().to_string(), error),
     }
 }
@@ -219,5 +220,5 @@ fn user_number(tree: &Tree, name: &str) -> Result<u32, Refusal> {
         let mut words = line.split(':');
         (words.next() == Some(name)).then(|| words.nth(1)?.parse().ok()).flatten()
     };
-    users.lines().find_map(number).ok_or_else(|| obstacle::no_such_user(name))
+    users.lines().find_map(number).ok_or_else(|| obstacle::unknown_user(name))
 }

@@ -1,5 +1,4 @@
-//! A device that was chosen by its address to be measured through VFIO, and how the host's side is set up for it: what back ends over
-//! VFIO have in common.
+//! A device chosen by its address, and its host options: the common part of all back ends over VFIO.
 
 use crate::address::Address;
 use crate::options::{VfioHostOptions, described};
@@ -9,7 +8,7 @@ use pcie_refusal::Refusal;
 use pcie_store::Origin;
 use serde_json::{Map, Value, json};
 
-/// The device.
+/// A device to be measured, and its host options.
 #[derive(Clone, Debug)]
 pub(crate) struct Chosen {
     pub(crate) address: Address,
@@ -19,17 +18,14 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// Looks at what is there, and opens nothing.
-    ///
-    /// # Errors
-    /// Nothing is there.
+    /// Looks the device up without opening it; an error if there is none.
     pub(crate) fn new(address: Address, host: VfioHostOptions) -> Result<(Self, Function), Refusal> {
         let tree = Tree::here();
         let function = tree.function(address)?;
         Ok((Self { address, host, origin: origin(&function), tree }, function))
     }
 
-    /// What it was asked for, as the manifest has it.
+    /// The options, as the manifest stores them.
     pub(crate) fn options(&self, device: Value) -> Map<String, Value> {
         described(self.address, device, json!(self.host))
     }
@@ -37,45 +33,42 @@ impl Chosen {
 
 #[cfg(target_os = "linux")]
 mod opened {
-    use super::{Chosen, Function, Refusal};
+    use super::{Chosen, Refusal};
     use crate::host::{SharedContents, VfioHost, opened};
     use pcie_bench::{Bench, Device};
     use pcie_host::{SharedBuffer, Topology};
+    use std::rc::Rc;
 
-    /// A device that shares the buffer with its host.
-    pub(crate) trait OnBus: Device {
-        /// Where it is.
-        fn function(&self) -> &Function;
-
-        /// What the window has to hold for it.
-        fn contents(&self) -> SharedContents;
-    }
-
-    /// What a device is opened beside.
+    /// Arguments for opening a device.
     pub(crate) struct Beside<'a> {
         pub(crate) chosen: &'a Chosen,
         pub(crate) topology: &'a Topology,
-        /// The core that the program is pinned to.
+        /// Core that the program is pinned to.
         pub(crate) core: u32,
         pub(crate) buffer: &'a SharedBuffer,
+        /// Where the device leaves the data that it expects in the window.
+        pub(crate) contents: SharedContents,
     }
 
     impl Chosen {
-        /// Opens the host's side, and the device on it.
-        pub(crate) fn bench<D: OnBus + 'static>(
+        pub(crate) fn bench<D: Device + 'static>(
             &self,
             open: impl FnOnce(Beside<'_>) -> Result<D, Refusal>,
         ) -> Result<Bench, Refusal> {
             let topology = Topology::here();
-            let (inner, buffer) = opened(&self.tree, self.address, &self.host, &topology)?;
-            let core = inner.core();
-            let device = open(Beside { chosen: self, topology: &topology, core, buffer: &buffer })?;
-            let socket = device.function().node.and_then(|node| topology.socket_of_node(node));
-            let host = VfioHost::new(inner, buffer, self.host.iommu_page_bytes, socket, device.contents());
+            let (inner, buffer, function) = opened(&self.tree, self.address, &self.host, &topology)?;
+            let (core, contents) = (inner.core(), SharedContents::default());
+            let shared = Rc::clone(&contents);
+            let beside =
+                Beside { chosen: self, topology: &topology, core, buffer: &buffer, contents: shared };
+            let device = open(beside)?;
+            let device_socket = function.node.and_then(|node| topology.socket_of_node(node));
+            let page = self.host.iommu_page_bytes;
+            let host = VfioHost { inner, buffer, page, device_socket, contents };
             Ok(Bench { device: Box::new(device), host: Box::new(host) })
         }
     }
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use opened::{Beside, OnBus};
+pub(crate) use opened::Beside;

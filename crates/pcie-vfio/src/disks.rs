@@ -1,17 +1,17 @@
-//! Disks below a function: what is mounted, swapped to, or made of them.
+//! Uses of the disks below a function: mounts, swap, and volumes made of them.
 //!
-//! What can be named is named from the kernel's files; and whatever else has a disk, the kernel's own exclusive claim finds.
+//! The kernel's files name the common uses; its exclusive claim on the disk finds any other.
 
-use crate::below::Use;
 use crate::tree::{Function, Tree, names, text};
+use crate::usage::Use;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Volumes upon volumes that are followed at most.
+/// Most levels of stacked volumes that are followed.
 const LEVELS_MOST: u32 = 8;
 
 impl Tree {
-    /// What a disk below a function is used for, and what ends that.
+    /// The first use of a disk below a function.
     pub(crate) fn block_use(&self, function: &Function) -> Option<Use> {
         let disks = self.disks(function);
         let stack: BTreeSet<String> =
@@ -21,27 +21,27 @@ impl Tree {
             .or_else(|| self.held(&disks, &stack))
             .or_else(|| {
                 let claimed = disks.iter().find(|disk| self.is_claimed(disk))?;
-                let remedy = format!("`lsblk /dev/{claimed}` shows what");
+                let remedy = format!("`lsblk /dev/{claimed}` shows more");
                 Some((format!("something has claimed {claimed}"), remedy))
             })
     }
 
-    /// Names of the disks of a device, and of their partitions.
+    /// Names of a function's disks and of their partitions, whole disks first.
     fn disks(&self, function: &Function) -> Vec<String> {
         let folder = function.folder.canonicalize().unwrap_or_else(|_| function.folder.clone());
         let block = self.path("sys/block");
         let belongs =
             |name: &String| block.join(name).canonicalize().is_ok_and(|path| path.starts_with(&folder));
         let own = names(&block).into_iter().filter(belongs).chain(self.names_below(function, "block"));
-        // A drive with several ways to it shows its disk elsewhere: nvme0c1n1 is a way to nvme0n1.
+        // The disk of a multipath drive is elsewhere: nvme0c1n1 is a path to nvme0n1.
         let mut disks: Vec<String> = own.chain(hidden_paths(&folder)).map(|name| whole_disk(&name)).collect();
-        // A whole disk before its partitions, as what is said is said of the first.
+        // Messages name the first: a whole disk before its partitions.
         disks.sort_by(|one, other| (one.len(), one).cmp(&(other.len(), other)));
         disks.dedup();
         disks
     }
 
-    /// A disk, its partitions, and the volumes made of any of them.
+    /// A disk, its partitions, and the volumes built on them.
     fn built_upon(&self, name: &str, levels: u32) -> BTreeSet<String> {
         let folder = self.path(&format!("sys/class/block/{name}"));
         let mut found = BTreeSet::from([name.to_owned()]);
@@ -64,11 +64,11 @@ impl Tree {
             .collect();
         mounts.lines().find_map(|line| {
             let words: Vec<&str> = line.split(' ').collect();
-            let (number, place) = (words.get(2)?, words.get(4)?);
+            let (number, mount) = (words.get(2)?, words.get(4)?);
             let source = words.iter().skip_while(|word| **word != "-").nth(2)?;
             let by_number = numbers.iter().find(|(one, _)| one == number).map(|(_, name)| *name);
             let name = by_number.or_else(|| stack.get(&self.device_name(source)?))?;
-            Some((format!("{name} is mounted at {place}"), format!("`sudo umount {place}`")))
+            Some((format!("{name} is mounted at {mount}"), format!("`sudo umount {mount}`")))
         })
     }
 
@@ -82,24 +82,22 @@ impl Tree {
         Some((format!("{path} is swap"), format!("`sudo swapoff {path}`")))
     }
 
-    /// What is made of a disk or a partition, mounted or not: a volume, a RAID, a cache.
+    /// A volume, RAID or cache built on a disk or partition, mounted or not.
     fn held(&self, disks: &[String], stack: &BTreeSet<String>) -> Option<Use> {
         let holder = |name: &String| {
-            Some((
-                name.clone(),
-                names(&self.path(&format!("sys/class/block/{name}/holders"))).into_iter().next()?,
-            ))
+            let holders = names(&self.path(&format!("sys/class/block/{name}/holders")));
+            Some((name.clone(), holders.into_iter().next()?))
         };
         let (part, whole) = stack.iter().find_map(holder)?;
         let remedy = match whole.get(..2) {
             Some("dm") => format!("`sudo dmsetup remove /dev/{whole}`"),
             Some("md") => format!("`sudo mdadm --stop /dev/{whole}`"),
-            _ => format!("`lsblk /dev/{}` shows what that is", disks.first()?),
+            _ => format!("`lsblk /dev/{}` shows more", disks.first()?),
         };
         Some((format!("{part} is part of {whole}"), remedy))
     }
 
-    /// The kernel's name of a device that a path leads to: `dm-3` for `/dev/mapper/data`.
+    /// The kernel's name of the device at a path: `dm-3` for `/dev/mapper/data`.
     fn device_name(&self, path: &str) -> Option<String> {
         let short = path.strip_prefix("/dev/")?;
         let leads = self.path(&format!("dev/{short}")).canonicalize().ok();
@@ -107,7 +105,6 @@ impl Tree {
         Some(name.map_or_else(|| short.to_owned(), str::to_owned))
     }
 
-    /// Whether anything has the disk for itself: a file system, a volume, swap, or a pool that leaves no other trace.
     fn is_claimed(&self, disk: &str) -> bool {
         claims(&self.path(&format!("dev/{disk}")))
     }
@@ -127,7 +124,7 @@ fn claims(_device: &Path) -> bool {
     false
 }
 
-/// Names of block devices below a device, which the kernel does not list.
+/// Names of the hidden block devices of an NVMe drive's paths.
 fn hidden_paths(folder: &Path) -> Vec<String> {
     let controllers = names(&folder.join("nvme"));
     let below = |name: String| -> Vec<String> { names(&folder.join("nvme").join(name)) };

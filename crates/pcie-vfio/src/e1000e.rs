@@ -1,9 +1,9 @@
-//! `e1000e`: an Intel 82574 NIC in MAC loopback as the DMA engine. Every frame is read from host memory and written to host memory
-//! again; the test says which side lies in its window, the other side is one buffer that is always the same.
+//! `e1000e`: an Intel 82574 NIC in MAC loopback as the DMA engine. The NIC reads every frame from host memory
+//! and writes it back; one side is in the test's window, the other is a fixed buffer.
 //!
-//! What a latency includes: both doorbells, the fetch of both descriptors, the frame's way from memory through the MAC, at its
-//! 1 Gb/s, to memory, and the write of the descriptor being seen. A bandwidth is at most that of the MAC. So a NIC tells windows,
-//! cache states, NUMA and IO-TLB apart by differences of latencies, and what PCIe could carry not at all.
+//! A latency includes both doorbells, both descriptor fetches, the frame's path through the MAC at 1 Gb/s,
+//! and noticing the written-back descriptor; the MAC limits bandwidth. A NIC therefore shows how windows,
+//! cache states, NUMA nodes and the IO-TLB change latencies, but not the capacity of PCIe.
 
 #[cfg(target_os = "linux")]
 mod device;
@@ -30,31 +30,17 @@ pub struct E1000e {
 }
 
 impl E1000e {
-    /// A back end for the NIC at an address.
-    ///
-    /// # Errors
-    /// Nothing is there, or it is no such NIC.
+    /// A back end for the NIC at an address; an error if no supported NIC is there.
     pub fn new(address: Address, host: VfioHostOptions) -> Result<Self, Refusal> {
         let (chosen, function) = Chosen::new(address, host)?;
         if function.is_e1000e() {
             return Ok(Self { chosen });
         }
         let reason = format!(
-            "is no Intel 82574 (8086:10d3, 8086:10f6), but {:04x}:{:04x}: other NICs are set up otherwise; `pcielab devices \
-             list` shows what can be measured",
+            "is not an Intel 82574 (8086:10d3, 8086:10f6) but {:04x}:{:04x}: give a NIC that `pcielab devices list` shows",
             function.vendor_id, function.device_id
         );
         Err(obstacle::device(address, reason))
-    }
-
-    #[cfg(target_os = "linux")]
-    fn open_here(&self) -> Result<Bench, Refusal> {
-        self.chosen.bench(device::NicDevice::open)
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn open_here(&self) -> Result<Bench, Refusal> {
-        Err(obstacle::not_linux())
     }
 }
 
@@ -72,6 +58,10 @@ impl Backend for E1000e {
     }
 
     fn open(&self) -> Result<Bench, OpenError> {
-        Ok(self.open_here()?)
+        #[cfg(target_os = "linux")]
+        let opened = self.chosen.bench(device::NicDevice::open);
+        #[cfg(not(target_os = "linux"))]
+        let opened = Err(obstacle::not_linux());
+        Ok(opened?)
     }
 }

@@ -1,5 +1,4 @@
-//! Commands by the clock: one after the other, or as many at once as a device takes. Drives and NICs have this in common: they are
-//! handed commands, and asked again and again what has become of them.
+//! Times commands of drives and NICs, one after the other or many at once.
 
 use crate::opened::Interrupt;
 use pcie_bench::{BandwidthSlice, DeviceError, LatencySlice, Stop};
@@ -9,58 +8,48 @@ use pcie_store::Scalar;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// A command that says nothing for so long will not any more.
+/// Silence after which a command counts as lost.
 pub(crate) const SILENCE: Duration = Duration::from_secs(5);
-/// Longest slice: results come this often.
+/// Longest slice: the interval of results.
 const SLICE: Duration = Duration::from_millis(20);
-/// Samples in a slice of a latency test at most.
+/// Most samples in a slice of a latency test.
 const LATENCY_SLICE: usize = 512;
-/// Looks at the queue between two looks at the clock.
-const LOOKS: u32 = 256;
-/// What a command may take to end after the run was told to.
+/// Polls of the queue between two reads of the clock.
+const POLLS: u32 = 256;
+/// Time for a command to complete after a stop request.
 const GRACE: Duration = Duration::from_millis(100);
-/// How long an interrupt is waited for before the stop is looked at.
+/// Wait for an interrupt between two checks of the stop request.
 const INTERRUPT_WAIT: Duration = Duration::from_millis(10);
-/// Commands that a part is the median of.
+/// Commands of the median of a part.
 const COMMANDS: usize = 65;
 
-/// What is handed commands.
+/// A device that takes commands.
 pub(crate) trait Engine {
-    /// A command.
     type Command: Copy;
-    /// What people call it.
+    /// Name in messages.
     const NAME: &'static str;
 
-    /// Commands that it takes at once.
+    /// Most commands in flight.
     fn depth(&self) -> u64;
 
-    /// Hands over a command; never more than [`Engine::depth`] of them.
-    ///
-    /// # Errors
-    /// It is gone.
+    /// Submits a command, with fewer than [`Engine::depth`] in flight; fails if the device is gone.
     fn submit(&mut self, command: Self::Command) -> Result<(), DeviceError>;
 
-    /// Tells it of what was handed over, where handing over did not.
-    ///
-    /// # Errors
-    /// It is gone.
+    /// Rings the doorbell for the submitted commands, if submitting does not; fails if the device is gone.
     fn ring(&mut self) -> Result<(), DeviceError> {
         Ok(())
     }
 
-    /// How many commands have ended since the last time; the first that ended badly is left in `wrong`.
-    ///
-    /// # Errors
-    /// It is gone, or makes no sense.
+    /// Commands completed since the last call; stores their first failure in `wrong`.
     fn ended(&mut self, wrong: &mut Option<DeviceError>) -> Result<u64, DeviceError>;
 
-    /// What tells that something has ended; none where it is looked for.
+    /// The completion interrupt; none if completions are polled.
     fn interrupt(&self) -> Option<&Interrupt> {
         None
     }
 }
 
-/// Carries out one command, and waits for it.
+/// Runs one command to completion.
 #[inline]
 pub(crate) fn one<E: Engine>(engine: &mut E, command: E::Command, stop: &Stop) -> Result<(), DeviceError> {
     engine.submit(command)?;
@@ -73,8 +62,8 @@ pub(crate) fn one<E: Engine>(engine: &mut E, command: E::Command, stop: &Stop) -
     wrong.map_or(Ok(()), Err)
 }
 
-/// Keeps an engine busy with `total` commands, of which `command` makes each from its number, and tells how many were done in
-/// which time. Ends with nothing in flight.
+/// Keeps an engine busy with `total` commands, which `command` makes from their numbers, and reports slices
+/// to `sink`. Returns with nothing in flight.
 pub(crate) fn many<E: Engine>(
     engine: &mut E,
     (clock, stop): (&Clock, &Stop),
@@ -83,7 +72,7 @@ pub(crate) fn many<E: Engine>(
     sink: &mut dyn FnMut(BandwidthSlice) -> ControlFlow<()>,
 ) -> Result<(), DeviceError> {
     let depth = outstanding.map_or(engine.depth(), u64::from);
-    let (mut next, mut done, mut told) = (0, 0, 0);
+    let (mut next, mut done, mut reported) = (0, 0, 0);
     let mut end = total;
     let mut wrong = None;
     let mut patience = Patience::new(stop);
@@ -106,12 +95,12 @@ pub(crate) fn many<E: Engine>(
         patience = Patience::new(stop);
         let elapsed_ns = clock.ns(clock.now() - started);
         if elapsed_ns >= SLICE.as_nanos() as f64 || done == end {
-            let enough =
-                sink(BandwidthSlice { transactions: done - told, elapsed_ns, anew: false }).is_break();
-            told = done;
+            let transactions = done - reported;
+            let enough = sink(BandwidthSlice { transactions, elapsed_ns, anew: false }).is_break();
+            reported = done;
             started = clock.now();
             if enough || stop.is_requested() || wrong.is_some() {
-                // What is in flight is waited for, and told to nobody.
+                // Commands in flight are awaited but not reported.
                 end = next;
             }
         }
@@ -119,7 +108,7 @@ pub(crate) fn many<E: Engine>(
     wrong.map_or(Ok(()), Err)
 }
 
-/// Times `total` transactions one after the other, and tells their latencies slice by slice; all that were told come back too.
+/// Times `total` transactions in sequence and reports slices to `sink`; returns all reported latencies.
 pub(crate) fn latencies(
     (clock, stop): (&Clock, &Stop),
     total: u64,
@@ -150,7 +139,7 @@ pub(crate) fn latencies(
     Ok(seen)
 }
 
-/// The median time of some commands of one kind, ns.
+/// The median time of a command, ns.
 pub(crate) fn median_ns<E: Engine>(
     engine: &mut E,
     command: E::Command,
@@ -166,12 +155,11 @@ pub(crate) fn median_ns<E: Engine>(
     Ok(clock.ns(times[times.len() / 2]))
 }
 
-/// A part of what was timed.
 pub(crate) fn part(subject: &str, metric: &str, value_ns: f64) -> Scalar {
     Scalar { subject: subject.into(), metric: metric.into(), unit: "ns".into(), value: value_ns }
 }
 
-/// Places of transfers that have no order: which of `units` is next.
+/// Pseudo-random unit numbers below `units`.
 pub(crate) fn scattered(seed: u32, units: u64) -> impl FnMut() -> u64 {
     let mut state = u64::from(seed) ^ 0x9e37_79b9_7f4a_7c15;
     move || {
@@ -180,26 +168,26 @@ pub(crate) fn scattered(seed: u32, units: u64) -> impl FnMut() -> u64 {
     }
 }
 
-/// How long a command is waited for.
+/// Limits the wait for a command.
 struct Patience<'a> {
     stop: &'a Stop,
-    looks: u32,
+    polls: u32,
     since: Option<Instant>,
-    told: Option<Instant>,
+    stopped: Option<Instant>,
 }
 
 impl<'a> Patience<'a> {
     fn new(stop: &'a Stop) -> Self {
-        Self { stop, looks: 0, since: None, told: None }
+        Self { stop, polls: 0, since: None, stopped: None }
     }
 
-    /// Nothing has come: waits a little, or gives up.
+    /// Waits a little after an unsuccessful poll, or gives up.
     #[inline]
     fn wait<E: Engine>(&mut self, engine: &E) -> Result<(), DeviceError> {
-        self.looks += 1;
+        self.polls += 1;
         match engine.interrupt() {
             Some(interrupt) => drop(interrupt.wait(INTERRUPT_WAIT)),
-            None if !self.looks.is_multiple_of(LOOKS) => {
+            None if !self.polls.is_multiple_of(POLLS) => {
                 std::hint::spin_loop();
                 return Ok(());
             }
@@ -208,17 +196,11 @@ impl<'a> Patience<'a> {
         let now = Instant::now();
         let silent = now - *self.since.get_or_insert(now);
         if silent > SILENCE {
-            return Err(DeviceError::Failed(format!(
-                "{} did not answer a command for {} s",
-                E::NAME,
-                SILENCE.as_secs()
-            )));
+            let seconds = SILENCE.as_secs();
+            return Err(DeviceError::Failed(format!("{} did not answer a command for {seconds} s", E::NAME)));
         }
-        if self.stop.is_requested() && now - *self.told.get_or_insert(now) > GRACE {
-            return Err(DeviceError::Failed(format!(
-                "the run was told to stop while {} was silent",
-                E::NAME
-            )));
+        if self.stop.is_requested() && now - *self.stopped.get_or_insert(now) > GRACE {
+            return Err(DeviceError::Failed(format!("the run was stopped while {} did not answer", E::NAME)));
         }
         Ok(())
     }
@@ -229,14 +211,13 @@ mod tests {
     use super::*;
     use pcie_host::Topology;
 
-    /// Ends the commands that it was rung for, one with each look.
+    /// Completes one rung command with each poll.
     #[derive(Default)]
     struct OneByOne {
         given: u64,
         rung: u64,
         ended: u64,
         most_in_flight: u64,
-        /// The command that ends badly.
         bad: Option<u64>,
     }
 
@@ -265,59 +246,55 @@ mod tests {
                 return Ok(0);
             }
             if self.bad == Some(self.ended) {
-                wrong.get_or_insert(DeviceError::Failed("a bad one".into()));
+                wrong.get_or_insert(DeviceError::Failed("bad".into()));
             }
             self.ended += 1;
             Ok(1)
         }
     }
 
-    /// Carries out many; what was told of them, and what came of it.
-    fn carried(
-        engine: &mut OneByOne,
-        outstanding: Option<u32>,
-        enough: bool,
-    ) -> (u64, Result<(), DeviceError>) {
+    /// Runs 1000 commands; the number of reported ones, and the result.
+    fn run(engine: &mut OneByOne, outstanding: Option<u32>) -> (u64, Result<(), DeviceError>) {
         let (clock, stop) = (Clock::measured(&Topology::here()), Stop::default());
-        let mut told = 0;
+        let mut reported = 0;
         let result = many(engine, (&clock, &stop), (1000, outstanding), &mut |number| number, &mut |slice| {
-            told += slice.transactions;
-            if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            reported += slice.transactions;
+            ControlFlow::Continue(())
         });
-        (told, result)
+        (reported, result)
     }
 
     #[test]
-    fn as_many_are_in_flight_as_it_takes_or_as_was_asked_for_and_all_are_told() {
+    fn keeps_depth_or_outstanding_in_flight_and_reports_all() {
         for (outstanding, most) in [(None, 8), (Some(3), 3)] {
             let mut engine = OneByOne::default();
-            assert_eq!(carried(&mut engine, outstanding, false), (1000, Ok(())));
+            assert_eq!(run(&mut engine, outstanding), (1000, Ok(())));
             assert_eq!((engine.ended, engine.most_in_flight), (1000, most));
         }
     }
 
     #[test]
-    fn what_ends_badly_is_told_when_nothing_is_in_flight_any_more() {
+    fn failure_is_returned_with_nothing_in_flight() {
         let mut engine = OneByOne { bad: Some(500), ..OneByOne::default() };
-        let (_, result) = carried(&mut engine, None, false);
-        assert_eq!(result, Err(DeviceError::Failed("a bad one".into())));
+        let (_, result) = run(&mut engine, None);
+        assert_eq!(result, Err(DeviceError::Failed("bad".into())));
         assert_eq!(engine.given, engine.ended);
         let stop = Stop::default();
         let mut engine = OneByOne { bad: Some(0), ..OneByOne::default() };
-        assert_eq!(one(&mut engine, 0, &stop), Err(DeviceError::Failed("a bad one".into())));
+        assert_eq!(one(&mut engine, 0, &stop), Err(DeviceError::Failed("bad".into())));
         assert_eq!(one(&mut engine, 1, &stop), Ok(()));
     }
 
     #[test]
-    fn each_latency_is_told_once_and_none_after_enough_was_heard() {
+    fn latencies_are_reported_once_and_none_after_a_break() {
         let (clock, stop) = (Clock::measured(&Topology::here()), Stop::default());
-        let mut told = Vec::new();
+        let mut slices = Vec::new();
         let seen = latencies((&clock, &stop), 1300, &mut |_| Ok(()), &mut |slice| {
-            told.push(slice.ticks.len());
-            if told.len() == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            slices.push(slice.ticks.len());
+            if slices.len() == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        assert_eq!(seen.map(|seen| seen.count()), Ok(told.iter().sum::<usize>() as u64));
-        assert_eq!(told.len(), 2);
+        assert_eq!(seen.map(|seen| seen.count()), Ok(slices.iter().sum::<usize>() as u64));
+        assert_eq!(slices.len(), 2);
         stop.request();
         let none = latencies((&clock, &stop), 10, &mut |_| Ok(()), &mut |_| ControlFlow::Continue(()));
         assert_eq!(none.map(|seen| seen.count()), Ok(0));

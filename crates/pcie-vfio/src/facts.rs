@@ -1,11 +1,10 @@
-//! What is said of every device over VFIO, whatever drives it.
+//! Hardware facts of a device over VFIO.
 
 use crate::tree::Function;
 use pcie_bench::DeviceHardware;
 
-/// Where a function is and what, and that it carries out all five tests by DMA.
-///
-/// `driver` is what drives it here; `deadline_ms` the silence after which it is given up.
+/// Hardware facts of a function that runs all five tests by DMA: `driver` names our driver, `deadline_ms` is
+/// the silence after which the device counts as lost.
 pub(crate) fn hardware(function: &Function, driver: &str, deadline_ms: u64) -> DeviceHardware {
     let operations = ["lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr"];
     DeviceHardware {

@@ -1,7 +1,6 @@
-//! `fpga`: the FPGA core on a board, driven by the driver that drives its RTL. The core knows no vendor, so that it is told by its
-//! registers, and not by numbers of its board.
+//! `fpga`: the FPGA core on a board, with the driver of its RTL simulation. Its registers identify it.
 //!
-//! This has been compiled and tried on registers without a core behind them; on a board it has not run yet.
+//! This back end was tested on registers without a core behind them; it has not run on a board yet.
 
 #[cfg(target_os = "linux")]
 mod device;
@@ -21,22 +20,9 @@ use serde_json::{Map, Value, json};
 pub struct Fpga(Chosen);
 
 impl Fpga {
-    /// A back end for the core at an address.
-    ///
-    /// # Errors
-    /// Nothing is there.
+    /// A back end for the core at an address; an error if there is no function.
     pub fn new(address: Address, host: VfioHostOptions) -> Result<Self, Refusal> {
         Ok(Self(Chosen::new(address, host)?.0))
-    }
-
-    #[cfg(target_os = "linux")]
-    fn open_here(&self) -> Result<Bench, Refusal> {
-        self.0.bench(device::FpgaDevice::open)
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn open_here(&self) -> Result<Bench, Refusal> {
-        Err(crate::obstacle::not_linux())
     }
 }
 
@@ -54,6 +40,10 @@ impl Backend for Fpga {
     }
 
     fn open(&self) -> Result<Bench, OpenError> {
-        Ok(self.open_here()?)
+        #[cfg(target_os = "linux")]
+        let opened = self.0.bench(device::FpgaDevice::open);
+        #[cfg(not(target_os = "linux"))]
+        let opened = Err(crate::obstacle::not_linux());
+        Ok(opened?)
     }
 }

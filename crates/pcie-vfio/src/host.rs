@@ -1,10 +1,10 @@
-//! This machine as the host of a device behind an IOMMU: warming keeps what the device looks for in the buffer.
+//! This machine as the host of a device behind an IOMMU. Warming keeps the device's expected data.
 
 use crate::address::Address;
 use crate::listing::ready_for_vfio;
 use crate::options::VfioHostOptions;
 use crate::space::await_group;
-use crate::tree::Tree;
+use crate::tree::{Function, Tree};
 use pcie_bench::{Condition, DeviceError, Host, HostFacts, Start};
 use pcie_host::{Buffer, HostError, PageSize, RealHost, SharedBuffer, Topology};
 use pcie_refusal::Refusal;
@@ -12,27 +12,26 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// What the window has to hold, because the device looks at it.
+/// Data that the device expects in the window.
 pub(crate) trait Contents {
-    /// Writes it to the first `window_bytes` of the buffer.
+    /// Writes the data to the first `window_bytes` of the buffer.
     fn fill(&self, buffer: &mut Buffer, window_bytes: u64);
 }
 
-/// What the window has to hold; none where that does not matter.
+/// Data that the device expects in the window; none if it expects nothing.
 pub(crate) type SharedContents = Rc<RefCell<Option<Box<dyn Contents>>>>;
 
-/// Huge pages of a process that was killed are there again soon after its group is.
+/// Time in which the kernel frees the huge pages of a killed process, once its group is free.
 const PAGES_LIMIT: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Opens this machine as the host of a device. What a process that was killed had comes back after a second or so: that is
-/// waited for.
+/// Opens this machine as the host of a device; waits for group and huge pages of a process just killed.
 pub(crate) fn opened(
     tree: &Tree,
     address: Address,
     options: &VfioHostOptions,
     topology: &Topology,
-) -> Result<(RealHost, SharedBuffer), Refusal> {
+) -> Result<(RealHost, SharedBuffer, Function), Refusal> {
     let options = options.host()?;
     let function = tree.function(address)?;
     ready_for_vfio(tree, &function)?;
@@ -43,29 +42,17 @@ pub(crate) fn opened(
             Err(HostError::TooFewPages { .. }) if was_busy && started.elapsed() < PAGES_LIMIT => {
                 std::thread::sleep(LOOK);
             }
-            opened => return Ok(opened?),
+            opened => return opened.map(|(host, buffer)| (host, buffer, function)).map_err(Refusal::from),
         }
     }
 }
 
 pub(crate) struct VfioHost {
-    inner: RealHost,
-    buffer: SharedBuffer,
-    page: PageSize,
-    device_socket: Option<u32>,
-    contents: SharedContents,
-}
-
-impl VfioHost {
-    pub(crate) fn new(
-        inner: RealHost,
-        buffer: SharedBuffer,
-        page: PageSize,
-        device_socket: Option<u32>,
-        contents: SharedContents,
-    ) -> Self {
-        Self { inner, buffer, page, device_socket, contents }
-    }
+    pub(crate) inner: RealHost,
+    pub(crate) buffer: SharedBuffer,
+    pub(crate) page: PageSize,
+    pub(crate) device_socket: Option<u32>,
+    pub(crate) contents: SharedContents,
 }
 
 impl Host for VfioHost {
@@ -93,7 +80,7 @@ impl Host for VfioHost {
 
     fn warm(&mut self, window_bytes: u64) -> Result<(), DeviceError> {
         self.inner.warm(window_bytes)?;
-        // One more write of the window, with what has to be in it.
+        // Warming has overwritten the window: restore the expected data.
         if let Some(contents) = &*self.contents.borrow() {
             contents.fill(&mut self.buffer.borrow_mut(), window_bytes);
         }
@@ -105,7 +92,7 @@ impl Host for VfioHost {
 pub(crate) mod tests {
     use pcie_host::{Buffer, PageSize, Topology};
 
-    /// A page, for tests of what devices look for in it.
+    /// A buffer of one page.
     pub(crate) fn buffer() -> Buffer {
         Buffer::allocate(4096, PageSize::FourKib, None, &Topology::here()).unwrap()
     }

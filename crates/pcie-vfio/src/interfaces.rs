@@ -1,23 +1,23 @@
-//! Interfaces of a network below a function: which are up, and which the machine is reached by.
+//! Network interfaces below a function: those that are up, and those with the default route.
 
-use crate::below::{Use, name_of};
 use crate::tree::{Function, Tree, names, text};
+use crate::usage::{Use, name_of};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Interfaces upon interfaces that are followed at most: a VLAN of a bridge of a bond of a NIC.
+/// Most levels of stacked interfaces that are followed: a VLAN of a bridge of a bond of a NIC.
 const LEVELS_MOST: u32 = 8;
-/// Masks of a default route, and of its two halves, which VPNs set; `/proc/net/route` has the bytes in reverse.
+/// Masks of a default route and of its halves, which VPNs set; `/proc/net/route` reverses the bytes.
 const DEFAULT_MASKS: [&str; 2] = ["00000000", "00000080"];
-/// The same as lengths of prefixes, hexadecimal.
+/// The same as prefix lengths, hexadecimal.
 const DEFAULT_PREFIXES: [&str; 2] = ["00", "01"];
-/// Drivers that hand a device to a program, and make no interface.
-const HAND_ON: [&str; 5] = ["vfio-pci", "pci-stub", "uio_pci_generic", "igb_uio", "xen-pciback"];
-/// An Ethernet controller.
+/// Drivers that pass a device to a program, and create no interface.
+const PASS_THROUGH: [&str; 5] = ["vfio-pci", "pci-stub", "uio_pci_generic", "igb_uio", "xen-pciback"];
+/// Class of Ethernet controllers.
 const ETHERNET: u32 = 0x02_00;
 
 impl Tree {
-    /// What an interface below a function is used for, and what ends that.
+    /// The first use of an interface below a function.
     pub(crate) fn interface_use(&self, function: &Function) -> Option<Use> {
         let own = self.below(function, "net");
         if own.is_empty() {
@@ -60,25 +60,15 @@ impl Tree {
         }
     }
 
-    /// Interfaces that packets take to where nothing else leads.
     fn default_routes(&self) -> BTreeSet<String> {
-        let lines = |path: &str| text(&self.path(path)).unwrap_or_default();
         let mut found = BTreeSet::new();
-        for line in lines("proc/net/route").lines().skip(1) {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            if let (Some(name), Some(mask)) = (words.first(), words.get(7))
-                && DEFAULT_MASKS.contains(mask)
-            {
-                found.insert((*name).to_owned());
-            }
-        }
-        for line in lines("proc/net/ipv6_route").lines() {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            if let (Some(prefix), Some(name)) = (words.get(1), words.last())
-                && DEFAULT_PREFIXES.contains(prefix)
-                && *name != "lo"
-            {
-                found.insert((*name).to_owned());
+        for (file, column, defaults) in [("route", 7, DEFAULT_MASKS), ("ipv6_route", 1, DEFAULT_PREFIXES)] {
+            for line in text(&self.path(&format!("proc/net/{file}"))).unwrap_or_default().lines() {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                let name = if file == "route" { words.first() } else { words.last() };
+                if words.get(column).is_some_and(|key| defaults.contains(key)) {
+                    found.extend(name.filter(|name| **name != "lo").map(|name| (*name).to_owned()));
+                }
             }
         }
         found
@@ -95,12 +85,12 @@ fn is_up(interface: &Path) -> bool {
     u32::from_str_radix(flags.trim_start_matches("0x"), 16).is_ok_and(|flags| flags & 1 == 1)
 }
 
-/// A NIC that has a driver has an interface: one that is not listed is in another network namespace, such as a container's.
+/// A NIC with a driver has an interface: an unlisted one is in another network namespace.
 fn hidden(function: &Function) -> Option<Use> {
-    let driver = function.driver.as_deref().filter(|driver| !HAND_ON.contains(driver))?;
+    let driver = function.driver.as_deref().filter(|driver| !PASS_THROUGH.contains(driver))?;
     (function.class >> 8 == ETHERNET).then(|| {
         let unbind = function.folder.join("driver/unbind").display().to_string();
-        let use_ = format!("{driver} has it, and its interface is not among those of this network namespace");
+        let use_ = format!("{driver} has it, and its interface is in another network namespace");
         let remedy = format!(
             "take it back from the container that has it, or, if it has none: `echo {} | sudo tee {unbind}`",
             function.address

@@ -1,15 +1,15 @@
-//! Choosing bus addresses, from what the kernel says can be used.
+//! Chooses bus addresses within the ranges that the kernel allows.
 
 use crate::obstacle;
 use pcie_refusal::Refusal;
 
-/// Where interrupts are sent on x86: no memory may be there, whatever the kernel says.
+/// Interrupt addresses on x86: never used for memory, even where the kernel allows them.
 const INTERRUPTS: (u64, u64) = (0xfee0_0000, 0xfeef_ffff);
-/// Addresses below this are left alone: an address of 0, or nearly so, is what broken things use.
+/// Lowest address used: faulty devices access addresses near 0.
 const FIRST: u64 = 1 << 20;
 
-/// The lowest range of `bytes` bytes that begins at a multiple of `alignment`, a power of two, lies within one of `ranges`
-/// (first and last address), and touches none of `taken` (first address, bytes).
+/// The lowest aligned address of `bytes` free bytes within one of `ranges` (first and last address), outside
+/// `taken` (first address, bytes). `alignment` is a power of two.
 pub(crate) fn choose(
     ranges: &[(u64, u64)],
     taken: &[(u64, u64)],
@@ -50,23 +50,23 @@ mod tests {
     const X86: [(u64, u64); 2] = [(0, 0xfedf_ffff), (0xfef0_0000, 0xffff_ffff_ffff)];
 
     #[test]
-    fn ranges_are_aligned_and_beside_what_is_taken() {
+    fn addresses_are_aligned_and_free() {
         assert_eq!(choose(&X86, &[], 64 << 20, 2 << 20), Ok(2 << 20));
         assert_eq!(choose(&X86, &[(2 << 20, 64 << 20)], 4096, 4096), Ok(1 << 20));
         assert_eq!(choose(&X86, &[(2 << 20, 64 << 20)], 4 << 20, 2 << 20), Ok(66 << 20));
     }
 
     #[test]
-    fn nothing_is_where_interrupts_go() {
+    fn interrupt_addresses_are_avoided() {
         assert_eq!(choose(&[(0, u64::MAX)], &[], 3 << 30, 1 << 30), Ok(4 << 30));
         assert_eq!(choose(&[(0xfee0_0000, u64::MAX)], &[], 4096, 4096), Ok(0xfef0_0000));
     }
 
     #[test]
-    fn where_there_is_no_room_it_says_so() {
+    fn missing_room_is_refused() {
         for ranges in [&[][..], &[(0, 0xffff)], &[(u64::MAX - 4095, u64::MAX)]] {
-            let told = choose(ranges, &[], 1 << 20, 4096).map_err(|error| error.to_string());
-            assert!(told.is_err_and(|text| text.contains("1048576 bytes of bus addresses")));
+            let chosen = choose(ranges, &[], 1 << 20, 4096).map_err(|error| error.to_string());
+            assert!(chosen.is_err_and(|text| text.contains("1048576 bytes of bus addresses")));
         }
         assert!(choose(&X86, &[], 0, 4096).is_err());
     }

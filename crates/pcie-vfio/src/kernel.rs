@@ -1,4 +1,4 @@
-//! What this crate asks of VFIO, call by call: every error comes back. `linux/vfio.h` has the meaning of each.
+//! The VFIO calls of this crate, with their errors. `linux/vfio.h` describes each.
 
 use crate::obstacle;
 use pcie_refusal::Refusal;
@@ -30,7 +30,7 @@ const fn request(number: u32) -> libc::c_ulong {
     ((vfio::VFIO_TYPE as libc::c_ulong) << 8) | (vfio::VFIO_BASE + number) as libc::c_ulong
 }
 
-/// A part of a device that can be read, written or mapped.
+/// A region of a device that can be read, written or mapped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RegionInfo {
     pub(crate) flags: u32,
@@ -38,33 +38,28 @@ pub(crate) struct RegionInfo {
     pub(crate) offset: u64,
 }
 
-/// What an IOMMU lets be mapped.
+/// Limits of an IOMMU.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IommuInfo {
-    /// Sizes of pages, a bit for each.
+    /// Page sizes, one bit each.
     pub(crate) page_sizes: u64,
-    /// Addresses that can be used, first and last.
+    /// Usable addresses, first and last.
     pub(crate) ranges: Vec<(u64, u64)>,
-    /// Mappings that there may be; null where the kernel does not say.
+    /// Mappings still allowed; none where the kernel does not report it.
     pub(crate) mappings: Option<u64>,
 }
 
-fn told(what: &str) -> Refusal {
-    obstacle::kernel(what, io::Error::last_os_error())
+fn checked(result: libc::c_int, request: &str) -> Result<libc::c_int, Refusal> {
+    if result < 0 { Err(obstacle::kernel(request, io::Error::last_os_error())) } else { Ok(result) }
 }
 
-fn checked(result: libc::c_int, what: &str) -> Result<libc::c_int, Refusal> {
-    if result < 0 { Err(told(what)) } else { Ok(result) }
-}
-
-/// Whether this process may read and write a file.
 pub(crate) fn may_write(path: &Path) -> bool {
     let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return false };
-    // SAFETY: the path is a string that ends with a zero, and lives until the call returns.
+    // SAFETY: the path ends with a zero and lives until the call returns.
     unsafe { libc::access(path.as_ptr(), libc::R_OK | libc::W_OK) == 0 }
 }
 
-/// Whether a container can translate, and speaks this version.
+/// Checks a container's version and its IOMMU type.
 pub(crate) fn check_container(container: &File) -> Result<(), Refusal> {
     // SAFETY: the request takes no argument.
     let version = unsafe { libc::ioctl(container.as_raw_fd(), GET_API_VERSION) };
@@ -78,16 +73,15 @@ pub(crate) fn check_container(container: &File) -> Result<(), Refusal> {
     Err(obstacle::kernel("/dev/vfio/vfio", "no IOMMU of type 1: `sudo modprobe vfio_iommu_type1`"))
 }
 
-/// Whether all of a group may be given to a user.
+/// Whether all devices of a group may be given to a user.
 pub(crate) fn is_viable(group: &File) -> Result<bool, Refusal> {
     let mut status = vfio::vfio_group_status { argsz: size_of::<vfio::vfio_group_status>() as u32, flags: 0 };
-    // SAFETY: the kernel writes no more than the structure, whose size it is told, and which lives until the call returns.
+    // SAFETY: the kernel writes at most `argsz` bytes to the structure, which lives until the call returns.
     let result = unsafe { libc::ioctl(group.as_raw_fd(), GROUP_GET_STATUS, &raw mut status) };
     checked(result, "the status of the IOMMU group")?;
     Ok(status.flags & vfio::VFIO_GROUP_FLAGS_VIABLE != 0)
 }
 
-/// Puts a group into a container.
 pub(crate) fn set_container(group: &File, container: &File) -> Result<(), Refusal> {
     let descriptor: RawFd = container.as_raw_fd();
     // SAFETY: the kernel reads one number, which lives until the call returns.
@@ -95,7 +89,7 @@ pub(crate) fn set_container(group: &File, container: &File) -> Result<(), Refusa
     checked(result, "putting the IOMMU group into a container").map(drop)
 }
 
-/// Has a container translate.
+/// Enables the IOMMU of a container.
 pub(crate) fn set_iommu(container: &File) -> Result<(), Refusal> {
     // SAFETY: the request takes a number.
     let result =
@@ -103,17 +97,16 @@ pub(crate) fn set_iommu(container: &File) -> Result<(), Refusal> {
     checked(result, "setting up the IOMMU").map(drop)
 }
 
-/// Opens a device of a group by its address.
 pub(crate) fn device(group: &File, address: &str) -> Result<File, Refusal> {
     let name = CString::new(address).map_err(|error| obstacle::kernel(address, error))?;
     // SAFETY: the name ends with a zero and lives until the call returns.
     let result = unsafe { libc::ioctl(group.as_raw_fd(), GROUP_GET_DEVICE_FD, name.as_ptr()) };
     let descriptor = checked(result, &format!("{address}: opening it"))?;
-    // SAFETY: the kernel has just made the descriptor, and nobody else has it.
+    // SAFETY: the kernel has just created the descriptor, and nothing else owns it.
     Ok(File::from(unsafe { OwnedFd::from_raw_fd(descriptor) }))
 }
 
-/// Where a region of a device lies in its file.
+/// Flags, size and file offset of a region of a device.
 pub(crate) fn region(device: &File, index: u32) -> Result<RegionInfo, Refusal> {
     let mut info = vfio::vfio_region_info {
         argsz: size_of::<vfio::vfio_region_info>() as u32,
@@ -123,54 +116,52 @@ pub(crate) fn region(device: &File, index: u32) -> Result<RegionInfo, Refusal> {
         size: 0,
         offset: 0,
     };
-    // SAFETY: the kernel writes no more than the structure, whose size it is told, and which lives until the call returns.
+    // SAFETY: the kernel writes at most `argsz` bytes to the structure, which lives until the call returns.
     let result = unsafe { libc::ioctl(device.as_raw_fd(), DEVICE_GET_REGION_INFO, &raw mut info) };
     checked(result, &format!("region {index} of the device"))?;
     Ok(RegionInfo { flags: info.flags, bytes: info.size, offset: info.offset })
 }
 
-/// Resets a device.
 pub(crate) fn reset(device: &File) -> Result<(), Refusal> {
     // SAFETY: the request takes no argument.
     checked(unsafe { libc::ioctl(device.as_raw_fd(), DEVICE_RESET) }, "resetting the device").map(drop)
 }
 
-/// Interrupts of a kind that a device has.
 pub(crate) fn interrupts(device: &File, index: u32) -> Result<u32, Refusal> {
     let mut info =
         vfio::vfio_irq_info { argsz: size_of::<vfio::vfio_irq_info>() as u32, flags: 0, index, count: 0 };
-    // SAFETY: the kernel writes no more than the structure, whose size it is told, and which lives until the call returns.
+    // SAFETY: the kernel writes at most `argsz` bytes to the structure, which lives until the call returns.
     let result = unsafe { libc::ioctl(device.as_raw_fd(), DEVICE_GET_IRQ_INFO, &raw mut info) };
     checked(result, "interrupts of the device")?;
     Ok(info.count)
 }
 
-/// `vfio_irq_set` with one descriptor behind it.
+/// `vfio_irq_set` followed by one descriptor.
 #[repr(C)]
 struct IrqSet {
     head: [u32; 5],
     event: RawFd,
 }
 
-/// Has the first interrupt of a kind count up an event.
+/// Makes the first interrupt of a kind count up an event.
 pub(crate) fn signal(device: &File, index: u32, event: &File) -> Result<(), Refusal> {
     let flags = vfio::VFIO_IRQ_SET_DATA_EVENTFD | vfio::VFIO_IRQ_SET_ACTION_TRIGGER;
     let set = IrqSet { head: [size_of::<IrqSet>() as u32, flags, index, 0, 1], event: event.as_raw_fd() };
-    // SAFETY: the structure is as `vfio_irq_set` with one descriptor, says its size, and lives until the call returns.
+    // SAFETY: the structure is a `vfio_irq_set` with one descriptor and its size; it outlives the call.
     let result = unsafe { libc::ioctl(device.as_raw_fd(), DEVICE_SET_IRQS, &raw const set) };
     checked(result, "an interrupt of the device").map(drop)
 }
 
-/// An event that interrupts can count up.
+/// A new event for interrupts to count up.
 pub(crate) fn event() -> Result<File, Refusal> {
     // SAFETY: the call takes numbers.
     let descriptor =
         checked(unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) }, "an event")?;
-    // SAFETY: the kernel has just made the descriptor, and nobody else has it.
+    // SAFETY: the kernel has just created the descriptor, and nothing else owns it.
     Ok(File::from(unsafe { OwnedFd::from_raw_fd(descriptor) }))
 }
 
-/// Waits until a file can be read, or so long; whether it can be.
+/// Waits for a file to become readable, at most `limit`; whether it is.
 pub(crate) fn wait_readable(file: &File, limit: Duration) -> bool {
     let mut poll = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let limit_ms = i32::try_from(limit.as_millis()).unwrap_or(i32::MAX);
@@ -178,50 +169,49 @@ pub(crate) fn wait_readable(file: &File, limit: Duration) -> bool {
     unsafe { libc::poll(&raw mut poll, 1, limit_ms) == 1 }
 }
 
-/// What the IOMMU lets be mapped. Capabilities follow the structure, so that there has to be room for them.
+/// Limits of a container's IOMMU. The buffer has room for the capabilities behind the structure.
 pub(crate) fn iommu(container: &File) -> Result<IommuInfo, Refusal> {
     let mut words = [0u64; 512];
     words[0] = size_of_val(&words) as u64;
-    // SAFETY: the kernel writes no more than the words, whose size it is told, and which live until the call returns.
+    // SAFETY: the kernel writes no more bytes than the first word says; the words outlive the call.
     let result = unsafe { libc::ioctl(container.as_raw_fd(), IOMMU_GET_INFO, words.as_mut_ptr()) };
-    checked(result, "what the IOMMU can do")?;
+    checked(result, "the limits of the IOMMU")?;
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
     Ok(read_iommu(&bytes))
 }
 
 /// Reads `vfio_iommu_type1_info` and the capabilities behind it.
 fn read_iommu(bytes: &[u8]) -> IommuInfo {
-    let word = |place: usize| -> u32 {
-        bytes.get(place..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u32::from_ne_bytes(*bytes))
+    let word = |offset: usize| -> u32 {
+        bytes.get(offset..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u32::from_ne_bytes(*bytes))
     };
-    let long = |place: usize| u64::from(word(place)) | u64::from(word(place + 4)) << 32;
+    let long = |offset: usize| u64::from(word(offset)) | u64::from(word(offset + 4)) << 32;
     let mut info = IommuInfo { page_sizes: long(8), ..IommuInfo::default() };
     if word(4) & vfio::VFIO_IOMMU_INFO_CAPS == 0 {
         return info;
     }
-    let mut place = word(16) as usize;
-    // Each names the next, further on.
-    while place != 0 {
-        match word(place) & 0xffff {
+    let mut capability = word(16) as usize;
+    // Each holds the offset of the next, which must be higher.
+    while capability != 0 {
+        match word(capability) & 0xffff {
             vfio::VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE => {
-                let ranges = (0..(word(place + 8) as usize).min(bytes.len() / 16))
-                    .map(|range| place + 16 + 16 * range);
-                info.ranges = ranges.map(|range| (long(range), long(range + 8))).collect();
+                let count = (word(capability + 8) as usize).min(bytes.len() / 16);
+                let offsets = (0..count).map(|range| capability + 16 + 16 * range);
+                info.ranges = offsets.map(|offset| (long(offset), long(offset + 8))).collect();
             }
-            vfio::VFIO_IOMMU_TYPE1_INFO_DMA_AVAIL => info.mappings = Some(u64::from(word(place + 8))),
+            vfio::VFIO_IOMMU_TYPE1_INFO_DMA_AVAIL => info.mappings = Some(word(capability + 8).into()),
             _ => {}
         }
-        let next = word(place + 4) as usize;
-        place = if next > place { next } else { 0 };
+        let next = word(capability + 4) as usize;
+        capability = if next > capability { next } else { 0 };
     }
     info
 }
 
-/// Lets a device reach memory of this process at a bus address.
+/// Maps memory of this process for the device, at a bus address.
 ///
 /// # Safety
-/// The memory has to stay mapped in this process until the bus address is unmapped, and whoever looks at it has to reckon
-/// with a device that writes it.
+/// The memory must stay mapped until the bus address is unmapped; accesses must expect the device to write.
 pub(crate) unsafe fn map(container: &File, start: usize, iova: u64, bytes: u64) -> io::Result<()> {
     let map = vfio::vfio_iommu_type1_dma_map {
         argsz: size_of::<vfio::vfio_iommu_type1_dma_map>() as u32,
@@ -230,16 +220,15 @@ pub(crate) unsafe fn map(container: &File, start: usize, iova: u64, bytes: u64) 
         iova,
         size: bytes,
     };
-    // SAFETY: the kernel reads the structure, which lives until the call returns; the caller keeps the memory.
+    // SAFETY: the kernel reads the structure, which outlives the call; the caller keeps the memory.
     match unsafe { libc::ioctl(container.as_raw_fd(), IOMMU_MAP_DMA, &raw const map) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// Takes all mappings within a range away from the device.
 pub(crate) fn unmap(container: &File, iova: u64, bytes: u64) -> Result<(), Refusal> {
-    // `vfio_iommu_type1_dma_unmap` without a bitmap behind it.
+    // `vfio_iommu_type1_dma_unmap` without its bitmap.
     #[repr(C)]
     struct Unmap {
         argsz: u32,
@@ -250,24 +239,23 @@ pub(crate) fn unmap(container: &File, iova: u64, bytes: u64) -> Result<(), Refus
     let mut unmap = Unmap { argsz: size_of::<Unmap>() as u32, flags: 0, iova, size: bytes };
     // SAFETY: the kernel reads and writes no more than the structure, which lives until the call returns.
     let result = unsafe { libc::ioctl(container.as_raw_fd(), IOMMU_UNMAP_DMA, &raw mut unmap) };
-    checked(result, "taking memory away from the device").map(drop)
+    checked(result, "unmapping memory from the device").map(drop)
 }
 
-/// Maps part of a file of the kernel that leads to a device.
 pub(crate) fn map_file(file: &File, offset: u64, bytes: usize) -> io::Result<*mut c_void> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let offset = libc::off_t::try_from(offset).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
-    // SAFETY: a new mapping at an address of the kernel's choice touches no memory that is in use.
+    // SAFETY: a new mapping at an address of the kernel's choice overlaps no memory in use.
     let start = unsafe {
         libc::mmap(std::ptr::null_mut(), bytes, protection, libc::MAP_SHARED, file.as_raw_fd(), offset)
     };
     if start == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(start) }
 }
 
-/// Takes a mapping back.
+/// Removes a mapping.
 ///
 /// # Safety
-/// It has to be one of [`map_file`], of that length, and nobody may use it any more.
+/// It must be a mapping of [`map_file`] of that length, no longer used.
 pub(crate) unsafe fn unmap_file(start: *mut c_void, bytes: usize) {
     // SAFETY: the caller says so.
     unsafe { libc::munmap(start, bytes) };
@@ -278,25 +266,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_iommu_says_is_read_through_its_capabilities() {
+    fn reads_ranges_and_mappings_from_chained_capabilities() {
         let mut words = [0u32; 64];
         words[..6].copy_from_slice(&[256, 3, 0x4020_1000, 0, 32, 0]);
-        // Free mappings, then ranges, as the kernel chains them.
+        // Free mappings at byte 32, then ranges at byte 64.
         words[8..11].copy_from_slice(&[3 | 1 << 16, 64, 65535]);
-        words[16..28].copy_from_slice(&[
-            1 | 1 << 16,
-            0,
-            2,
-            0,
-            0,
-            0,
-            0xfedf_ffff,
-            0,
-            0xfef0_0000,
-            0,
-            0xffff_ffff,
-            0xffff,
-        ]);
+        words[16..20].copy_from_slice(&[1 | 1 << 16, 0, 2, 0]);
+        words[20..28].copy_from_slice(&[0, 0, 0xfedf_ffff, 0, 0xfef0_0000, 0, 0xffff_ffff, 0xffff]);
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let info = read_iommu(&bytes);
         assert_eq!((info.page_sizes, info.mappings), (0x4020_1000, Some(65535)));
@@ -305,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_from_the_kernel_ends() {
+    fn invalid_capability_chain_terminates() {
         let mut words = [u32::MAX; 16];
         words[4..7].copy_from_slice(&[24, 0, 1]);
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();

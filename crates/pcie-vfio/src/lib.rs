@@ -1,18 +1,14 @@
 //! Real devices on Linux: bound, opened and measured through VFIO and through their BARs.
 //!
-//! [`bind`] and [`release`] give a device to vfio-pci and back, and are for root. Running is not: it opens what its user was
-//! given, lets the device reach the buffers of the run and nothing else, and leaves it reset. Whatever stands in the way is a
-//! a refusal, which says what mends it. Drivers sit above, in pcie-driver, on [`Vfio`].
+//! Root calls [`bind`] and [`release`] to give a device to vfio-pci and back. A run needs no root: it opens a
+//! device that its user was given, lets it reach only the buffers of the run, and leaves it reset. Every
+//! refusal names the obstacle and its fix. The drivers are in pcie-driver, on top of [`Vfio`].
 //!
-//! This crate and pcie-host are the only ones with unsafe code. On other systems than Linux everything is refused.
+//! Only this crate and pcie-host have unsafe code. Systems other than Linux are refused.
 
-#![cfg_attr(
-    not(target_os = "linux"),
-    allow(dead_code, reason = "what only Linux can do is refused elsewhere")
-)]
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux uses much of this crate"))]
 
 mod address;
-mod below;
 mod binding;
 mod chosen;
 mod disks;
@@ -40,7 +36,6 @@ mod opened;
 mod options;
 mod origin;
 pub mod pio;
-mod purpose;
 #[cfg(target_os = "linux")]
 mod space;
 #[cfg(target_os = "linux")]
@@ -51,7 +46,7 @@ mod usage;
 mod window;
 
 pub use address::Address;
-pub use binding::{bind, release};
+pub use binding::{Purpose, bind, release};
 pub use e1000e::E1000e;
 pub use fpga::Fpga;
 pub use listing::{Listed, devices};
@@ -61,7 +56,6 @@ pub use opened::{Interrupt, Opened};
 pub use options::VfioHostOptions;
 pub use origin::origin;
 pub use pio::{Pio, PioHostOptions, PioOptions};
-pub use purpose::Purpose;
 #[cfg(target_os = "linux")]
 pub use space::{Mapped, Space};
 #[cfg(target_os = "linux")]

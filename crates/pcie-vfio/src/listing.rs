@@ -1,5 +1,7 @@
-//! What could be measured on a machine, and what stands in the way of each.
+//! Lists the devices that could be measured, each with its obstacle.
 
+#[cfg(target_os = "linux")]
+use crate::kernel::may_write;
 use crate::obstacle;
 use crate::tree::{Function, Tree};
 use pcie_refusal::Refusal;
@@ -8,23 +10,23 @@ use serde::Serialize;
 /// A device that could be measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Listed {
-    /// Where it is.
+    /// PCI address.
     pub address: String,
     /// Vendor and device, `8086:10d3`.
     pub identifiers: String,
     /// The back end that could measure it.
     pub kind: &'static str,
-    /// The driver that has it; empty for none.
+    /// Its driver; empty for none.
     pub driver: String,
     /// Its IOMMU group.
     pub group: Option<u32>,
     /// Its NUMA node.
     pub node: Option<u32>,
-    /// What stands in the way, with what mends it; empty for nothing.
+    /// The obstacle and its fix; empty for none.
     pub missing: String,
 }
 
-/// Every endpoint that a back end could measure, once for each such back end. Opens nothing of a device.
+/// One row for each endpoint and each back end that could measure it. Opens no device.
 #[must_use]
 pub fn devices(tree: &Tree) -> Vec<Listed> {
     let mut rows = Vec::new();
@@ -54,30 +56,24 @@ fn listed(function: &Function, kind: &'static str, ready: Result<(), Refusal>) -
     }
 }
 
-/// Refuses what cannot be opened through VFIO now.
-///
-/// # Errors
-/// Says what stands in the way: what is used is not to be bound, so that comes before how to bind it.
+/// Refuses a device that cannot be opened through VFIO now; a use is named before a missing binding.
 pub fn ready_for_vfio(tree: &Tree, function: &Function) -> Result<(), Refusal> {
     let address = function.address;
     tree.check_unused(function)?;
     let group = tree.check_group(function)?;
-    // vfio-pci itself has devices sleep until they are opened.
+    // vfio-pci lets devices sleep until they are opened, so a sleeping device is no obstacle.
     if function.driver.as_deref() != Some("vfio-pci") {
         function.check_awake()?;
         return Err(obstacle::not_bound(address, function.driver.as_deref()));
     }
     let path = tree.path(&format!("dev/vfio/{group}"));
-    match path.exists() && !is_ours(&path) {
+    match path.exists() && !may_write(&path) {
         true => Err(obstacle::no_permission(address, &path)),
         false => Ok(()),
     }
 }
 
-/// Refuses what cannot be stored into now.
-///
-/// # Errors
-/// Says what stands in the way.
+/// Refuses a device that cannot be stored into now; the error names the obstacle.
 pub fn ready_for_stores(tree: &Tree, function: &Function) -> Result<(), Refusal> {
     let address = function.address;
     if let Some(driver) = &function.driver {
@@ -89,7 +85,7 @@ pub fn ready_for_stores(tree: &Tree, function: &Function) -> Result<(), Refusal>
     let theirs =
         function.bars().into_iter().filter(|bar| bar.is_memory && bar.is_prefetchable).find_map(|bar| {
             let path = function.folder.join(format!("resource{}", bar.number));
-            (path.exists() && !is_ours(&path)).then_some(path)
+            (path.exists() && !may_write(&path)).then_some(path)
         });
     match theirs {
         Some(path) => Err(obstacle::no_stores(address, &path)),
@@ -97,13 +93,7 @@ pub fn ready_for_stores(tree: &Tree, function: &Function) -> Result<(), Refusal>
     }
 }
 
-/// Whether this process may read and write a file, by the kernel's own account.
-#[cfg(target_os = "linux")]
-fn is_ours(path: &std::path::Path) -> bool {
-    crate::kernel::may_write(path)
-}
-
 #[cfg(not(target_os = "linux"))]
-fn is_ours(_path: &std::path::Path) -> bool {
+fn may_write(_path: &std::path::Path) -> bool {
     false
 }

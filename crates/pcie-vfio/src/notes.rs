@@ -1,11 +1,10 @@
-//! What this program has bound, and how it was before: a note for each device, so that only that is given back, and as it was.
+//! Notes of the devices that this program has bound, with their earlier state; only those are released.
 //!
-//! A note stands in two places, of which either will do. One that cannot be read, or is of an earlier boot, is none: bindings end
-//! with the kernel that made them.
+//! A note has two copies, of which one suffices. Unreadable notes and those of an earlier boot are ignored.
 
 use crate::address::Address;
+use crate::binding::Purpose;
 use crate::obstacle;
-use crate::purpose::Purpose;
 use crate::tree::{Function, Tree, text};
 use pcie_refusal::Refusal;
 use serde::{Deserialize, Serialize};
@@ -13,29 +12,27 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Folders of notes: gone with the boot, and kept where the first cannot be.
+/// Folders of notes: the first is cleared at boot, the second is for machines that lack the first.
 const FOLDERS: [&str; 2] = ["run/pcielab/bound", "var/lib/pcielab/bound"];
 
-/// What was done to a device, and how it was before.
+/// The binding of a device, and its state before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Note {
-    /// Which device.
     pub(crate) address: String,
-    /// The boot that it is of.
+    /// Identifier of the boot.
     boot: String,
-    /// What it was made ready for.
     pub(crate) purpose: Purpose,
-    /// The driver that had it.
+    /// Its driver before.
     pub(crate) driver: Option<String>,
-    /// Its override of drivers, empty for none.
+    /// Its `driver_override` before; empty for none.
     pub(crate) driver_override: String,
-    /// Whether its memory decoding was switched on for us, and is to be switched off again.
+    /// Whether binding enabled the device, so that releasing disables it.
     pub(crate) enabled: bool,
 }
 
 impl Note {
-    /// How a device is now, before it is bound; how it was before an earlier binding of ours, if it was bound.
+    /// The current state of a device; the state before our earlier binding, if there is one.
     pub(crate) fn of(tree: &Tree, function: &Function, purpose: Purpose) -> Self {
         if let Some(earlier) = read(tree, function.address) {
             return Self { purpose, ..earlier };
@@ -56,29 +53,26 @@ fn boot(tree: &Tree) -> String {
     text(&tree.path("proc/sys/kernel/random/boot_id")).unwrap_or_default()
 }
 
-fn places(tree: &Tree, address: Address) -> [PathBuf; 2] {
+fn copies(tree: &Tree, address: Address) -> [PathBuf; 2] {
     FOLDERS.map(|folder| tree.path(folder).join(format!("{address}.json")))
 }
 
 /// The note about a device; none if this program did not bind it.
 pub(crate) fn read(tree: &Tree, address: Address) -> Option<Note> {
-    places(tree, address).iter().find_map(|place| {
-        let note: Note = serde_json::from_str(&text(place)?).ok()?;
+    copies(tree, address).iter().find_map(|copy| {
+        let note: Note = serde_json::from_str(&text(copy)?).ok()?;
         (note.address == address.to_string() && note.boot == boot(tree)).then_some(note)
     })
 }
 
-/// Writes a note to every place that takes it.
-///
-/// # Errors
-/// None does.
+/// Writes both copies of a note; fails if neither can be written.
 pub(crate) fn write(tree: &Tree, address: Address, note: &Note) -> Result<(), Refusal> {
     let content = serde_json::to_vec(note).map_err(|error| obstacle::unnoted(address, error))?;
-    let written = places(tree, address).map(|place| replace(&place, &content));
+    let written = copies(tree, address).map(|copy| replace(&copy, &content));
     if written.iter().any(Result::is_ok) {
         return Ok(());
     }
-    let [first, _] = &places(tree, address);
+    let [first, _] = &copies(tree, address);
     match written.into_iter().find_map(Result::err) {
         Some(error) if error.kind() == ErrorKind::PermissionDenied => {
             Err(obstacle::not_root(address, first, "bind"))
@@ -88,26 +82,21 @@ pub(crate) fn write(tree: &Tree, address: Address, note: &Note) -> Result<(), Re
     }
 }
 
-/// A file whole or not at all: a note that is half there says nothing.
-fn replace(place: &Path, content: &[u8]) -> io::Result<()> {
-    let folder = place.parent().unwrap_or(place);
-    fs::create_dir_all(folder)?;
-    let fresh = place.with_extension("new");
+fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    fs::create_dir_all(path.parent().unwrap_or(path))?;
+    let fresh = path.with_extension("new");
     let mut file = File::create(&fresh)?;
     file.write_all(content)?;
     file.sync_all()?;
-    fs::rename(&fresh, place)
+    fs::rename(&fresh, path)
 }
 
-/// Forgets a device.
-///
-/// # Errors
-/// A note stays, and would have the device given back that somebody else has bound.
+/// Removes the note of a device; a copy that remains would release a later binding of somebody else.
 pub(crate) fn remove(tree: &Tree, address: Address) -> Result<(), Refusal> {
-    for place in places(tree, address) {
-        match fs::remove_file(&place) {
+    for copy in copies(tree, address) {
+        match fs::remove_file(&copy) {
             Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                return Err(obstacle::kernel(place.display().to_string(), error));
+                return Err(obstacle::kernel(copy.display().to_string(), error));
             }
             _ => (),
         }

@@ -1,8 +1,7 @@
-//! `nvme`: an NVMe drive as the DMA engine. Its reads write host memory; its compares, or its writes to a scratch range, read
-//! host memory.
+//! `nvme`: an NVMe drive as the DMA engine. Reads write host memory; compares or scratch writes read it.
 //!
-//! What a latency includes: the doorbell, the fetch of the command, what the drive does for the blocks, the transfer, and
-//! the completion being seen. No part is subtracted; those that can be told apart are reported beside.
+//! A latency includes the doorbell, the command fetch, the drive's work on the blocks, the transfer, and
+//! noticing the completion. Nothing is subtracted; parts that can be measured alone are reported too.
 
 #[cfg(target_os = "linux")]
 mod blocks;
@@ -40,30 +39,17 @@ pub struct Nvme {
 }
 
 impl Nvme {
-    /// A back end for the drive at an address.
-    ///
-    /// # Errors
-    /// Nothing is there, or it is no drive.
+    /// A back end for the drive at an address; an error if no drive is there.
     pub fn new(address: Address, options: NvmeOptions, host: VfioHostOptions) -> Result<Self, Refusal> {
         let (chosen, function) = Chosen::new(address, host)?;
         if function.is_nvme() {
             return Ok(Self { chosen, options });
         }
         let reason = format!(
-            "is no NVMe drive, but of class {:06x}: `pcielab devices list` shows drives",
+            "is not an NVMe drive but of class {:06x}: give a drive that `pcielab devices list` shows",
             function.class
         );
         Err(obstacle::device(address, reason))
-    }
-
-    #[cfg(target_os = "linux")]
-    fn open_here(&self) -> Result<Bench, Refusal> {
-        self.chosen.bench(|beside| device::NvmeDevice::open(beside, &self.options))
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn open_here(&self) -> Result<Bench, Refusal> {
-        Err(obstacle::not_linux())
     }
 }
 
@@ -81,6 +67,10 @@ impl Backend for Nvme {
     }
 
     fn open(&self) -> Result<Bench, OpenError> {
-        Ok(self.open_here()?)
+        #[cfg(target_os = "linux")]
+        let opened = self.chosen.bench(|beside| device::NvmeDevice::open(beside, &self.options));
+        #[cfg(not(target_os = "linux"))]
+        let opened = Err(obstacle::not_linux());
+        Ok(opened?)
     }
 }

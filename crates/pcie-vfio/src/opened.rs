@@ -1,5 +1,4 @@
-//! A function that was opened through VFIO: its BARs, configuration space, interrupts and reset. Closing it leaves it reset
-//! and unable to reach memory.
+//! A function opened through VFIO: its BARs, configuration space, interrupts and reset. Closing resets it.
 
 use crate::address::Address;
 use crate::kernel::{self, RegionInfo};
@@ -20,7 +19,7 @@ const COMMAND: u64 = 4;
 const MEMORY: u16 = 2;
 const BUS_MASTER: u16 = 4;
 
-/// Bytes of configuration space in which all capabilities but the extended ones stand.
+/// Bytes of configuration space without the extended capabilities.
 const CONFIG_BYTES: usize = 256;
 /// Extended tag field enable, in the device control register.
 const EXTENDED_TAGS: u32 = 1 << 8;
@@ -31,7 +30,7 @@ fn tags_of(space: &[u8]) -> u32 {
     if extended { 256 } else { 32 }
 }
 
-/// A device of this process.
+/// A device that this process has open.
 #[derive(Debug)]
 pub struct Opened {
     address: Address,
@@ -41,10 +40,7 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Opens a function that is bound to vfio-pci, resets it, and lets it reach what is mapped for it.
-    ///
-    /// # Errors
-    /// Something stands in the way; says what mends it.
+    /// Opens a function bound to vfio-pci, resets it, and lets it reach the memory mapped for it.
     pub fn open(tree: &Tree, address: Address) -> Result<(Self, Function), Refusal> {
         let function = tree.function(address)?;
         crate::listing::ready_for_vfio(tree, &function)?;
@@ -56,53 +52,41 @@ impl Opened {
         Ok((opened, function))
     }
 
-    /// The addresses that it may reach.
+    /// The address space of the device.
     #[must_use]
     pub fn space(&self) -> &Rc<Space> {
         &self.space
     }
 
-    /// Resets it: it forgets everything, and ends whatever it does.
-    ///
-    /// # Errors
-    /// It cannot be reset.
+    /// Resets the device, which ends its work and clears its state; fails if the kernel cannot.
     pub fn reset(&self) -> Result<(), Refusal> {
         kernel::reset(&self.file)
     }
 
-    /// Reads the command register.
-    ///
-    /// # Errors
-    /// The kernel refuses.
+    /// Reads the command register; fails if the kernel refuses.
     pub fn command(&self) -> Result<u16, Refusal> {
         let mut bytes = [0; 2];
-        let place = self.config()?.offset + COMMAND;
-        self.file.read_exact_at(&mut bytes, place).map_err(|error| self.config_refused(&error))?;
+        let offset = self.config()?.offset + COMMAND;
+        self.file.read_exact_at(&mut bytes, offset).map_err(|error| self.config_refused(&error))?;
         Ok(u16::from_le_bytes(bytes))
     }
 
     /// Sets the bits of `mask` in the command register as they are in `bits`.
     fn set_command(&self, mask: u16, bits: u16) -> Result<(), Refusal> {
         let value = (self.command()? & !mask) | bits;
-        let place = self.config()?.offset + COMMAND;
-        self.file.write_all_at(&value.to_le_bytes(), place).map_err(|error| self.config_refused(&error))
+        let offset = self.config()?.offset + COMMAND;
+        self.file.write_all_at(&value.to_le_bytes(), offset).map_err(|error| self.config_refused(&error))
     }
 
-    /// Tags that it may use: 256 with extended tags, 32 without. The kernel passes the bit through to the device.
-    ///
-    /// # Errors
-    /// The kernel refuses.
+    /// Tags it may use: 256 with extended tags, 32 without. VFIO shows the device's own bit.
     pub fn link_tags(&self) -> Result<u32, Refusal> {
         let mut space = [0; CONFIG_BYTES];
-        let place = self.config()?.offset;
-        self.file.read_exact_at(&mut space, place).map_err(|error| self.config_refused(&error))?;
+        let offset = self.config()?.offset;
+        self.file.read_exact_at(&mut space, offset).map_err(|error| self.config_refused(&error))?;
         Ok(tags_of(&space))
     }
 
-    /// Whether it may reach memory.
-    ///
-    /// # Errors
-    /// The kernel refuses.
+    /// Allows or forbids it to reach memory; fails if the kernel refuses.
     pub fn set_bus_master(&self, on: bool) -> Result<(), Refusal> {
         self.set_command(BUS_MASTER, if on { BUS_MASTER } else { 0 })
     }
@@ -115,31 +99,25 @@ impl Opened {
         obstacle::kernel(format!("{}: its configuration space", self.address), error)
     }
 
-    /// Maps a BAR, from an offset on as far as `bytes` bytes reach, or all of it.
-    ///
-    /// # Errors
-    /// It is not there, or cannot be mapped.
+    /// Maps `bytes` bytes of a BAR from `offset`, or the rest; fails if it lacks them.
     pub fn bar(&self, number: u32, offset: u64, bytes: Option<u64>) -> Result<Window, Refusal> {
         let lacks = |reason: String| obstacle::device(self.address, reason);
         let info = kernel::region(&self.file, vfio::VFIO_PCI_BAR0_REGION_INDEX + number)?;
         let mappable = info.flags & vfio::VFIO_REGION_INFO_FLAG_MMAP != 0;
         if !mappable || info.bytes == 0 {
-            return Err(lacks(format!("BAR{number}: is not there, or cannot be mapped")));
+            return Err(lacks(format!("BAR{number}: is missing or cannot be mapped")));
         }
         let bytes = bytes.unwrap_or(info.bytes.saturating_sub(offset));
         let end = offset.checked_add(bytes).filter(|end| *end <= info.bytes && bytes > 0);
         let length = end.and_then(|_| usize::try_from(bytes).ok());
         let length = length.ok_or_else(|| {
-            lacks(format!("BAR{number}: has {} bytes: {bytes} from {offset} on are not in it", info.bytes))
+            lacks(format!("BAR{number}: has {} bytes: {bytes} bytes at {offset} are outside it", info.bytes))
         })?;
         Window::map(&self.file, info.offset + offset, length)
             .map_err(|error| lacks(format!("BAR{number}: mapping it: {error}")))
     }
 
-    /// Has its first interrupt, MSI-X or MSI, counted by an event.
-    ///
-    /// # Errors
-    /// It has none.
+    /// Counts its first interrupt, MSI-X or MSI, with an event; fails if it has none.
     pub fn interrupt(&self) -> Result<Interrupt, Refusal> {
         let event = kernel::event()?;
         for kind in [vfio::VFIO_PCI_MSIX_IRQ_INDEX, vfio::VFIO_PCI_MSI_IRQ_INDEX] {
@@ -148,28 +126,24 @@ impl Opened {
                 return Ok(Interrupt { event });
             }
         }
-        let reason = "has no interrupts of the kind MSI-X or MSI".to_owned();
-        Err(obstacle::device(self.address, reason))
+        Err(obstacle::device(self.address, "has no MSI-X or MSI interrupt"))
     }
 
-    /// Takes its reach away and resets it.
-    ///
-    /// # Errors
-    /// The kernel refuses.
+    /// Forbids it to reach memory and resets it; fails if the kernel refuses.
     pub fn close(&mut self) -> Result<(), Refusal> {
         if !std::mem::take(&mut self.is_open) {
             return Ok(());
         }
         self.set_bus_master(false)?;
         self.reset()?;
-        // A reset gives back what was there before it: off is what is left behind.
+        // A reset restores the earlier bits, so bus mastering is switched off again.
         self.set_bus_master(false)
     }
 }
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        // Nobody is left to be told; the kernel does the same when the file is closed.
+        // An error is ignored: the kernel does the same when the file is closed.
         let _ = self.close();
     }
 }
@@ -181,7 +155,7 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Waits for it, so long at most; how often it came since the last time.
+    /// Waits for it, at most `limit`; how often it came since the last call.
     #[must_use]
     pub fn wait(&self, limit: Duration) -> u64 {
         let mut count = [0; 8];
@@ -195,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn extended_tags_are_used_where_the_host_has_enabled_them() {
+    fn extended_tags_need_their_enable_bit() {
         let mut space = vec![0; CONFIG_BYTES];
         space[0x34] = 0x70;
         space[0x70..0x72].copy_from_slice(&[0x10, 0x00]);
@@ -203,7 +177,7 @@ mod tests {
             space[0x78..0x7a].copy_from_slice(&control.to_le_bytes());
             assert_eq!(tags_of(&space), tags);
         }
-        // Without a PCI Express capability every requester has 32.
+        // Without a PCI Express capability: 32.
         assert_eq!(tags_of(&space[..64]), 32);
     }
 }

@@ -1,4 +1,4 @@
-//! What real devices share of their options: the host's side, and ranges as people write them.
+//! Options common to real devices: the host, and ranges in text form.
 
 use crate::address::Address;
 use crate::obstacle;
@@ -7,19 +7,19 @@ use pcie_refusal::Refusal;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// How the host's side is set up for a device behind an IOMMU.
+/// Options of the host of a device behind an IOMMU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct VfioHostOptions {
-    /// Page size of the buffer.
+    /// Page size of the buffer, bytes.
     pub page_bytes: PageSize,
-    /// Page size of the device's mappings: what its IO-TLB holds of the buffer.
+    /// Page size of the device's mappings, bytes: the reach of an IO-TLB entry.
     pub iommu_page_bytes: PageSize,
-    /// Size of the buffer.
+    /// Size of the buffer, bytes.
     pub buffer_bytes: u64,
-    /// NUMA node of the buffer; null for wherever the kernel puts it.
+    /// NUMA node of the buffer; null leaves it to the kernel.
     pub node: Option<u32>,
-    /// Core that the program is pinned to; null for the first that it may run on.
+    /// Core that the program is pinned to; null is the first allowed one.
     pub core: Option<u32>,
     /// How caches are made cold.
     pub cold: Cold,
@@ -39,10 +39,7 @@ impl Default for VfioHostOptions {
 }
 
 impl VfioHostOptions {
-    /// The part that has nothing to do with the IOMMU.
-    ///
-    /// # Errors
-    /// The device's pages are to be larger than the buffer's.
+    /// The options without the IOMMU's; an error if the IOMMU's pages are larger than the buffer's.
     pub fn host(&self) -> Result<HostOptions, Refusal> {
         let (asked, page) = (self.iommu_page_bytes.bytes(), self.page_bytes.bytes());
         if asked > page {
@@ -60,7 +57,7 @@ impl VfioHostOptions {
     }
 }
 
-/// Options as the manifest has them.
+/// Options as the manifest stores them.
 pub(crate) fn described(address: Address, device: Value, host: Value) -> Map<String, Value> {
     let address = address.to_string().into();
     Map::from_iter(
@@ -69,14 +66,14 @@ pub(crate) fn described(address: Address, device: Value, host: Value) -> Map<Str
     )
 }
 
-/// A start and a length as people write them, `2048+64K`.
+/// Parses a start and a length, `2048+64K`.
 pub(crate) fn range(text: &str) -> Option<(u64, u64)> {
     let (start, length) = text.split_once('+')?;
     let (start, length) = (size(start)?, size(length)?);
     (length > 0 && start.checked_add(length).is_some()).then_some((start, length))
 }
 
-/// A number with K, M or G behind it, or without.
+/// Parses a number, with a suffix K, M or G (powers of 1024) or none.
 fn size(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(['K', 'M', 'G']);
     let shift = match &text[digits.len()..] {
@@ -95,31 +92,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_read_as_people_write_them() {
+    fn parses_ranges() {
         assert_eq!(range("2048+64K"), Some((2048, 65536)));
         assert_eq!(range("1M+1"), Some((1 << 20, 1)));
-        for wrong in [
-            "",
-            "1",
-            "+",
-            "1+",
-            "+1",
-            "1+0",
-            "1+1k",
-            "1+1KK",
-            "-1+1",
-            "18446744073709551615+1",
-            "1+99999999999G",
-        ] {
+        let large = ["18446744073709551615+1", "1+99999999999G"];
+        for wrong in ["", "1", "+", "1+", "+1", "1+0", "1+1k", "1+1KK", "-1+1"].into_iter().chain(large) {
             assert_eq!(range(wrong), None, "{wrong}");
         }
     }
 
     #[test]
-    fn the_devices_pages_are_no_larger_than_the_buffers() {
+    fn iommu_pages_must_not_exceed_the_buffers() {
         let options = VfioHostOptions { iommu_page_bytes: PageSize::TwoMib, ..VfioHostOptions::default() };
-        let told = options.host().map_err(|error| error.to_string());
-        assert!(told.is_err_and(|text| text.contains("host.page_bytes=2097152")));
+        let error = options.host().unwrap_err().to_string();
+        assert!(error.contains("host.page_bytes=2097152"), "{error}");
         let both = VfioHostOptions { page_bytes: PageSize::TwoMib, ..options };
         assert!(both.host().is_ok());
     }

@@ -1,14 +1,14 @@
-//! Whether a device is one: numbers of an emulator are not to pass for measured.
+//! Tells real devices from emulated ones, whose numbers are not measurements.
 
 use crate::tree::Function;
 use pcie_store::Origin;
 
-/// Vendors whose devices are made by emulators: Red Hat (QEMU), virtio, and the one that QEMU took for its own.
+/// Vendors of emulated devices: Red Hat (QEMU), virtio, and QEMU's own.
 const EMULATED: [u16; 3] = [0x1b36, 0x1af4, 0x1234];
-/// How QEMU's own processor says that it is one.
+/// Hypervisor name of QEMU's interpreter (TCG).
 const INTERPRETER: &[u8; 12] = b"TCGTCGTCGTCG";
 
-/// Where numbers of a function come from, on this machine.
+/// Origin of the numbers of a function on this machine.
 #[must_use]
 pub fn origin(function: &Function) -> Origin {
     if EMULATED.contains(&function.vendor_id) || hypervisor().is_some_and(|name| &name == INTERPRETER) {
@@ -18,7 +18,7 @@ pub fn origin(function: &Function) -> Origin {
     }
 }
 
-/// What the hypervisor calls itself; none where there is none.
+/// Name of the hypervisor; none without one.
 #[cfg(target_arch = "x86_64")]
 fn hypervisor() -> Option<[u8; 12]> {
     use std::arch::x86_64::__cpuid;

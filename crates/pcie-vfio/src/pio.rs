@@ -1,7 +1,7 @@
-//! `pio`: messages stored into a prefetchable BAR by a core, uncached and through write-combining buffers.
+//! `pio`: a core stores messages into a prefetchable BAR, uncached and through write-combining buffers.
 //!
-//! The BAR is reached through the kernel's `resourceN` and `resourceN_wc`, of a device that no driver has. What is timed is the
-//! core's side: until its stores have left it, as far as a fence can tell; when they arrive, a device would have to say.
+//! The BAR is mapped through the kernel's `resourceN` and `resourceN_wc` of a device without a driver. Times
+//! end with a fence of the core; only the device knows when stores arrive.
 
 #[cfg(target_os = "linux")]
 mod buffers;
@@ -34,10 +34,7 @@ pub struct Pio {
 }
 
 impl Pio {
-    /// A back end for the device at an address.
-    ///
-    /// # Errors
-    /// Nothing is there.
+    /// A back end for the device at an address; an error if there is none.
     pub fn new(address: Address, options: PioOptions, host: PioHostOptions) -> Result<Self, Refusal> {
         let tree = Tree::here();
         let origin = origin(&tree.function(address)?);
@@ -59,19 +56,11 @@ impl Backend<Box<dyn MessageDevice>> for Pio {
     }
 
     fn open(&self) -> Result<Box<dyn MessageDevice>, OpenError> {
-        Ok(self.open_here()?)
-    }
-}
-
-impl Pio {
-    #[cfg(target_os = "linux")]
-    fn open_here(&self) -> Result<Box<dyn MessageDevice>, Refusal> {
-        let device = device::PioDevice::open(&self.tree, self.address, &self.options, &self.host)?;
-        Ok(Box::new(device))
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn open_here(&self) -> Result<Box<dyn MessageDevice>, Refusal> {
-        Err(crate::obstacle::not_linux())
+        #[cfg(target_os = "linux")]
+        let opened = device::PioDevice::open(&self.tree, self.address, &self.options, &self.host);
+        #[cfg(target_os = "linux")]
+        return Ok(Box::new(opened?));
+        #[cfg(not(target_os = "linux"))]
+        Err(crate::obstacle::not_linux().into())
     }
 }

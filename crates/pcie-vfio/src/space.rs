@@ -1,4 +1,4 @@
-//! The addresses that a device may reach: its IOMMU group in a container of its own, and memory mapped into it.
+//! The address space of a device: its IOMMU group in a container of its own, and the memory mapped into it.
 
 use crate::iova::choose;
 use crate::kernel::{self, IommuInfo};
@@ -13,7 +13,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// A group that a killed process had is free again after a second or so.
+/// Longest wait for a busy group: that of a killed process is free again after about a second.
 const BUSY_LIMIT: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -23,17 +23,14 @@ pub struct Space {
     container: File,
     group: File,
     info: IommuInfo,
-    /// First address and bytes of what is mapped.
+    /// First address and bytes of each mapping.
     taken: RefCell<Vec<(u64, u64)>>,
-    /// Bytes that will be mapped in all, for who is told that they are too many.
+    /// Bytes to be mapped in all, for the message on the limit of locked memory.
     planned: Cell<u64>,
 }
 
 impl Space {
-    /// Opens the group of a function, and waits for it where another process is just giving it back.
-    ///
-    /// # Errors
-    /// It is not there, not permitted, or busy.
+    /// Opens the group of a function; fails if it is missing, not permitted, or stays busy for 10 s.
     pub fn open(tree: &Tree, function: &Function) -> Result<Rc<Self>, Refusal> {
         let number = tree.check_group(function)?;
         let path = tree.path(&format!("dev/vfio/{number}"));
@@ -42,11 +39,8 @@ impl Space {
             return Err(obstacle::shared_group(function.address, number, "others"));
         }
         let container = tree.path("dev/vfio/vfio");
-        let container = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(&container)
-            .map_err(|error| obstacle::kernel(container.display().to_string(), error))?;
+        let opened = OpenOptions::new().read(true).write(true).open(&container);
+        let container = opened.map_err(|error| obstacle::kernel(container.display().to_string(), error))?;
         kernel::check_container(&container)?;
         kernel::set_container(&group, &container)?;
         kernel::set_iommu(&container)?;
@@ -54,7 +48,6 @@ impl Space {
         Ok(Rc::new(Self { container, group, info, taken: RefCell::default(), planned: Cell::default() }))
     }
 
-    /// Says how much will be mapped in all.
     pub(crate) fn plan(&self, bytes: u64) {
         self.planned.set(bytes);
     }
@@ -63,7 +56,6 @@ impl Space {
         &self.group
     }
 
-    /// Bus addresses that nobody has, to be given to something on the device itself.
     pub(crate) fn reserve(&self, bytes: u64, alignment: u64) -> Result<u64, Refusal> {
         let iova = choose(&self.info.ranges, &self.taken.borrow(), bytes, alignment)?;
         self.taken.borrow_mut().push((iova, bytes));
@@ -89,7 +81,7 @@ impl Space {
     }
 }
 
-/// Memory that a device can reach. It is taken away from the device when this is dropped, before the memory goes.
+/// Memory that a device can reach. Dropping unmaps it from the device before the memory is freed.
 #[derive(Debug)]
 pub struct Mapped {
     space: Rc<Space>,
@@ -100,25 +92,20 @@ pub struct Mapped {
 }
 
 impl Mapped {
-    /// Maps a buffer, page by page: pages of the IOMMU are as large as the mappings, so that what its IO-TLB reaches is a
-    /// choice.
+    /// Maps a buffer page by page; `page` is the IOMMU's page size, which sets the reach of its IO-TLB.
     ///
     /// # Errors
-    /// The limit on locked memory or on mappings is too small, or such pages cannot be.
+    /// The limit on locked memory or on mappings is too small, or the IOMMU lacks the page size.
     pub fn new(space: &Rc<Space>, buffer: &SharedBuffer, page: PageSize) -> Result<Self, Refusal> {
-        let (start, bytes) = {
-            let buffer = buffer.borrow();
-            (buffer.address(), buffer.length())
-        };
+        let (start, bytes) = (buffer.borrow().address(), buffer.borrow().length());
         space.check_pages(page, bytes)?;
         let iova = space.reserve(bytes, page.bytes())?;
-        // From here on nobody has a slice of it.
+        // From here on the buffer gives no slice.
         buffer.borrow_mut().lend();
         let mut mapped =
             Self { space: Rc::clone(space), buffer: Rc::clone(buffer), iova, bytes: 0, is_mapped: true };
         for offset in (0..bytes).step_by(page.bytes() as usize) {
-            // SAFETY: the memory is the buffer's, which this keeps until it is unmapped. It was lent, so that it is reached by
-            // volatile accesses alone.
+            // SAFETY: `Mapped` keeps the buffer while mapped; a lent buffer has volatile accesses only.
             let result = unsafe {
                 kernel::map(&space.container, start + offset as usize, iova + offset, page.bytes())
             };
@@ -140,16 +127,13 @@ impl Mapped {
         &self.buffer
     }
 
-    /// Takes it away from the device, all of it at once.
-    ///
-    /// # Errors
-    /// The kernel refuses.
+    /// Unmaps all of it from the device; fails if the kernel refuses.
     pub fn unmap(&mut self) -> Result<(), Refusal> {
         if !std::mem::take(&mut self.is_mapped) {
             return Ok(());
         }
         if self.bytes > 0 {
-            // Where the kernel refuses, the buffer stays lent.
+            // If the kernel refuses, the buffer stays lent.
             kernel::unmap(&self.space.container, self.iova, self.bytes)?;
             self.space.taken.borrow_mut().retain(|(start, _)| *start != self.iova);
         }
@@ -162,7 +146,7 @@ impl Mapped {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        // Nobody is left to be told: the kernel unmaps everything when the container is closed.
+        // An error is ignored: the kernel unmaps everything when the container is closed.
         let _ = self.unmap();
     }
 }
@@ -178,7 +162,7 @@ fn refused(error: &io::Error, bytes: u64, planned: u64, page_bytes: u64) -> Refu
     }
 }
 
-/// Waits until nobody has the group of a function; whether somebody had it.
+/// Waits until no process has the group of a function open; whether one had.
 pub(crate) fn await_group(tree: &Tree, function: &Function) -> Result<bool, Refusal> {
     let number = tree.check_group(function)?;
     let started = Instant::now();
@@ -195,14 +179,10 @@ fn open_group(path: &Path, function: &Function) -> Result<File, Refusal> {
             Err(error) => error,
         };
         match error.kind() {
-            ErrorKind::NotFound => {
-                return Err(obstacle::not_bound(address, function.driver.as_deref()));
-            }
+            ErrorKind::NotFound => return Err(obstacle::not_bound(address, function.driver.as_deref())),
             ErrorKind::PermissionDenied => return Err(obstacle::no_permission(address, path)),
             ErrorKind::ResourceBusy if started.elapsed() < BUSY_LIMIT => std::thread::sleep(LOOK),
-            ErrorKind::ResourceBusy => {
-                return Err(obstacle::busy(address, path, BUSY_LIMIT.as_secs()));
-            }
+            ErrorKind::ResourceBusy => return Err(obstacle::busy(address, path, BUSY_LIMIT.as_secs())),
             _ => return Err(obstacle::kernel(path.display().to_string(), error)),
         }
     }

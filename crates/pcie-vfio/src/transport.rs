@@ -1,4 +1,4 @@
-//! The way to a real device, for the drivers of pcie-driver.
+//! The transport of pcie-driver to a real device.
 
 use crate::opened::Opened;
 use crate::space::Mapped;
@@ -11,12 +11,12 @@ use std::rc::Rc;
 use std::sync::atomic::{Ordering, compiler_fence, fence};
 use std::time::{Duration, Instant};
 
-/// A wait this long is slept through; a shorter one is spun through, because waking up takes longer.
+/// Least wait that sleeps; shorter waits spin, because waking up takes longer.
 const SLEEP_NS: u64 = 200_000;
 
 /// A device's registers, its window for messages, the host buffer, and memory for queues.
 ///
-/// The order of the fields is that of closing: the device is stopped before anything that it may reach is taken away.
+/// Fields drop in this order: the device is stopped before its memory is unmapped.
 #[derive(Debug)]
 pub struct Vfio {
     device: Opened,
@@ -28,10 +28,7 @@ pub struct Vfio {
 }
 
 impl Vfio {
-    /// Maps BAR `registers` of a device, memory for `queue_bytes` bytes of queues, and the buffer by pages of a size.
-    ///
-    /// # Errors
-    /// See [`Refusal`].
+    /// Maps BAR `registers` of a device, `queue_bytes` of queue memory, and the buffer in pages of `page`.
     pub fn new(
         device: Opened,
         registers: u32,
@@ -56,7 +53,7 @@ impl Vfio {
         &self.device
     }
 
-    /// Gives it a window for messages.
+    /// Sets the window for messages.
     pub fn set_messages(&mut self, window: Window) {
         self.messages = Some(window);
     }
@@ -67,10 +64,7 @@ impl Vfio {
         self.data.iova()
     }
 
-    /// Stops the device and takes everything away from it.
-    ///
-    /// # Errors
-    /// Something could not be taken back.
+    /// Stops the device and unmaps its memory; fails if the kernel refuses.
     pub fn close(&mut self) -> Result<(), Refusal> {
         self.device.close()?;
         self.queues.unmap()?;
@@ -78,28 +72,25 @@ impl Vfio {
     }
 }
 
-fn outside(what: &str, place: u64) -> TransportError {
-    TransportError(format!("{what} {place:#x} is outside of what the device has"))
+fn outside(memory: &str, offset: u64) -> TransportError {
+    TransportError(format!("{offset:#x} is outside the device's {memory}"))
 }
 
 impl Transport for Vfio {
     #[inline]
     fn read(&mut self, address: u32) -> Result<u32, TransportError> {
         let value = self.registers.read(address.into());
-        // What is read after a register was read is not read before it.
+        // Later reads must not move before this one.
         fence(Ordering::Acquire);
-        value.ok_or_else(|| outside("register", address.into()))
+        value.ok_or_else(|| outside("registers", address.into()))
     }
 
     #[inline]
     fn write(&mut self, address: u32, value: u32) -> Result<(), TransportError> {
         // Queues are written before their doorbell.
         fence(Ordering::Release);
-        if self.registers.write(address.into(), value) {
-            Ok(())
-        } else {
-            Err(outside("register", address.into()))
-        }
+        let written = self.registers.write(address.into(), value);
+        written.then_some(()).ok_or_else(|| outside("registers", address.into()))
     }
 
     fn relax(&mut self, time_ns: u64) -> Result<(), TransportError> {
@@ -115,21 +106,20 @@ impl Transport for Vfio {
         Ok(())
     }
 
-    fn store(&mut self, place: u32, bytes: &[u8]) -> Result<(), TransportError> {
-        let window = self.messages.as_ref().ok_or_else(|| outside("message", place.into()))?;
+    fn store(&mut self, offset: u32, bytes: &[u8]) -> Result<(), TransportError> {
+        let outside = || outside("message window", offset.into());
+        let window = self.messages.as_ref().ok_or_else(outside)?;
         let (words, rest) = bytes.as_chunks::<8>();
-        let stored = words
-            .iter()
-            .zip((u64::from(place)..).step_by(8))
-            .all(|(word, place)| window.write_long(place, u64::from_le_bytes(*word)));
-        if stored && rest.is_empty() { Ok(()) } else { Err(outside("message", place.into())) }
+        let mut words = words.iter().zip((u64::from(offset)..).step_by(8));
+        let stored = words.all(|(word, offset)| window.write_long(offset, u64::from_le_bytes(*word)));
+        (stored && rest.is_empty()).then_some(()).ok_or_else(outside)
     }
 
-    fn memory(&mut self, place: u64, bytes: &mut [u8]) -> Result<(), TransportError> {
+    fn memory(&mut self, offset: u64, bytes: &mut [u8]) -> Result<(), TransportError> {
         fence(Ordering::Acquire);
-        let is_there = self.data.buffer().borrow().copy_out(place, bytes);
+        let copied = self.data.buffer().borrow().copy_out(offset, bytes);
         compiler_fence(Ordering::SeqCst);
-        if is_there { Ok(()) } else { Err(outside("place in the buffer", place)) }
+        copied.then_some(()).ok_or_else(|| outside("buffer", offset))
     }
 
     fn buffer(&self) -> (&[u64], u64) {
@@ -143,15 +133,15 @@ impl Queues for Vfio {
     }
 
     #[inline]
-    fn put(&mut self, place: u64, words: &[u32]) -> Result<(), TransportError> {
-        let stored = self.queues.buffer().borrow_mut().put_words(place, words);
-        if stored { Ok(()) } else { Err(outside("place in the queues", place)) }
+    fn put(&mut self, offset: u64, words: &[u32]) -> Result<(), TransportError> {
+        let stored = self.queues.buffer().borrow_mut().put_words(offset, words);
+        stored.then_some(()).ok_or_else(|| outside("queues", offset))
     }
 
     #[inline]
-    fn get(&mut self, place: u64) -> Result<u32, TransportError> {
-        let word = self.queues.buffer().borrow().word(place);
+    fn get(&mut self, offset: u64) -> Result<u32, TransportError> {
+        let word = self.queues.buffer().borrow().word(offset);
         fence(Ordering::Acquire);
-        word.ok_or_else(|| outside("place in the queues", place))
+        word.ok_or_else(|| outside("queues", offset))
     }
 }

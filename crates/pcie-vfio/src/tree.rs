@@ -1,4 +1,4 @@
-//! PCI functions as the kernel shows them under `/sys/bus/pci`. Files are read, and nothing is opened that a device would notice.
+//! PCI functions as the kernel lists them in `/sys/bus/pci`. Only files are read; no device notices.
 
 use crate::address::Address;
 use crate::obstacle;
@@ -21,7 +21,7 @@ pub struct Bar {
     pub number: u32,
     /// Its bytes.
     pub bytes: u64,
-    /// Whether it is memory, and not ports.
+    /// Whether it is memory rather than I/O ports.
     pub is_memory: bool,
     /// Whether reading it has no effects, so that stores may be combined.
     pub is_prefetchable: bool,
@@ -34,23 +34,23 @@ const RESOURCE_PREFETCH: u64 = 0x2000;
 /// A PCI function.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Where it is.
+    /// PCI address.
     pub address: Address,
-    /// Its folder.
+    /// The kernel's folder of it.
     pub folder: PathBuf,
-    /// Vendor.
+    /// Vendor ID.
     pub vendor_id: u16,
-    /// Device.
+    /// Device ID.
     pub device_id: u16,
     /// Class, subclass and programming interface.
     pub class: u32,
-    /// The driver that has it.
+    /// Its driver.
     pub driver: Option<String>,
     /// Its IOMMU group.
     pub group: Option<u32>,
     /// The NUMA node that it is attached to.
     pub node: Option<u32>,
-    /// What its link can do at most: GT/s and lanes.
+    /// Maximum of its link: GT/s and lanes.
     pub link: (Option<f64>, Option<u32>),
 }
 
@@ -73,7 +73,7 @@ impl Tree {
         self.root.path(path)
     }
 
-    /// The functions that there are, in order.
+    /// All functions, by address.
     #[must_use]
     pub fn functions(&self) -> Vec<Function> {
         self.addresses().into_iter().filter_map(|address| self.read(address)).collect()
@@ -86,10 +86,7 @@ impl Tree {
         addresses
     }
 
-    /// The function at an address.
-    ///
-    /// # Errors
-    /// There is none; names the nearest.
+    /// The function at an address; the error for none names the nearest addresses.
     pub fn function(&self, address: Address) -> Result<Function, Refusal> {
         self.read(address).ok_or_else(|| {
             let mut nearest = self.addresses();
@@ -122,13 +119,13 @@ impl Tree {
         })
     }
 
-    /// The other functions of a group that a driver has which would be in VFIO's way.
+    /// The other functions of a group whose drivers prevent VFIO.
     #[must_use]
     pub fn live_others(&self, function: &Function) -> Vec<Function> {
         let others = names(&function.folder.join("iommu_group/devices"));
         let others =
             others.iter().filter_map(|name| name.parse().ok()).filter(|other| *other != function.address);
-        // Bridges may keep their driver; so may what is ours.
+        // Bridges may keep their drivers, and vfio-pci and pci-stub do not disturb.
         let in_the_way = |other: &Function| {
             let driver = other.driver.as_deref();
             !other.is_bridge() && !matches!(driver, None | Some("vfio-pci" | "pci-stub"))
@@ -136,10 +133,7 @@ impl Tree {
         others.filter_map(|other| self.read(other)).filter(in_the_way).collect()
     }
 
-    /// Refuses a function whose group cannot be given to a user.
-    ///
-    /// # Errors
-    /// It has no group, none that anything watches, or shares it.
+    /// The IOMMU group of a function; an error if it has none, VFIO has no IOMMU, or other drivers share it.
     pub fn check_group(&self, function: &Function) -> Result<u32, Refusal> {
         let address = function.address;
         let group = function.group.ok_or_else(|| obstacle::no_iommu(address))?;
@@ -152,27 +146,24 @@ impl Tree {
         if others.is_empty() {
             return Ok(group);
         }
-        let told = |other: &Function| {
+        let named = |other: &Function| {
             format!("{} ({})", other.address, other.driver.as_deref().unwrap_or("no driver"))
         };
-        let others = others.iter().map(told).collect::<Vec<_>>().join(", ");
+        let others = others.iter().map(named).collect::<Vec<_>>().join(", ");
         Err(obstacle::shared_group(address, group, &others))
     }
 }
 
 impl Function {
-    /// Whether it is a bridge, and no endpoint.
+    /// Whether its class is that of a bridge.
     #[must_use]
     pub fn is_bridge(&self) -> bool {
         self.class >> 16 == 0x06
     }
 
-    /// Refuses what leads to other functions, whatever class it says it is of.
-    ///
-    /// # Errors
-    /// It is a bridge.
+    /// Refuses a function that leads to other functions, whatever its class.
     pub fn check_no_bridge(&self) -> Result<(), Refusal> {
-        /// Kind of a header, of which one bit says that there are several functions: 0 is an endpoint's.
+        /// Header type; its top bit means several functions, the rest is 0 for an endpoint.
         const HEADER_TYPE: usize = 14;
         let config = fs::read(self.folder.join("config")).unwrap_or_default();
         let header = config.get(HEADER_TYPE).map_or(0, |kind| kind & 0x7f);
@@ -198,13 +189,13 @@ impl Function {
         self.class >> 8 == 0x02_00 && self.vendor_id == 0x8086 && matches!(self.device_id, 0x10d3 | 0x10f6)
     }
 
-    /// Whether it shows a screen.
+    /// Whether it is a display controller.
     #[must_use]
     pub fn is_display(&self) -> bool {
         self.class >> 16 == 0x03
     }
 
-    /// Its BARs that there are.
+    /// Its BARs.
     #[must_use]
     pub fn bars(&self) -> Vec<Bar> {
         let resources = text(&self.folder.join("resource")).unwrap_or_default();
@@ -223,8 +214,7 @@ impl Function {
         (0..6).zip(resources.lines()).filter_map(bar).collect()
     }
 
-    /// Its link at most, and the payloads that it is set to, as far as this user may see them. They are read from the kernel's file: what
-    /// VFIO shows of them is a copy.
+    /// The maximum of its link, with MPS and MRRS if readable: from the kernel's file, as VFIO shows a copy.
     #[must_use]
     pub fn link_facts(&self) -> LinkFacts {
         let (rate_gtps, lanes) = self.link;
@@ -235,7 +225,7 @@ impl Function {
         LinkFacts { rate_gtps, lanes, mps_bytes: bytes(5), mrrs_bytes: bytes(12) }
     }
 
-    /// What its link does at this moment.
+    /// Current rate and width of its link.
     #[must_use]
     pub fn link_conditions(&self) -> Vec<Condition> {
         let (rate, lanes) = (self.folder.join("current_link_speed"), self.folder.join("current_link_width"));
@@ -246,10 +236,7 @@ impl Function {
         ]
     }
 
-    /// Refuses one without power.
-    ///
-    /// # Errors
-    /// It is in D3.
+    /// Refuses a function in power state D3.
     pub fn check_awake(&self) -> Result<(), Refusal> {
         let state = text(&self.folder.join("power_state")).unwrap_or_default();
         if !state.starts_with("D3") {
@@ -258,10 +245,7 @@ impl Function {
         Err(obstacle::asleep(self.address, &state, &self.folder.join("power/control")))
     }
 
-    /// Refuses one whose BARs answer nobody.
-    ///
-    /// # Errors
-    /// Memory decoding is off.
+    /// Refuses a function whose memory decoding is off, so that its BARs do not answer.
     pub fn check_decoding(&self) -> Result<(), Refusal> {
         const MEMORY: u8 = 2;
         let command = fs::read(self.folder.join("config")).ok().and_then(|space| space.get(4).copied());
@@ -272,26 +256,26 @@ impl Function {
     }
 }
 
-/// The device control register of a function's PCI Express capability (PCI Express base specification, section 7.5.3.4).
+/// The device control register (PCI Express base specification, section 7.5.3.4).
 pub(crate) fn device_control(space: &[u8]) -> Option<u32> {
     const CAPABILITIES: usize = 0x34;
     const EXPRESS: u8 = 0x10;
-    let mut place = usize::from(*space.get(CAPABILITIES)?);
-    // Each names the next; there is room for 48 of them, and a ring of them has no end.
+    let mut capability = usize::from(*space.get(CAPABILITIES)?);
+    // Each holds the offset of the next. There is room for 48; the limit ends a ring.
     for _ in 0..48 {
-        if place < 0x40 {
+        if capability < 0x40 {
             return None;
         }
-        if *space.get(place)? == EXPRESS {
-            let control = space.get(place + 8..)?.first_chunk()?;
+        if *space.get(capability)? == EXPRESS {
+            let control = space.get(capability + 8..)?.first_chunk()?;
             return Some(u32::from(u16::from_le_bytes(*control)));
         }
-        place = usize::from(*space.get(place + 1)?);
+        capability = usize::from(*space.get(capability + 1)?);
     }
     None
 }
 
-/// Names in a folder; none where there is none.
+/// Sorted names in a folder; empty if there is no folder.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -299,17 +283,15 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// What a file of the kernel holds.
 pub(crate) fn text(path: &Path) -> Option<String> {
     Some(fs::read_to_string(path).ok()?.trim().to_owned())
 }
 
-/// The number in a file.
 pub(crate) fn number(path: &Path) -> Option<u64> {
     text(path)?.parse().ok()
 }
 
-/// The last name of where a link leads.
+/// The last name of a link's target.
 pub(crate) fn target(link: &Path) -> Option<String> {
     fs::read_link(link).ok()?.file_name()?.to_str().map(str::to_owned)
 }
@@ -319,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn payloads_are_read_from_configuration_space_wherever_the_capability_stands() {
+    fn device_control_is_found_through_the_capability_list() {
         let mut space = vec![0; 256];
         space[0x34] = 0x40;
         space[0x40..0x42].copy_from_slice(&[0x01, 0x70]);
@@ -327,7 +309,7 @@ mod tests {
         // MPS 256, MRRS 512.
         space[0x78..0x7a].copy_from_slice(&0x2820u16.to_le_bytes());
         assert_eq!(device_control(&space), Some(0x2820));
-        // What only root sees, no capability, and a ring.
+        // Configuration space cut off for other users than root, no capability, and a ring.
         assert_eq!(device_control(&space[..64]), None);
         space[0x70] = 0x05;
         assert_eq!(device_control(&space), None);

@@ -1,4 +1,4 @@
-//! A mapped part of a BAR: read and written word by word, each access once and in order.
+//! A mapped part of a BAR, accessed by words, each access once and in order.
 
 use crate::kernel::{map_file, unmap_file};
 use std::fs::File;
@@ -13,66 +13,60 @@ pub struct Window {
 }
 
 impl Window {
-    /// Maps `bytes` bytes from `offset` on of a file that leads to a device, both whole pages.
-    ///
-    /// # Errors
-    /// The kernel refuses.
+    /// Maps `bytes` bytes at `offset` of a device's file, both whole pages; fails if the kernel refuses.
     pub fn map(file: &File, offset: u64, bytes: usize) -> io::Result<Self> {
         let start = NonNull::new(map_file(file, offset, bytes)?.cast());
         start.map(|start| Self { start, bytes }).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    /// How long it is.
+    /// Length, bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Where `bytes` bytes from a place on lie, if they are within it; aligned to `bytes`.
-    fn within(&self, place: u64, bytes: usize) -> Option<NonNull<u8>> {
-        let place = usize::try_from(place).ok()?;
-        let fits = place.checked_add(bytes).is_some_and(|end| end <= self.bytes);
-        // SAFETY: the place is within the mapping.
-        (fits && place.is_multiple_of(bytes)).then(|| unsafe { self.start.add(place) })
+    /// Pointer to a word of `bytes` bytes, if it is within the mapping and aligned.
+    fn aligned(&self, offset: u64, bytes: usize) -> Option<NonNull<u8>> {
+        self.part(offset, bytes).filter(|_| offset.is_multiple_of(bytes as u64))
     }
 
-    /// The part from a place on, to be stored into, if all of it is there.
+    /// Pointer to `bytes` bytes at `offset`, if all of them are within the mapping.
     #[must_use]
-    pub fn part(&self, place: u64, bytes: usize) -> Option<NonNull<u8>> {
-        let place = usize::try_from(place).ok()?;
-        // SAFETY: the place is within the mapping.
-        place.checked_add(bytes).filter(|end| *end <= self.bytes).map(|_| unsafe { self.start.add(place) })
+    pub fn part(&self, offset: u64, bytes: usize) -> Option<NonNull<u8>> {
+        let offset = usize::try_from(offset).ok()?;
+        // SAFETY: the offset is within the mapping.
+        offset.checked_add(bytes).filter(|end| *end <= self.bytes).map(|_| unsafe { self.start.add(offset) })
     }
 
-    /// Reads 32 bits; none outside.
+    /// Reads 32 bits in one access; none outside or unaligned.
     #[inline]
     #[must_use]
-    pub fn read(&self, place: u64) -> Option<u32> {
-        // SAFETY: the place is within the mapping and aligned; the device may change it at any time, so it is read once.
-        self.within(place, 4).map(|at| u32::from_le(unsafe { at.cast::<u32>().read_volatile() }))
+    pub fn read(&self, offset: u64) -> Option<u32> {
+        // SAFETY: the word is within the mapping and aligned; it is read once, as the device may change it.
+        self.aligned(offset, 4).map(|at| u32::from_le(unsafe { at.cast::<u32>().read_volatile() }))
     }
 
-    /// Writes 32 bits; false outside.
+    /// Writes 32 bits in one access; false outside or unaligned.
     #[inline]
-    pub fn write(&self, place: u64, value: u32) -> bool {
-        let Some(at) = self.within(place, 4) else { return false };
-        // SAFETY: the place is within the mapping and aligned; it is written once.
+    pub fn write(&self, offset: u64, value: u32) -> bool {
+        let Some(at) = self.aligned(offset, 4) else { return false };
+        // SAFETY: the word is within the mapping and aligned; it is written once.
         unsafe { at.cast::<u32>().write_volatile(value.to_le()) };
         true
     }
 
-    /// Reads 64 bits in one access; none outside.
+    /// Reads 64 bits in one access; none outside or unaligned.
     #[inline]
     #[must_use]
-    pub fn read_long(&self, place: u64) -> Option<u64> {
+    pub fn read_long(&self, offset: u64) -> Option<u64> {
         // SAFETY: as for 32 bits.
-        self.within(place, 8).map(|at| u64::from_le(unsafe { at.cast::<u64>().read_volatile() }))
+        self.aligned(offset, 8).map(|at| u64::from_le(unsafe { at.cast::<u64>().read_volatile() }))
     }
 
-    /// Writes 64 bits in one access; false outside.
+    /// Writes 64 bits in one access; false outside or unaligned.
     #[inline]
-    pub fn write_long(&self, place: u64, value: u64) -> bool {
-        let Some(at) = self.within(place, 8) else { return false };
+    pub fn write_long(&self, offset: u64, value: u64) -> bool {
+        let Some(at) = self.aligned(offset, 8) else { return false };
         // SAFETY: as for 32 bits.
         unsafe { at.cast::<u64>().write_volatile(value.to_le()) };
         true
@@ -81,19 +75,17 @@ impl Window {
 
 impl Drop for Window {
     fn drop(&mut self) {
-        // SAFETY: it is the mapping that was made for this, and nothing of it is given away for longer than a call.
+        // SAFETY: the mapping is this window's own, and no pointer into it is used after a call.
         unsafe { unmap_file(self.start.as_ptr().cast(), self.bytes) };
     }
 }
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
-
     use super::*;
 
     #[test]
-    fn nothing_outside_and_nothing_askew_is_touched() {
+    fn access_outside_or_unaligned_is_refused() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(4096).unwrap();
         let window = Window::map(&file, 0, 4096).unwrap();

@@ -1,4 +1,4 @@
-//! How fast transfers are cut into requests, completions and write TLPs, and their bytes counted.
+//! Cost of splitting transfers into requests, completions and write TLPs, and of counting their bytes.
 
 #![expect(clippy::unwrap_used, reason = "a fixed link that is valid")]
 
@@ -8,17 +8,7 @@ use std::hint::black_box;
 
 /// Gen3 x8, MPS 256, MRRS 512: the link of the published measurements.
 fn link() -> LinkConfiguration {
-    LinkConfiguration::try_from(LinkParameters {
-        generation: 3,
-        lanes: 8,
-        mps_bytes: 256,
-        mrrs_bytes: 512,
-        rcb_bytes: 64,
-        address_bits: 64,
-        ecrc: false,
-        flit_mode: None,
-    })
-    .unwrap()
+    LinkConfiguration::try_from(LinkParameters::new(3, 8, 256, 512)).unwrap()
 }
 
 /// Wire bytes of a read: its requests and their completions.

@@ -1,20 +1,11 @@
-//! What a link leaves to payload: bytes of TLPs for a write and a read of some sizes.
+//! Efficiency of a link: bytes of TLPs for writes and reads of some sizes.
 //!
 //!     cargo run -p pcie-wire --example efficiency
 
 use pcie_wire::{CompletionPolicy, LinkConfiguration, LinkParameters, SplitAt, TlpKind};
 
 fn main() -> Result<(), pcie_refusal::Refusal> {
-    let link = LinkConfiguration::try_from(LinkParameters {
-        generation: 3,
-        lanes: 8,
-        mps_bytes: 256,
-        mrrs_bytes: 512,
-        rcb_bytes: 64,
-        address_bits: 64,
-        ecrc: false,
-        flit_mode: None,
-    })?;
+    let link = LinkConfiguration::try_from(LinkParameters::new(3, 8, 256, 512))?;
     println!("Gen3 x8: {:.2} Gb/s before TLPs", link.raw_gbps());
     for size in [64, 256, 1024, 4096] {
         let written: u32 = link
@@ -26,7 +17,7 @@ fn main() -> Result<(), pcie_refusal::Refusal> {
             .flat_map(|request| link.completions(request, CompletionPolicy::AsLargeAsMps))
             .map(|piece| link.tlp_bytes(TlpKind::CompletionWithData, piece))
             .sum();
-        println!("{size:5} B: a write takes {written} B of the link, the answer to a read {answered} B");
+        println!("{size:5} B: a write takes {written} B on the link, the completions of a read {answered} B");
     }
     Ok(())
 }

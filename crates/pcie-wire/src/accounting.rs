@@ -1,4 +1,4 @@
-//! Two ways to account for what a link spends: the specification's arithmetic, and the 2018 paper's.
+//! Link overhead, counted as the specification does or as the 2018 paper does.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ pub enum Accounting {
 }
 
 impl Accounting {
-    /// Bytes that one TLP about `piece` takes from what [`Accounting::tlp_gbps`] offers.
+    /// Bytes of one TLP for `piece`, at the rate of [`Accounting::tlp_gbps`].
     pub fn tlp_bytes(self, link: &LinkConfiguration, kind: TlpKind, piece: Piece) -> u32 {
         match (self, kind) {
             (Self::Spec, _) => link.tlp_bytes(kind, piece),
@@ -27,11 +27,11 @@ impl Accounting {
         }
     }
 
-    /// What one direction offers to TLPs and to the DLLPs that [`Accounting::dllp_bytes_per_received_byte`] charges, in
-    /// Gb/s.
+    /// Rate of one direction for TLPs and the DLLPs of [`Accounting::dllp_bytes_per_received_byte`], Gb/s.
     ///
-    /// `Spec` takes off SKP ordered sets, at 4 symbols in 1538 in every generation (from Gen3 it is one block in 370 to
-    /// 375, 0.27 % where this is 0.26 %: still a ceiling); in flit mode it takes off what is not TLP bytes in a flit.
+    /// `Spec` subtracts SKP ordered sets, as 4 symbols in 1538 in every generation (from Gen3 it is one block
+    /// in 370 to 375,
+    /// 0.27 % instead of 0.26 %: still a ceiling); in flit mode it subtracts the non-TLP bytes of flits.
     pub fn tlp_gbps(self, link: &LinkConfiguration) -> f64 {
         match self {
             Self::Sigcomm18 => sigcomm18::tlp_gbps(link),
@@ -40,8 +40,8 @@ impl Accounting {
         }
     }
 
-    /// Bytes of Acks and UpdateFCs that go the other way for each byte of TLPs. None under `Sigcomm18`, whose rate has
-    /// them taken off already.
+    /// Bytes of Acks and UpdateFCs sent back for each byte of TLPs. 0 under `Sigcomm18`, whose rate excludes
+    /// them.
     pub fn dllp_bytes_per_received_byte(self, link: &LinkConfiguration, intervals: DllpIntervals) -> f64 {
         match self {
             Self::Spec => intervals.bytes_per_received_byte(link),
@@ -49,8 +49,7 @@ impl Accounting {
         }
     }
 
-    /// What is left to TLPs in one direction, in Gb/s, while the other is full of TLPs too: each then carries the DLLPs
-    /// for the other.
+    /// Rate of TLPs in one direction if both are full, Gb/s: each also carries the DLLPs for the other.
     pub fn saturated_tlp_gbps(self, link: &LinkConfiguration, intervals: DllpIntervals) -> f64 {
         match self {
             Self::Sigcomm18 => sigcomm18::tlp_gbps(link),

@@ -1,21 +1,21 @@
 //! Cutting a read's data into completions.
 //!
-//! PCI Express Base Specification, "Data Return for Read Requests": a completer may return the data in several
-//! completions; all but the last must end at a multiple of the Read Completion Boundary (RCB), so that the first goes
-//! from the request's address to such a multiple and the middle ones are multiples of RCB long; none exceeds MPS.
+//! PCI Express Base Specification, "Data Return for Read Requests": a completer may return the data in
+//! several completions. All but the last end at a multiple of the Read Completion Boundary (RCB), and none
+//! exceeds MPS.
 
 use crate::{LinkConfiguration, Piece};
 
-/// What a completer does within the rules.
+/// How a completer splits within these rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CompletionPolicy {
     /// As few completions as the rules allow.
     AsLargeAsMps,
-    /// Cut at every address that is a multiple of MPS, as the published measurements show the E5 root complexes to do.
+    /// Cut at every multiple of MPS, as the E5 root complexes do in the published measurements.
     AtMpsBoundaries,
     /// Cut at every multiple of RCB: as many completions as the rules allow.
     EveryRcb,
-    /// Cut at every multiple of so many bytes: a power of two, from RCB to MPS, and taken for the nearer one beyond.
+    /// Cut at every multiple of this power of two, clamped to RCB and MPS.
     Every(u32),
 }
 
@@ -26,7 +26,7 @@ pub struct Completions {
     remaining: u32,
     /// No completion crosses a multiple of this unless `combine`.
     boundary: u32,
-    /// MPS, where completions run on past boundaries up to it.
+    /// MPS, if completions may cross boundaries up to it.
     combine: Option<u32>,
 }
 
@@ -42,7 +42,7 @@ impl Iterator for Completions {
         let length = match self.combine {
             Some(mps) => {
                 let whole = Piece { address: self.address, length: self.remaining };
-                // Down to a boundary: MPS is a multiple of RCB, so the cut is MPS past the boundary before the start.
+                // MPS is a multiple of RCB, so MPS past the boundary before the start is a boundary too.
                 if whole.padded_bytes() <= mps { self.remaining } else { mps - past_boundary }
             }
             None => self.remaining.min(self.boundary - past_boundary),
@@ -55,7 +55,7 @@ impl Iterator for Completions {
 }
 
 impl LinkConfiguration {
-    /// The completions of one read request, which comes from [`LinkConfiguration::read_requests`].
+    /// The completions of one request from [`LinkConfiguration::read_requests`].
     #[inline]
     pub fn completions(&self, request: Piece, policy: CompletionPolicy) -> Completions {
         let (boundary, combine) = match policy {

@@ -1,7 +1,8 @@
 //! Data link layer packets: how often Acks and UpdateFCs are sent.
 //!
-//! The specification tabulates both latency limits by generation, width and MPS, in symbol times; its tables are
-//! `floor((MPS + 28) * AckFactor / width) + delay`. A symbol time is per lane: in it, a link of N lanes moves N bytes.
+//! The specification tabulates both latency limits by generation, width and MPS, in symbol times; its tables
+//! are `floor((MPS + 28) * AckFactor / width) + delay`. A symbol time is per lane: in it, a link of N lanes
+//! moves N bytes.
 
 use crate::{Generation, LinkConfiguration};
 
@@ -11,8 +12,8 @@ pub const DLLP_BYTES: u32 = 8;
 /// Header, framing and CRC bytes that the specification adds to MPS in its latency formula.
 const TLP_OVERHEAD_BYTES: u32 = 28;
 
-/// How many symbol times pass between two DLLPs of a kind while TLPs keep arriving. Receivers may send them more often
-/// than the limits; for UpdateFC the limit is a guideline.
+/// Symbol times between two DLLPs of a kind while TLPs keep arriving. Receivers may send them more often than
+/// the limits; for UpdateFC the limit is a guideline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DllpIntervals {
     /// Symbol times between Acks, at least 1.
@@ -22,14 +23,13 @@ pub struct DllpIntervals {
 }
 
 impl DllpIntervals {
-    /// The specification's limits: the fewest DLLPs that it asks for.
+    /// The specification's limits: the fewest DLLPs.
     pub const fn limits(link: &LinkConfiguration) -> Self {
         let symbols = latency_limit_symbols(link);
         Self { ack_symbols: symbols, update_fc_symbols: symbols }
     }
 
-    /// Bytes of DLLPs that a receiver sends back for each byte of TLPs that it gets. None of its own in flit mode, where
-    /// DLLP content has its place in every flit.
+    /// Bytes of DLLPs that a receiver sends for each byte of TLPs. 0 in flit mode: flits have room for DLLPs.
     pub fn bytes_per_received_byte(&self, link: &LinkConfiguration) -> f64 {
         if link.flit_mode() {
             return 0.0;
@@ -48,7 +48,7 @@ pub(crate) const fn latency_limit_symbols(link: &LinkConfiguration) -> u32 {
         + internal_delay_symbols(link.generation)
 }
 
-/// The specification's AckFactor, in tenths: how many full-size TLPs may share an Ack.
+/// The specification's AckFactor: full-size TLPs for one Ack, in tenths.
 const fn ack_factor_tenths(lanes: u32, mps_bytes: u32) -> u32 {
     match (mps_bytes, lanes) {
         (..=256, ..=4) => 14,
@@ -82,21 +82,12 @@ mod tests {
     ];
 
     #[test]
-    fn the_formula_gives_the_specifications_tables() {
+    fn formula_gives_the_specifications_tables() {
         for (row, mps) in GEN1.iter().zip(PayloadSize::ALL) {
             for (limit, lanes) in row.iter().zip(Lanes::ALL) {
                 for (generation, further_delay) in [(1, 0), (2, 51), (3, 96), (4, 96), (5, 96)] {
-                    let link = LinkConfiguration::try_from(LinkParameters {
-                        generation,
-                        lanes: lanes.count(),
-                        mps_bytes: mps.bytes(),
-                        mrrs_bytes: 512,
-                        rcb_bytes: 64,
-                        address_bits: 64,
-                        ecrc: false,
-                        flit_mode: None,
-                    })
-                    .unwrap();
+                    let parameters = LinkParameters::new(generation, lanes.count(), mps.bytes(), 512);
+                    let link = LinkConfiguration::try_from(parameters).unwrap();
                     assert_eq!(super::latency_limit_symbols(&link), limit + further_delay, "{link:?}");
                 }
             }

@@ -29,12 +29,12 @@ impl Generation {
     pub const ALL: [Self; 7] =
         [Self::Gen1, Self::Gen2, Self::Gen3, Self::Gen4, Self::Gen5, Self::Gen6, Self::Gen7];
 
-    /// The generation's number, 1 to 7.
+    /// Number, 1 to 7.
     pub const fn number(self) -> u32 {
         self as u32 + 1
     }
 
-    /// Signalling rate of one lane in millions of transfers a second.
+    /// Signalling rate of one lane, MT/s.
     pub const fn megatransfers_per_second(self) -> u64 {
         match self {
             Self::Gen1 => 2_500,

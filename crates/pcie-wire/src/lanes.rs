@@ -7,7 +7,7 @@ use pcie_refusal::Refusal;
 pub struct Lanes(u32);
 
 impl Lanes {
-    /// Every width that the specification has named (x12 and x32 are gone from its later revisions).
+    /// Every width of the specification (later revisions drop x12 and x32).
     pub const ALL: [Self; 7] = [Self(1), Self(2), Self(4), Self(8), Self(12), Self(16), Self(32)];
 
     /// How many lanes.

@@ -1,17 +1,17 @@
-//! Bytes on a PCI Express link: how transfers split into TLPs, what each occupies, and what the link itself takes.
+//! Bytes on a PCI Express link: transfers split into TLPs, their sizes, and the overhead of the link.
 //!
-//! Pure arithmetic: no time, no I/O, no allocation but for what is refused. It does not know what a device does with the link (`pcie-model`)
-//! nor when anything happens (`pcie-sim`).
+//! Pure arithmetic: no time, no I/O, and no allocation except for refusals. Devices: `pcie-model`; time:
+//! `pcie-sim`.
 //!
-//! Sources: PCI Express Base Specification (TLP formats, RCB rules, Ack and UpdateFC latency tables, flits); for
-//! [`sigcomm18`], Neugebauer et al., "Understanding PCIe performance for end host networking", SIGCOMM 2018.
+//! Sources: PCI Express Base Specification (TLP formats, RCB rules, Ack and UpdateFC latency tables, flits);
+//! for [`sigcomm18`], Neugebauer et al., "Understanding PCIe performance for end host networking", SIGCOMM
+//! 2018.
 //!
-//! Nothing here panics: whatever a [`LinkConfiguration`] admits is valid, and any (address, length) can be split.
+//! Nothing here panics: every [`LinkConfiguration`] is valid, and any (address, length) can be split.
 
 mod accounting;
 mod completion;
 mod dllp;
-mod flit;
 mod generation;
 mod lanes;
 mod link;
@@ -23,10 +23,9 @@ mod tlp;
 pub use accounting::Accounting;
 pub use completion::{CompletionPolicy, Completions};
 pub use dllp::{DLLP_BYTES, DllpIntervals};
-pub use flit::{FLIT_BYTES, FLIT_TLP_BYTES};
 pub use generation::Generation;
 pub use lanes::Lanes;
 pub use link::{AddressWidth, ByteTime, LinkConfiguration, LinkParameters};
 pub use payload::{PayloadSize, ReadCompletionBoundary};
 pub use split::{PAGE_BYTES, Piece, Pieces, SplitAt};
-pub use tlp::{LINK_BYTES_PER_TLP, TlpKind};
+pub use tlp::{FLIT_BYTES, FLIT_TLP_BYTES, LINK_BYTES_PER_TLP, TlpKind};

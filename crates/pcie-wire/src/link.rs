@@ -1,4 +1,4 @@
-//! The configuration of a link, as its two ends negotiated it.
+//! The negotiated configuration of a link.
 
 use pcie_refusal::Refusal;
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{FLIT_BYTES, FLIT_TLP_BYTES, Generation, Lanes, PayloadSize, ReadCompletionBoundary};
 
-/// The width of the addresses in memory requests: what makes their header 3 or 4 DW long.
+/// Width of the addresses in memory requests, which sets the header length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AddressWidth {
     /// Below 4 GiB: a header of 3 DW.
@@ -15,9 +15,7 @@ pub enum AddressWidth {
     Bits64,
 }
 
-/// A link as its two ends negotiated it, as profiles and the command line give it.
-///
-/// [`LinkConfiguration`] is the validated one.
+/// A negotiated link as profiles and the command line give it; [`LinkConfiguration`] is the validated form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkParameters {
@@ -30,10 +28,10 @@ pub struct LinkParameters {
     /// Maximum Read Request Size, 128 to 4096.
     pub mrrs_bytes: u32,
     /// Read Completion Boundary, 64 (if left out) or 128.
-    #[serde(default = "default_rcb_bytes")]
+    #[serde(default = "sixty_four")]
     pub rcb_bytes: u32,
     /// Width of addresses: 32 or 64 (if left out).
-    #[serde(default = "default_address_bits")]
+    #[serde(default = "sixty_four")]
     pub address_bits: u32,
     /// Whether TLPs carry an end-to-end CRC; no, if left out.
     #[serde(default)]
@@ -43,15 +41,28 @@ pub struct LinkParameters {
     pub flit_mode: Option<bool>,
 }
 
-const fn default_rcb_bytes() -> u32 {
+const fn sixty_four() -> u32 {
     64
 }
 
-const fn default_address_bits() -> u32 {
-    64
+impl LinkParameters {
+    /// A link with the default RCB, address width, ECRC and flit mode.
+    pub const fn new(generation: u32, lanes: u32, mps_bytes: u32, mrrs_bytes: u32) -> Self {
+        let (rcb_bytes, address_bits) = (sixty_four(), sixty_four());
+        Self {
+            generation,
+            lanes,
+            mps_bytes,
+            mrrs_bytes,
+            rcb_bytes,
+            address_bits,
+            ecrc: false,
+            flit_mode: None,
+        }
+    }
 }
 
-/// A link that can exist. Made from [`LinkParameters`], also when deserialised.
+/// A valid link. Made from [`LinkParameters`], also when deserialised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "LinkParameters", into = "LinkParameters")]
 pub struct LinkConfiguration {
@@ -59,11 +70,11 @@ pub struct LinkConfiguration {
     pub generation: Generation,
     /// Width.
     pub lanes: Lanes,
-    /// Maximum Payload Size: the most data in a write or a completion.
+    /// Maximum Payload Size: limits the data of a write or a completion.
     pub mps: PayloadSize,
-    /// Maximum Read Request Size: the most data that one read asks for.
+    /// Maximum Read Request Size: limits the data of one read.
     pub mrrs: PayloadSize,
-    /// Where read data may be cut.
+    /// Read Completion Boundary.
     pub rcb: ReadCompletionBoundary,
     /// Length of addresses in requests.
     pub address_width: AddressWidth,
@@ -78,15 +89,14 @@ impl LinkConfiguration {
         self.flit_mode || self.generation.requires_flit_mode()
     }
 
-    /// Bits a second in one direction after the line code, before anything else, in Gb/s.
+    /// Rate of one direction after the line code, before all other overhead, Gb/s.
     pub fn raw_gbps(&self) -> f64 {
         let (data_bits, line_bits) = self.generation.encoding();
         let lane_gbps = self.generation.megatransfers_per_second() as f64 / 1_000.0;
         lane_gbps * data_bits as f64 / line_bits as f64 * f64::from(self.lanes.count())
     }
 
-    /// How long one byte of a TLP or DLLP occupies one direction, exactly. In flit mode this spreads the flit's own
-    /// bytes over the TLP bytes that it carries.
+    /// Exact time of one byte of a TLP or DLLP. In flit mode it includes a share of the flit's other bytes.
     pub const fn byte_time(&self) -> ByteTime {
         let (data_bits, line_bits) = self.generation.encoding();
         let (flit_bytes, carried) = if self.flit_mode() { (FLIT_BYTES, FLIT_TLP_BYTES) } else { (1, 1) };
@@ -95,7 +105,7 @@ impl LinkConfiguration {
     }
 }
 
-/// A rational number of picoseconds for each byte, in lowest terms: n bytes take `n * numerator / denominator` ps.
+/// Picoseconds a byte, in lowest terms: n bytes take `n * numerator / denominator` ps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ByteTime {
     /// Picoseconds for `denominator` bytes.
@@ -168,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_has_its_default() {
+    fn missing_keys_have_defaults() {
         let link = parse(r#"{"generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":512}"#).unwrap();
         assert_eq!(link.rcb.bytes(), 64);
         assert_eq!(link.address_width, AddressWidth::Bits64);
@@ -179,27 +189,27 @@ mod tests {
 
     #[test]
     fn messages_name_key_value_and_remedy() {
-        for (text, expected) in [
-            (r#"{"generation":8,"lanes":8,"mps_bytes":256,"mrrs_bytes":512}"#, "generation is 8: give"),
-            (r#"{"generation":3,"lanes":6,"mps_bytes":256,"mrrs_bytes":512}"#, "lanes is 6: give"),
-            (r#"{"generation":3,"lanes":8,"mps_bytes":300,"mrrs_bytes":512}"#, "mps_bytes is 300: give"),
-            (r#"{"generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":64}"#, "mrrs_bytes is 64: give"),
+        for (keys, expected) in [
+            (r#""generation":8,"lanes":8,"mps_bytes":256,"mrrs_bytes":512"#, "generation is 8: give"),
+            (r#""generation":3,"lanes":6,"mps_bytes":256,"mrrs_bytes":512"#, "lanes is 6: give"),
+            (r#""generation":3,"lanes":8,"mps_bytes":300,"mrrs_bytes":512"#, "mps_bytes is 300: give"),
+            (r#""generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":64"#, "mrrs_bytes is 64: give"),
             (
-                r#"{"generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":512,"rcb_bytes":96}"#,
+                r#""rcb_bytes":96,"generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":512"#,
                 "rcb_bytes is 96: give",
             ),
             (
-                r#"{"generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":512,"address_bits":48}"#,
+                r#""address_bits":48,"generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":512"#,
                 "give 32 or 64",
             ),
             (
-                r#"{"generation":6,"lanes":8,"mps_bytes":256,"mrrs_bytes":512,"flit_mode":false}"#,
+                r#""flit_mode":false,"generation":6,"lanes":8,"mps_bytes":256,"mrrs_bytes":512"#,
                 "leave it out",
             ),
-            (r#"{"generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":512,"mps":1}"#, "unknown field `mps`"),
-            (r#"{"generation":3,"lanes":8,"mps_bytes":256}"#, "missing field `mrrs_bytes`"),
+            (r#""mps":1,"generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":512"#, "unknown field `mps`"),
+            (r#""generation":3,"lanes":8,"mps_bytes":256"#, "missing field `mrrs_bytes`"),
         ] {
-            let message = parse(text).unwrap_err();
+            let message = parse(&format!("{{{keys}}}")).unwrap_err();
             assert!(message.contains(expected), "{message}");
         }
     }

@@ -2,7 +2,7 @@
 
 use pcie_refusal::Refusal;
 
-/// A value that MPS and MRRS can have: 128, 256, 512, 1024, 2048 or 4096 bytes.
+/// A value of MPS or MRRS: 128, 256, 512, 1024, 2048 or 4096 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PayloadSize(u32);
 
@@ -15,7 +15,7 @@ impl PayloadSize {
         self.0
     }
 
-    /// Read a size that the configuration calls `key`.
+    /// Validates the size under `key`.
     pub(crate) fn named(key: &'static str, bytes: u32) -> Result<Self, Refusal> {
         let size = Self(bytes);
         let remedy = "give 128, 256, 512, 1024, 2048 or 4096";
@@ -23,8 +23,8 @@ impl PayloadSize {
     }
 }
 
-/// The Read Completion Boundary: where a completer may cut the data of a read. 64 bytes in many root complexes, 128
-/// in the others and in every other completer.
+/// The Read Completion Boundary, at which a completer may cut the data of a read: 64 bytes in many root
+/// complexes, 128 in all other completers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReadCompletionBoundary {
     /// 64 bytes.

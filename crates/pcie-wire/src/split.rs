@@ -1,38 +1,38 @@
-//! Cutting a transfer into requests: writes at MPS, reads at MRRS, and neither across 4 KiB.
+//! Splitting of transfers into requests: writes at MPS, reads at MRRS, neither across 4 KiB.
 
 use crate::{LinkConfiguration, PayloadSize};
 
-/// No request crosses an address that is a multiple of this.
+/// No request crosses a multiple of this.
 pub const PAGE_BYTES: u32 = 4096;
 
 const DOUBLE_WORD_BYTES: u32 = 4;
 
-/// A stretch of addresses that one TLP is about.
+/// The address range of one TLP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Piece {
     /// The first byte's address.
     pub address: u64,
-    /// How many bytes, at least 1 and at most 4096.
+    /// Bytes, 1 to 4096.
     pub length: u32,
 }
 
 impl Piece {
-    /// Bytes of the double words that the piece touches: TLPs carry and count whole double words.
+    /// Bytes of the double words that the piece touches: TLPs carry whole double words.
     pub const fn padded_bytes(&self) -> u32 {
         let lead = (self.address % DOUBLE_WORD_BYTES as u64) as u32;
         (lead + self.length).next_multiple_of(DOUBLE_WORD_BYTES)
     }
 
-    /// Whether the piece starts and ends at double words, so that all its bytes are enabled.
+    /// Whether the piece is whole double words, so that all bytes are enabled.
     pub const fn is_double_word_aligned(&self) -> bool {
         self.padded_bytes() == self.length
     }
 }
 
-/// Where a requester cuts.
+/// Cut positions of a requester.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SplitAt {
-    /// As many bytes as the limit allows, counted from where the transfer starts: the fewest requests.
+    /// Every limit bytes from the start of the transfer: the fewest requests.
     TransferSize,
     /// At addresses that are multiples of the limit, as the published measurements show the NFP-6000 to do.
     AlignedAddress,
@@ -59,7 +59,7 @@ impl Iterator for Pieces {
         }
         let to_boundary = self.boundary - (self.address % u64::from(self.boundary)) as u32;
         let room = match self.split_at {
-            // The limit counts double words, so that bytes before an unaligned start count too.
+            // The limit counts whole double words, including bytes before an unaligned start.
             SplitAt::TransferSize => {
                 to_boundary.min(self.limit - (self.address % u64::from(DOUBLE_WORD_BYTES)) as u32)
             }
@@ -81,8 +81,8 @@ impl LinkConfiguration {
         pieces(address, length, self.mps, split_at, PAGE_BYTES)
     }
 
-    /// The write TLPs of a transfer that the requester first cuts at multiples of `boundary` bytes, a power of two of at
-    /// most 4096, and each part of it then by size: at most MPS, counted from where the part starts.
+    /// The write TLPs of a transfer that is first cut at multiples of `boundary` bytes, a power of two up to
+    /// 4096, and each part then every MPS bytes from its start.
     #[inline]
     pub fn writes_in_parts(&self, address: u64, length: u64, boundary: u32) -> Pieces {
         pieces(address, length, self.mps, SplitAt::TransferSize, boundary.clamp(1, PAGE_BYTES))

@@ -1,12 +1,17 @@
-//! What a TLP occupies on the link.
+//! Size of TLPs on the link, and flits, which carry them in generations 6 and 7, and in lower ones if both
+//! ends agree.
 //!
-//! Outside flit mode each TLP has 8 bytes of framing, sequence number and LCRC around it (Gen1/2: STP 1, sequence 2,
-//! LCRC 4, END 1; from Gen3: an STP token of 4 that holds the sequence number, LCRC 4). In flit mode framing, CRC and FEC
-//! belong to the flit, and a memory request that enables only some bytes of a double word carries an OHC-A1 of 1 DW.
-//! Source: PCI Express Base Specification.
+//! Outside flit mode each TLP has 8 bytes of framing, sequence number and LCRC around it (Gen1/2: STP 1,
+//! sequence 2, LCRC 4, END 1; from Gen3: an STP token of 4 that holds the sequence number, LCRC 4). In flit
+//! mode framing, CRC and FEC belong to the flit, and a memory request that enables only some bytes of a
+//! double word carries an OHC-A1 of 1 DW. Source: PCI Express Base Specification.
 
 use crate::{AddressWidth, LinkConfiguration, Piece};
 
+/// Bytes of a flit.
+pub const FLIT_BYTES: u64 = 256;
+/// Bytes of a flit that TLPs fill; the others are 6 of DLLP content, 8 of CRC and 6 of FEC.
+pub const FLIT_TLP_BYTES: u64 = 236;
 /// Framing, sequence number and LCRC of one TLP outside flit mode.
 pub const LINK_BYTES_PER_TLP: u32 = 8;
 
@@ -35,8 +40,7 @@ impl LinkConfiguration {
         }
     }
 
-    /// Bytes that a TLP about `piece` takes on the link, its framing included, its data in whole double words. In
-    /// flit mode: of the TLP bytes of flits.
+    /// Bytes of a TLP for `piece`, with framing and whole double words; in flit mode, of a flit's TLP bytes.
     pub const fn tlp_bytes(&self, kind: TlpKind, piece: Piece) -> u32 {
         let data = match kind {
             TlpKind::MemoryRead => 0,
@@ -46,7 +50,7 @@ impl LinkConfiguration {
         framing + self.header_bytes(kind) + self.byte_enable_bytes(kind, piece) + data + self.ecrc_bytes()
     }
 
-    /// Bytes of the end-to-end CRC that TLPs carry, if they do.
+    /// Bytes of the end-to-end CRC; 0 without one.
     pub const fn ecrc_bytes(&self) -> u32 {
         if self.ecrc { ECRC_BYTES } else { 0 }
     }

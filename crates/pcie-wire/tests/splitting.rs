@@ -1,4 +1,4 @@
-//! Splitting keeps the specification's rules for any transfer on any link.
+//! Splitting follows the specification's rules for any transfer on any link.
 
 #![expect(clippy::unwrap_used, reason = "test code outside test functions")]
 
@@ -7,17 +7,8 @@ use proptest::prelude::*;
 
 fn any_link() -> impl Strategy<Value = LinkConfiguration> {
     (7u32..=12, 7u32..=12, prop_oneof![Just(64), Just(128)]).prop_map(|(mps, mrrs, rcb_bytes)| {
-        LinkConfiguration::try_from(LinkParameters {
-            generation: 4,
-            lanes: 16,
-            mps_bytes: 1 << mps,
-            mrrs_bytes: 1 << mrrs,
-            rcb_bytes,
-            address_bits: 64,
-            ecrc: false,
-            flit_mode: None,
-        })
-        .unwrap()
+        let parameters = LinkParameters { rcb_bytes, ..LinkParameters::new(4, 16, 1 << mps, 1 << mrrs) };
+        LinkConfiguration::try_from(parameters).unwrap()
     })
 }
 
@@ -33,7 +24,7 @@ fn any_policy() -> impl Strategy<Value = CompletionPolicy> {
     ]
 }
 
-/// The pieces follow one another without gap or overlap, and end where the transfer ends.
+/// The pieces cover the transfer without gap or overlap.
 fn assert_covers(pieces: &[Piece], address: u64, length: u64) {
     let mut next = address;
     for piece in pieces {
@@ -66,7 +57,7 @@ proptest! {
     }
 
     #[test]
-    fn writes_in_parts_cross_no_boundary_and_fill_each_part_with_the_fewest(
+    fn writes_in_parts_cross_no_boundary_and_are_the_fewest(
         link in any_link(), boundary in 7u32..=12, address in 0u64..1 << 48, length in 0u64..20_000,
     ) {
         let boundary = 1u32 << boundary;
@@ -112,7 +103,7 @@ proptest! {
     }
 
     #[test]
-    fn policies_are_ordered_by_how_many_completions_they_make(
+    fn policies_are_ordered_by_number_of_completions(
         link in any_link(), address in 0u64..1 << 48, length in 1u64..4096,
     ) {
         for request in link.read_requests(address, length, SplitAt::TransferSize) {
@@ -124,17 +115,8 @@ proptest! {
 }
 
 fn completion_lengths(rcb_bytes: u32, address: u64, policy: CompletionPolicy) -> Vec<u32> {
-    let link = LinkConfiguration::try_from(LinkParameters {
-        generation: 3,
-        lanes: 8,
-        mps_bytes: 256,
-        mrrs_bytes: 512,
-        rcb_bytes,
-        address_bits: 64,
-        ecrc: false,
-        flit_mode: None,
-    })
-    .unwrap();
+    let parameters = LinkParameters { rcb_bytes, ..LinkParameters::new(3, 8, 256, 512) };
+    let link = LinkConfiguration::try_from(parameters).unwrap();
     link.completions(Piece { address, length: 200 }, policy).map(|piece| piece.length).collect()
 }
 
@@ -148,10 +130,7 @@ fn two_hundred_bytes_split_as_in_the_specifications_example() {
 
 #[test]
 fn a_transfer_may_end_at_the_top_of_the_address_space() {
-    let link = serde_json::from_str::<LinkConfiguration>(
-        r#"{"generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":512}"#,
-    )
-    .unwrap();
+    let link = LinkConfiguration::try_from(LinkParameters::new(3, 8, 256, 512)).unwrap();
     let total: u32 = link.writes(u64::MAX - 299, 300, SplitAt::TransferSize).map(|piece| piece.length).sum();
     assert_eq!(total, 300);
 }

@@ -1,16 +1,16 @@
 //! Lists of addresses: which unit the n-th transaction of a test addresses.
 //!
-//! The published program draws unit indices once into a list of 2^20 and replays it. Here the list is never stored: an
-//! entry is a function of its place, so that any part of a test can be looked at without the rest.
+//! The published program draws unit indices once into a list of 2^20 and replays it. Here the list is never
+//! stored: an entry is a function of its index, so any part of a test can be computed alone.
 
 use crate::units::greatest_common_divisor;
 use crate::{Operation, Pattern, Test, Units};
 use pcie_time::Draws;
 
-/// Entries of the list that a test replays.
+/// Entries of the list.
 pub const LIST_LENGTH: u64 = 1 << 20;
 
-/// The addresses of a test, by the number of the transaction.
+/// The addresses of a test, by transaction.
 #[derive(Clone, Debug)]
 pub struct AddressList {
     units: Units,
@@ -47,13 +47,13 @@ impl AddressList {
         self.draws
     }
 
-    /// The place in the list that a transaction uses.
+    /// List index that a transaction uses.
     ///
-    /// The latency loop uses the first address twice. Bandwidth workers share a counter that runs down to 1, so they
-    /// walk the list backwards.
+    /// The latency loop uses the first address twice. Bandwidth workers count down to 1, so they walk it
+    /// backwards.
     #[inline]
     #[must_use]
-    pub fn place(&self, transaction: u64) -> u64 {
+    pub fn index(&self, transaction: u64) -> u64 {
         if self.latency {
             transaction.saturating_sub(1) % LIST_LENGTH
         } else {
@@ -61,17 +61,17 @@ impl AddressList {
         }
     }
 
-    /// The unit at a place of the list.
+    /// Unit at a list index.
     #[inline]
     #[must_use]
-    pub fn unit_at(&self, place: u64) -> u64 {
+    pub fn unit_at(&self, index: u64) -> u64 {
         let usable = self.units.usable_count();
         let nth = match self.pattern {
             Pattern::Fixed => 0,
-            Pattern::Sequential => place % usable,
-            Pattern::Strided => (place * self.stride) % usable,
-            // A unit that crosses a page is redrawn: so every usable one is equally likely.
-            Pattern::Random => self.draws.below(place, usable),
+            Pattern::Sequential => index % usable,
+            Pattern::Strided => (index * self.stride) % usable,
+            // The program redraws units that cross a page, so all usable ones are equally likely.
+            Pattern::Random => self.draws.below(index, usable),
         };
         self.units.nth_usable(nth)
     }
@@ -80,17 +80,15 @@ impl AddressList {
     #[inline]
     #[must_use]
     pub fn offset(&self, transaction: u64) -> u64 {
-        self.units.address(self.unit_at(self.place(transaction)))
+        self.units.address(self.unit_at(self.index(transaction)))
     }
 
-    /// The offsets of as many transactions from `first` on as there is room for.
-    ///
-    /// The same as [`AddressList::offset`] for one after the other; what they have in common is looked at once.
+    /// [`AddressList::offset`] of the transactions from `first` on, faster.
     pub fn offsets(&self, first: u64, offsets: &mut [u64]) {
         let usable = self.units.usable_count();
         if self.pattern == Pattern::Random && self.units.all_usable() {
             for (offset, transaction) in offsets.iter_mut().zip(first..) {
-                *offset = self.units.address(self.draws.below(self.place(transaction), usable));
+                *offset = self.units.address(self.draws.below(self.index(transaction), usable));
             }
         } else {
             for (offset, transaction) in offsets.iter_mut().zip(first..) {
@@ -99,18 +97,18 @@ impl AddressList {
         }
     }
 
-    /// Whether a transaction writes before or instead of reading: odd ones of a read-write test do.
+    /// Whether a transaction writes before or instead of reading; in a read-write test, by turns.
     #[must_use]
     pub fn writes(operation: Operation, transaction: u64, transactions: u64) -> bool {
         match operation {
             Operation::LatRd | Operation::BwRd => false,
             Operation::LatWrrd | Operation::BwWr => true,
-            // The shared counter decides: an even one reads. It stands at `transactions - transaction`.
+            // The shared counter is `transactions - transaction`; even values read.
             Operation::BwRdwr => transactions.wrapping_sub(transaction) % 2 == 1,
         }
     }
 
-    /// Transactions after which a test that visits its units in order is back where it started; 1 for other patterns.
+    /// Transactions until a sequential or strided pattern is back at its start; 1 for other patterns.
     #[must_use]
     pub fn pass(&self) -> u64 {
         match self.pattern {
@@ -125,21 +123,21 @@ impl AddressList {
     }
 }
 
-/// The offsets of a list's transactions, one after the other, made in blocks.
+/// The offsets of a list's transactions in order, computed in blocks.
 #[derive(Clone, Debug)]
 pub struct Offsets<'a> {
     list: &'a AddressList,
-    /// The transaction that the next block starts with.
+    /// First transaction of the next block.
     next: u64,
     block: [u64; BLOCK],
-    /// How many of the block were taken.
+    /// Entries of the block already taken.
     taken: usize,
 }
 
 const BLOCK: usize = 64;
 
 impl<'a> Offsets<'a> {
-    /// Those of a list from transaction `first` on.
+    /// Offsets from transaction `first` on.
     #[must_use]
     pub fn new(list: &'a AddressList, first: u64) -> Self {
         Self { list, next: first, block: [0; BLOCK], taken: BLOCK }
@@ -180,12 +178,12 @@ mod tests {
         let offsets: Vec<u64> = (0..4).map(|n| list(&latency).offset(n)).collect();
         assert_eq!(offsets, [0, 0, 64, 128]);
         let bandwidth = Test { pattern: Pattern::Sequential, transactions: 8, ..sample() };
-        let places: Vec<u64> = (0..8).map(|n| list(&bandwidth).place(n)).collect();
-        assert_eq!(places, [7, 6, 5, 4, 3, 2, 1, 0]);
+        let indices: Vec<u64> = (0..8).map(|n| list(&bandwidth).index(n)).collect();
+        assert_eq!(indices, [7, 6, 5, 4, 3, 2, 1, 0]);
     }
 
     #[test]
-    fn the_list_is_replayed() {
+    fn list_is_replayed() {
         let test = Test { operation: Operation::LatRd, window_bytes: 1 << 26, ..sample() };
         let list = list(&test);
         assert_eq!(list.offset(5), list.offset(5 + LIST_LENGTH));
@@ -193,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_of_many_are_those_of_each() {
+    fn blocks_of_offsets_equal_single_ones() {
         for (size_bytes, pattern) in
             [(64, Pattern::Random), (1500, Pattern::Random), (64, Pattern::Sequential), (64, Pattern::Fixed)]
         {

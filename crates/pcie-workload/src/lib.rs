@@ -1,8 +1,7 @@
-//! What is asked for: tests, their windows and units, lists of addresses, cache states, suites. Data and arithmetic, no
-//! behaviour: nothing here knows what carries a test out.
+//! Tests: their windows, units, lists of addresses and cache states, and suites. Data and arithmetic,
+//! independent of the device that runs a test.
 //!
-//! The vocabulary and the rules are those of the pcie-bench paper (SIGCOMM 2018, section 4) and of the program that
-//! produced its published data.
+//! Vocabulary and rules: the pcie-bench paper (SIGCOMM 2018, section 4) and the program behind its data.
 
 mod addresses;
 mod messages;

@@ -1,4 +1,4 @@
-//! Messages from cores to a device: what a row of a suite of messages asks for.
+//! Tests of messages from cores to a device.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,8 @@ pub enum Way {
     WriteCombinedFenced,
     /// Doorbell, descriptor and DMA.
     Descriptors,
-    /// Each connection's messages by stores up to a size, through write-combining buffers, and by descriptors above it.
+    /// Each connection's messages by stores up to a size, through write-combining buffers, and by descriptors
+    /// above it.
     Mux,
 }
 
@@ -43,7 +44,7 @@ pub enum MessagePace {
     Stream,
 }
 
-/// In which order full write-combining buffers leave.
+/// Order in which full write-combining buffers leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferEviction {
@@ -53,11 +54,11 @@ pub enum BufferEviction {
     Random,
 }
 
-/// With which instruction a core stores.
+/// Instruction with which a core stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoreKind {
-    /// As any variable is written, from a register of the width that is asked for.
+    /// An ordinary store from a register of the test's width.
     Plain,
     /// Past the caches, weakly ordered (`movnti`, `vmovntdq`, `stnp`).
     NonTemporal,
@@ -73,20 +74,20 @@ pub struct MessageConnection {
     pub name: String,
     /// Time between its messages.
     pub pace: MessagePace,
-    /// Payloads of its messages, which it sends one after another, over and over.
+    /// Payloads of its messages, sent in a cycle.
     pub sizes: Vec<u64>,
-    /// The longest payload that goes by stores: 0 for none; null for what the test says.
+    /// The longest payload that goes by stores: 0 for none; null for the test's.
     pub stores_up_to_bytes: Option<u64>,
 }
 
 /// A test of messages.
 ///
-/// As JSON it is canonical: these keys, in this order, each of them present. What only a simulator can be told (`eviction`,
-/// `pressure`) is null for a device that exists.
+/// As JSON it is canonical: these keys, in this order, each of them present. `eviction` and
+/// `pressure` are for the simulator only, and null for a real device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MessageTest {
-    /// What each core sends, where the way is a mux, as JSON text; null for the same of each.
+    /// Messages of each core, where the way is a mux, as JSON text; null if all cores send the same.
     #[serde(with = "as_text")]
     #[schemars(with = "Option<String>")]
     pub connections: Option<Vec<MessageConnection>>,
@@ -102,7 +103,7 @@ pub struct MessageTest {
     pub messages: u32,
     /// Time between messages.
     pub pace: MessagePace,
-    /// Share of the stores behind which something else takes the buffer; null for whatever happens.
+    /// Share of the stores after which another use evicts the buffer; null for the machine's own.
     pub pressure: Option<f64>,
     /// Queues.
     pub sharing: QueueSharing,
@@ -118,7 +119,7 @@ pub struct MessageTest {
     pub way: Way,
 }
 
-/// Connections as a text of JSON: parameters of a test are plain values.
+/// Connections as JSON text: parameters of a test are plain values.
 mod as_text {
     use super::MessageConnection;
     use serde::de::Error as _;
@@ -142,9 +143,9 @@ mod as_text {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MessageTestRecord {
-    /// What it belongs to.
+    /// The family.
     pub family: String,
-    /// Its name, such as `WC_STREAM`.
+    /// Its name, for example `WC_STREAM`.
     pub name: String,
     /// Its parameters.
     pub parameters: MessageTest,
@@ -186,7 +187,6 @@ impl MessageTest {
         self.check_connections()
     }
 
-    /// What of the connections cannot be.
     fn check_connections(&self) -> Result<(), Refusal> {
         let connections = self.connections.as_deref().unwrap_or_default();
         if self.way != Way::Mux {
@@ -225,7 +225,6 @@ impl MessageTest {
         }
     }
 
-    /// What of the stores cannot be.
     fn check_stores(&self) -> Result<(), Refusal> {
         let Some(bytes) = self.store_bytes else { return Ok(()) };
         let remedy = if self.way == Way::Descriptors {
@@ -242,10 +241,7 @@ impl MessageTest {
 }
 
 impl MessageSuite {
-    /// Refuses a suite with a test that no machine could carry out.
-    ///
-    /// # Errors
-    /// Names the first such test, its key, its value and what would be right.
+    /// Refuses a suite with a test that no machine could carry out, and names the first.
     pub fn validate(&self) -> Result<(), Refusal> {
         for (position, test) in self.tests.iter().enumerate() {
             let test_at = || test_at(&self.name, position, &test.family, &test.name);
@@ -260,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn impossible_tests_are_named_with_their_key() {
+    fn refuses_impossible_tests_by_key() {
         let test = MessageTest {
             connections: None,
             cores: 1,

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
-/// A suite, as it is handed to the runner.
+/// A suite as the runner takes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
@@ -27,10 +27,7 @@ impl Fitting for Suite {
 }
 
 impl Suite {
-    /// Refuses a suite with a test that no machine could carry out.
-    ///
-    /// # Errors
-    /// Names the first such test.
+    /// Refuses a suite with a test that no machine could carry out, and names the first.
     pub fn validate(&self) -> Result<(), Refusal> {
         for (position, test) in self.tests.iter().enumerate() {
             let test_at = || test_at(&self.name, position, &test.family, &test.name);
@@ -40,7 +37,7 @@ impl Suite {
     }
 }
 
-/// A test of a suite, as messages name it; `position` is counted from 0.
+/// Name of a test in messages; `position` counts from 0.
 pub(crate) fn test_at(suite: &str, position: usize, family: &str, name: &str) -> String {
     format!("suite {suite}: test {position} ({family}, {name})")
 }

@@ -1,4 +1,4 @@
-//! One test: what a row of the suite asks for.
+//! One test: a row of a suite.
 
 use pcie_refusal::Refusal;
 use pcie_schema::{Fitting, Shape};
@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 pub const LINE_BYTES: u64 = 64;
 /// A transfer within a page of this size must not cross into the next; a longer one is whole pages.
 pub const PAGE_BYTES: u64 = 4096;
-/// The longest transfer that can be asked for.
+/// Longest transfer.
 pub const TRANSFER_BYTES_MOST: u64 = 1 << 30;
 
 /// The five micro-benchmarks.
@@ -44,7 +44,7 @@ impl Operation {
     }
 }
 
-/// Which of the card's two paths to the host carries the transactions.
+/// Which of the device's two paths to the host carries the transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Path {
@@ -55,7 +55,7 @@ pub enum Path {
     Command,
 }
 
-/// In which order the units of the window are visited.
+/// Order in which the units of the window are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
@@ -70,7 +70,7 @@ pub enum Pattern {
     Random,
 }
 
-/// What is done to the caches just before the test.
+/// Preparation of the caches just before the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheState {
@@ -89,20 +89,20 @@ pub enum CacheState {
 ///
 /// As JSON it is canonical: these keys, in this order, each of them present.
 ///
-/// An entry here is the whole of a parameter: from its attributes `make generate` makes the options of `pcielab run`, the
-/// keywords of `single_test`, axes of sweeps and suites, columns of tables and the reference. `x-word` is what people call
-/// it, `x-column` its place among columns, `x-axis` what varies with it in suites.
+/// From the attributes of its fields `make generate` makes the options of `pcielab run`, the keywords of
+/// `single_test`, the axes of sweeps and suites, the columns of tables and the reference. `x-word` is the
+/// name for users, `x-column` the position among columns, `x-axis` the axis in suites.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Test {
     /// State of the caches before it.
     #[schemars(extend("x-word" = "cache", "x-heading" = "cache", "x-column" = 4, "x-axis" = "cache", "default" = "cold"))]
     pub cache: CacheState,
-    /// Whether the full distribution is part of the result (the `_details` families), and of 1,048,576 samples or fewer each
-    /// of them; of latency only.
+    /// Whether the full distribution is part of the result (the `_details` families), and of 1,048,576
+    /// samples or fewer each of them; of latency only.
     #[schemars(extend("x-word" = "details", "x-heading" = "details", "x-column" = 12, "default" = false))]
     pub details: bool,
-    /// Offset from an 8 KiB boundary on the card, bytes.
+    /// Offset from an 8 KiB boundary on the device, bytes.
     #[schemars(extend("x-word" = "device_offset", "x-heading" = "card offset (B)", "x-column" = 8, "x-axis" = "offset", "default" = 0))]
     #[schemars(range(min = 0, max = 4095))]
     pub device_offset_bytes: u64,
@@ -110,14 +110,14 @@ pub struct Test {
     #[schemars(extend("x-word" = "host_offset", "x-heading" = "host offset (B)", "x-column" = 7, "x-axis" = "offset", "default" = 0))]
     #[schemars(range(min = 0, max = 4095))]
     pub host_offset_bytes: u64,
-    /// What is done.
+    /// The micro-benchmark.
     #[schemars(extend("x-word" = "test", "x-heading" = "test", "x-column" = 1, "x-axis" = "test"))]
     pub operation: Operation,
     /// Most requests in flight; null for the device's own limit.
     #[schemars(extend("x-word" = "outstanding", "x-heading" = "outstanding", "x-column" = 10, "x-axis" = "outstanding"))]
     #[schemars(range(min = 1, max = 4_294_967_295_u32))]
     pub outstanding: Option<u32>,
-    /// Path on the card.
+    /// Path on the device.
     #[schemars(extend("x-word" = "path", "x-heading" = "path", "x-column" = 2, "default" = "dma"))]
     pub path: Path,
     /// Order of the accesses to the window.
@@ -131,7 +131,7 @@ pub struct Test {
     #[schemars(extend("x-word" = "stride", "x-heading" = "stride (units)", "x-column" = 9, "x-axis" = "stride", "default" = 1))]
     #[schemars(range(min = 1, max = 4_294_967_295_u32))]
     pub stride_units: u64,
-    /// Transactions asked for; those of the published suite, where nothing is said.
+    /// Number of transactions; by default that of the published suite.
     #[schemars(extend("x-word" = "transactions", "x-heading" = "transactions", "x-column" = 11, "default" = 2097152))]
     #[schemars(range(min = 1, max = 4_294_967_295_u32))]
     pub transactions: u64,
@@ -147,7 +147,7 @@ pub struct Test {
 pub struct TestRecord {
     /// The family, which is the stem of the published file.
     pub family: String,
-    /// The published name, such as `LAT_CMD_RD`.
+    /// The published name, for example `LAT_CMD_RD`.
     pub name: String,
     /// Its parameters.
     pub parameters: Test,
@@ -166,12 +166,10 @@ impl Test {
         (self.size_bytes + self.host_offset_bytes).next_multiple_of(LINE_BYTES)
     }
 
-    /// Refuses what no machine could carry out.
+    /// Refuses a test that no machine could carry out.
     ///
-    /// Source: the published suite, whose accesses stay inside a page and inside the window. Longer ones are whole pages.
-    ///
-    /// # Errors
-    /// The first thing that is wrong.
+    /// Source: the published suite, whose accesses stay inside a page and the window. Longer ones are whole
+    /// pages.
     pub fn validate(&self) -> Result<(), Refusal> {
         Self::shape().check(self)?;
         self.validate_extent()?;
@@ -182,7 +180,7 @@ impl Test {
         Ok(())
     }
 
-    /// Within a page, or whole pages.
+    /// Checks that transfers stay within a page, or are whole pages.
     fn validate_extent(&self) -> Result<(), Refusal> {
         let size_bytes = self.size_bytes;
         if size_bytes > PAGE_BYTES && !size_bytes.is_multiple_of(PAGE_BYTES) {
@@ -201,7 +199,7 @@ impl Test {
         Ok(())
     }
 
-    /// The window holds a unit, and a stride goes from one of its units to another.
+    /// Checks that the window holds a unit, and the stride stays within it.
     fn validate_units(&self) -> Result<(), Refusal> {
         let unit_bytes = self.unit_bytes();
         if self.window_bytes < unit_bytes {
@@ -248,7 +246,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_no_machine_can_do_is_refused() {
+    fn refuses_impossible_tests() {
         assert_eq!(sample().validate(), Ok(()));
         for (wrong, expected) in [
             (Test { size_bytes: 0, ..sample() }, "size_bytes is 0: give 1 to 1073741824"),
@@ -285,7 +283,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn above_a_page_transfers_are_whole_pages_without_offsets() {
+    fn transfers_above_a_page_are_whole_pages_without_offsets() {
         let long = |size_bytes| Test { size_bytes, window_bytes: 1 << 31, ..sample() };
         assert_eq!(long(8192).validate(), Ok(()));
         assert_eq!(long(1 << 30).validate(), Ok(()));

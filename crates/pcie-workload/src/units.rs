@@ -1,8 +1,8 @@
 //! Units: the pieces of a window that transactions address.
 //!
-//! A unit is transfer and offset, rounded up to whole cache lines. A unit whose transfer would cross a 4 KiB page is
-//! not used; the places of such units repeat with the least common multiple of unit and page. Transfers above a page are
-//! whole pages, and start at one.
+//! A unit is transfer plus offset, rounded up to whole cache lines. Units whose transfer would cross a 4 KiB
+//! page are left out; the pattern repeats with the least common multiple of unit and page. Longer transfers
+//! are aligned pages.
 
 use crate::Test;
 use crate::test::PAGE_BYTES;
@@ -15,12 +15,12 @@ pub struct Units {
     count: u64,
     /// Units in a period.
     period: u64,
-    /// Indices within a period of the units that may be used.
+    /// Usable units of a period, by index in it.
     usable: Vec<u32>,
     usable_count: u64,
 }
 
-/// The largest number that divides both.
+/// Greatest common divisor.
 #[must_use]
 pub fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
@@ -52,32 +52,32 @@ impl Units {
         self.count
     }
 
-    /// Units that may be used: at least one, for a valid test, because the first never crosses a page.
+    /// Usable units: at least one for a valid test, because the first never crosses a page.
     #[must_use]
     pub fn usable_count(&self) -> u64 {
         self.usable_count
     }
 
-    /// Whether every unit may be used.
+    /// Whether every unit is usable.
     #[inline]
     #[must_use]
     pub fn all_usable(&self) -> bool {
         self.usable.len() as u64 == self.period
     }
 
-    /// Units after which the places that cross a page repeat.
+    /// Units after which the page crossings repeat.
     #[must_use]
     pub fn period(&self) -> u64 {
         self.period
     }
 
-    /// The units of a period that may be used, in order.
+    /// Usable units of a period, in order.
     #[must_use]
     pub fn usable_in_period(&self) -> &[u32] {
         &self.usable
     }
 
-    /// The n-th unit that may be used, `n < usable_count`.
+    /// The n-th usable unit, `n < usable_count`.
     #[inline]
     #[must_use]
     pub fn nth_usable(&self, n: u64) -> u64 {
@@ -88,8 +88,8 @@ impl Units {
         n / per_period * self.period + u64::from(self.usable[(n % per_period) as usize])
     }
 
-    /// The places in a page where usable units start, each at least once.
-    pub fn places_in_page(&self) -> impl Iterator<Item = u64> + '_ {
+    /// Offsets within a page at which transfers of usable units start, each at least once.
+    pub fn starts_in_page(&self) -> impl Iterator<Item = u64> + '_ {
         let most = self.usable_count.min(self.usable.len() as u64);
         (0..most).map(|nth| self.address(self.nth_usable(nth)) % PAGE_BYTES)
     }
@@ -108,7 +108,7 @@ mod tests {
     use crate::test::tests::sample;
 
     #[test]
-    fn transfers_above_a_page_start_at_pages_and_use_the_window_up() {
+    fn transfers_above_a_page_are_aligned_and_fill_the_window() {
         let test = crate::Test { size_bytes: 3 * 4096, window_bytes: 10 * 4096, ..sample() };
         let units = Units::new(&test);
         assert!(units.all_usable());

@@ -1,4 +1,4 @@
-//! What a suite runs on, as JSON: a device by its kind, or the resolved profile of a system to simulate.
+//! The target of a suite, as JSON: a device by its kind, or the resolved profile of a system to simulate.
 
 use crate::failure::Failure;
 use crate::input::{read, read_fitting};
@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A device that is asked for.
+/// The description of a device.
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 enum Asked {
@@ -49,7 +49,7 @@ enum Asked {
     },
 }
 
-/// What tests of transfers or of messages are carried out with.
+/// A back end for transfers or messages.
 pub(crate) enum Opened {
     /// Transfers.
     Transfers(Arc<dyn Backend>),
@@ -57,7 +57,7 @@ pub(crate) enum Opened {
     Messages(Arc<dyn Backend<Box<dyn MessageDevice>>>),
 }
 
-/// Reads a file of a device or a system, and what the manifest is to say of it.
+/// Reads a file of a device or system; returns the back end, and the system for the manifest.
 pub(crate) fn opened(path: &Path, samples: Samples) -> Result<(Opened, Option<Value>), Failure> {
     let content: Value = read(path)?;
     if content.get("kind").is_none() {

@@ -1,21 +1,21 @@
-//! Why nothing, or not everything, was done; and how the process ends.
+//! Failures and exit codes.
 
 use pcie_bench::RunError;
 use pcie_refusal::Refusal;
 use std::process::ExitCode;
 use thiserror::Error;
 
-/// What went wrong.
+/// A failure.
 #[derive(Debug, Error)]
 pub(crate) enum Failure {
-    /// A file, an option or a device that was given.
+    /// A wrong file, option or device.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The run.
+    /// The run failed.
     #[error(transparent)]
     Run(RunError),
-    /// A promise that a back end does not keep.
-    #[error("{0} promises of the contract are not kept")]
+    /// A back end violates the contract.
+    #[error("the back end violates {0} rules of the contract")]
     Broken(usize),
 }
 
@@ -26,12 +26,12 @@ impl From<RunError> for Failure {
 }
 
 impl Failure {
-    /// What a terminal is given of it.
+    /// The message, safe for a terminal.
     pub(crate) fn message(&self) -> String {
         self.to_string().split('\n').map(printable).collect::<Vec<_>>().join("\n")
     }
 
-    /// 2 for what was given, 130 for a stop, 1 for the rest.
+    /// 2 for wrong input, 130 for a stop, 1 otherwise.
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Self::Refused(_) => 2,
@@ -41,7 +41,7 @@ impl Failure {
     }
 }
 
-/// A text, perhaps from a foreign file, that a terminal only shows: control characters are `?`.
+/// A text, perhaps from a foreign file, with `?` for control characters.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }
@@ -54,15 +54,15 @@ mod tests {
     use pcie_bench::OpenError;
 
     #[test]
-    fn a_terminal_gets_no_control_characters() {
+    fn messages_contain_no_control_characters() {
         let refusal = Refusal::new("no such file\n\u{9b}2J").about("\u{1b}]0;title\u{7}.json");
         let failure = Failure::from(refusal);
         assert_eq!(failure.message(), "?]0;title?.json: no such file\n?2J");
     }
 
     #[test]
-    fn what_was_given_ends_the_process_as_pcielab_does() {
-        let missing = pcie_store::Error::Missing { path: "run.db".into() };
+    fn exit_codes_are_those_of_pcielab() {
+        let missing = pcie_store::Error::Missing("run.db".into());
         let stopped = RunError::Interrupted { done: 1, total: 2 };
         let parameters = serde_json::from_str::<u8>("x").unwrap_err();
         for (error, code) in [
@@ -73,9 +73,9 @@ mod tests {
             (parameters.into(), 1),
             (stopped, 130),
         ] {
-            let said = error.to_string();
+            let message = error.to_string();
             let failure = Failure::from(error);
-            assert_eq!((failure.exit_code(), failure.message()), (ExitCode::from(code), said));
+            assert_eq!((failure.exit_code(), failure.message()), (ExitCode::from(code), message));
         }
     }
 }

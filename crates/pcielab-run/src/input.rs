@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
-/// What a file holds.
+/// Reads a JSON file.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Refusal::new(error).about(path.display().to_string()))?;
@@ -21,12 +21,12 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
     })
 }
 
-/// What a file holds, once it fits the schema of its type: kinds, ranges and keys are refused with what would be right.
+/// Reads a JSON file that must match the schema of its type; refusals name the remedy.
 pub(crate) fn read_fitting<T: Fitting>(path: &Path) -> Result<T, Failure> {
     Ok(T::read(read(path)?).map_err(|refusal| refusal.about(path.display().to_string()))?)
 }
 
-/// A value for people and programs.
+/// Writes a value as indented JSON.
 pub(crate) fn pretty<T: Serialize>(value: &T) -> Result<String, Failure> {
     serde_json::to_string_pretty(value).map_err(|error| Refusal::new(error).into())
 }

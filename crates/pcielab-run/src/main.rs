@@ -1,6 +1,5 @@
-//! `pcielab-run`: a suite on a device or a simulated system, into a store, where there is no Python: on a machine that is only
-//! measured, or in an initramfs. It does what `pcielab run` and `pcielab devices` do, from JSON; reports are made elsewhere, from
-//! the store.
+//! `pcielab-run` does what `pcielab run` and `pcielab devices` do, from JSON and without Python: for machines
+//! that are only measured, or an initramfs. Reports are made elsewhere, from the store.
 
 mod bench;
 mod failure;
@@ -13,7 +12,7 @@ use pcie_vfio::{Address, Purpose, Tree};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Runs a suite on a device or a simulated system into a store, where there is no Python.
+/// Runs a suite on a device or a simulated system into a store, without Python.
 #[derive(Parser)]
 #[command(version, after_help = EXAMPLES)]
 struct Arguments {
@@ -32,25 +31,25 @@ const EXAMPLES: &str = "Examples:
 enum Command {
     /// Run a suite into a store.
     Run(run::RunArguments),
-    /// List the devices that could be measured, as JSON, with what stands in the way of each.
+    /// List the devices that can be measured, as JSON, with the obstacles for each.
     Devices,
-    /// Make a device ready: give it to vfio-pci, or to nobody. For root.
+    /// Bind a device to vfio-pci, or to no driver. Needs root.
     Bind {
-        /// Where it is, such as 0000:3b:00.0.
+        /// PCI address, for example 0000:3b:00.0.
         address: String,
         /// Leave it without a driver, for stores into its BARs (pio).
         #[arg(long)]
         unbound: bool,
-        /// Who is to measure it.
+        /// User who measures it.
         #[arg(long)]
         user: Option<String>,
     },
-    /// Give a device back to the driver that the kernel chooses. For root.
+    /// Return a device to the driver that the kernel chooses. Needs root.
     Release {
-        /// Where it is.
+        /// PCI address.
         address: String,
     },
-    /// Put a device through the contract of back ends: what it does not keep to comes out, line by line.
+    /// Check a device against the contract of back ends; print one violation a line.
     Contract {
         /// The device, as for run.
         bench: PathBuf,
@@ -73,18 +72,18 @@ fn main() -> ExitCode {
 }
 
 fn carry_out(command: Command) -> Result<(), Failure> {
-    let address = |text: &str| text.parse::<Address>().map_err(Failure::from);
+    let parse = |text: &str| text.parse::<Address>().map_err(Failure::from);
     match command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Devices => {
             println!("{}", input::pretty(&pcie_vfio::devices(&Tree::here()))?);
             Ok(())
         }
-        Command::Bind { address: place, unbound, user } => {
+        Command::Bind { address, unbound, user } => {
             let purpose = if unbound { Purpose::Stores } else { Purpose::Vfio };
-            Ok(pcie_vfio::bind(&Tree::here(), address(&place)?, purpose, user.as_deref())?)
+            Ok(pcie_vfio::bind(&Tree::here(), parse(&address)?, purpose, user.as_deref())?)
         }
-        Command::Release { address: place } => Ok(pcie_vfio::release(&Tree::here(), address(&place)?)?),
+        Command::Release { address } => Ok(pcie_vfio::release(&Tree::here(), parse(&address)?)?),
         Command::Contract { bench, trial, faults } => run::contract(&bench, &trial, faults.as_deref()),
     }
 }

@@ -1,4 +1,4 @@
-//! A run from its files to its store, and the contract.
+//! The commands `run` and `contract`.
 
 use crate::bench::{Opened, opened};
 use crate::failure::{Failure, printable};
@@ -21,37 +21,37 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// How `run` is asked.
+/// Arguments of `run`.
 #[derive(Args)]
 pub(crate) struct RunArguments {
-    /// What to run on: a device ({"kind": "nvme", "address": ...}) or the resolved profile of a system, as JSON.
+    /// Target: a device ({"kind": "nvme", "address": ...}) or the resolved profile of a system, as JSON.
     bench: PathBuf,
-    /// Which tests, as JSON.
+    /// Suite, as JSON.
     suite: PathBuf,
     /// Store to write.
     #[arg(short, long, required_unless_present = "check")]
     output: Option<PathBuf>,
-    /// Only look whether the run would be refused; nothing is written.
+    /// Only check whether the run would be refused; write nothing.
     #[arg(long, conflicts_with = "output")]
     check: bool,
-    /// Names the run.
+    /// Seed of the run.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// All transactions (full), or enough of them (adaptive).
     #[arg(long, default_value = "adaptive")]
     samples: String,
-    /// Tests side by side, where the device allows it.
+    /// Tests in parallel, where the device allows it.
     #[arg(long, default_value_t = 1)]
     jobs: usize,
-    /// Go on with a store that is there.
+    /// Resume an existing store.
     #[arg(long)]
     resume: bool,
-    /// Replace a store that is there.
+    /// Replace an existing store.
     #[arg(long, conflicts_with = "resume")]
     overwrite: bool,
 }
 
-/// Carries out a run; signals stop it, and leave a store that can be gone on with.
+/// Carries out a run; signals stop it and leave a store that can be resumed.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let samples: Samples = serde_json::from_value(json!(arguments.samples))
         .map_err(|_| Refusal::of("--samples", &arguments.samples, "give full or adaptive"))?;
@@ -76,9 +76,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         signal_hook::flag::register(signal, Arc::clone(&stopped))
             .map_err(|error| Refusal::new(error).about(format!("signal {signal}")))?;
     }
-    let mut told = 0;
+    let mut shown = 0;
     let mut progress = |state: &Progress| {
-        tell(state, &mut told);
+        show(state, &mut shown);
         if stopped.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     Ok(carry_out(work, options(arguments), output, manifest, &mut progress)?)
@@ -93,23 +93,23 @@ fn options(arguments: &RunArguments) -> Options {
     }
 }
 
-/// On a terminal, how far it is.
-fn tell(state: &Progress, told: &mut usize) {
+/// Shows progress on a terminal.
+fn show(state: &Progress, shown: &mut usize) {
     let mut errors = std::io::stderr();
-    if state.done != *told && errors.is_terminal() {
-        *told = state.done;
+    if state.done != *shown && errors.is_terminal() {
+        *shown = state.done;
         let (family, name) = state.last.clone().unwrap_or_default();
         let last = printable(&format!("{family} {name}"));
         let line = format!("\r\x1b[K{}/{} {last}", state.done, state.total);
         let end = if state.done == state.total { "\n" } else { "" };
-        // A terminal that is gone need not be told.
+        // The terminal may be gone.
         let _ = write!(errors, "{line}{end}");
     }
 }
 
-/// When a run begins, as text.
+/// Start time of a run, as text.
 fn started(now: SystemTime) -> Result<String, Failure> {
-    // humantime panics at a time that it cannot write.
+    // humantime panics at times that it cannot write.
     let since = now.duration_since(UNIX_EPOCH).map_or(YEAR_10000, |since| since.as_secs());
     if since >= YEAR_10000 {
         let refusal = Refusal::new("the clock of this machine is set before 1970 or after 9999");
@@ -143,7 +143,7 @@ fn manifest(work: &dyn Work, suite: &str, seed: u64, system: Option<Value>, star
     manifest
 }
 
-/// Puts a device through the contract.
+/// Checks a device against the contract.
 pub(crate) fn contract(bench: &Path, trial: &Path, faults: Option<&Path>) -> Result<(), Failure> {
     let faults: Option<Faults> = faults.map(read).transpose()?;
     let broken = match opened(bench, Samples::Full)?.0 {
@@ -178,7 +178,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_clock_that_no_text_can_hold_is_refused() {
+    fn refuses_clock_out_of_range() {
         assert_eq!(started(UNIX_EPOCH).unwrap(), "1970-01-01T00:00:00Z");
         let last = UNIX_EPOCH + Duration::from_secs(YEAR_10000 - 1);
         assert_eq!(started(last).unwrap(), "9999-12-31T23:59:59Z");

@@ -1,4 +1,4 @@
-"""What stores say: compared, explained, validated, fitted, and held against the papers' numbers.
+"""Conclusions from stores: compare, explain, calibrate, validate, and check against the papers' numbers.
 
-Nothing here changes a store, and nothing is drawn; `pcielab.report` makes pictures and pages of it.
+Stores are only read. `pcielab.report` draws the results.
 """

@@ -1,9 +1,8 @@
-"""The command line: parses what people type, calls the library, prints what comes back.
+"""The command line: parses arguments, calls the library, prints the results.
 
 stdout carries data and stderr everything else; `exits` has the exit codes, `commands` the list of commands. Each
-command lives in a module of this package, which is loaded when the command is called, and does nothing that a
-notebook could not do with the library. Modules of commands load what they work with inside of their functions, so
-that help and completion wait for none of it.
+command has a module of its own, loaded when the command is called, and only calls the public library. Command
+modules import their dependencies inside functions, so that help and completion start fast.
 """
 
 import sys
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 def main() -> "NoReturn":
     """Run the command line; the entry point of the `pcielab` script."""
-    # Loaded here because Ctrl-C can be answered from here on, and hardly anything is loaded before.
+    # Imported inside `try`, so that Ctrl-C is handled during the imports.
     try:
         from pcielab.cli.commands import app
         from pcielab.cli.exits import exit_code_of

@@ -1,4 +1,4 @@
-"""`pcielab calibrate`: the parameters of a machine from some of its measured rows."""
+"""`pcielab calibrate`: fit a machine's parameters to some of its measured rows."""
 
 import re
 from pathlib import Path
@@ -45,7 +45,7 @@ def calibrate(
             measured,
             name or _name(output),
             seed=seed,
-            progress=lambda done, total, what: bar.update(done, total, what),
+            progress=lambda done, total, step: bar.update(done, total, step),
         )
     write_file(output, found.to_toml().encode(), overwrite=overwrite)
     rows: list[dict[str, Cell]] = [
@@ -63,7 +63,7 @@ def calibrate(
     for warning in found.warnings:
         say(f"warning: {warning}")
     if found.not_identified:
-        kept = f"not identified by these rows, as on {found.facts.base_host}: {', '.join(found.not_identified)}"
+        kept = f"not identified by these rows, as on {found.recorded.base_host}: {', '.join(found.not_identified)}"
         say(kept)
 
 

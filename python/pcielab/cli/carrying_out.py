@@ -1,4 +1,4 @@
-"""Work into a store with a progress bar: what every command does that runs something."""
+"""Run work into a store with a progress bar; shared by the commands that run something."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 def carry_out(
     work: "Work", device: str, output: Path, options: "RunOptions", profile: Any = None, sets: Sequence[str] = ()
 ) -> "tuple[Carrier, Store]":
-    """Run work as `pcielab.run` does; what carried it out, and the store."""
+    """Run work as `pcielab.run` does; return the carrier that ran it and the store."""
     from pcielab.cli.progress import Bar
-    from pcielab.cli.stores import tell_damaged
+    from pcielab.cli.stores import warn_damaged
     from pcielab.devices import running
 
     carrier = running.open_work(work, device, options, profile=profile, sets=sets)
     if options.repeat_damaged:
-        tell_damaged(output)
+        warn_damaged(output)
     with Bar() as bar:
         return carrier, running.carry_out(carrier, options, output, bar.update)

@@ -1,4 +1,4 @@
-"""The list of commands. What each of them does is in a module of its own, which is loaded when it is called."""
+"""The list of commands; each command's module is loaded when the command is called."""
 
 import importlib
 from typing import Any, Literal
@@ -29,32 +29,32 @@ COMMANDS = {
     "validate": ("validate:validate", "Compare a twin's predictions with measured rows."),
     "runs": ("runs:runs", "List the stores in a folder: machine, suite, origin and progress."),
     "report": ("report:report", "Write one HTML file with figures and all rows of one or several runs."),
-    "figure": ("figure:figure", "Draw a figure of the pcie-bench paper on the machines that the paper used."),
-    "findings": (
-        "findings:findings",
-        "Show what caches, NUMA and the IOMMU cost, with advice (table 2 of the paper).",
-    ),
-    "paper": ("paper:app", "Compare the numbers in the pcie-bench paper's text with ours."),
+    "paper": ("paper:app", "Draw and check the figures, findings and numbers of the papers."),
     "compare": ("compare:compare", "Compare two runs side by side."),
     "import": ("imports:app", "Import measurements of other tools into a store."),
     "export": ("exports:app", "Export a store to a format that other tools read."),
-    "profiles": ("profiles:app", "List, show and make profiles: links, hosts, cards, systems, NICs and fabrics."),
+    "profiles": ("profiles:app", "List, show and make profiles: links, hosts, devices, systems, NICs, fabrics."),
     "suites": ("suites:app", "List and show suites of tests: transfers, messages, fabrics."),
     "devices": ("devices:app", "List, show and bind the devices that tests run on."),
     "fabric": ("fabric:app", "Estimate and simulate routable fabrics: each flow's share, and who limits whom."),
 }
-"""Where each command is, as module of this package and name in it, and what it is for, in one line."""
+"""Each command's module and name within it, and its purpose in one line."""
+
+FORMER = {"figure": "figure:figure", "findings": "findings:findings"}
+"""Former names of commands of `paper`, hidden, and gone with the next release."""
 
 _MARKUP: Literal["markdown"] = "markdown"
 
 
 class _Commands(TyperGroup):
-    """Lists the commands without loading any of them, and loads the one that is called."""
+    """Lists the commands without loading them; loads the one that is called."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         for name, (_, purpose) in COMMANDS.items():
             self.add_command(TyperCommand(name, help=purpose))
+        for name in FORMER:
+            self.add_command(TyperCommand(name, hidden=True))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, listed, rest = super().resolve_command(ctx, args)
@@ -63,8 +63,8 @@ class _Commands(TyperGroup):
 
 def _loaded(name: str) -> Any:
     """A command with its options, or a group with its commands."""
-    place, purpose = COMMANDS[name]
-    module, _, attribute = place.partition(":")
+    path, purpose = COMMANDS[name] if name in COMMANDS else (FORMER[name], "")
+    module, _, attribute = path.partition(":")
     found = getattr(importlib.import_module(f"pcielab.cli.{module}"), attribute)
     holder = typer.Typer(rich_markup_mode=_MARKUP, add_completion=False)
     if isinstance(found, typer.Typer):

@@ -5,13 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcielab.cli.output import Cell, Format, is_stdout, print_rows, say
+from pcielab.cli.output import Cell, Format, is_stdout, print_rows, records, say
 from pcielab.cli.stores import opened
 from pcielab.errors import RunError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from pcielab.analysis.compare import Comparison, Failure
 
 _SHOWN_DIFFERENCES = 4
@@ -63,7 +61,7 @@ def compare(
         check_file(output, overwrite=overwrite)
     comparison = compare_stores(opened(run_a), opened(run_b))
     if comparison.alone_a or comparison.alone_b:
-        say(f"without a partner: {comparison.alone_a} tests of A, {comparison.alone_b} of B")
+        say(f"unpaired: {comparison.alone_a} tests of A, {comparison.alone_b} of B")
     if output is not None:
         write_file(output, draw(comparison).encode(), overwrite=overwrite)
     if not is_stdout(output):
@@ -75,14 +73,14 @@ def compare(
 def _print(comparison: "Comparison", output_format: Format, *, summary: bool) -> None:
     title = _title(comparison)
     if not summary:
-        rows = _side_by_side(comparison) if output_format is Format.TABLE else _cells(comparison.rows)
-        print_rows(rows, output_format, title=title)
+        table = output_format is Format.TABLE
+        print_rows(_side_by_side(comparison) if table else records(comparison.rows), output_format, title=title)
     if comparison.tells_speed and (summary or output_format is Format.TABLE):
         print_rows(_summary(comparison, output_format), output_format, title=f"{title}\nSize of the differences")
 
 
 def _check(comparison: "Comparison", limit: float) -> None:
-    """End with an error if the runs differ by more than a limit, in percent."""
+    """Raise RunError if the runs differ by more than a limit, in percent."""
     from pcielab.analysis.compare import failures
 
     found = failures(comparison, limit)
@@ -93,23 +91,22 @@ def _check(comparison: "Comparison", limit: float) -> None:
     apart = len({id(one.row) for one in found if one.metric is not None})
     counts = [f"{apart} of {len(comparison.rows)} pairs differ by more than {limit:g} %"] if apart else []
     counts += [f"B lacks {missing} of A's tests"] if missing else []
-    listed = [f"\n  {_told(one)}" for one in found[:_SHOWN_FAILURES]]
+    listed = [f"\n  {_described(one)}" for one in found[:_SHOWN_FAILURES]]
     more = f"\n  and {len(found) - len(listed)} more" if len(found) > len(listed) else ""
     raise RunError(f"{', '.join(counts)}:{''.join(listed)}{more}")
 
 
-def _told(failure: "Failure") -> str:
-    """A failure in a line: the test, what differs, both values."""
+def _described(failure: "Failure") -> str:
     row = failure.row
     named = {"flow": row["flow"], "swept to": row["swept_to"]} if "flow" in row else _asked(row)
     asked = [f"{key} {value}" for key, value in named.items() if value is not None and value == value]
-    what = ", ".join([str(row["name"]), *asked])
+    test = ", ".join([str(row["name"]), *asked])
     if failure.metric is None:
-        return f"{what}: missing in B"
+        return f"{test}: missing in B"
     values = [f"{value:.6g}" if value is not None else "none" for value in (failure.a, failure.b)]
     unit = {"gbps": "Gb/s"}.get(failure.unit, failure.unit)
     by = f" ({_change(failure):+.2f} %)" if failure.difference_percent < float("inf") else ""
-    return f"{what}: {failure.metric} {values[0]} to {values[1]} {unit}{by}"
+    return f"{test}: {failure.metric} {values[0]} to {values[1]} {unit}{by}"
 
 
 def _change(failure: "Failure") -> float:
@@ -126,7 +123,7 @@ def _title(comparison: "Comparison") -> str:
     lines += [f"A: {first}", f"B: {second}"]
     sides = {"A": comparison.a, "B": comparison.b} if comparison.tells_speed else {}
     lines += [
-        f"A latency of {side} includes: {told}" for side, run in sides.items() if (told := run.latency_includes)
+        f"A latency of {side} includes: {parts}" for side, run in sides.items() if (parts := run.latency_includes)
     ]
     if apart:
         named = ", ".join(str(one) for one in apart[:_SHOWN_DIFFERENCES])
@@ -135,16 +132,8 @@ def _title(comparison: "Comparison") -> str:
     return "\n".join(lines)
 
 
-def _cells(frame: "pd.DataFrame") -> list[dict[str, Cell]]:
-    """Rows as plain values; what is not there is None."""
-    return [
-        {str(column): None if value != value else value for column, value in row.items()}
-        for row in frame.astype(object).to_dict("records")
-    ]
-
-
 def _summary(comparison: "Comparison", output_format: Format) -> list[dict[str, Cell]]:
-    rows = _cells(comparison.summary)
+    rows = records(comparison.summary)
     if output_format is not Format.TABLE:
         return rows
     shown = ("name", "metric", "unit", "rows", "median", "mean", "p95", "maximum")
@@ -152,7 +141,7 @@ def _summary(comparison: "Comparison", output_format: Format) -> list[dict[str, 
 
 
 def _side_by_side(comparison: "Comparison") -> list[dict[str, Cell]]:
-    """The rows, narrow enough for a terminal: of each test its bandwidth (Gb/s) or median latency (ns)."""
+    """Rows that fit a terminal: each test's bandwidth (Gb/s) or median latency (ns)."""
     return [_narrow(row, tells_speed=comparison.tells_speed) for row in comparison.rows.to_dict("records")]
 
 
@@ -161,11 +150,11 @@ def _narrow(row: Any, *, tells_speed: bool) -> dict[str, Cell]:
         return _narrow_flow(row)
     latency = row["name"].startswith("LAT_") or row["name"].endswith("_ALONE")
     metric, unit, apart = ("median", "ns", "ns") if latency else ("bandwidth", "gbps", "percent")
-    what: dict[str, Cell] = {"test": row["name"], **_asked(row)}
+    test: dict[str, Cell] = {"test": row["name"], **_asked(row)}
     if not tells_speed:
-        return what
+        return test
     return {
-        **what,
+        **test,
         "A": row[f"{metric}_a_{unit}"],
         "B": row[f"{metric}_b_{unit}"],
         "B - A": f"{row[f'{metric}_difference_{apart}']:+.2f} {'ns' if latency else '%'}",
@@ -173,7 +162,7 @@ def _narrow(row: Any, *, tells_speed: bool) -> dict[str, Cell]:
 
 
 def _asked(row: Any) -> dict[str, Cell]:
-    """What tells tests of one name apart."""
+    """The parameters that distinguish tests of one name."""
     if "frame_bytes" in row:
         return {"frame": row["frame_bytes"], "line Gb/s": row["line_gbps"]}
     if "way" in row:
@@ -187,7 +176,7 @@ def _asked(row: Any) -> dict[str, Cell]:
 
 
 def _narrow_flow(row: Any) -> dict[str, Cell]:
-    """A flow: its bandwidth (GB/s) and, where it has requests, their average latency (ns)."""
+    """A flow's bandwidth (GB/s) and, if it has requests, their average latency (ns)."""
     more, later = row["bandwidth_difference_percent"], row["average_difference_ns"]
     return {
         "experiment": row["name"],
@@ -207,6 +196,6 @@ def _or_none(value: float | None) -> float | None:
 
 
 def _link(row: Any) -> str:
-    """The link that a message crosses, where it is not the profile's own."""
+    """The link that a message crosses, if it is not the profile's own."""
     generation, lanes = row["generation"], row["lanes"]
     return f"Gen{generation:.0f} x{lanes:.0f}" if generation is not None and generation == generation else "-"

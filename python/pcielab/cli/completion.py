@@ -1,7 +1,4 @@
-"""What a Tab offers: shipped profiles and suites with their titles, and words where there is a choice of them.
-
-Where nothing fits, shells offer files.
-"""
+"""Tab completion: shipped profiles and suites with their titles, and words of fixed choices; otherwise files."""
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -16,7 +13,7 @@ Completion: TypeAlias = Callable[[str], list[tuple[str, str]]]
 
 
 def profile_names(*kinds: ProfileKind) -> Completion:
-    """Offers shipped profiles of these kinds."""
+    """Complete the names of shipped profiles of these kinds."""
     return _titled(lambda: (_with_aliases(kind) for kind in kinds))
 
 
@@ -26,7 +23,7 @@ def _with_aliases(kind: ProfileKind) -> dict[str, Path]:
 
 
 def suite_names(*kinds: SuiteKind) -> Completion:
-    """Offers shipped suites of these kinds."""
+    """Complete the names of shipped suites of these kinds."""
     return _titled(lambda: (shipped.suite_files(kind) for kind in kinds))
 
 
@@ -43,9 +40,9 @@ def _titled(listed: Callable[[], Iterable[dict[str, Path]]]) -> Completion:
 
 
 def choice(option: str, words: Sequence[str], text: str) -> Any:
-    """An option that takes one of a few words: they are in its help, and a Tab offers them.
+    """An option that takes one of a few words; help lists them and Tab completes them.
 
-    What is given is checked by the library, whose messages say more than that it is not one of them.
+    The library checks the value, because its messages say more than Typer's.
     """
 
     def complete(incomplete: str) -> list[str]:

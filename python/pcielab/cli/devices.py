@@ -1,4 +1,4 @@
-"""`pcielab devices`: what tests can run on."""
+"""`pcielab devices`: the devices that tests can run on."""
 
 import json
 from collections.abc import Iterator
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-Address = Annotated[str, typer.Argument(metavar="ADDRESS", help="Its PCI address, such as 0000:3b:00.0.")]
+Address = Annotated[str, typer.Argument(metavar="ADDRESS", help="PCI address of the device: 0000:3b:00.0.")]
 Formats = Annotated[Format, typer.Option("--format", help="Output format.")]
 
 
 @app.command("list")
 def list_devices(output_format: Formats = Format.TABLE) -> None:
-    """List the devices that tests can run on here, and what each lacks; nothing is opened.
+    """List the devices that tests can run on here, and what each lacks, without opening any.
 
-    `sim` is the simulator, with the cards that it knows. Another kind is chosen by `pcielab run --device KIND`.
+    `sim` is the simulator with its device profiles. Choose another kind by `pcielab run --device KIND`.
     """
     from pcielab.devices import kinds
 
@@ -85,13 +85,13 @@ def show(
         str,
         typer.Argument(
             metavar="KIND|NAME|FILE",
-            help="A kind of device, a simulated card, or a file of one (*.toml).",
+            help="A kind of device, a simulated device, or the file of one (*.toml).",
             autocompletion=profile_names("device"),
         ),
     ],
     output_format: Formats = Format.TABLE,
 ) -> None:
-    """Print the options of a kind of device, or every value of a simulated card with its source.
+    """Print the options of a kind of device, or every value of a simulated device with its source.
 
     Examples:
     `pcielab devices show cpu`
@@ -107,7 +107,7 @@ def show(
     if kind is None:
         print_listing(listing("device", card), output_format)
     else:
-        print_rows([*_rows(kind.options)], output_format, f"{kind.title}: what --set takes")
+        print_rows([*_rows(kind.options)], output_format, f"{kind.title}: keys of --set")
 
 
 @app.command()
@@ -128,7 +128,7 @@ def schema(
     if found is None:
         from pcielab.library.validation import suggestion
 
-        raise InputError(f"{kind}: no such kind of device: {suggestion(kind, _kinds())}")
+        raise InputError(f"{kind}: unknown kind of device: {suggestion(kind, _kinds())}")
     print_data(json.dumps(found.options.model_json_schema(), indent=1))
 
 

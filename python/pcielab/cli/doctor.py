@@ -1,4 +1,4 @@
-"""`pcielab doctor`: whether a machine's PCIe is what it should be."""
+"""`pcielab doctor`: find PCIe settings that cost bandwidth or latency."""
 
 import shutil
 from pathlib import Path
@@ -50,7 +50,7 @@ def doctor(
 ) -> None:
     """Find PCIe settings that cost a machine bandwidth or latency, worst first, with the modelled cost and a fix.
 
-    The doctor is read-only. Root sees every register; for other users it lists what is hidden.
+    The doctor is read-only. Root sees every register; for other users it lists hidden ones.
 
     Examples:
     `pcielab doctor`
@@ -100,7 +100,6 @@ def _read(run: Path | None, lspci: Path | None, sysfs: Path | None) -> "Tree":
 
 
 def _watched(before: "Tree", seconds: float) -> tuple["Tree", "list[Finding]"]:
-    """A second reading, and what has changed since the first."""
     import time
 
     from pcielab.cli.progress import Bar

@@ -1,8 +1,8 @@
-"""How commands end: the exit codes, the same for all of them, and what is said on stderr.
+"""How commands end: the exit codes, the same for all commands, and the message on stderr.
 
 | code | |
 |---|---|
-| 0 | done; also where the reader of a pipe had seen enough |
+| 0 | done; also if the reader closed the pipe |
 | 1 | failed: the input was fine, the work was not done |
 | 2 | wrong usage or input: nothing was done |
 | 130 | interrupted with Ctrl-C |
@@ -23,7 +23,7 @@ INTERRUPTED = 130
 
 
 def exit_code_of(command: Callable[[], object]) -> int:
-    """Run a command, say on stderr what went wrong with it, and return its exit code."""
+    """Run a command, print its error on stderr, and return its exit code."""
     _open_closed_streams()
     try:
         return _attempted(command)
@@ -41,13 +41,11 @@ def exit_code_of(command: Callable[[], object]) -> int:
     except OSError as error:
         _discard_stdout()
         return _failed(f"{error.filename or 'output'}: {error.strerror or error}", FAILED)
-    except BaseException as error:  # a panic of the compiled half is no Exception
+    except BaseException as error:  # a panic of the compiled half is not an Exception
         if os.environ.get("PCIELAB_TRACEBACK"):
             raise
-        about = f"{type(error).__name__}: {error}"
-        return _failed(
-            f"a defect of pcielab: {about}: please report it, with what PCIELAB_TRACEBACK=1 shows", FAILED
-        )
+        about = f"internal error: {type(error).__name__}: {error}"
+        return _failed(f"{about}: please report it with the traceback (PCIELAB_TRACEBACK=1)", FAILED)
 
 
 def _attempted(command: Callable[[], object]) -> int:
@@ -55,9 +53,9 @@ def _attempted(command: Callable[[], object]) -> int:
     try:
         command()
     except SystemExit as left:
-        if isinstance(left.__context__, BrokenPipeError):  # Typer calls that a failure
+        if isinstance(left.__context__, BrokenPipeError):  # Typer treats it as a failure
             raise left.__context__ from None
-        if left.code == INTERRUPTED:  # Typer says nothing
+        if left.code == INTERRUPTED:  # Typer prints nothing
             raise KeyboardInterrupt from None
         sys.stdout.flush()
         return left.code if isinstance(left.code, int) else DONE if left.code is None else FAILED
@@ -66,7 +64,7 @@ def _attempted(command: Callable[[], object]) -> int:
 
 
 def _check_clock() -> None:
-    """Refuse a clock that Python cannot read, on which libraries fail as they are loaded."""
+    """Refuse a clock that Python cannot read: libraries would fail while they load."""
     try:
         time.time()
     except OverflowError:
@@ -76,18 +74,18 @@ def _check_clock() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Stand in for an stdout or stderr that was closed before the start (`pcielab ... >&-`).
+    """Replace an stdout or stderr that was closed before the start (`pcielab ... >&-`).
 
-    What is printed to such an stdout is lost, which is told as a failure. Without a stand-in, a file that is
-    opened later gets the free number, and what is printed goes into that file.
+    Printing to a replaced stdout fails. Without a replacement, the next file opened would get the free descriptor
+    and receive the output.
     """
     if sys.stdout is None:
-        sys.stdout = _standing_in(1, os.O_RDONLY)
+        sys.stdout = _replacement(1, os.O_RDONLY)
     if sys.stderr is None:
-        sys.stderr = _standing_in(2, os.O_WRONLY)
+        sys.stderr = _replacement(2, os.O_WRONLY)
 
 
-def _standing_in(number: int, flags: int) -> TextIO:
+def _replacement(number: int, flags: int) -> TextIO:
     opened = os.open(os.devnull, flags)
     if opened != number:
         os.dup2(opened, number)
@@ -96,7 +94,7 @@ def _standing_in(number: int, flags: int) -> TextIO:
 
 
 def _discard_stdout() -> None:
-    """Drop what could not be written to stdout, which Python would try again as it ends."""
+    """Drop unwritten output, which Python would otherwise try to write again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 

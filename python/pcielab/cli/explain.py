@@ -1,8 +1,8 @@
-"""`pcielab explain`: which bound binds, and how far off the others are, of a run's tests or of a link."""
+"""`pcielab explain`: the binding bound of each test or of a link, and the slack of the others."""
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
@@ -10,32 +10,18 @@ from pcielab import model
 from pcielab.cli.completion import profile_names
 from pcielab.cli.model import FormatOption, Sizes
 from pcielab.cli.model_options import ModelOptions, takes_model_options
-from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_rows, say
+from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_rows, records, say
 from pcielab.cli.stores import opened
 from pcielab.errors import InputError
 from pcielab.library.quantities import parse_range
 
 if TYPE_CHECKING:
-    from pcielab.analysis.explain import Explanation, Facts, Row
+    from pcielab.analysis.explain import Explanation, MachineFacts, Row
     from pcielab.model import Answer
-    from pcielab.model.answers import Bound
     from pcielab.store import Store
 
-_BOUNDS: tuple["Bound", ...] = (
-    "wire-upstream",
-    "wire-downstream",
-    "tags",
-    "posted-credits",
-    "non-posted-credits",
-    "latency",
-    "device-rate",
-    "device-port",
-    "root-port",
-    "request-rate",
-    "write-rate",
-    "receive-buffers",
-    "page-walks",
-)
+_OF_MESSAGES = ("store-interval", "core-stores")
+"""Bounds of messages only."""
 _OF_RUNS = ("run", "other", "tests", "picture", "theme", "overwrite", "output_format")
 _SHOWN_OTHERS = _SHOWN_REASONS = 2
 
@@ -159,14 +145,13 @@ def _answers(options: ModelOptions, sizes: list[int], nic: str | None) -> Iterat
 
 
 def _refuse_options_of_links(context: typer.Context) -> None:
-    """A run has its own link: an option that says another would be ignored, which nobody expects."""
+    """Refuse options of a link beside a run, which has its own link and would ignore them."""
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
         given = source is not None and source.name == "COMMANDLINE"
         if given and parameter.name not in _OF_RUNS:
             raise InputError(
-                f"{parameter.opts[0]}: is for a link given by options; with RUN the link is the run's own: leave "
-                "one of them out"
+                f"{parameter.opts[0]}: describes a link, but RUN has its own: leave out {parameter.opts[0]} or RUN"
             )
 
 
@@ -193,22 +178,18 @@ def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
 
 
 def _print_exercised(store: "Store", output_format: Format) -> None:
-    """Nothing binds an emulator that could be explained: what it was asked for, and how that ended."""
+    """Print the tests of an emulator, which has no bounds, with their status."""
     from pcielab.store.exercised import NOTICE, exercised
 
     frame = exercised(store.tests, store.origin)
     if output_format is Format.TABLE:
         always = ("id", "name", "status")
         frame = frame[[one for one in frame if one in always or frame[one].nunique(dropna=False) > 1]]
-    rows: list[dict[str, Cell]] = [
-        {str(column): None if value != value else value for column, value in row.items()}
-        for row in frame.astype(object).to_dict("records")
-    ]
-    print_rows(rows, output_format, f"{NOTICE}: {store.title}")
+    print_rows(records(frame), output_format, f"{NOTICE}: {store.title}")
 
 
 def _print_sweeps(explanation: "Explanation") -> None:
-    """What the rows say together that differ only in how many transfers are in flight."""
+    """Summarise each group of rows that differ only in the number of transfers in flight."""
     from pcielab.analysis.explain.sweeps import in_words
 
     for sweep in explanation.sweeps:
@@ -216,26 +197,23 @@ def _print_sweeps(explanation: "Explanation") -> None:
 
 
 def _print_checks(store: "Store", explanation: "Explanation") -> None:
-    """What registers do not show, and rows hint at."""
+    """Print causes that registers do not show but these rows suggest."""
     from pcielab.analysis.explain.checks import checks
 
-    found = checks(store, explanation)
     rows: list[dict[str, Cell]] = [
         {
             "cause": check.key,
-            "what it may be": check.cause.title,
+            "meaning": check.cause.title,
             "check by hand": check.cause.check,
-            "because": "; ".join(check.seen),
+            "evidence": "; ".join(check.seen),
         }
-        for check in found
+        for check in checks(store, explanation)
     ]
     if rows:
-        print_rows(
-            rows, Format.TABLE, "To check by hand: causes that fit how these rows look, the likeliest first"
-        )
+        print_rows(rows, Format.TABLE, "To check by hand: causes that fit these rows, likeliest first")
 
 
-def _link(facts: "Facts") -> str:
+def _link(facts: "MachineFacts") -> str:
     link = facts.link
     ecrc = ", ECRC" if link.ecrc else ""
     tags = f", {facts.tags} tags" if facts.tags is not None else ""
@@ -243,6 +221,9 @@ def _link(facts: "Facts") -> str:
 
 
 def _wide(row: "Row", origin: str) -> dict[str, Cell]:
+    from pcielab.model.answers import Bound
+
+    bounds = [bound for bound in get_args(Bound) if bound not in _OF_MESSAGES]
     ceilings = {ceiling.bound: ceiling.gbps for ceiling in row.answer.ceilings}
     parameters = row.parameters
     return {
@@ -261,13 +242,12 @@ def _wide(row: "Row", origin: str) -> dict[str, Cell]:
         "share_percent": 100 * row.share,
         "round_trip_ns": row.round_trip.ns if row.round_trip else None,
         "round_trip_from": row.round_trip.source if row.round_trip else None,
-        **{f"{bound.replace('-', '_')}_gbps": ceilings.get(bound) for bound in _BOUNDS},
+        **{f"{bound.replace('-', '_')}_gbps": ceilings.get(bound) for bound in bounds},
         "may_explain": "; ".join(row.reasons) or None,
     }
 
 
 def _narrow(row: "Row", origin: str) -> dict[str, Cell]:
-    """As much of a row as a terminal has room for."""
     others = [f"{ceiling.bound} +{100 * ceiling.slack:.0f} %" for ceiling in row.answer.ceilings[1:]]
     parameters = row.parameters
     return {

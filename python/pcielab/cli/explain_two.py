@@ -1,4 +1,4 @@
-"""`pcielab explain RUN RUN_B`: in what two systems differ, and what of it moves each test."""
+"""`pcielab explain RUN RUN_B`: the values in which two systems differ, and their effect on each test."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +25,7 @@ def explain_two(
     theme: Theme,
     overwrite: bool,
 ) -> None:
-    """Print in which values two systems differ, and of each test what each of them does to it."""
+    """Print the values in which two systems differ, and the effect of each on every test."""
     if picture is not None:
         check_file(picture, overwrite=overwrite)
     a, b = opened(first), opened(second)

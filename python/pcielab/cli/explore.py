@@ -38,4 +38,4 @@ def explore(
         print_text(address)
         say("serving this machine only; Ctrl-C ends it")
 
-    serve(given or [], port=port, browse=browser, stay=stay, tell=tell)
+    serve(given or [], port=port, browse=browser, stay=stay, announce=tell)

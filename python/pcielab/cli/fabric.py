@@ -1,4 +1,4 @@
-"""`pcielab fabric`: what each flow through a tree of switches gets, and who limits whom."""
+"""`pcielab fabric`: each flow's share of a tree of switches, and who limits whom."""
 
 import json
 from dataclasses import replace
@@ -11,8 +11,8 @@ import typer
 from pcielab.cli.carrying_out import carry_out
 from pcielab.cli.completion import profile_names, suite_names
 from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_data, print_frame, print_rows, say
+from pcielab.cli.paper import validate
 from pcielab.cli.run_options import takes_run_options
-from pcielab.cli.suites import validate
 from pcielab.errors import InputError
 from pcielab.wording import named
 
@@ -56,14 +56,14 @@ class Method(StrEnum):
 
 
 class Standalone(StrEnum):
-    """Where the rates of flows that run alone come from."""
+    """Source of the rates of flows that run alone."""
 
     DECLARED = "declared"
     SIMULATED = "simulated"
 
 
 class Discipline(StrEnum):
-    """What has credits of its own at every port."""
+    """Unit that has its own credits at every port."""
 
     PER_FLOW = "per-flow"
     PER_DESTINATION = "per-destination"
@@ -93,11 +93,9 @@ _FOUND = (
     "device_ns",
     "note",
 )
-"""What `fabric run` shows of a flow: bandwidth, latencies, the average of each phase, and whether it is steady."""
-_SHOWN_UNSTEADY = 5
-"""Flows that are not steady that are named; the rest are counted."""
-_SHOWN_EXCESSIVE = 5
-"""Flows with too much declared that are named; the rest are counted."""
+"""Columns of `fabric run`: bandwidth, latencies, the average of each phase, and whether the flow is steady."""
+_NAMED_FLOWS = 5
+"""Most flows that a warning names; it counts the rest."""
 
 
 @app.command("list")
@@ -192,13 +190,13 @@ def _say_excessive(chosen: "Fabric", flows: "pd.DataFrame") -> None:
     from pcielab import fabric
 
     found = fabric.excessive(chosen, flows)
-    for row in found.head(_SHOWN_EXCESSIVE).to_dict("records"):
+    for row in found.head(_NAMED_FLOWS).to_dict("records"):
         say(
-            f"flow {named(row['flow'])}: standalone_gbytes_per_s is {row['standalone_gbytes_per_s']:g}: its way "
-            f"carries {row['path_gbytes_per_s']:g} at most"
+            f"flow {named(row['flow'])}: standalone_gbytes_per_s is {row['standalone_gbytes_per_s']:g}: its path "
+            f"carries at most {row['path_gbytes_per_s']:g}"
         )
-    if len(found) > _SHOWN_EXCESSIVE:
-        say(f"{len(found) - _SHOWN_EXCESSIVE} more flows declare more than their way carries")
+    if len(found) > _NAMED_FLOWS:
+        say(f"{len(found) - _NAMED_FLOWS} more flows declare more than their paths carry")
 
 
 def _simulated_alone(
@@ -223,7 +221,7 @@ def _simulated_alone(
 
 
 def _round_rows(chosen: "Fabric", flows: "pd.DataFrame") -> list[dict[str, Cell]]:
-    """Both tables of figure 16 and the result of each round, as rows of one shape."""
+    """Both tables of figure 16 and the result of each round, as rows with the same keys."""
     from pcielab import fabric
 
     rows: list[dict[str, Cell]] = []
@@ -276,7 +274,7 @@ def explain(
     changes = fabric.influences(chosen, listed, method.value)
     if output_format is Format.TABLE:
         print_frame(found.flows, output_format, f"{chosen.title} (modelled, {method.value})")
-        print_frame(changes, output_format, "What would change")
+        print_frame(changes, output_format, "Effect of single changes")
     else:
         print_frame(changes, output_format)
     if picture is not None:
@@ -291,11 +289,11 @@ def _draw(chosen: "Fabric", found: "Estimate", path: Path, *, theme: Theme, over
     say(f"wrote {path}")
 
 
-app.command()(validate)
+app.command(hidden=True)(validate)
 
 
 _GROUP: Any = None
-"""What stands in the signature for options that a decorator puts there."""
+"""Placeholder in the signature for options that a decorator adds."""
 
 
 @app.command("run")
@@ -356,7 +354,7 @@ def run_fabric(
 def _points_of_suite(
     chosen: "Fabric", suite: str, flows: str | None, warm_up_us: float | None
 ) -> "tuple[list[Point], str]":
-    """The simulations of a suite that is made for a fabric, and its name."""
+    """The simulations of a fabric suite, and its name."""
     from pcielab import fabric
 
     if flows is not None:
@@ -367,17 +365,17 @@ def _points_of_suite(
     foreign = sorted(experiments.nodes - {node.name for node in chosen.file.node})
     if foreign:
         raise InputError(
-            f"--suite {suite}: is made for the fabric {experiments.fabric}: {chosen.name} has no node "
+            f"--suite {suite}: needs the fabric {experiments.fabric}: {chosen.name} has no node "
             f"{', '.join(map(named, foreign[:3]))}"
         )
     return experiments.points(), experiments.name
 
 
 def _say_unsteady(table: "pd.DataFrame") -> None:
-    """Name the flows of a suite that are not steady; the rest are counted."""
+    """Name the first flows that are not steady and count the rest."""
     found = table[table["note"].notna()] if "note" in table else table.head(0)
-    for row in found.head(_SHOWN_UNSTEADY).to_dict("records"):
+    for row in found.head(_NAMED_FLOWS).to_dict("records"):
         swept = "" if not isinstance(row.get("sweep"), str) else f", {row['sweep']} = {row['value']:g}"
         say(f"{row['family']}, {row['experiment']}{swept}: flow {named(row['flow'])}: {row['note']}")
-    if len(found) > _SHOWN_UNSTEADY:
-        say(f"{len(found) - _SHOWN_UNSTEADY} more flows are not steady: see `note` of `export csv`")
+    if len(found) > _NAMED_FLOWS:
+        say(f"{len(found) - _NAMED_FLOWS} more flows are not steady: see `note` of `export csv`")

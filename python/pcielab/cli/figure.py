@@ -1,4 +1,4 @@
-"""`pcielab figure`: a figure of the pcie-bench paper."""
+"""`pcielab paper figure`: a figure of the pcie-bench paper."""
 
 from pathlib import Path
 from typing import Annotated
@@ -38,9 +38,9 @@ def figure(
     parts, in two files: a and b are added to the name.
 
     Examples:
-    `pcielab figure 1 --accounting sigcomm18 -o fig1.svg`
+    `pcielab paper figure 1 --accounting sigcomm18 -o fig1.svg`
 
-    `pcielab figure 9 --runs runs -o fig9.png`
+    `pcielab paper figure 9 --runs runs -o fig9.png`
     """
     from pcielab.cli.progress import Bar
     from pcielab.outputs import check_file
@@ -62,7 +62,7 @@ def figure(
 
 
 def _paths(path: Path, parts: int) -> list[Path]:
-    """A file for each part: the one that was asked for, or with a letter more."""
+    """A file for each part: `path` itself, or with a letter appended to its stem."""
     if parts == 1:
         return [path]
     return [path.with_name(f"{path.stem}{letter}{path.suffix}") for letter in "abcdefgh"[:parts]]

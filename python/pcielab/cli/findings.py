@@ -1,4 +1,4 @@
-"""`pcielab findings`: table 2 of the pcie-bench paper, for any runs."""
+"""`pcielab paper findings`: table 2 of the pcie-bench paper, for any runs."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -23,12 +23,12 @@ def findings(
     what that costs. The suite fig8-fig9 has the rows.
 
     Examples:
-    `pcielab findings snb.db`
+    `pcielab paper findings snb.db`
 
-    `pcielab findings local.db remote.db translated.db --format csv`
+    `pcielab paper findings local.db remote.db translated.db --format csv`
     """
     from pcielab.errors import InputError
-    from pcielab.paper import findings as find
+    from pcielab.paper import claims as find
 
     stores = [opened(path) for path in runs]
     for store in stores:

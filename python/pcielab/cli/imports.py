@@ -1,4 +1,4 @@
-"""`pcielab import`: stores from measurements that were taken elsewhere."""
+"""`pcielab import`: stores from other tools' measurements."""
 
 from pathlib import Path
 from typing import Annotated
@@ -25,7 +25,7 @@ def pcie_bench(
     from pcielab.formats.importers import import_pcie_bench
 
     import_pcie_bench(directory, output, overwrite=overwrite)
-    _tell(output)
+    _report(output)
 
 
 @app.command("netfpga")
@@ -38,10 +38,10 @@ def netfpga(
     from pcielab.formats.importers import import_netfpga
 
     import_netfpga(file, output, overwrite=overwrite)
-    _tell(output)
+    _report(output)
 
 
-def _tell(output: Path) -> None:
+def _report(output: Path) -> None:
     from pcielab.store import open_store
 
     say(f"{len(open_store(output).tests)} tests imported: {output}")

@@ -219,7 +219,7 @@ def sizing(
 
 
 def _link_use(answer: "Bandwidth") -> dict[str, Cell]:
-    """What one size takes of the link, for reads, writes and both."""
+    """Columns of the link's use by one size, for reads, writes and both."""
     cells: dict[str, Cell] = {}
     for name in ("read", "write", "rdwr"):
         rate, use = getattr(answer, name), getattr(answer, f"{name}_use")
@@ -229,7 +229,6 @@ def _link_use(answer: "Bandwidth") -> dict[str, Cell]:
 
 
 def _packets(answer: "NicThroughput") -> dict[str, Cell]:
-    """Packets a second, in millions, in each direction; and those of a full line."""
     ways = {"bi": answer.bi, "tx": answer.tx, "rx": answer.rx}
     cells: dict[str, Cell] = {
         f"{name}_millions_per_s": way.millions_per_s if way else None for name, way in ways.items()
@@ -245,4 +244,4 @@ def _latencies(text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise InputError(f"--latency-ns {text!r}: give times in ns, such as 900 or 560,666") from None
+        raise InputError(f"--latency-ns {text!r}: give times in ns, for example 900 or 560,666") from None

@@ -1,6 +1,6 @@
-"""The options of every command that asks the model: the link, the accounting, and what else bounds the device.
+"""The options of every command that asks the model: the link, the accounting and other limits.
 
-They are declared once; `takes_model_options` adds them to a command, which gets them as one value.
+`takes_model_options` adds them to a command, which gets them as one value.
 """
 
 import functools
@@ -36,7 +36,7 @@ def _size(option: str, text: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions:
-    """What the user said about the link and the limits."""
+    """The link and the limits that the options describe."""
 
     gen: Annotated[int, _link("--gen", "PCIe generation, 1 to 7.")] = 3
     lanes: Annotated[int, _link("--lanes", "Link width: 1, 2, 4, 8, 12, 16 or 32.")] = 8
@@ -102,7 +102,7 @@ class ModelOptions:
 
     @property
     def limits(self) -> Limits:
-        """What else bounds the device."""
+        """The limits besides the link."""
         return Limits(
             round_trip_ns=self.rtt_ns,
             tags=self.tags,
@@ -118,7 +118,7 @@ class ModelOptions:
 
     @property
     def title(self) -> str:
-        """What rows were computed for; every number in them is modelled."""
+        """The link of the rows, marked as modelled."""
         details = [f"MPS {self.mps}", f"MRRS {self.mrrs}", f"{self.addr}-bit addresses"]
         details += ["ECRC"] if self.ecrc else []
         details += ["flit mode"] if self.flit else []
@@ -163,25 +163,25 @@ _OPTION_OF_KEY = {
 
 @contextmanager
 def errors_name_options() -> Any:
-    """Put the options that people type in the place of the library's keys."""
+    """Replace the library's keys in error messages by the options that people type."""
     try:
         yield
     except InputError as error:
-        place = error.key or ""
-        key = place.rpartition(".")[2].partition("[")[0]  # such as `model.mps_bytes`, or `sizes_bytes[2]`
-        if error.subject or key not in _OPTION_OF_KEY:  # of a file, whose keys they are
+        path = error.key or ""
+        key = path.rpartition(".")[2].partition("[")[0]  # of `model.mps_bytes` or `sizes_bytes[2]`
+        if error.subject or key not in _OPTION_OF_KEY:  # keys of a file stay
             raise
         option = _OPTION_OF_KEY[key]
         if error.beside:
             needed = _OPTION_OF_KEY.get(error.beside, error.beside)
-            told = f": needs {needed} beside it: give {needed}, or leave {option} out"
+            problem = f": needs {needed} beside it: give {needed}, or leave {option} out"
         else:
-            told = str(error).removeprefix(place)
-        raise with_message(error, f"{option}{told}") from error
+            problem = str(error).removeprefix(path)
+        raise with_message(error, f"{option}{problem}") from error
 
 
 def takes_model_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command every option of `ModelOptions`; it takes them as its parameter `options`."""
+    """Add every option of `ModelOptions` to a command, which gets them as its parameter `options`."""
     hints = get_type_hints(ModelOptions, include_extras=True)
     added = [
         inspect.Parameter(

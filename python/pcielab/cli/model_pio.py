@@ -1,4 +1,4 @@
-"""`pcielab model pio`: messages by stores through write-combining buffers, against descriptor DMA."""
+"""`pcielab model pio`: messages sent by write-combined stores, against descriptor DMA."""
 
 from dataclasses import replace
 from enum import StrEnum
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Show(StrEnum):
-    """What is printed."""
+    """Table to print."""
 
     MESSAGES = "messages"
     STEPS = "steps"
@@ -108,11 +108,11 @@ def pio(
 
 
 _SHORT_HEADS = {"downstream_bytes": "bytes_down", "upstream_bytes": "bytes_up"}
-"""What columns that would make a table wider than a terminal are called there."""
+"""Short names of columns that would make a table wider than a terminal."""
 
 
 def _for_reading(row: dict[str, Cell]) -> dict[str, Cell]:
-    """A row as a table shows it: short heads, and bytes without digits that say nothing."""
+    """A row as a table shows it: short heads, and whole bytes without decimals."""
     return {
         _SHORT_HEADS.get(key, key): int(cell) if key in _SHORT_HEADS and cell == int(cell or 0) else cell
         for key, cell in row.items()

@@ -1,4 +1,4 @@
-"""Options that several commands take, or that one takes in numbers, in the place of one parameter of a command."""
+"""Groups of options that replace one parameter of a command."""
 
 import functools
 import inspect
@@ -13,12 +13,12 @@ Command: TypeAlias = Callable[..., None]
 def takes(
     group: str, options: Iterable[inspect.Parameter], made: Callable[[Mapping[str, Any]], object]
 ) -> Callable[[Command], Command]:
-    """Give a command some options in the place of one parameter.
+    """Replace one parameter of a command by options.
 
     Args:
         group: The parameter.
         options: The options, in the order of the help.
-        made: What the parameter gets, of what was given, by the names of the options.
+        made: Makes the parameter's value from the options' values by name.
     """
     inner = [*options]
 
@@ -40,11 +40,11 @@ def takes(
 
 
 def option(name: str, kind: Any, default: object, meaning: str, **more: Any) -> inspect.Parameter:
-    """An option of a group: `--name`, with what Typer is to know besides."""
+    """An option of a group: `--name`, with further arguments of `typer.Option`."""
     return annotated(name, kind, default, typer.Option(f"--{name.replace('_', '-')}", help=meaning, **more))
 
 
 def annotated(name: str, kind: Any, default: object, option: Any) -> inspect.Parameter:
     """An option of a group, as Typer describes it."""
-    place = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return inspect.Parameter(name, place, default=default, annotation=Annotated[kind, option])
+    either = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Parameter(name, either, default=default, annotation=Annotated[kind, option])

@@ -1,4 +1,4 @@
-"""What `pcielab run` says of its tests once it is over."""
+"""The results that `pcielab run` prints when it is done."""
 
 from typing import TYPE_CHECKING
 
@@ -6,6 +6,8 @@ from pcielab.cli.output import Cell, Format, print_rows, say, say_sentences
 from pcielab.errors import RunError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pcielab.store import Store
 
 _ASKED = ("size_bytes", "window_bytes", "cache", "pattern", "host_offset_bytes", "device_offset_bytes")
@@ -23,36 +25,37 @@ _UNITS = {
 
 
 def print_single(store: "Store", name: str, output_format: Format) -> None:
-    """Print the row of a run of one test; for people also what was asked, what binds, and what would help."""
+    """Print the row of a run of one test; a table is followed by its bound and by advice."""
     print_rows([_row(store)], output_format, title=f"{name} ({store.origin})")
     if store.tells_speed and output_format is Format.TABLE and store.tests["status"].iloc[0] == "ok":
-        _print_sentences(store)
+        from pcielab.analysis.explain import in_words
+
+        say_sentences(in_words(store, int(store.tests["id"].iloc[0])))
 
 
-def _print_sentences(store: "Store") -> None:
-    from pcielab.analysis.explain import in_words
-
-    say_sentences(in_words(store, int(store.tests["id"].iloc[0])))
-
-
-def tell(store: "Store", name: str) -> None:
-    """Say on stderr what became of the tests; a single one that gave a number has been printed.
+def report_outcome(store: "Store", name: str) -> None:
+    """Say on stderr how the tests ended; the row of a single test has been printed.
 
     Raises:
-        RunError: A test failed, or none gave a number.
+        RunError: A test failed, or no test has a result.
     """
     tests = store.tests
-    without = tests[tests["status"] != "ok"]
-    given = len(tests) - len(without)
+    given = int((tests["status"] == "ok").sum())
     if len(tests) > 1 and given:
         say(f"{given} tests {store.origin} on {name}: {store.path}")
-    for (status, message), rows in without.groupby(["status", "message"], dropna=False, sort=False):
-        say(f"{len(rows)} {status}: {message}")
+    say_without_result(tests)
     failed = int((tests["status"] == "failed").sum())
     if failed:
         raise RunError(f"{store.path}: {failed} tests failed")
     if not given:
         raise RunError(f"{store.path}: no test has a result")
+
+
+def say_without_result(tests: "pd.DataFrame") -> None:
+    """Count on stderr the tests without a result, by status and message."""
+    without = tests[tests["status"] != "ok"]
+    for (status, message), rows in without.groupby(["status", "message"], dropna=False, sort=False):
+        say(f"{len(rows)} {status}: {message}")
 
 
 def _row(store: "Store") -> dict[str, Cell]:
@@ -67,5 +70,4 @@ def _row(store: "Store") -> dict[str, Cell]:
 
 
 def _plain(value: object) -> Cell:
-    """A parameter as a plain value, not as one of NumPy."""
     return value if isinstance(value, str) else int(str(value))

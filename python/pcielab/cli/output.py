@@ -1,8 +1,8 @@
-"""What commands print: rows, texts and data on stdout, messages on stderr.
+"""Printing: rows, texts and data on stdout, messages on stderr.
 
 Rows are a table for people, CSV or JSON for programs (full precision, the same keys). Everything that people read
-passes `printable` here and nowhere else, as names, titles, versions and paths may come from strangers. Data go out
-as they are: their formats have rules of their own.
+passes `printable` here and nowhere else, since names, titles, versions and paths may come from untrusted files.
+Data are printed unchanged: their formats have escaping rules of their own.
 """
 
 import csv
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 Cell: TypeAlias = str | int | float | bool | None
 
-
-# In a pipe or a file, nothing has to fit.
+# Of a pipe or a file.
 _UNLIMITED_WIDTH = 1_000
 
 
@@ -38,7 +37,7 @@ class Format(StrEnum):
 
 
 class Theme(StrEnum):
-    """What a picture is drawn for."""
+    """Background of a picture."""
 
     LIGHT = "light"
     DARK = "dark"
@@ -84,7 +83,7 @@ def print_text(text: str) -> None:
 
 
 def print_data(text: str) -> None:
-    """Print on stdout what programs read, such as JSON, as it is."""
+    """Print data for programs, for example JSON, unchanged on stdout."""
     typer.echo(text)
 
 
@@ -97,7 +96,7 @@ def _shown(value: Cell) -> str:
 
 
 def print_frame(frame: "pd.DataFrame", output_format: Format, title: str | None = None) -> None:
-    """Print a frame as `print_rows` prints rows; as CSV, a million of them in a second."""
+    """Print a frame as `print_rows` prints rows; CSV through Arrow, a million rows in a second."""
     if output_format is Format.CSV:
         from pcielab.formats.spreadsheet import guarded_frame
 
@@ -106,15 +105,20 @@ def print_frame(frame: "pd.DataFrame", output_format: Format, title: str | None 
         sys.stdout.flush()
         _write_csv(guarded)
         return
+    print_rows(records(frame), output_format, title)
+
+
+def records(frame: "pd.DataFrame") -> list[dict[str, Cell]]:
+    """Rows of a frame as plain values; missing ones are None."""
     rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    print_rows([{str(key): value for key, value in row.items()} for row in rows], output_format, title)
+    return [{str(key): value for key, value in row.items()} for row in rows]
 
 
 def _write_csv(frame: "pd.DataFrame") -> None:
     import pyarrow
     import pyarrow.csv
 
-    # Arrow quotes every text or none.
+    # Arrow quotes all texts or none.
     texts = frame.select_dtypes(exclude="number")
     special = any(texts[column].astype(str).str.contains('[",\n\r]').any() for column in texts)
     style = "needed" if special else "none"
@@ -124,7 +128,7 @@ def _write_csv(frame: "pd.DataFrame") -> None:
 
 
 def print_rows(rows: Sequence[dict[str, Cell]], output_format: Format, title: str | None = None) -> None:
-    """Print rows that share their keys; JSON is a list of objects, CSV has the keys as its head."""
+    """Print rows with the same keys; JSON is a list of objects, CSV has the keys as its head."""
     if output_format is Format.JSON:
         json.dump(list(rows), sys.stdout, indent=1)
         sys.stdout.write("\n")
@@ -156,14 +160,14 @@ def _print_table(rows: Sequence[dict[str, Cell]], columns: list[str], title: str
         table = _side_by_side(texts, numeric, width)
     if title is not None:
         Console(width=width).print(Text(printable(title, lines=True), style="italic"))
-    # Nothing is ever cut: what is still too wide is left for the terminal to wrap.
+    # Never truncate: a table that is too wide is left for the terminal to wrap.
     natural = Console(width=_UNLIMITED_WIDTH, markup=False, emoji=False).measure(table).maximum
-    # Texts are what they are: a name in brackets is no markup, and one between colons no picture.
+    # No markup and no emoji: a name may contain brackets or colons.
     Console(width=max(width, natural), markup=False, emoji=False).print(table)
 
 
 def _one_above_the_other(texts: list[list[str]]) -> "Table":
-    """A single row that is too wide, as names and values below each other."""
+    """A single row that is too wide, with one line per column."""
     from rich.table import Table
 
     table = Table(show_header=False)
@@ -173,7 +177,7 @@ def _one_above_the_other(texts: list[list[str]]) -> "Table":
 
 
 def _side_by_side(texts: list[list[str]], numeric: list[bool], width: int) -> "Table":
-    """A table; where it must be narrow, texts are broken at spaces and hyphens, and the frame is left off."""
+    """A table; if it must be narrow, it breaks texts at spaces and hyphens, and has no frame."""
     from rich import box
     from rich.table import Table
 
@@ -197,20 +201,20 @@ def _side_by_side(texts: list[list[str]], numeric: list[bool], width: int) -> "T
 
 
 def _frame(columns: Sequence[object]) -> int:
-    """What the frame takes: a line and two blanks for each column, and a last line."""
+    """Width of the frame: a line and two blanks for each column, and a last line."""
     return 3 * len(columns) + 1
 
 
 def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
-    """As wide as the texts are; where there is less room, heads are broken first, then the widest texts."""
+    """Natural widths; if there is less room, heads are broken first, then the widest texts."""
     widths = [_natural(column) for column in columns]
     unbroken_rows = [max(_natural(column[1:]), _least(column)) for column in columns]
     for least in (unbroken_rows, [_least(column) for column in columns]):
         while sum(widths) > room:
-            breakable = [place for place, width in enumerate(widths) if width > least[place]]
+            breakable = [column for column, width in enumerate(widths) if width > least[column]]
             if not breakable:
                 break
-            widths[max(breakable, key=lambda place: widths[place])] -= 1
+            widths[max(breakable, key=lambda column: widths[column])] -= 1
     return widths
 
 
@@ -219,7 +223,6 @@ def _natural(column: Sequence[str]) -> int:
 
 
 def _least(column: Sequence[str]) -> int:
-    """The longest piece that is never broken."""
     return max(
         (len(piece) for text in column for piece in textwrap.wrap(text, 1, break_long_words=False)), default=0
     )

@@ -1,92 +1,128 @@
-"""`pcielab paper`: the pcie-bench paper beside the simulator."""
+"""`pcielab paper`: figures, findings and numbers of papers beside ours."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcielab.cli.output import Cell, Format, print_rows, print_text
+from pcielab.cli.figure import figure
+from pcielab.cli.findings import findings
+from pcielab.cli.output import Format, print_frame, print_text, say
+from pcielab.cli.stores import opened
 from pcielab.errors import InputError
 
 if TYPE_CHECKING:
-    from pcielab.paper import Compared
+    import pandas as pd
+
+    from pcielab.store import Store
 
 app = typer.Typer()
 
 
 @app.callback()
 def paper() -> None:
-    """The pcie-bench paper (SIGCOMM 2018) beside the simulator."""
+    """Compare the figures, findings and numbers of papers with ours."""
+
+
+app.command()(figure)
+app.command()(findings)
 
 
 @app.command()
 def numbers(
+    run: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[RUN.db]", help="A run of the suite kpio or rpciebench [default: the pcie-bench paper]."
+        ),
+    ] = None,
     section: Annotated[
-        str | None, typer.Option("--section", metavar="N", help="Only numbers of this section, such as 6.2.")
+        str | None,
+        typer.Option(
+            "--section", metavar="N", help="Only numbers of this section of the pcie-bench paper, like 6.2."
+        ),
     ] = None,
     runs: Annotated[
         Path | None,
         typer.Option(
-            "--runs", metavar="FOLDER", help="Use the stores in this folder, and add those that are missing."
+            "--runs", metavar="FOLDER", help="Use the stores in this folder, and add missing ones; without RUN.db."
         ),
     ] = None,
     output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
 ) -> None:
-    """Compare every number in the paper's text with ours: error, allowance, and the reason if it is exceeded.
+    """Compare every number that a paper gives with ours: error, allowed error, and the reason for a larger one.
 
-    Numbers about links and NICs are modelled; those about machines are simulated on the machines of the paper's
-    table 1, which takes about a minute. The verdict is `within` what the row allows, `explained`, `off`, or
-    `input`: a profile was given the number, so that it is no prediction.
+    Without a run, these are the numbers in the pcie-bench paper's text: modelled for links and NICs, otherwise
+    simulated on the machines of its table 1, which takes about a minute. With a run of the suite `kpio` or
+    `rpciebench`, they are the numbers of that paper.
+
+    The verdict is `within` the allowed error, `explained`, `off`, or `input`: a profile was given the number, so
+    it is no prediction and does not count. By default the allowed error is 5 %, of shares 3 points.
 
     Examples:
     `pcielab paper numbers --section 6.1`
 
-    `pcielab paper numbers --runs runs --format csv`
+    `pcielab fabric run fabrex-u55c --suite rpciebench -o experiments.db && pcielab paper numbers experiments.db`
     """
+    if run is None:
+        compared = _pcie_bench(section, runs)
+    elif section is not None or runs is not None:
+        raise InputError("--section and --runs: only without RUN.db: leave one of them out")
+    else:
+        compared = _of_run(opened(run))
+    if output_format is not Format.TABLE:
+        print_frame(compared, output_format)
+        return
+    from pcielab.analysis.published import score
+
+    shown = compared.drop(columns=["reason"]).dropna(axis="columns", how="all")
+    print_frame(shown, output_format, "Numbers of the paper, and ours (simulated, or estimated in closed form)")
+    for (verdict, reason), rows in compared.groupby(["verdict", "reason"], sort=False):
+        subject = str(rows["what"].iloc[0]) if len(rows) == 1 else f"{len(rows)} numbers"
+        print_text(f"{subject}: {verdict}: {reason}")
+    print_text(score(compared))
+
+
+def _pcie_bench(section: str | None, runs: Path | None) -> "pd.DataFrame":
     from pcielab import paper as of_paper
     from pcielab.cli.progress import Bar
 
-    listed = of_paper.numbers(section)
-    if not listed:
-        known = dict.fromkeys(one for number in of_paper.numbers() for one in number.section.split(", "))
-        raise InputError(f"--section {section}: the paper has no numbers there: give one of {', '.join(known)}")
+    known = of_paper.numbers(section)
+    if not known.value:
+        sections = dict.fromkeys(name for one in of_paper.numbers().value for name in of_paper.sections(one))
+        raise InputError(
+            f"--section is {section}: the paper has no numbers there: give one of {', '.join(sections)}"
+        )
     with Bar() as bar:
-        found = of_paper.compare(listed, runs=runs, progress=bar.update)
-    narrow = output_format is Format.TABLE
-    print_rows([_narrow(one) if narrow else _row(one) for one in found], output_format, title=_TITLE)
-    if narrow:
-        for one in found:
-            if one.why:
-                print_text(f"{one.number.section}, {one.number.says}: {one.verdict}: {one.why}")
-        print_text(of_paper.score(found))
+        return of_paper.compare_numbers(known, runs=runs, progress=bar.update)
 
 
-_TITLE = "The numbers of the pcie-bench paper, and ours (modelled and simulated)"
+def _of_run(store: "Store") -> "pd.DataFrame":
+    from pcielab.analysis.published import compare_with_published
+
+    compared = compare_with_published(store)
+    if compared is None:
+        raise InputError(
+            f"{store.path}: suite {store.manifest.get('suite')} has no published numbers: give a run of "
+            "`pcielab run --suite kpio` or `pcielab fabric run fabrex-u55c --suite rpciebench`"
+        )
+    _warn_unsteady(store)
+    return compared
 
 
-def _row(one: "Compared") -> dict[str, Cell]:
-    return {
-        "section": one.number.section,
-        "says": one.number.says,
-        "published_low": min(one.number.published),
-        "published_high": max(one.number.published),
-        "ours": one.ours,
-        "unit": one.number.unit,
-        "off_by": one.off_by,
-        "allowed": one.number.off,
-        "verdict": one.verdict,
-        "why": one.why,
-    }
+def _warn_unsteady(store: "Store") -> None:
+    """Warn if flows have not reached their steady state."""
+    from pcielab.store.flows import flow_table
+
+    flows = flow_table(store) if store.kind == "fabric" else None
+    if flows is not None and "note" in flows:
+        count = int(flows["note"].notna().sum())
+        say(f"{count} flows are not steady: see `note` in `pcielab export csv`")
 
 
-def _narrow(one: "Compared") -> dict[str, Cell]:
-    return {
-        "section": one.number.section,
-        "the paper says": one.number.says,
-        "published": " to ".join(f"{value:,g}" for value in one.number.published),
-        "ours": f"{one.ours:,.4g}",
-        "unit": one.number.unit,
-        "off by": f"{one.off_by:+,.3g}",
-        "allowed": f"{one.number.off:,g}",
-        "verdict": one.verdict,
-    }
+def validate(
+    run: Annotated[Path, typer.Argument(metavar="RUN.db", help="A run of a suite with published numbers.")],
+    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+) -> None:
+    """Old name of `pcielab paper numbers RUN.db`."""
+    numbers(run, section=None, runs=None, output_format=output_format)

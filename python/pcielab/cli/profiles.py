@@ -1,4 +1,4 @@
-"""`pcielab profiles`: what is shipped, what a profile says and why, JSON Schemas, skeletons of new ones."""
+"""`pcielab profiles`: list and show profiles, print JSON Schemas, write skeletons of new ones."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ Sets = Annotated[
 
 
 def print_listing(shown: "Listing", output_format: Format) -> None:
-    """Print a profile: its values, and for people where each part as a whole comes from."""
+    """Print a profile's values; a table is followed by the sources of its parts."""
     print_rows([{**row} for row in shown.values], output_format, title=shown.title)
     if output_format is Format.TABLE:
         print_rows([{**row} for row in shown.sources], output_format, title="Where the values come from")
@@ -83,7 +83,7 @@ def show(
     resolved: Annotated[bool, typer.Option("--resolved", help="Print the JSON that the simulator reads.")] = False,
     output_format: Formats = Format.TABLE,
 ) -> None:
-    """Print every value of a profile with its source; a system includes its link, host and card."""
+    """Print every value of a profile with its source; a system includes its link, host and device."""
     kinds = [kind] if kind else catalog.profile_kinds(name)
     if resolved:
         if kinds[0] != "system":
@@ -96,7 +96,7 @@ def show(
         return
     print_listing(catalog.profile_listing(kinds[0], name, sets or ()), output_format)
     for other in kinds[1:]:
-        say(f"hint: there is a {other} profile {name}, too: --kind {other} shows it")
+        say(f"note: {name} is also a {other} profile: show it with --kind {other}")
 
 
 @app.command()
@@ -115,10 +115,10 @@ def make_skeleton(
         ),
     ],
     device: Annotated[
-        str | None, typer.Option("--device", help="Slot (02:00.0) or vendor:device (19ee:6000) of the card.")
+        str | None, typer.Option("--device", help="Slot (02:00.0) or vendor:device (19ee:6000) of the device.")
     ] = None,
     host: Annotated[str | None, typer.Option("--host", help="Host profile to start from.")] = None,
-    card: Annotated[str | None, typer.Option("--card", help="Card profile to start from.")] = None,
+    card: Annotated[str | None, typer.Option("--card", help="Device profile to start from.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
 ) -> None:
     """Write a first system profile from the lspci output of a machine; nothing in it is calibrated."""
@@ -134,6 +134,6 @@ def make_skeleton(
     write_file(output, made.text.encode(), overwrite=overwrite)
     chosen = f"{made.function.slot} {made.function.title}"
     host = f"host {made.host} ({made.host_reason})"
-    say(f"{output}: {chosen}; {host}, card {made.card}: uncalibrated")
+    say(f"{output}: {chosen}; {host}, device {made.card}: uncalibrated")
     if made.downgrade:
-        say(f"warning: {made.downgrade}: `pcielab doctor` says what may be behind it")
+        say(f"warning: {made.downgrade}: run `pcielab doctor` to find the cause")

@@ -28,12 +28,12 @@ class Bar:
         self._started = time.monotonic()
         self._shown = False
 
-    def update(self, done: int, total: int, what: str, _name: str = "") -> None:
-        """Show how far it is, and what it is at."""
+    def update(self, done: int, total: int, step: str, _name: str = "") -> None:
+        """Show the progress and the current step."""
         if not self._shown and time.monotonic() - self._started > _QUIET_SECONDS:
             self._bar.start()
             self._shown = True
-        self._bar.update(self._task, completed=done, total=total, description=printable(what) or "starting")
+        self._bar.update(self._task, completed=done, total=total, description=printable(step) or "starting")
 
     def __enter__(self) -> "Bar":
         return self

@@ -11,7 +11,7 @@ from pcielab.cli.stores import opened
 
 
 class FigureFormat(StrEnum):
-    """What `--figures` writes."""
+    """Format of the files of `--figures`."""
 
     PNG = "png"
     SVG = "svg"

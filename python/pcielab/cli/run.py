@@ -7,7 +7,7 @@ import typer
 
 from pcielab.cli.carrying_out import carry_out
 from pcielab.cli.completion import choice, profile_names, suite_names
-from pcielab.cli.outcome import tell
+from pcielab.cli.outcome import report_outcome
 from pcielab.cli.output import Format
 from pcielab.cli.run_options import takes_run_options
 from pcielab.cli.run_work import asked
@@ -59,7 +59,7 @@ SuiteOption = Annotated[
 Families = Annotated[
     list[str] | None,
     typer.Option(
-        "--family", help="With --suite: run only this family of tests; accepts patterns such as bw_*; repeatable."
+        "--family", help="With --suite: run only this family of tests; accepts patterns like bw_*; repeatable."
     ),
 ]
 Nic = Annotated[
@@ -68,7 +68,7 @@ Nic = Annotated[
         "--nic",
         metavar="NAME|FILE",
         autocompletion=profile_names("nic"),
-        help="Simulate this NIC instead of the system's card, with frames of the sizes in --frames.",
+        help="Simulate this NIC instead of the system's device, with frames of the sizes in --frames.",
     ),
 ]
 FrameSizes = Annotated[
@@ -85,12 +85,12 @@ Line = Annotated[
     typer.Option("--line", help="With --nic: line rate in Gb/s [default: 40].", show_default=False),
 ]
 Direction = Annotated[
-    str | None, choice("--direction", ("both", "tx", "rx"), "With --nic: both sends on what it receives")
+    str | None, choice("--direction", ("both", "tx", "rx"), "With --nic: both forwards received packets")
 ]
 TestOption = Annotated[str | None, choice("--test", get_args(benchmark.Operation), "One test")]
 RowFormat = Annotated[Format, typer.Option("--format", help="Format of a single test's row.")]
 _GROUP: Any = None
-"""What stands in the signature for options that a decorator puts there."""
+"""Placeholder in the signature for options that a decorator adds."""
 
 
 @takes_test_options
@@ -117,7 +117,7 @@ def run(
     measured. On two cores, the simulated suite quick takes a second, demo and kpio a few seconds, paper ten to
     twenty seconds (seven minutes with --samples full).
 
-    A single test prints what it asked for, which bound limits it, and what would help.
+    A single test prints its parameters, the bound that limits it, and advice.
 
     For example:
 
@@ -141,4 +141,4 @@ def run(
     way, work = asked({**given, "direction": direction, **single})
     carrier, store = carry_out(work, device, output, options, profile, sets or ())
     way.show(store, carrier, output_format)
-    tell(store, carrier.name)
+    report_outcome(store, carrier.name)

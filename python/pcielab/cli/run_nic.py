@@ -1,4 +1,4 @@
-"""`pcielab run --nic`: a NIC on a simulated machine, over sizes of frames."""
+"""`pcielab run --nic`: a NIC on a simulated machine, over frame sizes."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -23,16 +23,12 @@ def frames(nic: str, sizes: str | None, line_gbps: float | None, direction: Any)
 
 
 def print_frames(store: "Store", output_format: Format) -> None:
-    """Print what came out of each size beside the closed form."""
+    """Print each size's result beside the closed form."""
     print_rows(list(_rows(store)), output_format, title=store.described)
 
 
 def frame_sizes(text: str) -> list[int]:
-    """Sizes of frames; a range without a step goes in steps of 64 B, its end included.
-
-    Raises:
-        InputError: They are no sizes.
-    """
+    """Parse frame sizes; a range without a step has steps of 64 B and includes its end."""
     sizes: list[int] = []
     for part in text.split(","):
         stepped = part.count(":") == 1

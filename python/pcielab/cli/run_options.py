@@ -1,4 +1,4 @@
-"""How work is run, as options: those of `RunOptions`, for the commands that run something."""
+"""The fields of `RunOptions` as options of the commands that run something."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from pcielab.work.options import Engine, RunOptions, Samples
 
 
 def _if_given(context: typer.Context, parameter: typer.CallbackParam, value: Samples) -> Samples | None:
-    """None for a default, so that work without samples refuses only what was asked for."""
+    """None for a default, so that work without samples refuses only an explicit option."""
     source = context.get_parameter_source(parameter.name or "")
     return value if source is not None and source.name == "COMMANDLINE" else None
 
@@ -32,7 +32,7 @@ _OPTIONS = [
 
 
 def takes_run_options(*words: str) -> Callable[[Command], Command]:
-    """Gives a command `RunOptions` as its parameter `options`, made of these options; of all without words."""
+    """Add these options, or all of them, to a command, which gets `RunOptions` as its parameter `options`."""
     return takes(
         "options", [one for one in _OPTIONS if not words or one.name in words], lambda given: RunOptions(**given)
     )

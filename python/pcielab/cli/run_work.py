@@ -1,6 +1,6 @@
-"""What `pcielab run` is asked to run: a suite, a single test, or frames through a NIC.
+"""The work of `pcielab run`: a suite, a single test, or frames through a NIC.
 
-Each way to ask has an option of its own, options that say more of it, and a way to print what came out.
+An option selects each kind of work; further options refine it.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Way:
-    """A way to ask for work.
+    """A kind of work.
 
     Attributes:
-        option: Its option.
-        more: Options that say more of it.
-        what: What those do.
-        load: Makes the work of all options that were given.
-        show: Prints what came out.
+        option: The option that selects it.
+        more: Options that refine it.
+        effect: Effect of those options, as error messages say it.
+        load: Makes the work from the options' values.
+        show: Prints the results.
     """
 
     option: str
     more: tuple[str, ...]
-    what: str
+    effect: str
     load: Callable[[Mapping[str, Any]], "Work"]
     show: Callable[["Store", "Carrier", Format], None] = lambda *_: None
 
@@ -78,11 +78,7 @@ _DEFAULT = "quick"
 
 
 def asked(given: Mapping[str, Any]) -> tuple[Way, "Work"]:
-    """The work that options ask for, and the way in which they do; None stands for what was not given.
-
-    Raises:
-        InputError: Options do not go together, or one of them cannot be.
-    """
+    """The work that the options describe, and its kind; options that were not given are None."""
     chosen = [way for way in _WAYS if given[way.option] is not None]
     for way in _WAYS:
         _refuse_more(way, chosen or [_SUITE], given)
@@ -94,11 +90,11 @@ def asked(given: Mapping[str, Any]) -> tuple[Way, "Work"]:
 
 
 def _refuse_more(way: Way, chosen: list[Way], given: Mapping[str, Any]) -> None:
-    """Refuse options that say more of a way that was not chosen."""
+    """Refuse options that refine a kind of work that was not selected."""
     more = [f"--{word.replace('_', '-')}" for word in way.more if given[word]]
     if not more or way in chosen:
         return
     other = chosen[0]
     asked_for = given[other.option]
     remedy = f"leave it out with --{other.option} {asked_for}" if asked_for else f"give --{way.option} as well"
-    raise InputError(f"{', '.join(more)}: {way.what}: {remedy}")
+    raise InputError(f"{', '.join(more)}: {way.effect}: {remedy}")

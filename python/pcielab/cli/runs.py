@@ -28,7 +28,7 @@ def runs(
     from pcielab.errors import InputError
 
     if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder: give one with stores (*.db)")
+        raise InputError(f"{folder}: not a folder: give one with stores (*.db)")
     rows = [_row(path, folder) for path in sorted(folder.rglob("*.db")) if path.is_file()]
     print_rows(sorted(rows, key=lambda row: str(row["started"] or "")), output_format)
     say(f"{len(rows)} stores in {folder}")
@@ -41,12 +41,12 @@ def _row(path: Path, folder: Path) -> dict[str, Cell]:
     name = str(path.relative_to(folder))
     unknown: dict[str, Cell] = dict.fromkeys(("started", "origin", "kind", "tests", "state", "version", "title"))
     try:
-        return {"run": name, **unknown, **_told(open_store(path))}
+        return {"run": name, **unknown, **_described(open_store(path))}
     except InputError as error:
         return {"run": name, **unknown, "state": "cannot be read", "title": str(error).removeprefix(f"{path}: ")}
 
 
-def _told(store: "Store") -> dict[str, Cell]:
+def _described(store: "Store") -> dict[str, Cell]:
     started = store.manifest.get("started")
     return {
         "started": started if isinstance(started, str) else None,

@@ -1,4 +1,4 @@
-"""The options of a single test, from the table of parameters: what each is called, what it takes, and its help."""
+"""The options of a single test, generated from the table of parameters."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ _TYPES: dict[str, Any] = {"switch": bool, "whole": int | None, "size": str | Non
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, object]:
-    """The options by their words, None where nothing was given."""
+    """The options by their words; None for an option that was not given."""
     return {word: None if value is False else value for word, value in options.items()}
 
 
@@ -23,11 +23,11 @@ def _option(parameter: Parameter) -> Any:
     meaning = f"With --test: {parameter.meaning[:1].lower()}{parameter.meaning[1:].rstrip('.')}"
     if parameter.kind == "word":
         return choice(parameter.option, parameter.choices, meaning)
-    return typer.Option(parameter.option, help=f"{meaning}{', such as 4K' if parameter.kind == 'size' else ''}.")
+    return typer.Option(parameter.option, help=f"{meaning}{', e.g. 4K' if parameter.kind == 'size' else ''}.")
 
 
 _OPTIONS = [
     annotated(one.word, _TYPES[one.kind], False if one.kind == "switch" else None, _option(one)) for one in _ASKED
 ]
 takes_test_options = takes("single", _OPTIONS, _given)
-"""Gives a command the options of a single test, by their words, as its parameter `single`."""
+"""Adds the options of a single test to a command, which gets them by word as its parameter `single`."""

@@ -1,4 +1,4 @@
-"""Stores that commands open: what is missing in one, or wrong with it, is said on stderr."""
+"""Open the stores of commands, with warnings on stderr."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,9 +22,9 @@ def opened(path: Path) -> "Store":
     return store
 
 
-def tell_damaged(path: Path) -> None:
-    """Say which tests of a store whose run is to continue are damaged; nothing is changed."""
+def warn_damaged(path: Path) -> None:
+    """Name the damaged tests of a store that is to be resumed; change nothing."""
     from pcielab.store import damaged_tests
 
     for damaged in damaged_tests(path) if path.exists() else ():
-        say(f"{path}: {damaged} is damaged and is done again")
+        say(f"{path}: {damaged} is damaged: running it again")

@@ -1,19 +1,17 @@
-"""`pcielab suites`: what is shipped, and the tests of a suite."""
+"""`pcielab suites`: list suites and show their tests."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pcielab.cli.completion import suite_names
-from pcielab.cli.output import Cell, Format, print_frame, print_rows, print_text, say
-from pcielab.errors import InputError
+from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.paper import validate
 from pcielab.library import catalog, shipped
 from pcielab.library.shipped import SuiteKind
 
 if TYPE_CHECKING:
     from pcielab.fabric import FabricSuite
-    from pcielab.store import Store
 
 app = typer.Typer()
 
@@ -60,55 +58,7 @@ def show(
         print_rows([_flat(test) for test in tests], output_format)
 
 
-@app.command()
-def validate(
-    run_path: Annotated[Path, typer.Argument(metavar="RUN.db", help="A run of a suite of published experiments.")],
-    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
-) -> None:
-    """Compare every number that a paper gives with a run: simulated, estimated, error, reason.
-
-    A latency or bandwidth is `within` if it is at most 5 % off, a share if it is at most 3 points off, rounding of
-    the published number allowed for. What is further off is `explained`, or is `off`. A number that the profile
-    was given is an `input`; it is no prediction, and the score leaves it out.
-
-    For example:
-
-        pcielab run --suite kpio -o messages.db
-
-        pcielab suites validate messages.db
-
-        pcielab fabric run fabrex-u55c --suite rpciebench -o experiments.db
-
-        pcielab suites validate experiments.db --format csv
-    """
-    from pcielab.analysis.published_values import compare_with_published, score
-    from pcielab.store import open_store
-
-    store = open_store(run_path)
-    compared = compare_with_published(store)
-    if compared is None:
-        raise InputError(
-            f"{run_path}: of suite {store.manifest.get('suite')} no numbers are published: give a run of "
-            "`pcielab run --suite kpio`, or of `pcielab fabric run fabrex-u55c --suite rpciebench`"
-        )
-    _say_unsteady(store)
-    if output_format is not Format.TABLE:
-        print_frame(compared, output_format)
-        return
-    print_frame(compared.drop(columns=["reason"]), output_format, "Published and simulated")
-    for (verdict, reason), rows in compared.groupby(["verdict", "reason"], sort=False):
-        print_text(f"{len(rows)} {verdict}: {reason}")
-    print_text(score(compared))
-
-
-def _say_unsteady(store: "Store") -> None:
-    """Warn where averages of flows are not those of a steady state."""
-    from pcielab.store.flows import flow_table
-
-    flows = flow_table(store) if store.kind == "fabric" else None
-    if flows is not None and "note" in flows:
-        count = int(flows["note"].notna().sum())
-        say(f"{count} flows are not steady: see `note` in `pcielab export csv`")
+app.command(hidden=True)(validate)
 
 
 def _tests(kind: SuiteKind, name: str) -> list[dict[str, Any]]:
@@ -124,7 +74,7 @@ def _tests(kind: SuiteKind, name: str) -> list[dict[str, Any]]:
 
 
 def _experiments(suite: "FabricSuite") -> list[dict[str, Any]]:
-    """The simulations of a suite of a fabric, each named by its series."""
+    """The simulations of a fabric suite, each named by its series."""
     return [
         {
             "family": point.experiment.family,
@@ -143,7 +93,7 @@ def _experiments(suite: "FabricSuite") -> list[dict[str, Any]]:
 
 
 def _families(tests: list[dict[str, Any]]) -> list[dict[str, Cell]]:
-    """A row for each family, in the order in which they come first."""
+    """A row for each family, in order of first appearance."""
     counted: dict[str, list[dict[str, Any]]] = {}
     for test in tests:
         counted.setdefault(test["family"], []).append(test)

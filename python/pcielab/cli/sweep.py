@@ -1,4 +1,4 @@
-"""`pcielab sweep`: one test with many values, into a folder."""
+"""`pcielab sweep`: one test over many parameter values, into a folder."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -45,7 +45,9 @@ def sweep(
 
         pcielab sweep ddio.toml -o ddio --resume --dask tcp://10.0.0.1:8786
     """
+    from pcielab.cli.outcome import say_without_result
     from pcielab.cli.progress import Bar
+    from pcielab.errors import RunError
     from pcielab.sweeps import TABLE, Work, carry_out, load_sweep
     from pcielab.sweeps.journal import NAME
 
@@ -57,19 +59,17 @@ def sweep(
         _sensitivity(results, output, output_format)
     say(f"{_counts(results)}: {output / TABLE}")
     if results.damaged:
-        say(f"warning: {output / NAME}: damaged lines that were skipped: {results.damaged}")
-    _tell_failures(results)
+        say(f"warning: {output / NAME}: skipped damaged lines: {results.damaged}")
+    say_without_result(results.frame)
+    if (results.frame["status"] != "ok").all():
+        raise RunError("no point has a result")
 
 
 def _counts(results: "Results") -> str:
     same = len(results) - results.computed - results.known
     counts = {"known": results.known, "the same as another": same}
-    return ", ".join(
-        [
-            f"{results.computed} point{'' if results.computed == 1 else 's'} simulated",
-            *(f"{count} {what}" for what, count in counts.items() if count),
-        ]
-    )
+    shown = [f"{results.computed} point{'' if results.computed == 1 else 's'} simulated"]
+    return ", ".join([*shown, *(f"{count} {label}" for label, count in counts.items() if count)])
 
 
 def _sensitivity(results: "Results", output: Path, output_format: Format) -> None:
@@ -82,18 +82,3 @@ def _sensitivity(results: "Results", output: Path, output_format: Format) -> Non
     write_file(output / "sensitivity.csv", indices.to_csv(index=False).encode(), overwrite=True)
     save_figure(results.plot_sensitivity(metric), output / "sensitivity.svg")
     print_frame(indices, output_format, title=f"Sobol indices of {metric}: {results.title}")
-
-
-def _tell_failures(results: "Results") -> None:
-    """Say which points gave no number, and why.
-
-    Raises:
-        RunError: None gave one.
-    """
-    from pcielab.errors import RunError
-
-    without = results.frame[results.frame["status"] != "ok"]
-    for (status, message), rows in without.groupby(["status", "message"], dropna=False, sort=False):
-        say(f"{len(rows)} {status}: {message}")
-    if len(without) == len(results):
-        raise RunError("no point gave a number")

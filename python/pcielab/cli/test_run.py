@@ -1,4 +1,4 @@
-"""How the commands that run something are written: kinds of devices and of work are declared, not named."""
+"""The commands that run something name no kind of device or work: kinds are declared elsewhere."""
 
 import ast
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ MOST_LINES = 60
 
 
 def nodes(kind: type[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
-    """The pieces of code of a kind, with the file that each is in."""
+    """The syntax nodes of a kind, each with its file."""
     return (
         (path.name, node)
         for path in FILES
@@ -24,7 +24,7 @@ def nodes(kind: type[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
     )
 
 
-def test_no_command_asks_which_kind_of_device_or_work_it_is() -> None:
+def test_no_command_compares_kinds_of_devices_or_work() -> None:
     names = {*kinds(), *get_args(WorkKind), *get_args(SuiteKind)}
     asking = [*nodes(ast.Compare), *nodes(ast.MatchValue)]
     assert asking

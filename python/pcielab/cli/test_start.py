@@ -1,4 +1,4 @@
-"""What commands load before they begin: people wait for it with every help, every Tab and every small question."""
+"""Modules that commands load at start: they delay every help, every Tab and every small question."""
 
 import json
 import subprocess
@@ -25,12 +25,12 @@ for words, environment in json.loads(sys.argv[2]):
     done.append([printed.getvalue(), sorted(heavy & sys.modules.keys())])
 json.dump(done, sys.stdout)
 """
-"""Runs commands one after the other in a process that has loaded nothing else."""
+"""Runs commands one after the other in a fresh process."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What a command printed, and which heavy modules there were after it and those before it."""
+    """A command's output, and the heavy modules loaded by it and the commands before it."""
 
     words: str
     printed: str
@@ -60,7 +60,7 @@ def every_command() -> Iterator[list[str]]:
         yield from below(command, [name])
 
 
-def test_help_of_every_command_loads_nothing_that_the_command_works_with() -> None:
+def test_help_of_every_command_loads_no_heavy_module() -> None:
     commands = [["--version"], ["-h"], *([*words, "-h"] for words in every_command())]
     seen = spied([(words, {}) for words in commands], FRAMES + MODELS)
     assert len(seen) > 30
@@ -68,7 +68,7 @@ def test_help_of_every_command_loads_nothing_that_the_command_works_with() -> No
     assert all("Usage" in one.printed for one in seen[1:])
 
 
-def test_a_tab_offers_what_fits_and_loads_as_little() -> None:
+def test_tab_completes_and_loads_no_heavy_module() -> None:
     offers = {
         "pcielab cal": "calibrate",
         "pcielab export p": "parquet",
@@ -113,7 +113,7 @@ def test_small_questions_load_no_data_frames() -> None:
     assert [one for one in seen if one.loaded] == []
 
 
-def test_lists_and_bounds_of_the_wire_load_no_models_of_profiles() -> None:
+def test_lists_and_wire_bounds_load_no_profile_models() -> None:
     seen = spied(
         [(["profiles", "list"], {}), (["suites", "show", "-h"], {}), (["model", "bandwidth"], {})],
         ["pcielab.library.profiles.parts", "pcielab.library.suites.files", "pcielab.library.nics"],
@@ -122,7 +122,7 @@ def test_lists_and_bounds_of_the_wire_load_no_models_of_profiles() -> None:
     assert [one for one in seen if one.loaded] == []
 
 
-def test_nothing_is_loaded_before_ctrl_c_is_answered() -> None:
+def test_little_is_loaded_before_ctrl_c_is_handled() -> None:
     script = "import sys; there = {*sys.modules}; import pcielab.cli; print(*sorted({*sys.modules} - there))"
     done = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=True)
     assert done.stdout.split() == ["pcielab", "pcielab.cli", "pcielab.on_demand"]

@@ -1,4 +1,4 @@
-"""`pcielab validate`: how far a twin can be trusted."""
+"""`pcielab validate`: score a twin against measured rows."""
 
 import tempfile
 from pathlib import Path
@@ -102,11 +102,10 @@ def _run(system: "ResolvedSystem", path: Path, seed: int) -> "Store":
 
 
 def _rows(result: "Score") -> list[dict[str, Cell]]:
-    """Scores by test and by regime, in rows that share their keys."""
+    """Scores by test and by regime, with the same keys."""
     found: list[dict[str, Cell]] = []
     for frame in (result.by_test, result.by_regime):
-        for row in frame.to_dict("records"):
-            found.append({str(key): value for key, value in row.items()})
+        found += [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
     ticks = int((result.rows["metric"] == "median latency").sum())
     if ticks:
         found.append(_row("all", "median latency within a tick", "1", ticks, result.medians_within_a_tick))
@@ -114,13 +113,5 @@ def _rows(result: "Score") -> list[dict[str, Cell]]:
 
 
 def _row(group: str, metric: str, unit: str, rows: int, mean: float) -> dict[str, Cell]:
-    return {
-        "group": group,
-        "metric": metric,
-        "unit": unit,
-        "rows": rows,
-        "median": None,
-        "mean": mean,
-        "p95": None,
-        "maximum": None,
-    }
+    same = {"group": group, "metric": metric, "unit": unit, "rows": rows}
+    return {**same, "median": None, "mean": mean, "p95": None, "maximum": None}

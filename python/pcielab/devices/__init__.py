@@ -1,10 +1,10 @@
-"""Back ends: what tests can be carried out with, how a new one is written, and the contract that all keep to.
+"""Back ends: the devices that run tests, the protocols for new ones, and the contract that all of them keep.
 
     >>> import pcielab
     >>> pcielab.run("cpu", device="cpu", output="cpu.db")
 
-A back end in Python is a class with the methods of `Backend`, which opens a `Device` and a `Host`; packages
-offer theirs through the entry-point group `pcielab.devices` (see docs/guides/add-a-device.md).
+A back end in Python is a class with the methods of `Backend`, which opens a `Device` and a `Host`. Packages
+register theirs in the entry-point group `pcielab.devices` (see docs/guides/add-a-device.md).
 """
 
 from typing import TYPE_CHECKING

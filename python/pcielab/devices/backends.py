@@ -1,4 +1,4 @@
-"""`pcielab.devices.run`: `pcielab.run` for a back end that was made already."""
+"""`pcielab.devices.run`: `pcielab.run` for an existing back end."""
 
 from pathlib import Path
 from typing import Any
@@ -13,5 +13,5 @@ from pcielab.work.running import Progress, no_progress
 def run(
     backend: _core.Backend, suite: Work | str, output: Path | str, *, progress: Progress = no_progress, **how: Any
 ) -> Store:
-    """Run a suite on a back end into a store, and open that; see `pcielab.run`. `how` is as of `RunOptions`."""
+    """Run a suite on a back end and open its store; see `pcielab.run`. `how`: keywords of `RunOptions`."""
     return run_work(suite, backend, output, options=RunOptions(**how), progress=progress)

@@ -1,4 +1,4 @@
-"""Back ends in Python as the compiled half calls them: facts and tests cross as JSON, slices as arrays."""
+"""Adapters that let Rust call back ends in Python: facts and tests cross as JSON, slices as arrays."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from pcielab.library.suites.benchmark import Parameters
 
 
 def bridged(backend: Backend) -> _core.Backend:
-    """A back end in Python, to be run, wrapped, or put through the contract."""
+    """Wrap a back end in Python, so that it can be run or put through the contract."""
     return _core.Backend.of_python(_Adapter(backend))
 
 

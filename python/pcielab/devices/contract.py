@@ -1,4 +1,4 @@
-"""The contract of back ends: one set of checks that any of them can be put through, wherever it is written."""
+"""The contract of back ends: one set of checks for all of them, in Rust or Python."""
 
 import json
 from collections.abc import Sequence
@@ -15,15 +15,15 @@ def broken_promises(
     refused: Sequence[Parameters] = (),
     failing: Sequence[Parameters] = (),
 ) -> list[str]:
-    """What a back end does not keep to, in words; nothing for one that keeps to all of it.
+    """List the rules of the contract that a back end breaks, in words; empty if it keeps all of them.
 
-    It ends within 200 ms of being told to, whatever it is at; counts add up; ticks fit in the time; what it cannot
-    do it refuses, naming the limit; after a stop, a refusal or a failure the next test works; closing twice, or
-    without having run, does no harm; nothing is left behind: open files, threads, huge pages.
+    It stops within 200 ms of a request at any moment. Counts add up, and ticks fit in the elapsed time. It refuses
+    unsupported tests and names the limit. After a stop, a refusal or a failure the next test works. Closing twice,
+    or without a run, is harmless. It leaves no open files, threads or huge pages behind.
 
     Args:
         backend: See `bridged` and `open_kind`.
-        latency: A latency test that it can carry out in a second or so; None where it measures no latencies.
+        latency: A latency test of about a second; None if it measures no latencies.
         bandwidth: A bandwidth test likewise.
         refused: Tests that it has to refuse.
         failing: Tests that fail on it.

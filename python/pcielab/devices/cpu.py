@@ -1,4 +1,4 @@
-"""`cpu`: a core of this machine as the requester, and the host's side, which other real devices share."""
+"""`cpu`: a core of this machine as the device, and the host options that all real devices share."""
 
 import platform
 from typing import Annotated, Literal, TypeAlias
@@ -23,26 +23,26 @@ class HostOptions(Part):
     buffer_bytes: Size = 64 << 20
     """Size of the buffer, in whole pages."""
     node: int | None = Field(default=None, ge=0, le=1023)
-    """NUMA node of the buffer; none: wherever the kernel puts it."""
+    """NUMA node of the buffer; none: the kernel chooses."""
     core: int | None = Field(default=None, ge=0, le=65535)
-    """Core that the program is pinned to; none: the first that it may run on."""
+    """Core that the program is pinned to; none: the first allowed one."""
     cold: Literal["thrash", "flush"] = "thrash"
-    """How caches are made cold: other memory is written, as published, or the window's lines are flushed."""
+    """How caches are made cold: `thrash` writes other memory, as published; `flush` flushes the window's lines."""
 
 
 class CpuOptions(Part):
-    """Everything that `--device cpu` can be told."""
+    """Options of `--device cpu`."""
 
     host: HostOptions = HostOptions()
     """The host's side."""
 
 
 def make(options: CpuOptions, address: str | None) -> _core.Backend:
-    """The back end; an address is the number of a core."""
+    """Make the back end; the address is the number of a core."""
     host = options.host
     if address is not None:
         if not (address.isascii() and address.isdigit()) or len(address) > len("65535"):
-            raise InputError(f"--device cpu:{address}: give the number of a core, such as cpu:2")
+            raise InputError(f"--device cpu:{address}: give the number of a core, for example cpu:2")
         if host.core is not None:
             raise InputError(f"--device cpu:{address} and host.core={host.core}: give one of them")
         host = host.model_copy(update={"core": int(address)})
@@ -50,6 +50,6 @@ def make(options: CpuOptions, address: str | None) -> _core.Backend:
 
 
 def present() -> list[tuple[str, str]]:
-    """What could be measured here, and what is missing for it."""
-    missing = "" if platform.system() == "Linux" else "the real host is there on Linux only"
+    """The device, and why it cannot be measured here; empty if it can."""
+    missing = "" if platform.system() == "Linux" else "the real host needs Linux"
     return [("a core of this machine", missing)]

@@ -1,14 +1,11 @@
-"""What devices and hosts say of themselves, with the keys of docs/reference/store.md.
-
-None is unknown, never a guess.
-"""
+"""Facts that devices and hosts report, with the keys of docs/reference/store.md. None: unknown, never a guess."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Timer:
-    """A tick of `numerator_ns / denominator` ns, with so many cycles of the timer's clock."""
+    """A tick of `numerator_ns / denominator` ns, which is `cycles` cycles of the timer's clock."""
 
     numerator_ns: int
     denominator: int = 1
@@ -17,7 +14,7 @@ class Timer:
 
 @dataclass(frozen=True, kw_only=True)
 class LinkFacts:
-    """What a link can do at most."""
+    """The limits of a link."""
 
     rate_gtps: float | None = None
     lanes: int | None = None
@@ -27,23 +24,21 @@ class LinkFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceFacts:
-    """What a device is.
+    """Facts of a device.
 
     Attributes:
-        name: Its name.
-        timer: Its timer.
-        deadline_ms: It is given up when nothing came from it for so long; None for one that only computes.
+        deadline_ms: The run gives the device up after this long without a result; None if it only computes.
         dma_transfer_bytes_most: Longest transfer of its DMA engines; None without any.
-        command_transfer_bytes_most: Longest transfer that it issues from registers; None where it cannot.
-        outstanding: Transactions in flight at most.
-        address: Where it is, such as a bus address.
+        command_transfer_bytes_most: Longest transfer that it issues from registers; None if unsupported.
+        outstanding: Most transactions in flight.
+        address: For example its bus address.
         vendor_id: PCI vendor.
         device_id: PCI device.
         firmware: Version of its firmware.
-        driver: Version of what drives it.
-        link: What its link can do.
-        operations: Tests that it can carry out, as `command lat-rd`.
-        latency_includes: What is part of a latency beside the transfer, as `doorbell` or `timer`.
+        driver: Version of its driver.
+        link: Limits of its link.
+        operations: Tests that it supports, as `command lat-rd`.
+        latency_includes: Parts of a latency beside the transfer, as `doorbell` or `timer`.
     """
 
     name: str
@@ -64,20 +59,19 @@ class DeviceFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class HostFacts:
-    """What a host is.
+    """Facts of a host.
 
     Attributes:
-        name: Its name.
         buffer_bytes: Size of the buffer.
-        sockets: Sockets.
+        sockets: Number of sockets.
         llc_bytes: Last-level cache of a socket.
         device_socket: Socket of the device.
         memory_socket: Socket of the buffer.
         program_socket: Socket of the control program.
         processor: Model of the processor.
-        caches: Those that the program's core can reach, each with `level`, `holds`, `bytes` and `shared_by`.
+        caches: Caches of the program's core, each with `level`, `holds`, `bytes` and `shared_by`.
         kernel: Name and release of the kernel.
-        command_line: What the kernel was started with.
+        command_line: Arguments of the kernel.
         page_bytes: Page size of the buffer.
         node: NUMA node of the buffer.
         core: Core that the control program is pinned to.
@@ -105,7 +99,7 @@ class HostFacts:
 
 @dataclass(frozen=True)
 class Condition:
-    """Something that changes while a device is used, such as `Condition("temperature", "C", 61.0)`."""
+    """A quantity that changes during use, for example `Condition("temperature", "C", 61.0)`."""
 
     metric: str
     unit: str
@@ -114,11 +108,11 @@ class Condition:
 
 @dataclass(frozen=True, kw_only=True)
 class Remarks:
-    """What a device knows of the test that it has just done, beside its numbers.
+    """Remarks of a device on the test that it has just done.
 
     Attributes:
-        timer: How long a tick of this test was, where that differs from test to test.
-        message: What to know of the numbers, on one line; None for nothing.
+        timer: Tick of this test, if it differs from test to test.
+        message: A note on the numbers, on one line; None for nothing.
     """
 
     timer: Timer | None = None

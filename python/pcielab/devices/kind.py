@@ -1,4 +1,4 @@
-"""A kind of device: what it is, what it can be told, and which work it takes."""
+"""Kinds of devices: their options, and the work that they take."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,21 +13,20 @@ from pcielab.library.validation import checked
 from pcielab.work.options import RunOptions, Work, WorkKind
 
 Option: TypeAlias = Literal["profile", "set", "engine", "samples"]
-"""An option that has an effect on some work on some devices; every run takes the others."""
+"""An option that only some work on some devices takes; every run takes the others."""
 OF_DEVICES: frozenset[Option] = frozenset({"profile", "set"})
 OF_TRANSFERS: frozenset[Option] = frozenset({"profile", "set", "samples"})
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A device as it is asked for.
+    """A request for a device.
 
     Attributes:
-        device: As people write it: the kind, and an address where there are several.
-        kind: Its kind.
+        device: As `--device` takes it: the kind, and an address if it has any.
         address: Its address, if one was given.
-        profile: What it is on, or how it is set up: a name, a file, or what was loaded of one. None: the default.
-        sets: Changes to that, as `KEY=VALUE`.
+        profile: Its system or its options: a name, a file, or the loaded content. None: the default.
+        sets: Changes to the profile, as `KEY=VALUE`.
         options: How the work is run.
     """
 
@@ -40,7 +39,7 @@ class Asked:
 
     @property
     def given(self) -> dict[Option, object]:
-        """The options of some work alone that were given."""
+        """The given options that not all work takes."""
         options = self.options
         every: dict[Option, object] = {
             "profile": self.profile,
@@ -53,15 +52,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class Carrier:
-    """What carries some work out.
+    """A back end and the work that it carries out.
 
     Attributes:
-        backend: The back end.
         tests: The work as the back end takes it.
         title: One line about the run, for people.
-        name: What it runs on, in a few words.
+        name: The device or system, in a few words.
         heading: The same above the row of a single test.
-        described: What the manifest says of it, such as the `system` that is simulated.
+        described: Entries of the manifest, for example the simulated `system`.
     """
 
     backend: _core.Backend
@@ -77,8 +75,8 @@ class Takes:
     """How a kind of device takes a kind of work.
 
     Attributes:
-        carrier: Makes what carries it out; raises `InputError` for what cannot be.
-        options: Options that have an effect.
+        carrier: Makes the carrier; raises `InputError` for unsupported values.
+        options: Options that it takes.
     """
 
     carrier: Callable[[Asked, Any], Carrier]
@@ -86,14 +84,14 @@ class Takes:
 
 
 def by_options(asked: Asked, work: Work) -> Carrier:
-    """Work on a device that is made from its options and its address."""
+    """Carry work out on a device that is made from its options and address."""
     device = asked.device
     backend = asked.kind.backend(device, asked.address, _options_file(asked), parse_sets(asked.sets))
     return Carrier(backend, work.to_json(), f"{device}, suite {work.name}", device, device)
 
 
 def messages_by_options(asked: Asked, suite: Any) -> Carrier:
-    """Messages on a device that exists: what only a simulator can be told is null."""
+    """Carry messages out on a real device: parameters of simulators alone are null."""
     return replace(by_options(asked, suite), tests=suite.to_json(simulated=False))
 
 
@@ -102,17 +100,16 @@ class Kind:
     """A kind of device.
 
     Attributes:
-        name: The word that it is chosen by.
+        name: The word that chooses it.
         title: One line for people.
-        options: Everything that it can be told: a model with the tables `device` and `host`, as far as it has
-            them; of a kind on a system, the model of a system.
-        make: Makes the back end from options and an address (`cuda:1`); raises `InputError` for what cannot be.
-            None: the kind is on a system, which `takes` finds by its name.
-        present: What could be measured here: names, and what is missing for each, empty for nothing. Opens
-            nothing.
+        options: Model of its options, with the tables `device` and `host` that it has; for a kind on a system, the
+            model of a system.
+        make: Makes the back end from options and an address (`cuda:1`); raises `InputError` for wrong values.
+            None: the kind runs on a system, which `takes` finds by its name.
+        present: Names of the devices here, each with why it cannot be measured, empty if it can. Opens nothing.
         takes: The work that it takes, and how.
-        needs_address: Whether an address has to be given, such as `nvme:0000:3b:00.0`.
-        titled: One line about one of what is present, where those differ.
+        needs_address: Whether an address is required, as in `nvme:0000:3b:00.0`.
+        titled: One line about a present device, if their titles differ.
     """
 
     name: str
@@ -126,30 +123,30 @@ class Kind:
 
     @property
     def as_written(self) -> str:
-        """What `--device` takes for it."""
+        """Its form for `--device`."""
         return f"{self.name}:ADDRESS" if self.needs_address else self.name
 
     def backend(
         self, device: str, address: str | None, profile: Mapping[str, Any], sets: Mapping[str, object]
     ) -> _core.Backend:
-        """The back end of a device, which `device` names as people write it.
+        """Make the back end of a device; `device` is its form for `--device`.
 
         Raises:
-            InputError: Its options cannot be, or its address is missing.
+            InputError: An option is wrong, or the address is missing.
         """
         if self.make is None:
             raise InputError(f"--device {device}: runs on a system: give the system's name to pcielab.run")
         options = checked(self.options, _with_changes(profile, sets), f"--device {self.name}")
         if self.needs_address and address is None:
             raise InputError(
-                f"--device {self.name}: give the device's address, such as {self.name}:0000:3b:00.0: "
+                f"--device {self.name}: give the device's address, for example {self.name}:0000:3b:00.0: "
                 "`pcielab devices list`"
             )
         return self.make(options, address)
 
 
 def _options_file(asked: Asked) -> Mapping[str, Any]:
-    """The options of a device: what was loaded of them, or those in a file."""
+    """The options of a device, loaded already or from a file."""
     profile = asked.profile
     if profile is None or isinstance(profile, Mapping):
         return profile or {}

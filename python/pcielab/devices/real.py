@@ -1,7 +1,7 @@
-"""Real devices through VFIO and through their BARs: what there is, binding, and their options.
+"""Real devices through VFIO and through their BARs: listing, binding, and their options.
 
-Binding is a step of its own, and for root; running is not. What stands in the way of a device is told with the
-command that mends it.
+Binding is a separate step that needs root; running does not. Each obstacle is reported with the command that
+removes it.
 """
 
 import json
@@ -23,17 +23,17 @@ HERE = Path("/")
 
 
 class NvmeDevice(Part):
-    """How a drive is driven."""
+    """How the drive is used."""
 
     pointers: Literal["prp", "sgl"] = "prp"
-    """How commands name their memory: page by page, or as one piece."""
+    """How commands address memory: page by page, or as one piece."""
     completion: Literal["polled", "interrupt"] = "polled"
-    """How a completion is noticed."""
+    """How the driver sees that a command is done."""
     queue: Literal["host", "cmb"] = "host"
-    """Where commands lie: in host memory, or in the drive's controller memory buffer."""
+    """Memory of the command queue: the host's, or the drive's controller memory buffer."""
     scratch: str | None = None
-    """Blocks that may be written, as LBA+LENGTH, such as 2048+64M; they must read as zeros, and zeros are written.
-    None: nothing on the drive is ever written."""
+    """Blocks that may be written, as LBA+LENGTH, for example 2048+64M. They must read as zeros, and zeros are
+    written. None: nothing on the drive is ever written."""
     scratch_serial: str | None = None
     """Serial number of the drive that the scratch range is on: without it, nothing is written."""
 
@@ -46,7 +46,7 @@ class RealHostOptions(HostOptions):
 
 
 class NvmeOptions(Part):
-    """Everything that `--device nvme:ADDRESS` can be told."""
+    """Options of `--device nvme:ADDRESS`."""
 
     device: NvmeDevice = NvmeDevice()
     """The drive's side."""
@@ -54,36 +54,29 @@ class NvmeOptions(Part):
     """The host's side."""
 
 
-class NicOptions(Part):
-    """Everything that `--device e1000e:ADDRESS` can be told."""
-
-    host: RealHostOptions = RealHostOptions()
-    """The host's side."""
-
-
-class BoardOptions(Part):
-    """Everything that `--device fpga:ADDRESS` can be told."""
+class HostSideOptions(Part):
+    """Options of `--device e1000e:ADDRESS` and `--device fpga:ADDRESS`."""
 
     host: RealHostOptions = RealHostOptions()
     """The host's side."""
 
 
 class PioDevice(Part):
-    """What may be stored into."""
+    """The target of the stores."""
 
     range: str | None = None
-    """Part of a prefetchable BAR, such as BAR2:0+64K; it has to be named."""
+    """Part of a prefetchable BAR, for example BAR2:0+64K; required."""
 
 
 class PioHost(Part):
     """The core that stores."""
 
     core: int | None = Field(default=None, ge=0, le=65535)
-    """Core that the program is pinned to; none: the first that it may run on."""
+    """Core that the program is pinned to; none: the first allowed one."""
 
 
 class PioOptions(Part):
-    """Everything that `--device pio:ADDRESS` can be told."""
+    """Options of `--device pio:ADDRESS`."""
 
     device: PioDevice = PioDevice()
     """The device's side."""
@@ -99,10 +92,10 @@ class Listed:
         address: Its PCI address.
         identifiers: Vendor and device, `8086:10d3`.
         kind: The back end.
-        driver: What has it; empty for nothing.
+        driver: The driver that is bound to it; empty for none.
         group: Its IOMMU group.
         node: Its NUMA node.
-        missing: What stands in the way, with what mends it; empty for nothing.
+        missing: What stands in the way, with the remedy; empty for nothing.
     """
 
     address: str
@@ -115,51 +108,51 @@ class Listed:
 
     @property
     def title(self) -> str:
-        """What `--device` takes, and what has it: `nvme:0000:3b:00.0 (144d:a808, nvme, group 8, node 1)`."""
+        """Its form for `--device`, and facts: `nvme:0000:3b:00.0 (144d:a808, nvme, group 8, node 1)`."""
         group = "no group" if self.group is None else f"group {self.group}"
         node = "" if self.node is None else f", node {self.node}"
         return f"{self.kind}:{self.address} ({self.identifiers}, {self.driver or 'no driver'}, {group}{node})"
 
 
 def listed(root: Path = HERE) -> list[Listed]:
-    """The devices of this machine that a back end could measure; opens nothing of a device."""
+    """List the devices of this machine that a back end could measure; opens none of them."""
     return [Listed(**row) for row in json.loads(_core.list_devices(root))]
 
 
 def bind(address: str, *, unbound: bool = False, user: str | None = None, root: Path = HERE) -> None:
-    """Make a device ready to be measured: give it to vfio-pci. For root.
+    """Bind a device to vfio-pci, so that it can be measured. Needs root.
 
     Args:
         address: Its PCI address.
         unbound: For `pio`: leave it without a driver instead.
         user: User who may measure the device.
-        root: Where `sys`, `proc`, `dev` and `etc` are.
+        root: Folder with `sys`, `proc`, `dev` and `etc`.
 
     Raises:
-        InputError: Something stands in the way; the device is then as it was.
+        InputError: Something stands in the way; the device is unchanged.
     """
     _core.bind_device(root, address, unbound=unbound, user=user)
 
 
 def release(address: str, *, root: Path = HERE) -> None:
-    """Give a device back to the driver that the kernel chooses. For root.
+    """Give a device back to the driver that the kernel chooses. Needs root.
 
     Raises:
-        InputError: A process has it, or the kernel refuses.
+        InputError: A process uses it, or the kernel refuses.
     """
     _core.release_device(root, address)
 
 
 def present_boards() -> list[tuple[str, str]]:
-    """The core is known by its registers alone, which are not read here."""
+    """One entry for every board: only its registers identify the core, and they are not read here."""
     return [
         ("pcielab-fpga on a board", "give its address, fpga:ADDRESS, once it is bound: `pcielab devices bind`")
     ]
 
 
 def present(kind: str) -> list[tuple[str, str]]:
-    """The devices that a kind could measure, and what stands in the way of each."""
+    """List the devices that a kind could measure, with what stands in the way of each."""
     if platform.system() != "Linux":
-        return [("a device", "devices are reached through VFIO, which is there on Linux only")]
+        return [("a device", "devices are reached through VFIO, which needs Linux")]
     found = [(device.title, device.missing) for device in listed() if device.kind == kind]
-    return found or [("a device", "this machine shows none of this kind: `pcielab doctor` shows what it has")]
+    return found or [("a device", "this machine has none of this kind: `pcielab doctor` lists its devices")]

@@ -1,7 +1,7 @@
-"""The kinds of back ends that `--device` knows: those that are shipped, and those of other packages.
+"""The kinds of devices that `--device` accepts: the shipped ones, and those of other packages.
 
-A package offers a kind through the entry-point group `pcielab.devices`: an entry point whose name is the word
-that people write, and whose value is a `Kind`, or a function that makes one.
+A package registers a kind in the entry-point group `pcielab.devices`: the name of the entry point is the word for
+`--device`, its value a `Kind` or a function that makes one.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ _STORES: dict[WorkKind, Takes] = {"messages": Takes(messages_by_options, OF_DEVI
 def _at_address(
     name: str, title: str, options: type[Part], constructor: Callable[..., _core.Backend], **more: Any
 ) -> Kind:
-    """A device at a PCI address, made from that and each table of its options."""
+    """A kind at a PCI address; its constructor takes the address and each table of the options."""
 
     def make(chosen: Part, address: str) -> _core.Backend:
         return constructor(address, *(table.model_dump_json() for _, table in chosen))
@@ -44,11 +44,11 @@ _SHIPPED = {
         Kind("sim", sim.TITLE, System, None, sim.present, sim.TAKES, titled=sim.titled),
         Kind("cpu", _CPU_TITLE, cpu.CpuOptions, cpu.make, cpu.present),
         _at_address("nvme", real.NVME_TITLE, real.NvmeOptions, _core.Backend.nvme),
-        _at_address("e1000e", real.E1000E_TITLE, real.NicOptions, _core.Backend.e1000e),
+        _at_address("e1000e", real.E1000E_TITLE, real.HostSideOptions, _core.Backend.e1000e),
         _at_address("pio", real.PIO_TITLE, real.PioOptions, _core.Backend.pio, takes=_STORES),
         Kind("cuda", cuda.TITLE, CudaOptions, cuda.make, cuda.present),
         Kind("rtl", rtl.TITLE, System, None, rtl.present, rtl.TAKES),
-        _at_address("fpga", _FPGA_TITLE, real.BoardOptions, _core.Backend.fpga, present=real.present_boards),
+        _at_address("fpga", _FPGA_TITLE, real.HostSideOptions, _core.Backend.fpga, present=real.present_boards),
     )
 }
 
@@ -67,9 +67,9 @@ def _loaded(entry: EntryPoint) -> Kind:
         loaded = entry.load()
         kind = loaded if isinstance(loaded, Kind) else loaded()
     except Exception as error:
-        # Whatever a foreign package does wrong, the other devices are not to be lost by it.
+        # A broken package must not make the other kinds unusable.
         return _broken(entry.name, f"{where}: {error}")
-    return kind if isinstance(kind, Kind) else _broken(entry.name, f"{where}: is no pcielab.devices.Kind")
+    return kind if isinstance(kind, Kind) else _broken(entry.name, f"{where}: must give a pcielab.devices.Kind")
 
 
 def _broken(name: str, reason: str) -> Kind:
@@ -82,28 +82,28 @@ def _broken(name: str, reason: str) -> Kind:
 def open_kind(
     device: str, profile: Mapping[str, Any] | None = None, sets: Mapping[str, object] | None = None
 ) -> _core.Backend:
-    """The back end that `--device KIND[:ADDRESS]` means.
+    """Make the back end of `--device KIND[:ADDRESS]`.
 
     Args:
-        device: The kind, and an address where there are several.
-        profile: Its options as nested tables, as a TOML file has them.
+        device: The kind, and an address if it has any.
+        profile: Its options as nested tables, as in a TOML file.
         sets: Changes to them by dotted key, as `host.page_bytes`.
 
     Raises:
-        InputError: There is no such kind, or its options cannot be.
+        InputError: The kind is unknown, or an option is wrong.
     """
     kind, address = kind_of(device)
     return kind.backend(device, address, profile or {}, sets or {})
 
 
 def kind_of(device: str) -> tuple[Kind, str | None]:
-    """The kind and the address that `--device KIND[:ADDRESS]` means.
+    """Split `--device KIND[:ADDRESS]` into the kind and the address.
 
     Raises:
-        InputError: There is no such kind, or it has no addresses.
+        InputError: The kind is unknown, or it has no addresses.
     """
     name, _, address = device.partition(":")
-    # Other packages are looked for only where a name is none of ours.
+    # Other packages are loaded only for names that are not shipped.
     known = _SHIPPED if name in _SHIPPED else kinds()
     if name not in known:
         systems_first = sorted(known, key=lambda one: known[one].make is not None)
@@ -111,6 +111,6 @@ def kind_of(device: str) -> tuple[Kind, str | None]:
     kind = known[name]
     if address and kind.make is None:
         raise InputError(
-            f"--device {device}: is on a system (--profile), and has no address: give --device {name}"
+            f"--device {device}: runs on a system (--profile) and has no address: give --device {name}"
         )
     return kind, address or None

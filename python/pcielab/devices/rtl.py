@@ -1,7 +1,6 @@
-"""`rtl`: the FPGA core of `rtl/` in simulation, plugged into the host and the link of a simulated system.
+"""`rtl`: the FPGA core of `rtl/` in RTL simulation, on the host and the link of a simulated system.
 
-The core runs in a process of its own, `pcielab-rtl`, which `make rtl` builds. Its numbers are those of the RTL on
-a simulated host: not of a board.
+The core runs in a separate process, `pcielab-rtl`, which `make rtl` builds. No number comes from a board.
 """
 
 import os
@@ -20,32 +19,32 @@ if TYPE_CHECKING:
     from pcielab.library.suites import Suite
 
 CARD = "pcielab-fpga"
-"""The simulated card with the core's constants, which says what the core's port is like."""
+"""The simulated device with the core's constants, whose port the core uses."""
 PORT = "device.uplink_"
-"""Keys of the port between the core and the link, which the RTL does not have."""
+"""Prefix of the keys of the port between the core and the link, which the RTL lacks."""
 TITLE = "The FPGA core in RTL, on the host of a system: pcielab run --device rtl --profile SYSTEM"
 PROGRAM = "PCIELAB_RTL"
-"""Environment variable with the path of another `pcielab-rtl` than the one that `make rtl` builds."""
+"""Environment variable that overrides the path of `pcielab-rtl`."""
 
 
 def present() -> list[tuple[str, str]]:
-    """The core, and what is missing for it here."""
+    """The core, and why it cannot run here; empty if it can."""
     return [(CARD, missing())]
 
 
 def program() -> Path:
-    """Where `pcielab-rtl` should be."""
+    """The path of `pcielab-rtl`, which need not exist."""
     built = Path(__file__).resolve().parents[3] / "target" / "rtl" / "pcielab-rtl"
     return Path(os.environ.get(PROGRAM) or built)
 
 
 def missing() -> str:
-    """What is missing for it here; empty for nothing."""
-    return "" if os.access(program(), os.X_OK) else f"{program()}: not there: make rtl"
+    """Why the core cannot run here; empty if it can."""
+    return "" if os.access(program(), os.X_OK) else f"{program()}: missing: run make rtl"
 
 
 def _transfers(asked: Asked, suite: "Suite") -> Carrier:
-    """Transfers on the core in the place of a system's card; it uses the link's tags, as far as it has them."""
+    """Run transfers on the core instead of a system's device; it uses the link's tags, as far as it has them."""
     _check_changes(asked.sets)
     system = system_of(asked, f"device={CARD}")
     backend = _core.Backend.rtl(system.to_json(), program())
@@ -58,7 +57,7 @@ TAKES: dict[WorkKind, Takes] = {"transfers": Takes(_transfers, OF_TRANSFERS)}
 
 
 def _check_changes(sets: Sequence[str]) -> None:
-    """Refuse changes to what the RTL decides."""
+    """Refuse changes to keys that the RTL decides."""
     for one in sets:
         key = one.partition("=")[0].strip()
         if key == "device":
@@ -66,5 +65,5 @@ def _check_changes(sets: Sequence[str]) -> None:
         if key.startswith("device.") and not key.startswith(PORT):
             raise InputError(
                 f"--set {named(key)}: with --device rtl the RTL decides it: change link.*, host.* or {PORT}*, or "
-                f"simulate the card: --set device={CARD} --set {named(key)}=..., without --device rtl"
+                f"simulate the device: --set device={CARD} --set {named(key)}=..., without --device rtl"
             )

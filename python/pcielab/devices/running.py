@@ -1,7 +1,7 @@
-"""`pcielab.run`: work of any kind on a device of any kind, into a store.
+"""`pcielab.run`: run any kind of work on any kind of device, into a store.
 
-A kind of device declares which work it takes, and with which options; what it does not take is refused from that
-declaration, before anything is written.
+Each kind of device declares the work and the options that it takes; everything else is refused before anything is
+written.
 """
 
 import json
@@ -48,22 +48,22 @@ def run(
     options: RunOptions | None = None,
     progress: Progress = no_progress,
 ) -> Store:
-    """Run work on a device, and open the store of it.
+    """Run work on a device, and open its store.
 
     Args:
         work: A suite (`load_suite`, `load_message_suite`, `single_test`) or its name, `Frames`, or `fabric.Flows`.
         device: As `--device` takes it, or a back end (`devices.bridged`, `devices.open_kind`).
-        output: Path of the store; without it, one that is removed with the last reference to what is returned.
-        profile: What the device is on: a system (`load_system`) or its name; of messages, a profile of them; of a
-            device that exists, its options as nested tables, or a file of them.
-        sets: Changes to that, as `host.iommu.walk_ns=300`.
-        options: How; `RunOptions()` unless given.
+        output: Path of the store; without it, a temporary one that goes with the last reference to the result.
+        profile: A system (`load_system`) or its name; for messages, a profile of them; for a real device, its
+            options as nested tables or a file.
+        sets: Changes to the profile, as `host.iommu.walk_ns=300`.
+        options: How to run; `RunOptions()` unless given.
         progress: Called after every test and every tenth of a second; an exception stops the run.
 
     Raises:
-        InputError: The device does not take the work or an option, one of them cannot be, or the output exists or
+        InputError: The device does not take the work or an option, a value is wrong, or the output exists or
             cannot be written.
-        RunError: The run failed, or was stopped (`StoppedError`); what was finished is in the store.
+        RunError: The run failed, or was stopped (`StoppedError`); the store has the finished tests.
     """
     options = options or RunOptions()
     carrier = open_work(work, device, options, profile=profile, sets=sets)
@@ -78,14 +78,14 @@ def simulate(
     progress: Progress = no_progress,
     **how: Any,
 ) -> Store:
-    """Run a suite on a simulated system, of which there is the name or all; see `run`. `how`: see `RunOptions`."""
+    """Run a suite on a simulated system or its name; see `run`. `how`: keywords of `RunOptions`."""
     return run(suite, output=output, profile=system, options=RunOptions(**how), progress=progress)
 
 
 def carry_out(
     carrier: Carrier, options: RunOptions, output: Path | str | None = None, progress: Progress = no_progress
 ) -> Store:
-    """Run what `open_work` has opened; arguments and errors as of `run`."""
+    """Run a carrier of `open_work`; arguments and errors as in `run`."""
     backend = carrier.backend
     manifest = {
         "origin": backend.origin,
@@ -114,7 +114,7 @@ def open_work(
     profile: Any = None,
     sets: Sequence[str] = (),
 ) -> Carrier:
-    """What carries work out on a device, ready to be run; arguments and errors as of `run`."""
+    """Prepare work on a device, ready to be run; arguments and errors as in `run`."""
     work = load_work(work) if isinstance(work, str) else work
     if isinstance(device, str):
         kind, address = kind_of(device)
@@ -125,12 +125,12 @@ def open_work(
     most = carrier.backend.jobs_most
     if not 0 <= options.jobs <= most:
         many = f"1 to {most}" if most > 1 else f"1: {carrier.backend.kind} does one test at a time"
-        raise InputError(f"--jobs {options.jobs}: give {many}, or 0 for as many as there can be")
+        raise InputError(f"--jobs {options.jobs}: give {many}, or 0 for the most")
     return carrier
 
 
 def _kind_of_backend(backend: _core.Backend) -> Kind:
-    """A back end that was made already as a kind of its own."""
+    """Make a kind of an existing back end."""
     work: WorkKind = backend.takes
     is_real = work == "messages" and backend.origin != "simulated"
     options = OF_TRANSFERS - OF_DEVICES if work == "transfers" else frozenset()
@@ -139,7 +139,7 @@ def _kind_of_backend(backend: _core.Backend) -> Kind:
 
 
 def _taken(asked: Asked, work: WorkKind) -> Takes:
-    """How a device takes a kind of work, if it takes it with the options that were given."""
+    """How a device takes a kind of work; refuses work and options that it does not take."""
     kind = asked.kind
     if work not in kind.takes:
         own = ", or ".join(ASKED_BY[one] for one in kind.takes)
@@ -156,13 +156,13 @@ def _taken(asked: Asked, work: WorkKind) -> Takes:
 
 
 def _where_taken(option: Option) -> str:
-    """Which work on which devices an option is for."""
+    """Name the work and the devices that take an option."""
     taken = [(one, work) for one in kinds().values() for work, how in one.takes.items() if option in how.options]
     works, devices = dict.fromkeys(work for _, work in taken), dict.fromkeys(one.as_written for one, _ in taken)
     return f"is for {_either(works)} on --device {_either(devices)}: leave it out"
 
 
 def _either(names: Any) -> str:
-    """Names with commas, and `or` before the last."""
+    """Join names with commas, and `or` before the last."""
     *most, last = [*names] or [""]
     return f"{', '.join(most)} or {last}" if most else last

@@ -1,7 +1,4 @@
-"""`sim`: the simulator. It takes every kind of work.
-
-Transfers, messages and frames run on a system, which `--profile` names; flows bring their fabric.
-"""
+"""`sim`: the simulator. Transfers, messages and frames run on the system of `--profile`; flows bring a fabric."""
 
 import json
 from collections.abc import Iterator
@@ -24,15 +21,15 @@ if TYPE_CHECKING:
 
 TITLE = "The simulator, on a system: pcielab run --profile SYSTEM"
 SYSTEM = "hsw2620"
-"""The system where none is named."""
+"""The default system."""
 _MESSAGES = "kpio-2012"
-"""The core and device of messages where none is named."""
+"""The default profile of messages."""
 PORT = "direct-dma"
-"""The card whose port and tags a NIC has, unless another is set: one that does not limit the NIC."""
+"""The device whose port and tags a NIC has by default: it does not limit the NIC."""
 
 
 def system_of(asked: Asked, *sets: str) -> ResolvedSystem:
-    """The system that is asked for, with changes of ours before those that are asked for."""
+    """Resolve the requested system; `sets` apply before the requested changes."""
     changes = [*sets, *asked.sets]
     if isinstance(asked.profile, ResolvedSystem):
         return asked.profile.with_(parse_sets(changes)) if changes else asked.profile
@@ -40,7 +37,7 @@ def system_of(asked: Asked, *sets: str) -> ResolvedSystem:
 
 
 def described(system: ResolvedSystem) -> dict[str, Any]:
-    """What a manifest says of a system."""
+    """The manifest's entries for a system."""
     return {"system": json.loads(system.to_json()), "overrides": system.overrides}
 
 
@@ -80,7 +77,7 @@ def _frames(asked: Asked, frames: "Frames") -> Carrier:
 
 @contextmanager
 def _queues_named(nic: str) -> Iterator[None]:
-    """Lead what is wrong with a NIC's queues, for these frames on this system, with the NIC."""
+    """Prefix errors about a NIC's queues with the NIC."""
     try:
         yield
     except InputError as error:
@@ -108,10 +105,10 @@ TAKES: dict[WorkKind, Takes] = {
 
 
 def present() -> list[tuple[str, str]]:
-    """The simulated cards, none of which lacks anything."""
+    """The simulated devices, which run everywhere."""
     return [(name, "") for name in shipped.profile_files("device")]
 
 
 def titled(card: str) -> str:
-    """One line about a simulated card."""
+    """One line about a simulated device."""
     return shipped.title(shipped.profile_files("device")[card])

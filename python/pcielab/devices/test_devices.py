@@ -1,4 +1,4 @@
-"""Back ends of every kind: chosen, refused, wrapped, written in Python."""
+"""Back ends of every kind: selection, refusals, wrappers, and devices written in Python."""
 
 import json
 import threading
@@ -19,7 +19,7 @@ from pcielab.library.suites.benchmark import Parameters
 
 
 class Rig(devices.Device):
-    """A device that answers with what a test gives it."""
+    """A device that yields the slices of a test."""
 
     def __init__(self, slices: Any, deadline_ms: int | None = 10_000) -> None:
         self.slices, self.deadline_ms, self.closed = slices, deadline_ms, 0
@@ -75,7 +75,7 @@ def steady(_device: Rig, test: Parameters) -> Iterator[LatencySlice]:
         yield np.arange(first, first + 512, dtype=np.uint32) % 7 + 90, 512 * 1000.0
 
 
-def test_a_device_in_python_is_run_with_its_facts_conditions_and_attachments(tmp_path: Path) -> None:
+def test_store_has_facts_conditions_and_attachments_of_a_python_device(tmp_path: Path) -> None:
     backend = Rigged(steady)
     devices.run(devices.bridged(backend), three_tests(), tmp_path / "run.db", samples="full")
     store = open_store(tmp_path / "run.db")
@@ -90,14 +90,14 @@ def test_a_device_in_python_is_run_with_its_facts_conditions_and_attachments(tmp
     assert backend.device.closed == 1
 
 
-def test_addresses_are_those_of_every_other_device() -> None:
+def test_address_offsets_are_aligned_and_vary() -> None:
     offsets = devices.address_offsets(three_tests().entries[0].parameters, seed=1, position=0, first=0, count=1000)
     assert offsets[0] == offsets[1]
     assert len(set(offsets)) > 64
     assert set(offsets % 64) == {0}
 
 
-def test_exceptions_are_failures_refusals_and_losses(tmp_path: Path) -> None:
+def test_exceptions_become_failures_refusals_and_losses(tmp_path: Path) -> None:
     raised = iter([ValueError("a bit fell over"), devices.NotSupportedError("64 bytes at most")])
 
     def wrong(_device: Rig, test: Parameters) -> Iterator[LatencySlice]:
@@ -113,7 +113,7 @@ def test_exceptions_are_failures_refusals_and_losses(tmp_path: Path) -> None:
     assert list(open_store(tmp_path / "run.db").tests["status"]) == ["failed", "not-supported", "ok"]
 
 
-def test_a_device_that_never_answers_is_given_up_at_its_deadline(tmp_path: Path) -> None:
+def test_run_gives_up_a_silent_device_at_its_deadline(tmp_path: Path) -> None:
     given_up, answered = threading.Event(), threading.Event()
 
     def silent(_device: Rig, _test: Parameters) -> Iterator[LatencySlice]:
@@ -145,11 +145,11 @@ def contract_of(slices: Any) -> str:
     return "; ".join(devices.broken_promises(devices.bridged(Rigged(slices)), latency, None, refused, failing))
 
 
-def test_a_device_in_python_keeps_to_the_contract_after_failures_too() -> None:
+def test_python_device_keeps_the_contract() -> None:
     assert contract_of(fails_at_128_bytes) == ""
 
 
-def test_what_a_device_in_python_does_not_keep_to_is_told() -> None:
+def test_contract_reports_every_broken_rule() -> None:
     def deaf(_device: Rig, test: Parameters) -> Iterator[LatencySlice]:
         if test.path != "dma":
             raise devices.NotSupportedError("no")
@@ -157,14 +157,14 @@ def test_what_a_device_in_python_does_not_keep_to_is_told() -> None:
             time.sleep(0.3)
             yield np.full(2048, 1000, dtype=np.uint32), 1.0
 
-    told = contract_of(deaf)
-    assert "after it was told to" in told
-    assert "in 1 ns" in told
-    assert "refused without naming the limit" in told
-    assert "it should fail, and did not" in told
+    broken = contract_of(deaf)
+    assert "after the request" in broken
+    assert "in 1 ns" in broken
+    assert "refused without naming the limit" in broken
+    assert "it should fail, and did not" in broken
 
 
-def test_a_test_that_was_not_announced_well_is_not_carried_out(tmp_path: Path) -> None:
+def test_failing_begin_fails_its_test_alone(tmp_path: Path) -> None:
     class Forgetful(Rig):
         def begin(self, start: devices.Start) -> None:
             if start.position == 1:
@@ -179,7 +179,7 @@ def test_a_test_that_was_not_announced_well_is_not_carried_out(tmp_path: Path) -
     assert store.tests["message"][1] == "ValueError: nothing was set up"
 
 
-def test_the_core_of_this_machine_keeps_to_the_contract() -> None:
+def test_cpu_keeps_the_contract() -> None:
     read = single_test("lat-rd", path="command", size=8, window="64K", transactions=5_000).entries[0].parameters
     write = single_test("bw-wr", path="command", size=64, window="1M", transactions=5_000).entries[0].parameters
     refused = [replace(read, path="dma"), replace(write, window_bytes=1 << 30)]
@@ -187,7 +187,7 @@ def test_the_core_of_this_machine_keeps_to_the_contract() -> None:
     assert devices.broken_promises(backend, read, write, refused) == []
 
 
-def test_another_device_cannot_go_on_with_a_run(tmp_path: Path) -> None:
+def test_resume_refuses_another_device(tmp_path: Path) -> None:
     output = tmp_path / "run.db"
     devices.run(devices.bridged(Rigged(steady)), three_tests(), output)
     other = Rigged(steady, deadline_ms=1)
@@ -195,7 +195,7 @@ def test_another_device_cannot_go_on_with_a_run(tmp_path: Path) -> None:
         devices.run(devices.bridged(other), three_tests(), output, resume=True)
 
 
-def test_a_stop_closes_the_generator(tmp_path: Path) -> None:
+def test_stop_closes_the_generator(tmp_path: Path) -> None:
     closed = []
 
     def endless(_device: Rig, _test: Parameters) -> Iterator[LatencySlice]:
@@ -209,7 +209,7 @@ def test_a_stop_closes_the_generator(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     suite = Suite("long", "Long", single_test("lat-rd", window="8K", transactions=1 << 21).entries)
-    with pytest.raises(RunError, match="--resume goes on"):
+    with pytest.raises(RunError, match="continue with --resume"):
         devices.run(devices.bridged(Rigged(endless)), suite, tmp_path / "run.db", samples="full", progress=stop)
     assert closed in ([], [True])
 
@@ -218,7 +218,7 @@ def simulator() -> _core.Backend:
     return _core.Backend.simulated(resolve("snb").to_json(), samples="adaptive", engine="fast")
 
 
-def test_a_trace_has_every_slice_and_changes_no_number(tmp_path: Path) -> None:
+def test_trace_has_every_slice_and_changes_no_number(tmp_path: Path) -> None:
     suite = Suite("few", "Few", load_suite("quick").entries[:4])
     devices.run(simulator(), suite, tmp_path / "plain.db")
     devices.run(simulator().traced(tmp_path / "trace.jsonl"), suite, tmp_path / "traced.db")
@@ -229,7 +229,7 @@ def test_a_trace_has_every_slice_and_changes_no_number(tmp_path: Path) -> None:
     assert samples == plain[plain["metric"] == "samples"]["value"].sum()
 
 
-def test_faults_are_on_record_and_leave_a_store_to_go_on_with(tmp_path: Path) -> None:
+def test_injected_faults_are_recorded_and_leave_a_readable_store(tmp_path: Path) -> None:
     suite = Suite("few", "Few", load_suite("quick").entries[:12])
     faulty = simulator().with_faults(json.dumps({"seed": 3, "failures": 0.3, "wrong_counts": 0.3}))
     devices.run(faulty, suite, tmp_path / "run.db")
@@ -242,37 +242,33 @@ def test_faults_are_on_record_and_leave_a_store_to_go_on_with(tmp_path: Path) ->
 
 
 def test_unknown_kinds_options_and_addresses_are_refused_by_name() -> None:
-    for device, sets, told in [
+    for device, sets, text in [
         ("cpuu", {}, "--device cpuu: unknown: did you mean cpu"),
         ("cpu", {"host.pages": 1}, "host.pages"),
         ("cpu", {"host.page_bytes": 5000}, "5000: a page is 4096, 2097152 or 1073741824 bytes"),
         ("cpu", {"pages": 1}, "--set pages: give device.KEY=VALUE or host.KEY=VALUE"),
         ("cpu:two", {}, "--device cpu:two: give the number of a core"),
         ("cpu:1", {"host.core": 0}, "--device cpu:1 and host.core=0"),
-        ("sim:snb", {}, "--device sim:snb: is on a system (--profile), and has no address: give --device sim"),
+        ("sim:snb", {}, "--device sim:snb: runs on a system (--profile) and has no address: give --device sim"),
     ]:
         with pytest.raises(InputError) as caught:
             devices.open_kind(device, sets=sets)
-        assert told in str(caught.value), caught.value
+        assert text in str(caught.value), caught.value
 
 
 class EntryPoint:
-    """As importlib.metadata has them."""
+    """Stands in for `importlib.metadata.EntryPoint`."""
 
     def __init__(self, name: str, load: Any) -> None:
         self.name, self.load, self.dist = name, load, None
 
 
-def test_packages_bring_kinds_and_a_broken_one_harms_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packages_register_kinds_and_a_broken_one_harms_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken() -> Any:
         raise ImportError("libcard.so is missing")
 
     kind = devices.Kind(
-        "rigged",
-        "A rig",
-        Part,
-        lambda _options, address: devices.bridged(Rigged(steady)),
-        lambda: [("rig 0", "")],
+        "rigged", "A rig", Part, lambda *_: devices.bridged(Rigged(steady)), lambda: [("rig 0", "")]
     )
     found = [EntryPoint("rigged", lambda: kind), EntryPoint("card", broken)]
     monkeypatch.setattr(registry, "entry_points", lambda group: found if group == "pcielab.devices" else [])
@@ -296,7 +292,7 @@ def test_packages_bring_kinds_and_a_broken_one_harms_no_other(monkeypatch: pytes
         devices.open_kind("card")
 
 
-def test_the_real_hosts_buffer_is_an_array_with_an_address() -> None:
+def test_buffer_of_the_real_host_is_an_array_with_an_address() -> None:
     host = devices.RealHost(devices.HostOptions(buffer_bytes=1 << 20, cold="flush"))
     assert (host.buffer.size, host.buffer.ctypes.data) == (1 << 20, host.address)
     host.buffer[5] = 7

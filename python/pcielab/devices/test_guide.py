@@ -1,4 +1,4 @@
-"""The guide's device is under 80 lines, runs, and keeps to the contract, as the guide itself tries."""
+"""The guide's device is under 80 lines, runs, and keeps the contract."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ GUIDE = Path(__file__).parents[3] / "docs/guides/add-a-device.md"
 
 @pytest.fixture
 def guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the guide's code leaves behind, run in an empty directory."""
+    """Run the guide's code in an empty directory; its names."""
     monkeypatch.chdir(tmp_path)
     text = GUIDE.read_text()
     names: dict[str, Any] = {}
@@ -25,7 +25,7 @@ def guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return names
 
 
-def test_the_guides_device_measures_and_says_so(guide: dict[str, Any]) -> None:
+def test_guide_device_is_measured(guide: dict[str, Any]) -> None:
     store = open_store(Path("numpy.db"))
     assert store.origin == "measured"
     assert store.manifest["device"]["name"] == "numpy"

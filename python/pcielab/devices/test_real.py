@@ -14,17 +14,12 @@ DRIVE = "0000:3b:00.0"
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Path:
-    """A machine with a drive that its driver has, and no IOMMU."""
+    """A machine with a drive bound to its driver, and no IOMMU."""
     folder = tmp_path / "sys/bus/pci/devices" / DRIVE
     folder.mkdir(parents=True)
     resource = "0xe0000000 0xe000ffff 0x14220c\n" + "0x0 0x0 0x0\n" * 5
-    for name, content in (
-        ("vendor", "0x144d"),
-        ("device", "0xa808"),
-        ("class", "0x010802"),
-        ("resource", resource),
-        ("numa_node", "1"),
-    ):
+    files = {"vendor": "0x144d", "device": "0xa808", "class": "0x010802", "resource": resource, "numa_node": "1"}
+    for name, content in files.items():
         (folder / name).write_text(content)
     driver = tmp_path / "sys/bus/pci/drivers/nvme"
     driver.mkdir(parents=True)
@@ -32,72 +27,62 @@ def machine(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_drive_is_listed_with_what_stands_in_the_way(machine: Path) -> None:
+def test_list_names_the_obstacle_of_a_drive(machine: Path) -> None:
     found = {device.kind: device for device in real.listed(machine)}
     assert set(found) == {"nvme", "pio"}
     drive = found["nvme"]
-    assert (drive.address, drive.identifiers, drive.driver, drive.group, drive.node) == (
-        DRIVE,
-        "144d:a808",
-        "nvme",
-        None,
-        1,
-    )
+    found_facts = (drive.address, drive.identifiers, drive.driver, drive.group, drive.node)
+    assert found_facts == (DRIVE, "144d:a808", "nvme", None, 1)
     assert drive.title == "nvme:0000:3b:00.0 (144d:a808, nvme, no group, node 1)"
     assert "has no IOMMU group: switch the IOMMU on" in drive.missing
     assert "devices bind 0000:3b:00.0 --unbound" in found["pio"].missing
 
 
-def test_binding_is_refused_with_what_mends_it(machine: Path) -> None:
-    with pytest.raises(InputError, match=r"no such PCI function: the nearest are 0000:3b:00\.0"):
+def test_refusals_of_binding_name_the_remedy(machine: Path) -> None:
+    with pytest.raises(InputError, match=r"no PCI function has this address: the nearest are 0000:3b:00\.0"):
         real.bind("3b:00.1", root=machine)
-    with pytest.raises(InputError, match="is no PCI address"):
+    with pytest.raises(InputError, match="is not a PCI address"):
         real.bind("nvme0", root=machine)
     with pytest.raises(InputError, match="has no IOMMU group"):
         real.bind(DRIVE, root=machine)
-    with pytest.raises(InputError, match="no such PCI function"):
+    with pytest.raises(InputError, match="no PCI function has this address"):
         real.release("4b:00.0", root=machine)
 
 
 @pytest.mark.parametrize(
-    ("device", "sets", "told"),
+    ("device", "sets", "text"),
     [
-        ("nvme", {}, r"--device nvme: give the device's address, such as nvme:0000:3b:00\.0"),
-        ("e1000e", {}, r"--device e1000e: give the device's address, such as e1000e:0000:3b:00\.0"),
-        ("nvme:drive", {}, "drive: is no PCI address"),
-        ("nvme:ffff:ff:1f.7", {}, r"ffff:ff:1f\.7: there is no such PCI function"),
+        ("nvme", {}, r"--device nvme: give the device's address, for example nvme:0000:3b:00\.0"),
+        ("e1000e", {}, r"--device e1000e: give the device's address, for example e1000e:0000:3b:00\.0"),
+        ("nvme:drive", {}, "drive: is not a PCI address"),
+        ("nvme:ffff:ff:1f.7", {}, r"ffff:ff:1f\.7: no PCI function has this address"),
         ("nvme:0000:3b:00.0", {"device.pointers": "list"}, r"device\.pointers"),
         ("nvme:0000:3b:00.0", {"host.iommu_page_bytes": "3K"}, "iommu_page_bytes: 3072: a page is 4096"),
-        ("pio", {}, r"--device pio: give the device's address, such as pio:0000:3b:00\.0"),
-        ("pio:ffff:ff:1f.7", {}, r"ffff:ff:1f\.7: there is no such PCI function"),
+        ("pio", {}, r"--device pio: give the device's address, for example pio:0000:3b:00\.0"),
+        ("pio:ffff:ff:1f.7", {}, r"ffff:ff:1f\.7: no PCI function has this address"),
     ],
 )
-def test_what_cannot_be_is_named(device: str, sets: dict[str, object], told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_wrong_addresses_and_options_are_refused_by_name(device: str, sets: dict[str, object], text: str) -> None:
+    with pytest.raises(InputError, match=text):
         devices.open_kind(device, {}, sets)
 
 
-def test_options_are_those_that_the_core_reads() -> None:
+def test_options_cross_as_bytes_and_all_of_them() -> None:
     options = real.NvmeOptions.model_validate({"host": {"iommu_page_bytes": "2M", "page_bytes": "2M"}})
     assert json.loads(options.host.model_dump_json())["iommu_page_bytes"] == 2 << 20
-    assert set(json.loads(options.device.model_dump_json())) == {
-        "pointers",
-        "completion",
-        "queue",
-        "scratch",
-        "scratch_serial",
-    }
+    keys = {"pointers", "completion", "queue", "scratch", "scratch_serial"}
+    assert set(json.loads(options.device.model_dump_json())) == keys
 
 
-def test_the_suites_for_devices_that_exist_ask_for_nothing_that_only_a_simulator_can_be_told() -> None:
+def test_suites_for_real_devices_use_no_parameter_of_simulators_alone() -> None:
     assert {test["parameters"]["path"] for test in load_suite("nvme").tests} == {"dma"}
     stores = json.loads(load_message_suite("stores").to_json(simulated=False))["tests"]
     assert all(test["parameters"][key] is None for test in stores for key in ("eviction", "pressure", "lanes"))
 
 
-def test_a_store_is_not_begun_where_there_is_nothing_to_store_into(tmp_path: Path) -> None:
+def test_missing_device_leaves_no_store(tmp_path: Path) -> None:
     suite = load_message_suite("stores")
-    with pytest.raises(InputError, match="no such PCI function"):
+    with pytest.raises(InputError, match="no PCI function has this address"):
         pcielab.run(suite, "pio:ffff:ff:1f.7", tmp_path / "bar.db")
     with pytest.raises(InputError, match="give the device's address"):
         pcielab.run(suite, "pio", tmp_path / "bar.db")

@@ -1,4 +1,4 @@
-"""Every kind of device and every kind of work, from what the kinds declare: taken, or refused with a remedy."""
+"""Every kind of device with every kind of work: taken as declared, or refused with a remedy."""
 
 from pathlib import Path
 from typing import Any, get_args
@@ -39,7 +39,7 @@ WORKS = works()
 
 
 def as_asked(kind: Kind) -> str:
-    """A device of a kind as people write it, at an address where nothing is."""
+    """The form for `--device` of a kind, at an address without a device."""
     return kind.as_written.replace("ADDRESS", NOWHERE)
 
 
@@ -49,26 +49,26 @@ def pairs() -> list[tuple[Kind, Work]]:
 
 
 def opened(kind: Kind, work: Work, options: RunOptions | None = None, **given: Any) -> Carrier | str:
-    """What carries work out on a device, or why it is refused."""
+    """The carrier of work on a device, or why it is refused."""
     try:
         return open_work(work, as_asked(kind), options or RunOptions(), **given)
     except InputError as error:
         return str(error)
 
 
-def test_there_is_work_of_every_kind_and_a_value_for_every_option() -> None:
+def test_tables_cover_every_kind_of_work_and_every_option() -> None:
     assert {*WORKS} == {*get_args(WorkKind)} == {*ASKED_BY}
     assert {*GIVEN} == {*get_args(Option)}
     assert all(work.kind == kind for kind, work in WORKS.items())
 
 
 @pytest.mark.parametrize(("kind", "work"), pairs(), ids=lambda one: getattr(one, "kind", None) or one.name)
-def test_a_kind_takes_the_work_that_it_declares_and_names_a_remedy_for_the_rest(kind: Kind, work: Work) -> None:
+def test_kind_takes_declared_work_and_names_a_remedy_for_the_rest(kind: Kind, work: Work) -> None:
     found = opened(kind, work)
     if work.kind in kind.takes:
         if isinstance(found, str):
             assert kind.needs_address, found
-            assert f"{NOWHERE}: there is no such PCI function" in found
+            assert f"{NOWHERE}: no PCI function has this address" in found
         else:
             assert found.backend.takes == work.kind
         return
@@ -82,7 +82,7 @@ def test_a_kind_takes_the_work_that_it_declares_and_names_a_remedy_for_the_rest(
 
 
 @pytest.mark.parametrize(("kind", "work"), pairs(), ids=lambda one: getattr(one, "kind", None) or one.name)
-def test_an_option_without_effect_is_refused_with_what_it_is_for(kind: Kind, work: Work) -> None:
+def test_option_without_effect_is_refused_with_its_purpose(kind: Kind, work: Work) -> None:
     for option, given in GIVEN.items():
         found = opened(kind, work, **given)
         refused = isinstance(found, str) and found.startswith(f"--{option} ") and found.endswith(": leave it out")
@@ -91,15 +91,15 @@ def test_an_option_without_effect_is_refused_with_what_it_is_for(kind: Kind, wor
 
 
 @pytest.mark.parametrize(("kind", "work"), pairs(), ids=lambda one: getattr(one, "kind", None) or one.name)
-def test_more_jobs_than_there_can_be_are_refused_by_their_number(kind: Kind, work: Work) -> None:
+def test_too_many_jobs_are_refused_by_their_number(kind: Kind, work: Work) -> None:
     found = opened(kind, work)
     if isinstance(found, Carrier):
         many = found.backend.jobs_most + 1
         assert f"--jobs {many}: give 1" in str(opened(kind, work, options=RunOptions(jobs=many)))
 
 
-def test_a_package_brings_a_kind_that_takes_messages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Nothing but the declaration says so: the kind is the simulator under another name."""
+def test_package_registers_a_kind_that_takes_messages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The kind is the simulator under another name, so that only its declaration counts."""
     takes: dict[WorkKind, Takes] = {"messages": devices.kinds()["sim"].takes["messages"]}
     kind = Kind("radio", "A radio", Part, None, lambda: [], takes)
     entry = type("EntryPoint", (), {"name": "radio", "load": lambda self: kind, "dist": None})()
@@ -116,7 +116,7 @@ def test_a_package_brings_a_kind_that_takes_messages(monkeypatch: pytest.MonkeyP
         open_work(small, "cpu", RunOptions())
 
 
-def test_a_back_end_made_already_is_held_to_the_work_that_it_takes(tmp_path: Path) -> None:
+def test_existing_back_end_refuses_other_work(tmp_path: Path) -> None:
     backend = devices.open_kind("cpu", sets={"host.buffer_bytes": "4M"})
     with pytest.raises(InputError, match="--device cpu: takes transfers, not messages"):
         devices.run(backend, WORKS["messages"], tmp_path / "run.db")
@@ -125,10 +125,10 @@ def test_a_back_end_made_already_is_held_to_the_work_that_it_takes(tmp_path: Pat
     assert not any(tmp_path.iterdir())
 
 
-def test_a_run_without_an_output_keeps_its_store_as_long_as_it_is_used() -> None:
+def test_run_without_output_keeps_its_store_while_in_use() -> None:
     store = pcielab.run(WORKS["frames"], options=RunOptions(seed=3))
     assert (store.kind, store.manifest["seed"], store.path.exists()) == ("frames", 3, True)
 
 
-def test_messages_of_a_device_that_exists_leave_out_what_only_a_simulator_can_be_told() -> None:
+def test_pio_messages_omit_parameters_of_simulators() -> None:
     assert devices.kinds()["pio"].takes["messages"].carrier is messages_by_options

@@ -1,11 +1,11 @@
-"""Whether a machine's PCIe is what it should be: one tree from three sources, rules over it, findings worst first.
+"""Find PCIe settings that cost bandwidth or latency: one tree from three sources, rules, findings worst first.
 
     from pcielab.doctor import examine, read_lspci, read_sysfs
 
     for finding in examine(read_sysfs()).findings:
         print(finding.device, finding.what)
 
-Nothing is written to any device, and nothing is woken. What a finding costs is modelled, not measured.
+The doctor is read-only and leaves sleeping devices asleep. The cost of a finding is modelled, not measured.
 """
 
 from pcielab.doctor.causes import Cause, causes

@@ -1,4 +1,4 @@
-"""The tree for people and programs: every link with what it carries, and what is below it."""
+"""The tree for people and programs: every link with its capacity and the demand below it."""
 
 from collections.abc import Iterator
 
@@ -10,27 +10,27 @@ from pcielab.model.answers import Bound
 
 
 class Branch(Record):
-    """A function, with the link above it where it has one."""
+    """A function, with the link above it if it has one."""
 
     slot: str
     depth: int
-    """How many bridges are above it."""
+    """Number of bridges above it."""
     title: str
     kind: str | None
     speed_gtps: float | None = None
     lanes: int | None = None
-    """Negotiated; 0 where nothing is attached."""
+    """Negotiated lanes; 0 where nothing is attached."""
     read_gbps: float | None = None
-    """Large reads, modelled: the wire with this card's MPS and MRRS."""
+    """Large reads, modelled: the wire with this device's MPS and MRRS."""
     read_bound: Bound | None = None
     write_gbps: float | None = None
     write_bound: Bound | None = None
     raw_gbps: float | None = None
-    """Bits of the link, one direction, line code taken off."""
+    """Raw bit rate of the link in one direction, after line coding."""
     below_gbps: float | None = None
-    """What the links of the cards below it could bring, together, raw."""
+    """Sum of the raw rates of the device links below it."""
     made_up: str | None = None
-    """Why its link says nothing of real lanes."""
+    """Why the registers do not describe a real link."""
 
     @property
     def is_port(self) -> bool:
@@ -39,7 +39,7 @@ class Branch(Record):
 
 
 def branches(tree: Tree) -> list[Branch]:
-    """Every function in the order of a walk down the tree."""
+    """Every function, in depth-first order."""
     roots = [function for function in tree.functions if tree.parent(function) is None]
     return [branch for root in roots for branch in _walk(tree, root, 0)]
 
@@ -78,13 +78,12 @@ def _branch(tree: Tree, function: Function, depth: int) -> Branch:
 
 
 def _below(tree: Tree, link: Link) -> float:
-    """What the cards below a switch's upstream port could bring."""
-    total, waiting = 0.0, list(tree.children(link.device))
-    while waiting:
-        port = waiting.pop()
-        for child in tree.children(port):
+    """Sum of the raw rates of the device links below a switch's upstream port."""
+    total, ports = 0.0, list(tree.children(link.device))
+    while ports:
+        for child in tree.children(ports.pop()):
             if child.kind == "upstream-port":
-                waiting += tree.children(child)
+                ports += tree.children(child)
             elif tree.link_of(child) is not None and child.slot.endswith(".0"):
                 total += rate_gbps(child.link)
     return total

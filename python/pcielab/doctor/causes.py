@@ -1,4 +1,4 @@
-"""The causes of low numbers that findings and advice name: `causes.toml`, read once."""
+"""The causes of low numbers that findings and advice name, from `causes.toml`."""
 
 from functools import cache
 from pathlib import Path
@@ -13,18 +13,15 @@ class Cause(Record):
 
     title: str
     grade: Literal["A", "B", "C", "D"]
-    """A.
-
-    Controlled measurement or paper; B: report with before and after; C: statement; D: specification alone.
-    """
+    """A: controlled measurement or paper; B: report with before and after; C: statement; D: specification only."""
     looks_like: str
     check: str
     """How to check it by hand."""
     expect: str
-    """What it was measured to cost."""
+    """Its measured cost."""
     remedy: str
     symptoms: tuple[str, ...]
-    """Kinds of rows of a run in which it is worth a check."""
+    """Kinds of rows of a run that suggest checking for it."""
     sources: tuple[str, ...]
 
 

@@ -1,13 +1,12 @@
-"""What the bytes of a function's configuration space say: registers to a `Function`.
+"""Decode the registers of a function's configuration space into fields of a `Function`.
 
 Offsets and bits are those of the PCI Express base specification 6.0, chapter 7 (and of Linux's `pci_regs.h`). Only
 registers that the tree keeps are read, one by one, since each costs a read of the device; serial numbers and vital
-product data are not among them. Bytes that cannot be read, as for users other than root, are registers that are
-not known.
+product data are never read. Registers that cannot be read, as by users other than root, are None.
 """
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pcielab.doctor.tree import (
@@ -22,7 +21,7 @@ from pcielab.doctor.tree import (
 )
 
 Read = Callable[[int, int], bytes]
-"""Bytes from an offset on; fewer than asked for where no more can be read."""
+"""Read (offset, size); returns fewer bytes if no more can be read."""
 
 _POWER_MANAGEMENT, _EXPRESS = 0x01, 0x10
 _AER, _ACS, _REBAR, _DVSEC, _DEVICE_3 = 0x0001, 0x000D, 0x0015, 0x0023, 0x002F
@@ -63,12 +62,12 @@ class ConfigSpace:
 
     @property
     def is_present(self) -> bool:
-        """Whether the function answers at all: all ones is what is read where it does not."""
+        """Whether the function answers: an absent one reads as all ones."""
         return len(self._header) >= 16 and self._header[:4] != _ALL_ONES
 
     @property
     def fields(self) -> dict[str, Any]:
-        """What the header and the capabilities say, as fields of a `Function`."""
+        """The header and the capabilities as fields of a `Function`."""
         found: dict[str, Any] = {
             "vendor_id": self._number(0, 2),
             "device_id": self._number(2, 2),
@@ -119,11 +118,6 @@ class ConfigSpace:
         status = self._number(base + 0x12, 2)
         control_2 = self._number(base + 0x30, 2) if has_second_half else None
         status_2 = self._number(base + 0x32, 2) if has_second_half else None
-        aspm = (
-            None
-            if control is None
-            else tuple(name for bit, name in enumerate(("L0s", "L1")) if control >> bit & 1)
-        )
         return LinkEnd.model_construct(
             max_speed_gtps=_speed(capable),
             max_lanes=_lanes(capable),
@@ -131,7 +125,7 @@ class ConfigSpace:
             lanes=_lanes(status),
             target_speed_gtps=_speed(control_2),
             rcb_bytes=None if control is None else (128 if control & 8 else 64),
-            aspm_enabled=aspm,
+            aspm_enabled=None if control is None else _names(control, ("L0s", "L1")),
             l0s_exit_ns=None if capable is None else _L0S_EXIT_NS[capable >> 12 & 7],
             l1_exit_ns=None if capable is None else _L1_EXIT_NS[capable >> 15 & 7],
             flit_mode=self._flag(status_2, 10),
@@ -145,11 +139,11 @@ class ConfigSpace:
         if (acs := self._extended.get(_ACS)) is not None:
             control = self._number(acs + 6, 2)
             if control is not None:
-                found["acs_enabled"] = tuple(name for bit, name in enumerate(ACS_SERVICES) if control >> bit & 1)
+                found["acs_enabled"] = _names(control, ACS_SERVICES)
         if (rebar := self._extended.get(_REBAR)) is not None:
             found["resizable_bars"] = tuple(self._resizable(rebar))
         if (cxl := self._extended.get(_DVSEC)) is not None:
-            found["cxl_protocols"] = self._cxl(cxl)
+            found["cxl_protocols"] = _names(self._number(cxl + 0x0C, 2) or 0, ("Cache", "IO", "Mem"))
         return found
 
     def _resizable(self, base: int) -> Iterator[ResizableBar]:
@@ -158,20 +152,14 @@ class ConfigSpace:
             sizes, control = self._number(base + 4 + 8 * entry, 4), self._number(base + 8 + 8 * entry, 4)
             if sizes is None or control is None or not sizes >> 4:
                 continue
-            # Bit 4 of the sizes is 1 MiB; sizes from 256 TiB on are in the control register, which no card has.
+            # Bit 4 of the sizes is 1 MiB. Sizes from 256 TiB on, in the control register, are ignored.
             largest = 1 << (20 + (sizes >> 4).bit_length() - 1)
             yield ResizableBar.model_construct(
                 bar=control & 7, size_bytes=1 << (20 + (control >> 8 & 0x3F)), largest_bytes=largest
             )
 
-    def _cxl(self, base: int) -> tuple[str, ...]:
-        control = self._number(base + 0x0C, 2)
-        if control is None:
-            return ()
-        return tuple(name for bit, name in enumerate(("Cache", "IO", "Mem")) if control >> bit & 1)
-
     def _chain(self) -> Iterator[tuple[int, int]]:
-        """The list of capabilities: identifier and offset; the first of a kind is the one that counts."""
+        """Identifier and offset of each capability; the first of a kind counts."""
         status = self._number(6, 2)
         if status is None or not status & 0x10:
             return
@@ -198,7 +186,7 @@ class ConfigSpace:
             offset = head >> 20 & 0xFFC
 
     def _is_cxl(self, offset: int) -> bool:
-        """Whether a designated vendor-specific capability is the one of CXL devices (CXL 2.0, section 8.1.3)."""
+        """Whether a designated vendor-specific capability is that of CXL devices (CXL 2.0, section 8.1.3)."""
         vendor, number = self._number(offset + 4, 2), self._number(offset + 8, 2)
         return vendor == _CXL_VENDOR and number == _CXL_DEVICE
 
@@ -211,6 +199,11 @@ class ConfigSpace:
     @staticmethod
     def _flag(register: int | None, bit: int) -> bool | None:
         return None if register is None else bool(register >> bit & 1)
+
+
+def _names(register: int, names: Sequence[str]) -> tuple[str, ...]:
+    """The names of the bits that are set, from bit 0 on."""
+    return tuple(name for bit, name in enumerate(names) if register >> bit & 1)
 
 
 def _size(register: int | None, bit: int) -> int | None:

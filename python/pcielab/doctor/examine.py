@@ -1,4 +1,4 @@
-"""Examining a tree: every rule over it, worst first."""
+"""Examine a tree: apply every rule and sort the findings, worst first."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -12,23 +12,23 @@ _ORDER = list(Severity)
 
 
 class Examination(Record):
-    """What the doctor says of a machine, as `--format json` writes it."""
+    """The doctor's report on a machine, as `--format json` writes it."""
 
     format: Literal["pcielab-doctor-1"] = "pcielab-doctor-1"
     source: str
-    """What was read."""
+    """The file, folder or machine that was read."""
     functions: int
-    """How many functions were read."""
+    """Number of functions that were read."""
     links: int
-    """How many links with something on the lower end."""
+    """Number of links with something on the lower end."""
     hypervisor: str | None
-    """What the machine runs under, where it shows that: then its links may be made up."""
+    """The hypervisor, if the machine shows one: then its links may be made up."""
     unseen: tuple[str, ...]
-    """What could not be read, and what would show it."""
+    """Registers and files that could not be read, and how to show them."""
     findings: tuple[Finding, ...]
     """Worst first."""
     tree: tuple[Branch, ...] | None = None
-    """Every function with its link, where that was asked for."""
+    """Every function with its link, with `--tree`."""
 
     @property
     def has_errors(self) -> bool:
@@ -37,11 +37,11 @@ class Examination(Record):
 
 
 def examine(tree: Tree, more: Sequence[Finding] = ()) -> Examination:
-    """Every rule over a tree.
+    """Apply every rule to a tree.
 
     Args:
         tree: The machine.
-        more: Findings that come from more than one reading of it.
+        more: Further findings, from several readings of the machine.
     """
     found = [*more, *(finding for rule in RULES for finding in rule.findings(tree))]
     found.sort(key=lambda finding: (_ORDER.index(finding.severity), -finding.lost_gbps))

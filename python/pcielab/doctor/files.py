@@ -1,4 +1,4 @@
-"""Files that hold a machine: texts of lspci, saved trees, stores."""
+"""Read a machine's tree from a file: lspci text, saved tree or store."""
 
 from pathlib import Path
 
@@ -13,13 +13,13 @@ _LSPCI_BYTES = 32 << 20
 
 
 def read_file(path: Path) -> Tree:
-    """The tree of a store that carries an lspci text, or of a file that `saved` made; told apart by their content.
+    """The tree of a store that carries an lspci text, or of a file that `saved` made, whichever the content shows.
 
     Raises:
         InputError: It is neither, or cannot be read.
     """
     try:
-        # A store is a regular file: what comes through a pipe can be read but once.
+        # A store is a regular file; a pipe can be read only once, so it is not probed.
         head = path.open("rb").read(len(_STORE_HEAD)) if path.is_file() else b""
     except OSError as error:
         raise InputError(
@@ -27,7 +27,7 @@ def read_file(path: Path) -> Tree:
         ) from error
     if head != _STORE_HEAD:
         return read_saved(path)
-    # Imported here because reading stores takes half a second to load.
+    # Imported here because these modules take half a second to load.
     from pcielab.doctor.stores import tree_of_store
     from pcielab.store import open_store
 
@@ -35,9 +35,9 @@ def read_file(path: Path) -> Tree:
 
 
 def read_lspci_file(path: Path) -> Tree:
-    """The tree of a text of `lspci -vvv` in a file.
+    """The tree of a file with the output of `lspci -vvv`.
 
     Raises:
-        InputError: It cannot be read, or there is no PCI function in it.
+        InputError: It cannot be read, or shows no PCI function.
     """
     return read_lspci(read_text_roughly(path, _LSPCI_BYTES), str(path))

@@ -1,7 +1,4 @@
-"""What the doctor says.
-
-Findings, each with its values, what it costs by the model, how sure it is, and what to do.
-"""
+"""Findings: observations with their values, modelled cost, sureness and fix."""
 
 from enum import StrEnum
 from typing import Literal
@@ -11,7 +8,7 @@ from pcielab.model.answers import Bound
 
 
 class Severity(StrEnum):
-    """How much a finding matters; the worst first."""
+    """Severity of a finding, the worst first."""
 
     ERROR = "error"
     """A wrong setting that costs a large part of the hardware's bandwidth or latency."""
@@ -22,14 +19,14 @@ class Severity(StrEnum):
 
 
 class Sureness(StrEnum):
-    """What stands behind a finding."""
+    """Confidence in a finding."""
 
     CERTAIN = "certain"
-    """Registers say so, of both ends where there are two."""
+    """The registers show it, on both ends of a link."""
     LIKELY = "likely"
-    """The setting is certain, that it costs something here is what others have measured."""
+    """The setting is certain; its cost was measured on other machines."""
     LOOK_UNDER_LOAD = "look under load"
-    """What was read may be a state of rest: read it again while the device is busy."""
+    """The device may have been idle: read again while it is busy."""
 
 
 class Value(Record):
@@ -43,69 +40,69 @@ class Value(Record):
 
 
 class Loss(Record):
-    """Bandwidth by the model, as it is and as it could be; for reads and writes together, one direction's."""
+    """Modelled bandwidth, now and after the fix; for reads and writes together, of one direction."""
 
     operation: Literal["read", "write", "rdwr"]
     size_bytes: int
     """Size of the transfers."""
     round_trip_ns: float | None
-    """Where it depends on how long a read takes: what was assumed."""
+    """Assumed duration of a read, if the loss depends on it."""
     now_gbps: float
     now_bound: Bound
-    """What binds as it is."""
+    """The binding bound now."""
     could_gbps: float
     could_bound: Bound
-    """What would bind."""
+    """The binding bound after the fix."""
     assumed: str | None = None
-    """What could not be read and was assumed."""
+    """Values that could not be read and were assumed."""
 
     @property
     def lost_gbps(self) -> float:
-        """What is lost."""
+        """Lost bandwidth, Gb/s."""
         return self.could_gbps - self.now_gbps
 
     @property
     def share(self) -> float:
-        """What is lost, as a part of what could be."""
+        """Lost share of the possible bandwidth."""
         return self.lost_gbps / self.could_gbps if self.could_gbps else 0.0
 
 
 class Observation(Record):
-    """What a rule sees in one place."""
+    """One match of a rule."""
 
     severity: Severity
     sureness: Sureness
     device: str | None
-    """Slot of the function that it is about; None for the machine as a whole."""
+    """Slot of the function concerned; None for the machine as a whole."""
     port: str | None = None
     """Slot of the port on the other end of its link."""
     what: str
     """One sentence."""
     values: tuple[Value, ...] = ()
     losses: tuple[Loss, ...] = ()
-    """What it costs in bandwidth; the first one is the one that it is judged by."""
+    """Cost in bandwidth; the first loss ranks the finding."""
     added_latency_ns: float | None = None
-    """What it adds to a latency, at most."""
+    """Most latency that it adds."""
     remedy: str
-    """What to do, or what to check first."""
+    """The fix, or the first check."""
 
     @property
     def lost_gbps(self) -> float:
-        """What it costs, as it is judged."""
+        """Lost bandwidth of the first loss, Gb/s."""
         return self.losses[0].lost_gbps if self.losses else 0.0
 
 
 class Finding(Observation):
-    """An observation, with the rule that made it and what others have seen of its cause."""
+    """An observation with its rule and the evidence for its cause."""
 
     rule: str
     """Name of the rule."""
     cause: str
-    """The cause of low numbers that it is an instance of: D01 to D46, or a word where that list has none."""
+    """Cause of low numbers: D01 to D46, or a word if that list has none."""
     evidence: str
-    """What it was measured to cost elsewhere, or what follows from the specification."""
+    """Cost measured elsewhere, or consequence of the specification."""
     grade: Literal["A", "B", "C", "D"]
-    """How good that evidence is: A controlled measurement or paper, B report with before and after, C statement
+    """Quality of the evidence: A controlled measurement or paper, B report with before and after, C statement
     without both, D specification alone."""
     sources: tuple[str, ...]
-    """Where that is written."""
+    """Sources of the evidence."""

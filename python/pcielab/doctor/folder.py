@@ -1,4 +1,4 @@
-"""The files that a machine's tree is read from: nothing outside of one folder, and nothing without an end."""
+"""Bounded reads of files inside one folder, never outside."""
 
 import os
 from collections.abc import Iterator
@@ -13,11 +13,11 @@ _ATTRIBUTE_BYTES = 4096
 
 
 class Folder:
-    """The root of a file system, or of a copy of parts of one; nothing outside of it is ever read.
+    """The root of a file system or of a partial copy; nothing outside it is ever read.
 
     Attributes:
-        root: Where `/sys` and `/proc` begin.
-        outside: Links that were not followed, as they lead out of it.
+        root: The folder that holds `sys` and `proc`.
+        outside: Links that were not followed because they lead out of it.
     """
 
     def __init__(self, root: Path) -> None:
@@ -25,7 +25,7 @@ class Folder:
         self.outside: list[Path] = []
 
     def inside(self, path: Path) -> Path | None:
-        """Where a path leads, with links followed; None where it leads out of the folder or nowhere."""
+        """The path with links resolved; None if it leads out of the folder or nowhere."""
         try:
             real = path.resolve()
         except (OSError, RuntimeError):
@@ -36,16 +36,16 @@ class Folder:
         return real
 
     def text(self, path: Path | str, most_bytes: int = _ATTRIBUTE_BYTES) -> str | None:
-        """A small file without its last line break; None where it cannot be read."""
+        """The text of a small file, stripped; None if it cannot be read."""
         with self.opened(path) as read:
             data = read(0, most_bytes)
         return data.decode("utf-8", "replace").strip() if data else None
 
     @contextmanager
     def opened(self, path: Path | str) -> Iterator[Read]:
-        """A file as a function that gives bytes from an offset on; fewer, or none, where they cannot be read."""
+        """A function that reads bytes of a file from an offset; fewer, or none, if they cannot be read."""
         try:
-            # A link could lead out of the folder, a pipe could have no end.
+            # A link could lead out of the folder, and a pipe could block or never end.
             handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
         except (OSError, ValueError):
             yield lambda offset, size: b""
@@ -56,7 +56,7 @@ class Folder:
             os.close(handle)
 
     def names(self, path: Path) -> list[str]:
-        """What is in a folder; empty where it is none."""
+        """The sorted names in a folder; empty if it cannot be read."""
         try:
             return sorted(entry.name for entry in path.iterdir())
         except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What the kernel shows of the machine as a whole: nodes, IOMMU, power, and what it runs under."""
+"""Settings of the machine as a whole, from the kernel: nodes, IOMMU, power, hypervisor."""
 
 import re
 from pathlib import Path
@@ -21,8 +21,8 @@ def read_host(folder: Folder, sys: Path) -> Host:
     """The settings of the machine.
 
     Args:
-        folder: What may be read.
-        sys: Where `/sys` is in it.
+        folder: The folder to read.
+        sys: Path of `/sys` in it.
     """
     nodes = sys / "devices/system/node"
     proc = folder.root / "proc"
@@ -44,7 +44,7 @@ def read_host(folder: Folder, sys: Path) -> Host:
 
 
 def nodes_of(folder: Folder, sys: Path) -> dict[int, int]:
-    """The node of each processor."""
+    """The NUMA node of each processor."""
     found: dict[int, int] = {}
     nodes = sys / "devices/system/node"
     names = [name for name in folder.names(nodes) if re.fullmatch(r"node\d{1,4}", name)]
@@ -55,10 +55,8 @@ def nodes_of(folder: Folder, sys: Path) -> dict[int, int]:
 
 
 def _command_line(text: str | None) -> dict[str, str] | None:
-    """The parameters about PCI, IOMMU and power; others may hold what is nobody's business."""
-    if text is None:
-        return None
-    return dict(_PARAMETERS.findall(text))
+    """The kernel's parameters about PCI, IOMMU and power; others may be private."""
+    return None if text is None else dict(_PARAMETERS.findall(text))
 
 
 def _pages(command_line: dict[str, str] | None) -> Literal["super-pages", "four-kib-pages"] | None:
@@ -67,13 +65,13 @@ def _pages(command_line: dict[str, str] | None) -> Literal["super-pages", "four-
 
 
 def _listed(text: str | None) -> tuple[int, ...] | None:
-    """Numbers of a list as the kernel writes it, in ascending order: `0-3,8`."""
+    """Numbers of a list in the kernel's notation, in ascending order: `0-3,8`."""
     if text is None:
         return None
     found: list[int] = []
     for part in text.split(","):
         ends = re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", part.strip())
-        # The kernel's numbers ascend; what begins again is no list of its.
+        # The kernel's numbers ascend: ignore a part that does not.
         if ends and (not found or int(ends[1]) > found[-1]):
             found += range(int(ends[1]), int(ends[2] or ends[1]) + 1)
     return tuple(found[:_MOST_PROCESSORS])

@@ -1,12 +1,12 @@
-"""What a setting costs: bandwidth by the model, on the link as it is and as it could be.
+"""Cost of a setting: modelled bandwidth of a link now and after the fix.
 
-Large transfers are of 4 KiB, small ones of 64 B, both with 64-bit addresses. What the tree does not say is assumed
-to be usual, and the loss says what was assumed.
+Large transfers have 4 KiB, small ones 64 B, both with 64-bit addresses. Values that the tree lacks are assumed to
+be typical; the loss names them.
 """
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from pcielab import model
 from pcielab.doctor.finding import Loss
@@ -15,7 +15,7 @@ from pcielab.doctor.tree import SPEEDS, TAGS_5_BIT, Function, LinkEnd, Speed
 Operation = Literal["read", "write", "rdwr"]
 LARGE_BYTES, SMALL_BYTES = 4096, 64
 ROUND_TRIPS_NS = (500.0, 1000.0)
-"""A read of memory on a server, idle and under load: measured ones are mostly between these."""
+"""Duration of a memory read on a server, idle and under load; most measured ones lie in between."""
 _USUAL_MPS, _USUAL_MRRS = 256, 512
 
 
@@ -24,9 +24,9 @@ class Use:
     """A link and how a function uses it.
 
     Attributes:
-        link: As the model takes it.
+        link: The link as the model takes it.
         tags: Read requests in flight.
-        assumed: What was not read.
+        assumed: Values that could not be read and were assumed.
     """
 
     link: model.Link
@@ -35,34 +35,35 @@ class Use:
 
     def with_link(self, speed_gtps: Speed, lanes: int) -> "Use":
         """The same on another link."""
-        return replace(
-            self, link=replace(self.link, generation=generation(speed_gtps), lanes=lanes, flit_mode=None)
-        )
+        return self._with(generation=generation(speed_gtps), lanes=lanes, flit_mode=None)
 
     def with_mps(self, mps_bytes: int) -> "Use":
         """The same with another maximum payload."""
-        return replace(self, link=replace(self.link, mps_bytes=mps_bytes))
+        return self._with(mps_bytes=mps_bytes)
 
     def with_mrrs(self, mrrs_bytes: int) -> "Use":
-        """The same with other read requests."""
-        return replace(self, link=replace(self.link, mrrs_bytes=mrrs_bytes))
+        """The same with another maximum read request."""
+        return self._with(mrrs_bytes=mrrs_bytes)
 
     def with_tags(self, tags: int) -> "Use":
-        """The same with more or fewer requests in flight."""
+        """The same with another number of tags."""
         return replace(self, tags=tags)
 
     def without_ecrc(self) -> "Use":
-        """The same without four bytes on each TLP."""
-        return replace(self, link=replace(self.link, ecrc=False))
+        """The same without the four bytes of ECRC on each TLP."""
+        return self._with(ecrc=False)
+
+    def _with(self, **values: Any) -> "Use":
+        return replace(self, link=replace(self.link, **values))
 
 
 def use_of(function: Function, end: LinkEnd, payload_bytes: int | None = None) -> Use | None:
-    """How a function uses its link; None where the link is not known.
+    """How a function uses its link; None if the link is unknown.
 
     Args:
-        function: The card.
+        function: The device.
         end: Its end of the link.
-        payload_bytes: What the whole path lets it send, if that is less than its own setting.
+        payload_bytes: Largest payload of the whole path, if less than the function's own setting.
     """
     if end.speed_gtps is None or not end.lanes:
         return None
@@ -95,14 +96,14 @@ def generation(speed_gtps: Speed) -> int:
 def loss(
     now: Use, could: Use, operation: Operation, size_bytes: int = LARGE_BYTES, round_trip_ns: float | None = None
 ) -> Loss:
-    """What is lost between two uses of a link, with transfers of one size.
+    """Bandwidth lost between two uses of a link, for transfers of one size.
 
     Args:
-        now: As it is.
-        could: As it could be.
-        operation: What the transfers do.
-        size_bytes: Their size.
-        round_trip_ns: How long a read takes; without it, tags do not bind.
+        now: The present use.
+        could: The use after the fix.
+        operation: Operation of the transfers.
+        size_bytes: Size of the transfers.
+        round_trip_ns: Duration of a read; without it, tags do not bind.
     """
     is_now, would_be = (_ceiling(use.link, use.tags, operation, size_bytes, round_trip_ns) for use in (now, could))
     return Loss(

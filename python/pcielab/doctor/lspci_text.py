@@ -1,7 +1,7 @@
-"""A tree from the text of `lspci -vvv`, of old and of present pciutils, whole or not.
+"""Read a tree from the text of `lspci -vvv`, of old and new pciutils, complete or not.
 
-What the text does not show is not known, and `unseen` says so with the command that would show it: a text made
-without root has no registers, one made without `-vvv` has none either, one that was cut off ends early.
+Registers that the text does not show are None, and `unseen` gives the command that would show them: a text made
+without root or without `-vvv` has no registers, and a truncated one ends early.
 """
 
 import re
@@ -65,10 +65,10 @@ def read_lspci(text: str, source: str) -> Tree:
 
     Args:
         text: Output of `lspci -vvv`.
-        source: What to call it in messages.
+        source: Its name in messages.
 
     Raises:
-        InputError: There is no PCI function in it.
+        InputError: It shows no PCI function.
     """
     try:
         blocks = lspci.parse(text)
@@ -82,7 +82,7 @@ def read_lspci(text: str, source: str) -> Tree:
 
 
 def _of_one_machine(blocks: Sequence[lspci.Function]) -> tuple[list[lspci.Function], list[str]]:
-    """The blocks up to the first slot that comes again."""
+    """The blocks before the first repeated slot, and a note if there is one."""
     first: dict[str, int] = {}
     for number, block in enumerate(blocks):
         slot = _with_domain(block.slot)
@@ -121,9 +121,9 @@ def _unseen(text: str, blocks: Sequence[lspci.Function], functions: Sequence[Fun
 
 
 def _lost(functions: Sequence[Function]) -> Iterator[str]:
-    """Ports with a link that is up and a bus that would come after all that the text shows.
+    """Report ports whose link is up and whose bus lies after every bus of the text.
 
-    A bus with nothing on it that would come earlier is one whose device is hidden: no reason for a word.
+    An empty bus before the last one is a hidden device, not a truncated text, and is not reported.
     """
     shown = max((function.domain, function.bus) for function in functions)
     lost = [
@@ -137,7 +137,7 @@ def _lost(functions: Sequence[Function]) -> Iterator[str]:
     ]
     if lost:
         yield (
-            f"what is below {', '.join(lost)}: the link is up, but the text shows no function there: give the "
+            f"functions below {', '.join(lost)}: the link is up, but the text shows no function there: give the "
             f"whole output of `{lspci.COMMAND}`"
         )
 

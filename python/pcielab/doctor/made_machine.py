@@ -1,6 +1,6 @@
-"""Machines made for tests: folders like /sys, with the configuration space of every function, byte by byte.
+"""Machines for tests: folders like /sys, with the configuration space of every function, byte by byte.
 
-A healthy present-day server is the start; a test breaks one thing in it. Nothing here is used outside tests.
+Tests start from a healthy server and break one thing in it. Nothing here is used outside tests.
 """
 
 import struct
@@ -23,7 +23,7 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Made:
-    """One function; every value is what a healthy one has."""
+    """One function; the defaults are those of a healthy one."""
 
     slot: str
     kind: str = "endpoint"
@@ -31,16 +31,15 @@ class Made:
     class_code: int = 0x0200
     buses: tuple[int, int] | None = None
     speeds: tuple[float, float] = (32.0, 32.0)
-    """What it can, and what was negotiated."""
+    """Supported and negotiated, as are `lanes`."""
     lanes: tuple[int, int] = (16, 16)
     target_speed: float = 32.0
     payloads: tuple[int, int] = (512, 512)
-    """What it can, and what is set."""
+    """Supported and set, as are `extended_tags`."""
     mrrs: int = 4096
     extended_tags: tuple[bool, bool] = (True, True)
-    """What it can, and what is set."""
     ten_bit: tuple[bool, bool, bool] = (True, True, True)
-    """Completer, requester, and what is set."""
+    """Supported as completer, supported as requester, and set."""
     relaxed_ordering: bool = True
     timeout_off: bool = False
     bus_master: bool = True
@@ -49,11 +48,11 @@ class Made:
     ecrc: bool = False
     acs: tuple[str, ...] | None = None
     rebar: tuple[int, int] | None = None
-    """MiB that a BAR shows, and could show."""
+    """Present and largest size of a BAR, MiB."""
     cxl: tuple[str, ...] | None = None
     driver: str | None = "mlx5_core"
     files: dict[str, str] = field(default_factory=dict)
-    """More files of the kernel: `numa_node`, `aer_dev_correctable`..."""
+    """Further files of the kernel: `numa_node`, `aer_dev_correctable`..."""
     iommu: tuple[int, str] | None = (7, "DMA-FQ")
     interrupts: tuple[int, ...] = ()
 
@@ -110,7 +109,7 @@ class Made:
 
 
 def server() -> list[Made]:
-    """A healthy server: a network card, a display, a switch with two drives, an empty port, a slower old card."""
+    """A healthy server: a NIC with two functions, a GPU, a switch with two drives, an empty port."""
     port = Made("0000:00:01.0", "root-port", (0x8086, 0x352A), 0x0604, driver="pcieport", iommu=None)
     drive = Made("0000:06:00.0", ids=(0x144D, 0xA80A), class_code=0x0108, driver="nvme")
     drive = replace(drive, lanes=(4, 4), speeds=(16.0, 16.0), target_speed=16.0, mrrs=512)
@@ -140,12 +139,12 @@ def server() -> list[Made]:
 
 
 def write(root: Path, functions: list[Made], files: dict[str, str] | None = None) -> Path:
-    """The folder of a machine, as a copy of `/` has it.
+    """Write the folder of a machine as a copy of `/`, and return it.
 
     Args:
-        root: Where to.
-        functions: What is in it.
-        files: More files by their path, such as `proc/cmdline`.
+        root: The folder.
+        functions: The functions of the machine.
+        files: Further files by path: `proc/cmdline`.
     """
     bus = root / "sys/bus/pci/devices"
     bus.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Which links are worth judging: those with both ends shown, that no hypervisor or tunnel has made up."""
+"""Select the links to judge: both ends shown, and not made up by a hypervisor or tunnel."""
 
 import re
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ _TUNNEL = re.compile(r"Thunderbolt|USB4|\bJHL\d|(Alpine|Titan|Maple|Goshen|Barlo
 
 
 def made_up(tree: Tree, link: Link) -> str | None:
-    """Why the registers of a link say nothing of real lanes; None where they do, as far as can be told.
+    """Why the registers do not describe a real link; None if they seem to.
 
-    An endpoint on a root bus has no port above it, which hardware does not allow (PCIe 6.0, section 1.3.2); a
-    machine that shows it so is a virtual one, or the text is not whole.
+    An endpoint on a root bus has no port above it, which hardware does not allow (PCIe 6.0, section 1.3.2): the
+    machine is virtual, or the text is incomplete.
     """
     port, device = link.port, link.device
     for function in (port, device):
@@ -36,7 +36,7 @@ def made_up(tree: Tree, link: Link) -> str | None:
 
 
 def real_links(tree: Tree) -> Iterator[tuple[Link, Function]]:
-    """Links that are up, with the port above; those that are made up are left out."""
+    """Links that are up and not made up, each with the port above."""
     for link in tree.links:
         end = link.device.link
         if link.port is not None and end is not None and end.is_up and made_up(tree, link) is None:
@@ -44,7 +44,7 @@ def real_links(tree: Tree) -> Iterator[tuple[Link, Function]]:
 
 
 def real_cards(tree: Tree) -> Iterator[tuple[Link, Function]]:
-    """Of those links, the ones with a card on the lower end rather than a switch or a bridge."""
+    """Those of the real links with a device on the lower end, not a switch or bridge."""
     for link, port in real_links(tree):
         device = link.device
         if device.is_endpoint or (device.kind is None and device.secondary_bus is None):
@@ -55,7 +55,7 @@ def _is_emulated(function: Function) -> bool:
     return (function.vendor_id, function.device_id) in _EMULATED_PORTS or _names_a_hypervisor(function.title)
 
 
-# Machines have many functions and few titles.
+# Cached because machines have many functions and few titles.
 @lru_cache(maxsize=1024)
 def _names_a_hypervisor(title: str) -> bool:
     return _EMULATED.search(title) is not None

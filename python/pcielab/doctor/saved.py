@@ -1,7 +1,7 @@
-"""A tree as a file, to be looked at elsewhere: JSON of what was read, and nothing that names one machine or card.
+"""Save a tree as a JSON file, to examine it on another machine.
 
-A tree has no serial numbers, no MAC addresses, no host name; of the kernel's command line only the parameters
-about PCI, IOMMU and power.
+The file identifies neither machine nor device: it has no serial numbers, MAC addresses or host name, and of the
+kernel's command line only the parameters about PCI, IOMMU and power.
 """
 
 from pathlib import Path
@@ -16,7 +16,7 @@ from pcielab.wording import named
 
 
 class SavedTree(Record):
-    """The file."""
+    """The content of the file."""
 
     format: Literal["pcielab-tree-1"] = "pcielab-tree-1"
     pcielab: str
@@ -33,7 +33,7 @@ def read_saved(path: Path) -> Tree:
     """The tree of a file that `saved` made.
 
     Raises:
-        InputError: It is none, or of a later version.
+        InputError: It is not a saved tree, or was made by a later version.
     """
     text = read_text(path)
     if (count := text.count('"slot"')) > MOST_FUNCTIONS:
@@ -43,7 +43,6 @@ def read_saved(path: Path) -> Tree:
     except ValidationError as error:
         where = named(".".join(map(str, error.errors()[0]["loc"])) or "the whole file")
         raise InputError(
-            f"{path}: is no saved tree ({where} is not as it should be): give a file that `pcielab doctor --save` "
-            "wrote"
+            f"{path}: not a saved tree ({where} is wrong): give a file that `pcielab doctor --save` wrote"
         ) from None
     return found.tree.model_copy(update={"source": str(path)})

@@ -1,4 +1,4 @@
-"""The tree of a machine that a store was measured on, from the lspci text that the store carries."""
+"""The tree of the machine of a store, from the lspci text that the store carries."""
 
 from pcielab.doctor.lspci_text import read_lspci
 from pcielab.doctor.tree import Tree
@@ -10,16 +10,16 @@ ATTACHMENT = "sys-lspci.txt"
 
 
 def tree_of_store(store: Store) -> Tree:
-    """The tree, with what the manifest says of the IOMMU.
+    """The tree, with the IOMMU setting of the manifest.
 
     Raises:
-        InputError: The store has no lspci text, or there is no function in it.
+        InputError: The store has no lspci text, or the text shows no function.
     """
     text = store.attachments.get(ATTACHMENT)
     if text is None:
         raise InputError(
-            f"{store.path}: {store.origin}, and has no {ATTACHMENT} in it, so there is no machine to look at: "
-            f"import a directory that holds one (`sudo lspci -vvv`), or give the text with --lspci"
+            f"{store.path}: {store.origin}, without the machine's {ATTACHMENT}: "
+            "import a folder that holds one (`sudo lspci -vvv`), or give the text with --lspci"
         )
     tree = read_lspci(text, f"{store.path}, {ATTACHMENT}")
     pages = setup_of(store.manifest).iommu

@@ -1,8 +1,7 @@
-"""A tree from sysfs: of this machine, or of a saved copy of it.
+"""Read a tree from sysfs: of this machine, or of a copy.
 
-Only reads, and only what wakes nothing: a function that sleeps in D3cold is not read beyond what the kernel knows
-of it. Users other than root see the first 64 bytes of a configuration space; then the kernel's own files are used,
-and `unseen` says what that leaves out.
+It is read-only and wakes nothing: of a function in D3cold only the kernel's files are read. Users other than root
+see the first 64 bytes of a configuration space; then the kernel's files are used, and `unseen` lists the gaps.
 """
 
 import re
@@ -42,13 +41,13 @@ _KNOWN_CLASSES = {
 
 
 def read_sysfs(root: Path | None = None) -> Tree:
-    """The tree of this machine, or of a saved copy.
+    """The tree of this machine, or of a copy.
 
     Args:
         root: A folder with `sys` (and `proc`) in it, or a copy of `/sys` itself; None for this machine.
 
     Raises:
-        InputError: There are no PCI functions in it.
+        InputError: It has no PCI functions.
     """
     base, sys = (Path("/"), Path("/sys")) if root is None else _roots(root)
     folder = Folder(base)
@@ -60,8 +59,7 @@ def read_sysfs(root: Path | None = None) -> Tree:
     if len(slots) > MOST_FUNCTIONS:
         raise InputError(f"{source}: {len(slots)} PCI functions: give a machine of {MOST_FUNCTIONS} at most")
     host = read_host(folder, sys)
-    by_processor = nodes_of(folder, sys)
-    reader = _Reader(folder, sys, by_processor)
+    reader = _Reader(folder, nodes_of(folder, sys))
     functions = tuple(one for slot in slots if (one := reader.function(slot, devices / slot)) is not None)
     if not functions:
         raise InputError(_nothing(source, devices, root))
@@ -70,14 +68,14 @@ def read_sysfs(root: Path | None = None) -> Tree:
 
 def _roots(root: Path) -> tuple[Path, Path]:
     if not root.is_dir():
-        raise InputError(f"{root}: is no folder: give a copy of /sys, or a folder that has it as sys/")
+        raise InputError(f"{root}: not a folder: give a copy of /sys, or a folder that has it as sys/")
     if (root / "bus/pci/devices").is_dir():
         return root, root
     if (root / "sys/bus/pci/devices").is_dir():
         return root, root / "sys"
     raise InputError(
-        f"{root}: there is no bus/pci/devices in it, so it is no copy of /sys: make one with `pcielab doctor "
-        f"--save FILE`, or give the text of `sudo lspci -vvv` with --lspci"
+        f"{root}: has no bus/pci/devices, so it is not a copy of /sys: save the tree with `pcielab doctor "
+        "--save FILE`, or give the text of `sudo lspci -vvv` with --lspci"
     )
 
 
@@ -90,18 +88,17 @@ def _nothing(source: str, devices: Path, root: Path | None) -> str:
 
 
 class _Reader:
-    """Functions, one by one, and what could not be seen of them."""
+    """Reads functions one by one, and notes those that it cannot read fully."""
 
-    def __init__(self, folder: Folder, sys: Path, nodes: Mapping[int, int]) -> None:
+    def __init__(self, folder: Folder, nodes: Mapping[int, int]) -> None:
         self._folder = folder
-        self._sys = sys
         self._nodes = nodes
         self._without_capabilities = 0
         self._asleep: list[str] = []
         self._interrupts_left = _MOST_INTERRUPTS
 
     def function(self, slot: str, link: Path) -> Function | None:
-        """One function; None where its link leads nowhere."""
+        """One function; None if its link leads nowhere."""
         path = self._folder.inside(link)
         if path is None or not path.is_dir():
             return None
@@ -118,7 +115,7 @@ class _Reader:
         return Function.model_construct(slot=slot, title=_title(found), **found)
 
     def unseen(self, count: int) -> Iterator[str]:
-        """What could not be read, and what would show it."""
+        """Registers and files that could not be read, and how to show them."""
         if self._without_capabilities:
             yield (
                 f"the capabilities of {self._without_capabilities} of {count} functions, which the kernel shows "
@@ -130,11 +127,11 @@ class _Reader:
             paths = ", ".join(str(path) for path in self._folder.outside[:3])
             yield (
                 f"{paths}{' and more' if len(self._folder.outside) > 3 else ''}: a link that leads out of the "
-                f"folder, and is not followed: copy /sys/devices, too, with links as they are (cp -a)"
+                "folder, not followed: copy /sys/devices, too, and keep links (cp -a)"
             )
 
     def _kernel(self, path: Path) -> dict[str, Any]:
-        """What the kernel shows to everyone."""
+        """The values that the kernel shows to every user."""
         text = self._folder.text
         class_code, vendor, device = (_hex(text(f"{path}/{name}")) for name in ("class", "vendor", "device"))
         group = self._folder.inside(path / "iommu_group")
@@ -183,7 +180,7 @@ class _Reader:
         return ErrorReporting.model_construct(correctable=correctable, fatal=fatal)
 
     def _interrupt_nodes(self, path: Path) -> tuple[int, ...] | None:
-        """The nodes that serve its interrupts; None where the kernel's /proc was not read."""
+        """The nodes that serve its interrupts; None if /proc was not read."""
         found: set[int] = set()
         for number in self._folder.names(path / "msi_irqs"):
             if not number.isdecimal() or self._interrupts_left == 0:
@@ -198,7 +195,7 @@ class _Reader:
 
 
 def _merged(kernel: dict[str, Any], space: dict[str, Any]) -> dict[str, Any]:
-    """Both sources as one: registers count before files, but for what only files say."""
+    """Both sources as one: registers override files, except the power state and error counters."""
     merged = kernel | space
     if kernel["power_state"] is not None:
         merged["power_state"] = kernel["power_state"]
@@ -209,7 +206,7 @@ def _merged(kernel: dict[str, Any], space: dict[str, Any]) -> dict[str, Any]:
 
 
 def _title(found: Mapping[str, Any]) -> str:
-    """Class and IDs, as lspci -nn without its list of names would show them."""
+    """Class and IDs, as lspci -nn shows them without its list of names."""
     code = found["class_code"]
     kind = _KNOWN_CLASSES.get(code) or _CLASSES.get((code or 0) >> 8) or "Device"
     vendor, device = found["vendor_id"], found["device_id"]

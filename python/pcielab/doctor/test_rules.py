@@ -1,4 +1,4 @@
-"""Each rule on a machine in which one thing is broken: it speaks, and nothing else does."""
+"""On a machine with one fault, the rule for it fires and no other."""
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,14 +16,14 @@ FULL = (True, True, False)
 
 @dataclass(frozen=True)
 class Broken:
-    """A healthy server with some functions changed, and all that the doctor should say of it."""
+    """A healthy server with some functions changed, and all expected findings."""
 
     name: str
     changes: dict[str, dict[str, Any]]
     findings: set[tuple[str, str | None]]
     files: dict[str, str] = field(default_factory=dict)
     without: tuple[str, ...] = ()
-    """Functions that are not there."""
+    """Functions that are missing."""
 
     def functions(self) -> list[Made]:
         kept = [one for one in server() if one.slot not in self.without]
@@ -53,11 +53,7 @@ BROKEN = [
         both((GPU_PORT, GPU), speeds=(32.0, 2.5)),
         {("below-both-ends", GPU)},
     ),
-    Broken(
-        "a drive at rest",
-        both(("0000:05:00.0", DRIVE), speeds=(16.0, 2.5)),
-        {("below-both-ends", DRIVE)},
-    ),
+    Broken("a drive at rest", both(("0000:05:00.0", DRIVE), speeds=(16.0, 2.5)), {("below-both-ends", DRIVE)}),
     Broken(
         "a port whose target speed was lowered after a failed retrain",
         both((NIC_PORT, *NICS), speeds=(32.0, 16.0)) | {NIC_PORT: {"speeds": (32.0, 16.0), "target_speed": 16.0}},
@@ -95,15 +91,15 @@ BROKEN = [
         {NIC_PORT: {"ids": (0x1B36, 0x000C), "speeds": (16.0, 2.5), "lanes": (32, 1)}},
         {("made-up-link", NIC)},
     ),
-    Broken("128 B where all can 512", both(NICS, payloads=(512, 128)), {("mps-below-path", NIC)}),
+    Broken("128 B where all support 512", both(NICS, payloads=(512, 128)), {("mps-below-path", NIC)}),
     Broken("a drive at 256 of 512", {DRIVE: {"payloads": (512, 256)}}, {("mps-below-path", DRIVE)}),
     Broken(
-        "a card that sends more than its port takes",
+        "a card that sends more than its port accepts",
         {NIC_PORT: {"payloads": (512, 256)}},
         {("mps-differs", NIC)},
     ),
     Broken(
-        "a port that can no more than 256",
+        "a port that supports at most 256",
         {NIC_PORT: {"payloads": (256, 256)}} | both(NICS, payloads=(512, 256)),
         {("mps-limited", NIC)},
     ),
@@ -118,7 +114,7 @@ BROKEN = [
     ),
     Broken("10-bit tags off", both(NICS, ten_bit=FULL), {("ten-bit-tags-off", NIC)}),
     Broken(
-        "10-bit tags off, and a root port that does not know them",
+        "10-bit tags off, and a root port that does not support them",
         both(NICS, ten_bit=FULL) | {NIC_PORT: {"ten_bit": (False, False, False)}},
         set(),
     ),
@@ -135,7 +131,7 @@ BROKEN = [
         {("relaxed-ordering-harmful", NIC)},
     ),
     Broken(
-        "errors since the start",
+        "errors since boot",
         {NIC: {"files": {"aer_dev_correctable": "RxErr 0\nBadTLP 17\nTOTAL_ERR_COR 17"}}},
         {("errors-counted", NIC)},
     ),
@@ -153,7 +149,7 @@ BROKEN = [
         },
     ),
     Broken(
-        "a governor that saves power",
+        "a power-saving governor",
         {},
         {("slow-governor", None)},
         {"sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "powersave"},
@@ -168,7 +164,7 @@ BROKEN = [
         both(("0000:05:00.0", "0000:05:01.0"), acs=("SrcValid", "TransBlk")),
         set(),
     ),
-    Broken("a firmware that knows no node", {NIC: {"files": {"numa_node": "-1"}}}, {("node-unknown", NIC)}),
+    Broken("a firmware that gives no node", {NIC: {"files": {"numa_node": "-1"}}}, {("node-unknown", NIC)}),
     Broken(
         "a node without memory",
         {NIC: {"files": {"numa_node": "1"}}},
@@ -185,7 +181,7 @@ BROKEN = [
         {"proc/cmdline": "quiet intel_iommu=on,sp_off"},
     ),
     Broken(
-        "amd_iommu=pt, which is no option",
+        "amd_iommu=pt, an unknown option",
         {},
         {("passthrough-not-in-effect", None)},
         {"proc/cmdline": "amd_iommu=pt"},
@@ -206,7 +202,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.name)
-def test_what_is_broken_is_found_and_nothing_else(broken: Broken, tmp_path: Path) -> None:
+def test_finds_exactly_the_fault(broken: Broken, tmp_path: Path) -> None:
     tree = read_sysfs(write(tmp_path / "machine", broken.functions(), broken.files))
     found = examine(tree).findings
     assert {(finding.rule, finding.device) for finding in found} == broken.findings
@@ -231,10 +227,10 @@ def test_vfio_without_an_iommu_is_found(tmp_path: Path) -> None:
     ]
 
 
-def test_every_rule_is_seen_to_speak() -> None:
-    seen = {rule for broken in BROKEN for rule, _ in broken.findings}
+def test_every_rule_has_a_test_on_which_it_fires() -> None:
+    fired = {rule for broken in BROKEN for rule, _ in broken.findings}
     elsewhere = {"vfio-without-iommu", "chipset-slot"}
-    assert {rule.name for rule in RULES} == seen | elsewhere
+    assert {rule.name for rule in RULES} == fired | elsewhere
 
 
 def examined(changes: dict[str, dict[str, Any]], tmp_path: Path) -> Any:
@@ -251,7 +247,7 @@ def examined(changes: dict[str, dict[str, Any]], tmp_path: Path) -> Any:
         ("extended-tags-off", both(NICS, extended_tags=(True, False), ten_bit=(False,) * 3, mrrs=512), 0.72),
     ],
 )
-def test_what_is_lost_is_what_the_model_says(
+def test_loss_equals_the_model(
     rule: str, changes: dict[str, dict[str, Any]], lost_gbps: float, tmp_path: Path
 ) -> None:
     found = next(one for one in examined(changes, tmp_path).findings if one.rule == rule)
@@ -259,14 +255,14 @@ def test_what_is_lost_is_what_the_model_says(
     assert found.severity is Severity.ERROR
 
 
-def test_a_link_that_may_rest_is_a_note_and_no_error(tmp_path: Path) -> None:
+def test_a_slow_link_that_may_rest_is_a_note(tmp_path: Path) -> None:
     examination = examined(both((GPU_PORT, GPU), speeds=(32.0, 2.5)), tmp_path)
     [found] = examination.findings
     assert (found.severity, found.sureness) == (Severity.NOTE, Sureness.LOOK_UNDER_LOAD)
     assert not examination.has_errors
 
 
-def test_a_display_with_too_few_lanes_does_not_rest(tmp_path: Path) -> None:
+def test_a_display_with_too_few_lanes_is_an_error(tmp_path: Path) -> None:
     assert examined(both((GPU_PORT, GPU), speeds=(32.0, 2.5), lanes=(16, 8)), tmp_path).has_errors
 
 

@@ -1,4 +1,4 @@
-"""What programs are told of the doctor's output is what it writes."""
+"""The doctor's JSON conforms to its schema."""
 
 import json
 from pathlib import Path
@@ -20,12 +20,12 @@ def validated(written: str) -> None:
 
 
 @pytest.mark.parametrize("broken", BROKEN[::4], ids=lambda broken: broken.name)
-def test_the_json_is_as_its_schema_says(broken: Broken, tmp_path: Path) -> None:
+def test_json_conforms_to_its_schema(broken: Broken, tmp_path: Path) -> None:
     tree = read_sysfs(write(tmp_path / "machine", broken.functions(), broken.files))
     validated(examine(tree).model_copy(update={"tree": tuple(branches(tree))}).model_dump_json())
 
 
-def test_a_schema_that_refuses_nothing_would_not_hold(tmp_path: Path) -> None:
+def test_schema_refuses_an_incomplete_finding(tmp_path: Path) -> None:
     examined = json.loads(examine(read_sysfs(write(tmp_path / "machine", server()))).model_dump_json())
     with pytest.raises(jsonschema.ValidationError):
         validated(json.dumps(examined | {"findings": [{"rule": "below-both-ends"}]}))

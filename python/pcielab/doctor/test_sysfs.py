@@ -1,4 +1,4 @@
-"""Trees from sysfs: what is read as root, as others, and from copies that are not whole."""
+"""Trees from sysfs: as root, as another user, and from incomplete copies."""
 
 import os
 from dataclasses import replace
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pcielab.doctor import Tree, examine, read_sysfs, saved
+from pcielab.doctor import Function, Tree, examine, read_sysfs, saved
 from pcielab.doctor.branches import branches
 from pcielab.doctor.made_machine import Made, server, write
 from pcielab.doctor.saved import read_saved
@@ -22,6 +22,10 @@ def config(root: Path, slot: str) -> Path:
     return root / "sys/devices/pci0000:00" / slot / "config"
 
 
+def nic_of(root: Path) -> Function:
+    return next(one for one in read_sysfs(root).functions if one.slot == NIC)
+
+
 LINKS = {"max_link_speed": "32.0 GT/s PCIe", "max_link_width": "16"}
 SLOW = LINKS | {"current_link_speed": "16.0 GT/s PCIe", "current_link_width": "8"}
 FULL = LINKS | {"current_link_speed": "32.0 GT/s PCIe", "current_link_width": "16"}
@@ -31,8 +35,8 @@ def for_others(root: Path, files: dict[str, dict[str, str]]) -> Path:
     """The machine as users other than root see it: 64 bytes of configuration space, and the kernel's files."""
     machine = write(root, [replace(one, files=files.get(one.slot, {})) for one in server()])
     for one in server():
-        place = config(machine, one.slot)
-        place.write_bytes(place.read_bytes()[:64])
+        path = config(machine, one.slot)
+        path.write_bytes(path.read_bytes()[:64])
     return machine
 
 
@@ -51,23 +55,23 @@ def test_without_root_a_good_link_gives_no_finding(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_files_that_may_not_be_read_are_not_known(tmp_path: Path) -> None:
+def test_registers_of_an_unreadable_file_are_unknown(tmp_path: Path) -> None:
     root = write(tmp_path / "m", server())
     config(root, NIC).chmod(0)
-    assert next(one for one in read_sysfs(root).functions if one.slot == NIC).control is None
+    assert nic_of(root).control is None
 
 
 @pytest.mark.parametrize("broken", BROKEN[::5], ids=lambda broken: broken.name)
 def test_a_saved_tree_gives_the_same_findings_elsewhere(broken: Broken, tmp_path: Path) -> None:
     tree = read_sysfs(write(tmp_path / "machine", broken.functions(), broken.files))
-    place = tmp_path / "machine.json"
-    place.write_bytes(saved(tree, "0"))
-    elsewhere = read_saved(place)
+    path = tmp_path / "machine.json"
+    path.write_bytes(saved(tree, "0"))
+    elsewhere = read_saved(path)
     assert examine(elsewhere).findings == examine(tree).findings
-    assert elsewhere.source == str(place)
+    assert elsewhere.source == str(path)
 
 
-def test_a_saved_tree_names_no_card_and_no_owner(tmp_path: Path) -> None:
+def test_a_saved_tree_identifies_no_device_and_no_owner(tmp_path: Path) -> None:
     root = write(tmp_path / "m", server(), {"proc/cmdline": "iommu=pt root=UUID=secret ip=10.0.0.7 host=owner"})
     kept = saved(read_sysfs(root), "0").decode()
     assert "iommu" in kept
@@ -77,15 +81,15 @@ def test_a_saved_tree_names_no_card_and_no_owner(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b'{"format": "pcielab-tree-2"}', b"[1, 2]"])
-def test_a_file_that_is_no_saved_tree_is_refused(content: bytes, tmp_path: Path) -> None:
-    place = tmp_path / "machine.json"
-    place.write_bytes(content)
-    with pytest.raises(InputError, match=r"machine\.json: is no saved tree .*pcielab doctor --save"):
-        read_saved(place)
+def test_refuses_a_file_that_is_not_a_saved_tree(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "machine.json"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"machine\.json: not a saved tree .*pcielab doctor --save"):
+        read_saved(path)
 
 
-def test_what_sleeps_in_d3cold_is_not_woken(tmp_path: Path) -> None:
-    """Reading its configuration space would wake it: all that is known is what the kernel has."""
+def test_a_device_in_d3cold_is_not_woken(tmp_path: Path) -> None:
+    """Reading its configuration space would wake it, so only the kernel's files are read."""
     functions = [replace(one, files={"power_state": "D3cold"}) if one.slot == NIC else one for one in server()]
     tree = read_sysfs(write(tmp_path / "m", functions))
     assert next(one for one in tree.functions if one.slot == NIC).control is None
@@ -93,10 +97,10 @@ def test_what_sleeps_in_d3cold_is_not_woken(tmp_path: Path) -> None:
     assert ("asleep", NIC) in seen(tree)
 
 
-def test_a_folder_that_is_no_tree_says_what_would_be_one(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no bus/pci/devices in it.*--save FILE.*sudo lspci -vvv"):
+def test_refuses_a_folder_without_a_tree(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"has no bus/pci/devices.*--save FILE.*sudo lspci -vvv"):
         read_sysfs(tmp_path)
-    with pytest.raises(InputError, match="is no folder"):
+    with pytest.raises(InputError, match="not a folder"):
         read_sysfs(tmp_path / "missing")
 
 
@@ -120,10 +124,10 @@ def test_a_file_that_leads_out_of_the_folder_is_not_read(tmp_path: Path) -> None
     node = root / "sys/devices/pci0000:00" / NIC / "numa_node"
     node.unlink()
     node.symlink_to(other)
-    assert next(one for one in read_sysfs(root).functions if one.slot == NIC).numa_node is None
+    assert nic_of(root).numa_node is None
 
 
-def test_a_tree_of_links_that_lead_nowhere_is_refused(tmp_path: Path) -> None:
+def test_refuses_a_tree_of_links_that_lead_nowhere(tmp_path: Path) -> None:
     devices = tmp_path / "sys/bus/pci/devices"
     devices.mkdir(parents=True)
     (devices / "0000:00:00.0").symlink_to("../../../devices/pci0000:00/0000:00:00.0")
@@ -134,16 +138,16 @@ def test_a_tree_of_links_that_lead_nowhere_is_refused(tmp_path: Path) -> None:
 def test_a_function_that_does_not_answer_has_no_registers(tmp_path: Path) -> None:
     root = write(tmp_path / "m", server())
     config(root, NIC).write_bytes(b"\xff" * 4096)
-    assert next(one for one in read_sysfs(root).functions if one.slot == NIC).control is None
+    assert nic_of(root).control is None
 
 
-def test_capabilities_that_point_at_themselves_end(tmp_path: Path) -> None:
+def test_a_capability_list_that_loops_ends(tmp_path: Path) -> None:
     root = write(tmp_path / "m", server())
     space = bytearray(config(root, NIC).read_bytes())
     space[0x41] = 0x40
     space[0x102:0x104] = b"\x01\x10"
     config(root, NIC).write_bytes(bytes(space))
-    assert next(one for one in read_sysfs(root).functions if one.slot == NIC).control is None
+    assert nic_of(root).control is None
 
 
 def test_a_virtual_function_on_a_bus_of_its_own_is_below_its_port(tmp_path: Path) -> None:
@@ -156,7 +160,7 @@ def test_a_virtual_function_on_a_bus_of_its_own_is_below_its_port(tmp_path: Path
     assert [link.device.slot for link in tree.links] == [NIC]
 
 
-def test_a_switch_that_claims_to_be_below_itself_is_no_endless_walk(tmp_path: Path) -> None:
+def test_a_switch_below_itself_does_not_loop(tmp_path: Path) -> None:
     loops = [replace(one, buses=(4, 7)) if one.slot == "0000:04:00.0" else one for one in server()]
     tree = read_sysfs(write(tmp_path / "m", loops))
     assert len(branches(tree)) <= len(tree.functions)

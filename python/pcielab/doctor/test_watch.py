@@ -1,4 +1,4 @@
-"""What two readings show that one does not."""
+"""Findings from two readings of one machine."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -20,14 +20,14 @@ def counted(total: int) -> dict[str, str]:
     return {"aer_dev_correctable": f"RxErr 0\nBadTLP {total}\nTOTAL_ERR_COR {total}"}
 
 
-def test_errors_that_rise_are_serious_and_say_how_fast(tmp_path: Path) -> None:
+def test_rising_errors_are_an_error_with_their_rate(tmp_path: Path) -> None:
     before, after = machine(tmp_path / "a", files=counted(100)), machine(tmp_path / "b", files=counted(550))
     [found] = changes(before, after, 2.0)
     assert (found.rule, found.cause, found.severity) == ("errors-rise", "D04", Severity.ERROR)
     assert "225 correctable errors per second" in found.what
 
 
-def test_errors_that_stay_are_silent(tmp_path: Path) -> None:
+def test_constant_error_counts_give_no_finding(tmp_path: Path) -> None:
     before, after = machine(tmp_path / "a", files=counted(100)), machine(tmp_path / "b", files=counted(100))
     assert changes(before, after, 2.0) == []
 

@@ -19,7 +19,7 @@ _HEADS = {
 
 
 def describe(examination: Examination, tree: Tree, width: int = _MOST_WIDTH) -> str:
-    """Every finding, worst first, with what stands behind it."""
+    """Every finding, worst first, with its evidence."""
     width = max(_LEAST_WIDTH, min(width, _MOST_WIDTH))
     lines = [
         f"{examination.source}: {examination.functions} functions, {examination.links} links, "
@@ -40,7 +40,7 @@ def finding_text(finding: Finding, tree: Tree, width: int = _MOST_WIDTH) -> str:
 
 
 def draw(tree: Tree) -> str:
-    """The tree, a function a line, with what its link carries; modelled. What has no link is only counted."""
+    """The tree, one function per line, with the modelled rates of its link; other functions are counted."""
     shown = [branch for branch in branches(tree) if branch.depth or branch.is_port or branch.lanes is not None]
     rest = len(tree.functions) - len(shown)
     return "\n".join([*map(_line, shown), *([f"{rest} more functions without a link"] if rest else []), ""])

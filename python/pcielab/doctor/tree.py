@@ -1,8 +1,8 @@
-"""A machine's PCIe tree as it was read: functions, the links between them, and what is set on both.
+"""A machine's PCIe tree as it was read: functions, the links between them, and their settings.
 
-Pure data, the same whatever it was read from; a value that could not be read is None, never a guess. Which bridge
-is above a function follows from bus numbers alone, which every source shows. Names of bits and registers are those
-of the PCI Express base specification, chapter 7. There are no serial numbers and no MAC addresses in it.
+The data do not depend on the source; a value that could not be read is None, never a guess. The bridge above a
+function follows from bus numbers alone, which every source shows. Names of bits and registers are those of the PCI
+Express base specification, chapter 7. A tree has no serial numbers and no MAC addresses.
 """
 
 from collections import defaultdict
@@ -17,7 +17,7 @@ SPEEDS = (2.5, 5.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 
 def _speed(value: float) -> float:
     if value not in SPEEDS:
-        raise ValueError(f"{value} GT/s is the speed of no generation")
+        raise ValueError(f"{value} GT/s is not the speed of a generation")
     return value
 
 
@@ -38,20 +38,18 @@ Kind = Literal[
 ]
 Bus = Annotated[int, Field(ge=0, le=255)]
 TAGS_5_BIT, TAGS_8_BIT, TAGS_10_BIT, TAGS_14_BIT = 32, 256, 768, 15_360
-
-
 MOST_FUNCTIONS = 8192
-"""Functions of a machine that are looked at: sixteen cards with 512 virtual functions each."""
+"""Most functions of a machine: sixteen devices with 512 virtual functions each."""
 
 
 class Record(BaseModel):
-    """Read once, never changed; a key that this version does not know is refused."""
+    """Immutable; refuses unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
 
 
 class LinkEnd(Record):
-    """One end of a link: what it can, and what was negotiated."""
+    """One end of a link: supported and negotiated values."""
 
     max_speed_gtps: Speed | None = None
     """Highest speed of this end (LnkCap), GT/s a lane."""
@@ -84,31 +82,31 @@ class Control(Record):
     """How a function may use its link: DevCap, DevCtl, DevCap2, DevCtl2."""
 
     max_payload_bytes: Payload | None = None
-    """Largest payload that it can (DevCap)."""
+    """Largest payload that it supports (DevCap)."""
     mps_bytes: Payload | None = None
     """Maximum payload size that is set (DevCtl)."""
     mrrs_bytes: Payload | None = None
     """Maximum read request size that is set (DevCtl)."""
     extended_tags_possible: bool | None = None
-    """Whether it can use 8-bit tags (DevCap)."""
+    """Whether it supports 8-bit tags (DevCap)."""
     extended_tags: bool | None = None
-    """Whether it may (DevCtl)."""
+    """Whether 8-bit tags are on (DevCtl)."""
     ten_bit_completer: bool | None = None
     """Whether it answers requests with 10-bit tags (DevCap2)."""
     ten_bit_requester: bool | None = None
-    """Whether it can send them (DevCap2)."""
+    """Whether it supports sending 10-bit tags (DevCap2)."""
     ten_bit_tags: bool | None = None
-    """Whether it may (DevCtl2)."""
+    """Whether 10-bit tags are on (DevCtl2)."""
     fourteen_bit_tags: bool | None = None
-    """Whether it may send 14-bit tags (DevCtl3)."""
+    """Whether 14-bit tags are on (DevCtl3)."""
     relaxed_ordering: bool | None = None
     """Whether it may mark requests as relaxed-ordered (DevCtl)."""
     completion_timeout_off: bool | None = None
-    """Whether it waits for completions for ever (DevCtl2)."""
+    """Whether it waits for completions forever (DevCtl2)."""
 
     @property
     def tags(self) -> int | None:
-        """Read requests that it may have in flight; None where the text does not say."""
+        """Read requests that it may have in flight; None if unknown."""
         if self.fourteen_bit_tags:
             return TAGS_14_BIT
         if self.ten_bit_tags:
@@ -122,15 +120,15 @@ class ErrorReporting(Record):
     """Advanced error reporting: ECRC, and errors counted so far."""
 
     ecrc_generated: bool | None = None
-    """Whether it appends an ECRC to what it sends."""
+    """Whether it appends an ECRC to its TLPs."""
     correctable: dict[str, int] | None = None
-    """Correctable errors since the machine started, by name, as the kernel counts them."""
+    """Correctable errors since boot, by name, as the kernel counts them."""
     fatal: dict[str, int] | None = None
-    """Uncorrectable errors since the machine started, by name."""
+    """Uncorrectable errors since boot, by name."""
 
 
 class ResizableBar(Record):
-    """A BAR whose size can be chosen."""
+    """A BAR with a selectable size."""
 
     bar: int
     size_bytes: int
@@ -143,31 +141,31 @@ class Function(Record):
     slot: Annotated[str, Field(pattern=r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")]
     """Domain, bus, device and function: `0000:41:00.0`."""
     title: str
-    """What it is, for people."""
+    """Class and name, for people."""
     vendor_id: int | None = None
     device_id: int | None = None
     class_code: int | None = None
-    """Class and subclass, such as 0x0200 for Ethernet; None where the text names one that is not known here."""
+    """Class and subclass: 0x0200 is Ethernet. None if the text has an unknown name."""
     kind: Kind | None = None
-    """Its type in the PCI Express capability; None for conventional PCI, or where it could not be read."""
+    """Its type in the PCI Express capability; None for conventional PCI, or if it could not be read."""
     secondary_bus: Bus | None = None
     """Of a bridge: the bus below it."""
     subordinate_bus: Bus | None = None
     """Of a bridge: the highest bus below it."""
     is_virtual_function: bool = False
-    """Whether SR-IOV made it: then most of its control bits are reserved, and its PF's count."""
+    """Whether it is an SR-IOV virtual function: most of its control bits are reserved, and its PF's count."""
     driver: str | None = None
     bus_master: bool | None = None
     """Whether it may issue requests of its own."""
     power_state: str | None = None
     """D0, D1, D2, D3hot or D3cold."""
     numa_node: int | None = None
-    """The node that it is attached to; -1 where the firmware does not say."""
+    """The node that it is attached to; -1 if the firmware does not say."""
     interrupt_nodes: tuple[int, ...] | None = None
     """The nodes whose processors serve its interrupts."""
     iommu_group: int | None = None
     iommu_type: str | None = None
-    """Of its group: `identity`, `DMA` (strict), `DMA-FQ` (lazy)..."""
+    """Type of its group: `identity`, `DMA` (strict), `DMA-FQ` (lazy)..."""
     link: LinkEnd | None = None
     control: Control | None = None
     errors: ErrorReporting | None = None
@@ -179,17 +177,17 @@ class Function(Record):
 
     @property
     def domain(self) -> str:
-        """Its segment group, as in the slot."""
+        """Its segment group, from the slot."""
         return self.slot.rpartition(":")[0].rpartition(":")[0]
 
     @property
     def bus(self) -> int:
-        """The bus that it is on."""
+        """Its bus number."""
         return int(self.slot.split(":")[-2], 16)
 
     @property
     def is_endpoint(self) -> bool:
-        """Whether it is a card behind a link: neither a port, nor integrated in the root complex."""
+        """Whether it is a device behind a link: neither a port, nor integrated in the root complex."""
         return self.kind in ("endpoint", "legacy-endpoint")
 
     @property
@@ -204,12 +202,12 @@ class Function(Record):
 
     @property
     def name(self) -> str:
-        """What it is, without the class that lspci puts before it."""
+        """The title without the class."""
         return self.title.partition(": ")[2] or self.title
 
 
 class Host(Record):
-    """What is set for the machine as a whole."""
+    """Settings of the machine as a whole."""
 
     nodes: tuple[int, ...] | None = None
     """NUMA nodes with processors."""
@@ -218,32 +216,32 @@ class Host(Record):
     command_line: dict[str, str] | None = None
     """The kernel's parameters about PCI, IOMMU and power, and no others."""
     iommu_units: int | None = None
-    """IOMMUs that the kernel drives."""
+    """Number of IOMMUs that the kernel uses."""
     iommu_pages: Literal["super-pages", "four-kib-pages"] | None = None
-    """The largest pages that it maps."""
+    """The largest pages that the IOMMU maps."""
     aspm_policy: str | None = None
-    """The kernel's choice for all links."""
+    """The kernel's ASPM policy for all links."""
     governor: str | None = None
-    """How processor 0 chooses its frequency."""
+    """Frequency governor of processor 0."""
     deepest_idle: str | None = None
     """The deepest idle state that processor 0 may enter."""
     deepest_idle_exit_us: float | None = None
-    """How long it takes to leave it."""
+    """Time to leave that state."""
     hypervisor: str | None = None
-    """What the machine runs under; None for none, or not known."""
+    """The hypervisor; None for none or unknown."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """A link with what is on both ends; `port` is None where the port above was not read."""
+    """A link with both ends; `port` is None if the port above was not read."""
 
     port: Function | None
     functions: tuple[Function, ...]
-    """Below it: the functions of one card or of one switch, the lowest number first."""
+    """The functions of the device or switch below, the lowest number first."""
 
     @property
     def device(self) -> Function:
-        """The function that stands for the lower end."""
+        """The first function of the lower end."""
         return self.functions[0]
 
 
@@ -251,11 +249,11 @@ class Tree(Record):
     """A machine."""
 
     source: str
-    """What was read: a file, a folder, this machine."""
+    """The file, folder or machine that was read."""
     functions: tuple[Function, ...]
     host: Host = Host()
     unseen: tuple[str, ...] = ()
-    """What could not be read, and what would show it."""
+    """Registers and files that could not be read, and how to show them."""
 
     @cached_property
     def _by_bus(self) -> dict[tuple[str, int], list[Function]]:
@@ -266,7 +264,7 @@ class Tree(Record):
 
     @cached_property
     def _bridges(self) -> dict[tuple[str, int], Function]:
-        """Bridges by the bus below them; of several that claim one, the first."""
+        """Bridges by the bus below them; the first if several claim one bus."""
         found: dict[tuple[str, int], Function] = {}
         for function in self.functions:
             below = function.secondary_bus
@@ -282,7 +280,7 @@ class Tree(Record):
         exact = self._bridges.get((function.domain, function.bus))
         if exact is not None or not function.is_virtual_function:
             return exact
-        # A virtual function may have a bus number of its own, which no bridge has as its secondary one.
+        # A virtual function's bus may lie between a bridge's secondary and subordinate bus.
         around = [
             bridge
             for (domain, bus), bridge in self._bridges.items()
@@ -295,15 +293,15 @@ class Tree(Record):
         return {function.slot: function.title for function in self.functions}
 
     def title(self, slot: str) -> str:
-        """What the function of a slot is; empty where there is none."""
+        """The title of the function of a slot; empty if there is none."""
         return self._titles.get(slot, "")
 
     def parent(self, function: Function) -> Function | None:
-        """The bridge above a function; None on a root bus, or where it was not read."""
+        """The bridge above a function; None on a root bus, or if it was not read."""
         return self._parents.get(function.slot)
 
     def children(self, bridge: Function) -> list[Function]:
-        """The functions on the bus below a bridge; bus numbers rise downwards, so that walks end."""
+        """The functions on the bus below a bridge; bus numbers rise downwards, so walks end."""
         below = (bridge.domain, bridge.secondary_bus or 0)
         return self._by_bus.get(below, []) if self._bridges.get(below) is bridge else []
 
@@ -318,12 +316,12 @@ class Tree(Record):
     def links(self) -> list[Link]:
         """Every link with something on its lower end, in the order of the lower ends.
 
-        An endpoint or a switch whose port was not read is a link without a port.
+        The link of an endpoint or switch whose port was not read has no port.
         """
         groups: defaultdict[tuple[str, str], list[Function]] = defaultdict(list)
         for function in self.functions:
             lower_end = function.is_endpoint or function.kind in ("upstream-port", "pcie-to-pci-bridge")
-            # Without root, kinds are unknown, but the kernel still tells of links.
+            # Without root, kinds are unknown, but the kernel still shows links.
             unknown = function.kind is None and function.link is not None and function.link.is_up
             if not function.is_virtual_function and (lower_end or (unknown and self._is_lower_end(function))):
                 groups[function.domain, function.slot.rpartition(".")[0]].append(function)
@@ -331,8 +329,7 @@ class Tree(Record):
 
     def _is_lower_end(self, function: Function) -> bool:
         """Whether a function of unknown kind is below a link: links and internal buses of switches alternate."""
-        depth = len(self.path(function)) - 1
-        return depth % 2 == 1
+        return len(self.path(function)) % 2 == 0
 
     def link_of(self, function: Function) -> Link | None:
         """The link above a function, if it is on the lower end of one."""

@@ -1,21 +1,15 @@
-"""Findings from two readings of one machine, some time apart: what a single look cannot show."""
+"""Findings from two readings of one machine, some time apart."""
 
 from collections.abc import Iterator
 
 from pcielab.doctor.finding import Finding, Observation, Severity, Sureness
 from pcielab.doctor.rules.link import shown
-from pcielab.doctor.rules.rule import finding, value
+from pcielab.doctor.rules.rule import finding, judged, value
 from pcielab.doctor.tree import Function, Tree
 
 
 def changes(before: Tree, after: Tree, seconds: float) -> list[Finding]:
-    """What has changed between two readings: errors that rise, links that retrain.
-
-    Args:
-        before: The first reading.
-        after: The second one.
-        seconds: The time between them.
-    """
+    """Findings about rising errors and retrained links between two readings, `seconds` apart."""
     first = {function.slot: function for function in before.functions}
     found: list[Finding] = []
     for now in after.functions:
@@ -40,10 +34,7 @@ def _errors(tree: Tree, then: Function, now: Function, seconds: float) -> Iterat
     rate = sum(rising.values()) / seconds
     parent = tree.parent(now)
     yield Observation(
-        severity=Severity.ERROR,
-        sureness=Sureness.CERTAIN,
-        device=now.slot,
-        port=parent.slot if parent else None,
+        **judged(Severity.ERROR, Sureness.CERTAIN, now, parent),
         what=f"{rate:.3g} correctable errors per second: the link is not clean",
         values=tuple(value(now, f"aer_dev_correctable {name}", f"+{count}") for name, count in rising.items()),
         remedy="reseat the card first; then try a shorter riser or cable, a retimer, or one generation lower in "
@@ -60,10 +51,7 @@ def _link(tree: Tree, then: Function, now: Function) -> Iterator[Observation]:
         return
     parent = tree.parent(now)
     yield Observation(
-        severity=Severity.WARNING,
-        sureness=Sureness.LOOK_UNDER_LOAD,
-        device=now.slot,
-        port=parent.slot if parent else None,
+        **judged(Severity.WARNING, Sureness.LOOK_UNDER_LOAD, now, parent),
         what=f"link changed from {was} to {became} between two readings",
         values=(value(now, "LnkSta before", was), value(now, "LnkSta after", became)),
         remedy="watch it under load; if it retrains there, limit it to one generation lower in the BIOS",

@@ -1,4 +1,4 @@
-"""What the model says to a question, in closed form: fast enough to follow a slider."""
+"""Answers of the closed-form model to a question: fast enough to follow a slider."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -6,7 +6,7 @@ from typing import Any
 
 from pcielab import model
 from pcielab.analysis.explain.bounds import bounds_of_tests
-from pcielab.analysis.explain.facts import Facts, facts_of_system
+from pcielab.analysis.explain.machine_facts import MachineFacts, facts_of_system
 from pcielab.analysis.explain.reasons import reasons
 from pcielab.analysis.explain.rows import row_of
 from pcielab.analysis.explain.words import asked, bound_sentences
@@ -18,32 +18,9 @@ from pcielab.model.answers import Answer
 from pcielab.model.questions import system_bounds, system_capacities
 from pcielab.report.bounds import ethernet_need, ethernet_rates, link_text
 
-SIZES = (
-    8,
-    16,
-    32,
-    63,
-    64,
-    65,
-    96,
-    128,
-    192,
-    256,
-    257,
-    384,
-    512,
-    513,
-    768,
-    1024,
-    1025,
-    1280,
-    1500,
-    1536,
-    2048,
-    3072,
-    4096,
-)
-"""Transfer sizes, with the places where bandwidth jumps."""
+_POWERS = tuple(1 << power for power in range(3, 13))
+SIZES = tuple(sorted({*_POWERS, 63, 65, 96, 192, 257, 384, 513, 768, 1025, 1280, 1500, 1536, 3072}))
+"""Transfer sizes: powers of two from 8 to 4096 B, sizes between them, and sizes next to jumps of bandwidth."""
 WINDOWS = tuple(1 << power for power in range(12, 27))
 """Windows: 4 KiB to 64 MiB."""
 _SHOWN_CEILINGS = 5
@@ -53,7 +30,7 @@ def answer(question: Question, system: ResolvedSystem) -> dict[str, Any]:
     """Everything that a page draws without simulating.
 
     Raises:
-        InputError: The test cannot be.
+        InputError: The test is impossible.
     """
     facts = facts_of_system(system.system)
     of_sizes, of_windows = _tests(question, "size", SIZES), _tests(question, "window", WINDOWS)
@@ -87,7 +64,7 @@ def answer(question: Question, system: ResolvedSystem) -> dict[str, Any]:
 
 
 def _tests(question: Question, word: str, values: Sequence[int]) -> list[Parameters]:
-    """The question's test with each value of a word that makes one that can be, its own among them."""
+    """The question's test with each value of a word that is possible, its own included."""
     own = question.suite(question.bandwidth).entries[0].parameters
     key = f"{word}_bytes"
     tests = [replace(own, **{key: value}) for value in sorted({*values, getattr(own, key)})]
@@ -108,7 +85,7 @@ def _curve(word: str, values: Sequence[int], bounds: Sequence[Answer | None]) ->
 
 
 def edges(system: ResolvedSystem) -> list[dict[str, Any]]:
-    """Windows at which something is full: name and bytes."""
+    """Windows at which caches and IO-TLB are full: name and bytes."""
     capacities = system_capacities(system.to_json())
     found = {
         "DDIO's share": capacities.device_lines_bytes,
@@ -121,14 +98,10 @@ def edges(system: ResolvedSystem) -> list[dict[str, Any]]:
 def why(question: Question, system: ResolvedSystem, operation: str, value: float | None) -> list[str]:
     """Sentences about a test: its parameters, the bound, possible causes of the rest, and a fix.
 
-    Args:
-        question: The system and the test.
-        system: The system, resolved.
-        operation: The test's operation.
-        value: What was simulated, in Gb/s; None where it was not.
+    The value is the simulated bandwidth, Gb/s; None if not simulated.
 
     Raises:
-        InputError: The test cannot be.
+        InputError: The test is impossible.
     """
     facts = facts_of_system(system.system)
     parameters = asdict(question.suite(operation).entries[0].parameters)
@@ -139,7 +112,7 @@ def why(question: Question, system: ResolvedSystem, operation: str, value: float
     return [*sentences, *_of_bandwidth(facts, parameters, value)]
 
 
-def _of_bandwidth(facts: Facts, parameters: Mapping[str, Any], value: float | None) -> list[str]:
+def _of_bandwidth(facts: MachineFacts, parameters: Mapping[str, Any], value: float | None) -> list[str]:
     [bounds] = bounds_of_tests(facts, [parameters])
     if bounds is None:
         return ["this system cannot run this test"]

@@ -1,4 +1,4 @@
-"""The routes of the server: pages, and the questions that they ask."""
+"""The routes of the server: pages and their requests."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -36,13 +36,13 @@ _MOST_NAME = 200
 
 @dataclass
 class Server:
-    """What the pages of one server share.
+    """The state that the pages of one server share.
 
     Attributes:
-        systems: The systems that may be asked about.
-        stores: The stores that may be looked into.
-        presence: Which pages are open.
-        live: What is being simulated.
+        systems: The available systems.
+        stores: The available stores.
+        presence: The number of open pages.
+        live: The simulations in progress.
     """
 
     systems: Systems
@@ -103,7 +103,7 @@ class Server:
         question, value = question_of(fields.get("question")), fields.get("gbps")
         operation = fields.get("operation")
         if operation not in (question.bandwidth, question.latency):
-            raise InputError("operation: give one of the question's own")
+            raise InputError("operation: give the question's `bandwidth` or `latency`")
         if value is not None and not isinstance(value, int | float):
             raise InputError("gbps: give a number")
         return {"sentences": answers.why(question, self.systems.resolved(question), str(operation), value)}
@@ -118,7 +118,7 @@ class Server:
             if not isinstance(page, str) or not 1 <= len(page) <= _MOST_NAME:
                 raise InputError("page: give a short name")
             question = question_of(fields.get("question"))
-            # Refuses what no point could be simulated of.
+            # Refuse impossible tests before the stream starts.
             question.suite(question.bandwidth)
             system = await run_in_threadpool(self.systems.resolved, question)
         except InputError as error:
@@ -148,7 +148,7 @@ async def _asked(request: Request) -> Any:
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
-        raise InputError("the question is not JSON") from None
+        raise InputError("the request is not JSON: send an object") from None
 
 
 def _table(asked: Any) -> Mapping[str, Any]:
@@ -184,7 +184,7 @@ def _named_file(request: Request) -> Response:
 
 @cache
 def _served() -> frozenset[str]:
-    """The files that belong to pages: nothing else is ever opened by a name that came over the wire."""
+    """The files of pages: no other file is opened by a requested name."""
     return frozenset(file.name for file in _FILES.iterdir() if file.name.rpartition(".")[2] in _KINDS)
 
 

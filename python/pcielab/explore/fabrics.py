@@ -1,4 +1,4 @@
-"""Fabrics as a page sees them: the tree, flows on it, what each gets, and who limits whom."""
+"""Fabrics for pages: the tree, flows with their bandwidths, and their mutual influence."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -10,7 +10,7 @@ from pcielab.library import shipped
 from pcielab.library.fabrics.flows import flows_of, frame_of
 from pcielab.library.fabrics.parts import Flow
 from pcielab.library.validation import checked, suggestion
-from pcielab.report.fabric_tree import places_of
+from pcielab.report.fabric_tree import tree_positions
 from pcielab.wording import shown
 
 FLOWS_MOST = 200
@@ -18,7 +18,7 @@ NODES_MOST = 400
 
 
 def listed() -> list[dict[str, Any]]:
-    """The shipped fabrics: name, title, and the sets of flows that each has in its file."""
+    """The shipped fabrics: name, title, and the sets of flows in each file."""
     return [
         {"name": name, "title": shipped.title(path), "sets": list(_loaded(name).file.flows.sets)}
         for name, path in shipped.profile_files("fabric").items()
@@ -27,14 +27,13 @@ def listed() -> list[dict[str, Any]]:
 
 
 def estimated(asked: Any) -> dict[str, Any]:
-    """A fabric with flows: its tree, what each flow gets, what each edge carries, and what would change.
+    """Estimate flows on a fabric: its tree, the bandwidth of flows, the load of edges, and the influences.
 
     Args:
-        asked: `name` of a fabric, `flows` (a list of tables with the keys of a flow) or `set` (the name of a set),
-            `method`.
+        asked: `name` of a fabric, `method`, and `flows` (tables with the keys of a flow) or `set` (name of a set).
 
     Raises:
-        InputError: Something of that is wrong.
+        InputError: One of these is wrong.
     """
     if not isinstance(asked, Mapping):
         raise InputError("give an object")
@@ -73,7 +72,7 @@ def _flows(loaded: fabric.Fabric, asked: Mapping[str, Any]) -> list[Flow]:
 
 
 def _tree(loaded: fabric.Fabric) -> dict[str, Any]:
-    at = places_of(loaded)
+    at = tree_positions(loaded)
     nodes = [
         {"node": node.name, "kind": node.kind, "x": at[node.name][0], "level": at[node.name][1]}
         for node in loaded.file.node

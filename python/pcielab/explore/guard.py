@@ -1,15 +1,14 @@
-"""Who may ask the server: only pages that it served itself, in a browser that was given its token.
+"""Access control: only pages of this server, in a browser that has its token, get answers.
 
-A page of another site can make a browser send requests to the loopback address, and a name server can call that
-address by any name. So a request must name this server as its host, and must not come from another origin. What is
-asked (`/api/`) must carry the token in a header: the browser keeps it in the storage of this origin, port and all.
-A cookie would go to every port of the loopback address, whoever listens there. The files of the pages
-hold nothing of anybody's and need no token. What is asked may not be long. What is answered may load nothing from
-elsewhere, and be framed by nobody.
+A page of another site can make a browser send requests to the loopback address, and DNS can give that address any
+name. So a request must name this server as its host, and must not come from another origin. Requests to `/api/`
+must carry the token in a header; the browser keeps it in the storage of this origin, which includes the port. A
+cookie would go to every port of the loopback address. Files of pages hold no private data and need no token.
+Requests have a maximum length. Responses may load nothing from elsewhere, and not be framed.
 
-The token is in the address that `pcielab explore` prints, behind a `#`, so that no server is sent it. The browser
-that the command opens is given another address, as everybody can read the arguments of a process: it works once,
-for this user alone.
+The token is in the address that `pcielab explore` prints, after a `#`, which browsers do not send. The browser
+that the command opens gets another address, since all users can read a process's arguments: it works once, and
+only for this user.
 """
 
 import hmac
@@ -26,14 +25,14 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BYTES = 64 << 10
-"""Longest question."""
+"""Longest request."""
 _MOST_DIGITS = 9
 HEADER = "x-pcielab-token"
-"""Carries the token."""
+"""Header with the token."""
 ENTRANCE = "/open"
 _CONNECTIONS = Path("/proc/net/tcp")
-"""Every connection of this machine, with the user whose it is: proc(5)."""
-_TOO_LONG = f"a question has {MOST_BYTES} bytes at most"
+"""All connections of this machine with their users: proc(5)."""
+_TOO_LONG = f"the request is too long: send at most {MOST_BYTES} bytes"
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
     "img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -49,7 +48,7 @@ _HEADERS = {
 
 
 class Guard:
-    """Lets through what may ask; an ASGI application around another one."""
+    """An ASGI application around another one that passes allowed requests only."""
 
     def __init__(self, app: ASGIApp, *, token: str, port: int) -> None:
         self._app = app
@@ -58,7 +57,7 @@ class Guard:
         self._entrance: str | None = None
 
     def entrance(self) -> str:
-        """A path that leads to the token, once; one that was given before leads nowhere any more."""
+        """A path that redirects to the token once; it replaces the path given before."""
         self._entrance = secrets.token_urlsafe(24)
         return f"{ENTRANCE}?{urlencode({'once': self._entrance})}"
 
@@ -73,12 +72,12 @@ class Guard:
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         if headers.get("host") not in self._hosts:
-            return PlainTextResponse("this server answers to 127.0.0.1 alone", 421)
+            return PlainTextResponse("wrong host: use 127.0.0.1 or localhost", 421)
         origin = headers.get("origin")
         foreign = origin is not None and origin not in {f"http://{host}" for host in self._hosts}
         asks = scope["method"] not in ("GET", "HEAD")
         if foreign or (asks and origin is None) or headers.get("sec-fetch-site") in ("cross-site", "same-site"):
-            return PlainTextResponse("another site's pages may not ask", 403)
+            return PlainTextResponse("requests from pages of other sites are refused", 403)
         length = headers.get("content-length", "0")
         if not length.isdecimal() or len(length) > _MOST_DIGITS or int(length) > MOST_BYTES:
             return PlainTextResponse(_TOO_LONG, 413)
@@ -87,12 +86,12 @@ class Guard:
         return None
 
     def _welcome(self, scope: Scope) -> Response | None:
-        """The way in for the browser that this user's command opened."""
+        """Redirect the browser that this user's command opened to the token."""
         if scope["path"] != ENTRANCE or scope["method"] != "GET":
             return None
         given = dict(parse_qsl(scope["query_string"].decode("latin-1"))).get("once")
         if self._entrance is None or not _is_same(given, self._entrance) or not _is_of_this_user(scope):
-            return PlainTextResponse("open the address that pcielab explore printed: this one was good once", 403)
+            return PlainTextResponse("this address worked once: open the one that pcielab explore printed", 403)
         self._entrance = None
         return RedirectResponse(f"/#token={self._token}", 303)
 
@@ -102,7 +101,7 @@ def _is_same(given: str | None, expected: str) -> bool:
 
 
 def _is_of_this_user(scope: Scope) -> bool:
-    """Whether this user's process is at the other end; True where the system does not tell."""
+    """Whether the other end is a process of this user; True if the system does not show it."""
     try:
         connections = _CONNECTIONS.read_text().splitlines()[1:]
     except OSError:
@@ -113,13 +112,13 @@ def _is_of_this_user(scope: Scope) -> bool:
 
 
 def _end(address: tuple[str, int]) -> str:
-    """An end of a connection as the kernel writes it: the number that memory holds, and the port."""
+    """An end of a connection as the kernel writes it: address in memory order, and port, in hexadecimal."""
     host, port = address
     return f"{int.from_bytes(socket.inet_aton(host), sys.byteorder):08X}:{port:04X}"
 
 
 class _Limited:
-    """Stops reading a body that is longer than a question may be, whatever its head said."""
+    """Stops reading a body beyond the maximum length, whatever its Content-Length."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

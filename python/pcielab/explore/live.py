@@ -1,4 +1,4 @@
-"""Simulating for pages: one stream for each of them, which a newer question of the same page ends."""
+"""Simulation for pages: one stream per page and curve, which a newer question ends."""
 
 import asyncio
 import json
@@ -13,47 +13,44 @@ from pcielab.library.profiles import ResolvedSystem
 from pcielab.work.running import available_cores
 
 POINT_SECONDS = 10.0
-"""What one point may take before its question is given up."""
+"""Time limit of one point; beyond it, the stream ends."""
 STREAMS_MOST = 32
 FULL = "too many pages are open: close some"
 
 
 class Live:
-    """The streams that are going on."""
+    """The active streams."""
 
     def __init__(self) -> None:
         self._memory = Memory()
-        self._going_on: dict[str, _core.Stop] = {}
+        self._active: dict[str, _core.Stop] = {}
         self._streams = 0
         self._slots = asyncio.Semaphore(max(1, available_cores() - 1))
 
     def stop(self) -> None:
-        """End all of them."""
-        for stop in self._going_on.values():
+        """End all streams."""
+        for stop in self._active.values():
             stop.request()
 
     @property
     def is_full(self) -> bool:
-        """Whether there can be no further stream; one that was superseded counts until it has ended."""
+        """Whether the limit of streams is reached; superseded ones count until they have ended."""
         return self._streams >= STREAMS_MOST
 
     async def stream(self, page: str, question: Question, system: ResolvedSystem) -> AsyncIterator[str]:
-        """The points of a question as lines of JSON, coarse to fine, until they are all there or superseded.
+        """The points of a question as lines of JSON, coarse to fine, until complete or superseded.
 
-        Args:
-            page: Which page and curve they are for: a newer stream of the same ends this one.
-            question: The question.
-            system: Its system, resolved.
+        A newer stream with the same name of page and curve ends this one.
         """
-        # Between the question and its first line, others may have begun.
+        # Other streams may have begun since the request was checked.
         if self.is_full:
             yield json.dumps({"problem": FULL}) + "\n"
             return
         self._streams += 1
         stop = _core.Stop()
-        if earlier := self._going_on.get(page):
+        if earlier := self._active.get(page):
             earlier.request()
-        self._going_on[page] = stop
+        self._active[page] = stop
         try:
             for one in wanted(question, system):
                 async with self._slots:
@@ -63,14 +60,13 @@ class Live:
                     limit.cancel()
                 if found is None:
                     if late:
-                        yield (
-                            json.dumps({"problem": f"a point took more than {POINT_SECONDS:g} s: given up"}) + "\n"
-                        )
+                        problem = f"a point took more than {POINT_SECONDS:g} s: try a smaller test"
+                        yield json.dumps({"problem": problem}) + "\n"
                     return
                 yield json.dumps(found) + "\n"
             yield json.dumps({"done": True}) + "\n"
         finally:
             self._streams -= 1
             stop.request()
-            if self._going_on.get(page) is stop:
-                del self._going_on[page]
+            if self._active.get(page) is stop:
+                del self._active[page]

@@ -1,7 +1,7 @@
-"""What the simulator says to a question, point by point: those that show the shape of a curve first.
+"""Simulated points of a question, in an order that shows the shape of curves first.
 
-Points are remembered by their address, so that a slider that goes back finds them. Each is a test by itself, with
-the numbers of `pcielab run --test`.
+Points are cached by address, for sliders that move back. Each is a separate test, with the numbers of
+`pcielab run --test`.
 """
 
 import threading
@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import zip_longest
 from typing import Any, Literal
 
 from pcielab import _core
@@ -25,22 +26,22 @@ _SHOWN_BINS = 400
 
 @dataclass(frozen=True)
 class Wanted:
-    """A point of a panel, and where it stands."""
+    """A point of a panel, and its size or window in bytes."""
 
     panel: Panel
-    place: int
+    bytes_: int
     point: Point
 
 
 class Memory:
-    """Points that were simulated; the least recently used are forgotten."""
+    """Cache of simulated points; the least recently used are dropped."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, dict[str, Any]] = OrderedDict()
         self._lock = threading.Lock()
 
     def found(self, wanted: Wanted, stop: _core.Stop) -> dict[str, Any] | None:
-        """What a panel draws of a point; None where it was stopped before it was known."""
+        """The values of a point for its panel; None if stopped before it was complete."""
         address = wanted.point.address
         with self._lock:
             known = self._known.get(address)
@@ -55,11 +56,8 @@ class Memory:
                 self._known[address] = known
                 if len(self._known) > _KEPT:
                     self._known.popitem(last=False)
-        return {
-            "panel": wanted.panel,
-            wanted.panel if wanted.panel != "latency" else "size": wanted.place,
-            **known,
-        }
+        swept = "size" if wanted.panel == "latency" else wanted.panel
+        return {"panel": wanted.panel, swept: wanted.bytes_, **known}
 
 
 def wanted(question: Question, system: ResolvedSystem) -> Iterator[Wanted]:
@@ -68,21 +66,21 @@ def wanted(question: Question, system: ResolvedSystem) -> Iterator[Wanted]:
     windows = [("window", window) for window in coarse_to_fine(WINDOWS)]
     own = [("size", question.size), ("latency", question.size), ("window", question.window)]
     described, seen = system.to_json(), set()
-    for panel, place in (*own, *_by_turns(sizes, windows)):
-        if (panel, place) in seen:
+    for panel, bytes_ in (*own, *_by_turns(sizes, windows)):
+        if (panel, bytes_) in seen:
             continue
-        seen.add((panel, place))
+        seen.add((panel, bytes_))
         operation = question.latency if panel == "latency" else question.bandwidth
-        other = {panel: place} if panel != "latency" else {"details": True}
+        other = {panel: bytes_} if panel != "latency" else {"details": True}
         try:
             suite = question.suite(operation, **other)
         except InputError:
             continue
-        yield Wanted(panel, place, Point(described, suite.to_json(), seed=question.seed))  # type: ignore[arg-type]
+        yield Wanted(panel, bytes_, Point(described, suite.to_json(), seed=question.seed))  # type: ignore[arg-type]
 
 
 def coarse_to_fine(values: Sequence[int]) -> list[int]:
-    """Values in an order in which any beginning shows as much of the whole as it can: ends, middle, quarters."""
+    """Values in the order ends, middle, quarters, ...: every prefix spreads over the whole range."""
     order = [0, len(values) - 1]
     gaps = [(0, len(values) - 1)]
     while gaps:
@@ -91,14 +89,12 @@ def coarse_to_fine(values: Sequence[int]) -> list[int]:
         if middle not in (low, high):
             order.append(middle)
             gaps += [(low, middle), (middle, high)]
-    return [values[place] for place in dict.fromkeys(order)]
+    return [values[index] for index in dict.fromkeys(order)]
 
 
 def _by_turns(*lists: Sequence[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-    for place in range(max(map(len, lists))):
-        for one in lists:
-            if place < len(one):
-                yield one[place]
+    for row in zip_longest(*lists):
+        yield from (one for one in row if one is not None)
 
 
 def _drawn(record: dict[str, Any]) -> dict[str, Any]:
@@ -118,7 +114,7 @@ def _drawn(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cdf(distribution: dict[str, Any]) -> list[tuple[float, float]]:
-    """Latencies in ns and the share of samples up to each, thinned to what a picture can show."""
+    """Latencies in ns and the share of samples up to each, thinned for a picture."""
     tick = Fraction(distribution["tick"])
     bins = sorted(distribution["bins"])
     total, seen, steps = sum(count for _, count in bins), 0, []
@@ -126,4 +122,4 @@ def _cdf(distribution: dict[str, Any]) -> list[tuple[float, float]]:
         seen += count
         steps.append((value * tick.numerator / tick.denominator, seen / total))
     every = -(-len(steps) // _SHOWN_BINS)
-    return [step for place, step in enumerate(steps) if place % every == 0 or place == len(steps) - 1]
+    return [step for nth, step in enumerate(steps) if nth % every == 0 or nth == len(steps) - 1]

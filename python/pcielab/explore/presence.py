@@ -1,4 +1,4 @@
-"""Whether a page is open: each holds a connection for as long, and the server ends soon after the last one."""
+"""Open pages: each holds a connection, and the server ends soon after the last one closes."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -10,7 +10,7 @@ class Presence:
     """Counts open pages.
 
     Attributes:
-        grace_seconds: How long a reload may take; None: the server stays.
+        grace_seconds: Time for a reload before the server ends; None: it never ends.
     """
 
     def __init__(self, leave: Callable[[], None], grace_seconds: float | None) -> None:
@@ -19,7 +19,7 @@ class Presence:
         self.grace_seconds = grace_seconds
 
     async def held(self) -> AsyncIterator[str]:
-        """What a page is sent while it is open: a beat now and then, by which a page that is gone is noticed."""
+        """A stream of beats to an open page; sending one fails once the page is closed."""
         self._open += 1
         try:
             while True:

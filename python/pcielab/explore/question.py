@@ -1,4 +1,4 @@
-"""What a page asks: a system with changes, and a test. Everything in it is foreign input, and checked as such."""
+"""A page's question: a system with changes, and a test; all of it is untrusted and checked."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -24,10 +24,10 @@ Offset = Annotated[int, Field(ge=0, le=4095)]
 
 
 class Question(Part):
-    """A system with changes, and a test of bandwidth and one of latency that share their parameters."""
+    """A system with changes, and tests of bandwidth and latency with common parameters."""
 
     system: Annotated[str, Field(min_length=1, max_length=200)] = "hsw2620"
-    """Name of a shipped system, or of a file that the server was given."""
+    """Name of a shipped system, or of a file given to the server."""
     sets: dict[Annotated[str, Field(max_length=200)], Value] = Field(default={}, max_length=MOST_CHANGES)
     """Changes, by dotted key."""
     bandwidth: Literal["bw-rd", "bw-wr", "bw-rdwr"] = "bw-rd"
@@ -35,45 +35,45 @@ class Question(Part):
     latency: Literal["lat-rd", "lat-wrrd"] = "lat-rd"
     """Operation of the tests of latency."""
     size: Size = 64
-    """Transfer size."""
+    """Transfer size, bytes."""
     window: Annotated[int, Field(ge=1, le=1 << 40)] = 8192
-    """Window."""
+    """Window, bytes."""
     cache: Cache = "cold"
     """State of the caches before a test."""
     pattern: Pattern = "random"
     """Order of the accesses."""
     host_offset: Offset = 0
-    """Offset from a cache line on the host."""
+    """Offset from a cache line on the host, bytes."""
     device_offset: Offset = 0
-    """Offset on the card."""
+    """Offset on the device, bytes."""
     stride: Count = 1
-    """Units from one access of a strided pattern to the next; 1 otherwise."""
+    """Stride of a strided pattern, in units; else 1."""
     outstanding: Count | None = None
-    """Most transfers in flight; None: what the card can."""
+    """Most transfers in flight; None: the device's maximum."""
     seed: Annotated[int, Field(ge=0, le=MOST_COUNT)] = 1
-    """It decides the addresses that are visited."""
+    """Seed of the addresses."""
 
     def words(self, **other: Any) -> dict[str, Any]:
-        """The words of a test, with some of them replaced."""
+        """The words of a test, some of them replaced."""
         return {**{one.word: getattr(self, one.word) for one in ASKED}, **other}
 
     def suite(self, operation: str, **other: Any) -> Suite:
         """A suite of one test.
 
         Raises:
-            InputError: The test cannot be.
+            InputError: The test is impossible.
         """
         return single_test(operation, **self.words(**other))
 
 
 ASKED = tuple(parameter for parameter in PARAMETERS if parameter.word in Question.model_fields)
-"""The parameters of tests that a page asks for; its controls are made from them."""
+"""The parameters of tests with a control on the page."""
 START = Question()
-"""What a page begins with."""
+"""The first question of a page."""
 
 
 class Systems:
-    """The systems that a page may ask about: shipped ones, and files that the server was given."""
+    """The systems of a server: shipped ones, and the files given to it."""
 
     def __init__(self, files: Mapping[str, str] | None = None) -> None:
         self._files = dict(files or {})
@@ -86,41 +86,41 @@ class Systems:
 
     @property
     def experimental(self) -> Mapping[str, str]:
-        """Those of the shipped ones that are experimental, and why."""
+        """The experimental shipped systems, with reasons."""
         found = {
             name: experimental(path) for name, path in profile_files("system").items() if name not in self._files
         }
         return {name: reason for name, reason in found.items() if reason}
 
     def reference(self, name: str) -> str:
-        """What the command line calls a system.
+        """The name or path of a system for the command line.
 
         Raises:
-            InputError: There is none of this name: a path is no name.
+            InputError: No system has this name; paths are no names.
         """
         if name not in self.names:
             raise InputError(f"system {name!r}: {suggestion(name, self.names)}")
         return self._files.get(name, name)
 
     def resolved(self, question: Question) -> ResolvedSystem:
-        """The system that a question is about.
+        """The system of a question, with its changes.
 
         Raises:
-            InputError: There is no such system, or a change cannot be made.
+            InputError: The system is unknown, or a change is invalid.
         """
         return self._resolved(question.system, tuple(sorted(question.sets.items(), key=lambda item: item[0])))
 
     def _resolve(self, name: str, sets: tuple[tuple[str, Value], ...]) -> ResolvedSystem:
         for key, _ in sets:
             if key in ("link", "host", "device"):
-                raise InputError(f"{key}: only single values can change here")
+                raise InputError(f"{key}: is a whole part: change single values, like {key}.KEY")
         return resolve(self.reference(name), dict(sets))
 
 
 def question_of(content: object) -> Question:
-    """A question from what came over the wire.
+    """The question in a request.
 
     Raises:
-        InputError: It is none.
+        InputError: The content is no question.
     """
     return checked(Question, content, "question")

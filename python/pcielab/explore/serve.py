@@ -1,4 +1,4 @@
-"""Starting and ending the server."""
+"""Start and end the server."""
 
 import secrets
 import socket
@@ -27,16 +27,16 @@ def serve(
     port: int = 0,
     browse: bool = True,
     stay: bool = False,
-    tell: Callable[[str], None] = print,
+    announce: Callable[[str], None] = print,
 ) -> None:
     """Serve until Ctrl-C, or until the last page is closed.
 
     Args:
-        given: Stores (`*.db`) and systems (`*.toml`) that pages may look into; no other files are read.
-        port: Where to listen, on the loopback address; 0 for any that is free.
-        browse: Open a browser.
-        stay: Go on when the last page is closed.
-        tell: Called with the address once the server listens.
+        given: Stores (`*.db`) and systems (`*.toml`) for the pages; no other files are read.
+        port: Port on the loopback address; 0 for any free one.
+        browse: Whether to open a browser.
+        stay: Whether to continue when the last page is closed.
+        announce: Called with the address once the server listens.
 
     Raises:
         InputError: A store or a system cannot be read, or the port is taken.
@@ -54,18 +54,17 @@ def serve(
     guarded = Guard(application(server), token=token, port=port)
     runner = _Runner(server, guarded)
     address = f"http://{_LOOPBACK}:{port}"
-    tell(f"{address}/#token={token}")
+    announce(f"{address}/#token={token}")
     if browse:
         webbrowser.open(address + guarded.entrance())
     try:
         runner.run(sockets=[listening])
     except KeyboardInterrupt:
-        # How a server is meant to be ended.
         return
 
 
 class _Runner(uvicorn.Server):
-    """Ends what is being simulated before it waits for connections to close."""
+    """Ends simulations before it waits for connections to close."""
 
     def __init__(self, server: Server, app: Guard) -> None:
         config = uvicorn.Config(
@@ -80,7 +79,7 @@ class _Runner(uvicorn.Server):
 
 
 def _files(paths: Sequence[Path]) -> dict[str, str]:
-    """The systems in files, by name, each checked."""
+    """The checked systems of files, by name."""
     return {resolve(str(path)).system.name: str(path) for path in paths}
 
 
@@ -89,9 +88,11 @@ def _listen(port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((_LOOPBACK, port))
-        # From here on a browser that is faster than the server waits for it.
+        # From here on, an early browser waits for the server.
         listening.listen()
     except (OSError, OverflowError) as error:
         listening.close()
-        raise InputError(f"--port {port}: cannot listen: {error}: give another port, or none") from None
+        raise InputError(
+            f"--port {port}: cannot listen: {error}: give another port, or leave out --port"
+        ) from None
     return listening

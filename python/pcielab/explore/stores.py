@@ -1,4 +1,4 @@
-"""The stores that a server was given, as its pages see them: by number, never by a path."""
+"""The stores of a server for its pages: by number, never by path."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _OVERLAID = ("size_bytes", "window_bytes", "cache", "operation", "path", "patter
 
 
 class Stores:
-    """Runs that may be looked into."""
+    """The runs given to a server."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = list(paths)
@@ -43,11 +43,11 @@ class Stores:
         ]
 
     def tests(self, asked: Any) -> dict[str, Any]:
-        """The tests of a store with their numbers, those whose family, name or parameters have a text in them."""
+        """The tests of a store with their numbers, filtered by words in family, name or parameters."""
         store = self._store(asked)
         frame = (store.frame if store.tells_speed else exercised(store.tests, store.origin)).drop(columns="origin")
         columns = [column for column in frame.columns if frame[column].nunique(dropna=False) > 1]
-        # A row of flows has an experiment in the place of a name.
+        # Rows of flows have an experiment instead of a name.
         always = [column for column in ("id", "family", "name", "experiment") if column in frame]
         shown = list(dict.fromkeys([*always, *columns, "status"]))
         rows = frame[shown]
@@ -58,11 +58,11 @@ class Stores:
         return {"columns": shown, "rows": _plain(rows.head(_ROWS_MOST)), "all": len(rows)}
 
     def compared(self, asked: Any) -> dict[str, Any]:
-        """Two stores side by side: the size of their differences, and the pairs."""
+        """Two stores side by side: a summary of the differences, and the pairs."""
         comparison = compare(self._store(asked, "a"), self._store(asked, "b"))
         rows = comparison.rows.dropna(axis="columns", how="all").head(_ROWS_MOST)
-        told = [column for column in rows.columns if rows[column].nunique() > 1 or column in ("family", "test_a")]
-        rows = rows[told]
+        shown = [column for column in rows.columns if rows[column].nunique() > 1 or column in ("family", "test_a")]
+        rows = rows[shown]
         summary = comparison.summary
         return {
             "names": list(comparison.names),
@@ -71,7 +71,7 @@ class Stores:
         }
 
     def distribution(self, asked: Any) -> dict[str, Any]:
-        """The distribution of a test as latencies and the share of samples up to each; empty if it has none."""
+        """The distribution of a test: latencies with the share of samples up to each; empty if it has none."""
         store, test = self._store(asked), _of(asked, "test", None)
         store.require_speed("a distribution")
         if not isinstance(test, int) or test not in set(store.tests["id"]):
@@ -82,7 +82,7 @@ class Stores:
         return {"cdf": [[float(ns), float(cdf)] for ns, cdf in zip(kept["latency_ns"], kept["cdf"], strict=True)]}
 
     def overlay(self, asked: Any) -> dict[str, Any]:
-        """The rows of a store that a page can draw over its curves: tests of transfers that gave a number."""
+        """The rows of a store to draw over curves: finished, aligned DMA tests."""
         store = self._store(asked)
         store.require_kind("transfers", "an overlay")
         store.require_speed("an overlay")
@@ -96,7 +96,7 @@ class Stores:
     def _store(self, asked: Any, key: str = "store") -> Store:
         number = _of(asked, key, None)
         if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < len(self._paths):
-            raise InputError(f"{key}: give the number of a store that the server shows")
+            raise InputError(f"{key}: give the number of a listed store")
         return self._opened(self._paths[number])
 
 
@@ -107,7 +107,7 @@ def _of(asked: Any, key: str, default: object) -> Any:
 
 
 def _plain(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows as JSON can have them: what is not there, or no number, is null."""
+    """Rows for JSON: missing values and NaN become null."""
     rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
     return [{str(key): _finite(value) for key, value in row.items()} for row in rows]
 

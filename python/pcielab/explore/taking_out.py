@@ -1,4 +1,4 @@
-"""What a page shows, as things that give the same without it: commands, a profile, a suite, a sweep."""
+"""A page's content for use without it: commands, a profile, a suite, a sweep."""
 
 import shlex
 from typing import Any
@@ -20,7 +20,7 @@ def taken_out(question: Question, systems: Systems) -> dict[str, str]:
     """Commands and files by name: `run`, `latency`, `model`, `profile`, `suite`, `sweep`.
 
     Raises:
-        InputError: The system or the test cannot be.
+        InputError: The system is unknown, or the test impossible.
     """
     system = systems.resolved(question)
     reference = systems.reference(question.system)
@@ -55,7 +55,7 @@ def _model(system: ResolvedSystem) -> str:
 
 
 def _profile(question: Question, reference: str, system: ResolvedSystem) -> str:
-    """A system file that starts from the one that is shown; an absent table is written as the option has it."""
+    """A system file with the shown system as base and the changes."""
     name = f"{system.system.name}-changed" if question.sets else system.system.name
     content: dict[str, Any] = {
         "name": name,
@@ -69,12 +69,12 @@ def _profile(question: Question, reference: str, system: ResolvedSystem) -> str:
 
 
 def _settings(question: Question) -> dict[str, Any]:
-    """The changes as a file has them, which has no null."""
+    """The changes for a file: null, which TOML lacks, is written `none`, as in --set."""
     return {key: "none" if value is None else value for key, value in question.sets.items()}
 
 
 def _suite(question: Question) -> str:
-    """A suite of the curves that are shown. Its tests run one after another, and caches remember."""
+    """A suite of the shown curves; its tests run one after another, so caches carry over."""
     asked = question.words()
     same = {
         LISTS[one.key]: [asked[one.word]]
@@ -82,8 +82,7 @@ def _suite(question: Question) -> str:
         if one.word not in _ALWAYS_SAID and (one.kind == "word" or asked[one.word] != one.default)
     }
     bandwidth, latency = (published_name(one, "dma") for one in (question.bandwidth, question.latency))
-    fits = [size for size in SIZES if size + max(question.host_offset, question.device_offset) <= 4096]
-    sizes = [size for size in fits if size + question.host_offset <= question.window]
+    sizes = _sizes(question)
     windows = [window for window in WINDOWS if window >= question.size]
     groups: list[dict[str, Any]] = [
         {"family": "sizes", "loop": ["size"], "tests": [bandwidth], "sizes": sizes, "windows": [question.window]},
@@ -107,25 +106,30 @@ def _suite(question: Question) -> str:
         "title": "The curves of a page of pcielab explore",
         "provenance": {
             "source": "pcielab explore",
-            "notes": "Rows run one after another, and start with caches as those before left them: the numbers "
-            "that the page shows are of tests by themselves, as the sweep has them.",
+            "notes": "Rows run one after another and inherit the caches of the row before: the page's numbers are "
+            "of separate tests, as in the sweep.",
         },
         "group": [{**group, **same} for group in groups],
     }
     return tomli_w.dumps(content)
 
 
+def _sizes(question: Question) -> list[int]:
+    """The sizes that fit into a page and into the window."""
+    fits = [size for size in SIZES if size + max(question.host_offset, question.device_offset) <= 4096]
+    return [size for size in fits if size + question.host_offset <= question.window]
+
+
 def _sweep(question: Question, reference: str) -> str:
-    """A sweep over the sizes that are shown, with the page's own numbers."""
+    """A sweep over the shown sizes, which gives the page's numbers."""
     words = {word: value for word, value in question.words().items() if value is not None and word != "size"}
     words = {word: value for word, value in words.items() if value != _DEFAULTS.get(word, ...)}
-    fits = [size for size in SIZES if size + max(question.host_offset, question.device_offset) <= 4096]
     content: dict[str, Any] = {
         "name": "explored",
-        "title": "Bandwidth over size, as a page of pcielab explore shows it",
+        "title": "Bandwidth over size, from a page of pcielab explore",
         "system": reference,
         "set": _settings(question),
         "test": {"test": question.bandwidth, **words},
-        "grid": {"size": [size for size in fits if size + question.host_offset <= question.window]},
+        "grid": {"size": _sizes(question)},
     }
     return tomli_w.dumps({key: value for key, value in content.items() if value != {}})

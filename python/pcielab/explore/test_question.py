@@ -1,4 +1,4 @@
-"""What a page asks for is what a test has: a parameter that a test gets later has its control there, too."""
+"""A page has a control for every parameter of tests."""
 
 from typing import get_args
 
@@ -10,21 +10,21 @@ from pcielab.library.suites.parameter import Parameter
 from pcielab.library.suites.parameters import PARAMETERS
 
 DECIDED = {"test", "path", "transactions", "details"}
-"""What a page decides by itself."""
+"""Parameters without a control."""
 
 
-def test_a_page_asks_for_every_parameter_that_it_does_not_decide() -> None:
+def test_page_has_a_control_for_every_other_parameter() -> None:
     assert {one.word for one in PARAMETERS} - {one.word for one in ASKED} == DECIDED
 
 
 @pytest.mark.parametrize("one", ASKED, ids=lambda one: one.word)
-def test_a_page_begins_with_what_a_test_is_where_nothing_is_said(one: Parameter) -> None:
+def test_page_starts_with_the_defaults_of_tests(one: Parameter) -> None:
     assert getattr(START, one.word) == one.default
     if one.kind == "word":
         assert get_args(Question.model_fields[one.word].annotation) == one.choices
 
 
-def test_what_was_asked_is_taken_out_whole() -> None:
+def test_takes_every_parameter_out() -> None:
     question = Question(pattern="strided", stride=3, window=1 << 20, outstanding=4)
     out = taken_out(question, Systems())
     assert "--pattern strided --size 64 --window 1048576 --stride 3 --outstanding 4" in out["run"]

@@ -1,4 +1,4 @@
-"""Routable fabrics: what each flow through a tree of switches gets.
+"""Routable fabrics: the share of each flow through a tree of switches.
 
     from pcielab import fabric
 

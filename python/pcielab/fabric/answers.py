@@ -1,4 +1,4 @@
-"""What the compiled half answers about flows on a fabric, as it comes out of JSON.
+"""Answers of the compiled half about flows on a fabric, as they come out of JSON.
 
 Written by `make generate` from `crates/pcie-python/src/fabric.rs`: change the types there.
 """
@@ -12,54 +12,54 @@ class EdgeRow(TypedDict):
     edge: str
     """Its name."""
     capacity_gbytes_per_s: float
-    """Payload that it carries, GB/s."""
+    """Capacity for payload, GB/s."""
 
 
 class EntryRow(TypedDict):
-    """An edge that is asked for more than it carries."""
+    """An oversubscribed edge."""
 
     edge: str
     """The edge."""
     capacity_gbytes_per_s: float
-    """Payload that it carries, GB/s."""
+    """Capacity for payload, GB/s."""
     demand_gbytes_per_s: float
-    """What it is asked for, GB/s."""
+    """Total demand of its flows, GB/s."""
     flows: list[str]
-    """The flows that ask."""
+    """Its flows."""
 
 
 class ConstraintRow(TypedDict):
-    """What an edge leaves a flow."""
+    """The share of a flow that an edge cuts."""
 
     flow: str
     """The flow."""
     edge: str
     """The edge."""
     gbytes_per_s: float
-    """What is left, GB/s."""
+    """Its share, GB/s."""
 
 
 class RoundTables(TypedDict):
     """A round of edge constraints relaxing."""
 
     edges: list[EntryRow]
-    """Edges that are asked for more than they carry."""
+    """Oversubscribed edges."""
     constraints: list[ConstraintRow]
-    """What flows are cut to."""
+    """Flows that edges cut."""
     gbytes_per_s: list[float]
-    """What each flow has after it, GB/s."""
+    """Bandwidth of each flow after the round, GB/s."""
 
 
 class InfluenceRow(TypedDict):
     """A flow that a change affects."""
 
     change: str
-    """`stop`: a flow stops; `double`: an edge carries twice as much."""
+    """`stop`: a flow stops; `double`: the capacity of an edge doubles."""
     what: str
     """That flow or edge."""
     flow: str
     """The flow that is affected."""
     gbytes_per_s: float
-    """What it gets without the change, GB/s."""
+    """Its bandwidth before the change, GB/s."""
     then_gbytes_per_s: float
-    """And with it."""
+    """Its bandwidth after the change, GB/s."""

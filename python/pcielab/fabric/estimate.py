@@ -1,4 +1,4 @@
-"""What each flow gets when all run at once, by one of two estimators; who limits whom."""
+"""Estimate each flow's share when all run at once, and who limits whom."""
 
 import json
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ METHODS: tuple[Method, ...] = get_args(Method)
 
 @dataclass(frozen=True)
 class Estimate:
-    """What an estimator says.
+    """Result of an estimator.
 
     Attributes:
         flows: One row per flow: flow, source, destination, standalone_gbytes_per_s, gbytes_per_s, limit (the edge
-            that limits it; None where only the flow itself does).
+            that limits it; None if only the flow itself does).
         edges: One row per direction of a link: edge, capacity_gbytes_per_s, load_gbytes_per_s, flows.
     """
 
@@ -31,7 +31,7 @@ class Estimate:
 
 
 def estimate(fabric: Fabric | RecordedFabric, flows: pd.DataFrame, method: Method = "max-min") -> Estimate:
-    """Estimate what each of `flows` (see `Fabric.flows`) gets, on a fabric of a file or of a run's manifest.
+    """Estimate the share of each of `flows` (see `Fabric.flows`) on a fabric of a file or of a run's manifest.
 
     Raises:
         InputError: A flow cannot exist; the message names it.
@@ -62,7 +62,7 @@ def rounds(fabric: Fabric, flows: pd.DataFrame) -> list[RoundTables]:
 
 
 def influences(fabric: Fabric, flows: pd.DataFrame, method: Method = "max-min") -> pd.DataFrame:
-    """What would change if one flow stopped, or one limiting edge were twice as wide.
+    """Changes of shares if one flow stopped, or one limiting edge were twice as wide.
 
     The columns are the keys of `InfluenceRow`.
     """

@@ -1,7 +1,7 @@
-"""Requests and where their time went, as frames: one row each, all times in ns.
+"""Frames of requests with their phases: one row per request, all times in ns.
 
-What the simulator hands out of flows and what a program's `Trace` has share these columns: `submitted`; `reached`,
-when the command came to the device (NaN for MMIO, which has none); the three phases; and their `total`.
+Columns, for simulated flows and a program's `Trace` alike: `submitted`; `reached`, when the command reached the
+device (NaN for MMIO, which has no command); the three phases; and their `total`.
 """
 
 import numpy as np
@@ -12,16 +12,16 @@ from pcielab.store.flows import PHASES, TIMES
 
 
 def requests_of(times: bytes) -> pd.DataFrame:
-    """The frame of what the compiled half hands out: `TIMES` of each request, and the total of its phases."""
+    """The frame of the compiled half's array of `TIMES` per request, with the total of the phases."""
     frame = pd.DataFrame(np.frombuffer(times).reshape(-1, len(TIMES)), columns=list(TIMES))
     frame["total"] = frame[list(PHASES)].sum(axis=1)
     return frame
 
 
 def summary_of(requests: pd.DataFrame) -> dict[str, float]:
-    """What requests come to: how many, average and percentiles of their total, and the average of each phase.
+    """Number of requests, average and percentiles of their total, and the average of each phase.
 
-    Also `reached_ns`: how long after its submission a command reaches the device; NaN where there is none.
+    Also `reached_ns`: average time from submission until the command reaches the device; NaN without commands.
     """
     total = requests["total"]
     quantiles = {f"p{share}_ns": percentile(total, share / 100) for share in (50, 90, 99)}

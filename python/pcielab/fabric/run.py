@@ -1,4 +1,4 @@
-"""Flows on a fabric as work: one test for each simulation, with flows, edges and phases as subjects."""
+"""Flows on a fabric as work: one test per simulation, with flows, edges and phases as subjects."""
 
 import json
 from collections import Counter
@@ -24,9 +24,9 @@ class Flows:
 
     Attributes:
         fabric: The fabric.
-        points: What is simulated on it, in this order; see `flow_set` and `FabricSuite.points`.
+        points: The simulations, in order; see `flow_set` and `FabricSuite.points`.
         name: Name of the suite of experiments, or of the set of flows.
-        trace: Keep the times of every request, too.
+        trace: Whether to keep the times of every request.
     """
 
     kind: ClassVar[Literal["flows"]] = "flows"
@@ -37,11 +37,11 @@ class Flows:
     trace: bool = False
 
     def to_json(self) -> str:
-        """The tests, as the compiled half takes them."""
+        """The tests as the compiled half takes them."""
         return json.dumps({"suite": self.name, "tests": [_test(point) for point in self.points]})
 
     def backend(self, seed: int) -> _core.Backend:
-        """What simulates them; `seed` names the draws of random arrivals.
+        """The backend that simulates them; `seed` seeds random arrivals.
 
         Raises:
             InputError: A flow cannot exist; the message names it.
@@ -58,7 +58,6 @@ class Flows:
         return _core.Backend.experiments(json.dumps(_facts(self.fabric)), carry_out)
 
     def _numbers(self, point: Point, seed: int, stop: _core.Stop) -> str:
-        """The numbers of one simulation."""
         found = simulate(
             self.fabric,
             point.frame(),
@@ -78,7 +77,7 @@ class Flows:
 
 
 def manifest_of(fabric: Fabric, suite: str, tests: int) -> dict[str, Any]:
-    """What a store says of simulations on a fabric, all but their seed."""
+    """The manifest of simulations on a fabric, without their seed."""
     return {
         "origin": "simulated",
         "version": _core.__version__,
@@ -91,28 +90,23 @@ def manifest_of(fabric: Fabric, suite: str, tests: int) -> dict[str, Any]:
 
 
 def _facts(fabric: Fabric) -> dict[str, Any]:
-    """What the simulations are carried out on, with the keys of every other run: the cards and the servers."""
-    nodes = fabric.file.node
-    cards = Counter(node.device for node in nodes if node.device is not None)
-    servers = Counter(node.host for node in nodes if node.host is not None)
-    named = [", ".join(f"{count} x {kind}" for kind, count in kinds.items()) for kinds in (cards, servers)]
-    return {"device": {"name": named[0]}, "host": {"name": named[1]}}
+    """The devices and hosts of the fabric, under the keys of every other run."""
+    found = {}
+    for key in ("device", "host"):
+        kinds = Counter(kind for node in fabric.file.node if (kind := getattr(node, key)) is not None)
+        found[key] = {"name": ", ".join(f"{count} x {kind}" for kind, count in kinds.items())}
+    return found
 
 
 def flow_set(
-    flows: pd.DataFrame,
-    name: str,
-    discipline: Discipline,
-    duration_us: float,
-    warm_up_us: float | None = None,
+    flows: pd.DataFrame, name: str, discipline: Discipline, duration_us: float, warm_up_us: float | None = None
 ) -> list[Point]:
     """A set of flows (see `Fabric.flows`) as the only point of an experiment."""
     check_options(duration_us, warm_up_us, 0)
-    listed = flows_of(flows, name)
     experiment = Experiment(
         family="flows",
         series=name,
-        flows=listed,
+        flows=flows_of(flows, name),
         discipline=discipline,
         warm_up_us=warm_up_us,
         duration_us=duration_us,
@@ -121,7 +115,6 @@ def flow_set(
 
 
 def _test(point: Point) -> dict[str, Any]:
-    """A point as the store knows it."""
     experiment = point.experiment
     parameters = {
         "series": experiment.series,
@@ -132,8 +125,5 @@ def _test(point: Point) -> dict[str, Any]:
         "duration_us": experiment.duration_us,
         "flows": json.dumps([flow.model_dump() for flow in point.flows], sort_keys=True, separators=(",", ":")),
     }
-    return {
-        "family": experiment.family,
-        "name": experiment.series,
-        "parameters": dict(sorted(parameters.items())),
-    }
+    test = {"family": experiment.family, "name": experiment.series}
+    return {**test, "parameters": dict(sorted(parameters.items()))}

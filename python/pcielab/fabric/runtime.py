@@ -11,8 +11,8 @@
     runtime.run()
     runtime.trace().summary()
 
-Time passes in `run` and `run_until` only. The Rust half is `crates/pcie-fabric/src/runtime.rs`, which has table 1
-beside its own names.
+Time passes in `run` and `run_until` only. `crates/pcie-fabric/src/runtime.rs` lists the paper's names of table 1
+beside these.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,11 +31,11 @@ from pcielab.library.fabrics.parts import Discipline
 PolicyName: TypeAlias = Literal["fifo", "round-robin", "shortest-first"]
 POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 Transfer: TypeAlias = tuple[int, int, int]
-"""One part of a batch: two addresses and the size, bytes, in the order in which the single form has them."""
+"""One part of a batch: two addresses and the size in bytes, in the order of the single form's arguments."""
 
 
 class Waiting(Protocol):
-    """The first request of a queue that may send one."""
+    """The first request of a queue that may send."""
 
     @property
     def queue(self) -> int:
@@ -47,15 +47,15 @@ class Waiting(Protocol):
 
     @property
     def device(self) -> str:
-        """The device that carries it out; for MMIO, the one that is read or written."""
+        """The device that executes it; for MMIO, the device that is read or written."""
 
     @property
     def primitive(self) -> str:
-        """What it does, as in flows: `h2d`, `d2h`, `d2d-read`, `d2d-write`, `mmio-read`, `mmio-write`."""
+        """Its primitive, as in flows: `h2d`, `d2h`, `d2d-read`, `d2d-write`, `mmio-read`, `mmio-write`."""
 
     @property
     def size_bytes(self) -> int:
-        """Its payload."""
+        """Size of its payload."""
 
     @property
     def submitted_ns(self) -> float:
@@ -63,7 +63,7 @@ class Waiting(Protocol):
 
     @property
     def age_ns(self) -> float:
-        """How long it has waited."""
+        """Time since its submission."""
 
     @property
     def in_flight(self) -> int:
@@ -72,17 +72,17 @@ class Waiting(Protocol):
 
 @dataclass(frozen=True)
 class Hold:
-    """What a policy returns to let no request leave for some time."""
+    """Returned by a policy to hold all requests for some time."""
 
     for_ns: float
-    """After so long, above 0, it is asked again; sooner if a request of the host is submitted or done."""
+    """Time until the policy is asked again, above 0; sooner if a request of the host is submitted or done."""
 
 
 class Policy(Protocol):
-    """Says which of the requests that may leave a host does so next, or that none does yet."""
+    """Chooses the next request to leave a host, or holds all back."""
 
     def choose(self, waiting: Sequence[Waiting]) -> int | Hold | None:
-        """The index of one of `waiting`, which is not empty, of one host, and in the order of queues.
+        """The index of one of `waiting`: not empty, of one host, in the order of queues.
 
         None holds them all back until another request of the host is submitted or done.
         """
@@ -91,8 +91,8 @@ class Policy(Protocol):
 class Runtime:
     """The host side of the paper's framework, on a simulated fabric.
 
-    Every method raises InputError for what cannot be; the message names the device, region, queue or address, and
-    says what would be right.
+    Every method raises InputError for wrong arguments; the message names the device, region, queue or address, and
+    the remedy.
     """
 
     def __init__(
@@ -103,20 +103,20 @@ class Runtime:
         outstanding: int = 64,
         discipline: Discipline = "per-destination",
     ) -> None:
-        """A runtime in which nothing is set up.
+        """A runtime without initialised devices.
 
         Args:
             fabric: The fabric.
-            policy: Which waiting request of a host leaves next: by name, or an object with a method `choose`,
-                which all hosts ask.
+            policy: Chooses the next request to leave a host: a name, or an object with a method `choose`, which
+                all hosts share.
             outstanding: Requests that the queues of each host together may have in flight.
-            discipline: What has credits of its own at every port of the fabric.
+            discipline: Unit that has its own credits at every port of the fabric.
         """
         self._fabric, self._discipline = fabric, discipline
         self._core = _core.FabricRuntime(fabric.to_json(), discipline, policy, outstanding)
 
     def device_init(self, device: str) -> None:
-        """Initialise a device and map its BARs where the fabric has them."""
+        """Initialise a device and map its BARs at the fabric's addresses."""
         self._core.device_init(device)
 
     def map_bar(self, device: str, region: str, address: int, size_bytes: int) -> None:
@@ -124,7 +124,7 @@ class Runtime:
         self._core.map_bar(device, region, address, size_bytes)
 
     def memory_init(self, device: str, region: str) -> None:
-        """Make the memory manager of a region: of what its BAR shows, or of all of it where it has none."""
+        """Make the memory manager of a region: of the part that its BAR maps, or of all of it without a BAR."""
         self._core.memory_init(device, region)
 
     def setup_mapping(self, device: str, region: str, host: str, host_address: int) -> None:
@@ -132,7 +132,7 @@ class Runtime:
         self._core.setup_mapping(device, region, host, host_address)
 
     def memory_alloc(self, device: str, region: str, size_bytes: int) -> int:
-        """Allocate memory of a device; returns its bus address."""
+        """Allocate memory of a device and return its bus address."""
         return self._core.memory_alloc(device, region, size_bytes)
 
     def memory_free(self, device: str, device_address: int) -> None:
@@ -140,23 +140,23 @@ class Runtime:
         self._core.memory_free(device, device_address)
 
     def memory_address(self, device: str, device_address: int, host: str) -> int:
-        """Where a host sees memory of a device that is mapped there."""
+        """The address at which a host sees mapped memory of a device."""
         return self._core.memory_address(device, device_address, host)
 
     def device_address(self, device: str, host_address: int, host: str) -> int:
-        """The bus address of device memory that a host sees at an address of its own."""
+        """The bus address of device memory that a host sees at one of its addresses."""
         return self._core.device_address(device, host_address, host)
 
-    def write_bytes(self, place: str, address: int, content: bytes) -> None:
-        """Put bytes into allocated memory of a host, or of a device at a bus address, in no time."""
-        self._core.write_bytes(place, address, content)
+    def write_bytes(self, node: str, address: int, content: bytes) -> None:
+        """Write allocated memory of a host, or of a device at a bus address, in zero simulated time."""
+        self._core.write_bytes(node, address, content)
 
-    def read_bytes(self, place: str, address: int, size_bytes: int) -> bytes:
-        """What is in allocated memory of a host or device now: transfers bring their bytes TLP by TLP."""
-        return self._core.read_bytes(place, address, size_bytes)
+    def read_bytes(self, node: str, address: int, size_bytes: int) -> bytes:
+        """Read allocated memory of a host or device as it is now: transfers deliver their bytes TLP by TLP."""
+        return self._core.read_bytes(node, address, size_bytes)
 
     def host_memory_alloc(self, host: str, size_bytes: int) -> int:
-        """Allocate memory of a host, in huge pages; returns its address."""
+        """Allocate memory of a host, in huge pages, and return its address."""
         return self._core.host_memory_alloc(host, size_bytes)
 
     def host_memory_free(self, host: str, host_address: int) -> None:
@@ -164,11 +164,11 @@ class Runtime:
         self._core.host_memory_free(host, host_address)
 
     def add_queue(self, host: str, *, socket: int = 0, outstanding: int = 1) -> int:
-        """Make a queue at a socket of a host, with its own limit on requests in flight; returns its number."""
+        """Make a queue at a socket of a host with its own limit on requests in flight; return its number."""
         return self._core.add_queue(host, socket, outstanding)
 
     def mmio_read(self, queue: int, device: str, host_address: int, device_address: int, size_bytes: int) -> int:
-        """Read by the processor, a cache line at a time. Returns the request's number, as all primitives do."""
+        """Read by the processor, one cache line at a time; return the request's number, as all primitives do."""
         return self.mmio_read_batch(queue, device, [(host_address, device_address, size_bytes)])
 
     def mmio_read_batch(self, queue: int, device: str, transfers: Iterable[Transfer]) -> int:
@@ -223,11 +223,11 @@ class Runtime:
         return self._core.submit(primitive, queue, device, list(transfers))
 
     def run(self) -> None:
-        """Let time pass until every request is done."""
+        """Advance time until every request is done."""
         self._core.run()
 
     def run_until(self, end_ns: float) -> None:
-        """Let time pass until so many ns after the start."""
+        """Advance time to `end_ns` after the start."""
         self._core.run_until(end_ns)
 
     @property

@@ -1,4 +1,4 @@
-"""Flows on a simulated fabric: bandwidths, loads, and latencies by phase."""
+"""Simulate flows on a fabric: bandwidths, loads, and latencies by phase."""
 
 import json
 from dataclasses import dataclass
@@ -14,28 +14,28 @@ from pcielab.library.fabrics.flows import flows_of, frame_of
 from pcielab.library.fabrics.load import Fabric
 from pcielab.library.fabrics.parts import Discipline
 from pcielab.store.littles_law import departures
+from pcielab.work.options import check_seed
 
 DISCIPLINES: tuple[Discipline, ...] = get_args(Discipline)
 MOST_MICROSECONDS = 1e6
-"""A second: what is kept of each request grows with it."""
+"""One second: memory grows with the number of requests."""
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """What a simulation found.
+    """Result of a simulation.
 
     Attributes:
         flows: One row per flow: flow, gbytes_per_s, in_flight (requests, on average; 0 for streams), requests,
-            average_ns, p50_ns, p90_ns, p99_ns of its requests (NaN for streams, and where none was done in time),
-            host_ns, fabric_ns, device_ns: what each phase of them takes on average; and note: None, or what says
-            that the flow is not steady (`pcielab.store.littles_law`).
+            average_ns, p50_ns, p90_ns, p99_ns of its requests (NaN for streams and without finished requests),
+            host_ns, fabric_ns, device_ns: average of each phase; and note: None, or why the flow is not steady
+            (`pcielab.store.littles_law`).
         edges: One row per direction of a link: edge, capacity_gbytes_per_s, load_gbytes_per_s.
-        requests: Of each flow by name, one row per request in the order in which they were done, all in ns:
-            submitted, reached (when its command came to the device; NaN for MMIO, which has none), host, fabric,
-            device, and their total.
+        requests: Frames by flow name with one row per request in completion order, in ns: submitted, reached (when
+            its command reached the device; NaN for MMIO), host, fabric, device, and their total.
         tlp_hops: TLPs times links crossed.
-        warm_up_us: What was not counted at the beginning.
-        counted_us: What was counted after that.
+        warm_up_us: Time before counting began.
+        counted_us: Time that was counted.
     """
 
     flows: pd.DataFrame
@@ -60,17 +60,17 @@ def simulate(
 
     Args:
         fabric: The fabric.
-        flows: What runs on it.
-        discipline: What has credits of its own at every port: flows, destinations, or only links.
-        warm_up_us: What is not counted at the beginning; None: until every request in flight has come back three
-            times, from 50 us to 100 ms.
-        duration_us: What is counted after that; without `warm_up_us`, at least: counting ends when the slowest
-            request has come back once more.
+        flows: The flows.
+        discipline: Unit that has its own credits at every port: flow, destination, or link.
+        warm_up_us: Time before counting begins; None: until every request in flight has returned three times, 50
+            us to 100 ms.
+        duration_us: Time to count; without `warm_up_us` the least time: counting then ends when the slowest
+            request has returned once more.
         seed: Seed of random arrivals.
-        stop: Ends it when it is requested; without one, Ctrl-C does.
+        stop: Stops the simulation on request; without it, Ctrl-C does.
 
     Raises:
-        InputError: It was stopped, or a flow cannot exist; the message names it.
+        InputError: The simulation was stopped, or a flow cannot exist; the message names it.
     """
     check_options(duration_us, warm_up_us, seed)
     flows = frame_of(flows_of(flows, "flows"), "flows")
@@ -98,33 +98,24 @@ def simulate(
 
 
 def check_options(duration_us: float, warm_up_us: float | None, seed: int) -> None:
-    """Refuse times and seeds that nothing can be simulated with.
-
-    Raises:
-        InputError: Names the option.
-    """
+    """Refuse times and a seed that are out of range."""
     if not 0 < duration_us <= MOST_MICROSECONDS:
         raise InputError(
             f"--duration-us {duration_us:g}: give microseconds above 0, {MOST_MICROSECONDS:g} at most"
         )
     if warm_up_us is not None and not 0 <= warm_up_us <= MOST_MICROSECONDS:
         raise InputError(f"--warm-up-us {warm_up_us:g}: give microseconds, 0 to {MOST_MICROSECONDS:g}")
-    if not 0 <= seed < 1 << 63:
-        raise InputError(f"--seed {seed}: give a whole number from 0 to 2^63 - 1")
+    check_seed(seed)
 
 
 def check_flows(fabric: Fabric, flows: pd.DataFrame) -> None:
-    """Refuse flows that cannot exist on a fabric, without simulating them.
-
-    Raises:
-        InputError: Names the flow.
-    """
+    """Refuse flows that cannot exist on a fabric, without simulating them."""
     checked = frame_of(flows_of(flows, "flows"), "flows")
     _core.fabric_check_traffic(fabric.to_json(), json.dumps(_traffic(checked)))
 
 
 def _traffic(flows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Flows as the simulator takes them: None where a frame has NaN."""
+    """Flows as the simulator takes them: None instead of NaN."""
     return [
         {str(key): None if pd.isna(value) else value for key, value in row.items()}
         for row in flows.to_dict("records")

@@ -1,7 +1,7 @@
-"""What flows get running alone, found by simulating each; and estimates held against a simulation of them all.
+"""Simulate each flow alone, and compare estimates with a simulation of all flows together.
 
-Estimators know links. What small requests, few outstanding, or a device's engine get is not theirs to know: it has
-to be declared as `standalone_gbytes_per_s`, or simulated here, flow by flow.
+Estimators only model links. The rate of a flow limited by small requests, few outstanding ones, or a device's
+engine has to be declared as `standalone_gbytes_per_s`, or simulated here, flow by flow.
 """
 
 import numpy as np
@@ -13,8 +13,8 @@ from pcielab.library.fabrics.load import Fabric
 from pcielab.library.fabrics.parts import Discipline
 from pcielab.work.running import Progress, no_progress
 
-_TELLS_APART = ["source", "destination", "primitive", "size_bytes", "outstanding", "arrivals", "socket", "memory"]
-"""What decides what a flow gets alone; those that agree in it are simulated once."""
+_KEYS = ["source", "destination", "primitive", "size_bytes", "outstanding", "arrivals", "socket", "memory"]
+"""Columns that determine a flow's rate alone; flows with equal ones are simulated once."""
 
 
 def simulated_standalones(
@@ -27,16 +27,16 @@ def simulated_standalones(
     seed: int = 1,
     progress: Progress = no_progress,
 ) -> pd.DataFrame:
-    """The flows (see `Fabric.flows`) with what each gets in a simulation without the others as its standalone.
+    """The flows (see `Fabric.flows`), each with its simulated rate alone as its standalone rate.
 
-    A standalone that was declared stays its pace: the flow gets no more than that, and may get less.
+    A declared standalone rate remains an upper limit.
 
     Args:
         fabric: The fabric.
         flows: The flows.
-        discipline: What has credits of its own at every port.
-        warm_up_us: What is not counted at the beginning; None: as `simulate` has it.
-        duration_us: What is counted after that; a flow of which less than one request is done in it gets nothing.
+        discipline: Unit that has its own credits at every port.
+        warm_up_us: Time before counting begins; None: as in `simulate`.
+        duration_us: Time to count; a flow that finishes no request in it gets 0.
         seed: Seed of random arrivals.
         progress: Called after every simulation.
 
@@ -45,11 +45,11 @@ def simulated_standalones(
     """
     check_options(duration_us, warm_up_us, seed)
     check_flows(fabric, flows)
-    kinds = flows.groupby([*_TELLS_APART, "standalone_gbytes_per_s"], dropna=False, sort=False).ngroup()
+    kinds = flows.groupby([*_KEYS, "standalone_gbytes_per_s"], dropna=False, sort=False).ngroup()
     _, first = np.unique(kinds, return_index=True)
     rates = np.empty(len(first))
-    for done, place in enumerate(first):
-        alone = flows.iloc[[place]]
+    for done, row in enumerate(first):
+        alone = flows.iloc[[row]]
         found = simulate(
             fabric, alone, discipline=discipline, warm_up_us=warm_up_us, duration_us=duration_us, seed=seed
         )
@@ -59,15 +59,15 @@ def simulated_standalones(
 
 
 def check_by_simulation(estimated: pd.DataFrame, simulated: pd.DataFrame) -> pd.DataFrame:
-    """The rows of an estimate beside what the same flows get in a simulation of them all.
+    """An estimate beside a simulation of the same flows.
 
     Args:
         estimated: `Estimate.flows`.
         simulated: `Simulated.flows` of the same flows.
 
     Returns:
-        `estimated` with simulated_gbytes_per_s, error_percent: how far the estimate is from the simulation, NaN
-        where that is 0; and, where a flow is not steady in the simulation, note: what says so.
+        `estimated` with simulated_gbytes_per_s, error_percent (error of the estimate, NaN if the simulated rate is
+        0), and, if a flow is not steady in the simulation, note (why).
     """
     by_flow = simulated.set_index("flow").reindex(estimated["flow"])
     found = by_flow["gbytes_per_s"].to_numpy()
@@ -78,9 +78,9 @@ def check_by_simulation(estimated: pd.DataFrame, simulated: pd.DataFrame) -> pd.
 
 
 def excessive(fabric: Fabric, flows: pd.DataFrame) -> pd.DataFrame:
-    """The flows whose declared standalone is more than their way carries, whatever else runs.
+    """The flows with a declared standalone rate above the capacity of their path.
 
-    The columns are flow, standalone_gbytes_per_s, path_gbytes_per_s (what the narrowest edge of the way carries).
+    The columns are flow, standalone_gbytes_per_s, path_gbytes_per_s (capacity of the path's narrowest edge).
     """
     declared = flows["standalone_gbytes_per_s"].to_numpy()
     path = estimate(fabric, flows.assign(standalone_gbytes_per_s=np.nan)).flows["standalone_gbytes_per_s"]

@@ -1,9 +1,8 @@
-"""What a store gets of flows through a fabric; `pcielab.store.flows` reads it.
+"""The content of a store about flows through a fabric; `pcielab.store.flows` reads it.
 
 Scalars: of each flow `bandwidth`, `requests`, `in_flight` and latencies under the subject `flow NAME`, and average
 and 99th percentile of its phases under `phase PHASE of NAME`; `warm_up` and `counted` of the whole test.
-Histograms of whole requests and of each phase are distributions; the times of each request, where they were kept,
-are series.
+Histograms of whole requests and of each phase are distributions; the times of each request, if kept, are series.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +18,7 @@ from pcielab.store.flows import PHASES, TIMES
 def scalars_of(
     flows: pd.DataFrame, edges: pd.DataFrame, requests: Mapping[str, pd.DataFrame], **spans_us: float
 ) -> list[dict[str, Any]]:
-    """The scalars of a test, from what `Simulated` has of it; `spans_us` are times of the whole test."""
+    """The scalars of a test, from the frames of `Simulated`; `spans_us` are times of the whole test."""
     spans = [
         {"subject": "", "metric": name, "unit": "ns", "value": span_us * 1e3} for name, span_us in spans_us.items()
     ]
@@ -56,13 +55,13 @@ def distributions_of(requests: Mapping[str, pd.DataFrame]) -> list[dict[str, Any
     for flow, rows in requests.items():
         for phase in ("total", *PHASES) if len(rows) else ():
             bins, counts = np.unique(rows[phase].round().astype("int64"), return_counts=True)
-            pairs = [[int(place), int(count)] for place, count in zip(bins, counts, strict=True)]
+            pairs = np.column_stack([bins, counts]).tolist()
             found.append({"metric": f"{phase} of {flow}", "tick": "1", "bins": pairs})
     return found
 
 
 def series_of(requests: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:
-    """The times of every request, in ns; `reached` only where there are commands."""
+    """The times of every request, in ns; `reached` only if the flow has commands."""
     return [
         {"metric": f"{time} of {flow}", "values": rows[time].tolist()}
         for flow, rows in requests.items()

@@ -1,4 +1,4 @@
-"""What the profiler of a `Runtime` has seen: every request with its phases, to be looked at or kept in a store."""
+"""The trace of a `Runtime`: every request with its phases, to examine or keep in a store."""
 
 import json
 from collections.abc import Iterator
@@ -29,12 +29,12 @@ class Trace:
     """Every request that is done.
 
     Attributes:
-        requests: One row each, in the order in which they were done: request (its number), primitive, queue,
-            host_name, device_name, peer_name (the other device of a transfer between two), size_bytes; and in ns
-            submitted, reached (when its command came to the device; NaN for MMIO), its phases host (queued there,
-            software included), fabric, device, and their total.
-        fabric: What they crossed.
-        discipline: What had credits of its own there.
+        requests: One row per request in completion order: request (its number), primitive, queue, host_name,
+            device_name, peer_name (the other device of a transfer between two), size_bytes; and in ns submitted,
+            reached (when its command reached the device; NaN for MMIO), its phases host (queued there, software
+            included), fabric, device, and their total.
+        fabric: The fabric that they crossed.
+        discipline: Unit that had its own credits there.
     """
 
     requests: pd.DataFrame
@@ -48,10 +48,7 @@ class Trace:
         return float(self.requests["size_bytes"].sum() / (done - self.requests["submitted"].min()))
 
     def summary(self) -> pd.DataFrame:
-        """Average and tail of each phase and of the total, ns: one row each.
-
-        Percentiles are times of requests, by nearest rank.
-        """
+        """Average and percentiles (nearest rank) of each phase and of the total, ns: one row each."""
         rows = []
         for phase in (*PHASES, "total"):
             times = self.requests[phase].to_numpy()
@@ -63,22 +60,22 @@ class Trace:
         return pd.DataFrame(rows)
 
     def cdf(self, phase: Phase = "total") -> pd.DataFrame:
-        """The cumulative distribution of a phase: ns, and the share of requests that took as long or less."""
+        """The cumulative distribution of a phase: ns, and the share of requests that took at most that long."""
         times, counts = np.unique(self.requests[phase].to_numpy(), return_counts=True)
         return pd.DataFrame({"ns": times, "share": counts.cumsum() / max(counts.sum(), 1)})
 
     def save(self, path: str | Path, *, title: str = "a program's requests", overwrite: bool = False) -> None:
-        """Keep it in a store, which `pcielab report`, `compare` and `export` take as any other run of a fabric.
+        """Keep the trace in a store, which `pcielab report`, `compare` and `export` accept.
 
-        The requests of one queue and primitive to one device are a flow there, named for them.
+        The requests of one queue and primitive to one device form a flow.
 
         Args:
             path: The store.
-            title: What the program did, in a few words.
-            overwrite: Replace the store that is there, if one is.
+            title: Title of the run, in a few words.
+            overwrite: Replace an existing store.
 
         Raises:
-            InputError: There is nothing in it, or the store is there or cannot be written.
+            InputError: The trace is empty, or the store exists or cannot be written.
         """
         if self.requests.empty:
             raise InputError("trace: has no finished request: call run() before saving")
@@ -116,7 +113,6 @@ class Trace:
         }
 
     def _flows(self) -> Iterator[tuple[str, tuple[dict[str, Any], pd.DataFrame]]]:
-        """The requests by flow: its name, what it is, and its requests."""
         by = ["queue", "primitive", "device_name", "peer_name"]
         for (queue, primitive, device, peer), rows in self.requests.groupby(by, dropna=False, sort=True):
             other = peer if isinstance(peer, str) else rows["host_name"].iloc[0]

@@ -1,7 +1,7 @@
-"""Other tools' files: `importers` make stores of them, `exporters` make them of stores.
+"""Other tools' files: `importers` read them into stores, `exporters` write them from stores.
 
-What reading and writing a format share stands beside both: `published` has the words of the published pcie-bench
-files, `raw_results` those of the NetFPGA design, `spreadsheet` what a CSV file has to beware of.
+Modules that both share: `published` for the published pcie-bench files, `raw_results` for those of the NetFPGA
+design, `spreadsheet` to guard CSV cells.
 """
 
 from typing import TYPE_CHECKING
@@ -13,4 +13,4 @@ if TYPE_CHECKING:
 
 __all__ = ["exporters", "importers"]
 
-__getattr__ = names_on_demand(__name__, {}, rooms=["exporters", "importers"])
+__getattr__ = names_on_demand(__name__, {}, subpackages=["exporters", "importers"])

@@ -1,7 +1,7 @@
 """The words of the published pcie-bench files: columns, names of tests, patterns and cache states, families.
 
-Source: the published data and the behaviour of the program that wrote them. Everything here is what reading and
-writing share; `importers.pcie_bench` and `exporters.pcie_bench` beside it do the work.
+Source: the published data and the behaviour of the program that wrote them. `importers.pcie_bench` and
+`exporters.pcie_bench` share this module.
 """
 
 import re
@@ -22,7 +22,7 @@ LATENCY_COLUMNS = {
     "95%": "p95",
     "99.9%": "p999",
 }
-"""Columns in cycles, and the metric that each is; each comes again in ns, as `Med(ns)`."""
+"""Metrics of the columns in cycles; each column also exists in ns, as `Med(ns)`."""
 
 LATENCY_HEAD = (
     *KEY_COLUMNS,
@@ -37,7 +37,7 @@ BANDWIDTH_HEAD = (*KEY_COLUMNS, "Time(cyc)", "Time", "Bytes", "Trans", "BW (GB/s
 CDF_HEAD = ("cycles", "ns", "cdf")
 
 PATTERNS = {"Seq": "sequential", "Rand": "random", "Fix": "fixed", "Stri": "strided"}
-"""The published files know the first two; the others are ours, of the same width."""
+"""The published files use the first two; the others are ours, of the same width."""
 
 CACHE_STATES = {"Cold": "cold", "DThrash": "device-thrash", "DWarm": "device-warm", "HWarm": "host-warm"}
 
@@ -61,11 +61,10 @@ FAMILIES = (
     "bw_dma_off_rd",
     "bw_dma_off_wr",
 )
-"""The families, in the order in which a full run goes through them."""
+"""The families, in the order of a full run."""
 
 ORIGIN_FILE = "ORIGIN.txt"
-"""The file that says where the numbers of an exported directory come from, and how long a tick of its timer is."""
-
+"""The file with the origin of an exported folder's numbers, and its timer."""
 
 _TICK = re.compile(r"\d{1,10}(/\d{1,10})?", re.ASCII)
 
@@ -83,20 +82,20 @@ class Timer:
         return self.tick_ns / self.cycles
 
     def cycles_of(self, time_ns: float) -> float:
-        """A time in cycles, whole where it is whole but for the last bits of its floating-point number."""
+        """A time in cycles, rounded if it is whole up to floating-point error."""
         cycles = time_ns * self.cycle_ns.denominator / self.cycle_ns.numerator
         whole = round(cycles)
         return float(whole) if abs(cycles - whole) <= 1e-12 * abs(cycles) else cycles
 
     @classmethod
     def of_texts(cls, tick_ns: str, cycles: str) -> "Timer":
-        """The timer that a file tells of: `40/3` ns, and cycles in it.
+        """The timer of a file's texts: a tick in ns (`40/3`), and the cycles in it.
 
         Raises:
-            ValueError: They are no such numbers, or one is 0 or above 2^32.
+            ValueError: One is not a number, is 0, or is above 2^32.
         """
         if not (_TICK.fullmatch(tick_ns) and _TICK.fullmatch(cycles)):
-            raise ValueError(f"{tick_ns!r} and {cycles!r} are no length of a tick and no cycles in it")
+            raise ValueError(f"{tick_ns!r} and {cycles!r}: give the length of a tick and its cycles")
         return cls._within_limits(Fraction(tick_ns), int(cycles))
 
     @classmethod
@@ -106,20 +105,13 @@ class Timer:
         return cls(tick_ns, cycles)
 
     def manifest(self) -> dict[str, int]:
-        """As it stands in a manifest, under `device`."""
-        return {
-            "numerator_ns": self.tick_ns.numerator,
-            "denominator": self.tick_ns.denominator,
-            "cycles": self.cycles,
-        }
+        """Its entry in a manifest, under `device`."""
+        tick_ns = self.tick_ns
+        return {"numerator_ns": tick_ns.numerator, "denominator": tick_ns.denominator, "cycles": self.cycles}
 
     @classmethod
     def of_manifest(cls, manifest: dict[str, Any], where: str) -> "Timer":
-        """The timer that a manifest tells of.
-
-        Args:
-            manifest: The manifest of a store.
-            where: What to name in the error.
+        """The timer in the manifest of a store; `where` is the store's path for errors.
 
         Raises:
             InputError: The manifest has none.
@@ -129,8 +121,8 @@ class Timer:
             return cls._within_limits(Fraction(timer["numerator_ns"], timer["denominator"]), int(timer["cycles"]))
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             raise InputError(
-                f"{where}: the manifest has no usable `device.timer`, so times cannot be given in cycles: it must "
-                "have numerator_ns, denominator and cycles"
+                f"{where}: the manifest has no usable `device.timer` for times in cycles: it needs numerator_ns, "
+                "denominator and cycles"
             ) from error
 
 

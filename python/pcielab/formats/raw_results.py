@@ -1,8 +1,8 @@
-"""Raw results of the NetFPGA design: what reading and writing their file share.
+"""Raw results of the NetFPGA design: the format that importer and exporter share.
 
-The design keeps up to 1,000 latencies of a test, or the time of a million transfers, in ticks of a counter at
-250 MHz, and its control program writes them to a file (pcie-bench paper, sections 5.2 and 5.4). No such file was
-published; this is our form of it: text, a section for each test, a head of `key=value` words, a number a line.
+The design keeps up to 1,000 latencies of a test, or the time of a million transfers, in ticks of a counter at 250
+MHz, and its control program writes them to a file (pcie-bench paper, sections 5.2 and 5.4). None was published;
+this is our format: text, a section per test, a head of `key=value` words, one number per line.
 """
 
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ COUNTER_NS = 4
 """Length of a tick."""
 LATENCIES_MOST = 1_000
 TRANSFERS_MOST = 1_000_000
-"""What the design keeps of a latency test, and makes in a bandwidth test."""
+"""Most latencies that the design keeps, and most transfers of its bandwidth tests."""
 SIZE_STEP_BYTES = 4
 """Its descriptors count double words."""
 IN_ORDER, BY_LENGTH = "in-order", "by-length"
-"""How latencies follow one another: as they came, or sorted, where their order was not kept."""
+"""Order of latencies: as measured, or sorted if the order was not kept."""
 
 _CACHE_WORDS = {state: word for word, state in CACHE_STATES.items()}
 _PATTERN_WORDS = {pattern: word for word, pattern in PATTERNS.items()}
@@ -38,7 +38,7 @@ class Section:
     ticks: tuple[int, ...]
 
     def text(self) -> str:
-        """The section as it stands in a file."""
+        """The section as text of a file."""
         words = " ".join(f"{key}={value}" for key, value in self.head.items())
         return "\n".join([f"#{words}", *map(str, self.ticks)])
 

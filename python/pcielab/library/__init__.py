@@ -1,6 +1,5 @@
-"""Everything that is described in files: profiles and suites, found, read, merged and checked.
+"""Profiles and suites in files: found, read, merged and checked. The compiled half interprets their values.
 
-`catalog` knows all kinds. `profiles` has links, hosts, cards and systems, `suites` the lists of tests; `nics`,
-`message_profiles` and `fabrics` what else has files of its own. `skeleton` makes a first description of a machine
-from what `lspci` says of it. What values do belongs to the compiled half.
+`catalog` knows all kinds. `profiles` has links, hosts, devices and systems, `suites` the lists of tests; `nics`,
+`message_profiles` and `fabrics` have the others. `skeleton` drafts a system profile from the output of `lspci`.
 """

@@ -1,7 +1,6 @@
-"""Every kind of profile and suite by one door: which kinds a name or a file is of, and what it says.
+"""Look up profiles and suites of every kind: the kinds of a name or file, its values, its schema.
 
-What a kind means belongs to the module of that kind; this one only knows all of them, and loads those that a
-question is about.
+The modules of the kinds are loaded on demand.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from pcielab.errors import InputError
 from pcielab.library import shipped
-from pcielab.library.finding import existing, is_path, suite_kinds, unknown
-from pcielab.library.finding import profile_kinds as profile_kinds_of_name
 from pcielab.library.input_files import given_path, read_toml
+from pcielab.library.lookup import existing, is_path, suite_kinds, unknown
+from pcielab.library.lookup import profile_kinds as profile_kinds_of_name
 from pcielab.library.shipped import ProfileKind, SuiteKind
 
 if TYPE_CHECKING:
@@ -21,11 +20,7 @@ if TYPE_CHECKING:
 
 
 def profile_kinds(name_or_path: str) -> list[ProfileKind]:
-    """The kinds of profile that have this name; a file (`*.toml`) is of one kind, the one that its keys fit best.
-
-    Raises:
-        InputError: No profile has this name, or the file cannot be read.
-    """
+    """The kinds of profile with this name; a file (`*.toml`) has one kind, the one that its keys fit best."""
     if is_path(name_or_path):
         return [_profile_kind_of(existing(given_path(name_or_path), "profile"))]
     kinds = profile_kinds_of_name(name_or_path)
@@ -36,11 +31,7 @@ def profile_kinds(name_or_path: str) -> list[ProfileKind]:
 
 
 def suite_kind(name_or_path: str) -> SuiteKind:
-    """The kind of the suite of this name, or in this file (`*.toml`): by what its tests send.
-
-    Raises:
-        InputError: No suite has this name, or the file cannot be read.
-    """
+    """The kind of the suite of this name, or in this file (`*.toml`): by what its tests send."""
     if is_path(name_or_path):
         return _suite_kind_of(existing(given_path(name_or_path), "suite"))
     kinds = suite_kinds(name_or_path)
@@ -51,11 +42,10 @@ def suite_kind(name_or_path: str) -> SuiteKind:
 
 
 def load_work(name_or_path: str) -> "Suite | MessageSuite":
-    """The suite of this name, or in this file (`*.toml`), of any kind that is run as it is.
+    """The suite of this name, or in this file (`*.toml`), of any kind that `pcielab run` takes.
 
     Raises:
-        InputError: There is no such suite, something in it is wrong, or it needs more than itself, as those of a
-            fabric do.
+        InputError: The suite is missing or wrong, or is a fabric suite.
     """
     from pcielab.library import suites
 
@@ -72,10 +62,10 @@ def load_work(name_or_path: str) -> "Suite | MessageSuite":
 def profile_listing(
     kind: ProfileKind, name_or_path: str, sets: Mapping[str, object] | Sequence[str] = ()
 ) -> "Listing":
-    """Every value of a profile with where it comes from.
+    """Every value of a profile with its source.
 
     Raises:
-        InputError: No profile of this kind has this name, something in it is wrong, or `sets` cannot change it.
+        InputError: No profile of this kind has this name, it is wrong, or `sets` cannot change it.
     """
     from pcielab.library.profiles.listing import document_listing, listing
     from pcielab.library.profiles.provenance import Provenance
@@ -104,7 +94,7 @@ def profile_listing(
 
 
 def profile_schema(kind: ProfileKind) -> dict[str, Any]:
-    """The JSON Schema of a kind of profile, for editors and for people who generate profiles."""
+    """The JSON Schema of a kind of profile, for editors and generators."""
     from pcielab.library.validation import json_schema
 
     return json_schema(_profile_model(kind))

@@ -1,7 +1,7 @@
-"""Files that people give: found by the path they wrote, and read up to a size, as text or as TOML.
+"""Read the user's files, up to a size, as bytes, text or TOML.
 
-Whatever such a file holds, an `InputError` is the worst that comes of reading it, be it an endless device, a
-number of thousands of digits, or brackets without end. What the content means is checked by who asked for it.
+Any content raises at worst an `InputError`: an endless device, a number of thousands of digits, or endless
+nesting. Callers check the meaning.
 """
 
 import os
@@ -18,13 +18,13 @@ from pcielab.errors import InputError
 from pcielab.wording import byte_size, shown
 
 MOST_BYTES = 16 << 20
-"""Longest text that is read: five times the longest file of a published run."""
+"""Longest text: five times the longest file of a published run."""
 _PIPE_SECONDS = 2.0
 _PIPE_BYTES = 1 << 16
 _MOST_TOML_BYTES = 4 << 20
 _MOST_PATH = 4096
 
-# What a TOML file may ask of its parser, whose tables take memory by the square of the parts of their keys.
+# Limits of a TOML file: the parser's memory grows with the square of the parts of keys.
 _MOST_PARTS, _MANY_PARTS = 16, 3
 _MOST_KEYS_OF_MANY_PARTS = 20_000
 _MOST_TABLES = 50_000
@@ -37,43 +37,36 @@ _TOKEN = re.compile(
     rf"|(?P<key>{_PART}(?:[ \t]*+\.[ \t]*+{_PART})*+)",
     re.ASCII | re.DOTALL,
 )
-"""Comments, strings of several lines, and runs of words and strings with dots between them, such as keys.
-
-It reads every character once: nothing in it tries again.
-"""
+"""Comments, multi-line strings, and keys: words and strings joined by dots. It never backtracks."""
 _TABLE = re.compile(r"^[ \t]*+\[", re.MULTILINE)
 
 
 def given_path(reference: str, beside: Path | None = None) -> Path:
-    """The path that someone wrote, from `beside`, with `~` and `~user` replaced.
+    """A given path, relative to `beside`, with `~` and `~user` expanded.
 
     Raises:
-        InputError: It cannot be a path, or there is no such user.
+        InputError: It is not a path, or the user is unknown.
     """
     if "\0" in reference or len(reference) > _MOST_PATH:
         raise InputError(
-            f"{shown(reference)}: is no path: give one of at most {_MOST_PATH} characters, without NUL"
+            f"{shown(reference)}: not a path: give one of at most {_MOST_PATH} characters, without NUL"
         )
     try:
         return (beside or Path()) / Path(reference).expanduser()
     except RuntimeError:
-        raise InputError(f"{reference}: no such user: write out the path of the folder") from None
+        raise InputError(f"{reference}: unknown user: write out the path of the folder") from None
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is something to read at a path: a file, a pipe or a device, but no folder."""
+    """Whether a path can be read: a file, a pipe or a device, but not a folder."""
     try:
         return path.exists() and not path.is_dir()
-    except OSError:  # a part of it is too long, or may not be looked into
+    except OSError:  # a component is too long, or access is denied
         return False
 
 
 def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
-    """The content of a file as text; line ends stay as they are.
-
-    Raises:
-        InputError: It cannot be read, is longer than `most_bytes`, or is not text in UTF-8.
-    """
+    """The content of a file as text, with its line ends."""
     try:
         return read_bytes(path, most_bytes).decode()
     except UnicodeDecodeError as error:
@@ -83,19 +76,15 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
 
 
 def read_text_roughly(path: Path, most_bytes: int = MOST_BYTES) -> str:
-    """The same of what other programs print, in which what is not UTF-8 does not matter.
-
-    Raises:
-        InputError: It cannot be read, or is longer than `most_bytes`.
-    """
+    """The output of another program as text; bytes that are not UTF-8 are replaced."""
     return read_bytes(path, most_bytes).decode(errors="replace")
 
 
 def read_bytes(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
-    """The content of a file, or of a pipe into which another program writes.
+    """The content of a file, or of a pipe that another program writes to.
 
     Raises:
-        InputError: It cannot be read, is longer than `most_bytes`, or is a pipe into which nobody writes.
+        InputError: It cannot be read, is longer than `most_bytes`, or is a pipe without a writer.
     """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
@@ -111,12 +100,12 @@ def read_bytes(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
 
 
 def _first_of_pipe(handle: int, path: Path) -> bytes:
-    """What a pipe holds as soon as it holds something; nothing where its writer wrote nothing."""
+    """The first bytes of a pipe, after waiting for them; empty if its writer wrote nothing."""
     until, written = time.monotonic() + _PIPE_SECONDS, False
     while True:
         try:
             first = os.read(handle, _PIPE_BYTES)
-        except BlockingIOError:  # somebody has it open, and may take the time that it takes
+        except BlockingIOError:  # a writer has it open and may take any time
             written = True
             select.select([handle], [], [])
             continue
@@ -128,11 +117,7 @@ def _first_of_pipe(handle: int, path: Path) -> bytes:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The content of a TOML file.
-
-    Raises:
-        InputError: It cannot be read, or is not TOML that can be taken in.
-    """
+    """The content of a TOML file."""
     text = read_text(path, _MOST_TOML_BYTES)
     try:
         return parse_toml(text)
@@ -141,16 +126,16 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """A text as TOML.
+    """Parse TOML.
 
     Raises:
-        ValueError: It is none, is nested too deeply, or has too many or too long keys, values or numbers.
+        ValueError: It is invalid, nested too deeply, or has too many or too long keys, values or numbers.
     """
     _refuse_too_much(text)
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise ValueError("brackets inside brackets, too deep to follow") from None
+        raise ValueError("brackets are nested too deeply") from None
     except tomllib.TOMLDecodeError:
         raise
     except ValueError:  # a whole number of thousands of digits
@@ -158,7 +143,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def _refuse_too_much(text: str) -> None:
-    """Refuse, before it is parsed, what would take the parser more than seconds or hundreds of megabytes."""
+    """Refuse, before parsing, a text that would take the parser more than seconds or hundreds of megabytes."""
     if sum(map(text.count, ",=[{")) > _MOST_VALUES:
         raise ValueError(f"more than {_MOST_VALUES} values")
     if next(islice(_TABLE.finditer(text), _MOST_TABLES, None), None) is not None:

@@ -1,4 +1,4 @@
-"""A link as its two ends negotiated it: what the closed form and profiles of messages have of it.
+"""A link as its two ends negotiated it, for the closed form and for profiles of messages.
 
 Written by `make generate` from `crates/pcie-wire/src/link.rs`: change the type there.
 """
@@ -8,10 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """A link as its two ends negotiated it, as profiles and the command line give it.
-
-    `LinkConfiguration` is the validated one.
-    """
+    """A negotiated link as profiles and the command line give it; `LinkConfiguration` is the validated form."""
 
     generation: int
     """PCIe generation, 1 to 7."""

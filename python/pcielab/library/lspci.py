@@ -1,7 +1,7 @@
-"""What `lspci -vvv` says of a machine's PCIe functions: the link that was negotiated, and how it may be used.
+"""Parse the text of `lspci -vvv`: a machine's PCIe functions with their negotiated links and settings.
 
-Reads text, of old and of present pciutils, and does not touch the machine. A function is found by its slot, or by
-the IDs or the `Device 6000` that the text shows.
+It accepts text of old and new pciutils. A function is found by its slot, or by the IDs or the `Device 6000` that
+the text shows.
 """
 
 import re
@@ -32,11 +32,11 @@ class Function:
     """Text of each decoded register, continuation lines included: `DevCtl`, `LnkSta`, `AERCap`..."""
     text: str
     line: int = 1
-    """Where the block begins in the text that it is from."""
+    """First line of the block in its text."""
 
     @property
     def is_endpoint(self) -> bool:
-        """Whether it is a card behind a link: neither a port, nor integrated in the root complex."""
+        """Whether it is a device behind a link: neither a port, nor integrated in the root complex."""
         return re.search(r"Express \(v\d\) (Legacy )?Endpoint", self.text) is not None
 
     @property
@@ -46,21 +46,21 @@ class Function:
 
     @property
     def link_speed(self) -> float:
-        """Raw rate of the negotiated link over all lanes, GT/s; 0 where the text does not show it."""
+        """Raw rate of the negotiated link over all lanes, GT/s; 0 if the text does not show it."""
         found = re.search(r"Speed (\d{1,3}(?:\.\d)?)GT/s.*?Width x(\d{1,4})\b", self.registers.get("LnkSta", ""))
         return float(found[1]) * int(found[2]) if found else 0.0
 
     @property
     def tags(self) -> int:
-        """Read requests that it may have in flight, by the width of the tags it was allowed."""
+        """Read requests that it may have in flight, by the enabled tag width."""
         if self._flag("DevCtl2", "10BitTagReq"):
             return _TAGS_10_BIT
         return _TAGS_8_BIT if self._flag("DevCtl", "ExtTag") else _TAGS_5_BIT
 
     def matches(self, device: str) -> bool:
-        """Whether `device` means this function: a slot, with or without the domain, or `vendor:device`.
+        """Whether `device` matches: a slot, with or without the domain, or `vendor:device`.
 
-        Without `-nn` the text has no vendor ID: then `19ee:6000` means any function shown as `Device 6000`.
+        Without `-nn` the text has no vendor ID: then `19ee:6000` matches any function shown as `Device 6000`.
         """
         wanted = device.lower().removeprefix("0000:")
         if wanted == self.slot.removeprefix("0000:"):
@@ -72,15 +72,15 @@ class Function:
         return bool(colon) and re.search(rf"Device {re.escape(number)}\b", self.title) is not None
 
     def link(self) -> Link:
-        """The negotiated link, and the card's configuration for it.
+        """The negotiated link, and the device's configuration for it.
 
         Raises:
-            InputError: The text does not show what is needed.
+            InputError: The text lacks a register.
         """
         speed = self._find("LnkSta", r"Speed (\d{1,3}(?:\.\d)?)GT/s")
         generation = _GENERATIONS.get(speed)
         if generation is None:
-            raise InputError(f"{self.slot}: LnkSta: {speed} GT/s is no speed of PCIe: check the text")
+            raise InputError(f"{self.slot}: LnkSta: {speed} GT/s is not a PCIe speed: check the text")
         values = {
             "generation": generation,
             "lanes": int(self._find("LnkSta", r"Width x(\d{1,4})\b")),
@@ -126,25 +126,25 @@ def parse(text: str) -> list[Function]:
 
 
 def find(functions: Iterable[Function], device: str | None = None) -> Function:
-    """The function that `device` means (slot or `vendor:device`); without it, the card with the fastest link.
+    """The function that matches `device` (slot or `vendor:device`); without it, the device with the fastest link.
 
     Raises:
-        InputError: None fits, or several do.
+        InputError: None matches, or several do.
     """
     known = list(functions)
-    cards = [function for function in known if function.is_endpoint and function.may_do_dma]
+    devices = [function for function in known if function.is_endpoint and function.may_do_dma]
     if device is None:
-        if not cards:
+        if not devices:
             raise InputError(
-                "no device in this text has bus mastering on: name a function by its slot, such as 02:00.0"
+                "no device in this text has bus mastering on: name a function by its slot, as 02:00.0"
             )
-        return max(cards, key=lambda card: card.link_speed)
+        return max(devices, key=lambda one: one.link_speed)
     fitting = [function for function in known if function.matches(device)]
     if len(fitting) == 1:
         return fitting[0]
     if not fitting:
-        shown = "".join(f"\n  {function.slot} {function.title}" for function in cards) or " none"
-        raise InputError(f"{named(device)}: no such function in this text; the cards that it shows:{shown}")
+        shown = "".join(f"\n  {function.slot} {function.title}" for function in devices) or " none"
+        raise InputError(f"{named(device)}: not in this text; its devices:{shown}")
     slots = ", ".join(function.slot for function in fitting)
     raise InputError(f"{device}: matches {len(fitting)} functions: name one by its slot: {slots}")
 
@@ -156,7 +156,7 @@ def _function(block: list[str], number: int) -> Function:
     for line in block[1:]:
         register = _REGISTER.match(line.expandtabs())
         if register:
-            # Of registers of one name, the first counts: `Caps` is in several capabilities.
+            # The first register of a name counts: several capabilities have `Caps`.
             name = "" if register["name"] in registers else register["name"]
             registers.setdefault(register["name"], [register["value"]])
         elif name and not line.lstrip().startswith("Capabilities:"):

@@ -1,4 +1,4 @@
-"""How messages go from a core to a device, as model and simulator take it: keys, ranges and what they mean.
+"""Messages from a core to a device, as model and simulator take them: keys, ranges, meanings.
 
 Written by `make generate` from `crates/pcie-model/src/pio/profile.rs`: change the types there.
 """
@@ -50,15 +50,15 @@ class DescriptorPath(Part):
     descriptor_bytes: Annotated[Bytes, Fits(type="integer", minimum=1, maximum=4_096)]
     """A descriptor."""
     write_back_bytes: Annotated[Bytes, Fits(type="integer", minimum=1, maximum=4_096)]
-    """What the device writes back of a descriptor."""
+    """The device's write-back for a descriptor."""
     interrupt_bytes: Annotated[Bytes, Fits(type="integer", minimum=1, maximum=4_096)]
     """An interrupt's write."""
     messages_per_doorbell: Annotated[int, Fits(type="integer", minimum=1, maximum=4_096)]
-    """Messages that one doorbell, one descriptor read and one write-back are for."""
+    """Messages that share one doorbell, one descriptor read and one write-back."""
     messages_per_interrupt: Annotated[int, Fits(type="integer", minimum=1, maximum=4_096)]
-    """Messages that one interrupt is for."""
+    """Messages that share one interrupt."""
     messages_in_flight: Annotated[int, Fits(type="integer", minimum=1, maximum=4_096)]
-    """Messages between their doorbell and their payload at one time."""
+    """Messages in flight at once, from doorbell to payload."""
     descriptor_ns: Duration
     """From the doorbell to the descriptor's completion, packet start to packet start."""
     payload_request_ns: Duration
@@ -66,15 +66,15 @@ class DescriptorPath(Part):
     payload_ns: Duration
     """From the doorbell to the payload's completion."""
     measured_payload_bytes: Annotated[Bytes, Fits(type="integer", minimum=1, maximum=4_096)]
-    """Payload of the message that these times are of."""
+    """Payload of the message measured."""
     cpu_ns: Duration
-    """What the core does for a message: the descriptor, the fence behind it, the doorbell."""
+    """Core time for a message: the descriptor, the fence behind it, the doorbell."""
 
 
 class LoopbackTimes(Part):
     """A loopback through the device, measured at one size.
 
-    What the link, the stores and the line take of it grows with the size, the rest stays.
+    The parts of the link, the stores and the line grow with the size; the rest stays.
     """
 
     measured_packet_bytes: Annotated[Bytes, Fits(type="integer", minimum=1, maximum=4_294_967_295)]
@@ -88,25 +88,25 @@ class LoopbackTimes(Part):
 
 
 class Answers(Part):
-    """What comes back on the link: acknowledgements, and messages by stores that the device loops back."""
+    """Traffic back to the host: acknowledgements, and messages by stores that the device loops back."""
 
     store_acknowledged_ns: Nanoseconds
     """From the end of a store at the device that takes stores to its acknowledgement."""
     descriptor_acknowledged_ns: Nanoseconds
-    """The same of a packet for the device that takes descriptors."""
+    """The same for a packet at the device that takes descriptors."""
     request_acknowledged_ns: Nanoseconds
-    """The same of a request at the root complex."""
+    """The same for a request at the root complex."""
     loop_back_ns: Nanoseconds
     """From a message leaving the filter to the first write of its buffers to host memory."""
     loop_back_gap_ns: Nanoseconds
-    """Between these writes, beyond what each takes on the link."""
+    """Gap between these writes, without their time on the link."""
 
 
 class MessageTimes(Part):
     """How messages go from a core to a device: by stores, and by descriptors.
 
-    Times are those of one machine on one link. What the link took of them is taken off and put back for another
-    link; the rest belongs to the core, the root complex and the device, and stays.
+    Times are of one machine on one link. For another link, the model replaces the link's part of them; the part of
+    the core, the root complex and the device stays.
     """
 
     name: Name
@@ -124,4 +124,5 @@ class MessageTimes(Part):
     loopback: LoopbackTimes | None = None
     """A loopback through the device, where one was measured."""
     answers: Answers | None = None
-    """What comes back on the link, where traces show it: steps of simulated messages that hold nothing up."""
+    """TLPs and acknowledgements back to the host, where traces show them: steps of simulated messages that delay
+    nothing."""

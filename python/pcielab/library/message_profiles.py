@@ -1,7 +1,7 @@
-"""Profiles of sending messages: a core, a device and the times between them, TOML files under `profiles/pio`.
+"""Message profiles: a core, a device and the times between them, in TOML files under `profiles/pio`.
 
-The crate pcie-model owns the values and what they mean; what only files have belongs here. The link and the host
-are those of the system that the profile names.
+The crate pcie-model defines the values; keys that only files have are defined here. The link and the host are
+those of the system that the profile names.
 """
 
 import json
@@ -15,8 +15,8 @@ from pydantic import BeforeValidator, TypeAdapter
 from pcielab import _core
 from pcielab.errors import found_in
 from pcielab.library import shipped
-from pcielab.library.finding import profile_file
 from pcielab.library.link import Link
+from pcielab.library.lookup import profile_file
 from pcielab.library.message_parts import MessageTimes
 from pcielab.library.profiles import ResolvedSystem, resolve
 from pcielab.library.profiles.part import WHOLE, Name, Title
@@ -27,14 +27,14 @@ _LINK = TypeAdapter(Link)
 
 
 class MessageProfile(MessageTimes):
-    """A file under `profiles/pio`: how messages go from a core to a device, by stores and by descriptors."""
+    """A file under `profiles/pio`: messages from a core to a device, by stores and by descriptors."""
 
     title: Title
     """One line for people."""
     provenance: Provenance
-    """Where the values come from."""
+    """Source of the values."""
     system: Name
-    """The system that the times were measured on: a shipped one, or the path of a file."""
+    """The system that the times were measured on: the name of a shipped one, or a path."""
     address_bits: Annotated[Literal[32, 64], WHOLE]
     """Width of the addresses of the device's memory and of the buffers: headers of 3 or 4 DW."""
 
@@ -45,7 +45,7 @@ class MessageProfile(MessageTimes):
 
     @property
     def link(self) -> Link:
-        """The link that the times were measured on; what the host stores carries no ECRC."""
+        """The link that the times were measured on; the host's stores carry no ECRC."""
         link = self.resolved_system.system.link
         return Link(
             generation=link.generation,
@@ -75,7 +75,7 @@ class MessageProfile(MessageTimes):
 
 
 class RecordedMessages(MessageTimes):
-    """A profile of messages as the manifest of a run has it, with its link: whatever file it came from."""
+    """A message profile from the manifest of a run, with its link."""
 
     link: Annotated[Link, BeforeValidator(_LINK.validate_python)]
     """The link that the times were measured on."""
@@ -86,15 +86,7 @@ class RecordedMessages(MessageTimes):
 
 
 def recorded_messages(manifest: Mapping[str, Any], where: str) -> RecordedMessages:
-    """The profile of messages that a manifest has.
-
-    Args:
-        manifest: Of a run of messages.
-        where: What to name in the error.
-
-    Raises:
-        InputError: The manifest has none, or one that is wrong; names the key.
-    """
+    """The message profile in the manifest of a run; `where` is the run's path for errors."""
     profile = checked(RecordedMessages, manifest.get("messages"), f"{where}: messages")
     with found_in(f"{where}: messages"):
         _core.model_check_messages(json.dumps(profile.as_question()))
@@ -102,15 +94,15 @@ def recorded_messages(manifest: Mapping[str, Any], where: str) -> RecordedMessag
 
 
 def shipped_message_profiles() -> list[str]:
-    """Names that `load_message_profile` knows."""
+    """Names of the shipped message profiles."""
     return list(shipped.profile_files("messages"))
 
 
 def load_message_profile(name_or_file: str | Path) -> MessageProfile:
-    """Read a shipped profile by name, or any by its file.
+    """Read a message profile by name or file.
 
     Raises:
-        InputError: no such profile, or a file that is not one; names the file and the key.
+        InputError: The profile is missing or wrong; the message names the file and the key.
     """
     path = profile_file("messages", name_or_file)
     profile = read_as(MessageProfile, path)

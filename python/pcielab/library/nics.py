@@ -1,7 +1,4 @@
-"""NICs described as data: TOML files, the shipped ones found by name.
-
-The crate pcie-model owns what steps mean and which are possible; this module owns the files.
-"""
+"""NIC profiles: TOML files, the shipped ones found by name. The crate pcie-model checks their steps."""
 
 import json
 from pathlib import Path
@@ -10,13 +7,13 @@ from typing import Any
 from pcielab import _core
 from pcielab.errors import found_in
 from pcielab.library import shipped
-from pcielab.library.finding import profile_file
+from pcielab.library.lookup import profile_file
 from pcielab.library.nic_parts import Interactions, Queues, Step
 from pcielab.library.validation import read_as
 
 
 class NicProfile(Interactions):
-    """A NIC: what it and its driver do over PCIe for each packet."""
+    """A NIC: the PCIe accesses of the NIC and its driver for each packet."""
 
     def as_question(self) -> dict[str, Any]:
         """The profile as the compiled half takes it."""
@@ -24,15 +21,15 @@ class NicProfile(Interactions):
 
 
 def shipped_nics() -> list[str]:
-    """Names that `load_nic` knows."""
+    """Names of the shipped NICs."""
     return list(shipped.profile_files("nic"))
 
 
 def load_nic(name_or_file: str | Path) -> NicProfile:
-    """Read a shipped NIC by name, or any by its file.
+    """Read a NIC by name or file.
 
     Raises:
-        InputError: no such NIC, or a file that is not one; names the file and the key.
+        InputError: The NIC is missing or wrong; the message names the file and the key.
     """
     path = profile_file("nic", name_or_file)
     profile = read_as(NicProfile, path)

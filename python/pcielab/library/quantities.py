@@ -1,4 +1,4 @@
-"""Sizes and ranges as people type them: 64, 4K, 1.5M; 64:1500, 64:1500:4, 60,61,77."""
+"""Parse sizes and ranges: 64, 4K, 1.5M; 64:1500, 64:1500:4, 60,61,77."""
 
 import re
 from fractions import Fraction
@@ -7,9 +7,9 @@ from pcielab.errors import InputError
 from pcielab.wording import shown
 
 MOST_BYTES = 2**63 - 1
-"""The largest size there is."""
+"""The largest size."""
 MOST_SIZES = 100_000
-"""Most sizes of one list, its ranges spelled out."""
+"""Most sizes of one list, with its ranges expanded."""
 _FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SIZE = re.compile(r"(\d{1,24}(?:\.\d{1,24})?)([KMG]?)B?", re.ASCII | re.IGNORECASE)
 
@@ -20,7 +20,7 @@ def parse_bytes(text: str, option: str) -> int:
     value = Fraction(found[1]) * _FACTORS[found[2].upper()] if found else Fraction(0)
     if value < 1 or value.denominator != 1:
         raise InputError(
-            f"{option}: {shown(text)} is not a size: give whole bytes above 0, such as 64, 4K or 1.5M"
+            f"{option}: {shown(text)} is not a size: give whole bytes above 0, for example 64, 4K or 1.5M"
         )
     if value > MOST_BYTES:
         raise InputError(f"{option} {text.strip()}: give at most {MOST_BYTES} bytes")
@@ -41,7 +41,6 @@ def parse_range(text: str, option: str) -> list[int]:
 
 
 def _part(text: str, option: str) -> range:
-    """A single size, or a range."""
     ends = [parse_bytes(piece, option) for piece in text.split(":", 3)]
     if len(ends) == 1:
         return range(ends[0], ends[0] + 1)

@@ -1,8 +1,7 @@
-"""What comes with pcielab: where it is, which kinds there are, and the names of each. Read without checking it.
+"""The shipped profiles and suites: kinds, names and files, unchecked.
 
-Profiles and suites live at the top of the repository, where people look for them. `shipped_data` holds links to
-those folders; building a wheel follows the links, so that the same path works in an editable install and in an
-installed wheel.
+They live at the top of the repository. `shipped_data` has links to those folders; building a wheel follows the
+links, so that the same path works in an editable install and in an installed wheel.
 """
 
 from functools import cache
@@ -25,13 +24,13 @@ PROFILE_FOLDERS: dict[ProfileKind, str] = {
     "messages": "pio",
     "fabric": "fabrics",
 }
-"""Kinds of profiles, and the folder of each; `messages` are those of a core and the device that it sends to."""
+"""Kinds of profiles and their folders; `messages` describe a core and the device that it sends to."""
 SUITE_FOLDERS: dict[SuiteKind, str] = {"transfers": ".", "messages": "messages", "fabric": "fabric"}
-"""Kinds of suites, by what their tests send, and the folder of each."""
+"""Kinds of suites and their folders."""
 
 
 def directory(kind: str) -> Path:
-    """The folder of what is shipped of one kind: `profiles` or `suites`."""
+    """The folder of shipped `profiles` or `suites`."""
     return _ROOT / kind
 
 
@@ -47,7 +46,7 @@ def suite_files(kind: SuiteKind) -> dict[str, Path]:
 
 @cache
 def aliases(kind: ProfileKind) -> dict[str, str]:
-    """Other names of the profiles of a kind, and the name that each stands for."""
+    """Aliases of the profiles of a kind, each with the name that it stands for."""
     return {
         str(alias): name
         for name, path in profile_files(kind).items()
@@ -56,7 +55,7 @@ def aliases(kind: ProfileKind) -> dict[str, str]:
 
 
 def title(path: Path) -> str:
-    """What a shipped file says of itself in one line."""
+    """The title of a shipped file."""
     content = read_toml(path)
     return str(content.get("title") or content["description"])
 
@@ -64,7 +63,7 @@ def title(path: Path) -> str:
 def experimental(path: Path) -> str:
     """Why a shipped file is experimental, in one sentence; empty if it is not."""
     provenance = read_toml(path).get("provenance")
-    # NICs say it in one text.
+    # The provenance of a NIC is a text.
     return str(provenance.get("experimental", "")) if isinstance(provenance, dict) else ""
 
 

@@ -9,14 +9,13 @@ from pcielab.library.shipped import ProfileKind, SuiteKind
 
 
 @pytest.mark.parametrize("kind", shipped.PROFILE_FOLDERS)
-def test_a_file_is_of_the_kind_that_its_keys_say(kind: ProfileKind) -> None:
-    """Files of people are anywhere, so that no folder tells their kind."""
+def test_the_keys_of_a_profile_determine_its_kind(kind: ProfileKind) -> None:
     kinds = {path.stem: catalog.profile_kinds(str(path)) for path in shipped.profile_files(kind).values()}
     assert kinds == {name: [kind] for name in shipped.profile_files(kind)}
 
 
 @pytest.mark.parametrize("kind", shipped.SUITE_FOLDERS)
-def test_a_suite_is_of_the_kind_that_its_keys_say(kind: SuiteKind, tmp_path: Path) -> None:
+def test_the_keys_of_a_suite_determine_its_kind(kind: SuiteKind, tmp_path: Path) -> None:
     for path in shipped.suite_files(kind).values():
         copy = str(shutil.copy(path, tmp_path))
         assert catalog.suite_kind(copy) == catalog.suite_kind(path.stem) == kind
@@ -30,7 +29,7 @@ def test_every_shipped_profile_can_be_listed(kind: ProfileKind) -> None:
         assert any(row["key"] == "name" and row["value"] == name for row in listing.values)
 
 
-def test_a_name_may_be_of_several_kinds_systems_first() -> None:
+def test_a_name_may_have_several_kinds_systems_first() -> None:
     assert catalog.profile_kinds("kpio-2012") == ["system", "messages"]
     with pytest.raises(InputError, match="did you mean kpio-2012"):
         catalog.profile_kinds("kpio-2013")

@@ -1,4 +1,4 @@
-"""Reading `lspci -vvv`: what old and present pciutils show, and what they hide."""
+"""Parse `lspci -vvv` of old and new pciutils."""
 
 from pathlib import Path
 
@@ -45,20 +45,20 @@ PRESENT = """\
 """
 
 
-def test_a_card_is_found_by_what_it_has_and_by_its_names() -> None:
+def test_finds_a_device_by_link_slot_and_ids() -> None:
     functions = parse(PRESENT)
     for device in (None, "3b:00.0", "0000:3b:00.0", "15b3:1021", "15B3:1021"):
         assert find(functions, device).slot == "0000:3b:00.0"
 
 
-def test_the_negotiated_link_counts_not_the_possible_one() -> None:
+def test_reads_the_negotiated_link_not_the_supported_one() -> None:
     link = find(parse(PRESENT)).link()
     assert (link.generation, link.lanes) == (4, 8)
     assert (link.mps_bytes, link.mrrs_bytes, link.rcb_bytes) == (256, 4096, 64)
     assert link.ecrc
 
 
-def test_tags_follow_what_was_enabled() -> None:
+def test_tags_follow_the_enabled_width() -> None:
     function = find(parse(PRESENT))
     assert function.link().tags == 256
     assert find(parse(PRESENT.replace("10BitTagReq- OBFF", "10BitTagReq+ OBFF"))).tags == 768
@@ -68,35 +68,35 @@ def test_tags_follow_what_was_enabled() -> None:
 @pytest.mark.parametrize(
     ("device", "expected"),
     [
-        ("99:00.0", "no such function"),
+        ("99:00.0", "not in this text"),
         ("8086:0000", "ConnectX-7"),
         ("5e:00.0", "run lspci -vvv as root"),
     ],
 )
-def test_what_is_not_shown_is_explained(device: str, expected: str) -> None:
+def test_explains_a_missing_device_or_register(device: str, expected: str) -> None:
     with pytest.raises(InputError) as caught:
         find(parse(PRESENT), device).link()
     assert expected in str(caught.value)
 
 
-def test_a_name_that_fits_several_functions_asks_for_the_slot() -> None:
+def test_ids_of_several_functions_ask_for_the_slot() -> None:
     twice = PRESENT + PRESENT.replace("3b:00.0", "3c:00.0")
     with pytest.raises(InputError, match=r"matches 2 functions.*3b:00\.0, 0000:3c:00\.0"):
         find(parse(twice), "15b3:1021")
 
 
-def test_a_link_that_is_down_is_refused() -> None:
+def test_refuses_a_link_that_is_down() -> None:
     with pytest.raises(InputError, match="lanes is 0"):
         find(parse(PRESENT.replace("Width x8", "Width x0")), "3b:00.0").link()
 
 
 @pytest.mark.parametrize("text", ["", "hello\nworld\n"])
-def test_another_text_is_refused(text: str) -> None:
+def test_refuses_a_text_without_functions(text: str) -> None:
     with pytest.raises(InputError, match="lspci -vvv"):
         parse(text)
 
 
-def test_a_skeleton_resolves_and_says_what_it_is(tmp_path: Path) -> None:
+def test_a_skeleton_resolves_and_is_marked_uncalibrated(tmp_path: Path) -> None:
     made = skeleton(PRESENT, "mine")
     path = tmp_path / "mine.toml"
     path.write_text(made.text, encoding="utf-8")
@@ -108,7 +108,7 @@ def test_a_skeleton_resolves_and_says_what_it_is(tmp_path: Path) -> None:
     assert "[ConnectX-7]" in resolved.provenance["system"].source
 
 
-def test_a_skeleton_takes_the_host_and_card_that_are_asked_for(tmp_path: Path) -> None:
+def test_a_skeleton_takes_the_given_host_and_device(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     made = skeleton(PRESENT, "mine", host="ib-e5-2620v2", card="nfp6000")
     path.write_text(made.text, encoding="utf-8")

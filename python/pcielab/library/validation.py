@@ -1,7 +1,6 @@
-"""What pydantic found wrong in a file, said the way people can act on.
+"""Turn pydantic's errors into messages that name the file, the key, the value and the remedy.
 
-Profiles and suites share this: each problem names the file, the key, the value and what would be right. A key that
-only has the wrong unit (`walk_us`) is told its right name (`walk_ns`).
+Profiles and suites share this. A key with the wrong unit (`walk_us`) gets its right name (`walk_ns`).
 """
 
 import difflib
@@ -26,7 +25,7 @@ _UNITS = frozenset(["ps", "ns", "us", "ms", "s", "bits", "b", "bytes", "kb", "ki
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that `word` was most likely meant to be."""
+    """The known word closest to `word`; None if none is close."""
     choices = list(known)
     if len(word) > MOST_LETTERS:
         return None
@@ -38,7 +37,7 @@ def closest(word: str, known: Iterable[str]) -> str | None:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """A remedy for an unknown word: the closest known one, and the known ones where they are few."""
+    """A remedy for an unknown word: the closest known one, and all known ones if they are few."""
     choices = list(known)
     other_unit = _in_right_unit(word, choices)
     if other_unit is not None:
@@ -60,7 +59,7 @@ def submodel(annotation: Any) -> type[BaseModel] | None:
 
 
 def model_at(model: type[BaseModel], path: Sequence[str | int]) -> type[BaseModel] | None:
-    """The model that the keys of `path` lead to, starting at `model`; None where they leave it."""
+    """The model at a path of keys below `model`; None if the path leaves it."""
     here: type[BaseModel] | None = model
     for step in path:
         if isinstance(step, int):
@@ -71,11 +70,7 @@ def model_at(model: type[BaseModel], path: Sequence[str | int]) -> type[BaseMode
 
 
 def read_as(model: type[_Model], path: Path) -> _Model:
-    """A TOML file as its model.
-
-    Raises:
-        InputError: It cannot be read, or has a problem; the message names file, key, value and remedy.
-    """
+    """A TOML file as its model."""
     return checked(model, read_toml(path), str(path))
 
 
@@ -83,12 +78,9 @@ def checked(model: type[_Model], content: object, where: str) -> _Model:
     """Content as a model.
 
     Args:
-        model: Of what it should be.
+        model: The model.
         content: Plain nested data.
-        where: What it is from, as messages name it.
-
-    Raises:
-        InputError: It has a problem; the message names key, value and remedy.
+        where: Its source in messages.
     """
     try:
         return model.model_validate(content)
@@ -97,19 +89,19 @@ def checked(model: type[_Model], content: object, where: str) -> _Model:
 
 
 def refuse_wrong(model: type[_Model], content: object, where: str, prefix: str) -> _Model | None:
-    """Refuse what is there of a model's content and cannot be; what is missing, null or unknown passes.
+    """Refuse wrong values; missing, null and unknown keys pass.
 
     Args:
-        model: Of what it should be.
+        model: The model.
         content: Plain nested data.
-        where: What it is from, as messages name it.
-        prefix: Leads every key.
+        where: Its source in messages.
+        prefix: Prefix of every key.
 
     Returns:
-        The model, if nothing is missing or unknown.
+        The content as a model, if no key is missing or unknown.
 
     Raises:
-        InputError: The first value that is wrong; the message is one line that names key, value and remedy.
+        InputError: The first wrong value; one line that names key, value and remedy.
     """
     try:
         return model.model_validate(content)
@@ -122,10 +114,10 @@ def refuse_wrong(model: type[_Model], content: object, where: str, prefix: str) 
 
 
 def needed(model: type[_Model], content: object, where: str, prefix: str) -> _Model:
-    """The model of content, all of which is needed.
+    """Content as a model, without missing keys.
 
     Raises:
-        InputError: The first thing that is missing or wrong; one line that names key, value and remedy.
+        InputError: The first missing key or wrong value; one line that names key, value and remedy.
     """
     try:
         return model.model_validate(content)
@@ -136,31 +128,31 @@ def needed(model: type[_Model], content: object, where: str, prefix: str) -> _Mo
 def _first(details: Sequence[ErrorDetails], model: type[BaseModel], where: str, prefix: str) -> InputError:
     wrong = details[0]
     refused = InputError(f"{where}: {' '.join(_problem(wrong, model, prefix).split())}")
-    refused.subject, refused.key = where, prefix + _dotted(place_of(wrong))
+    refused.subject, refused.key = where, prefix + _dotted(path_of(wrong))
     refused.value, refused.remedy = _value(wrong), remedy_of(wrong, model)
     return refused
 
 
 def _is_unknown(detail: ErrorDetails) -> bool:
-    place = detail["loc"]
-    is_null = detail["input"] is None and bool(place) and isinstance(place[-1], str)
+    path = detail["loc"]
+    is_null = detail["input"] is None and bool(path) and isinstance(path[-1], str)
     return is_null or detail["type"] in ("missing", "extra_forbidden", "union_tag_not_found")
 
 
 def json_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The JSON Schema of a kind of file, for editors and for people who generate files."""
+    """The JSON Schema of a kind of file, for editors and generators."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **model.model_json_schema()}
 
 
 def explain(error: ValidationError, model: type[BaseModel], where: str, prefix: str = "") -> InputError:
-    """One `InputError` for everything pydantic found; `where` names the file, `prefix` leads every key."""
+    """One `InputError` for all of pydantic's errors; `where` names the file, `prefix` precedes every key."""
     details = error.errors(include_url=False, include_context=True)
     renamed = {suggested for detail in _unknown(details) if (suggested := _meant(detail, model)) is not None}
     details = [one for one in details if not (one["type"] == "missing" and _dotted(one["loc"]) in renamed)]
     if len(details) == 1:
         [detail] = details
         refused = InputError(f"{where}: {_problem(detail, model, prefix)}")
-        refused.key, refused.value = prefix + _dotted(place_of(detail)), _value(detail)
+        refused.key, refused.value = prefix + _dotted(path_of(detail)), _value(detail)
         refused.remedy = remedy_of(detail, model)
     else:
         listed = [_problem(detail, model, prefix) for detail in details[:_SHOWN_PROBLEMS]]
@@ -171,27 +163,26 @@ def explain(error: ValidationError, model: type[BaseModel], where: str, prefix: 
     return refused
 
 
-def place_of(detail: ErrorDetails) -> tuple[str | int, ...]:
-    """The key that is wrong: of a rule across keys the one that it names, in the table that it holds in."""
+def path_of(detail: ErrorDetails) -> tuple[str | int, ...]:
+    """The path of the wrong key; for a rule across keys, of the key that the rule names."""
     broken = _broken(detail)
     return detail["loc"] if broken is None else (*detail["loc"], *str(broken.key).split("."))
 
 
 def _broken(detail: ErrorDetails) -> InputError | None:
-    """The rule across keys that is broken, if that is what is wrong."""
+    """The error of a broken rule across keys, if there is one."""
     error = detail.get("ctx", {}).get("error")
     return error if isinstance(error, InputError) and error.key is not None else None
 
 
 def _in_right_unit(word: str, known: Iterable[str]) -> str | None:
-    """The known key for the quantity that `word` gives in another unit, or in none."""
+    """The known key of the same quantity as `word`, in another unit or without one."""
     return next(
         (key for key in known if key != _quantity(key) and _quantity(key) in (word, _quantity(word))), None
     )
 
 
 def _quantity(key: str) -> str:
-    """A key without its unit."""
     stem, _, unit = key.rpartition("_")
     return stem if stem and unit.lower() in _UNITS else key
 
@@ -206,31 +197,30 @@ def _siblings(detail: ErrorDetails, model: type[BaseModel]) -> list[str]:
 
 
 def _unknown(details: Iterable[ErrorDetails]) -> Iterator[ErrorDetails]:
-    """The unknown keys, as far as it is worth while to compare them with the known ones."""
+    """The unknown keys, up to the number that is compared with the known ones."""
     return islice((detail for detail in details if detail["type"] == "extra_forbidden"), _COMPARED_KEYS)
 
 
 def _meant(detail: ErrorDetails, model: type[BaseModel]) -> str | None:
-    """The key that an unknown one replaces, as a dotted path, where its stem says so."""
+    """The dotted path of the known key closest to an unknown one."""
     word = str(detail["loc"][-1])
     match = closest(word, _siblings(detail, model))
     return _dotted((*detail["loc"][:-1], match)) if match else None
 
 
 def _problem(detail: ErrorDetails, model: type[BaseModel], prefix: str) -> str:
-    key = prefix + _dotted(place_of(detail))
+    key = prefix + _dotted(path_of(detail))
     if detail["type"] == "extra_forbidden":
         return f"unknown key {key}: {remedy_of(detail, model)}"
     if detail["type"] == "missing":
         return f"missing key {key}{_meaning(detail, model)}"
-    if _broken(detail) is None and detail["type"] == "value_error":  # of a whole table, and names keys itself
+    if _broken(detail) is None and detail["type"] == "value_error":  # the message names its keys
         return ": ".join(part for part in (key.rstrip("."), remedy_of(detail, model)) if part)
     meaning = "" if _broken(detail) is not None else _meaning(detail, model)
     return f"{key} is {_value(detail)}: {remedy_of(detail, model)}{meaning}"
 
 
 def _value(detail: ErrorDetails) -> str | None:
-    """The value that is wrong, if there is one."""
     broken = _broken(detail)
     if broken is not None:
         return broken.value
@@ -248,11 +238,11 @@ _KINDS = {
     "model_type": "a table",
     "string_type": "text",
 }
-"""What would be right instead of a value of another type, by pydantic's name of the error."""
+"""The right kind of value, by pydantic's name of the error."""
 
 
 def remedy_of(detail: ErrorDetails, model: type[BaseModel]) -> str:
-    """What would be right instead of what pydantic refused in a model: `give 1 to 255`."""
+    """The remedy for an error of pydantic: `give 1 to 255`."""
     broken = _broken(detail)
     if broken is not None:
         return broken.remedy or ""

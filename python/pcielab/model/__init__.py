@@ -1,4 +1,4 @@
-"""What a link, a host and a device should give, in closed form, and which bound binds.
+"""Closed-form bounds of a link, a host and a device, and which of them binds.
 
     >>> from pcielab import model
     >>> link = model.Link(generation=3, lanes=8, mps_bytes=256, mrrs_bytes=512)
@@ -6,7 +6,7 @@
     >>> row.write.bound
     'wire-upstream'
 
-Sizes are in bytes, rates in Gb/s, times in ns. Everything is modelled, nothing measured.
+Sizes are in bytes, rates in Gb/s, times in ns. All results are modelled, not measured.
 """
 
 from typing import TYPE_CHECKING

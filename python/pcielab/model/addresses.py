@@ -1,7 +1,7 @@
-"""Buffers of which some lies below 4 GiB: each TLP has the header that its own address needs, 32 or 64 bits long.
+"""Bounds for buffers partly below 4 GiB: a TLP's header holds 32 or 64 bits of address, as its address needs.
 
-So a transfer takes on average what the lengths take, weighed by how much of the buffer has which; the compiled
-half does the same for a whole system, transfer by transfer.
+A transfer takes the mean time of both lengths, weighted by their shares of the buffer; the compiled half does the
+same for a whole system, transfer by transfer.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,15 +14,15 @@ _FOUR_GIB = 1 << 32
 
 
 def low_share(addresses: Sequence[int], piece_bytes: int, window_bytes: int | None = None) -> float:
-    """The share of a buffer that lies below 4 GiB; 0 where no address is known.
+    """The share of a buffer below 4 GiB; 0 if no address is known.
 
     Args:
-        addresses: Of the contiguous pieces that the buffer is made of, in its order.
-        piece_bytes: Size of each.
-        window_bytes: Only the first so many bytes count; absent: all.
+        addresses: Addresses of the buffer's contiguous pieces, in order.
+        piece_bytes: Size of each piece.
+        window_bytes: Bytes to count from the start of the buffer; absent: all.
     """
     if piece_bytes < 1:
-        # A store may say that its buffer is shorter than it has pieces.
+        # A store's buffer may have fewer bytes than pieces.
         return 0.0
     whole = len(addresses) * piece_bytes
     end = whole if window_bytes is None else min(window_bytes, whole)
@@ -35,12 +35,12 @@ def low_share(addresses: Sequence[int], piece_bytes: int, window_bytes: int | No
 
 
 def with_addresses(link: Link, low: float, ask: Callable[[Link], Sequence[Answer]]) -> list[Answer]:
-    """Answers about a link that carries addresses of both lengths.
+    """Answers for a link that carries addresses of both lengths.
 
     Args:
-        link: The link; its own length of addresses does not matter.
-        low: The share of transfers whose addresses are below 4 GiB.
-        ask: What is asked of a link with addresses of one length.
+        link: The link; its `address_bits` are ignored.
+        low: The share of transfers with addresses below 4 GiB.
+        ask: Asks the model about a link with one length of addresses.
     """
     shares = [(bits, share) for bits, share in ((32, low), (64, 1 - low)) if share > 0]
     answers = [ask(replace(link, address_bits=bits)) for bits, _ in shares]
@@ -48,7 +48,7 @@ def with_addresses(link: Link, low: float, ask: Callable[[Link], Sequence[Answer
 
 
 def _weighed(shares: Sequence[float], answers: Sequence[Answer]) -> Answer:
-    """One answer, each of whose bounds takes the mean time of a transfer."""
+    """One answer, with the mean time of a transfer for each bound."""
     if len(answers) == 1:
         return answers[0]
     times = [{ceiling.bound: 1 / ceiling.gbps for ceiling in answer.ceilings} for answer in answers]

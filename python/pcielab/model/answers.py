@@ -1,4 +1,4 @@
-"""What the model answers.
+"""Answers of the model.
 
 Written by `make generate` from `crates/pcie-model/src`: change the types there.
 """
@@ -24,7 +24,7 @@ Bound: TypeAlias = Literal[
     "store-interval",
     "core-stores",
 ]
-"""What can bound a rate."""
+"""The limits of a rate."""
 
 
 class _Answer(BaseModel):
@@ -39,8 +39,8 @@ class Ceiling(_Answer):
     gbps: float
     """The rate that it allows, in Gb/s of data."""
     slack: float
-    """How much more than the answer that is, as a part of it: 0 where this bound binds, 1 where it allows twice as
-    much."""
+    """Its excess over the answer, as a fraction of the answer: 0 where this bound binds, 1 where it allows twice
+    as much."""
 
 
 class Answer(_Answer):
@@ -57,7 +57,7 @@ class Answer(_Answer):
 
 
 class LinkUse(_Answer):
-    """What transfers at the rate of an answer take of the link."""
+    """Link use of transfers at the rate of an answer."""
 
     upstream_tlps: float
     """TLPs from the device to the host, for each transfer (for a read and a write together)."""
@@ -68,7 +68,7 @@ class LinkUse(_Answer):
     downstream_gbps: float
     """The same downstream."""
     efficiency: float
-    """Data as a part of all bytes of TLPs, in both directions, 0 to 1."""
+    """Data bytes over all bytes of TLPs, both directions, 0 to 1."""
 
 
 class Bandwidth(_Answer):
@@ -81,26 +81,26 @@ class Bandwidth(_Answer):
     write: Answer
     """The device writes host memory."""
     rdwr: Answer
-    """As many reads as writes at once; the rate is that of one direction."""
+    """As many reads as writes at once; the rate of one direction."""
     read_use: LinkUse
-    """What the reads take of the link."""
+    """Link use of the reads."""
     write_use: LinkUse
-    """What the writes take of it."""
+    """Link use of the writes."""
     rdwr_use: LinkUse
-    """What both at once take of it."""
+    """Link use of both at once."""
     tlp_gbps: float
-    """What the link offers to TLPs in each direction, in Gb/s."""
+    """Bandwidth of the link for TLPs in each direction, in Gb/s."""
     tags_to_fill: int | None
     """Read requests outstanding that fill the link, where the round trip is known."""
 
 
 class NicThroughput(_Answer):
-    """What a NIC reaches with frames of one size, and what the line asks for."""
+    """The rates that a NIC reaches with frames of one size, and the line rate."""
 
     frame_bytes: int
     """Bytes of a frame, FCS included."""
     bi: Answer
-    """Sending and receiving at the same rate; the rate is that of one direction."""
+    """Sending and receiving at the same rate; the rate of one direction."""
     tx: Answer | None
     """Sending alone; `None` if the device only receives."""
     rx: Answer | None
@@ -121,7 +121,7 @@ class PathSizing(_Answer):
 
 
 class Sizing(_Answer):
-    """What a device needs in order to keep up with a full line in both directions."""
+    """The DMAs in flight and the DMA rate that a full line in both directions needs."""
 
     frame_bytes: int
     """Bytes of a frame, FCS included."""
@@ -147,13 +147,13 @@ class Sending(_Answer):
     upstream_bytes: float
     """Bytes of TLPs from device to host."""
     wire_efficiency: float
-    """Data in the TLPs from host to device, signatures included, as a part of their bytes."""
+    """Data bytes, signatures included, over all bytes of the TLPs from host to device."""
     latency_ns: float
-    """One message by itself."""
+    """Latency of one message alone."""
     cpu_ns: float
-    """What the core spends on one message that finds all buffers empty."""
+    """Core time for one message that finds all buffers empty."""
     bandwidth: Answer
-    """Message after message, payload counted."""
+    """Payload bandwidth of a stream of messages."""
 
 
 class Messages(_Answer):
@@ -162,7 +162,7 @@ class Messages(_Answer):
     payload_bytes: int
     """Payload of a message."""
     message_bytes: int
-    """With its headers, up to a whole word."""
+    """Payload and headers, rounded up to a whole word."""
     buffers: int
     """Write-combining buffers that it takes."""
     signatures: int
@@ -178,20 +178,20 @@ class Messages(_Answer):
     payload_request_ns: float
     """When the payload is requested, after the doorbell."""
     control_share: float
-    """Descriptors, their write-back and doorbells: their share of all bytes of TLPs of descriptor DMA, both
-    directions."""
+    """Share of descriptors, write-backs and doorbells in all bytes of TLPs of descriptor DMA, both directions."""
 
 
 class Crossing(_Answer):
     """Where descriptor DMA beats write-combined stores.
 
-    Since the stores go up in steps of 64 B, there is a first size and a later one from which on it stays so.
+    Stores cost steps of 64 B, so the first size at which DMA wins can lie below the size from which it always
+    wins.
     """
 
     first_bytes: int | None
     """The smallest payload at which DMA is better."""
     from_bytes: int | None
-    """The smallest payload from which on it is better up to 64 KiB."""
+    """The smallest payload from which DMA is better at every size up to 64 KiB."""
 
 
 class Crossings(_Answer):
@@ -209,7 +209,7 @@ class Loopback(_Answer):
     """The latency of a looped packet."""
 
     packet_bytes: int
-    """Size of the packet, which is the payload of a message."""
+    """Size of the packet, the payload of a message."""
     pcie_ns: float
     """Stores to the device and DMA back."""
     nic_ns: float
@@ -221,7 +221,7 @@ class Loopback(_Answer):
 
 
 class TestBounds(_Answer):
-    """What bounds a test."""
+    """The bounds of a test."""
 
     answer: Answer
     """The bound that binds, and all others."""

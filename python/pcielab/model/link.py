@@ -1,4 +1,4 @@
-"""What questions are about besides a link: what else bounds the device on it, the Ethernet line behind it.
+"""Parts of questions besides the link: limits of the device, and the Ethernet line behind it.
 
 Written by `make generate` from `crates/pcie-model/src`: change the types there.
 """
@@ -22,21 +22,22 @@ class Gap(StrEnum):
     STANDARD = "standard"
     """12 bytes, as senders leave on average."""
     MINIMUM = "minimum"
-    """What a receiver must bear after clock compensation: 8 bytes at 1 Gb/s, 5 up to 25 Gb/s, 1 above."""
+    """Smallest gap that a receiver must accept after clock compensation: 8 bytes at 1 Gb/s, 5 up to 25 Gb/s, 1
+    above."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Limits of a device and of the receiver at the other end. What is left out does not bind."""
+    """Limits of a device and of the receiver at the other end. A limit that is left out does not bind."""
 
     round_trip_ns: float | None = None
     """From a read request's departure to its data's arrival, in ns."""
     tags: int | None = None
     """Read requests that may be outstanding: 32 with 5-bit tags, 256 with 8, 768 with 10."""
     dmas_in_flight: int | None = None
-    """DMAs, reads and writes alike, that the device keeps in flight."""
+    """DMAs that the device keeps in flight, reads and writes together."""
     dma_ns: float | None = None
-    """For how long one of them is in flight, in ns; the round trip, if left out."""
+    """Time that one of them is in flight, in ns; by default the round trip."""
     posted_header_credits: int | None = None
     """Posted header credits (PH): write TLPs that the receiver holds."""
     posted_data_credits: int | None = None
@@ -48,8 +49,8 @@ class Limits:
     device_mdmas_per_s: float | None = None
     """DMAs that the device can start, in millions a second."""
     device_port_ns: float | None = None
-    """What the device's port takes to send all that a DMA has it send, in ns: whole units of the port, what it
-    leaves free behind them, and what the wire's own bound does not charge."""
+    """Time that the device's port needs to send the TLPs of a DMA, in ns: whole units of the port and the gaps
+    behind them, which the bound of the wire does not charge."""
     root_port_ns: float | None = None
     """The same of the root port."""
     request_interval_ns: float | None = None
@@ -57,11 +58,11 @@ class Limits:
     write_interval_ns: float | None = None
     """Least time between two write TLPs that the root complex accepts, in ns."""
     write_line_ns: float | None = None
-    """And so much more for each cache line that they touch, in ns."""
+    """Additional time for each cache line that they touch, in ns."""
     receive_buffers: int | None = None
-    """Read requests whose data the device takes in before it is done with them."""
+    """Read requests whose data the device can buffer until it has processed them."""
     receive_ns: float | None = None
-    """From the departure of a request's first completion until the device is done with its data, in ns."""
+    """From the departure of a request's first completion until the device has processed its data, in ns."""
     walks_per_dma: float | None = None
     """Page walks that an average DMA needs."""
     walk_interval_ns: float | None = None
@@ -74,7 +75,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Ethernet:
-    """A line."""
+    """An Ethernet line."""
 
     line_gbps: float = 40.0
     """Gb/s: 1, 2.5, 5, 10, 25, 40, 50, 100, 200, 400 or 800."""

@@ -29,11 +29,11 @@ def messages(
     """Messages of each payload, 1 B to 64 KiB, in each of the three ways.
 
     Args:
-        profile: of core and device.
-        payloads_bytes: sizes.
-        link: another one than the profile's times were measured on.
-        flushes: partial flushes that cut the buffers of a message.
-        accounting: of the bytes on the link.
+        profile: Core and device.
+        payloads_bytes: Payload sizes.
+        link: The link; absent: the one that the profile's times were measured on.
+        flushes: Partial flushes within a message.
+        accounting: Accounting of bytes on the link.
     """
     question = _question(profile, payloads_bytes, link, flushes, accounting)
     return _MESSAGES.validate_json(_core.model_messages(question))
@@ -45,7 +45,7 @@ def crossings(
     link: Link | None = None,
     accounting: Accounting = Accounting.SPEC,
 ) -> Crossings:
-    """From which payload on descriptor DMA beats write-combined stores, by latency, bandwidth and CPU time."""
+    """Payloads from which descriptor DMA beats write-combined stores, by latency, bandwidth and CPU time."""
     question = _question(profile, [], link, 0, accounting)
     return _CROSSINGS.validate_json(_core.model_message_crossings(question))[0]
 
@@ -62,7 +62,7 @@ def loopback(
     answers = _LOOPBACKS.validate_json(_core.model_loopback(question))
     found = [answer for answer in answers if answer is not None]
     if len(found) < len(answers):
-        raise InputError(f"profile {profile.name}: has no [loopback]: give one that has, such as exanic-2018")
+        raise InputError(f"profile {profile.name}: has no [loopback]: give one that has, for example exanic-2018")
     return found
 
 

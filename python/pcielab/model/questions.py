@@ -1,4 +1,4 @@
-"""Questions to the model: the functions that ask them."""
+"""Questions to the model."""
 
 import json
 import math
@@ -74,7 +74,7 @@ def sizing(
     device: "NicProfile | None" = None,
     clock_ghz: float | None = None,
 ) -> list[Sizing]:
-    """What a device must hold in flight for each frame size and each latency of one DMA."""
+    """DMAs that a device must keep in flight, for each frame size and each latency of one DMA."""
     question: SizingQuestion = {
         "ethernet": asdict(ethernet or Ethernet()),
         "device": device.as_question() if device else None,
@@ -86,47 +86,33 @@ def sizing(
 
 
 def system_bounds(system: str, tests: Sequence[Mapping[str, Any]]) -> list[TestBounds | None]:
-    """What bounds each test on a simulated system; None for a test that has no bound.
+    """The bounds of each test on a simulated system; None for a test without bounds.
 
     Args:
         system: The system, as the simulator takes it.
         tests: Parameters of tests.
-
-    Raises:
-        InputError: The system or a test cannot be.
     """
     return _BOUNDS.validate_json(_core.test_bounds(system, json.dumps([dict(test) for test in tests])))
 
 
 def system_capacities(system: str) -> Capacities:
-    """What a window can outgrow in a system: shares of its cache, reach of its IO-TLB.
-
-    Args:
-        system: The system, as the simulator takes it.
-
-    Raises:
-        InputError: The system cannot be.
-    """
+    """The capacities of a system that a window can exceed: cache shares and IO-TLB reach."""
     return Capacities.model_validate_json(_core.system_capacities(system))
 
 
 def model_json(link: Link, accounting: Accounting, limits: Limits | None) -> dict[str, Any]:
-    """The model that a question is put to, as the compiled half takes it."""
+    """The model of a question, as the compiled half takes it."""
     return {"link": asdict(link), "accounting": accounting, "limits": asdict(limits or Limits())}
 
 
 def question_json(question: Mapping[str, Any]) -> str:
-    """A question as the compiled half takes it.
-
-    Raises:
-        InputError: A number in it is none that it could read.
-    """
+    """A question as the compiled half takes it."""
     _check_numbers(question)
     return json.dumps(question)
 
 
 def _check_numbers(value: Any, key: str = "") -> None:
-    """Name the key of a number that the compiled half could not even read; it checks all others itself."""
+    """Refuse numbers that the compiled half cannot read; it checks all others itself."""
     if isinstance(value, Mapping):
         for inner_key, inner in value.items():
             _check_numbers(inner, inner_key)

@@ -1,4 +1,4 @@
-"""Buffers on both sides of 4 GiB: what a bound says lies between those of the two lengths of addresses."""
+"""Bounds of buffers on both sides of 4 GiB lie between those of the two lengths of addresses."""
 
 import pytest
 from hypothesis import given
@@ -28,7 +28,7 @@ def writes(link: model.Link) -> list[Answer]:
         ([LOW, HIGH], 6144, 2 / 3),
     ],
 )
-def test_the_share_is_that_of_the_bytes(addresses: list[int], window_bytes: int | None, share: float) -> None:
+def test_low_share_counts_bytes(addresses: list[int], window_bytes: int | None, share: float) -> None:
     assert low_share(addresses, 4096, window_bytes) == pytest.approx(share)
 
 
@@ -42,5 +42,5 @@ def test_a_mixture_takes_the_mean_time(low: float) -> None:
         assert all(ceiling.gbps >= one.gbps for ceiling in one.ceilings)
 
 
-def test_one_length_is_answered_as_it_is() -> None:
+def test_one_length_needs_no_mixture() -> None:
     assert with_addresses(LINK, 0.0, writes) == writes(LINK)

@@ -1,4 +1,4 @@
-"""Profiles of messages, and what the library answers about them."""
+"""Message profiles and the model's answers about them."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ PROFILE = Path(__file__).parents[3] / "profiles/pio/kpio-2012.toml"
 
 
 @pytest.mark.parametrize("name", model.shipped_message_profiles())
-def test_shipped_profiles_can_be_asked(name: str) -> None:
+def test_answers_for_every_shipped_profile(name: str) -> None:
     profile = model.load_message_profile(name)
     answer = model.messages(profile, [64])[0]
     assert answer.write_combined.latency_ns < answer.descriptors.latency_ns
@@ -24,7 +24,7 @@ def test_the_default_profile_gives_the_papers_numbers() -> None:
     assert (answer.write_combined.latency_ns, answer.descriptors.latency_ns) == pytest.approx((232, 1736))
 
 
-def test_a_loopback_has_to_be_measured() -> None:
+def test_refuses_loopback_of_a_profile_without_it() -> None:
     exanic = model.load_message_profile("exanic-2018")
     small, large = model.loopback(exanic, [128, 1500])
     assert (small.total_ns, small.pcie_ns) == pytest.approx((1000, 900))

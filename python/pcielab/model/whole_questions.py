@@ -7,20 +7,20 @@ from typing import Any, TypedDict
 
 
 class BandwidthQuestion(TypedDict):
-    """What is asked about DMA transfers."""
+    """A question about DMA transfers."""
 
     model: dict[str, Any]
     """Link, accounting and limits."""
     sizes_bytes: list[int]
     """Sizes."""
     offset_bytes: int
-    """How far above a 4 KiB boundary transfers start."""
+    """Start address of transfers modulo 4 KiB."""
     completion_bytes: int | None
-    """Where the host's completions end; null for as large as MPS."""
+    """Boundary at which the host cuts completions; null for MPS."""
 
 
 class NicQuestion(TypedDict):
-    """What is asked about a NIC."""
+    """A question about a NIC."""
 
     model: dict[str, Any]
     """Link, accounting and limits."""
@@ -33,14 +33,14 @@ class NicQuestion(TypedDict):
 
 
 class SizingQuestion(TypedDict):
-    """What is asked about keeping up with a line."""
+    """A question about keeping up with a line."""
 
     ethernet: dict[str, Any]
     """The line."""
     device: dict[str, Any] | None
-    """The NIC; null for one that moves packets alone."""
+    """The NIC; null to count packets alone."""
     clock_ghz: float | None
-    """Its clock; null where cycles are not asked for."""
+    """Its clock; null without cycles."""
     latencies_ns: list[float]
     """Latencies of one DMA."""
     frames_bytes: list[int]
@@ -48,7 +48,7 @@ class SizingQuestion(TypedDict):
 
 
 class MessagesQuestion(TypedDict):
-    """What is asked about messages."""
+    """A question about messages."""
 
     model: dict[str, Any]
     """Link, accounting and limits."""

@@ -1,22 +1,21 @@
-"""The pcie-bench paper (Neugebauer et al., SIGCOMM 2018) as commands: its figures, findings and numbers.
+"""The pcie-bench paper (Neugebauer et al., SIGCOMM 2018) as commands: its figures, claims and numbers.
 
-Each figure is made on the machines that the paper made it on, from the few tests that it needs.
+Each figure is made on simulated models of the paper's machines, from the few tests that it needs.
 """
 
+from pcielab.paper.claims import Claim, claims
 from pcielab.paper.figures import FIGURES, PaperFigure, make_figure
-from pcielab.paper.findings import Finding, findings
-from pcielab.paper.numbers import MACHINES, Compared, Number, compare, numbers, score
+from pcielab.paper.numbers import MACHINES, compare_numbers, numbers, sections, systems
 
 __all__ = [
     "FIGURES",
     "MACHINES",
-    "Compared",
-    "Finding",
-    "Number",
+    "Claim",
     "PaperFigure",
-    "compare",
-    "findings",
+    "claims",
+    "compare_numbers",
     "make_figure",
     "numbers",
-    "score",
+    "sections",
+    "systems",
 ]

@@ -1,4 +1,4 @@
-"""The figures of the paper: which machines and tests each needs, and how it is made of them."""
+"""The figures of the paper: the machines and tests that each needs, and its drawing."""
 
 import tempfile
 from collections.abc import Callable, Sequence
@@ -26,11 +26,11 @@ class PaperFigure:
     """A figure of the paper.
 
     Attributes:
-        shows: What it shows, in a line.
-        systems: The paper's machines that it is made on; none where it is modelled or a drawing.
+        shows: Its content, in a line.
+        parts: Functions that draw it from the runs; a figure with parts (a) and (b) has two.
+        systems: Profiles of the paper's machines; none if it is modelled or a drawing.
         suites: Their tests: one suite for all, or one for each.
-        parts: Make it from their runs; a figure with parts (a) and (b) has two.
-        caution: What its curves could be mistaken for; empty where nothing is.
+        caution: Warning against a wrong conclusion; mostly empty.
     """
 
     shows: str
@@ -41,18 +41,18 @@ class PaperFigure:
 
     @property
     def runs(self) -> list[tuple[str, str]]:
-        """The runs that it needs, as system and suite."""
+        """The runs that it needs, as pairs of system and suite."""
         suites = self.suites * len(self.systems) if len(self.suites) == 1 else self.suites
         return list(zip(self.systems, suites, strict=True))
 
 
 FIGURES: dict[int, PaperFigure] = {
     1: PaperFigure(
-        "what a Gen3 x8 link leaves for packets, bare and with three NICs",
+        "bandwidth of a Gen3 x8 link for packets, bare and with three NICs",
         (lambda runs, accounting: figures.interactions_of_links([_LINK], accounting),),
     ),
-    2: PaperFigure("the latency of a looped packet, and PCIe's part in it", (lambda *_: figures.loopback(),)),
-    3: PaperFigure("the host buffer, and what a test accesses of it", (lambda *_: figures.buffer_layout(),)),
+    2: PaperFigure("the latency of a looped packet, and PCIe's part", (lambda *_: figures.loopback(),)),
+    3: PaperFigure("the host buffer, and the accesses of a test", (lambda *_: figures.buffer_layout(),)),
     4: PaperFigure(
         "bandwidth over the transfer size",
         (lambda runs, accounting: figures.bandwidth_by_size(runs, accounting=accounting),),
@@ -92,7 +92,7 @@ FIGURES: dict[int, PaperFigure] = {
         "those two runs differ in 512, 1,024 and 2,048 B writes (53.0 Gb/s without the IOMMU, 54.4 with it)",
     ),
 }
-"""By number. Table 1 calls the machines otherwise: `pcielab profiles list` has both names."""
+"""By number. Table 1 has other names for the machines: `pcielab profiles list` shows both."""
 
 
 def make_figure(
@@ -102,17 +102,16 @@ def make_figure(
     runs: Path | None = None,
     progress: Progress = no_progress,
 ) -> list[Figure]:
-    """A figure of the paper, in its parts, from simulated machines; tests are run as far as they lack.
+    """Draw a figure of the paper, in its parts, from simulated machines.
 
     Args:
         number: 1 to 9.
-        accounting: How the bytes of the modelled curves are counted: `sigcomm18` as the paper does.
-        runs: Folder of stores named SYSTEM-SUITE.db: those that are there are used, the others written. Without
-            it, nothing is kept.
+        accounting: How the bytes of the modelled curves are counted; `sigcomm18` as in the paper.
+        runs: Folder of stores named SYSTEM-SUITE.db; missing ones are written. None: nothing is kept.
         progress: Called while tests run.
 
     Raises:
-        InputError: There is no such figure, or a store in the folder is of another run.
+        InputError: The paper has no figure of this number, or a store in the folder is of another run.
     """
     wanted = FIGURES.get(number)
     if wanted is None:
@@ -130,6 +129,6 @@ def _drawn(wanted: PaperFigure, folder: Path, accounting: Accounting, progress: 
 
 
 def run_of(system: str, suite: str, folder: Path, progress: Progress = no_progress) -> Store:
-    """The run of a suite on a system: the store in the folder, whole, or carried out into it."""
+    """The run of a suite on a system: from its store in the folder, which is written or completed first."""
     path = folder / f"{system}-{suite}.db"
     return simulate(resolve(system), load_suite(suite), path, resume=True, progress=progress)

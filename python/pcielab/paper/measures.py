@@ -1,8 +1,7 @@
-"""What the numbers of the pcie-bench paper's text are taken of here: measures by name, over runs and the model.
+"""Measures for the numbers in the pcie-bench paper's text, by the names in `suites/published/pcie-bench.toml`.
 
-Numbers about machines come from the runs that the paper's figures are made of (`pcielab figure`), which are kept
-in a working folder; numbers about links and NICs from the model, under the paper's own accounting.
-`suites/published/pcie-bench.toml` names these measures.
+Numbers about machines come from the runs of the paper's figures (`pcielab figure`), kept in a working folder;
+numbers about links and NICs from the model, under the paper's accounting.
 """
 
 from collections.abc import Sequence
@@ -32,27 +31,27 @@ class Modelled:
     """Measures of links and NICs. Sizes and frames are bytes."""
 
     def physical_layer_gbps(self) -> float:
-        """What Gen3 x8 carries after its line code."""
+        """Rate of Gen3 x8 after line coding."""
         return 8 * 8 * 128 / 130
 
     def tlp_layer_gbps(self) -> float:
-        """What is left to TLPs."""
+        """Rate left for TLPs."""
         return self._transfer(64).tlp_gbps
 
     def data_link_overhead_percent(self) -> float:
-        """What the data link layer takes of the physical layer."""
+        """Share of the physical layer's rate that the data link layer takes."""
         return 100 * (1 - self.tlp_layer_gbps() / self.physical_layer_gbps())
 
     def header_bytes_of_a_write(self) -> float:
-        """Bytes of a write's TLP that are no data."""
+        """Overhead bytes of a write's TLP."""
         return 64 / self._transfer(64).write_use.efficiency - 64
 
     def header_bytes_of_a_read(self) -> float:
-        """The same of a read's request and its completion."""
+        """Overhead bytes of a read's request and completion."""
         return 64 / self._transfer(64).read_use.efficiency - 64
 
     def usable_gbps(self, size: int) -> float:
-        """Reads and writes at once, one direction."""
+        """Bandwidth of simultaneous reads and writes, per direction."""
         return self._transfer(size).rdwr.gbps
 
     def pairs_millions_per_s(self, size: int) -> float:
@@ -60,39 +59,39 @@ class Modelled:
         return self._transfer(size).rdwr.millions_per_s
 
     def transaction_interval_ns(self, size: int) -> float:
-        """From one transaction to the next at the root complex, of such pairs."""
+        """Interval of the transactions of these pairs at the root complex."""
         return 1e3 / (2 * self.pairs_millions_per_s(size))
 
     def loopback_share_percent(self, packet: int) -> float:
-        """PCIe's part in the latency of a looped packet, as figure 2 has it."""
+        """PCIe's share in the latency of a looped packet (figure 2)."""
         [found] = model.loopback(model.load_message_profile(LOOPED), [packet])
         return 100 * found.pcie_share
 
     def loopback_ns(self, packet: int) -> float:
-        """That latency."""
+        """Latency of a looped packet."""
         return model.loopback(model.load_message_profile(LOOPED), [packet])[0].total_ns
 
     def simple_nic_holds_from(self) -> float:
-        """The smallest frame from which on the simple NIC holds 40 Gb/s."""
+        """The frame size from which the simple NIC sustains 40 Gb/s."""
         nic, frames = model.load_nic("simple-nic"), range(64, 1501)
         answers = model.nic(nic, LINK, frames, ethernet=Ethernet(), accounting=Accounting.SIGCOMM18)
         return max(answer.frame_bytes for answer in answers if answer.bi.gbps < answer.line_gbps) + 1
 
     def packet_interval_ns(self, frame: int) -> float:
-        """From one packet to the next on a full 40G line."""
+        """Interval of packets at 40G line rate."""
         return model.sizing([frame], [1.0])[0].packet_interval_ns
 
     def packets_in_flight(self, frame: int, latency_ns: float) -> float:
-        """Packets in flight on such a line."""
+        """Packets in flight at 40G line rate."""
         return model.sizing([frame], [latency_ns])[0].packets_in_flight
 
     def timer_ns(self, system: str) -> float:
-        """A tick of the card's timer."""
+        """Tick of the device's timer."""
         timer = resolve(system).system.device.timer
         return timer.numerator_ns / timer.denominator
 
     def workers(self, system: str) -> float:
-        """DMAs that the card's firmware keeps in flight in bandwidth tests."""
+        """DMAs in flight of the card's firmware in bandwidth tests."""
         return resolve(system).system.device.dma.outstanding or 0
 
     def llc_mib(self, system: str) -> float:
@@ -100,7 +99,7 @@ class Modelled:
         return resolve(system).system.host.llc.llc_bytes / (1 << 20)
 
     def smallest_llc_mib(self, systems: Sequence[str]) -> float:
-        """The smallest last-level cache of a socket among some systems."""
+        """Smallest last-level cache of a socket among systems."""
         return min(map(self.llc_mib, systems))
 
     def tests_of_the_suite(self) -> float:
@@ -132,12 +131,12 @@ class Measures(Modelled):
         return self.read_ns(system, size, "median") - self._read("netfpga-hsw", "netfpga", size)["median"]
 
     def commands_slower_than_netfpga_ns(self, system: str, size: int) -> float:
-        """A read by the command path of a system's card, less a DMA read on the NetFPGA."""
+        """A read on the command path, less a DMA read on the NetFPGA."""
         commands = self._row(system, "fig5", path="command", operation="lat-rd", size_bytes=size)
         return float(commands["median"] - self._read("netfpga-hsw", "netfpga", size)["median"])
 
     def share_of_model_percent(self, system: str, size: int) -> float:
-        """The bandwidth of a NetFPGA's DMA reads over that of the paper's model."""
+        """Bandwidth of DMA reads of a NetFPGA over the paper's model."""
         row = self._row(system, "netfpga", operation="bw-rd", size_bytes=size)
         return float(100 * row["bandwidth"] / self._transfer(size).read.gbps)
 
@@ -146,18 +145,18 @@ class Measures(Modelled):
         return float(self._read(system, "fig5", size)[metric])
 
     def packets_in_flight_of(self, system: str, frame: int, metric: str) -> float:
-        """Packets in flight on a full 40G line where a DMA takes what one of that size takes on a system."""
+        """Packets in flight at 40G line rate with a system's DMA latency for that size."""
         return self.packets_in_flight(frame, self.read_ns(system, frame, metric))
 
     def most_of_ethernet(self, system: str, operation: str, first: int, last: int) -> float:
-        """The most of bandwidth over what 40G Ethernet needs, over some sizes, percent."""
+        """Largest bandwidth relative to the demand of 40G Ethernet, over a range of sizes, percent."""
         rows = matching(self._store(system, "fig4").scalars, operation=operation)
         rows = rows[rows["size_bytes"].between(first, last)]
         need = 40 * rows["size_bytes"] / (rows["size_bytes"] + 24)
         return float((100 * rows["bandwidth"] / need).max())
 
     def as_fast_beyond(self, system: str, other: str) -> float:
-        """The largest size at which reads are more than 6 % slower than on another; MPS alone may cost 5."""
+        """Largest size with reads more than 6 % slower than on another system; MPS alone may cost 5."""
         tables = (
             matching(self._store(one, "fig4").scalars, operation="bw-rd").set_index("size_bytes")["bandwidth"]
             for one in (system, other)
@@ -166,11 +165,11 @@ class Measures(Modelled):
         return float(ratio[ratio < 0.94].index.max())
 
     def share_up_to_median(self, system: str) -> float:
-        """The share of 64 B reads of a warm window that take no longer than the median and a tick, percent."""
+        """Share of 64 B reads of a warm window within a tick above the median, percent."""
         row = self._row(system, "fig6", cache="host-warm")
         bins = self._store(system, "fig6").distribution(int(row["id"]))
-        most = float(row["median"]) + self.timer_ns(system)
-        return float(100 * bins[bins["latency_ns"] <= most]["count"].sum() / bins["count"].sum())
+        limit = float(row["median"]) + self.timer_ns(system)
+        return float(100 * bins[bins["latency_ns"] <= limit]["count"].sum() / bins["count"].sum())
 
     def quantile(self, system: str, share: float) -> float:
         """A quantile of the distribution of 64 B reads of a warm window, ns."""
@@ -179,7 +178,7 @@ class Measures(Modelled):
         return percentile_of_counts(bins["latency_ns"], bins["count"], share)
 
     def quantile_span(self, system: str, share: float) -> float:
-        """How far a quantile lies above the minimum, ns."""
+        """A quantile less the minimum, ns."""
         return self.quantile(system, share) - self.quantile(system, 0.0)
 
     def quantile_over_median(self, system: str, share: float) -> float:
@@ -225,9 +224,9 @@ class Measures(Modelled):
 
     def slower_ns(self, base: str, other: str, window: int, cache: str) -> float:
         """A median of 64 B DMA reads on one system, less that on another."""
-        asked = {"operation": "lat-rd", "size_bytes": 64, "window_bytes": window, "cache": cache}
+        test = {"operation": "lat-rd", "size_bytes": 64, "window_bytes": window, "cache": cache}
         return float(
-            self._row(other, "fig8-fig9", **asked)["median"] - self._row(base, "fig8-fig9", **asked)["median"]
+            self._row(other, "fig8-fig9", **test)["median"] - self._row(base, "fig8-fig9", **test)["median"]
         )
 
     def _command_ns(self, operation: str, window: int, cache: str) -> float:

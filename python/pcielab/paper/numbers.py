@@ -1,27 +1,19 @@
-"""Every number in the text of the pcie-bench paper beside ours, and how far apart they are.
+"""Our numbers for those in the text of the pcie-bench paper, by the measures in `measures.py`.
 
-The numbers stand in `suites/published/pcie-bench.toml`, what ours are taken of in `measures.py`. A number that a
-profile was given is no prediction: it is shown, and not counted.
+The paper's numbers are in `suites/published/pcie-bench.toml`; `pcielab.analysis.published` compares.
 """
 
 import tempfile
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
 
-from pydantic import Field
+import pandas as pd
 
+from pcielab.analysis.published import Published, PublishedValue, compare
 from pcielab.library import shipped
-from pcielab.library.profiles.part import Part
-from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.quantities import parse_bytes
 from pcielab.library.validation import read_as
-from pcielab.paper.measures import Measures
+from pcielab.paper.measures import Measures, Modelled
 from pcielab.work.running import Progress, no_progress
-
-Verdict: TypeAlias = Literal["within", "explained", "off", "input"]
 
 MACHINES: dict[str, tuple[str, ...]] = {
     "NFP6000-BDW": ("bdw-000", "bdw-000-nosp", "bdw-001", "bdw-010", "bdw-011", "bdw-011-nosp"),
@@ -31,132 +23,67 @@ MACHINES: dict[str, tuple[str, ...]] = {
     "NFP6000-IB": ("ib-000", "ib-000-iommu", "ib-000-nosp", "ib-011", "ib-011-iommu", "ib-011-nosp"),
     "NFP6000-SNB": ("snb", "snb-iommu"),
 }
-"""The machines of the paper's table 1, and the systems that are of each."""
+"""The machines of the paper's table 1, with the system profiles of each."""
 
 
-class Number(Part):
-    """A number of the text."""
-
-    section: str
-    """Where it is."""
-    says: str
-    """What the text says of it."""
-    published: list[float] = Field(min_length=1, max_length=2)
-    """Its value; where the text gives a range, both ends."""
-    unit: str
-    """Of both."""
-    ours: dict[str, Any]
-    """The measure that finds ours, and what it is taken of."""
-    off: float = Field(ge=0)
-    """By how much ours may be off, in the unit, beyond the range."""
-    why: str = ""
-    """Where it is off by more: the reason."""
-    given: bool = False
-    """Whether a profile has this number as its input, so that meeting it proves nothing."""
-
-    @property
-    def systems(self) -> set[str]:
-        """The systems that ours is taken of."""
-        named = [self.ours.get(key, []) for key in ("system", "systems", "base", "other")]
-        return {name for one in named for name in ([one] if isinstance(one, str) else one)}
-
-    def take(self, measures: Measures) -> float:
-        """Ours."""
-        given = {
-            key: parse_bytes(value, key) if key.endswith("window") else value for key, value in self.ours.items()
-        }
-        return measures.take(str(given.pop("measure")), **given)
+def numbers(section: str | None = None) -> Published:
+    """Every number, in the order of the text, or those of one section, like `6.2`."""
+    known = read_as(Published, shipped.directory("suites") / "published" / "pcie-bench.toml")
+    listed = [one for one in known.value if section is None or section in sections(one)]
+    return known.model_copy(update={"value": listed})
 
 
-class Numbers(Part):
-    """The file of the numbers."""
-
-    provenance: Provenance
-    """The paper."""
-    number: list[Number] = Field(min_length=1)
-    """The numbers, in the order of the text."""
+def sections(one: PublishedValue) -> list[str]:
+    """The sections of the text that have a number: `section 6, table 1` is of 6 and of table 1."""
+    return one.source.removeprefix("sections ").removeprefix("section ").split(", ")
 
 
-_REST: dict[Verdict, str] = {
-    "explained": "say why they are not",
-    "off": "are off without a reason",
-    "input": "numbers are inputs of a profile and are not counted",
-}
+def systems(one: PublishedValue) -> set[str]:
+    """The system profiles of our measure."""
+    named = [(one.ours or {}).get(key, []) for key in ("system", "systems", "base", "other")]
+    return {name for each in named for name in ([each] if isinstance(each, str) else each)}
 
 
-@dataclass(frozen=True)
-class Compared:
-    """A number of the paper beside ours.
-
-    Attributes:
-        number: What the paper says.
-        ours: Ours, in its unit.
-        off_by: How far ours is from it; 0 inside a range.
-        verdict: `within` what its row allows, `explained`, `off`, or `input`: a profile was given it, and gives it
-            back.
-    """
-
-    number: Number
-    ours: float
-    off_by: float
-    verdict: Verdict
-
-    @property
-    def why(self) -> str:
-        """Why ours is off, where it is."""
-        return self.number.why if self.verdict == "explained" else ""
-
-
-def numbers(section: str | None = None) -> list[Number]:
-    """Every number, in the order of the text, or those of one section, such as `6.2`."""
-    listed = read_as(Numbers, shipped.directory("suites") / "published" / "pcie-bench.toml").number
-    return [one for one in listed if section is None or section in one.section.split(", ")]
-
-
-def compare(
-    listed: Sequence[Number], *, runs: Path | None = None, progress: Progress = no_progress
-) -> list[Compared]:
-    """Set numbers beside ours; tests are run as far as they lack.
+def compare_numbers(
+    known: Published, *, runs: Path | None = None, progress: Progress = no_progress
+) -> pd.DataFrame:
+    """Compare the paper's numbers with ours.
 
     Args:
-        listed: The numbers.
-        runs: Folder of stores named SYSTEM-SUITE.db: those that are there are used, the others written. Without
-            it, nothing is kept.
+        known: The numbers.
+        runs: Folder of stores named SYSTEM-SUITE.db; missing ones are written. None: nothing is kept.
         progress: Called while tests run.
+
+    Returns:
+        As `pcielab.analysis.published.compare`; `estimated` is modelled.
 
     Raises:
         InputError: A store in the folder is of another run.
     """
     if runs is not None:
-        return _compared(listed, Measures(runs, progress))
+        return compare(known, _Measured(Measures(runs, progress)))
     with tempfile.TemporaryDirectory(prefix="pcielab-paper-") as folder:
-        return _compared(listed, Measures(Path(folder), progress))
+        return compare(known, _Measured(Measures(Path(folder), progress)))
 
 
-def _compared(listed: Sequence[Number], measures: Measures) -> list[Compared]:
-    found = []
-    for number in listed:
-        ours = number.take(measures)
-        off_by = _off_by(number, ours)
-        found.append(Compared(number, ours, off_by, _verdict(number, off_by)))
-    return found
+class _Measured:
+    """Our numbers, by their measures."""
 
+    def __init__(self, measures: Measures) -> None:
+        self._measures = measures
 
-def _off_by(number: Number, ours: float) -> float:
-    low, high = min(number.published), max(number.published)
-    return ours - high if ours > high else ours - low if ours < low else 0.0
+    def simulated(self, one: PublishedValue) -> float:
+        return float("nan") if self._is_modelled(one) else self._take(one)
 
+    def estimated(self, one: PublishedValue) -> float:
+        return self._take(one) if self._is_modelled(one) else float("nan")
 
-def _verdict(number: Number, off_by: float) -> Verdict:
-    if abs(off_by) <= number.off:
-        return "input" if number.given else "within"
-    return "explained" if number.why else "off"
+    def _is_modelled(self, one: PublishedValue) -> bool:
+        return hasattr(Modelled, str((one.ours or {}).get("measure")))
 
-
-def score(found: Iterable[Compared]) -> str:
-    """How many predictions are as close as their rows allow, in a sentence."""
-    counted = Counter(one.verdict for one in found)
-    predictions = sum(count for verdict, count in counted.items() if verdict != "input")
-    sentence = f"{counted['within']} of {predictions} predictions are as close as their rows allow"
-    rest = [f"{counted[verdict]} {words}" for verdict, words in _REST.items() if counted[verdict]]
-    return "; ".join([sentence, *rest])
+    def _take(self, one: PublishedValue) -> float:
+        given = {
+            key: parse_bytes(value, key) if key.endswith("window") else value
+            for key, value in (one.ours or {}).items()
+        }
+        return self._measures.take(str(given.pop("measure")), **given)

@@ -1,4 +1,4 @@
-"""Axes in the units people read: bytes in powers of two (64, 1K, 4M), latency in ns, bandwidth in Gb/s."""
+"""Axes: bytes in powers of two (64, 1K, 4M), latency in ns, bandwidth in Gb/s."""
 
 import math
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-# 512, 1K, 1.5M: as sizes are typed on the command line.
+# 512, 1K, 1.5M: as on the command line.
 _BYTES_LABEL = (
     "datum.value >= 1048576 ? format(datum.value / 1048576, '~g') + 'M'"
     " : datum.value >= 1024 ? format(datum.value / 1024, '~g') + 'K' : format(datum.value, '~g')"
@@ -32,7 +32,7 @@ def bytes_axis(field: str, title: str, values: Iterable[float], *, step: int = 1
 
 
 def bytes_ticks(values: Iterable[float]) -> alt.Axis:
-    """Ticks of sizes, whatever the scale: 64, 256, 1K, far enough apart for a narrow page."""
+    """Ticks of sizes on any scale: 64, 256, 1K, spaced for a narrow page."""
     present = list(values)
     first, last = math.floor(math.log(min(present), 4)), math.ceil(math.log(max(present), 4))
     return alt.Axis(
@@ -45,54 +45,54 @@ def window_axis(values: Iterable[float]) -> alt.X:
     return bytes_axis("window_bytes", "window (bytes)", values, step=2)
 
 
-PLACE = "place"
-"""Column with the places of sizes on a `SizeAxis`."""
+POSITION = "position"
+"""Column with the positions of sizes on a `SizeAxis`."""
 _MOST_TICKS = 12
 _LEAST_APART = 0.25
-"""Octaves that neighbouring sizes stand apart at least: 63, 64 and 65 B are where bandwidths jump."""
+"""Smallest distance of neighbouring sizes, in octaves: bandwidths jump between 63, 64 and 65 B."""
 
 
 @dataclass(frozen=True)
 class SizeAxis:
-    """A logarithmic axis over transfer sizes, stretched where neighbours would be too close to be told apart.
+    """A logarithmic axis over transfer sizes, stretched where neighbours would touch.
 
     Attributes:
-        sizes: those tested, rising.
-        places: of each on the axis.
+        sizes: Tested sizes, rising.
+        positions: Their positions on the axis.
     """
 
     sizes: tuple[float, ...]
-    places: tuple[float, ...]
+    positions: tuple[float, ...]
 
     @classmethod
     def of(cls, values: Iterable[float]) -> "SizeAxis":
-        """The axis for the sizes that were tested."""
+        """The axis for tested sizes."""
         sizes = sorted({float(value) for value in values})
         gaps = np.maximum(np.diff(np.log2(sizes)), _LEAST_APART)
         return cls(tuple(sizes), (0.0, *np.cumsum(gaps).tolist()))
 
-    def placed(self, rows: pd.DataFrame, field: str = "size_bytes") -> pd.DataFrame:
-        """The rows with the places of their sizes; those between sizes that were tested stand between these."""
-        return rows.assign(**{PLACE: self.at(rows[field])})
+    def positioned(self, rows: pd.DataFrame, field: str = "size_bytes") -> pd.DataFrame:
+        """The rows with the positions of their sizes; untested sizes are interpolated."""
+        return rows.assign(**{POSITION: self.at(rows[field])})
 
     def at(self, values: Iterable[float]) -> list[float]:
-        """Where sizes stand."""
+        """The positions of sizes."""
         logarithms = np.log2(np.asarray(list(values), dtype=float))
-        return [float(place) for place in np.interp(logarithms, np.log2(self.sizes), self.places)]
+        return [float(position) for position in np.interp(logarithms, np.log2(self.sizes), self.positions)]
 
     @property
     def encoding(self) -> alt.X:
-        """The axis, with a tick at every power of two; where there are many, at every second, or third."""
+        """The axis, with a tick at every power of two, or at every second or third of many."""
         first, last = math.ceil(math.log2(self.sizes[0])), math.floor(math.log2(self.sizes[-1]))
         powers = range(first, last + 1, math.ceil((last - first + 1) / _MOST_TICKS) or 1)
         ticks = [2**power for power in powers]
-        places = [round(place, 6) for place in self.at(ticks)]
+        values = [round(position, 6) for position in self.at(ticks)]
         labels = [size_text(tick) for tick in ticks]
         return alt.X(
-            f"{PLACE}:Q",
+            f"{POSITION}:Q",
             title="transfer size (bytes)",
-            scale=alt.Scale(domain=[0, max(self.places[-1], 1.0)], nice=False),
-            axis=alt.Axis(values=places, labelExpr=f"{labels}[indexof({places}, datum.value)]", labelFlush=False),
+            scale=alt.Scale(domain=[0, max(self.positions[-1], 1.0)], nice=False),
+            axis=alt.Axis(values=values, labelExpr=f"{labels}[indexof({values}, datum.value)]", labelFlush=False),
         )
 
 
@@ -102,7 +102,7 @@ def bandwidth_axis(field: str = "bandwidth", *, from_zero: bool = True) -> alt.Y
 
 
 def latency_axis(field: str = "median", title: str = "median latency (ns)") -> alt.Y:
-    """Latency in ns; it does not start at 0, since the differences are a few percent of the round trip."""
+    """Latency in ns; not from 0, since differences are a few percent of the round trip."""
     return alt.Y(f"{field}:Q", title=title, scale=alt.Scale(zero=False))
 
 

@@ -1,7 +1,7 @@
-"""What the closed-form model says about a run: the bounds that its numbers are held against.
+"""The closed-form bounds that a run's numbers are compared with.
 
-What bounds a test is asked of `pcielab.analysis.explain`, which every command asks; what the link alone allows is
-asked of the model, under the accounting `spec`, a true ceiling, unless another is asked for.
+Bounds of tests come from `pcielab.analysis.explain`, as in every command; bounds of the link alone from the model,
+under the accounting `spec`, a true ceiling, by default.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from pcielab import model
-from pcielab.analysis.explain import Facts, TestBounds, bounds_of_tests, facts_of
+from pcielab.analysis.explain import MachineFacts, TestBounds, bounds_of_tests, facts_of
 from pcielab.errors import InputError
 from pcielab.library.suites.parameters import PARAMETERS
 from pcielab.model.link import Accounting
@@ -27,25 +27,25 @@ NICS = {
 """The devices of the paper's figure 1."""
 _ETHERNET_GBPS = (10, 40, 100, 200, 400, 800)
 _SPARED = 4.0
-"""A line that the link carries more than so many times over says nothing about it."""
+"""An Ethernet rate is shown if the link's capacity is less than this multiple of it."""
 _FCS_BYTES = 4
 _SHORTEST_FRAME_BYTES = 64
-# Preamble, start of frame and the gap behind it.
+# Preamble, start of frame and the gap after it.
 _BETWEEN_FRAMES_BYTES = 20
 _LONG_TEST = 1 << 23
-"""Transactions of a row that does not say how many were asked for: those of a published bandwidth test."""
+"""Transactions of a row without their number: as in a published bandwidth test."""
 _OF_A_TEST = tuple(
     sorted(parameter.key for parameter in PARAMETERS if parameter.key not in ("details", "transactions"))
 )
 
 
-def facts(run: Run) -> Facts | None:
-    """What the store says of its machine, or None where it does not even say which link that was."""
+def facts(run: Run) -> MachineFacts | None:
+    """The facts of a run's machine; None if not even its link is known."""
     return _facts(run.store)
 
 
 @lru_cache(maxsize=32)
-def _facts(store: Store) -> Facts | None:
+def _facts(store: Store) -> MachineFacts | None:
     try:
         return facts_of(store)
     except InputError:
@@ -53,13 +53,13 @@ def _facts(store: Store) -> Facts | None:
 
 
 def link_of(run: Run) -> model.Link | None:
-    """The run's link, or None where the store does not say."""
+    """The run's link; None if unknown."""
     known = facts(run)
     return known.model_link if known is not None else _noted_link(run)
 
 
 def _noted_link(run: Run) -> model.Link | None:
-    """The link that an import noted of its machine, where it kept no text that says more."""
+    """The link in an import's manifest, for imports without a text of lspci."""
     link = link_parameters(run.manifest)
     if any(link.get(key) is None for key in ("generation", "lanes", "mps_bytes", "mrrs_bytes")):
         return None
@@ -74,16 +74,13 @@ def _noted_link(run: Run) -> model.Link | None:
 
 
 def link_text(link: model.Link) -> str:
-    """The link as people write it."""
+    """The link in words."""
     text = f"Gen{link.generation} x{link.lanes}, MPS {link.mps_bytes}, MRRS {link.mrrs_bytes}"
     return text + (", ECRC" if link.ecrc else "") + (", 32-bit addresses" if link.address_bits == 32 else "")
 
 
 def bounds_of_rows(run: Run, rows: Iterable[Mapping[Any, Any]]) -> list[TestBounds | None]:
-    """What bounds each test of a run; `rows` are rows of its frame, or like them.
-
-    Only a run with a system profile has such bounds: of a measured one too little is known.
-    """
+    """The bounds of tests of a run, given rows of its frame; None for each without a system profile."""
     tests = [_parameters(row) for row in rows]
     known = facts(run)
     return bounds_of_tests(known, tests) if known and known.system else [None] * len(tests)
@@ -100,15 +97,15 @@ def link_bounds(link: model.Link, sizes: Sequence[int], accounting: Accounting =
 
 
 def ethernet_rates(links: Iterable[model.Link]) -> list[int]:
-    """The Ethernet rates that links are made for, slowest first: one carries them, and not many times over."""
+    """The Ethernet rates that suit links, slowest first: a link carries them, but not several times over."""
     capacities = [model.bandwidth(link, [64])[0].tlp_gbps for link in links]
     return [rate for rate in _ETHERNET_GBPS if any(rate <= gbps < _SPARED * rate for gbps in capacities)]
 
 
 def ethernet_need(sizes: Sequence[int], rate_gbps: int) -> pd.DataFrame:
-    """What DMA of each size has to carry to keep up with a full Ethernet line: size_bytes, bandwidth (Gb/s).
+    """The bandwidth that DMA of each size needs to keep up with full Ethernet: size_bytes, bandwidth (Gb/s).
 
-    A transfer is a frame without its FCS; one that is shorter than a frame may be is padded on the line.
+    A transfer is a frame without its FCS; shorter ones are padded to the smallest frame.
     """
     frames = [max(size + _FCS_BYTES, _SHORTEST_FRAME_BYTES) + _BETWEEN_FRAMES_BYTES for size in sizes]
     need = [rate_gbps * size / frame for size, frame in zip(sizes, frames, strict=True)]
@@ -118,7 +115,7 @@ def ethernet_need(sizes: Sequence[int], rate_gbps: int) -> pd.DataFrame:
 def interactions(
     link: model.Link, frames: Sequence[int], accounting: Accounting = Accounting.SPEC
 ) -> pd.DataFrame:
-    """Sending and receiving frames, one direction, bare and by NIC: frame_bytes, device, bandwidth (Gb/s)."""
+    """Bandwidth of full-duplex frames, per direction, bare and by NIC: frame_bytes, device, bandwidth (Gb/s)."""
     bare = model.bandwidth(link, [frame - _FCS_BYTES for frame in frames], accounting=accounting)
     rows = [(frame, "effective PCIe bandwidth", row.rdwr.gbps) for frame, row in zip(frames, bare, strict=True)]
     for name, title in NICS.items():
@@ -128,13 +125,13 @@ def interactions(
 
 
 def ethernet_line(frames: Sequence[int], rate_gbps: int) -> pd.DataFrame:
-    """What a full Ethernet line carries in frames of each size, FCS not counted: frame_bytes, bandwidth (Gb/s)."""
+    """Bandwidth of full Ethernet by frame size, without FCS: frame_bytes, bandwidth (Gb/s)."""
     need = ethernet_need([frame - _FCS_BYTES for frame in frames], rate_gbps)
     return need.assign(frame_bytes=list(frames)).drop(columns="size_bytes")
 
 
 def _parameters(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """The parameters of a test, from a row of a frame, where whole numbers may have become others."""
+    """The parameters of a test from a row of a frame, in which whole numbers may have become floats."""
     asked = row.get("transactions_asked")
     transactions = _LONG_TEST if asked is None or asked != asked else int(asked)
     given: dict[str, Any] = {"details": False, "transactions": transactions}

@@ -1,6 +1,6 @@
-"""Which figures a report shows, in which order, and what each is about.
+"""The figures of a report, in order, with a caption each.
 
-A figure whose data the runs lack is left out, and the report says so with the reason that the figure gives.
+A figure whose data the runs lack is left out, and the report lists it with the figure's reason.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from typing import TypeAlias
 from pcielab.library.shipped import SuiteKind
 from pcielab.report import figures
 from pcielab.report.figures import Figure, MissingDataError
-from pcielab.report.figures.frame import findings_of
+from pcielab.report.figures.frame import claims_of
 from pcielab.report.run import Run
 
 _Draw: TypeAlias = Callable[[Sequence[Run], Run | None], Figure]
@@ -21,10 +21,10 @@ class Entry:
     """A figure that a report may have.
 
     Attributes:
-        name: of its file, and its anchor in the page.
-        about: what to look for in it, one or two sentences.
-        draw: makes it from the runs and the measured overlay.
-        section: heading that it stands under.
+        name: Name of its file and anchor.
+        section: Heading above it.
+        about: Caption, one or two sentences.
+        draw: Draws it from the runs and the measured overlay.
     """
 
     name: str
@@ -35,20 +35,20 @@ class Entry:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure that could be drawn."""
+    """A drawn figure."""
 
     entry: Entry
     figure: Figure
 
     @property
-    def findings(self) -> list[str]:
-        """Sentences about what this figure shows, computed from what it draws."""
-        return findings_of(self.figure)
+    def claims(self) -> list[str]:
+        """Sentences about the figure, computed from its rows."""
+        return claims_of(self.figure)
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A figure that could not, and what it would need."""
+    """A figure without data, and the data that it needs."""
 
     entry: Entry
     needs: str
@@ -64,15 +64,15 @@ def _of_kind(runs: Sequence[Run], measured: Run | None, kind: SuiteKind) -> list
 
 _FLOWS = "Flows"
 _SECTION_KINDS = {"Messages": "messages", "NIC": "frames", "Routable fabric": "fabric"}
-"""Sections that are about runs of another kind than transfers; others are left out of reports of such runs."""
+"""Sections for runs of another kind than transfers; all others are for transfers."""
 _FABRIC: tuple[tuple[figures.FabricPlot, str], ...] = (
     (
         figures.FabricPlot("fig3-one-way", "One-way latency, local and across the fabric", "average"),
-        "What adapters, switch and software add to a write of 64 B.",
+        "Time that adapters, switch and software add to a write of 64 B.",
     ),
     (
         figures.FabricPlot("fig3-latency", "Latency of MMIO, H2D and D2H over the size", "average", panel_words=1),
-        "Reads of a register or a buffer by MMIO, and commands that bring data to the device and back.",
+        "Reads of a register or a buffer by MMIO, and commands that move data to the device and back.",
     ),
     (
         figures.FabricPlot("fig4-d2d-latency", "Latency between devices over the size", "average"),
@@ -88,33 +88,33 @@ _FABRIC: tuple[tuple[figures.FabricPlot, str], ...] = (
     ),
     (
         figures.FabricPlot("fig7-latency-throughput", "Latency of 64 B requests under load", "average", ("64 B",)),
-        "Beside commands in the background that ask for more and more.",
+        "Beside background commands with rising demand.",
     ),
     (
         figures.FabricPlot("fig9-tail", "Tail over average of one of 16 flows", "tail", ("F1",)),
-        "Equal flows, each in a command queue of its own: 1 where all wait alike.",
+        "Equal flows, each in its own command queue: 1 if all requests wait equally long.",
     ),
     (
         figures.FabricPlot("fig10-partition", "Two flows on one path", "bandwidth"),
-        "What each of them gets, by the requests that it has outstanding.",
+        "Bandwidth of each flow, by its outstanding requests.",
     ),
     (
         figures.FabricPlot("fig11-reverse", "Latency against traffic in the other direction", "average", ("F2",)),
-        "What the one direction does to the other.",
+        "Effect of one direction on the other.",
     ),
     (
         figures.FabricPlot("fig13-sharing", "Two flows at a port", "bandwidth", panel_words=2),
-        "What a port gives to two lanes that ask for more and more.",
+        "A port's bandwidth for two lanes with rising demand.",
     ),
     (
         figures.FabricPlot(
             "fig14-contention", "Latency of F1 under contention", "percentiles", ("F1",), panel_words=2
         ),
-        "Whether and where queues grow.",
+        "Growth of queues under contention.",
     ),
     (
         figures.FabricPlot("fig15-orthogonal", "Latency beside traffic on another path", "average", ("F2",)),
-        "What one path does to another with which it shares no link.",
+        "Effect of one path on another without a shared link.",
     ),
 )
 
@@ -298,7 +298,7 @@ CATALOGUE: tuple[Entry, ...] = (
         "message-published",
         "Messages",
         "Every number of the kPIO+WC paper beside the simulated one, in the paper's order. The tip gives the "
-        "reason for errors above 5 % (shares: 3 points), as `pcielab suites validate` does.",
+        "reason for errors above 5 % (shares: 3 points), as `pcielab paper numbers` does.",
         lambda runs, measured: figures.published_deviations(_of_kind(runs, measured, "messages")),
     ),
     Entry(
@@ -331,13 +331,13 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry(
         "fabric-table2-validation",
         "Routable fabric",
-        "The paper's validation of its estimator: what it measured, what is simulated, what `max-min` estimates.",
+        "The paper's validation of its estimator: measured, simulated, and estimated by `max-min`.",
         lambda runs, measured: figures.fabric_validation(_all_runs(runs, measured)),
     ),
     Entry(
         "fabric-one-way",
         "Routable fabric",
-        "Section 4.2 of the paper: where the time of one way goes.",
+        "The time of one way, by part (section 4.2 of the paper).",
         lambda runs, measured: figures.fabric_one_way(_all_runs(runs, measured)),
     ),
     Entry(
@@ -349,15 +349,15 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry(
         "fabric-published",
         "Routable fabric",
-        "Every number of the paper beside the simulated one, in its order; what is further off than 5 % (shares: "
-        "3 points) has its reason in the tip, as in `pcielab suites validate`.",
+        "Every number of the paper beside the simulated one, in the paper's order. The tip gives the reason for "
+        "errors above 5 % (shares: 3 points), as `pcielab paper numbers` does.",
         lambda runs, measured: figures.published_deviations(_of_kind(runs, measured, "fabric")),
     ),
 )
 
 
 def _own_entries(runs: Sequence[Run]) -> list[Entry]:
-    """Figures of flows on a fabric that no paper has figures of: sets of flows, programs, own experiments."""
+    """Figures of flows on a fabric that are in no paper: sets of flows, programs, own experiments."""
     known = {*(plot.family for plot, _ in _FABRIC), "table2-validation"}
     of_fabrics = [run.rows for run in runs if run.store.kind == "fabric"]
     families = [family for rows in of_fabrics for family in rows["family"] if family not in known]
@@ -369,8 +369,8 @@ def _own_entries(runs: Sequence[Run]) -> list[Entry]:
 
 
 def _entries_of(family: str, name: str) -> list[Entry]:
-    bandwidths = figures.FabricPlot(family, f"{family}: what each flow gets", "bandwidth")
-    latencies = figures.FabricPlot(family, f"{family}: how long requests take", "average")
+    bandwidths = figures.FabricPlot(family, f"{family}: bandwidth by flow", "bandwidth")
+    latencies = figures.FabricPlot(family, f"{family}: latency of requests", "average")
     return [
         Entry(
             f"{name}-bandwidth",
@@ -387,25 +387,20 @@ def _entries_of(family: str, name: str) -> list[Entry]:
         Entry(
             f"{name}-phases",
             _FLOWS,
-            "Queued at the host, in the fabric, executed at the device: what each takes on average.",
+            "Average time queued at the host, in the fabric, and executed at the device.",
             lambda runs, measured: figures.flow_phases(_all_runs(runs, measured), family),
         ),
         Entry(
             f"{name}-distributions",
             _FLOWS,
-            "How much each of them scatters.",
+            "Distribution of each phase.",
             lambda runs, measured: figures.flow_distributions(_all_runs(runs, measured), family),
         ),
     ]
 
 
 def draw_all(runs: Sequence[Run], measured: Run | None) -> tuple[list[Drawn], list[LeftOut]]:
-    """Every figure for which the runs have the data, and those for which they have not.
-
-    Args:
-        runs: Those whose times say something.
-        measured: A run drawn as points over them.
-    """
+    """Draw every figure for which the runs have the data, `measured` as points, and list the other figures."""
     drawn: list[Drawn] = []
     left_out: list[LeftOut] = []
     kinds = {run.store.kind for run in _all_runs(runs, measured)}

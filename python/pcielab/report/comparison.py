@@ -1,7 +1,7 @@
-"""A picture of two runs, in the style of reports: for each family the values of both, and their differences below.
+"""Two runs as a page in the style of reports: for each family the values of both, and their differences below.
 
-Colour is the run, everywhere; A is drawn as points over the lines of B, as measurements are in reports. What else
-varies in a family has a panel each, and panels share their axes.
+Colour is the run; A is drawn as points over the lines of B, like measurements in reports. Each combination of the
+other varying parameters has a panel; panels share their axes.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import altair as alt
 import pandas as pd
 
 from pcielab.analysis.compare.pairs import MESSAGES, METRICS, Comparison
-from pcielab.report.axes import SizeAxis, bytes_axis, window_axis
+from pcielab.report.axes import POSITION, SizeAxis, bytes_axis, window_axis
 from pcielab.report.figures.frame import Figure, panels, titled
 from pcielab.report.figures.message import link_name
 from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, with_residuals
@@ -22,17 +22,17 @@ from pcielab.report.series import RUN_NAME_FIELD, Series, label_rows, run_toolti
 from pcielab.store.exercised import NOTICE, WHY
 
 _AXES = ("size_bytes", "window_bytes", "offset_bytes", "swept_to", "frame_bytes")
-"""What may run along the horizontal axis: of these, the one that has the most values in the family."""
+"""Candidates for the horizontal axis: the one with the most values in the family is chosen."""
 
 _OF_MESSAGES = tuple(column for column in MESSAGES if column not in ("generation", "lanes"))
 _PARTS = ("name", "link", "cache", "pattern", "offset_of", "size_bytes", "window_bytes", *_OF_MESSAGES, "flow")
-"""What tells the panels of a family apart, where it varies."""
+"""Columns that separate the panels of a family, where they vary."""
 
 _OFFSETS = list(range(0, 65, 8))
 _HEIGHT, _LOW = 200, 120
 _MOST_TALL = 4
 _MOST_APART = 80
-"""Sizes of a sweep whose neighbours are drawn apart at most; more are a curve anyway."""
+"""Most sizes of a sweep that are drawn apart; more form a curve."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,7 @@ class Summary:
 
 
 def draw(comparison: Comparison, title: str = "Two runs side by side", notes: Sequence[str] = ()) -> str:
-    """A self-contained HTML page: nothing is fetched when it is opened.
-
-    Args:
-        comparison: What is drawn.
-        title: What it is called.
-        notes: Lines below the title.
-    """
+    """A self-contained HTML page of paired runs, with notes as lines below the title."""
     a, b = runs_of_comparison(comparison)
     drawn = families(comparison, a, b) if comparison.tells_speed else []
     figures = {f"family-{number}": one for number, one in enumerate(drawn, start=1)}
@@ -76,13 +70,13 @@ def runs_of_comparison(comparison: Comparison) -> tuple[Run, Run]:
 
 
 def families(comparison: Comparison, a: Run, b: Run) -> list[Figure]:
-    """A figure for each family that both have numbers of: its bandwidths, or its latencies."""
+    """A figure for each family with numbers of both: of bandwidths, or of latencies."""
     rows = comparison.rows
-    # A stream of messages has both.
+    # Streams of messages have bandwidths and latencies.
     latency = rows["bandwidth_a_gbps"].isna() | rows["name"].str.endswith("_ALONE")
     value = rows["median_b_ns"].where(latency, rows["bandwidth_b_gbps"])
-    places = rows[[column for column in _AXES if column in rows]]
-    drawn = value.notna() & places.notna().any(axis=1)
+    swept = rows[[column for column in _AXES if column in rows]]
+    drawn = value.notna() & swept.notna().any(axis=1)
     groups = rows[drawn].groupby(["family", latency.rename("latency")], sort=False)
     return [_family(group, str(name), a, b, latency=bool(timed)) for (name, timed), group in groups]
 
@@ -97,7 +91,7 @@ def _summary(comparison: Comparison) -> Summary:
 
 
 def _pairs(comparison: Comparison) -> Summary:
-    """How many tests of each name both runs have finished."""
+    """The number of tests that both runs have finished, by name."""
     counts = comparison.rows["name"].value_counts(sort=False)
     return Summary(["test", "finished in both"], [[str(name), str(count)] for name, count in counts.items()])
 
@@ -120,16 +114,8 @@ def _family(rows: pd.DataFrame, name: str, a: Run, b: Run, *, latency: bool) -> 
     series, lines = Series([b, a]), axis != "offset_bytes"
     residual = Residual("value", ["part", axis, "occurrence"], "ns" if latency else "%", "B less A")
     height = _HEIGHT if len(parts) <= _MOST_TALL else _LOW
-    kept = [
-        "part",
-        axis,
-        "occurrence",
-        "value",
-        "run",
-        RUN_NAME_FIELD,
-        "role",
-        *(["place"] if "place" in data else []),
-    ]
+    kept = ["part", axis, "occurrence", "value", "run", RUN_NAME_FIELD, "role"]
+    kept += [POSITION] if POSITION in data else []
     figure = with_residuals(
         panels(series.layers(x, y, _tooltip(axis), lines=lines), data[kept], "part", columns=parts, height=height),
         residual.rows(data[kept], a),
@@ -141,12 +127,12 @@ def _family(rows: pd.DataFrame, name: str, a: Run, b: Run, *, latency: bool) -> 
 
 
 def _across(data: pd.DataFrame, axis: str) -> tuple[pd.DataFrame, alt.X]:
-    """The rows with their places on the horizontal axis, and that axis."""
+    """The rows with their positions on the horizontal axis, and that axis."""
     if axis == "size_bytes" and data[axis].nunique() > _MOST_APART:
         return data, bytes_axis(axis, "transfer size (bytes)", data[axis], step=2)
     if axis == "size_bytes":
         sizes = SizeAxis.of(data[axis])
-        return sizes.placed(data), sizes.encoding
+        return sizes.positioned(data), sizes.encoding
     if axis == "window_bytes":
         return data, window_axis(data[axis])
     if axis == "frame_bytes":
@@ -158,7 +144,7 @@ def _across(data: pd.DataFrame, axis: str) -> tuple[pd.DataFrame, alt.X]:
 
 
 def _points(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with both offsets as one and whose it is, and the link that a message crosses in one word."""
+    """The rows with a single offset and its side, and with the link of a message as text."""
     host, device = rows["host_offset_bytes"].fillna(0), rows["device_offset_bytes"].fillna(0)
     if "generation" in rows:
         links = zip(rows["generation"], rows["lanes"], strict=True)
@@ -169,7 +155,7 @@ def _points(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _parts(points: pd.DataFrame, axis: str) -> pd.Series:
-    """What the panel of each row is called: everything that varies in the family but the axis."""
+    """The name of each row's panel: all varying parameters but the axis."""
     skipped = {axis} | ({"offset_of"} if axis != "offset_bytes" else set())
     varying = [
         column

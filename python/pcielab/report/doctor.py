@@ -1,6 +1,6 @@
-"""What a report says of the machines behind its runs: the doctor's findings, and what to check by hand.
+"""The machines behind a report's runs: the doctor's findings, and causes to check by hand.
 
-Only of runs that carry a text of lspci, or were measured; a simulated machine has nothing to look at.
+Only for runs with a text of lspci and for measured runs: a simulated machine has nothing to examine.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,9 +20,9 @@ class Shown:
     """A finding as the report shows it.
 
     Attributes:
-        finding: What was found.
-        device: Slot and title of the function; `the machine` where it is about none.
-        cost: What it costs by the model, in words; empty where nothing is known.
+        finding: The finding.
+        device: Slot and title of its function; `the machine` if it has none.
+        cost: Modelled cost in words; empty if unknown.
     """
 
     finding: Finding
@@ -35,11 +35,11 @@ class Machine:
     """One run's machine.
 
     Attributes:
-        entry: The run, as legends call it.
-        examination: Of its text of lspci; None where it has none.
-        findings: What the doctor says, worst first.
-        checks: What to check by hand.
-        problem: Why its text could not be read; None where it could.
+        entry: The run's name in legends.
+        examination: Examination of its text of lspci; None without one.
+        findings: The doctor's findings, worst first.
+        checks: Causes to check by hand.
+        problem: Error in reading the text, or None.
     """
 
     entry: str
@@ -50,7 +50,7 @@ class Machine:
 
 
 def machines(runs: Sequence[Run]) -> list[Machine]:
-    """The machines of the runs of which something can be said."""
+    """The machines that have findings or checks."""
     return [machine for run in runs for machine in _machine(run)]
 
 

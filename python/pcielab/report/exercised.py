@@ -1,4 +1,4 @@
-"""What an emulated run exercised, in place of figures: how many tests of each name, and how they ended."""
+"""The tests that an emulated run exercised, instead of figures: their number by name and status."""
 
 from dataclasses import dataclass
 
@@ -12,8 +12,8 @@ class Exercised:
     Attributes:
         label: The run's name.
         entry: The run as legends name it.
-        device: What carried them out.
-        heads: Of the columns: the name of the tests, how many there are, and how many ended in each way.
+        device: Name of the device.
+        heads: Column heads: name, number of tests, and number by status.
         lines: One for each name, in the order of the suite.
     """
 

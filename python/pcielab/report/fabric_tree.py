@@ -1,6 +1,6 @@
-"""The tree of a fabric as a picture, with what each edge carries: root on the left, a row for each leaf.
+"""The tree of a fabric as a picture, with the load of each edge: root on the left, a row for each leaf.
 
-What a link carries downwards stands above it, upwards below it.
+A link's downward load is written above it, its upward load below.
 """
 
 from collections.abc import Hashable, Iterator, Mapping
@@ -17,8 +17,8 @@ from pcielab.report.figures.frame import Figure
 _LEVEL_WIDTH = 170
 _ROW_HEIGHT = 46
 _MARGIN = 60
-_MOST_PLACES = 1_000
-"""Most levels times leaves of a picture: as PNG, each takes 125 kB of memory."""
+_MOST_CELLS = 1_000
+"""Most levels times leaves of a picture: as PNG, each cell takes 125 kB of memory."""
 _ACROSS = alt.Scale(nice=False, padding=_MARGIN)
 _DOWNWARDS = alt.Scale(reverse=True, nice=False, padding=_ROW_HEIGHT / 2)
 
@@ -29,22 +29,22 @@ def tree(fabric: Fabric, estimate: Estimate) -> Figure:
     Raises:
         InputError: It is too large for a picture.
     """
-    places = places_of(fabric)
-    leaves = set(places) - {link.upper for link in fabric.file.link}
-    levels = 1 + max(level for _, level in places.values())
-    if levels * len(leaves) > _MOST_PLACES:
+    positions = tree_positions(fabric)
+    leaves = set(positions) - {link.upper for link in fabric.file.link}
+    levels = 1 + max(level for _, level in positions.values())
+    if levels * len(leaves) > _MOST_CELLS:
         raise InputError(
             f"{fabric.name}: {levels} levels of nodes and {len(leaves)} leaves are too many for a picture: draw a "
-            f"fabric whose levels times leaves are {_MOST_PLACES} at most"
+            f"fabric whose levels times leaves are {_MOST_CELLS} at most"
         )
     loads = {edge["edge"]: edge for edge in estimate.edges.to_dict("records")}
     nodes = pd.DataFrame(
         [
             {"node": name, "row": row, "level": level, "leaf": name in leaves}
-            for name, (row, level) in places.items()
+            for name, (row, level) in positions.items()
         ]
     )
-    links = pd.DataFrame([_drawn(link.upper, link.lower, places, loads) for link in fabric.file.link])
+    links = pd.DataFrame([_drawn(link.upper, link.lower, positions, loads) for link in fabric.file.link])
     width, height = _LEVEL_WIDTH * levels, _ROW_HEIGHT * len(leaves)
     across = alt.X("level:Q", axis=None, scale=_ACROSS)
     downwards = alt.Y("row:Q", axis=None, scale=_DOWNWARDS)
@@ -54,8 +54,8 @@ def tree(fabric: Fabric, estimate: Estimate) -> Figure:
         scale=alt.Scale(domain=[0, 1], scheme="yelloworangered"),
         legend=alt.Legend(format="%", direction="horizontal", gradientLength=220, values=[0, 0.25, 0.5, 0.75, 1]),
     )
-    told = ["link:N", alt.Tooltip("used:Q", format=".0%"), "down:N", "up:N"]
-    rules = alt.Chart(links).mark_rule(strokeWidth=4).encode(color=colour, tooltip=told)
+    tooltip = ["link:N", alt.Tooltip("used:Q", format=".0%"), "down:N", "up:N"]
+    rules = alt.Chart(links).mark_rule(strokeWidth=4).encode(color=colour, tooltip=tooltip)
     layers = [
         rules.encode(x=across, y=alt.Y("from_row:Q", axis=None, scale=_DOWNWARDS), y2="row:Q"),
         rules.encode(x=across, x2="to_level:Q", y=downwards),
@@ -66,17 +66,17 @@ def tree(fabric: Fabric, estimate: Estimate) -> Figure:
     ]
     title = alt.TitleParams(
         text=fabric.title,
-        subtitle=[f"MODELLED, {estimate.method}: GB/s of payload carried, of what the edge can carry"],
+        subtitle=[f"MODELLED, {estimate.method}: GB/s of payload, of the edge's capacity"],
     )
     figure: Figure = alt.layer(*layers).properties(width=width, height=max(height, 2 * _ROW_HEIGHT), title=title)
     return figure
 
 
 def _drawn(
-    upper: str, lower: str, places: dict[str, tuple[float, int]], loads: Mapping[Any, Mapping[Hashable, Any]]
+    upper: str, lower: str, positions: dict[str, tuple[float, int]], loads: Mapping[Any, Mapping[Hashable, Any]]
 ) -> dict[str, Any]:
     """A link as two lines with a corner: down from its upper node, then across to the lower one."""
-    (upper_row, upper_level), (lower_row, lower_level) = places[upper], places[lower]
+    (upper_row, upper_level), (lower_row, lower_level) = positions[upper], positions[lower]
     down, up = loads[f"{upper}->{lower}"], loads[f"{lower}->{upper}"]
     texts = {
         key: f"{arrow} {_load(edge)}" if edge["load_gbytes_per_s"] > 0 else ""
@@ -95,7 +95,7 @@ def _drawn(
 
 
 def _written(links: pd.DataFrame, direction: str, dy: int, downwards: alt.Y) -> alt.Chart:
-    """What the links carry in one direction, beside their middles."""
+    """The loads of the links in one direction, beside their middles."""
     middle = alt.X("middle:Q", axis=None, scale=_ACROSS)
     text: alt.Chart = (
         alt.Chart(links).mark_text(fontSize=11, dy=dy).encode(x=middle, y=downwards, text=f"{direction}:N")
@@ -103,12 +103,12 @@ def _written(links: pd.DataFrame, direction: str, dy: int, downwards: alt.Y) -> 
     return text
 
 
-def _named(nodes: pd.DataFrame, across: alt.X, downwards: alt.Y, **place: Any) -> Iterator[alt.Chart]:
-    """The names of nodes beside them, kept apart from the links that they stand on."""
+def _named(nodes: pd.DataFrame, across: alt.X, downwards: alt.Y, **offset: Any) -> Iterator[alt.Chart]:
+    """The names of nodes beside them, with a halo over the links."""
     if nodes.empty:
         return
     names = alt.Chart(nodes).encode(x=across, y=downwards, text=alt.Text("node:N"))
-    bold = {"fontWeight": "bold", "limit": _LEVEL_WIDTH - 10, **place}
+    bold = {"fontWeight": "bold", "limit": _LEVEL_WIDTH - 10, **offset}
     yield names.mark_text(style="halo", **bold)
     yield names.mark_text(**bold)
 
@@ -117,8 +117,8 @@ def _load(edge: Mapping[Hashable, Any]) -> str:
     return f"{edge['load_gbytes_per_s']:.2f} / {edge['capacity_gbytes_per_s']:.2f}"
 
 
-def places_of(fabric: Fabric) -> dict[str, tuple[float, int]]:
-    """Row and level of each node: leaves one below the other, the others at the middle of what is below them."""
+def tree_positions(fabric: Fabric) -> dict[str, tuple[float, int]]:
+    """Row and level of each node: leaves in successive rows, other nodes at the mean row of their children."""
     below: dict[str, list[str]] = {node.name: [] for node in fabric.file.node}
     for link in fabric.file.link:
         below[link.upper].append(link.lower)
@@ -128,15 +128,15 @@ def places_of(fabric: Fabric) -> dict[str, tuple[float, int]]:
     for name in order:
         order.extend(below[name])
         level.update(dict.fromkeys(below[name], level[name] + 1))
-    places: dict[str, float] = {}
+    rows: dict[str, float] = {}
     stack, leaves = [root], 0
     while stack:
         name = stack.pop()
         stack.extend(reversed(below[name]))
         if not below[name]:
-            places[name] = float(leaves)
+            rows[name] = float(leaves)
             leaves += 1
     for name in reversed(order):
         if below[name]:
-            places[name] = sum(places[child] for child in below[name]) / len(below[name])
-    return {name: (places[name], level[name]) for name in order}
+            rows[name] = sum(rows[child] for child in below[name]) / len(below[name])
+    return {name: (rows[name], level[name]) for name in order}

@@ -1,10 +1,9 @@
-"""The one way in which pcielab writes an HTML page: one file that needs nothing else and lets nothing in.
+"""All HTML pages of pcielab are written here, each as one file with its styles, scripts and data.
 
-Styles, scripts and data are in it. Everything that comes from a store, a fabric or any other file is text to it:
-the templates escape it, and inside scripts it is JSON that cannot end its element. Should that ever fail, a
-content security policy in the page's head makes the browser run no script but the page's own, which it knows by
-its digest, and fetch nothing. Pictures are Vega-Lite specifications, drawn in the browser so that points tell
-their values and legends can be clicked; their expressions are interpreted, not run as scripts.
+Content of stores, fabrics and other files is treated as text: templates escape it, and inside scripts it is JSON
+that cannot end its element. As a second barrier, a content security policy in the page allows only the page's own
+script, by its digest, and no fetches. Pictures are Vega-Lite specifications, drawn in the browser for tooltips and
+clickable legends; their expressions are interpreted, not run as scripts.
 """
 
 import base64
@@ -30,13 +29,7 @@ _FILES = resources.files("pcielab.report") / "template"
 
 @dataclass(frozen=True)
 class Pictured:
-    """A figure on a page.
-
-    Attributes:
-        figure: An Altair chart.
-        title: What stands over it; empty where the figure says it itself.
-        caption: What stands below it.
-    """
+    """A figure on a page, with a heading above it and a caption below, if not empty."""
 
     figure: Figure
     title: str = ""
@@ -44,13 +37,7 @@ class Pictured:
 
 
 def html_page(template: str, figures: Mapping[str, Figure], **values: object) -> str:
-    """A page from a template that extends `page.html.j2`.
-
-    Args:
-        template: Its file name.
-        figures: By the names under which the template places them, in `data-figure`.
-        values: What else the template shows; text is escaped.
-    """
+    """A page from a template, with figures by their `data-figure` names, and values whose text is escaped."""
     environment = jinja2.Environment(
         autoescape=True,
         trim_blocks=True,
@@ -71,20 +58,14 @@ def html_page(template: str, figures: Mapping[str, Figure], **values: object) ->
 
 
 def figures_page(title: str, notes: Sequence[str], pictured: Sequence[Pictured]) -> str:
-    """A page of figures below each other.
-
-    Args:
-        title: Its heading.
-        notes: Lines below that.
-        pictured: The figures, in order.
-    """
+    """A page of figures in order, below a heading and lines of notes."""
     named = {f"figure-{number}": one for number, one in enumerate(pictured, start=1)}
     figures = {name: one.figure for name, one in named.items()}
     return html_page("figures.html.j2", figures, title=title, notes=notes, pictured=named)
 
 
 def _specification(figure: Figure) -> dict[str, Any]:
-    """The figure without a configuration: the page adds the one of its theme."""
+    """The figure without a configuration: the page adds its theme's."""
     spec = vega_lite(figure)
     del spec["config"]
     return spec
@@ -98,12 +79,12 @@ def vega_script() -> str:
 
 
 def _script(source: str) -> Markup:
-    """JavaScript inside a script element, which only `</script` and `<!--` could leave."""
+    """JavaScript inside a script element, with its only exits `</script` and `<!--` escaped."""
     return Markup(source.replace("</script", "<\\/script").replace("<!--", "<\\!--"))
 
 
 def _data(value: object) -> Markup:
-    """JSON inside a script element; `<` is written so that no text in it can end the element."""
+    """JSON inside a script element, with `<` escaped so that no text can end the element."""
     return Markup(json.dumps(value, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"))
 
 

@@ -1,4 +1,4 @@
-"""The report: what was run on what, the main numbers, the figures, every row."""
+"""The page of a report: runs and systems, main numbers, figures, every row."""
 
 from collections.abc import Sequence
 
@@ -14,13 +14,7 @@ from pcielab.store.exercised import NOTICE, WHY
 
 
 def render(runs: Sequence[Run], drawn: Sequence[Drawn], left_out: Sequence[LeftOut]) -> str:
-    """The page.
-
-    Args:
-        runs: what the report is about, the measured overlay among them.
-        drawn: the figures, in order.
-        left_out: the figures for which data lack.
-    """
+    """The page of all runs, the measured overlay included, with its figures in order."""
     timed = [run for run in runs if run.store.tells_speed]
     return html_page(
         "report.html.j2",

@@ -1,35 +1,19 @@
-"""What was run on what, as the head of a report says it: everything the manifest knows, in words."""
+"""Suite, system and conditions of a run for the head of a report: the whole manifest, in words."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pcielab.analysis.explain.facts import no_link
+from pcielab.analysis.explain.machine_facts import no_link
 from pcielab.report.bounds import link_of, link_text
 from pcielab.report.run import Run
 from pcielab.store.setup import setup_of
 
-# Shown in a place of their own, or not for people.
-_APART = frozenset(
-    {
-        "format",
-        "version",
-        "origin",
-        "title",
-        "suite",
-        "suite_digest",
-        "tests",
-        "system",
-        "overrides",
-        "seed",
-        "options",
-        "backend",
-        "device",
-        "host",
-        "conditions_before",
-        "conditions_after",
-    }
-)
+# Keys shown separately, or not at all.
+_APART = {
+    *("format", "version", "origin", "title", "suite", "suite_digest", "tests", "system", "overrides", "seed"),
+    *("options", "backend", "device", "host", "conditions_before", "conditions_after"),
+}
 _LONGEST_VALUE = 160
 
 
@@ -38,15 +22,15 @@ class Provenance:
     """One run's part of the head of a report.
 
     Attributes:
-        label: the run's name in legends.
-        badge: origin, as it is printed.
-        title: one line for people.
-        measured_overlay: drawn as points over the others.
-        facts: name and value, the important ones first.
-        overrides: what was changed in the system, key and value.
-        system: every parameter of the resolved system, dotted key and value.
-        attachments: names of the texts kept in the store.
-        faults: how many tests ended with each status but `ok`.
+        label: The run's name in legends.
+        badge: Its origin, as printed.
+        title: One line for people.
+        measured_overlay: Whether it is drawn as points over the others.
+        facts: Names and values, the important ones first.
+        overrides: Changes to the system: keys and values.
+        system: Every parameter of the resolved system: dotted keys and values.
+        attachments: Names of the texts in the store.
+        faults: Number of tests by status, without `ok`.
     """
 
     label: str
@@ -61,7 +45,7 @@ class Provenance:
 
 
 def provenance(run: Run) -> Provenance:
-    """What the manifest of a run says."""
+    """The provenance in the manifest of a run."""
     statuses = run.rows["status"].value_counts()
     return Provenance(
         label=run.name,
@@ -77,7 +61,7 @@ def provenance(run: Run) -> Provenance:
 
 
 def _facts_of_import(run: Run) -> dict[str, Any]:
-    """What an import knows of its machine, in place of a profile."""
+    """The facts of an import's machine, which has no profile."""
     return {part: run.manifest[part] for part in ("device", "host") if run.manifest.get(part)}
 
 
@@ -86,14 +70,14 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     yield "file", run.store.path.name
     yield "system", _system(run)
     link = link_of(run)
-    unknown = "none: the device has no PCIe link, or does not say which" if no_link(run.store) else "not known"
+    unknown = "none, or not reported by the device" if no_link(run.store) else "unknown"
     yield "link", link_text(link) if link is not None else unknown
     if manifest.get("suite"):
         yield "suite", f"{manifest['suite']}, {run.store.extent}"
     if manifest.get("seed") is not None:
         yield "seed", str(manifest["seed"])
     for key, value in {**(manifest.get("options") or {}), **_backend(manifest)}.items():
-        # A device that can be told nothing has no options.
+        # Devices without options have an empty table.
         if value != {}:
             yield ("sampling" if key == "samples" else str(key)), _text(value)
     device = manifest.get("device") or {}
@@ -110,18 +94,18 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _conditions(conditions: Sequence[Any]) -> str:
-    """What was read of what changes: `load 5.41, temperature 61 C`."""
-    told = []
+    """Readings that vary, in words: `load 5.41, temperature 61 C`."""
+    words = []
     for row in conditions:
         value = row.get("value") if isinstance(row, Mapping) else None
         if isinstance(value, float | int):
             unit = "" if row.get("unit") == "1" else f" {row.get('unit')}"
-            told.append(f"{str(row.get('metric')).replace('_', ' ')} {value:.4g}{unit}")
-    return _text(told) if told else "none could be read"
+            words.append(f"{str(row.get('metric')).replace('_', ' ')} {value:.4g}{unit}")
+    return _text(words) if words else "none could be read"
 
 
 def _backend(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """What carried the tests out, where that says more than the origin does."""
+    """The backend, where it says more than the origin."""
     backend = dict(manifest.get("backend") or {})
     if backend.get("kind") == "sim":
         del backend["kind"]
@@ -129,15 +113,15 @@ def _backend(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _system(run: Run) -> str:
-    """The system's name and how it is set up."""
+    """The system's name and set-up."""
     system, setup = run.manifest.get("system") or {}, setup_of(run.manifest)
     words = [system.get("name"), system.get("title"), None if system else setup.host]
     words.append(f"IOMMU {setup.iommu}" if setup.iommu is not None else None)
     if setup.sockets is not None:
-        where = "the card's" if setup.memory_is_local else "another"
+        where = "the device's" if setup.memory_is_local else "another"
         words.append(f"memory on {where} socket")
     words.append("NOT CALIBRATED" if system.get("calibrated") is False else None)
-    return "; ".join(dict.fromkeys(str(word) for word in words if word)) or "not known"
+    return "; ".join(dict.fromkeys(str(word) for word in words if word)) or "unknown"
 
 
 def _device(device: Mapping[str, Any]) -> str:

@@ -1,9 +1,4 @@
-"""A run as pictures and tables see it: one frame of rows, a short label, an origin, and the facts of its link.
-
-Everything here is read from the store. Facts of the link and of the machine come from the resolved system
-profile in the manifest; what a store does not say (an import whose lspci was not readable) is None, and the
-figures that need it leave it out.
-"""
+"""A run as pictures and tables use it: one frame of rows, a short label and an origin, all from its store."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -27,23 +22,13 @@ MODELLED = ORIGIN_BADGES["modelled"]
 
 PARAMETER_COLUMNS = (
     *(parameter.key for parameter in PARAMETERS if parameter.key != "transactions"),
-    "way",
-    "generation",
-    "lanes",
-    "cores",
-    "sharing",
-    "eviction",
-    "pressure",
-    "store_bytes",
-    "store_kind",
-    "pace",
-    "stores_up_to_bytes",
-    "connection",
+    *("way", "generation", "lanes", "cores", "sharing", "eviction", "pressure"),
+    *("store_bytes", "store_kind", "pace", "stores_up_to_bytes", "connection"),
 )
 _EXPECTED_COLUMNS = (*PARAMETER_COLUMNS, "median", "minimum", "p95", "bandwidth", "rate")
 
 _LABEL_MOST = 40
-"""Letters of a label: two legends side by side have room for as many."""
+"""Letters of a label: room for two legends side by side."""
 _STEM_MOST = 24
 
 
@@ -52,12 +37,13 @@ class Run:
     """One store, ready to be drawn.
 
     Attributes:
-        store: where the numbers are.
-        label: short name for legends, unique among the runs of a report.
-        name: the whole of it, for tables and tooltips.
-        rows: one row per test in suite order: identity, parameters, status, and every scalar of the whole
-            test. Rows that are not `ok` are among them, without numbers.
-        measured_overlay: drawn as points over the other runs (the measured counterpart of a simulation).
+        store: Its store.
+        label: Short name for legends, unique among the runs of a report.
+        name: Full name, for tables and tooltips.
+        rows: One row per test in suite order: identity, parameters, status, and every scalar of the whole test;
+            no numbers if the status is not `ok`.
+        measured_overlay: Whether it is drawn as points over the other runs, as a simulation's measured
+            counterpart.
     """
 
     store: Store
@@ -68,26 +54,26 @@ class Run:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What was run on what."""
+        """The store's manifest."""
         return self.store.manifest
 
     @property
     def badge(self) -> str:
-        """Where the numbers come from, as it is printed: SIMULATED, MEASURED, ..."""
+        """The origin as printed: SIMULATED, MEASURED, ..."""
         return ORIGIN_BADGES.get(self.store.origin, self.store.origin.upper())
 
     @property
     def entry(self) -> str:
-        """The run in a legend: label, origin, and how much there is of it where it is incomplete."""
-        return f"{self.label} · {self._told}"
+        """The run in a legend: label, origin, and the extent of an incomplete run."""
+        return f"{self.label} · {self._origin_text}"
 
     @property
     def full_entry(self) -> str:
         """The same with the whole name, where there is room for it."""
-        return f"{self.name} · {self._told}"
+        return f"{self.name} · {self._origin_text}"
 
     @property
-    def _told(self) -> str:
+    def _origin_text(self) -> str:
         return f"{self.badge}, {self.store.extent}" if self.store.incomplete else self.badge
 
     @property
@@ -101,28 +87,24 @@ Sources: TypeAlias = Source | Sequence[Source]
 
 
 def runs_of(sources: Sources, measured: Source | None = None) -> list[Run]:
-    """The runs of a figure: of those that were given, the ones whose times say something.
-
-    Args:
-        sources: one store or run, or several, in the order of the legend.
-        measured: a run drawn as points over the others.
+    """The runs of a figure: those with meaningful times. Arguments as for `everyone`.
 
     Raises:
-        MissingDataError: An emulator stood in for the devices of all of them.
+        MissingDataError: All runs are emulated.
     """
     runs = everyone(sources, measured)
     timed = [run for run in runs if run.store.tells_speed]
     if runs and not timed:
-        raise MissingDataError("a run whose times say something: those of an emulator do not")
+        raise MissingDataError("a run with meaningful times: those of an emulator have none")
     return timed
 
 
 def everyone(sources: Sources, measured: Source | None = None) -> list[Run]:
-    """All the runs that were given, labels made unique, the measured overlay last.
+    """All the given runs with unique labels, the measured overlay last.
 
     Args:
-        sources: one store or run, or several, in the order of the legend.
-        measured: a run drawn as points over the others.
+        sources: One store or run, or several, in the order of the legend.
+        measured: A run drawn as points over the others.
     """
     several = [sources] if isinstance(sources, Store | Run) else list(sources)
     runs = [_run_of(source) for source in several]
@@ -139,19 +121,19 @@ def _run_of(source: Source) -> Run:
 
 
 def _rows(store: Store) -> pd.DataFrame:
-    """The store's wide frame with every column that a figure may ask for: a store without a row works too."""
+    """The store's wide frame with every column that a figure may use, even if the store has no row."""
     missing = [column for column in _EXPECTED_COLUMNS if column not in store.scalars.columns]
     return store.scalars.assign(**dict.fromkeys(missing))
 
 
 def _shortened(name: str, most: int) -> str:
-    """A name as there is room for it: of a longer one, how it begins and how it ends."""
+    """A name cut in the middle to a number of letters."""
     kept = most - 1
     return name if len(name) <= most else f"{name[: kept - kept // 2].rstrip()}…{name[-(kept // 2) :].lstrip()}"
 
 
 def _name(store: Store) -> str:
-    """The system's name, and what was changed in it: what tells one run from another."""
+    """The system's name with its changes."""
     system = store.manifest.get("system") or {}
     name = str(system.get("name") or store.path.stem)
     overrides: dict[str, Any] = store.manifest.get("overrides") or {}

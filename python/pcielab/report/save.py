@@ -1,4 +1,4 @@
-"""Figures as files: PNG, SVG, PDF or a self-contained HTML page, made without a browser and without a network."""
+"""Figures as files: PNG, SVG, PDF or a self-contained HTML page, without a browser or network."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ _PNG_SCALE = 2.0
 
 
 def specification(figure: Figure, theme: Theme = "light") -> dict[str, Any]:
-    """The figure as a Vega-Lite specification in a theme, with the theme's page as background."""
+    """The figure as a Vega-Lite specification in a theme, on the theme's page colour."""
     spec = vega_lite(figure)
     spec["config"] = {**configuration(theme), "background": PAGE[theme]}
     spec["padding"] = 12
@@ -25,16 +25,16 @@ def specification(figure: Figure, theme: Theme = "light") -> dict[str, Any]:
 
 
 def save_figure(figure: Figure, path: Path | str, *, theme: Theme = "light", overwrite: bool = True) -> None:
-    """Write a figure to a file whose ending says the format.
+    """Write a figure to a file in the format of its ending.
 
     Args:
-        figure: from `pcielab.report.figures`, or any Altair chart.
-        path: ends in .png, .svg, .pdf or .html.
-        theme: light for paper; a page follows the theme of its reader instead.
-        overwrite: replace a file that exists.
+        figure: From `pcielab.report.figures`, or any Altair chart.
+        path: Ends in .png, .svg, .pdf or .html.
+        theme: Light or dark; a page follows its reader's theme instead.
+        overwrite: Whether to replace an existing file.
 
     Raises:
-        InputError: another ending, a file that exists, or one that cannot be written.
+        InputError: Another ending, an existing file, or one that cannot be written.
     """
     path = Path(path)
     kind = path.suffix.removeprefix(".").lower()

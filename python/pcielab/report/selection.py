@@ -1,7 +1,7 @@
-"""Which rows of a run a figure draws.
+"""Select the rows of a run that a figure draws.
 
-Rows are chosen by their parameters, never by the name of their family alone, so that a suite of one's own or a
-single test is drawn as well as the paper's suite. Where several families could serve, the widest sweep does.
+Rows are selected by parameters, never by family alone, so that own suites and single tests are drawn like the
+paper's suite. Of several suitable families, the widest sweep is drawn.
 """
 
 import math
@@ -11,9 +11,8 @@ import pandas as pd
 
 from pcielab.library.suites.parameters import PARAMETERS
 
-# What the run was asked for, but for the parameter that a figure sweeps.
 _APART = ("operation", "path", "host_offset_bytes", "device_offset_bytes", "transactions", "details")
-"""Parameters that figures choose by themselves, or that make no other setting."""
+"""Parameters that figures select themselves, or that do not change the setting of a sweep."""
 _SETTING = ("family", *(parameter.key for parameter in PARAMETERS if parameter.key not in _APART))
 
 CACHE_STATES = ("cold", "device-thrash", "device-warm", "host-warm")
@@ -21,7 +20,7 @@ PAPER_CACHE_STATES = ("cold", "host-warm")
 
 
 class MissingDataError(LookupError):
-    """The runs lack what a figure needs; the message says what that is."""
+    """The runs lack data for a figure; the message names them."""
 
 
 def matching(rows: pd.DataFrame, **parameters: Any) -> pd.DataFrame:
@@ -33,15 +32,14 @@ def matching(rows: pd.DataFrame, **parameters: Any) -> pd.DataFrame:
 
 
 def aligned(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows whose transfers start on a cache line of the host and a boundary of the card."""
+    """The rows without offsets on host or device."""
     return matching(rows, host_offset_bytes=0, device_offset_bytes=0)
 
 
 def widest_sweep(rows: pd.DataFrame, over: str, *, across: tuple[str, ...] = ()) -> pd.DataFrame:
-    """Of all groups that differ in nothing but `over` (and `across`), the one that spans most, sorted by `over`.
+    """The widest group of rows that differ only in `over` (and `across`), sorted by `over`.
 
-    Where a key occurs more than once (the published files have such rows), the last one counts. The result is
-    empty where no group has at least two values.
+    Of repeated keys, which the published files have, the last one counts. Empty if no group has two values.
     """
     rows = rows.dropna(subset=[over])
     if rows.empty:

@@ -1,9 +1,8 @@
-"""Which line is which: colours, dashes and shapes of a figure that draws several runs.
+"""Colours, dashes and shapes of the lines in a figure.
 
-One run: colour tells the values of the figure's own dimension apart (cache states, operations, sizes). Several
-runs: colour is the run, and the dash is the dimension. A measured overlay is drawn as hollow points in either
-case, so that a simulation and its measured counterpart share a colour where they share a meaning. Every run in a
-legend carries its origin.
+With one run, colour is the figure's dimension (cache state, operation or size). With several, colour is the run,
+and dash is the dimension. A measured overlay is drawn as hollow points, so that a simulation and its measured
+counterpart share a colour. Legends give the origin of every run.
 """
 
 import itertools
@@ -34,13 +33,13 @@ ROLE_FIELD = "role"
 
 @dataclass(frozen=True)
 class Dimension:
-    """What a figure tells apart besides runs.
+    """The column that separates the lines of a run.
 
     Attributes:
-        field: the column.
-        title: of its legend.
-        values: those to draw, in the order of the legend.
-        grows: True where the values are sizes, so that colours may grow with them.
+        field: The column.
+        title: Title of its legend.
+        values: The values to draw, in the order of the legend.
+        grows: Whether the values are sizes, so that colours grow with them.
     """
 
     field: str
@@ -50,13 +49,13 @@ class Dimension:
 
 
 def label_rows(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with the columns that the encodings look at: which run, and drawn as a line or as points."""
+    """The rows with the columns of the encodings: the run, and its role, line or points."""
     role = "points" if run.measured_overlay else "line"
     return rows.assign(**{RUN_FIELD: run.entry, RUN_NAME_FIELD: run.full_entry, ROLE_FIELD: role})
 
 
 def run_tooltip() -> alt.Tooltip:
-    """Which run a point is of, with the whole of its name."""
+    """The full name of a point's run."""
     return alt.Tooltip(f"{RUN_NAME_FIELD}:N", title="run")
 
 
@@ -65,9 +64,9 @@ class Series:
     """The encodings of a figure over some runs and one dimension (or none).
 
     Attributes:
-        runs: in the order of the legend.
-        dimension: what else is told apart.
-        overlay_as_lines: draw a measured overlay as a line of its own colour, where points could not be read.
+        runs: The runs in the order of the legend.
+        dimension: The column that separates the lines of a run.
+        overlay_as_lines: Whether a measured overlay is a line of its own colour, where points would hide curves.
     """
 
     runs: Sequence[Run]
@@ -84,7 +83,7 @@ class Series:
         return [run.entry for run in self.runs]
 
     def _legend_title(self, dimension: Dimension) -> str:
-        """The dimension; with a single run its entry too, as that then has no legend of its own."""
+        """The dimension, and the run if there is only one, which then has no legend."""
         return f"{dimension.title}, {self._entries[0]}" if len(self.runs) == 1 else dimension.title
 
     def colour(self) -> alt.Color:
@@ -99,7 +98,7 @@ class Series:
         )
 
     def dash(self) -> alt.StrokeDash | None:
-        """Dash by dimension, beside colour where colour is not the run: lines that coincide show both."""
+        """Dash by dimension, also where colour is the dimension: coinciding lines then show both."""
         if self.dimension is None or (self.dimension.grows and not self._colour_is_run):
             return None
         values = list(self.dimension.values)
@@ -118,7 +117,7 @@ class Series:
         return alt.Shape(f"{RUN_FIELD}:N", title="run", scale=scale)
 
     def selection(self) -> alt.Parameter:
-        """Click a legend entry to see it alone; shift-click adds another."""
+        """The selection by clicks on legend entries; shift-click adds one."""
         if self.dimension is None or self._colour_is_run:
             return alt.selection_point(name="picked_run", fields=[RUN_FIELD], bind="legend")
         return alt.selection_point(name="picked_series", fields=[self.dimension.field], bind="legend")
@@ -137,14 +136,13 @@ class Series:
         """Lines of the runs, their points, and the hollow points of the overlay, over data that the caller adds.
 
         Args:
-            x: horizontal axis.
-            y: vertical axis.
-            tooltip: what a point tells.
-            lines: False where what is between two points follows from neither.
-            points_on_lines: False where points would hide the line (hundreds of them).
-            interpolate: how a line goes from one point to the next; histograms have steps.
-            selectable: False in a figure's second chart, which follows what is picked in the first one's legend,
-                and has no overlay.
+            x: Horizontal axis.
+            y: Vertical axis.
+            tooltip: Values shown at a point.
+            lines: False where values between two points cannot be inferred.
+            points_on_lines: False where hundreds of points would hide the line.
+            interpolate: Interpolation of lines; histograms have steps.
+            selectable: False in a figure's second chart, which follows the first one's legend and has no overlay.
         """
         picked = self.selection()
         shared = {
@@ -155,13 +153,13 @@ class Series:
         }
         dash = self.dash()
         dashed = {**shared, "strokeDash": dash} if dash is not None else shared
-        told = {**shared, "shape": self.shape(), "tooltip": list(tooltip)}
+        marked = {**shared, "shape": self.shape(), "tooltip": list(tooltip)}
         layers: list[alt.Chart] = []
         if lines:
             line = alt.Chart().mark_line(interpolate=interpolate).encode(**dashed)
             layers.append(line if self.overlay_as_lines else line.transform_filter(_role("line")))
         if points_on_lines:
-            layers.append(alt.Chart().transform_filter(_role("line")).mark_point(filled=True).encode(**told))
+            layers.append(alt.Chart().transform_filter(_role("line")).mark_point(filled=True).encode(**marked))
         if selectable:
             layers.insert(0, self._picker(picked))
         has_overlay = any(run.measured_overlay for run in self.runs)
@@ -169,17 +167,17 @@ class Series:
             hollow = (
                 alt.Chart().transform_filter(_role("points")).mark_point(filled=False, size=46, strokeWidth=1.5)
             )
-            layers.append(hollow.encode(**told))
+            layers.append(hollow.encode(**marked))
         return layers
 
     def _picker(self, picked: alt.Parameter) -> alt.Chart:
-        """A layer that shows nothing: what is picked in its legend is what the others look at."""
+        """An empty layer whose legend holds the selection that the others follow."""
         nothing = alt.Chart().transform_filter("false").mark_point().encode(color=self.colour())
         picker: alt.Chart = nothing.add_params(picked)
         return picker
 
     def range_bars(self, x: alt.X, low: str, high: str) -> list[alt.Chart]:
-        """Thin bars from `low` to `high` at every point of a line; none where those of many runs overlap."""
+        """Thin bars from `low` to `high` at every point of a line; none for more than two runs."""
         if sum(not run.measured_overlay for run in self.runs) > _MOST_RUNS_WITH_BARS:
             return []
         picked = self.selection()

@@ -1,8 +1,8 @@
-r"""Figures as Vega-Lite JSON, with whatever rows and texts they have: what pictures and pages are made from.
+r"""Figures as Vega-Lite JSON, safe for any text in their rows: the input of pictures and pages.
 
-Pictures are drawn by way of SVG, which is XML. A character that XML has no way to write ends the process inside of
-the library that draws. Vega-Lite puts titles into expressions, which a line end breaks, and in which `\u001b`
-written out becomes that character. None of them leaves here.
+Pictures are drawn by way of SVG, which is XML: a character outside XML ends the process inside the drawing
+library. Vega-Lite puts titles into expressions, which a line end breaks, and in which a written `\u001b` becomes
+that character. All of these are replaced here.
 """
 
 import json
@@ -20,7 +20,7 @@ _ESCAPE = re.compile(r"\\(?=[0-9bfuvx])")
 
 
 def vega_lite(figure: "Figure") -> dict[str, Any]:
-    """The figure as a Vega-Lite specification with all of its data; in its texts, what XML cannot hold is `?`."""
+    """The figure as a Vega-Lite specification with its data; characters outside XML become `?`."""
     import altair as alt
 
     with alt.data_transformers.enable("default", max_rows=None):

@@ -1,9 +1,9 @@
-"""How pictures look: one Vega configuration for light pages (and paper), one for dark pages.
+"""The look of pictures: a Vega configuration for light pages and paper, and one for dark pages.
 
-A figure names roles (the style `reference` for bounds and line rates, `halo` for what keeps a text apart from
-lines, the ranges `category`, `ordinal` and `diverging` for everything that is coloured) and never colours, so that
-a page can change its theme by changing the configuration.
-Colours of runs are Okabe and Ito's, which people with any colour vision tell apart (jfly.uni-koeln.de/color).
+Figures name roles, never colours: the styles `reference` (bounds and line rates) and `halo` (around text over
+lines), and the ranges `category`, `ordinal` and `diverging`. So a page changes its theme by changing the
+configuration. Colours of runs are Okabe and Ito's, distinct for all kinds of colour vision
+(jfly.uni-koeln.de/color).
 """
 
 from typing import Any, Literal
@@ -36,10 +36,10 @@ BOUND_COLOURS = {
     "non-posted-credits": "#2f7272",
     "page-walks": "#7d6bb5",
 }
-"""What binds has a colour of its own everywhere, which no run has, and which shows on light and dark pages."""
+"""Colours of bounds, the same everywhere: none is a run's, and all show on light and dark pages."""
 
 PAGE = {"light": "#ffffff", "dark": "#12161c"}
-"""What pictures stand on."""
+"""Background of pictures."""
 _DIVERGING = {"light": ["#b2182b", "#e9ecf0", "#2166ac"], "dark": ["#ff7b72", "#2a313c", "#62b0ff"]}
 _INK = {"light": "#1f2933", "dark": "#e6e9ee"}
 _FAINT_INK = {"light": "#5f6b7a", "dark": "#9aa5b4"}
@@ -48,7 +48,7 @@ _REFERENCE = {"light": "#6b7683", "dark": "#aab4c0"}
 
 
 def configuration(theme: Theme) -> dict[str, Any]:
-    """The Vega-Lite configuration of a theme. The background is left to the page (transparent)."""
+    """The Vega-Lite configuration of a theme, with a transparent background."""
     ink, faint, grid, reference = (table[theme] for table in (_INK, _FAINT_INK, _GRID, _REFERENCE))
     return {
         "background": "transparent",

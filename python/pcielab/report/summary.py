@@ -1,4 +1,4 @@
-"""The main numbers of the runs: bandwidth at 64 and 512 B beside what binds it, and median latencies."""
+"""The main numbers of the runs: bandwidth at 64 and 512 B beside its bound, and median latencies."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ _LATENCIES = (
     ("lat-rd", "dma", 64, "median latency of a read, DMA, 64 B"),
     ("lat-wrrd", "dma", 64, "median latency of a write and a read, DMA, 64 B"),
 )
-# Of several rows the one nearest to the paper's baseline is taken: a warm 8 KiB window.
+# Of several rows the one nearest to the paper's baseline counts: a warm 8 KiB window.
 _BASELINE_WINDOW_BYTES = 8192
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A number of one run: its value, and notes such as what binds it and under which setting it was taken."""
+    """A number of one run, with notes on its bound and setting."""
 
     value: str
     notes: list[str]
@@ -31,7 +31,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class SummaryRow:
-    """One quantity over the runs, in their order; None where a run does not have it."""
+    """One quantity over the runs, in their order; None where a run lacks it."""
 
     quantity: str
     cells: list[Cell | None]
@@ -60,19 +60,19 @@ def _bandwidth(run: Run, operation: str, size: int) -> Cell | None:
 
 
 def _bound(run: Run, row: pd.Series, value: float) -> list[str]:
-    """What binds the test on the run's system or, where no profile says, what its link alone allows."""
+    """The share of the test's bound on the run's system or, without a profile, on its link alone."""
     [bounds] = bounds_of_rows(run, [row.to_dict()])
     link = link_of(run)
     if bounds is not None:
         gbps = bounds.answer.gbps
-        what = f"bound of {gbps:.1f} ({MODELLED}, {bounds.answer.bound})"
+        reference = f"bound of {gbps:.1f} ({MODELLED}, {bounds.answer.bound})"
     elif link is not None:
         found = link_bounds(link, [int(row["size_bytes"])])
         alone = found[found["operation"] == row["operation"]].iloc[0]
-        gbps, what = alone["bandwidth"], f"link's {alone['bandwidth']:.1f} ({MODELLED}, {alone['binds']})"
+        gbps, reference = alone["bandwidth"], f"link's {alone['bandwidth']:.1f} ({MODELLED}, {alone['binds']})"
     else:
         return []
-    return [f"{100 * value / gbps:.0f} % of the {what}"]
+    return [f"{100 * value / gbps:.0f} % of the {reference}"]
 
 
 def _latency(run: Run, operation: str, path: str, size: int) -> Cell | None:

@@ -1,4 +1,4 @@
-"""Tables of the rows of a run, one for each family: what varies in columns, what does not in the caption."""
+"""Tables of the rows of a run, one for each family: varying parameters in columns, shared ones in the caption."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,34 +13,19 @@ from pcielab.store.flows import FLOW_KEYS, flow_table
 
 _HEADS: Mapping[str, str] = {
     **{parameter.key: parameter.heading for parameter in PARAMETERS},
-    "way": "way",
-    "generation": "generation",
-    "lanes": "lanes",
-    "cores": "cores",
     "sharing": "queues",
-    "eviction": "eviction",
-    "pressure": "pressure",
     "store_bytes": "store (B)",
     "store_kind": "stores",
-    "pace": "pace",
     "stores_up_to_bytes": "stores up to (B)",
-    "connection": "connection",
-    "experiment": "experiment",
     "sweep": "swept",
-    "value": "value",
     "discipline": "credits",
-    "flow": "flow",
     "source": "from",
     "destination": "to",
-    "primitive": "primitive",
     "standalone_gbytes_per_s": "alone (GB/s)",
-    "arrivals": "arrivals",
-    "socket": "socket",
-    "queue": "queue",
-    "memory": "memory",
 }
+"""Heads of columns; of all others, the column's name."""
 _FLOW_PARAMETERS = ("experiment", "sweep", "value", "discipline", "flow", *FLOW_KEYS)
-"""What a row of a run of a fabric, which is one flow of a simulation, was asked for."""
+"""Parameters of a fabric run's rows, each of which is one flow of a simulation."""
 _FLOW_METRICS: tuple[tuple[str, str, int, float], ...] = (
     ("gbytes_per_s", "GB/s", 3, 1.0),
     ("requests", "requests", 0, 1.0),
@@ -53,7 +38,7 @@ _FLOW_METRICS: tuple[tuple[str, str, int, float], ...] = (
     ("fabric_ns", "fabric (ns)", 1, 1.0),
     ("device_ns", "device (ns)", 1, 1.0),
 )
-# Metric, head, decimals, and what its value is divided by.
+# Metric, head, decimals, divisor.
 _METRICS: tuple[tuple[str, str, int, float], ...] = (
     ("bandwidth", "Gb/s", 2, 1.0),
     ("bandwidth_low", "95 % from", 2, 1.0),
@@ -85,9 +70,9 @@ class Line:
     """One row of a table.
 
     Attributes:
-        cells: as they are shown, parameters first.
+        cells: Texts, parameters first.
         status: `ok`, `not-supported`, `failed` or `interrupted`.
-        message: why, where it is not `ok`; or what there is to know of a row that is.
+        message: Reason for another status than `ok`, or a note.
     """
 
     cells: list[str]
@@ -100,14 +85,14 @@ class FamilyTable:
     """The rows of one family.
 
     Attributes:
-        family: its name.
-        badge: origin of the numbers.
-        constant: the parameters that all rows share, for the caption.
-        heads: of the columns.
-        parameters: how many of the columns, from the left, are parameters.
-        lines: the rows in suite order.
-        faults: how many rows there are of each status but `ok`.
-        has_messages: whether a row has a message.
+        family: Its name.
+        badge: Origin of the numbers.
+        constant: Parameters that all rows share, for the caption.
+        heads: Column heads.
+        parameters: Number of columns, from the left, that are parameters.
+        lines: The rows in suite order.
+        faults: Number of rows by status, without `ok`.
+        has_messages: Whether a row has a message.
     """
 
     family: str
@@ -121,9 +106,9 @@ class FamilyTable:
 
 
 def family_tables(run: Run) -> Iterator[FamilyTable]:
-    """The tables of a run, families in suite order; of a fabric, with a row for each flow.
+    """The tables of a run, families in suite order; for a fabric, with a row for each flow.
 
-    Where times say nothing there are no numbers in them: which tests there were, and how they ended.
+    For an emulated run, they have parameters and status only.
     """
     of_flows = run.store.kind == "fabric"
     rows, parameters, metrics = (
@@ -146,14 +131,14 @@ def _table(
     varying = [column for column in parameters if _varies(column, rows[column])]
     shared = rows.iloc[0]
     constant = [
-        f"{_HEADS[column]} {_parameter(column, shared[column])}"
+        f"{_HEADS.get(column, column)} {_parameter(column, shared[column])}"
         for column in parameters
         if column not in varying and _worth_saying(column, shared[column])
     ]
     if run.store.tells_speed and run.store.latency_includes and "median" in rows and rows["median"].notna().any():
         constant.append(f"a latency includes: {run.store.latency_includes}")
-    told = known_metrics if run.store.tells_speed else ()
-    metrics = [metric for metric in told if metric[0] in rows.columns and rows[metric[0]].notna().any()]
+    shown = known_metrics if run.store.tells_speed else ()
+    metrics = [metric for metric in shown if metric[0] in rows.columns and rows[metric[0]].notna().any()]
     lines = [
         Line(
             cells=[_parameter(column, row[column]) for column in varying]
@@ -168,7 +153,7 @@ def _table(
         family=family,
         badge=run.badge,
         constant=constant,
-        heads=[_HEADS[column] for column in varying] + [head for _, head, _, _ in metrics],
+        heads=[_HEADS.get(column, column) for column in varying] + [head for _, head, _, _ in metrics],
         parameters=len(varying),
         lines=lines,
         faults={str(status): int(count) for status, count in statuses.items() if status != "ok"},
@@ -177,12 +162,12 @@ def _table(
 
 
 def _varies(column: str, values: pd.Series) -> bool:
-    """Whether a parameter tells the rows apart; that descriptors have no stores of their own, their way tells."""
+    """Whether a parameter varies; missing stores of descriptors do not count, as the column `way` shows them."""
     return bool(values.nunique(dropna=column in ("store_bytes", "store_kind")) > 1)
 
 
 def _worth_saying(column: str, value: object) -> bool:
-    """Whether a parameter that all rows share says anything: offsets of 0 and a stride of 1 do not."""
+    """Whether a shared parameter differs from its plain value, like an offset of 0 or a stride of 1."""
     plain = {
         **{one.key: one.default for one in PARAMETERS if one.kind in ("whole", "switch")},
         "pressure": 0,

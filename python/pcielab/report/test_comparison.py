@@ -1,4 +1,4 @@
-"""Comparing: the right tests pair, differences have the right sign and unit, the picture needs no network."""
+"""Comparison: pairing of tests, sign and unit of differences, and a page without network."""
 
 import re
 from pathlib import Path
@@ -31,7 +31,7 @@ SLOWER = (
 )
 
 
-def test_differences_are_b_minus_a_and_duplicates_pair_in_order(published: Path, tmp_path: Path) -> None:
+def test_subtracts_a_from_b_and_pairs_duplicates_in_order(published: Path, tmp_path: Path) -> None:
     a = imported(published, tmp_path / "a.db")
     comparison = compare(a, imported(published, tmp_path / "b.db", FASTER, SLOWER))
     assert comparison.rows["median_difference_ns"].tolist()[:3] == [0.0, 0.0, pytest.approx(40 / 3)]
@@ -47,7 +47,7 @@ def test_differences_are_b_minus_a_and_duplicates_pair_in_order(published: Path,
     assert summary.loc[("BW_DMA_RD", "bandwidth"), "rows"] == 2
 
 
-def test_tests_of_other_families_pair_by_what_was_asked(published: Path, tmp_path: Path) -> None:
+def test_pairs_other_families_by_parameters(published: Path, tmp_path: Path) -> None:
     a = imported(published, tmp_path / "a.db")
     (published / "bw_dma_sz_sweep.csv").rename(published / "bw_mine.csv")
     (published / "lat_cmd_details.csv").unlink()
@@ -66,7 +66,7 @@ def test_runs_without_a_common_test_are_refused(published: Path, tmp_path: Path)
         compare(a, imported(published, tmp_path / "b.db"))
 
 
-def test_the_picture_needs_no_network_and_shows_both_origins(published: Path, tmp_path: Path) -> None:
+def test_page_needs_no_network_and_shows_both_origins(published: Path, tmp_path: Path) -> None:
     a = imported(published, tmp_path / "a.db")
     page = draw(compare(a, imported(published, tmp_path / "b.db")))
     assert 'src="http' not in page

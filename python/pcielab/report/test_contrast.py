@@ -1,4 +1,4 @@
-"""Why two runs differ: every difference is named, and what it does by itself is simulated."""
+"""Why two runs differ: every difference is named, and its own effect simulated."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Store]:
     return simulated(folder / "a.db"), changed
 
 
-def test_each_change_moves_what_it_should(runs: tuple[Store, Store]) -> None:
+def test_each_change_has_its_effect(runs: tuple[Store, Store]) -> None:
     found = contrast(*runs, tests=["BW_DMA_RD"])
     [slower, translated] = [change[0] for change in found.changes]
     assert (slower.key, slower.b) == ("host.root_complex.busy_read_ns", 600)
@@ -55,11 +55,11 @@ def test_the_same_system_has_no_difference(runs: tuple[Store, Store], tmp_path: 
     again = simulated(tmp_path / "again.db")
     with pytest.raises(InputError, match="of the same system, value by value"):
         contrast(runs[0], again)
-    # Alike in every value, they are told apart by their files.
+    # Equal systems are distinguished by their files.
     assert [name.rpartition(", ")[2] for name in compare(runs[0], again).names] == ["a.db", "again.db"]
 
 
-def test_a_changed_system_is_called_changed_wherever_it_is_named(runs: tuple[Store, Store]) -> None:
+def test_names_of_changed_systems_show_the_changes(runs: tuple[Store, Store]) -> None:
     changed = runs[1]
     assert changed.title.startswith("hsw2620 changed (iommu=four-kib-pages, host.root_complex.busy_read_ns=600)")
     assert "which was: Haswell E5-2620v3, no IOMMU" in changed.title
@@ -71,8 +71,8 @@ def test_a_changed_system_is_called_changed_wherever_it_is_named(runs: tuple[Sto
     ]
 
 
-def test_values_that_no_system_has_alone_are_changed_together(tmp_path: Path, runs: tuple[Store, Store]) -> None:
-    """Fewer ways than DDIO has are no cache: neither value can be tried without the other."""
+def test_changes_dependent_values_together(tmp_path: Path, runs: tuple[Store, Store]) -> None:
+    """A cache with fewer ways than DDIO is invalid: neither value can change alone."""
     smaller = simulated(tmp_path / "smaller.db", "host.llc.ways=2", "host.llc.ddio_ways=1")
     found = contrast(smaller, runs[0], tests=["41"])
     keys = sorted(one.key for change in found.changes for one in change)

@@ -1,4 +1,4 @@
-"""The page of a twin's worst rows: whole in itself."""
+"""The page of a twin's worst rows."""
 
 from pathlib import Path
 
@@ -29,4 +29,4 @@ def test_the_picture_of_the_worst_needs_no_network(tmp_path: Path) -> None:
         simulate(resolve(name), load_suite(str(tmp_path / "small.toml")), tmp_path / f"{name}.db")
     page = draw_worst(score(open_store(tmp_path / "snb.db"), open_store(tmp_path / "snb-iommu.db")))
     assert 'src="http' not in page
-    assert "Where the twin is furthest" in page
+    assert "Largest errors of the twin" in page

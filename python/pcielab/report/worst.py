@@ -1,4 +1,4 @@
-"""Pictures of the rows that a twin predicts worst: whole families, so that each stands beside its neighbours."""
+"""Pictures of the rows that a twin predicts worst: whole families, to show neighbouring rows too."""
 
 from dataclasses import replace
 
@@ -20,4 +20,4 @@ def draw_worst(result: Score) -> str:
         f"mean {row['mean']:.2f}, p95 {row['p95']:.2f} {'%' if row['unit'] == 'percent' else 'ns'}"
         for row in result.by_regime.to_dict("records")
     ]
-    return draw(shown, title="Where the twin is furthest from the measurements", notes=lines)
+    return draw(shown, title="Largest errors of the twin", notes=lines)

@@ -1,4 +1,4 @@
-"""A report from stores: the page, and each figure as a file where that is asked for."""
+"""Write a report: the page and, on request, each figure as a file."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,20 +26,20 @@ def write_report(
     """Write the report of one or several runs as one HTML file that needs no network.
 
     Args:
-        stores: the runs, in the order of the legends.
-        output: the HTML file.
-        measured: a run drawn as points over the others.
-        figures: a folder that gets every figure as a file too; it is made where it is missing.
+        stores: The runs, in the order of the legends.
+        output: The HTML file.
+        measured: A run drawn as points over the others.
+        figures: A folder for every figure as a file; created if missing.
         figure_format: png, svg or pdf.
-        theme: what those files are drawn for; the page follows its reader's.
-        overwrite: replace files that exist.
+        theme: Theme of those files; the page follows its reader's.
+        overwrite: Whether to replace existing files.
 
     Returns:
         The files written, the page first.
 
     Raises:
-        InputError: a file exists, or cannot be written, or `measured` is of another kind than the runs; nothing
-            has been written then.
+        InputError: A file exists or cannot be written, or `measured` is of another kind than the runs; then
+            nothing is written.
     """
     if measured is not None and measured.kind not in {store.kind for store in stores}:
         measured.require_kind(stores[0].kind, f"drawing over {stores[0].path}")
@@ -59,7 +59,7 @@ def write_report(
 
 
 def _picture_paths(drawn: Sequence[Drawn], folder: Path, figure_format: str, *, overwrite: bool) -> list[Path]:
-    """Where the figures go; every place is looked at before the first file is written."""
+    """The files of the figures, all checked before the first is written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

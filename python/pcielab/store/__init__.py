@@ -1,8 +1,8 @@
-"""Stores: one file for a run, read as data frames, and what the rows of one mean.
+"""Stores: the file of a run, read as data frames.
 
-`docs/reference/store.md` documents the file, which the compiled half writes. A store is opened by `open_store`;
-`table` makes one frame of it, `flows` and `connections` those of fabrics and of a mux; `setup` says which machine
-a run is about, and `identity` which of its tests are those of another.
+`docs/reference/store.md` documents the file, which the compiled half writes. `open_store` opens a store; `table`
+makes one frame of it, `flows` and `connections` those of fabrics and of a mux; `setup` describes the machine of a
+run, and `identity` matches tests of two runs.
 """
 
 from typing import TYPE_CHECKING

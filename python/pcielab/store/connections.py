@@ -1,4 +1,4 @@
-"""The connections of a mux as rows: what a test of messages that go different ways found of each."""
+"""The connections of a mux as rows, with the results of each."""
 
 import json
 from collections.abc import Iterator
@@ -14,17 +14,13 @@ _SUBJECT = "connection "
 
 
 def with_connections(store: Frames, tests: "pd.DataFrame") -> "pd.DataFrame":
-    """The rows of tests with one more behind each test of a mux for each of its connections.
+    """The rows of tests, with further rows after each test of a mux, one per connection.
 
-    Such a row has the connection's name as `connection`, and its own longest message, pace, limit and metrics. A
-    store without a mux has its rows as they are.
+    A connection's row has its name as `connection`, and its own longest message, pace, limit and metrics.
 
     Args:
-        store: Where the rows are from.
+        store: The store of the rows.
         tests: One row per test, with its `id`.
-
-    Raises:
-        InputError: Connections are not as the runner writes them.
     """
     if "connections" not in tests or tests["connections"].isna().all():
         return tests
@@ -56,9 +52,7 @@ def _connections(store: Frames, test: dict[Any, Any]) -> Iterator[dict[str, Any]
         connections = json.loads(text)
         yield from (one for one in connections if one["name"] and one["sizes"])
     except (ValueError, TypeError, KeyError):
-        raise InputError(
-            f"{store.path}: test {test['id']}: `connections` is no JSON list of connections"
-        ) from None
+        raise InputError(f"{store.path}: test {test['id']}: `connections` must be a JSON list") from None
 
 
 def _parameters(connection: dict[str, Any], test: dict[Any, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""What was exercised by runs whose times say nothing, because an emulator stood in for the devices.
+"""Tables of runs with emulated devices, whose times mean nothing.
 
-Such a run shows that drivers, IOMMU and data were right, and that alone: no number of speed is shown of it.
+An emulated run only shows that drivers, IOMMU and data were right; its times and bandwidths are never shown.
 """
 
 from typing import TYPE_CHECKING
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NOTICE = "EMULATED: what was exercised, not how fast"
-"""What stands over everything that is shown of such a run."""
+"""Heading of everything shown of an emulated run."""
 WHY = "An emulator stood in for the devices, so that times and bandwidths say nothing and are not shown."
 
 _MESSAGES = ("way", "pace", "store_bytes", "store_kind", "messages")
 
 
 def exercised(tests: "pd.DataFrame", origin: str) -> "pd.DataFrame":
-    """One row per test, in suite order: what was asked for, and how it ended.
+    """One row per test, in suite order: its parameters and its status.
 
     Args:
         tests: `Store.tests` of the run.
-        origin: Where its numbers come from.
+        origin: Origin of its numbers.
 
     Returns:
         The columns id, family, name, one per parameter that the tests have, status, message, origin.

@@ -1,6 +1,6 @@
-"""What devices and hosts say of themselves in a manifest, as `crates/pcie-bench` and importers write it.
+"""Facts about devices and hosts in a manifest, as `crates/pcie-bench` and importers write them.
 
-A key that is missing, or null, is unknown; a key that is not here is nobody's, and passes.
+A missing or null key is unknown; keys without a field here are ignored.
 """
 
 from typing import Any, Literal, TypeAlias
@@ -8,15 +8,15 @@ from typing import Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 PayloadBytes: TypeAlias = Literal[128, 256, 512, 1024, 2048, 4096]
-"""What MPS and MRRS can be."""
+"""Values of MPS and MRRS."""
 BoundaryBytes: TypeAlias = Literal[64, 128]
-"""What an RCB can be."""
+"""Values of RCB."""
 Lanes: TypeAlias = Literal[1, 2, 4, 8, 12, 16, 32]
-"""What a width can be."""
+"""Link widths."""
 
 
 class Known(BaseModel):
-    """Facts, as far as they are known: nothing is converted."""
+    """Known facts, without conversions."""
 
     model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False, frozen=True)
 
@@ -30,7 +30,7 @@ class Timer(Known):
 
 
 class DeviceLink(Known):
-    """What the link of a device can do at most."""
+    """The link of a device."""
 
     rate_gtps: float | None = Field(default=None, gt=0)
     lanes: Lanes | None = None
@@ -41,7 +41,7 @@ class DeviceLink(Known):
 
 
 class Device(Known):
-    """What a device says of itself."""
+    """Facts about a device."""
 
     name: str | None = None
     timer: Timer | None = None
@@ -70,7 +70,7 @@ class Cache(Known):
 
 
 class Host(Known):
-    """What a host says of itself."""
+    """Facts about a host."""
 
     name: str | None = None
     sockets: int | None = Field(default=None, ge=0)
@@ -93,7 +93,7 @@ class Host(Known):
 
 
 class Condition(Known):
-    """What changes about a device or host, read before or after a run."""
+    """A varying value of a device or host, read before or after a run."""
 
     metric: str | None = None
     unit: str | None = None
@@ -101,14 +101,14 @@ class Condition(Known):
 
 
 class Source(Known):
-    """Where imported data came from."""
+    """The source of imported data."""
 
     format: str | None = None
     directory: str | None = None
 
 
 class Backend(Known):
-    """What carried the tests out."""
+    """The backend that ran the tests."""
 
     kind: str | None = None
     engine: str | None = None
@@ -129,7 +129,7 @@ class Facts(Known):
 
 
 class MessageLink(Known):
-    """The link of a profile of messages."""
+    """The link of a message profile."""
 
     generation: int | None = Field(default=None, ge=1, le=7)
     lanes: Lanes | None = None

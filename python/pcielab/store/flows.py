@@ -1,7 +1,4 @@
-"""Flows through a fabric as a store has them, as tables: a row per flow, or a row per request.
-
-Read from stores alone, as every table is; what is written there is `pcielab.fabric.stored`'s.
-"""
+"""Tables of the flows in a store: a row per flow, or a row per request. `pcielab.fabric.stored` writes them."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -14,11 +11,11 @@ from pcielab.store.frames import Frames
 from pcielab.store.littles_law import departures
 
 PHASES = ("host", "fabric", "device")
-"""Where a request spends its time: queued at the host, in the fabric, executed at the device."""
+"""Phases of a request: queued at the host, in the fabric, executed at the device."""
 TIMES = ("submitted", "reached", *PHASES)
-"""What is known of each request."""
+"""Times of each request."""
 _METRICS = {"bandwidth": "gbytes_per_s", "requests": "requests", "in_flight": "in_flight"}
-"""Metrics of flows that have other names in tables; all others are latencies, in ns."""
+"""Metrics of flows with other names in tables; all others are latencies, in ns."""
 FLOW_KEYS = (
     "source",
     "destination",
@@ -31,21 +28,20 @@ FLOW_KEYS = (
     "queue",
     "memory",
 )
-"""What tables say of a flow besides what was found."""
+"""Parameters of a flow in tables."""
 _SPANS = ("warm_up", "counted")
-"""What is known of the time of a whole test."""
+"""Times of a whole test."""
 _ORDER = ("gbytes_per_s", "requests", "in_flight", "average_ns", "p50_ns", "p90_ns", "p99_ns", "reached_ns")
 
 
 def flow_table(store: Frames) -> pd.DataFrame:
-    """One row per test and flow, in suite order: what was asked, and bandwidth, latencies and phases found.
+    """One row per test and flow, in suite order: its parameters, bandwidth, latencies and phases.
 
-    The columns are id, family, experiment, what was swept with its value, discipline, flow and its keys, status,
+    The columns are id, family, experiment, the swept key with its value, discipline, flow and its keys, status,
     message, gbytes_per_s, requests, in_flight (requests, on average), average_ns, p50_ns, p90_ns, p99_ns,
     reached_ns (from submission until the command is at the device), host_ns, fabric_ns, device_ns, warm_up_ns
-    (what was not counted at the beginning), counted_ns (what was after that), note (what says that the flow is not
-    steady: `pcielab.store.littles_law`); what no row has is left out. A test that has no result has its rows
-    without numbers.
+    (before counting), counted_ns, note (why the flow is not steady: `pcielab.store.littles_law`); empty columns
+    are left out. The rows of a test without a result have no numbers.
     """
     store.require_kind("fabric", "a table of flows")
     asked = pd.DataFrame(list(_asked(store)))
@@ -79,18 +75,17 @@ def _asked(store: Frames) -> Iterator[dict[str, Any]]:
 
 
 def _flows(store: Frames, test: Mapping[Any, Any]) -> list[dict[str, Any]]:
-    """The flows of a test, as its parameters have them."""
     try:
         flows = json.loads(str(test.get("flows")))
     except ValueError:
         flows = None
     if not isinstance(flows, list) or not all(isinstance(flow, dict) for flow in flows):
-        raise InputError(f"{store.path}: test {test['id']}: `flows` is no JSON list of flows")
+        raise InputError(f"{store.path}: test {test['id']}: `flows` must be a JSON list of flows")
     return flows
 
 
 def _wide(scalars: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """The scalars of a kind of subject by test and name of the flow, metrics as columns."""
+    """The scalars of a kind of subject by test and flow, with metrics as columns."""
     rows = scalars[scalars["subject"].str.startswith(kind)]
     names = rows["subject"].str.removeprefix(kind).rename("flow")
     wide = rows.assign(flow=names).pivot(index=["test", "flow"], columns="metric", values="value")
@@ -98,7 +93,6 @@ def _wide(scalars: pd.DataFrame, kind: str) -> pd.DataFrame:
 
 
 def _phase_averages(scalars: pd.DataFrame) -> pd.DataFrame:
-    """The average of each phase by test and name of the flow."""
     rows = scalars[scalars["subject"].str.startswith("phase ") & (scalars["metric"] == "average")]
     parts = rows["subject"].str.extract(r"^phase (\w+) of (.*)$")
     rows = rows.assign(phase=parts[0] + "_ns", flow=parts[1])
@@ -106,14 +100,13 @@ def _phase_averages(scalars: pd.DataFrame) -> pd.DataFrame:
 
 
 def request_table(store: Frames) -> pd.DataFrame:
-    """One row per request that was kept: its test, flow and place in it, and its times in ns.
+    """One row per traced request: its test, flow and number, and its times in ns.
 
-    The columns are id, family, experiment, value (where something is swept), flow, request, submitted_ns,
-    reached_ns (empty where there is no command), host_ns, fabric_ns, device_ns, total_ns. Requests of a flow are
-    in the order in which they were done.
+    The columns are id, family, experiment, value (of a sweep), flow, request, submitted_ns, reached_ns (empty
+    without a command), host_ns, fabric_ns, device_ns, total_ns. Requests of a flow are in completion order.
 
     Raises:
-        InputError: None were kept.
+        InputError: The run was not traced.
     """
     store.require_kind("fabric", "a table of requests")
     kept = [
@@ -124,8 +117,7 @@ def request_table(store: Frames) -> pd.DataFrame:
     kept = [one for one in kept if len(one)]
     if not kept:
         raise InputError(
-            f"{store.path}: has no requests one by one: keep them with `pcielab fabric run --trace`, or save a "
-            "program's trace"
+            f"{store.path}: has no traced requests: run `pcielab fabric run --trace`, or save a program's trace"
         )
     table = pd.concat(kept, ignore_index=True)
     return table if table["value"].notna().any() else table.drop(columns="value")
@@ -135,7 +127,7 @@ def _requests(store: Frames, test: Mapping[Any, Any], flow: str) -> pd.DataFrame
     times = {time: store.series(test["id"], f"{time} of {flow}")["value"] for time in TIMES}
     frame = pd.DataFrame({f"{time}_ns": values for time, values in times.items()}).dropna(subset=["submitted_ns"])
     frame["total_ns"] = frame[[f"{phase}_ns" for phase in PHASES]].sum(axis=1)
-    place = {
+    keys = {
         "id": test["id"],
         "family": test["family"],
         "experiment": test["name"],
@@ -143,6 +135,6 @@ def _requests(store: Frames, test: Mapping[Any, Any], flow: str) -> pd.DataFrame
         "flow": flow,
         "request": range(len(frame)),
     }
-    for number, (column, value) in enumerate(place.items()):
+    for number, (column, value) in enumerate(keys.items()):
         frame.insert(number, column, value)
     return frame

@@ -1,8 +1,7 @@
-"""Reading a store as data frames, for notebooks and for everything in pcielab that shows numbers.
+"""Read a store as data frames, for notebooks and for all output of pcielab.
 
-`docs/reference/store.md` documents the file. The compiled half writes it, and reads it, whole and checked against
-its digests; this module makes frames of it. pandas is loaded with the first frame, which many commands never ask
-for.
+`docs/reference/store.md` documents the file. The compiled half writes it, and reads it whole and checked against
+its digests; this module makes frames of it. pandas is loaded with the first frame, which many commands never need.
 """
 
 import json
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RunKind: TypeAlias = Literal["transfers", "messages", "fabric", "frames"]
-"""What the tests of a run send; all but frames come in suites."""
+"""Kind of traffic of a run's tests; all but frames come in suites."""
 METRICS = (
     "time",
     "bytes",
@@ -42,17 +41,17 @@ METRICS = (
     "outliers",
     "samples",
 )
-"""The metrics of the published suite, in the order in which they are shown; others follow by the alphabet."""
+"""The metrics of the published suite, in display order; others follow in alphabetical order."""
 
 
 class Frames:
-    """One run as its store has it: its manifest, its tests, and their numbers.
+    """The run of a store: its manifest, its tests, and their numbers.
 
-    Frames are read once, when first asked for, and shared: copy one before changing it.
+    Frames are read once, on first use, and shared: copy one before changing it.
 
     Attributes:
-        path: Where the store is.
-        manifest: What was run on what, in the order in which it was written.
+        path: The store's path.
+        manifest: The suite, system and options of the run, in the order in which they were written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -66,82 +65,67 @@ class Frames:
 
     @property
     def origin(self) -> str:
-        """Where the numbers come from: measured, simulated, emulated, rtl or modelled."""
+        """Origin of the numbers: measured, simulated, emulated, rtl or modelled."""
         return str(self.manifest.get("origin", "unknown"))
 
     @property
     def tells_speed(self) -> bool:
-        """Whether its times and bandwidths say anything: those of an emulator do not, only what was exercised."""
+        """Whether its times and bandwidths mean something; those of an emulator do not."""
         return self.origin != "emulated"
 
     def require_speed(self, purpose: str) -> None:
-        """Refuse a store whose times say nothing.
-
-        Args:
-            purpose: What it is needed for, in words.
-
-        Raises:
-            InputError: Its devices are an emulator's.
-        """
+        """Refuse an emulated run, whose times mean nothing; `purpose` is the use in the error."""
         if not self.tells_speed:
             raise InputError(f"{self.path}: {NOTICE}: {purpose} needs a run of real or simulated times")
 
     @property
     def title(self) -> str:
-        """One line for people; the name of the file where the manifest has none."""
+        """One line for people; the name of the file if the manifest has none."""
         return str(self.manifest.get("title") or self.path.stem)
 
     @property
     def kind(self) -> RunKind:
-        """What its tests send, as their parameters tell: transfers, messages, flows in a fabric, or frames."""
+        """Kind of the run, from the parameters of its tests."""
         parameters = set(self.tests.columns)
         if "frame_bytes" in parameters:
             return "frames"
         return "messages" if "way" in parameters else "fabric" if "flows" in parameters else "transfers"
 
     def require_kind(self, kind: RunKind, purpose: str) -> None:
-        """Refuse a store whose tests are of another kind.
-
-        Args:
-            kind: What is needed.
-            purpose: What it is needed for, in words.
-
-        Raises:
-            InputError: They are of another kind.
-        """
+        """Refuse a run of another kind; `purpose` is the use in the error."""
         if self.kind != kind:
             raise InputError(f"{self.path}: is a run of kind {self.kind}: {purpose} needs one of kind {kind}")
 
     @property
     def planned(self) -> int | None:
-        """How many tests the run has in all; None where the store does not say, as those of schema 1."""
+        """Number of tests of the whole run; None if the store lacks it, as in schema 1."""
         tests = self.manifest.get("tests")
         return tests if isinstance(tests, int) else None
 
     @cached_property
     def done(self) -> int:
-        """How many tests have come to their end, whatever it was."""
+        """Number of tests that have ended, with any status."""
         return sum(status != "interrupted" for *_, status, _ in self._contents.tests())
 
     @property
     def incomplete(self) -> bool:
-        """Whether the run was stopped before its last test, or is still going on."""
+        """Whether the run was stopped before its last test, or is still running."""
         return self.planned is not None and self.done < self.planned
 
     @property
     def extent(self) -> str:
-        """How many tests there are, in words: `81 tests`, or `5 of 81 tests` where the store is incomplete."""
+        """The number of tests in words: `81 tests`, or `5 of 81 tests` of an incomplete run."""
         number = f"{self.done} of {self.planned}" if self.incomplete else str(len(self._contents.tests()))
         return f"{number} {'test' if number == '1' else 'tests'}"
 
     @property
     def described(self) -> str:
-        """Title and origin, and how much there is of the run where it is incomplete."""
+        """Title and origin, and the extent of an incomplete run."""
         return f"{self.title} ({self.origin}{f', {self.extent}' if self.incomplete else ''})"
 
     @property
     def latency_includes(self) -> str:
-        """What is part of a latency beside the transfer, where the device tells: `doorbell, interrupt`."""
+        """Parts of a latency besides the transfer, if the device gives them: `doorbell, interrupt`."""
         return ", ".join(map(str, (self.manifest.get("device") or {}).get("latency_includes") or ()))
 
     @cached_property
@@ -155,7 +139,7 @@ class Frames:
     def tests(self) -> "pd.DataFrame":
         """One row per test, in suite order.
 
-        The columns are id, family, name, one per parameter (such as `operation` or `size_bytes`), status, message.
+        The columns are id, family, name, one per parameter (`operation`, `size_bytes`...), status, message.
         """
         import pandas as pd
 
@@ -173,9 +157,7 @@ class Frames:
         parameters: dict[str, Any] = json.loads(text)
         taken = {"id", "family", "name", "status", "message"} & parameters.keys()
         if taken:
-            raise InputError(
-                f"{self.path}: test {test} has a parameter `{min(taken)}`, which is no parameter's name"
-            )
+            raise InputError(f"{self.path}: test {test}: `{min(taken)}` is not the name of a parameter")
         check_shape(parameters, PARAMETERS, self.path, f"test {test}")
         return parameters
 
@@ -190,10 +172,10 @@ class Frames:
 
     @cached_property
     def scalars(self) -> "pd.DataFrame":
-        """`tests`, with one column more for each metric of a test as a whole (`bandwidth`, `median`, ...).
+        """`tests`, with a further column for each metric of a test as a whole (`bandwidth`, `median`, ...).
 
-        Values are in the units of `units`; a test that lacks a metric has NaN. The parameter `transactions`, how
-        many were asked for, is `transactions_asked` here: `transactions` is the metric, how many there were.
+        Values are in the units of `units`; a missing metric is NaN. The parameter `transactions` is
+        `transactions_asked` here: `transactions` is the metric, the number that ran.
         """
         whole = self.scalar_rows[self.scalar_rows["subject"] == ""]
         wide = whole.pivot(index="test", columns="metric", values="value")
@@ -207,15 +189,7 @@ class Frames:
         return dict(zip(self.scalar_rows["metric"], self.scalar_rows["unit"], strict=True))
 
     def distribution(self, test_id: int, metric: str = "latency") -> "pd.DataFrame":
-        """The histogram of a test: bin (in ticks, rising), count, `<metric>_ns`, cdf. Empty if it has none.
-
-        Args:
-            test_id: The test's `id`.
-            metric: What was measured.
-
-        Raises:
-            InputError: Its tick is no fraction.
-        """
+        """The histogram of a metric of a test, or empty: bin (in ticks, ascending), count, `<metric>_ns`, cdf."""
         import pandas as pd
 
         tick, bins, counted = self._distribution(test_id, metric)
@@ -234,27 +208,14 @@ class Frames:
         try:
             return Fraction(tick), bins, counts
         except (ValueError, ZeroDivisionError):
-            raise InputError(f"{self.path}: test {test_id}: tick {tick!r} is no fraction") from None
+            raise InputError(f"{self.path}: test {test_id}: tick {tick!r} is not a fraction") from None
 
     def tick_ns(self, test_id: int, metric: str = "latency") -> float:
-        """How long a tick of a test's distribution, and of its latencies in order, is; 1 without a distribution.
-
-        Args:
-            test_id: The test's `id`.
-            metric: What was measured.
-
-        Raises:
-            InputError: Its tick is no fraction.
-        """
+        """Length of a tick of a test's distribution and series, ns; 1 without a distribution."""
         return float(self._distribution(test_id, metric)[0])
 
     def series(self, test_id: int, metric: str = "latency_ticks") -> "pd.DataFrame":
-        """Numbers of a test in order, such as its latencies in ticks: index, value. Empty if it has none.
-
-        Args:
-            test_id: The test's `id`.
-            metric: What was measured.
-        """
+        """Numbers of a test in order, for example its latencies in ticks: index, value. Empty if it has none."""
         import pandas as pd
 
         values = pd.Series(self._contents.series(test_id, metric), dtype="float64")
@@ -262,11 +223,11 @@ class Frames:
 
     @cached_property
     def attachments(self) -> dict[str, str]:
-        """Texts kept beside the numbers, by name: the `sys-*.txt` files of a measured system."""
+        """Attached texts by name: the `sys-*.txt` files of a measured system."""
         return dict(self._contents.attachments())
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Everything about each test as plain nested data, in suite order and with a fixed order of keys."""
+        """All data of each test as plain nested data, in suite order and with a fixed order of keys."""
         for text in self._contents.records():
             record = json.loads(text)
             record["parameters"] = self._parameters(record["id"], record["parameters"])

@@ -1,7 +1,7 @@
-"""Little's law as a check of flows: requests in flight are their rate times their latency.
+"""Check flows by Little's law: requests in flight are their rate times their latency.
 
-It holds of every flow that is steady, whatever the fabric. Where it does not hold, the averages are those of a
-start, or of too few requests: the first requests meet empty queues, and so are faster than all later ones.
+It holds for every steady flow. Otherwise the averages include the start or too few requests: the first requests
+meet empty queues and are faster than later ones.
 """
 
 from collections.abc import Hashable
@@ -9,11 +9,11 @@ from collections.abc import Hashable
 import pandas as pd
 
 MOST_PERCENT = 2.0
-"""How far the requests in flight may be from rate times latency, in percent of them."""
+"""Largest deviation of rate times latency from the requests in flight, in percent of them."""
 
 
 def departures(flows: pd.DataFrame) -> pd.Series:
-    """What says that a flow is not steady, in words; None for a flow that is, and for one without requests.
+    """Why each flow is not steady, in words; None for a steady flow, and for one without requests.
 
     Args:
         flows: One row per flow with `size_bytes`, `gbytes_per_s`, `requests`, `average_ns` and `in_flight`;
@@ -29,7 +29,7 @@ def _departure(flow: dict[Hashable, float]) -> str | None:
     if not in_flight > 0:
         return None
     if not flow["requests"] > 0:
-        return "no request came back in the counted time: lengthen it"
+        return "no request returned in the counted time: lengthen it"
     expected = flow["gbytes_per_s"] / flow["size_bytes"] * flow["average_ns"]
     if abs(expected / in_flight - 1) * 100 <= MOST_PERCENT:
         return None

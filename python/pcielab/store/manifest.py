@@ -1,13 +1,13 @@
-"""The nested parts of a manifest, checked as a store is opened: foreign stores hold anything.
+"""Check the nested parts of a manifest when a store is opened: untrusted stores may hold anything.
 
-They are checked by the models that files have: what is there has to be what a file of it may hold. What is
-missing, null or unknown passes, as an earlier or a later pcielab may have written it; whoever needs it says so.
+Values are checked by the models of files. Missing, null and unknown keys pass, since an earlier or later pcielab
+may have written them; code that needs one refuses its absence.
 """
 
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pcielab import _core
 from pcielab.errors import InputError, with_message
@@ -18,18 +18,16 @@ if TYPE_CHECKING:
     from pcielab.library.nics import NicProfile
     from pcielab.library.profiles.parts import System
 
+_Model = TypeVar("_Model", bound="BaseModel")
+
 
 def check_manifest(manifest: Mapping[str, Any], source: Path) -> None:
-    """Refuse a manifest whose nested values cannot be what they stand for.
-
-    Raises:
-        InputError: Names the store, the key, what is there, and what would be right.
-    """
+    """Refuse a manifest with wrong nested values."""
     from pcielab.library.validation import refuse_wrong
 
     for prefix, model, content in _parts(manifest):
         whole = refuse_wrong(model, content, f"{source}: manifest", prefix)
-        # What holds between the parts of a whole one is known to the compiled half.
+        # The compiled half checks rules across the parts of a complete one.
         if prefix == "system." and whole is not None:
             _checked(_core.check_system, whole.model_dump_json(), f"{source}: manifest: system")
         if prefix == "nic." and whole is not None:
@@ -47,38 +45,28 @@ def _checked(check: Callable[[str], None], content: str, where: str) -> None:
 
 
 def system_of(manifest: Mapping[str, Any], source: Path) -> "System":
-    """The resolved system of a simulated run, whole.
-
-    Raises:
-        InputError: The store has none, or one that lacks something.
-    """
+    """The complete resolved system of a simulated run."""
     from pcielab.library.profiles.parts import System
-    from pcielab.library.validation import needed
 
-    return needed(System, _there(manifest, "system", source), f"{source}: manifest", "system.")
+    return _complete(System, manifest, "system", source)
 
 
 def nic_of(manifest: Mapping[str, Any], source: Path) -> "NicProfile":
-    """The NIC of a run of frames, whole.
-
-    Raises:
-        InputError: The store has none, or one that lacks something.
-    """
+    """The complete NIC of a run of frames."""
     from pcielab.library.nics import NicProfile
+
+    return _complete(NicProfile, manifest, "nic", source)
+
+
+def _complete(model: "type[_Model]", manifest: Mapping[str, Any], key: str, source: Path) -> "_Model":
     from pcielab.library.validation import needed
 
-    return needed(NicProfile, _there(manifest, "nic", source), f"{source}: manifest", "nic.")
-
-
-def _there(manifest: Mapping[str, Any], key: str, source: Path) -> Any:
-    content = manifest.get(key)
-    if content is None:
+    if manifest.get(key) is None:
         raise InputError(f"{source}: manifest: `{key}` is missing: give a simulated run, which has one")
-    return content
+    return needed(model, manifest[key], f"{source}: manifest", f"{key}.")
 
 
 def _parts(manifest: Mapping[str, Any]) -> "list[tuple[str, type[BaseModel], Any]]":
-    """Keys of the parts that are there, each with its model and what it holds."""
     from pcielab.store.facts import Facts, MessageLink
 
     parts: list[tuple[str, type[BaseModel], Any]] = [("", Facts, dict(manifest))]

@@ -1,8 +1,8 @@
-"""Which machine a run is about, and how it was set up: what decides whether two runs may be compared.
+"""The machine of a run and its set-up, which decide whether two runs may be compared.
 
-A simulated run has it in its resolved system profile, and a host that exists tells what it knows. An import has
-neither; there the kernel's command line says whether the IOMMU was on, and the published folder's name
-(`...-s0-s1-s1`) the sockets of card, memory and program.
+A simulated run has them in its system profile, a run on a real host in its facts. For an import, the kernel's
+command line shows whether the IOMMU was on, and the published folder's name (`...-s0-s1-s1`) the sockets of
+device, memory and program.
 """
 
 import re
@@ -17,13 +17,13 @@ _GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6, 128.0: 7}
 
 @dataclass(frozen=True)
 class Setup:
-    """A machine and how it was set up; None is what the store does not say.
+    """A machine and its set-up; unknown values are None.
 
     Attributes:
-        host: name of the host profile, or the processor.
-        device: name of the card.
+        host: Name of the host profile, or the processor.
+        device: Name of the device.
         iommu: `off`, `super-pages` or `four-kib-pages`.
-        sockets: of the card, of the memory of the host buffer, and of the control program.
+        sockets: Sockets of the device, of the memory of the host buffer, and of the control program.
     """
 
     host: str | None
@@ -33,38 +33,38 @@ class Setup:
 
     @property
     def memory_is_local(self) -> bool | None:
-        """Whether the host buffer is on the card's own socket."""
+        """Whether the host buffer is on the device's own socket."""
         return None if self.sockets is None else self.sockets[0] == self.sockets[1]
 
     def same_machine(self, other: "Setup") -> bool:
-        """Whether both name one host and one card."""
+        """Whether both have the same host and device."""
         return self.host == other.host and self.device == other.device
 
     def is_local_of(self, other: "Setup") -> bool:
-        """Whether both are one machine, this one with the buffer beside the card and `other` away from it."""
+        """Whether both are one machine, with the buffer local to the device here and remote in `other`."""
         if not self.same_machine(other) or self.iommu != other.iommu:
             return False
         return self.memory_is_local is True and other.memory_is_local is False
 
     def is_untranslated_of(self, other: "Setup") -> bool:
-        """Whether `other` is the same machine, placed the same, with the IOMMU on, which is off here."""
+        """Whether both are one machine with the same sockets, with the IOMMU off here and on in `other`."""
         if not self.same_machine(other) or self.sockets != other.sockets:
             return False
         return self.iommu == "off" and other.iommu not in (None, "off")
 
 
 def setup_of(manifest: Mapping[str, Any]) -> Setup:
-    """The set-up that the manifest of a run describes."""
+    """The set-up in the manifest of a run."""
     system = manifest.get("system")
     if system:
         return _of_profile(system)
-    return _told(manifest) if manifest.get("backend") else _of_import(manifest)
+    return _of_facts(manifest) if manifest.get("backend") else _of_import(manifest)
 
 
 def link_parameters(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The link with the keys of a profile's `link`; empty where the store does not say.
+    """The link with the keys of a profile's `link`; empty if the store lacks it.
 
-    Of a device, what its link had come to before the run goes before what it can do at most.
+    For a real device, the link negotiated before the run takes precedence over the supported one.
     """
     system = manifest.get("system") or {}
     if system.get("link"):
@@ -88,8 +88,7 @@ def _of_profile(system: Mapping[str, Any]) -> Setup:
     )
 
 
-def _told(manifest: Mapping[str, Any]) -> Setup:
-    """What a host and a device that exist say of themselves: what they do not say is not known."""
+def _of_facts(manifest: Mapping[str, Any]) -> Setup:
     host, device = manifest.get("host") or {}, manifest.get("device") or {}
     return Setup(
         host=host.get("processor") or host.get("name"),
@@ -117,7 +116,7 @@ def _of_import(manifest: Mapping[str, Any]) -> Setup:
 
 
 def _iommu(command_line: str) -> str:
-    """The IOMMU mode that a Linux command line asks for; without a word about it, it is off."""
+    """The IOMMU mode of a Linux command line; off by default."""
     words = re.search(r"\bintel_iommu=(\S+)", command_line)
     modes = words[1].split(",") if words else []
     if "on" not in modes:

@@ -1,7 +1,7 @@
-"""What kind of value stands where in a store, checked as one is opened: foreign ones may hold anything.
+"""Check the types of a store's values when it is opened: untrusted stores may hold anything.
 
-Only kinds are checked, of what other modules look into without asking; `pcielab.store.manifest` checks the nested
-parts of a manifest. A key that is missing, or null, is unknown.
+Only types of values that other modules use unchecked are tested; `pcielab.store.manifest` checks the nested parts
+of a manifest. Missing and null keys are unknown.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ MANIFEST = {
     **dict.fromkeys(("tests", "seed"), (int, "a whole number")),
     "system.name": _TEXT,
 }
-"""Kind of value of each key of the manifest that other checks rely on; dots lead into objects."""
+"""Types of the manifest's values, by dotted key."""
 
 PARAMETERS = {
     **{one.key: _TEXT if one.kind == "word" else _NUMBER for one in OF_TESTS if one.kind != "switch"},
@@ -32,22 +32,18 @@ PARAMETERS = {
     **dict.fromkeys(("generation", "pressure"), _NUMBER),
     **dict.fromkeys(("store_bytes", "stores_up_to_bytes"), _NUMBER),
 }
-"""Kind of value of each parameter of a test."""
+"""Types of the parameters of a test."""
 _ABOVE_ZERO = frozenset({"size_bytes", "window_bytes"})
-"""What is drawn on axes that know no zero."""
+"""Parameters on logarithmic axes."""
 
 
-def check_shape(values: Mapping[str, Any], kinds: Mapping[str, tuple[Any, str]], source: Path, what: str) -> None:
-    """Refuse values of another kind than `kinds` says.
-
-    Raises:
-        InputError: It names the key, what is there, and what should be.
-    """
+def check_shape(values: Mapping[str, Any], kinds: Mapping[str, tuple[Any, str]], source: Path, part: str) -> None:
+    """Refuse values of types other than those of `kinds`."""
     for key, (kind, named) in kinds.items():
         value: Any = values
-        for part in key.split("."):
-            value = value.get(part) if isinstance(value, Mapping) else None
+        for step in key.split("."):
+            value = value.get(step) if isinstance(value, Mapping) else None
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
-            raise InputError(f"{source}: {what}: `{key}` is {str(value)[:60]!r}: it must be {named} or null")
+            raise InputError(f"{source}: {part}: `{key}` is {str(value)[:60]!r}: it must be {named} or null")
         if key in _ABOVE_ZERO and value is not None and not value > 0:
-            raise InputError(f"{source}: {what}: `{key}` is {value!r}: it must be above 0")
+            raise InputError(f"{source}: {part}: `{key}` is {value!r}: it must be above 0")

@@ -1,7 +1,6 @@
-"""A store, opened, as one table: a row per test, the origin first, units in the names of the columns.
+"""Open a store as one table: a row per test, the origin first, units in the names of the columns.
 
-Of flows through a fabric, of which a test has several, a row per flow; behind a test of a mux, a row for each of
-its connections.
+Tests of a fabric have a row per flow; a test of a mux is followed by a row for each of its connections.
 """
 
 from functools import cached_property
@@ -21,10 +20,10 @@ if TYPE_CHECKING:
 _SHOWN_ROWS = 12
 
 SUFFIXES = {"ns": "_ns", "B": "_bytes", "Gb/s": "_gbps", "1/s": "_per_second", "1": ""}
-"""What the unit of a metric adds to its name."""
+"""Suffix of a metric's column by its unit."""
 
 COUNTS = ("B", "1")
-"""The units of metrics that are whole numbers."""
+"""Units of whole numbers."""
 
 
 class Store(Frames):
@@ -37,7 +36,7 @@ class Store(Frames):
 
     @cached_property
     def frame(self) -> "pd.DataFrame":
-        """One row per test, in suite order: origin, test, parameters, status, metrics such as `median_ns`."""
+        """One row per test, in suite order: origin, test, parameters, status, metrics (`median_ns`...)."""
         if self.kind == "fabric":
             from pcielab.store.flows import flow_table
 
@@ -61,28 +60,21 @@ class Store(Frames):
 
 
 def damaged_tests(path: str | Path) -> list[str]:
-    """Which tests of a store are damaged, in words: those that `resume` with `repeat_damaged` does again.
-
-    Args:
-        path: The store's file.
+    """The damaged tests of a store, in words; `resume` with `repeat_damaged` repeats them.
 
     Raises:
-        InputError: More than tests is damaged, or it is no store.
+        InputError: More than tests is damaged, or it is not a store.
     """
     return _core.damaged_tests(path)
 
 
 def open_store(path: str | Path) -> Store:
-    """Open a store for reading; one that is being written, or was left by a killed run, may be read too.
+    """Open a store for reading, even while it is being written or after a killed run.
 
-    Its manifest is read at once, its tests when they are first asked for.
-
-    Args:
-        path: The store's file.
+    The manifest is read at once, tests on first use.
 
     Raises:
-        InputError: There is no such file, it is not a store, it is damaged, or its schema is newer than this
-            pcielab.
+        InputError: The file is missing, is not a store, is damaged, or has a newer schema than this pcielab.
     """
     return Store(Path(path))
 

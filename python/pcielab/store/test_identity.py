@@ -1,4 +1,4 @@
-"""What makes two tests the same one: everything that changes the answer, and nothing that does not."""
+"""Two tests are the same if all parameters that affect the result are equal."""
 
 from dataclasses import asdict
 from typing import Any
@@ -10,7 +10,7 @@ from pcielab.library.suites.parameters import PARAMETERS
 from pcielab.store.identity import NAMED, SETTING, identity
 
 
-def test_a_setting_is_every_parameter_but_how_long_a_test_is() -> None:
+def test_a_setting_is_every_parameter_but_the_length() -> None:
     assert len(set(SETTING)) == len(SETTING)
     assert {one.key for one in PARAMETERS} - set(SETTING) == {"transactions", "details"}
 
@@ -27,8 +27,8 @@ def test_a_setting_is_every_parameter_but_how_long_a_test_is() -> None:
         ({"device_offset": 1}, False),
     ],
 )
-def test_tests_are_told_apart_by_what_they_ask_for(asked: dict[str, Any], same: bool) -> None:
+def test_parameters_identify_a_test(asked: dict[str, Any], same: bool) -> None:
     first, second = (single_test("bw-rd", **one).entries[0] for one in ({}, asked))
-    told = [identity(one.family, one.name, asdict(one.parameters)) for one in (first, second)]
-    assert len(told[0]) == len(NAMED)
-    assert (told[0] == told[1]) is same
+    identities = [identity(one.family, one.name, asdict(one.parameters)) for one in (first, second)]
+    assert len(identities[0]) == len(NAMED)
+    assert (identities[0] == identities[1]) is same

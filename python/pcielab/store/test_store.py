@@ -1,4 +1,4 @@
-"""Reading stores: the frames have what was written, and what is not a store is refused with the remedy."""
+"""Frames have the written data, and errors about wrong stores name the remedy."""
 
 import copy
 import hashlib
@@ -28,7 +28,7 @@ RECORD = {
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A store with a test that has a flow's number too, and one that is not supported; written out of order."""
+    """A store with a test that also has a flow's number, and an unsupported one; written out of order."""
     path = tmp_path / "run.db"
     with StoreWriter.create(path, json.dumps({"origin": "simulated", "title": "small"})) as store:
         failed = {"id": 1, "status": "not-supported", "message": "no command path", "family": "x", "name": "y"}
@@ -67,7 +67,7 @@ def test_a_store_without_tests_can_be_read(tmp_path: Path) -> None:
     assert list(store.records()) == []
 
 
-def test_a_store_with_fewer_tests_than_its_run_has_says_so(path: Path, tmp_path: Path) -> None:
+def test_an_incomplete_store_says_so(path: Path, tmp_path: Path) -> None:
     with StoreWriter.create(tmp_path / "part.db", '{"origin": "rtl", "tests": 3}') as writer:
         writer.write_test(json.dumps(RECORD | {"id": 0}))
         writer.write_test(json.dumps(RECORD | {"id": 1, "status": "interrupted"}))
@@ -77,7 +77,7 @@ def test_a_store_with_fewer_tests_than_its_run_has_says_so(path: Path, tmp_path:
     assert "1 of 3 tests" in repr(part)
 
 
-def test_a_store_that_was_not_closed_never_was(path: Path, tmp_path: Path) -> None:
+def test_an_unclosed_store_leaves_the_old_one(path: Path, tmp_path: Path) -> None:
     before = path.read_bytes()
     with suppress(KeyboardInterrupt), StoreWriter.create(path, '{"origin": "rtl"}', overwrite=True) as writer:
         writer.write_test(json.dumps(RECORD | {"id": 0}))
@@ -87,7 +87,7 @@ def test_a_store_that_was_not_closed_never_was(path: Path, tmp_path: Path) -> No
 
 
 def digest_of(connection: sqlite3.Connection, test: int) -> str:
-    """A test's digest as `docs/reference/store.md` describes it."""
+    """A test's digest by `docs/reference/store.md`."""
     tables = (
         ("SELECT id, family, name, parameters, status, message FROM test WHERE id = ?", False),
         ("SELECT subject, metric, unit, value FROM scalar WHERE test = ? ORDER BY subject, metric", True),
@@ -108,7 +108,7 @@ def digest_of(connection: sqlite3.Connection, test: int) -> str:
     return digest.hexdigest()
 
 
-def test_digests_are_what_the_reference_says(path: Path) -> None:
+def test_digests_follow_the_reference(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         stored = connection.execute("SELECT id, digest FROM test ORDER BY id").fetchall()
         assert stored == [(test, digest_of(connection, test)) for test in (0, 1)]
@@ -121,7 +121,7 @@ def test_digests_are_what_the_reference_says(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "manifest, said",
+    "manifest, expected",
     [
         ({"system": 3}, "manifest: `system` is '3': it must be an object or null"),
         ({"system": {"link": "x8"}}, "manifest: system.link is 'x8': give a table"),
@@ -131,10 +131,7 @@ def test_digests_are_what_the_reference_says(path: Path) -> None:
         ({"tests": "many"}, "`tests` is 'many': it must be a whole number"),
         ({"seed": [1]}, "`seed` is .*: it must be a whole number"),
         ({"system": {"iommu": ["on"]}}, 'manifest: system.iommu is .*: give "off"'),
-        (
-            {"system": {"memory_socket": "far"}},
-            "manifest: system.memory_socket is 'far': give 0 to 63",
-        ),
+        ({"system": {"memory_socket": "far"}}, "manifest: system.memory_socket is 'far': give 0 to 63"),
         ({"system": {"chunk_addresses": 7}}, "manifest: system.chunk_addresses is 7: give a list"),
         ({"system": {"host": {"name": {}}}}, "manifest: system.host.name is {}: give text"),
         ({"host": {"command_line": 1}}, "manifest: host.command_line is 1: give text"),
@@ -146,20 +143,14 @@ def test_digests_are_what_the_reference_says(path: Path) -> None:
             {"device": {"link": {"rate_gtps": "8GT/s"}}},
             "manifest: device.link.rate_gtps is '8GT/s': give a number",
         ),
-        (
-            {"device": {"latency_includes": "all"}},
-            "manifest: device.latency_includes is 'all': give a list",
-        ),
+        ({"device": {"latency_includes": "all"}}, "manifest: device.latency_includes is 'all': give a list"),
         ({"host": {"caches": [{"level": "L3"}]}}, "manifest: host.caches.0.level is 'L3': give a whole number"),
         ({"conditions_before": ["warm"]}, "manifest: conditions_before.0 is 'warm': give a table"),
         (
             {"messages": {"core": {"fill_ns": []}}},
             r"manifest: messages.core.fill_ns is \[\]: give a number above 0, up to 1000000000",
         ),
-        (
-            {"messages": {"link": {"lanes": "8"}}},
-            "manifest: messages.link.lanes is '8': give 1, 2",
-        ),
+        ({"messages": {"link": {"lanes": "8"}}}, "manifest: messages.link.lanes is '8': give 1, 2"),
         ({"nic": {"step": [{"bytes": []}]}}, "manifest: nic.step.0.bytes is "),
         ({"system": {"fabric": {"nodes": 3}}}, "manifest: system.fabric: .*nodes"),
         (
@@ -168,32 +159,30 @@ def test_digests_are_what_the_reference_says(path: Path) -> None:
         ),
     ],
 )
-def test_a_foreign_manifest_of_another_shape_is_refused(
-    tmp_path: Path, manifest: dict[str, object], said: str
-) -> None:
+def test_refuses_a_malformed_manifest(tmp_path: Path, manifest: dict[str, object], expected: str) -> None:
     StoreWriter.create(tmp_path / "odd.db", json.dumps({"origin": "measured"} | manifest)).close()
-    with pytest.raises(InputError, match=f"odd.db: .*{said}"):
+    with pytest.raises(InputError, match=f"odd.db: .*{expected}"):
         open_store(tmp_path / "odd.db")
 
 
 @pytest.mark.parametrize(
-    "parameters, said",
+    "parameters, expected",
     [
         ('{"size_bytes":"big"}', "test 0: `size_bytes` is 'big': it must be a number"),
         ('{"operation":7}', "test 0: `operation` is '7': it must be a text"),
         ('{"size_bytes":0}', "test 0: `size_bytes` is 0: it must be above 0"),
         ('{"window_bytes":-4096}', "test 0: `window_bytes` is -4096: it must be above 0"),
-        ('{"id":7}', "test 0 has a parameter `id`"),
+        ('{"id":7}', "test 0: `id` is not the name of a parameter"),
     ],
 )
-def test_foreign_parameters_of_another_shape_are_refused(tmp_path: Path, parameters: str, said: str) -> None:
+def test_refuses_malformed_parameters(tmp_path: Path, parameters: str, expected: str) -> None:
     with StoreWriter.create(tmp_path / "odd.db", '{"origin": "measured"}') as writer:
         writer.write_test(json.dumps(RECORD | {"id": 0, "parameters": parameters}))
     for read in (
         lambda: open_store(tmp_path / "odd.db").tests,
         lambda: list(open_store(tmp_path / "odd.db").records()),
     ):
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=expected):
             read()
 
 
@@ -209,7 +198,7 @@ def test_damage_is_named_by_test(path: Path) -> None:
         open_store(path)
 
 
-def test_what_is_not_a_store_is_refused(tmp_path: Path) -> None:
+def test_refuses_files_that_are_not_stores(tmp_path: Path) -> None:
     text = tmp_path / "text.db"
     text.write_text("Test,PAT,Cache\n" * 100)
     foreign = tmp_path / "foreign.db"
@@ -223,7 +212,7 @@ def test_what_is_not_a_store_is_refused(tmp_path: Path) -> None:
         open_store(tmp_path)
 
 
-def test_a_newer_schema_is_refused(path: Path) -> None:
+def test_refuses_a_newer_schema(path: Path) -> None:
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 3")
     connection.close()
@@ -231,7 +220,7 @@ def test_a_newer_schema_is_refused(path: Path) -> None:
         open_store(path)
 
 
-def test_importers_are_told_what_is_wrong_with_a_record(tmp_path: Path) -> None:
+def test_writer_names_the_wrong_field_of_a_record(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="`origin` is missing"):
         StoreWriter.create(tmp_path / "a.db", "{}")
     with pytest.raises(InputError, match="JSON object"):
@@ -246,14 +235,14 @@ def test_importers_are_told_what_is_wrong_with_a_record(tmp_path: Path) -> None:
 SYSTEM, MESSAGES, NIC = "hsw2620", "kpio-2012", "niantic-dpdk"
 
 
-def places(value: object, above: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """The ways to all values within one that are neither objects nor lists."""
+def paths(value: object, above: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """The paths of all values that are neither objects, lists nor null."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from places(inner, (*above, key))
+            yield from paths(inner, (*above, key))
     elif isinstance(value, list):
         for number, inner in enumerate(value):
-            yield from places(inner, (*above, number))
+            yield from paths(inner, (*above, number))
     elif value is not None:
         yield above
 
@@ -271,7 +260,7 @@ def described() -> dict[str, Any]:
 @pytest.mark.parametrize("part", ["system", "messages", "nic"])
 def test_every_value_of_a_nested_part_is_checked(part: str, tmp_path: Path) -> None:
     content = described()[part]
-    found = [*places(content)]
+    found = [*paths(content)]
     assert len(found) > 20
     for *above, key in found:
         wrong = copy.deepcopy(content)
@@ -283,13 +272,13 @@ def test_every_value_of_a_nested_part_is_checked(part: str, tmp_path: Path) -> N
         StoreWriter.create(path, json.dumps({"origin": "simulated", part: wrong}), overwrite=True).close()
         with pytest.raises(InputError) as refused:
             open_store(path)
-        told = str(refused.value)
-        assert told.startswith(f"{path}: manifest: "), told
-        assert f"{part}.{'.'.join(map(str, [*above, key]))}" in told, told
-        assert len(told.splitlines()) == 1, told
+        message = str(refused.value)
+        assert message.startswith(f"{path}: manifest: "), message
+        assert f"{part}.{'.'.join(map(str, [*above, key]))}" in message, message
+        assert len(message.splitlines()) == 1, message
 
 
-def test_what_holds_between_the_parts_of_a_nic_and_a_system_is_checked(tmp_path: Path) -> None:
+def test_checks_rules_across_the_parts_of_a_nic_and_a_system(tmp_path: Path) -> None:
     content = described()
     content["nic"]["step"] = [
         one for one in content["nic"]["step"] if (one["path"], one["bytes"]) != ("rx", "packet")
@@ -303,10 +292,10 @@ def test_what_holds_between_the_parts_of_a_nic_and_a_system_is_checked(tmp_path:
 
 
 @pytest.mark.parametrize("part", ["system", "messages", "nic"])
-def test_what_is_missing_null_or_unknown_is_no_reason_to_refuse_a_store(part: str, tmp_path: Path) -> None:
+def test_accepts_missing_null_and_unknown_keys(part: str, tmp_path: Path) -> None:
     for change in ("missing", "null", "unknown"):
         content = described()[part]
-        for *above, key in [*places(content)]:
+        for *above, key in [*paths(content)]:
             holder: Any = content
             for step in above:
                 holder = holder[step]

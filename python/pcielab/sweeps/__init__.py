@@ -1,7 +1,7 @@
-"""Sweeps: one test on one system, again and again, with different values.
+"""Sweeps: one test on one system over many parameter values.
 
-`sweep` and `bounds` are for notebooks; `load_sweep` and `carry_out` are what `pcielab sweep` does. Points are
-simulated by processes of this machine, or by the workers of a Dask scheduler; what was computed once is kept.
+`sweep` and `bounds` are for notebooks; `pcielab sweep` calls `load_sweep` and `carry_out`. Points are simulated by
+processes of this machine, or by the workers of a Dask scheduler; results are kept.
 """
 
 from typing import TYPE_CHECKING

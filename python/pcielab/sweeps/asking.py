@@ -27,28 +27,28 @@ def sweep(
     progress: Progress = no_progress,
     **axes: object,
 ) -> Results:
-    """Simulate one test on a system, again and again, with different values.
+    """Simulate one test on a system over many parameter values.
 
         pcielab.sweep("snb", test="bw-wr", llc_ddio_ways=[1, 2, 4], window=["64K", "1M", "16M"]).plot()
 
     Args:
-        system: A system, or the name of one.
+        system: A system, or its name.
         output: A folder that keeps results, so that nothing is computed twice.
-        resume: Go on with a folder that is there.
-        jobs: Processes of this machine; 0 for as many as there are cores.
-        dask: Address of a Dask scheduler (`tcp://HOST:PORT`), whose workers are asked instead.
-        samples: All transactions that tests ask for, or as many as stable answers need.
-        seed: It decides the addresses that are visited, and the draws.
-        method: How ranges are drawn from: a Latin `hypercube`, or the design for `sobol` indices.
-        draws: How many values are drawn from each range; of `sobol`, a power of two.
+        resume: Continue an existing folder.
+        jobs: Processes of this machine; 0 for one per core.
+        dask: Address of a Dask scheduler (`tcp://HOST:PORT`), whose workers compute instead.
+        samples: All transactions of tests, or as many as the confidence interval needs.
+        seed: Seed of addresses and draws.
+        method: Method of drawing from ranges: a Latin `hypercube`, or the design for `sobol` indices.
+        draws: Number of values drawn from each range; for `sobol`, a power of two.
         progress: Called after every batch of points.
-        axes: Words of a test as the command line has them (`test`, `size`, `window`, `cache`, ...), and keys of
-            the system by any end that only one has (`llc_ddio_ways`); each a value, a list of values, or a range
+        axes: Words of a test as on the command line (`test`, `size`, `window`, `cache`, ...), and keys of the
+            system by any unambiguous end (`llc_ddio_ways`); each a value, a list of values, or a range
             (`pcielab.between(low, high)`). `system` takes names of systems.
 
     Raises:
-        InputError: A name means nothing, or a point cannot be simulated.
-        RunError: Simulating failed.
+        InputError: A name is unknown, or a point cannot be simulated.
+        RunError: The simulation failed.
     """
     plan = _plan(system, axes, Draws(method, draws, seed))
     work = Work(jobs, dask, samples, seed)
@@ -57,19 +57,19 @@ def sweep(
 
 
 def bounds(system: ResolvedSystem | str, **axes: object) -> Results:
-    """What the model allows one bandwidth test on a system, in closed form, with different values.
+    """Closed-form bounds of one bandwidth test on a system over many parameter values.
 
         pcielab.bounds("snb", test=["bw-rd", "bw-wr"], size=[64, 256, 1024]).frame
 
     The columns after those of the axes: origin (`modelled`), status, message, `bandwidth_gbps`, `binds` (the
-    bound that binds), `next_bound`, and `slack`, how much more that one would allow (1.0: twice as much).
+    binding bound), `next_bound`, and `slack`, the distance to the next bound (1.0: it allows twice as much).
 
     Args:
-        system: A system, or the name of one.
-        axes: As those of `sweep`.
+        system: A system, or its name.
+        axes: As in `sweep`.
 
     Raises:
-        InputError: A name means nothing, or a point cannot be.
+        InputError: A name is unknown, or a point is wrong.
     """
     import pandas as pd
 
@@ -88,7 +88,7 @@ def _plan(system: ResolvedSystem | str, axes: dict[str, Any], draws: Draws) -> P
 def _bound(system: ResolvedSystem, test: Mapping[str, Any]) -> dict[str, Any]:
     [found] = system_bounds(system.to_json(), [test])
     if found is None:
-        message = "has no bound: a test of latency, or one that the system cannot carry out"
+        message = "has no bound: a latency test, or one that the system cannot run"
         return {"origin": "modelled", "status": "not-supported", "message": message, "bandwidth_gbps": None}
     answer = found.answer
     following = answer.ceilings[1] if len(answer.ceilings) > 1 else None

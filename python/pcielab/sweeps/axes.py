@@ -1,4 +1,4 @@
-"""What can differ from point to point: words of a test, as the command line has them, and keys of a system."""
+"""Axes of sweeps: words of a test, as on the command line, and keys of a system."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from pcielab.wording import named, shown
 
 Scale: TypeAlias = Literal["linear", "log"]
 TEST_COLUMNS = {parameter.word: parameter.key for parameter in PARAMETERS if parameter.kind != "switch"}
-"""The words of a test, and the column of each in results: the key that stores have for it."""
+"""The words of a test, and their columns in results: the keys in stores."""
 SYSTEM = "system"
-"""The word for systems by name."""
+"""The word for a system's name."""
 _MOST_AXES = 100
 
 
@@ -24,8 +24,8 @@ class Between:
 
     Attributes:
         low: The smallest value.
-        high: The largest.
-        scale: Whether all values are as likely, or all ratios.
+        high: The largest value.
+        scale: `linear`: all values are equally likely; `log`: all ratios are.
     """
 
     low: float
@@ -38,7 +38,7 @@ class Between:
         if not self.low < self.high or (self.scale == "log" and self.low <= 0):
             raise InputError(
                 f"between {shown(self.low)} and {shown(self.high)}: give a low value below the high one"
-                + (", both above 0 for a scale of log" if self.scale == "log" else "")
+                + (", both above 0 for scale log" if self.scale == "log" else "")
             )
 
     def at(self, share: float) -> float:
@@ -49,18 +49,18 @@ class Between:
 
 
 def between(low: float, high: float, scale: Scale = "linear") -> Between:
-    """A range that values of an axis are drawn from; with a scale of `log`, all ratios are as likely."""
+    """A range that values of an axis are drawn from; with the scale `log`, all ratios are equally likely."""
     return Between(low, high, scale)
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Something that differs from point to point, or is the same in all of them.
+    """A parameter of all points, with one value or several.
 
     Attributes:
-        name: As it was given.
+        name: The name as given.
         key: A word of a test, `system`, or the dotted key of a system.
-        values: Those that it takes, in order; none where they are drawn from a range.
+        values: Its values, in order; empty if they are drawn from a range.
         range: The range.
     """
 
@@ -81,13 +81,13 @@ class Axis:
 
 
 def axes_of(given: Mapping[str, object]) -> list[Axis]:
-    """Axes from what people give: a value, a list of values, or a range.
+    """Axes from names with a value, a list of values, or a range.
 
     Raises:
-        InputError: A name means nothing, or the same as another one; a list is empty; or there are too many.
+        InputError: A name is unknown or repeats another one, a list is empty, or there are too many axes.
     """
     if len(given) > _MOST_AXES:
-        raise InputError(f"{len(given)} keys and words that differ from point to point: give {_MOST_AXES} at most")
+        raise InputError(f"{len(given)} axes: give {_MOST_AXES} at most")
     axes: list[Axis] = []
     for name, value in given.items():
         key = name if name in TEST_COLUMNS or name == SYSTEM else key_of(name, System)
@@ -102,7 +102,7 @@ def axes_of(given: Mapping[str, object]) -> list[Axis]:
 def _values(name: str, value: object) -> Sequence[Any]:
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         return [value]
-    # NumPy's numbers become Python's.
+    # Convert NumPy's numbers to Python's.
     values = [one.item() if hasattr(one, "item") else one for one in value]
     if not values:
         raise InputError(f"{named(name)}: an empty list: give a value, or several")

@@ -1,6 +1,6 @@
-"""Points by the workers of a Dask scheduler, wherever these run: this machine, Slurm, LSF, Kubernetes.
+"""Compute points on the workers of a Dask scheduler: on this machine, Slurm, LSF, Kubernetes.
 
-A worker that dies loses the time that it spent on its batches, and nothing else: they are given to others.
+If a worker dies, other workers repeat its batches.
 """
 
 from collections import deque
@@ -15,17 +15,17 @@ from pcielab.sweeps.point import results as results_of
 from pcielab.sweeps.processes import Batch
 
 _WAITING_MOST = 256
-"""Batches that the scheduler holds at a time: each carries its systems."""
+"""Batches at the scheduler at a time; each carries its systems."""
 _CONNECTION_SECONDS = 20
 _DEATHS_MOST = 20
 
 
 def cluster_results(address: str, batches: Iterable[Batch]) -> Iterator[tuple[int, list[str]]]:
-    """The results of numbered batches, as they come, from the scheduler at `address` (`tcp://HOST:PORT`).
+    """The results of numbered batches, in completion order, from the scheduler at `address` (`tcp://HOST:PORT`).
 
     Raises:
         InputError: Dask is not installed, or a worker has another version of pcielab.
-        RunError: The scheduler does not answer, or workers keep dying of the same batch.
+        RunError: The scheduler does not answer, or workers keep dying on the same batch.
     """
     distributed = needed("distributed", "sweep")
     try:
@@ -37,8 +37,6 @@ def cluster_results(address: str, batches: Iterable[Batch]) -> Iterator[tuple[in
 
 
 class _Asking:
-    """Batches at a scheduler."""
-
     def __init__(self, distributed: Any, client: Any) -> None:
         self._distributed = distributed
         self._client = client
@@ -66,7 +64,7 @@ class _Asking:
 
     def _again(self, batch: Batch, deaths: int) -> Any:
         if deaths > _DEATHS_MOST:
-            raise RunError(f"workers keep dying of the same {len(batch[1])} points: see their logs")
+            raise RunError(f"workers keep dying on the same {len(batch[1])} points: see their logs")
         return self._submit(batch, deaths)
 
     def _submit(self, batch: Batch, deaths: int = 0) -> Any:

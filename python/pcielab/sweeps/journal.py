@@ -1,8 +1,8 @@
-"""The points of a folder that are done: one line for each, appended as it comes, so that a kill loses none.
+"""The journal of a folder: one line per finished point, appended at once, so that a kill loses none.
 
 A line is a JSON list: the address of a point, its result, and the SHA-256 of both. A line that differs from its
-digest is skipped and its point is simulated again; no line is ever removed. Only the last one may be incomplete,
-as a kill or a full disk leaves it; the next sweep overwrites that.
+digest is skipped and its point is simulated again; complete lines are never removed. A kill or a full disk may
+leave the last line incomplete; the next sweep overwrites it.
 """
 
 import fcntl
@@ -17,20 +17,20 @@ from typing import Any
 from pcielab.errors import InputError, RunError
 
 NAME = "points.jsonl"
-"""The journal's file; it tells a folder of a sweep from others."""
+"""The journal's file, which identifies the folder of a sweep."""
 _LINE_MOST = 1 << 20
-"""Bytes that are read as one line; those of a point take a thousand."""
+"""Most bytes of a line; a point takes about a thousand."""
 
 
 class Journal:
-    """What is known of points in a folder; a context manager, as it holds the folder while it is open.
+    """The results in a folder; a context manager that locks the folder.
 
     Attributes:
-        known: Results, by the address of their point.
-        damaged: How many lines were skipped because they are incomplete or differ from their digest.
+        known: Results by the address of their point.
+        damaged: Number of skipped lines: incomplete, or different from their digest.
 
     Raises:
-        InputError: The file is no regular file, or another sweep holds it.
+        InputError: The file is not a regular file, or another sweep has locked it.
         RunError: It cannot be read or written.
     """
 
@@ -57,10 +57,10 @@ class Journal:
         self._file.close()
 
     def add(self, found: Iterable[tuple[str, str]]) -> None:
-        """Keep results: addresses and what was found.
+        """Append addresses with their results.
 
         Raises:
-            RunError: The disk is full or broken; what was kept before is still there.
+            RunError: The disk is full or broken; earlier lines are kept.
         """
         left = memoryview("".join(_line(address, result) for address, result in found).encode())
         with self._failing("written"):
@@ -90,14 +90,15 @@ class Journal:
         self._file.truncate(whole)
 
     @contextmanager
-    def _failing(self, what: str) -> Iterator[None]:
+    def _failing(self, action: str) -> Iterator[None]:
         try:
             yield
         except PermissionError as error:
-            raise InputError(f"{self._path}: could not be {what}: {error.strerror}: give another folder") from None
+            message = f"{self._path}: could not be {action}: {error.strerror}: give another folder"
+            raise InputError(message) from None
         except OSError as error:
-            remedy = "mend that, then pass --resume: finished points are kept"
-            raise RunError(f"{self._path}: could not be {what}: {error.strerror}: {remedy}") from None
+            remedy = "fix this, then pass --resume: finished points are kept"
+            raise RunError(f"{self._path}: could not be {action}: {error.strerror}: {remedy}") from None
 
 
 def _line(address: str, result: str) -> str:
@@ -123,7 +124,7 @@ def _entry(line: bytes) -> tuple[str, str] | None:
 
 
 def _is_result(result: Any) -> bool:
-    """Whether it has the shape of `Point.result`: digests do not keep anybody from making up lines."""
+    """Whether it has the shape of `Point.result`: a forged line may have a right digest."""
     if not isinstance(result, dict) or result.keys() != {"status", "message", "numbers"}:
         return False
     numbers, message = result["numbers"], result["message"]

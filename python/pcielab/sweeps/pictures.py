@@ -1,4 +1,4 @@
-"""Pictures of sweeps: values over an axis, and the shares that knobs have in their variance."""
+"""Pictures of sweeps: values over an axis, and Sobol indices."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -37,11 +37,11 @@ def chart(frame: pd.DataFrame, plan: Plan, x: str | None, y: str, colour: str | 
     base = alt.Chart(_inline(rows)).encode(
         x=_across(x, rows),
         y=_upwards(y),
-        tooltip=_told(columns, rows),
+        tooltip=_tooltips(columns, rows),
         color=_coloured(colour, rows),
     )
     points = base.mark_point(filled=True)
-    # What was drawn at random has no neighbours.
+    # Random draws are not joined by a line.
     layers = [points] if x in drawn else [base.mark_line(), points]
     layered = alt.layer(*layers).properties(width=_PANEL_WIDTH if panel else _WIDTH, height=_HEIGHT)
     figure = layered.facet(facet=alt.Facet(f"{panel}:N", title=_title(panel)), columns=3) if panel else layered
@@ -58,7 +58,7 @@ def bars(shares: pd.DataFrame, plan: Plan, metric: str, origin: str) -> Figure:
     long = shares.melt(
         id_vars=["knob", *(["at"] if lists else [])], value_vars=["total", "first_order"], var_name="index"
     )
-    words = {"total": "with all that it does together with others", "first_order": "alone"}
+    words = {"total": "with interactions", "first_order": "alone"}
     long = long.assign(index=long["index"].map(words))
     bar = (
         alt.Chart(_inline(long))
@@ -86,7 +86,7 @@ def _finished(figure: Figure, plan: Plan, origin: str, title: str) -> Figure:
 
 
 def _upwards(column: str) -> alt.Y:
-    # Latencies differ by a few percent of the round trip.
+    # Latencies do not start at zero: they differ by a few percent of the round trip.
     return alt.Y(f"{column}:Q", title=_title(column), scale=alt.Scale(zero=not column.endswith("_ns")))
 
 
@@ -109,14 +109,12 @@ def _coloured(column: str | None, rows: pd.DataFrame) -> Any:
     return alt.Color(f"{column}:{kind}", title=_title(column), sort=sort)
 
 
-def _told(columns: Sequence[str], rows: pd.DataFrame) -> list[alt.Tooltip]:
-    numbers = [pd.api.types.is_numeric_dtype(rows[column]) for column in columns]
-    kinds = ["Q" if number else "N" for number in numbers]
-    return [alt.Tooltip(f"{column}:{kind}") for column, kind in zip(columns, kinds, strict=True)]
+def _tooltips(columns: Sequence[str], rows: pd.DataFrame) -> list[alt.Tooltip]:
+    kinds = {column: "Q" if pd.api.types.is_numeric_dtype(rows[column]) else "N" for column in columns}
+    return [alt.Tooltip(f"{column}:{kind}") for column, kind in kinds.items()]
 
 
 def _title(column: str) -> str:
-    """A column in words, its unit behind it."""
     if column in _WORDS:
         return _WORDS[column]
     for suffix, unit in _UNITS.items():
@@ -126,6 +124,6 @@ def _title(column: str) -> str:
 
 
 def _inline(rows: pd.DataFrame) -> alt.InlineData:
-    """The rows as the chart carries them: Altair would refuse more than 5,000 of a frame."""
+    """Inline data of the chart: Altair refuses frames of more than 5,000 rows."""
     plain: Any = rows.astype(object).where(rows.notna(), None).to_dict("records")
     return alt.InlineData(values=plain)

@@ -1,4 +1,4 @@
-"""Which points a sweep has: a grid of lists, times draws from ranges, in an order that is always the same."""
+"""The points of a sweep: a grid of lists, times draws from ranges, in a fixed order."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ _DEFAULT_TEST = "bw-rd"
 
 @dataclass(frozen=True)
 class Draws:
-    """How values are drawn from ranges.
+    """Draws from ranges.
 
     Attributes:
         method: A Latin hypercube, which covers each range evenly; or Saltelli's design for Sobol indices.
-        count: Of a hypercube, its points; of Sobol's design, its base, a power of two: it takes `count` times the
-            ranges + 2 points.
-        seed: It decides the draws.
+        count: Points of a hypercube; for Sobol, the base of the design, a power of two: the design has `count`
+            times (ranges + 2) points.
+        seed: Seed of the draws.
     """
 
     method: Method = "hypercube"
@@ -41,10 +41,10 @@ class Draws:
 
 @dataclass(frozen=True)
 class Setting:
-    """What one point is made of.
+    """The values, system and test of one point.
 
     Attributes:
-        values: Of each axis, by its column.
+        values: The value of each axis, by its column.
         system: The system, resolved.
         suite: The test, as a suite of one.
     """
@@ -56,12 +56,12 @@ class Setting:
 
 @dataclass(frozen=True)
 class Plan:
-    """A sweep before anything is simulated.
+    """A sweep before it is simulated.
 
     Attributes:
-        system: What is simulated where no axis says otherwise.
-        axes: Everything that is given, in order.
-        draws: How ranges are drawn from.
+        system: The system, unless an axis changes it.
+        axes: The axes, in the given order.
+        draws: The draws from ranges.
     """
 
     system: ResolvedSystem
@@ -80,7 +80,7 @@ class Plan:
 
     @property
     def count(self) -> int:
-        """How many points there are."""
+        """Number of points."""
         return prod(len(axis.values) for axis in self._lists) * self._draws_count
 
     @property
@@ -94,10 +94,10 @@ class Plan:
         return self.draws.count * (len(self.ranges) + 2 if self.draws.method == "sobol" else 1)
 
     def settings(self) -> Iterator[Setting]:
-        """What each point is made of, in order: the lists as they stand, the last one fastest, draws innermost.
+        """The settings of all points: lists vary in the given order, the last one fastest, draws innermost.
 
         Raises:
-            InputError: There are too many, or one of them cannot be; the message says which.
+            InputError: There are too many points, or one is wrong; the message names it.
         """
         if self.count > MOST_POINTS:
             raise InputError(f"{self.count} points: give {MOST_POINTS} at most: shorter lists, or fewer draws")
@@ -113,7 +113,7 @@ class Plan:
                 yield self._setting(fixed | drawn, systems)
 
     def _shares(self) -> Sequence[Sequence[float]]:
-        """Of each draw, the share of each range; one empty draw where there are no ranges."""
+        """The share of each range in every draw; a single empty draw without ranges."""
         if not self.ranges:
             return [()]
         if self.draws.method == "hypercube":
@@ -121,7 +121,7 @@ class Plan:
             hypercube = qmc.LatinHypercube(d=len(self.ranges), rng=self.draws.seed)
             return [[float(share) for share in row] for row in hypercube.random(self.draws.count)]
         if self.draws.count & (self.draws.count - 1):
-            raise InputError(f"{self.draws.count} draws: give a power of two for sobol, such as 64")
+            raise InputError(f"{self.draws.count} draws: give a power of two for sobol, for example 64")
         sample = needed("SALib.sample.sobol", "sweep")
         rows = sample.sample(problem(self), self.draws.count, calc_second_order=False, seed=self.draws.seed)
         return [[float(share) for share in row] for row in rows]
@@ -140,19 +140,19 @@ class Plan:
         words = {key: _checked(key, value) for key, value in values.items() if key in TEST_COLUMNS}
         system = systems.changed(changes)
         suite = single_test(str(words.pop("test", _DEFAULT_TEST)), **words)
-        asked = {axis.column: _as_understood(axis, values[axis.key], system, suite) for axis in self.axes}
-        return Setting(asked, system, suite)
+        converted = {axis.column: _converted(axis, values[axis.key], system, suite) for axis in self.axes}
+        return Setting(converted, system, suite)
 
 
 class _Systems:
-    """Makes the systems of a sweep; points that follow one another often share theirs."""
+    """Makes the systems of a sweep, and keeps the last one, which consecutive points often share."""
 
     def __init__(self, base: ResolvedSystem) -> None:
         self._base = base
         self._last: tuple[Mapping[str, Any], ResolvedSystem] = ({}, base)
 
     def changed(self, changes: Mapping[str, Any]) -> ResolvedSystem:
-        """The system with changes, on top of those that all points share."""
+        """The system with changes, in addition to those of all points."""
         if changes != self._last[0]:
             single = {key: value for key, value in changes.items() if key != SYSTEM}
             other = SYSTEM in changes
@@ -162,19 +162,19 @@ class _Systems:
 
 
 def _checked(word: str, value: Any) -> Any:
-    """A word of a test, if it is of the kind that the test's own checks begin from."""
+    """Check the type of a word of a test, for the test's own checks."""
     kinds: tuple[type, ...] = (int,)
     wanted = "a whole number"
     if word in _TEXTS:
         kinds, wanted = (str,), "a word"
     elif word in _SIZES:
-        kinds, wanted = (int, str), "a size, such as 64 or '4K'"
+        kinds, wanted = (int, str), "a size, for example 64 or '4K'"
     if not isinstance(value, kinds) or isinstance(value, bool):
         raise InputError(f"{word} is {shown(value)}: give {wanted}")
     return value
 
 
-def _as_understood(axis: Axis, value: Any, system: ResolvedSystem, suite: Suite) -> Any:
+def _converted(axis: Axis, value: Any, system: ResolvedSystem, suite: Suite) -> Any:
     """A value as the simulator takes it: `"4K"` is 4096."""
     if axis.key in TEST_COLUMNS:
         return getattr(suite.entries[0].parameters, axis.column)
@@ -184,13 +184,13 @@ def _as_understood(axis: Axis, value: Any, system: ResolvedSystem, suite: Suite)
 
 
 def value_at(values: Any, key: str) -> Any:
-    """The value of a dotted key in nested tables and lists; None where a table on the way is absent."""
+    """The value of a dotted key in nested tables and lists; None if a table is absent."""
     for step in key.split("."):
         values = values[int(step)] if isinstance(values, list) else (values or {}).get(step)
     return values
 
 
 def problem(plan: Plan) -> dict[str, Any]:
-    """The ranges as SALib takes them: shares from 0 to 1, as a range has a scale of its own."""
+    """The ranges as SALib takes them: shares from 0 to 1, since ranges apply their own scale."""
     names = [axis.column for axis in plan.ranges]
     return {"num_vars": len(names), "names": names, "bounds": [[0.0, 1.0]] * len(names)}

@@ -1,8 +1,8 @@
-"""One test alone on one simulated system: what sweeps are made of, and what a live question asks for.
+"""A point: one test alone on one simulated system, for sweeps and live questions.
 
-A point knows nothing of other points: its caches start as those of a run of this one test do, so its numbers are
-those of `pcielab run --test`, whoever computes it and in which order. Its address is a digest of everything that
-decides its numbers, so that a point that was computed once is never computed again.
+Points are independent: caches start as in a run of this one test, so the numbers equal those of `pcielab run
+--test` in any order and process. A point's address is a digest of everything that determines its numbers, so that
+no point is computed twice.
 """
 
 import hashlib
@@ -27,8 +27,8 @@ class Point:
     Attributes:
         system: The resolved system, as canonical JSON.
         suite: A suite of this one test, as canonical JSON.
-        samples: All transactions that the test asks for, or as many as stable answers need.
-        seed: It decides which addresses are visited.
+        samples: All transactions of the test, or as many as the confidence interval needs.
+        seed: Seed of the addresses.
     """
 
     system: str
@@ -38,16 +38,12 @@ class Point:
 
     @cached_property
     def address(self) -> str:
-        """What its numbers depend on, as a digest: version, system, test, samples and seed."""
+        """Digest of version, system, test, samples and seed, which determine its numbers."""
         content = json.dumps([_core.__version__, self.system, self.suite, self.samples, self.seed])
         return hashlib.sha256(content.encode()).hexdigest()
 
     def record(self, stop: _core.Stop | None = None) -> dict[str, Any]:
-        """Simulate it: status, scalars, distributions and series, as a store keeps them.
-
-        Raises:
-            InputError: The system or the test cannot be simulated.
-        """
+        """Simulate it: status, scalars, distributions and series, as a store keeps them."""
         backend = _backend(self.system, self.samples)
         text = _core.run_alone(backend, self.suite, seed=self.seed, samples=self.samples, stop=stop)
         record: dict[str, Any] = json.loads(text)
@@ -64,24 +60,19 @@ class Point:
 
 
 Plain = tuple[str, str, "Samples", int]
-"""A point as it goes to another process."""
+"""A point in the form for another process."""
 
 
 def plain(points: Iterable[Point]) -> list[Plain]:
-    """Points as they go to another process."""
+    """Points in the form for another process."""
     return [(point.system, point.suite, point.samples, point.seed) for point in points]
 
 
 def results(points: Sequence[Plain], version: str) -> list[str]:
-    """The results of points that came from another process.
-
-    Raises:
-        InputError: The other process has another version of pcielab, whose numbers may be others.
-    """
+    """The results of points from another process."""
     if version != _core.__version__:
         raise _core.InputError(
-            f"a worker has pcielab {_core.__version__}, and was asked by {version}: give all of them the same "
-            "version"
+            f"a worker has pcielab {_core.__version__}, the sweep has {version}: install the same version"
         )
     return [Point(*point).result() for point in points]
 

@@ -1,7 +1,6 @@
-"""Points by processes of this machine.
+"""Compute points in processes of this machine.
 
-Each process is asked over a pipe, by a thread of its own. A process that dies is replaced, and asked again what it
-had been asked.
+A thread serves each process over a pipe. A process that dies is replaced, and its batch repeated.
 """
 
 import json
@@ -19,7 +18,7 @@ _DEATHS_MOST = 3
 
 
 class Processes:
-    """Worker processes; a context manager, which leaves none of them behind."""
+    """Worker processes; a context manager that ends all of them."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -37,11 +36,7 @@ class Processes:
                 process.kill()
 
     def results(self, batches: Iterable[Batch]) -> Iterator[tuple[int, list[str]]]:
-        """The results of numbered batches, as they come.
-
-        Raises:
-            RunError: A batch cannot be done: the processes that were given it ended.
-        """
+        """The results of numbered batches, in completion order."""
         asked, source = threading.Lock(), iter(batches)
         found: queue.SimpleQueue[tuple[int, list[str]] | Exception | None] = queue.SimpleQueue()
 
@@ -94,7 +89,7 @@ class Processes:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
-                # Ctrl-C is answered by who waits for the results.
+                # Only the parent handles Ctrl-C.
                 process_group=0,
             )
             self._running.add(process)
@@ -108,7 +103,6 @@ class Processes:
 
 
 def _exchanged(process: subprocess.Popen[str], line: str) -> str:
-    """What a process answers; nothing where it has ended."""
     assert process.stdin is not None
     assert process.stdout is not None
     try:

@@ -1,4 +1,4 @@
-"""What a sweep, or a question to the model, found: a table whose columns carry their units, and its pictures."""
+"""Results of a sweep or of bounds: a table with units in its column names, and pictures."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -23,11 +23,11 @@ class Results:
     """One row per point, in the order of the plan.
 
     Attributes:
-        frame: A column for each axis, then origin, status, message, and metrics such as `bandwidth_gbps`.
-        plan: What was asked.
-        computed: How many points were computed for it.
-        known: How many points were in the folder already. Those that are neither have the same values as another.
-        damaged: How many damaged lines of the folder's journal were skipped.
+        frame: A column for each axis, then origin, status, message, and metrics (`bandwidth_gbps`...).
+        plan: The plan of the sweep.
+        computed: Number of points that were computed.
+        known: Number of points that were in the folder already. All others have the same values as another point.
+        damaged: Number of damaged lines of the folder's journal that were skipped.
     """
 
     frame: "pd.DataFrame"
@@ -51,12 +51,12 @@ class Results:
 
     @property
     def axes(self) -> list[str]:
-        """The columns of the axes that have more than one value."""
+        """The columns of the axes with more than one value."""
         return [axis.column for axis in self.plan.varying]
 
     @property
     def origin(self) -> str:
-        """Where the numbers come from: simulated or modelled."""
+        """Origin of the numbers: simulated or modelled."""
         return str(self.frame["origin"].iloc[0])
 
     @property
@@ -67,7 +67,7 @@ class Results:
 
     @property
     def value(self) -> str:
-        """The column that pictures show unless told otherwise: bandwidth, or the median latency."""
+        """The column that pictures show by default: bandwidth, or the median latency."""
         found = [column for column in _VALUES if column in self.frame and self.frame[column].notna().any()]
         if not found:
             reasons = "; ".join(sorted({str(text) for text in self.frame["message"].dropna()}))
@@ -90,7 +90,7 @@ class Results:
             raise InputError("xarray: needs a grid: give lists of values, no ranges")
         metrics = [column for column in self.frame.columns if column not in self._axis_columns]
         dataset: xarray.Dataset = self.frame.set_index(self.axes)[metrics].to_xarray()
-        # A set of values has an order of its own here; the plan's is what was asked for.
+        # xarray sorts coordinates: restore the plan's order.
         order = {axis: list(dict.fromkeys(self.frame[axis])) for axis in self.axes}
         return dataset.reindex(order).assign_attrs(title=self.title, origin=self.origin)
 
@@ -100,31 +100,31 @@ class Results:
         """An Altair chart: by default the last axis across, the first ones as colour and panels.
 
         Args:
-            x: The column across.
-            y: The column upwards: bandwidth or median latency, if not given.
-            colour: The column that colours tell apart.
-            panel: The column that panels tell apart.
+            x: The column of the horizontal axis.
+            y: The column of the vertical axis; absent: bandwidth or median latency.
+            colour: The column shown by colour.
+            panel: The column with one panel per value.
         """
         from pcielab.sweeps.pictures import chart
 
         return chart(self.frame, self.plan, x, y or self.value, colour, panel)
 
     def sensitivity(self, metric: str | None = None) -> "pd.DataFrame":
-        """Sobol indices of a sweep drawn by `sobol`: how much of the variance each range accounts for.
+        """Sobol indices of a sweep drawn by `sobol`: each range's share of the variance.
 
         Args:
-            metric: The column; bandwidth or median latency, if not given.
+            metric: The column; absent: bandwidth or median latency.
 
         Returns:
-            One row per range (and per value of the lists): `first_order`, alone; `total`, with all that it does
-            together with others; each with the half-width of its 95 % confidence interval.
+            One row per range (and per value of the lists): `first_order`, alone; `total`, with interactions; each
+            with the half-width of its 95 % confidence interval.
         """
         from pcielab.sweeps.sensitivity import indices
 
         return indices(self.frame, self.plan, metric or self.value)
 
     def plot_sensitivity(self, metric: str | None = None) -> "Figure":
-        """The Sobol indices as bars: which knob matters."""
+        """The Sobol indices as bars."""
         from pcielab.sweeps.pictures import bars
 
         metric = metric or self.value

@@ -1,4 +1,4 @@
-"""Sweeps carried out: what is known is taken from the folder, the rest is computed, and all becomes one table."""
+"""Carry out sweeps: take known points from the folder, compute the others, and make one table."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Progress: TypeAlias = Callable[[int, int, str], None]
-"""Called with the points done, the points in all, and what is going on."""
+"""Called with the number of points done, the number of all, and the current step."""
 Numbers: TypeAlias = dict[str, Any]
 
 TABLE = "results.parquet"
@@ -33,13 +33,13 @@ _BATCHES_OF_A_JOB = 8
 
 @dataclass(frozen=True)
 class Work:
-    """How a sweep is carried out.
+    """Options of carrying out a sweep.
 
     Attributes:
-        jobs: Processes of this machine; 0 for as many as there are cores.
-        dask: Address of a Dask scheduler, which is asked instead.
-        samples: All transactions that tests ask for, or as many as stable answers need.
-        seed: It decides which addresses are visited.
+        jobs: Processes of this machine; 0 for one per core.
+        dask: Address of a Dask scheduler to use instead.
+        samples: All transactions of tests, or as many as the confidence interval needs.
+        seed: Seed of the addresses.
     """
 
     jobs: int = 0
@@ -48,22 +48,18 @@ class Work:
     seed: int = 1
 
 
-def no_progress(_done: int, _total: int, _what: str) -> None:
-    """Tells nobody."""
+def no_progress(_done: int, _total: int, _step: str) -> None:
+    """Report nothing."""
 
 
 def open_folder(folder: Path, *, resume: bool) -> None:
-    """Make the folder of a sweep, or go on with one.
-
-    Raises:
-        InputError: It is there and `resume` is not given, or is no folder of a sweep.
-    """
+    """Make the folder of a sweep, or continue one."""
     known = folder / journal.NAME
     if known.exists():
         if not resume:
             raise InputError(f"{folder}: exists: give --resume to continue it, or another folder")
     elif folder.is_dir() and any(folder.iterdir()):
-        raise InputError(f"{folder}: exists and is no folder of a sweep: give another one")
+        raise InputError(f"{folder}: exists and is not the folder of a sweep: give another one")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -81,21 +77,20 @@ def carry_out(
     """Carry out a sweep.
 
     Args:
-        plan: Which points.
-        folder: Where results are kept, and looked for: `points.jsonl`, and in the end the table `results.parquet`.
-            None: nowhere.
-        work: How.
-        resume: Go on with a folder that is there; what it knows is not computed again.
+        plan: The points.
+        folder: The folder of results: `points.jsonl`, and at the end the table `results.parquet`; None: keep none.
+        work: The options.
+        resume: Continue an existing folder, without computing its points again.
         progress: Called after every batch.
 
     Raises:
         InputError: A point cannot be simulated, or the folder is refused.
-        RunError: Workers or scheduler failed, or it was stopped; what was finished is in the folder.
+        RunError: Workers or scheduler failed, or the sweep was stopped; finished points are in the folder.
     """
     work = work or Work()
     check_seed(work.seed)
     if work.jobs < 0:
-        raise InputError(f"--jobs {work.jobs}: give how many processes, or 0 for one per core")
+        raise InputError(f"--jobs {work.jobs}: give the number of processes, or 0 for one per core")
     settings = list(plan.settings())
     points = [_point(setting, work) for setting in settings]
     with ExitStack() as stack:
@@ -105,7 +100,7 @@ def carry_out(
             book = stack.enter_context(journal.Journal(folder))
         known = dict(book.known) if book else {}
         missing = list({point.address: point for point in points if point.address not in known}.values())
-        found_there = sum(point.address in known for point in points)
+        reused = sum(point.address in known for point in points)
         done = len(points) - len(missing)
         with kept_when_interrupted(folder):
             for found in _computed(missing, work):
@@ -117,7 +112,7 @@ def carry_out(
         frame = _frame(plan, settings, [known[point.address] for point in points])
         if folder is not None:
             write_file(folder / TABLE, frame.to_parquet(index=False), overwrite=True)
-    return Results(frame, plan, len(missing), found_there, book.damaged if book else 0)
+    return Results(frame, plan, len(missing), reused, book.damaged if book else 0)
 
 
 def _point(setting: Setting, work: Work) -> Point:
@@ -125,7 +120,7 @@ def _point(setting: Setting, work: Work) -> Point:
 
 
 def _computed(points: Sequence[Point], work: Work) -> Iterator[list[tuple[str, str]]]:
-    """Addresses and results of points, batch by batch, as they come."""
+    """Addresses and results of points, batch by batch, in completion order."""
     if not points:
         return
     jobs = work.jobs or available_cores()
@@ -157,7 +152,7 @@ def _row(values: Mapping[str, Any], result: Numbers) -> Numbers:
 
 
 def _metrics(rows: Sequence[Numbers], columns: Sequence[str]) -> list[str]:
-    """The columns after those of the axes: what every row has first, then metrics by the alphabet."""
+    """The columns after those of the axes: those of every row first, then metrics in alphabetical order."""
     head = ["origin", "status", "message"]
     metrics = {column for row in rows for column in row} - set(columns) - set(head)
     return [*head, *sorted(metrics)]

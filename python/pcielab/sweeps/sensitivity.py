@@ -1,4 +1,4 @@
-"""Which knob matters: Sobol indices of the ranges of a sweep, by SALib.
+"""Sobol indices of the ranges of a sweep, by SALib.
 
 Saltelli et al., "Variance based sensitivity analysis of model output", Computer Physics Communications 181 (2010).
 """
@@ -19,7 +19,7 @@ def indices(frame: "pd.DataFrame", plan: Plan, metric: str) -> "pd.DataFrame":
     """Sobol indices of each range: first_order, first_order_conf, total, total_conf; see `Results.sensitivity`.
 
     Raises:
-        InputError: The sweep was not drawn by `sobol`, has no such metric, or a point has no number.
+        InputError: The sweep was not drawn by `sobol`, lacks the metric, or a point has no number.
     """
     import pandas as pd
 
@@ -48,7 +48,7 @@ def _indices(plan: Plan, values: object) -> "pd.DataFrame":
 
     described = problem(plan)
     if np.ptp(np.asarray(values)) == 0:
-        # Nothing of no variance comes from anywhere; SALib would divide by it.
+        # SALib would divide by the variance, which is zero.
         zeros = dict.fromkeys(("first_order", "first_order_conf", "total", "total_conf"), 0.0)
         return pd.DataFrame([{"knob": name, **zeros} for name in described["names"]])
     analysis = needed("SALib.analyze.sobol", "sweep")

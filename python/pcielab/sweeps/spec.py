@@ -1,4 +1,4 @@
-"""The files that sweeps are kept in: what all points share, lists of values, ranges to draw from."""
+"""The model of sweep files: values of all points, lists of values, ranges to draw from."""
 
 from pathlib import Path
 from typing import Any
@@ -7,6 +7,7 @@ from pydantic import Field
 
 from pcielab.errors import InputError, found_in
 from pcielab.library.input_files import given_path
+from pcielab.library.lookup import is_path
 from pcielab.library.profiles import resolve
 from pcielab.library.profiles.part import Name, Part, Title
 from pcielab.library.validation import read_as
@@ -22,7 +23,7 @@ class Range(Part):
     high: float
     """The largest value."""
     scale: Scale = "linear"
-    """Whether all values are as likely, or all ratios."""
+    """`linear`: all values are equally likely; `log`: all ratios are."""
 
 
 class DrawTable(Part):
@@ -31,9 +32,9 @@ class DrawTable(Part):
     method: Method = "hypercube"
     """A Latin hypercube, or Saltelli's design for Sobol indices."""
     count: int = Field(default=64, ge=1, le=1_000_000)
-    """Draws; of `sobol`, a power of two, which is taken the number of ranges + 2 times."""
+    """Number of draws; for `sobol`, a power of two, multiplied by the number of ranges + 2."""
     seed: int = Field(default=1, ge=0)
-    """It decides the draws."""
+    """Seed of the draws."""
     between: dict[str, Range] = Field(min_length=1)
     """A range for each key of a system, or word of a test: `{ low = 200, high = 600 }`."""
 
@@ -46,11 +47,11 @@ class SweepFile(Part):
     title: Title
     """One line for people."""
     system: str = "hsw2620"
-    """What is simulated: a shipped system, or a path relative to this file."""
+    """The system: a shipped one, or a path relative to this file."""
     set_: dict[str, Any] = Field(default={}, alias="set")
-    """Changes to the system that all points share, by dotted key."""
+    """Changes to the system of all points, by dotted key."""
     test: dict[str, Any] = Field(default={})
-    """Words of the test that all points share, as on the command line: `size = 64`."""
+    """Words of the test of all points, as on the command line: `size = 64`."""
     grid: dict[str, list[Any]] = Field(default={})
     """Lists of values, combined with each other, by dotted key of the system or word of the test."""
     draw: DrawTable | None = None
@@ -61,23 +62,23 @@ def load_sweep(path: str | Path) -> Plan:
     """The plan of a sweep from its file.
 
     Raises:
-        InputError: It cannot be read, or something in it is wrong; the message names file, key and value.
+        InputError: It cannot be read, or is wrong; the message names file, key and value.
     """
-    place = given_path(str(path))
-    file = read_as(SweepFile, place)
+    spec = given_path(str(path))
+    file = read_as(SweepFile, spec)
     reference = file.system
-    if reference.endswith(".toml") or "/" in reference:
-        reference = str(given_path(reference, place.parent))
+    if is_path(reference):
+        reference = str(given_path(reference, spec.parent))
     draw = file.draw
     ranges = {name: Between(one.low, one.high, one.scale) for name, one in (draw.between if draw else {}).items()}
-    with found_in(place):
+    with found_in(spec):
         axes = axes_of(_once(file.test, file.grid, ranges))
     draws = Draws(draw.method, draw.count, draw.seed) if draw else Draws()
     return Plan(resolve(reference, file.set_), axes, draws)
 
 
 def _once(*tables: dict[str, Any]) -> dict[str, object]:
-    """Tables as one; a name that stands in two of them is refused."""
+    """Merge tables; refuse a name that is in two of them."""
     together: dict[str, object] = {}
     for table in tables:
         twice = together.keys() & table.keys()

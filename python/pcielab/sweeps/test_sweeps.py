@@ -1,4 +1,4 @@
-"""Sweeps: points are what a run gives, nothing is computed twice, and nobody's death changes a number."""
+"""Points of sweeps equal those of runs, are computed once, and survive the death of workers."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def test_a_point_has_the_numbers_of_a_run_of_its_test() -> None:
         assert record == next(pcielab.simulate(system, suite).records())
 
 
-def test_values_are_given_by_the_words_of_a_test_and_the_ends_of_keys() -> None:
+def test_axes_are_words_of_a_test_and_ends_of_keys() -> None:
     found = pcielab.sweep(
         "snb", test="lat-rd", size="1K", cache="device-warm", llc_ddio_ways=[1, 20], window=["64K", "16M"]
     )
@@ -58,14 +58,13 @@ def test_values_are_given_by_the_words_of_a_test_and_the_ends_of_keys() -> None:
     medians = found.xarray()["median_ns"]
     assert medians.dims == ("llc_ddio_ways", "window_bytes")
     # With all ways of a cache of 15 MiB, most of the window is in it; with one, almost nothing.
-    assert medians.sel(window_bytes=16777216, llc_ddio_ways=1) > medians.sel(
-        window_bytes=16777216, llc_ddio_ways=20
-    )
+    large = medians.sel(window_bytes=16777216)
+    assert large.sel(llc_ddio_ways=1) > large.sel(llc_ddio_ways=20)
     assert found.polars().height == 4
 
 
 @pytest.mark.parametrize(
-    ("axes", "told"),
+    ("axes", "expected"),
     [
         ({"ddio": 1}, "no key ends with it"),
         ({"tags": 1}, "link_tags, device_dma_tags"),
@@ -78,12 +77,12 @@ def test_values_are_given_by_the_words_of_a_test_and_the_ends_of_keys() -> None:
         ({"size": list(range(1, 2000)), "window": list(range(4096, 6096))}, "1000000 at most"),
     ],
 )
-def test_what_means_nothing_is_refused_before_anything_is_simulated(axes: dict[str, object], told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_refuses_wrong_axes_before_simulating(axes: dict[str, object], expected: str) -> None:
+    with pytest.raises(InputError, match=expected):
         pcielab.sweep("snb", **axes)  # type: ignore[arg-type]
 
 
-def test_a_range_that_cannot_be_is_refused() -> None:
+def test_refuses_an_empty_range() -> None:
     with pytest.raises(InputError, match="low value below"):
         between(2, 1)
 
@@ -109,17 +108,17 @@ def test_sobol_finds_the_knob_that_matters() -> None:
     assert found.plot_sensitivity().to_dict()["title"]["subtitle"][0].startswith("SIMULATED")
 
 
-def test_bounds_are_modelled_and_say_what_binds() -> None:
+def test_bounds_are_modelled_and_name_the_binding_bound() -> None:
     found = pcielab.bounds("snb", test=["bw-rd", "bw-wr"], size=[64, 1024])
     simulated = pcielab.sweep("snb", test=["bw-rd", "bw-wr"], size=[64, 1024])
     assert set(found.frame["origin"]) == {"modelled"}
-    # What is sampled may end a transaction early.
+    # Adaptive sampling may end a transaction early.
     assert (1.0001 * found.frame["bandwidth_gbps"] >= simulated.frame["bandwidth_gbps"]).all()
     assert found.frame["binds"].notna().all()
     assert (found.frame["slack"] >= 0).all()
 
 
-def test_a_folder_keeps_what_is_done_whenever_it_was_stopped(tmp_path: Path) -> None:
+def test_a_folder_keeps_finished_points_whenever_it_was_stopped(tmp_path: Path) -> None:
     spec = tmp_path / "ddio.toml"
     spec.write_text(SPEC)
     whole = pcielab.sweeps.carry_out(load_sweep(spec), tmp_path / "whole")
@@ -135,25 +134,22 @@ def test_a_folder_keeps_what_is_done_whenever_it_was_stopped(tmp_path: Path) -> 
     assert whole.computed == 4
 
 
-def test_a_damaged_line_costs_its_own_points_and_no_other(tmp_path: Path) -> None:
+def test_a_damaged_line_loses_only_its_own_points(tmp_path: Path) -> None:
     spec = tmp_path / "ddio.toml"
     spec.write_text(SPEC)
     pcielab.sweeps.carry_out(load_sweep(spec), tmp_path / "whole")
     table = (tmp_path / "whole" / TABLE).read_bytes()
     journal = (tmp_path / "whole" / NAME).read_bytes()
     second = journal.index(b"\n") + 1
-    digit = next(
-        place
-        for place in range(journal.index(b"median", second), len(journal))
-        if journal[place : place + 1].isdigit()
-    )
+    median = journal.index(b"median", second)
+    digit = next(index for index in range(median, len(journal)) if journal[index : index + 1].isdigit())
     line_end = journal.index(b"\n", second)
-    # A digit of a number, the line's first character, and its end, which takes the next line with it.
-    for place, flipped, lost in ((digit, 1, 1), (second, 4, 1), (line_end, 1, 2)):
-        folder = tmp_path / f"flipped-{place}"
+    # A digit of a number, the line's first character, and its end, which also damages the next line.
+    for index, flipped, lost in ((digit, 1, 1), (second, 4, 1), (line_end, 1, 2)):
+        folder = tmp_path / f"flipped-{index}"
         folder.mkdir()
         damaged = bytearray(journal)
-        damaged[place] ^= flipped
+        damaged[index] ^= flipped
         (folder / NAME).write_bytes(damaged)
         again = pcielab.sweeps.carry_out(load_sweep(spec), folder, resume=True)
         assert (again.computed, again.known, again.damaged) == (lost, 4 - lost, 1)
@@ -163,13 +159,13 @@ def test_a_damaged_line_costs_its_own_points_and_no_other(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("result", ["[]", "{}", '{"status": 1, "message": null, "numbers": {}}', "[" * 100_000])
-def test_a_made_up_line_with_a_right_digest_has_to_have_the_shape_of_a_result(tmp_path: Path, result: str) -> None:
+def test_a_forged_line_is_damaged_despite_a_right_digest(tmp_path: Path, result: str) -> None:
     [point] = points(size=[64])
     found = point.result()
-    for made_up in (result, found.replace('"numbers":{', '"numbers":{"median":1,')):
-        folder = tmp_path / str(len(made_up))
+    for forged in (result, found.replace('"numbers":{', '"numbers":{"median":1,')):
+        folder = tmp_path / str(len(forged))
         with Journal(folder_of(folder)) as journal:
-            journal.add([(point.address, made_up)])
+            journal.add([(point.address, forged)])
         with Journal(folder) as journal:
             assert (journal.known, journal.damaged) == ({}, 1)
     with Journal(folder_of(tmp_path / "right")) as journal:
@@ -183,33 +179,33 @@ def folder_of(path: Path) -> Path:
     return path
 
 
-def test_a_journal_that_is_a_pipe_is_refused(tmp_path: Path) -> None:
+def test_refuses_a_journal_that_is_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / NAME)
     with pytest.raises(InputError, match="is not a regular file"):
         pcielab.sweep("snb", output=tmp_path)
 
 
-def test_points_are_counted_by_where_they_come_from(tmp_path: Path) -> None:
+def test_counts_computed_and_known_points(tmp_path: Path) -> None:
     pcielab.sweep("snb", size=[64, 128], output=tmp_path / "a")
     found = pcielab.sweep("snb", size=[64, 256, 256, 64], output=tmp_path / "a")
     assert (len(found), found.computed, found.known) == (4, 1, 2)
 
 
-def test_a_point_that_two_sweeps_share_is_computed_once(tmp_path: Path) -> None:
+def test_a_point_of_two_sweeps_is_computed_once(tmp_path: Path) -> None:
     pcielab.sweep("snb", size=[64, 128], output=tmp_path / "a")
     assert pcielab.sweep("snb", size=[128, 64, 256], output=tmp_path / "a").computed == 1
 
 
-def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+def test_refuses_a_folder_that_is_not_a_sweeps(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(InputError, match="no folder of a sweep"):
+    with pytest.raises(InputError, match="not the folder of a sweep"):
         pcielab.sweep("snb", output=tmp_path)
     pcielab.sweep("snb", output=tmp_path / "new")
     with pytest.raises(InputError, match="--resume"):
         pcielab.sweep("snb", output=tmp_path / "new", resume=False)
 
 
-def test_a_process_that_is_killed_costs_its_time_and_nothing_else() -> None:
+def test_killed_processes_change_no_result() -> None:
     asked = points(size=[8, 64, 256, 1024], test=["bw-rd", "lat-rd"])
     expected = [point.result() for point in asked]
     batches = [(number, plain([point])) for number, point in enumerate(asked)]
@@ -225,7 +221,7 @@ def test_a_process_that_is_killed_costs_its_time_and_nothing_else() -> None:
     assert running == []
 
 
-def test_a_worker_ends_with_who_started_it() -> None:
+def test_a_worker_ends_when_its_stdin_closes() -> None:
     processes = Processes(1)
     number, _ = next(iter(processes.results([(0, plain(points(size=[64])))])))
     assert number == 0
@@ -235,12 +231,12 @@ def test_a_worker_ends_with_who_started_it() -> None:
     assert process.wait(timeout=600) == 0
 
 
-def test_ctrl_c_leaves_no_process_and_a_folder_to_go_on_with(tmp_path: Path) -> None:
-    told: list[int] = []
+def test_a_sweep_continues_after_ctrl_c(tmp_path: Path) -> None:
+    calls: list[int] = []
 
-    def progress(done: int, _total: int, _what: str) -> None:
-        told.append(done)
-        if len(told) == 1:
+    def progress(done: int, _total: int, _step: str) -> None:
+        calls.append(done)
+        if len(calls) == 1:
             os.kill(os.getpid(), signal.SIGINT)
 
     sizes = list(range(64, 1024, 16))
@@ -250,7 +246,7 @@ def test_ctrl_c_leaves_no_process_and_a_folder_to_go_on_with(tmp_path: Path) -> 
     assert 0 < again.computed < len(sizes)
 
 
-def test_systems_are_an_axis_too() -> None:
+def test_systems_can_be_an_axis() -> None:
     asked = plan(system=["snb", "e3"], llc_ddio_ways=[1, 2], size=[64, 128])
     made = [(one.system.system.name, one.system.host.llc.ddio_ways) for one in asked.settings()]
     assert made == [(name, ways) for name in ("snb", "e3") for ways in (1, 2) for _ in (64, 128)]

@@ -1,6 +1,6 @@
-"""A process that simulates points for another one: a list of them on stdin, their results on stdout, line by line.
+"""A worker process: reads lists of points on stdin and writes their results on stdout, line by line.
 
-It ends when its stdin does, and with that when who started it ends, however that came about.
+It ends when its stdin closes, and so with its parent.
 """
 
 import json
@@ -10,7 +10,7 @@ from pcielab.sweeps.point import Point
 
 
 def serve() -> None:
-    """Answer until nothing is asked any more."""
+    """Answer until stdin ends."""
     for line in sys.stdin:
         found = [Point(*point).result() for point in json.loads(line)]
         sys.stdout.write(json.dumps(found) + "\n")

@@ -1,1 +1,1 @@
-"""Work: what a run carries out, how it is run, and a run of frames as rows. `pcielab.devices` says on what."""
+"""Work: the tests of a run, the options of a run, and runs of frames as rows. `pcielab.devices` runs work."""

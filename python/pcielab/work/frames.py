@@ -1,6 +1,6 @@
-"""Frames through a NIC as work: a test for each of their sizes.
+"""Frames through a NIC as work: a test for each frame size.
 
-A NIC is the same TOML file that `pcielab model nic` takes; its `[queues]` say how much is under way.
+The NIC is a TOML file as `pcielab model nic` takes; its `[queues]` limit the packets in flight.
 """
 
 import json
@@ -16,24 +16,24 @@ from pcielab.wording import shown
 from pcielab.work.nic_test import Direction, NicTest
 
 PACKETS = 20_000
-"""Packets that count, of each size."""
+"""Counted packets of each size."""
 _WARM_UP_MOST = 200_000
 
 
 @dataclass(frozen=True)
 class Frames:
-    """Ethernet frames of some sizes, which come from the line at full rate.
+    """Ethernet frames of some sizes, arriving at line rate.
 
     Attributes:
-        nic: What the NIC and its driver do for each packet; see `pcielab.model.load_nic`.
+        nic: The NIC; see `pcielab.model.load_nic`.
         frames_bytes: Sizes, FCS included: a test each.
         ethernet: The line.
-        direction: `tx` sends, `rx` receives, `both` receives and sends what it received.
-        packets: How many count, after those that fill queues and caches.
-        source: What messages call the NIC: a name or a file.
+        direction: `tx` sends, `rx` receives, `both` receives packets and sends them on.
+        packets: Counted packets, after those that fill queues and caches.
+        source: Name of the NIC in messages: a name or a file.
 
     Raises:
-        InputError: There is no such direction.
+        InputError: The direction is unknown.
     """
 
     kind: ClassVar[Literal["frames"]] = "frames"
@@ -56,11 +56,11 @@ class Frames:
         return self.nic.name
 
     def to_json(self) -> str:
-        """The tests, as the compiled half takes them."""
+        """The tests as the compiled half takes them."""
         return json.dumps([self._test(size) for size in self.frames_bytes])
 
     def _test(self, size: int) -> NicTest:
-        """A test: the packets before those that count fill any queue that can be filled."""
+        """A test, with enough warm-up packets to fill every queue."""
         line, queues = self.ethernet, self.nic.queues
         queued = queues.receive_fifo_bytes // max(size, 64) + queues.ring_descriptors
         return {

@@ -1,4 +1,4 @@
-"""Runs of frames through a NIC as rows: what was simulated beside the closed form, and what binds."""
+"""Runs of frames through a NIC as rows: simulated rates, the closed form, and the binding bound."""
 
 from typing import TYPE_CHECKING
 
@@ -15,15 +15,12 @@ if TYPE_CHECKING:
 
 
 def nic_rows(store: "Store") -> "pd.DataFrame":
-    """A row for each size of frames: what was simulated, what binds, and the closed form beside it (`model_gbps`).
+    """A row for each frame size: simulated metrics, the binding bound, and the closed form (`model_gbps`).
 
-    The closed form is that of the bare link under the accounting `spec`; `link_bandwidth` is that of the simulated
+    The closed form is that of the bare link with the accounting `spec`; `link_bandwidth` is that of the simulated
     ports, which lose a little more.
-
-    Raises:
-        InputError: The store is not a run of a NIC.
     """
-    store.require_kind("frames", "what a NIC came to")
+    store.require_kind("frames", "a table of a NIC")
     rows = store.scalars[store.scalars["status"] == "ok"].copy()
     numbers = store.scalar_rows
     binds = numbers[numbers["metric"] == "binds"].set_index("test")["subject"]
@@ -38,7 +35,7 @@ def nic_rows(store: "Store") -> "pd.DataFrame":
 
 
 def _interrupts(store: "Store", rows: "pd.DataFrame") -> "pd.Series[float] | None":
-    """Interrupts of both directions in a second; None for a NIC that has none, or a store that does not say."""
+    """Interrupts per second in both directions; None for a NIC without them, or a store that lacks the number."""
     subjects = {f"{one.path}: {one.what}" for one in nic_of(store.manifest, store.path).step if one.kind == "msi"}
     numbers = store.scalar_rows
     rates = numbers[(numbers["metric"] == "rate") & numbers["subject"].isin(subjects)]
@@ -46,9 +43,9 @@ def _interrupts(store: "Store", rows: "pd.DataFrame") -> "pd.Series[float] | Non
 
 
 def _packet_reads(store: "Store", rows: "pd.DataFrame") -> dict[str, "pd.Series[float]"]:
-    """How long the NIC waits for a packet that it sends, and how many it waits for: simulated, and by formula.
+    """Latency of reading a packet to send, and number of these reads in flight: simulated, and by formula.
 
-    The formula is that of section 7 of the paper: so many packets come on a full line while one is waited for.
+    The formula is that of section 7 of the paper: the packets that arrive at line rate during one read.
     """
     steps = nic_of(store.manifest, store.path).step
     sending = [one for one in steps if one.path == "tx" and one.bytes == "packet"]
@@ -68,7 +65,7 @@ def _packet_reads(store: "Store", rows: "pd.DataFrame") -> dict[str, "pd.Series[
 
 
 def _closed_form(store: "Store", frames_bytes: list[int], line_gbps: float, direction: str) -> "list[Answer]":
-    """What the bare link lets through, with headers as long as the addresses of the buffer need."""
+    """Rates of the bare link, with headers as long as the buffer's addresses need."""
     device, system = nic_of(store.manifest, store.path), system_of(store.manifest, store.path)
     ethernet = Ethernet(line_gbps=line_gbps)
     chosen = {"both": "bi", "tx": "tx", "rx": "rx"}[direction]

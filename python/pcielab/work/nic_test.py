@@ -6,7 +6,7 @@ Written by `make generate` from `crates/pcie-sim/src/nic.rs`: change the types t
 from typing import Any, Literal, TypeAlias, TypedDict
 
 Direction: TypeAlias = Literal["both", "tx", "rx"]
-"""What the NIC does."""
+"""Direction of a NIC's traffic."""
 
 
 class NicTest(TypedDict):
@@ -17,8 +17,8 @@ class NicTest(TypedDict):
     frame_bytes: int
     """Bytes of a frame, FCS included."""
     direction: Direction
-    """What the NIC does with packets."""
+    """Direction of the traffic."""
     warm_up_packets: int
-    """Packets that come before those that count."""
+    """Packets before the counted ones."""
     packets: int
-    """Packets that count."""
+    """Counted packets."""

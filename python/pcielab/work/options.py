@@ -1,4 +1,4 @@
-"""What a run carries out, and how: what all kinds of work and of devices share."""
+"""Work and its options, shared by all kinds of work and devices."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -16,7 +16,7 @@ ASKED_BY: dict[WorkKind, str] = {
     "frames": "--nic",
     "flows": "`pcielab fabric run`",
 }
-"""How people ask for each kind of work."""
+"""Options that select each kind of work."""
 
 
 class Work(Protocol):
@@ -24,30 +24,29 @@ class Work(Protocol):
 
     @property
     def kind(self) -> WorkKind:
-        """What its tests send."""
+        """Kind of the work."""
 
     @property
     def name(self) -> str:
         """Short name."""
 
     def to_json(self) -> str:
-        """The tests, as the compiled half takes this kind of work."""
+        """The tests as the compiled half takes them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How work is run.
+    """Options of a run.
 
     Attributes:
-        seed: Names the run, 0 to 2^63 - 1. The same version, device, work and seed give the same simulated
-            numbers.
-        samples: All transactions that transfers ask for, or as many as stable answers need. None: `adaptive`.
-        engine: What simulates bandwidths of transfers; the reference is slower and simpler, and gives the same
-            numbers. None: `fast`.
-        jobs: Tests side by side; 0: as many as there are cores and the device allows. Changes no number.
-        resume: Continue the store at the output, if there is one.
+        seed: Seed, 0 to 2^63 - 1. The same version, device, work and seed give the same simulated numbers.
+        samples: All transactions of transfers, or as many as the confidence interval needs. None: `adaptive`.
+        engine: Engine that simulates bandwidths of transfers; the reference is slower and simpler, and gives the
+            same numbers. None: `fast`.
+        jobs: Tests to run in parallel; 0: as many as cores and device allow. It changes no number.
+        resume: Continue an existing store.
         repeat_damaged: With `resume`, repeat tests whose numbers are damaged.
-        overwrite: Replace the store at the output, if there is one.
+        overwrite: Replace an existing store.
 
     Raises:
         InputError: The seed is out of range, or options exclude each other.
@@ -69,15 +68,11 @@ class RunOptions:
             raise InputError("--repeat-damaged needs --resume")
 
     def to_json(self, jobs: int) -> str:
-        """The options as the compiled half takes them, with everything decided."""
+        """The options as the compiled half takes them, with defaults filled in."""
         return json.dumps({**asdict(self), "samples": self.samples or "adaptive", "jobs": jobs})
 
 
 def check_seed(seed: int) -> None:
-    """Refuse a seed that is out of range.
-
-    Raises:
-        InputError: It is.
-    """
+    """Refuse a seed that is out of range."""
     if not 0 <= seed < 1 << 63:
         raise InputError(f"--seed {seed}: give a whole number from 0 to 2^63 - 1")

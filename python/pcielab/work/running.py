@@ -1,4 +1,4 @@
-"""What every run needs of the computer that it runs on, and of the person who waits for it."""
+"""Progress, cores, Ctrl-C and the facts of this computer, for every run."""
 
 import datetime
 import os
@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 from pcielab.errors import StoppedError
 
 Progress: TypeAlias = Callable[[int, int, str, str], None]
-"""Called with the tests done, the tests in all, and family and name of the last one done."""
+"""Called with the number of tests done, the number of all, and family and name of the last one done."""
 
 
 def no_progress(_done: int, _total: int, _family: str, _name: str) -> None:
-    """Tells nobody."""
+    """Report nothing."""
 
 
 def available_cores() -> int:
@@ -24,7 +24,7 @@ def available_cores() -> int:
 
 
 def this_computer() -> dict[str, Any]:
-    """When and on which computer a run was started: what may differ between equal runs."""
+    """Start time and computer of a run, which may differ between identical runs."""
     return {
         "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "machine": f"{platform.node()}, {platform.machine()}, {platform.system()} {platform.release()}",
@@ -33,7 +33,7 @@ def this_computer() -> dict[str, Any]:
 
 @contextmanager
 def kept_when_interrupted(output: Path | str | None) -> Iterator[None]:
-    """Tells of Ctrl-C that what is finished is kept in `output`; of None, that nothing is.
+    """Turn Ctrl-C into an error that says that finished work is kept in `output`, if there is one.
 
     Raises:
         StoppedError: The work was interrupted.
@@ -41,5 +41,5 @@ def kept_when_interrupted(output: Path | str | None) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        kept = f"{output}: interrupted: what is finished is kept, and --resume goes on with the rest"
+        kept = f"{output}: interrupted: finished work is kept: continue with --resume"
         raise StoppedError(kept if output is not None else "interrupted") from None

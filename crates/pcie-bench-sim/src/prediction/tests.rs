@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 const LOTS: Effort = Effort { latency_samples: 1 << 20, bandwidth_transactions: 1 << 20 };
 
-/// Memory and program on the far socket, 4 KiB pages: everything that a machine can remember.
+/// Memory and program on the far socket, 4 KiB pages: the most state that a machine can have.
 fn system() -> System {
     serde_json::from_str(include_str!("../../../pcie-sim/tests/fixtures/ib-011-nosp.json")).unwrap()
 }
@@ -35,7 +35,7 @@ fn predict(predictor: &mut Predictor, systems: Vec<System>, rows: &[usize]) -> V
     predictor.predict(systems, &wanted, LOTS, &mut |_, _| ControlFlow::Continue(())).unwrap()
 }
 
-/// The same tests through device and host, as a run carries them out.
+/// Runs the same tests through device and host.
 fn run() -> Vec<f64> {
     let suite = suite();
     let Bench { mut device, mut host } =
@@ -71,7 +71,7 @@ fn run() -> Vec<f64> {
     found
 }
 
-/// Sum of ticks, or time in all, as [`run`] gives them.
+/// Sum of ticks, or total time, as [`run`] returns them.
 fn total(prediction: &Prediction, test: &Test) -> f64 {
     match prediction {
         Prediction::Latency { ticks, .. } => {
@@ -86,19 +86,19 @@ fn total(prediction: &Prediction, test: &Test) -> f64 {
 }
 
 #[test]
-fn a_row_is_predicted_as_a_run_of_the_whole_suite_finds_it() {
+fn predictions_match_a_run_of_the_whole_suite() {
     let expected = run();
-    let places = vec![1, 2, 3, 4];
-    let mut predictor = Predictor::new(suite(), places.clone(), 5, 2).unwrap();
+    let positions = vec![1, 2, 3, 4];
+    let mut predictor = Predictor::new(suite(), positions.clone(), 5, 2).unwrap();
     let [found] = &predict(&mut predictor, vec![system()], &[0, 1, 2, 3])[..] else { panic!("one system") };
-    for (row, place) in places.iter().enumerate() {
-        let total = total(&found[row], &suite().tests[*place].parameters);
-        assert!((total - expected[*place]).abs() < 1e-6 * expected[*place], "row {row}: {total}");
+    for (row, &position) in positions.iter().enumerate() {
+        let total = total(&found[row], &suite().tests[position].parameters);
+        assert!((total - expected[position]).abs() < 1e-6 * expected[position], "row {row}: {total}");
     }
 }
 
 #[test]
-fn variants_are_predicted_as_if_each_were_alone() {
+fn variants_do_not_affect_each_others_predictions() {
     let mut slower = system();
     slower.host.memory.miss_ns += 50.0;
     let mut leaky = system();
@@ -108,7 +108,7 @@ fn variants_are_predicted_as_if_each_were_alone() {
     let variants = vec![system(), slower, leaky, wider];
     let together =
         predict(&mut Predictor::new(suite(), vec![1, 2], 5, 2).unwrap(), variants.clone(), &[0, 1]);
-    assert_ne!(together[0][0], together[1][0], "a slower memory must show in cold reads");
+    assert_ne!(together[0][0], together[1][0], "a slower memory lengthens cold reads");
     for (variant, together) in variants.into_iter().zip(together) {
         let mut alone = Predictor::new(suite(), vec![1, 2], 5, 1).unwrap();
         assert_eq!(predict(&mut alone, vec![variant], &[0, 1])[0], together);
@@ -116,7 +116,7 @@ fn variants_are_predicted_as_if_each_were_alone() {
 }
 
 #[test]
-fn what_cannot_be_predicted_is_said() {
+fn predict_reports_wrong_rows_stops_and_unsupported_tests() {
     let mut predictor = Predictor::new(suite(), vec![1], 5, 2).unwrap();
     let go_on = &mut |_: usize, _: usize| ControlFlow::Continue(());
     let error = predictor.predict(vec![system()], &[vec![3]], LOTS, go_on).unwrap_err();

@@ -1,4 +1,4 @@
-//! What came out of a test, as far as the contract says something of it.
+//! The results of a test that the contract checks.
 
 use crate::device::{BandwidthSlice, Device, DeviceError, LatencySlice};
 use pcie_workload::Test;
@@ -14,11 +14,11 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// What cannot be, of a test that was carried to its end.
+    /// Contradictions in the results of a whole test.
     pub(super) fn problems(self, test: &Test, device: &dyn Device) -> impl Iterator<Item = String> {
         let Self { transactions, ticks, elapsed_ns, empty_slices } = self;
         let tick_ns = device.facts().timer.tick().in_ns(1.0);
-        // The last tick of each may have only just begun.
+        // The last tick of each latency may have just begun.
         let least_ns = ticks.saturating_sub(transactions) as f64 * tick_ns;
         let asked = test.transactions;
         [

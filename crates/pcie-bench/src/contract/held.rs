@@ -1,6 +1,6 @@
-//! What a process holds that a back end might leave behind.
+//! Resources of the process that a back end might leak.
 
-/// Counts that must not grow; none where the system does not say.
+/// Counts that must not grow; none where the system does not report them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Held {
     files: Option<usize>,
@@ -9,7 +9,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// What is held at this moment.
+    /// The current counts.
     pub(super) fn now() -> Self {
         let entries = |path: &str| std::fs::read_dir(path).ok().map(Iterator::count);
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -18,7 +18,7 @@ impl Held {
         Self { files: entries("/proc/self/fd"), threads: entries("/proc/self/task"), huge_pages_kib }
     }
 
-    /// What there is more of afterwards, in words.
+    /// The counts that grew, in words.
     pub(super) fn left_behind(&self, after: &Self) -> Vec<String> {
         let mut left = Vec::new();
         let mut more = |what: &str, before: Option<u64>, after: Option<u64>| {

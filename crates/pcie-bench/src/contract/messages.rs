@@ -1,6 +1,6 @@
-//! The same for devices that take messages: what each of them has to keep to.
+//! The contract of devices that take messages.
 
-use super::demands::{FAILING_POSITION, STOP_WITHIN, TRIES, names_a_limit};
+use super::demands::{FAILING_POSITION, STOP_WITHIN, TRIES, failure_problem, refusal_problem, request_after};
 use super::held::Held;
 use crate::backend::Backend;
 use crate::device::DeviceError;
@@ -10,41 +10,40 @@ use crate::pulse::Pulse;
 use crate::stop::Stop;
 use pcie_workload::MessageTest;
 use serde::Deserialize;
-use std::thread;
 use std::time::Duration;
 
-/// After so much time it is told to stop.
-const TOLD_AFTER: Duration = Duration::from_millis(20);
+/// Delay before the stop request.
+const STOP_AFTER: Duration = Duration::from_millis(20);
 
-/// What a back end for messages is tried with.
+/// The tests for checking a back end for messages.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MessageTrial {
-    /// Tests that it can carry out in a second or so.
+    /// Tests that take it about a second.
     pub possible: Vec<MessageTest>,
-    /// Tests that it has to refuse.
+    /// Tests that it must refuse.
     #[serde(default)]
     pub refused: Vec<MessageTest>,
-    /// Tests that fail on it, announced as those at place 100 of a suite and after it.
+    /// Tests that fail on it, run at position 100 of a suite and later.
     #[serde(default)]
     pub failing: Vec<MessageTest>,
 }
 
 type Device = Box<dyn MessageDevice>;
 
-/// Puts a back end through the contract; what it does not keep to, in words. Nothing, for one that keeps to all of it.
+/// Checks a back end against the contract; returns its violations in words.
 #[must_use]
 pub fn check_messages(backend: &dyn Backend<Device>, trial: &MessageTrial) -> Vec<String> {
     let mut findings = Vec::new();
     if trial.possible.is_empty() {
         findings.push("nothing was tried: give a test that it can carry out".to_owned());
     }
-    // Once before anything is counted: libraries may keep what they load.
+    // Open once before counting: libraries may keep files and threads open.
     drop(backend.open());
     let before = Held::now();
     match (backend.open().map(|device| device.identity()), backend.open().map(|device| device.identity())) {
         (Ok(first), Ok(second)) if first == second => {}
-        (Ok(_), Ok(_)) => findings.push("its identity differs from one opening to the next".into()),
+        (Ok(_), Ok(_)) => findings.push("its identity differs between openings".into()),
         (Err(error), _) | (_, Err(error)) => findings.push(format!("it does not open: {error}")),
     }
     for check in [complete, stopping, refusals, failures] {
@@ -66,7 +65,7 @@ fn send(
     device.send(MessageStart { position, test, stop, pulse: &Pulse::default() })
 }
 
-/// A test that nobody breaks off: latencies are told for every message or for none, and fit in the time.
+/// A whole test: it reports latencies for every message or for none, and they fit into the time.
 fn complete(device: &mut Device, trial: &MessageTrial, findings: &mut Vec<String>) {
     for (position, test) in (0..).zip(&trial.possible) {
         works(device, position, test, "to its end", findings);
@@ -100,7 +99,7 @@ fn problems(test: &MessageTest, result: &MessageResult) -> impl Iterator<Item = 
     .flatten()
 }
 
-/// It ends soon after it was told to, and the next test works.
+/// The device ends soon after a stop request, and the next test works.
 fn stopping(device: &mut Device, trial: &MessageTrial, findings: &mut Vec<String>) {
     for test in &trial.possible {
         let endless = MessageTest { messages: u32::MAX, ..test.clone() };
@@ -112,53 +111,37 @@ fn stopping(device: &mut Device, trial: &MessageTrial, findings: &mut Vec<String
             }
         }
         if fastest > STOP_WITHIN {
-            findings.push(format!("{}: it stopped {fastest:?} after it was told to", named(test)));
+            findings.push(format!("{}: it stopped {fastest:?} after the request", named(test)));
         }
-        works(device, 0, test, "after it was told to stop", findings);
+        works(device, 0, test, "after a stop", findings);
     }
 }
 
-/// How long it goes on after it was told to stop; what it says of the test then is nobody's concern.
+/// Time from a stop request to the end of the test, whatever its result.
 fn late(device: &mut Device, endless: &MessageTest) -> Duration {
     let stop = Stop::default();
-    let told = thread::spawn({
-        let stop = stop.clone();
-        move || {
-            thread::sleep(TOLD_AFTER);
-            stop.request();
-            Moment::now()
-        }
-    });
+    let requested = request_after(&stop, STOP_AFTER);
     let _ = send(device, 0, endless, &stop);
     let ended = Moment::now();
-    told.join().map_or(Duration::ZERO, |told| ended.since(&told))
+    requested.join().map_or(Duration::ZERO, |requested| ended.since(&requested))
 }
 
-/// What it cannot do it refuses, naming the limit, and the next test works.
+/// The device refuses a test that it does not support, naming the limit, and the next test works.
 fn refusals(device: &mut Device, trial: &MessageTrial, findings: &mut Vec<String>) {
     for test in &trial.refused {
-        match send(device, 0, test, &Stop::default()) {
-            Err(DeviceError::NotSupported(reason)) if names_a_limit(&reason, test) => {}
-            Err(DeviceError::NotSupported(reason)) => {
-                findings.push(format!("{}: refused without naming the limit: {reason:?}", named(test)));
-            }
-            Err(error) => findings.push(format!("{}: not refused, but {error}", named(test))),
-            Ok(_) => findings.push(format!("{}: not refused", named(test))),
-        }
+        let problem = refusal_problem(send(device, 0, test, &Stop::default()), test);
+        findings.extend(problem.map(|problem| format!("{}: {problem}", named(test))));
         for possible in &trial.possible {
             works(device, 0, possible, "after a refusal", findings);
         }
     }
 }
 
-/// After a test that failed the next works.
+/// The next test works after a failed one.
 fn failures(device: &mut Device, trial: &MessageTrial, findings: &mut Vec<String>) {
     for (position, test) in (FAILING_POSITION..).zip(&trial.failing) {
-        match send(device, position, test, &Stop::default()) {
-            Err(DeviceError::Failed(_)) => {}
-            Err(error) => findings.push(format!("{}: it should fail, but {error}", named(test))),
-            Ok(_) => findings.push(format!("{}: it should fail, and did not", named(test))),
-        }
+        let problem = failure_problem(send(device, position, test, &Stop::default()));
+        findings.extend(problem.map(|problem| format!("{}: {problem}", named(test))));
         if let Err(error) = device.recover() {
             findings.push(format!("after a failure, it does not recover: {error}"));
         }

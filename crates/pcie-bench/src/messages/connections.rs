@@ -1,21 +1,21 @@
-//! What became of the connections of a mux, and what the store keeps of each.
+//! Results of the connections of a mux.
 
 use super::scalars::{about, mean};
 use pcie_statistics::percentile;
 use pcie_store::Scalar;
 
-/// What a device saw of a connection whose messages go by stores or by descriptors.
+/// Results of a connection whose messages go by stores or by descriptors.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConnectionResult {
     /// Its name.
     pub name: String,
     /// Payload of all its messages.
     pub payload_bytes: u64,
-    /// From when the core began with each message until the device had all of it, ns.
+    /// From the core's start of each message until the device has all of it, ns.
     pub latencies_ns: Vec<f64>,
     /// Messages that went by stores.
     pub by_stores: u64,
-    /// Messages that the device had before one that was sent before them.
+    /// Messages that arrived before an earlier one.
     pub overtook: u64,
 }
 
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_is_told_of_by_its_name() {
+    fn connection_scalars_carry_its_name() {
         let connection = ConnectionResult {
             name: "requests".into(),
             payload_bytes: 256,

@@ -1,4 +1,4 @@
-//! A test by itself: what a sweep over many systems, or a live question, asks for. No store is written.
+//! A single test without a store, for sweeps over many systems and live questions.
 
 use super::error::RunError;
 use super::recorder;
@@ -9,17 +9,15 @@ use crate::work::Work;
 use pcie_refusal::Refusal;
 use pcie_store::TestRecord;
 
-/// Carries out the only test of `work` in this thread, and returns what a store would keep of it.
-///
-/// The numbers are those of a run of a suite of this one test.
+/// Carries out the only test of `work` in this thread and returns its record, the same as a run would store.
 ///
 /// # Errors
-/// There is not one test, or nothing to carry it out with. A test that fails is not an error: its record says so.
+/// The number of tests is not one, or the device does not open. The record of a failed test is not an error.
 pub fn run_alone(work: &dyn Work, stop: &Stop) -> Result<TestRecord, RunError> {
     let tests = work.tests()?;
     let [test] = tests.as_slice() else {
         let refusal = Refusal::new(format!("{} tests", tests.len()));
-        return Err(refusal.remedy("give a suite of one: this is about a test by itself").into());
+        return Err(refusal.remedy("give a suite of one test").into());
     };
     let mut worker = work.open()?;
     let outcome = worker.carry_out(0, stop, &Pulse::default()).unwrap_or_else(Outcome::from);

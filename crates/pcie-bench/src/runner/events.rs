@@ -1,19 +1,19 @@
-//! What the threads of a run tell the one that looks after it.
+//! Messages from the threads of a run to its supervisor.
 
 use crate::backend::OpenError;
 use pcie_store::Status;
 
-/// Something that happened.
+/// An event of a run.
 pub(super) enum Event {
     /// A test is in the store.
     Stored { position: usize, status: Status },
     /// The store failed; nothing more is written.
     NotStored(pcie_store::Error),
-    /// A job found nothing to carry tests out with.
+    /// The device of a job did not open.
     NotOpened(OpenError),
     /// A worker is gone.
     Lost { position: Option<usize>, reason: String },
-    /// A job has ended, and closed what it had opened.
+    /// A job has ended, and closed its device.
     JobEnded,
     /// The store is closed.
     RecorderEnded(Result<(), pcie_store::Error>),

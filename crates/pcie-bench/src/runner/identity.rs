@@ -1,4 +1,4 @@
-//! Whether a store is of the run that is to go on: what was asked, of what, and on what.
+//! Whether a store belongs to the run that is to resume.
 
 use crate::work::Asked;
 use pcie_refusal::Refusal;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Manifest keys that must be the same for a run to be gone on with.
+/// Manifest keys that must be the same for a run to resume.
 const IDENTITY: [&str; 12] = [
     "version",
     "origin",
@@ -23,7 +23,7 @@ const IDENTITY: [&str; 12] = [
     "host",
 ];
 
-/// Tells one list of tests from another (FNV-1a over their JSON).
+/// Hash of a list of tests (FNV-1a over their JSON).
 pub(super) fn digest(tests: &[Asked]) -> Result<String, serde_json::Error> {
     let text = serde_json::to_string(tests)?;
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
@@ -32,11 +32,11 @@ pub(super) fn digest(tests: &[Asked]) -> Result<String, serde_json::Error> {
     Ok(format!("{hash:016x}"))
 }
 
-/// Refuses to go on with a store of another run; names the first thing that differs.
+/// Refuses to resume a store of another run; names the first difference.
 pub(super) fn check(path: &Path, stored: &Manifest, asked: &Manifest) -> Result<(), Refusal> {
     let differs = |key: &&str| stored.get(key) != asked.get(key);
     let Some(key) = IDENTITY.into_iter().find(|key| differs(key)) else { return Ok(()) };
-    // A digest says nothing to people: what differs is the tests.
+    // Readers know tests, not digests.
     let named = if key == "suite_digest" { "list of tests (digest)" } else { key };
     let (key, stored, asked) = first_difference(named.to_owned(), stored.get(key), asked.get(key));
     let refusal =
@@ -46,7 +46,7 @@ pub(super) fn check(path: &Path, stored: &Manifest, asked: &Manifest) -> Result<
         .about(path.display().to_string()))
 }
 
-/// Follows two values that differ down to the first key, in the order of names, whose values differ.
+/// Descends into two different values to the first key, by name, whose values differ.
 fn first_difference<'a>(
     key: String,
     stored: Option<&'a Value>,
@@ -54,7 +54,7 @@ fn first_difference<'a>(
 ) -> (String, Option<&'a Value>, Option<&'a Value>) {
     if let (Some(Value::Object(left)), Some(Value::Object(right))) = (stored, asked) {
         let keys: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
-        // The name says most: a system of another name differs in many values.
+        // `name` comes first: systems of different names differ in many values.
         let named = std::iter::once("name").filter(|name| left.contains_key(*name));
         for inner in named.chain(keys.into_iter().map(String::as_str)) {
             if left.get(inner) != right.get(inner) {
@@ -65,7 +65,7 @@ fn first_difference<'a>(
     (key, stored, asked)
 }
 
-/// A value as a message shows it, or a word for none.
+/// A value shortened for a message, or `none`.
 fn shortened(value: Option<&Value>, none: &str) -> String {
     let text = value.map_or_else(|| none.to_owned(), Value::to_string);
     if text.len() > 60 { format!("{}...", text.chars().take(57).collect::<String>()) } else { text }

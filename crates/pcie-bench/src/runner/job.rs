@@ -1,4 +1,4 @@
-//! One of the jobs that share a suite: a thread with a worker of its own.
+//! A job: a thread with its own worker, which shares a suite with other jobs.
 
 use super::events::Event;
 use super::recorder::Entry;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, SyncSender};
 
-/// What the jobs share: which tests are done, and which is next.
+/// The finished tests and the next one, shared by all jobs.
 #[derive(Debug)]
 pub(super) struct Share {
     finished: BTreeSet<u64>,
@@ -25,7 +25,7 @@ impl Share {
         Self { finished, total, next: AtomicUsize::new(0) }
     }
 
-    /// The next test that is nobody's yet and not done.
+    /// Claims the next unfinished test.
     fn take(&self) -> usize {
         loop {
             let position = self.next.fetch_add(1, Ordering::Relaxed);
@@ -36,20 +36,20 @@ impl Share {
     }
 }
 
-/// A job before it has anything to do.
+/// A job that has not started.
 pub(super) struct Job {
     pub(super) stop: Stop,
     pub(super) pulse: Pulse,
     pub(super) events: Sender<Event>,
 }
 
-/// Tells that a job has ended, however it did.
+/// Reports the end of a job, also after a panic.
 pub(super) struct Ending(pub(super) Sender<Event>);
 
 impl Drop for Ending {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let reason = "its program failed in a way that nobody foresaw".to_owned();
+            let reason = "internal error: its worker panicked".to_owned();
             let _ = self.0.send(Event::Lost { position: None, reason });
         }
         let _ = self.0.send(Event::JobEnded);
@@ -57,7 +57,7 @@ impl Drop for Ending {
 }
 
 impl Job {
-    /// Opens a worker in a thread of its own and works.
+    /// Opens a worker in a new thread and works.
     pub(super) fn start(self, work: Arc<dyn Work>, share: Arc<Share>, results: SyncSender<Entry>) {
         std::thread::spawn(move || {
             let _ending = Ending(self.events.clone());
@@ -68,7 +68,7 @@ impl Job {
         });
     }
 
-    /// Goes through the suite. None where the run has ended meanwhile.
+    /// Goes through the suite; `None` if the run ended before.
     pub(super) fn work(
         &self,
         worker: &mut dyn Worker,

@@ -1,5 +1,5 @@
-//! The beginning of a run: the first worker is opened, what it says of itself goes into the manifest, and the store is
-//! created or, where it is of the same run, gone on with.
+//! The start of a run: opens the first worker, adds its identity to the manifest, and creates or resumes the
+//! store.
 
 use super::error::RunError;
 use super::events::Event;
@@ -21,33 +21,33 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 
-/// Everything that a run starts with.
+/// The parts of a run that is about to start.
 pub(super) struct Opened {
     pub(super) first: FirstJob,
     pub(super) store: Store,
     pub(super) tests: Arc<[Asked]>,
     pub(super) finished: BTreeSet<u64>,
-    /// What the device is called in messages.
+    /// Name of the device in messages.
     pub(super) device: String,
     pub(super) events: Receiver<Event>,
     pub(super) sender: Sender<Event>,
 }
 
-/// The job whose worker was opened first, waiting for what it is to do. It ends when this is dropped.
+/// The job whose worker was opened first, waiting for its share. It ends when this is dropped.
 pub(super) struct FirstJob {
     pub(super) pulse: Pulse,
     orders: Sender<(Arc<Share>, SyncSender<Entry>)>,
 }
 
 impl FirstJob {
-    /// Sets it to work.
+    /// Starts the job's work.
     pub(super) fn go_on(self, share: Arc<Share>, results: SyncSender<Entry>) {
-        // A job that has ended has said so.
+        // A job that has ended has sent an event.
         let _ = self.orders.send((share, results));
     }
 }
 
-/// What the first worker says of itself.
+/// Identity and conditions from the first worker.
 struct Introduction {
     identity: Map<String, Value>,
     conditions: Vec<Condition>,
@@ -99,7 +99,7 @@ fn start_first(
             Err(error) => return drop(introductions.send(Err(error.into()))),
         };
         let introduction = Introduction { identity: worker.identity(), conditions: worker.conditions() };
-        // Either end is gone where the run was refused meanwhile.
+        // The receiver is gone if the run was refused in the meantime.
         if introductions.send(Ok(introduction)).is_err() {
             return;
         }
@@ -114,7 +114,7 @@ fn start_first(
     (FirstJob { pulse, orders }, introduced)
 }
 
-/// Waits for what another thread makes, and leaves that thread behind where the run is stopped meanwhile.
+/// Waits for the result of another thread; abandons that thread if the run is stopped.
 fn wait<T>(
     made: &Receiver<Result<T, RunError>>,
     state: &Progress,
@@ -125,7 +125,7 @@ fn wait<T>(
         match made.recv_timeout(TICK) {
             Ok(made) => return made,
             Err(RecvTimeoutError::Disconnected) => {
-                let reason = "opening it failed in a way that nobody foresaw".to_owned();
+                let reason = "internal error: opening it panicked".to_owned();
                 return Err(OpenError::Failed(reason).into());
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -152,7 +152,7 @@ fn complete(
     Ok(manifest)
 }
 
-/// Opens the store in a thread of its own: a slow or locked file does not hold up a stop.
+/// Opens the store in its own thread, so that a slow or locked file does not delay a stop.
 fn start_store(
     path: &Path,
     manifest: Manifest,
@@ -164,7 +164,7 @@ fn start_store(
     let path = path.to_owned();
     std::thread::spawn(move || {
         let opened = open_store(&path, manifest, options, &attachments, &conditions);
-        // Nobody waits for it any more where the run was stopped.
+        // The receiver is gone if the run was stopped.
         let _ = sender.send(opened);
     });
     stores
@@ -179,7 +179,7 @@ fn open_store(
 ) -> Result<(Store, BTreeSet<u64>), RunError> {
     let (mut store, finished) = if options.resume && path.exists() {
         if options.repeat_damaged {
-            // Of another run, nothing is thrown away.
+            // Check first: nothing is dropped from a store of another run.
             identity::check(path, &pcie_store::read_manifest(path)?, &manifest)?;
             Store::drop_damaged(path)?;
         }
@@ -194,7 +194,7 @@ fn open_store(
     };
     for (name, content) in attachments {
         match store.attach(name, content) {
-            // A run that was killed here may have got to some of them.
+            // A run killed here may have attached some of them.
             Err(pcie_store::Error::AttachmentExists { .. }) => (),
             attached => attached?,
         }

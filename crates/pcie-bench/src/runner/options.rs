@@ -1,25 +1,25 @@
-//! How a suite is run, and how far it is.
+//! Options and progress of a run.
 
 use serde::Deserialize;
 use std::time::Duration;
 
-/// How often progress is told, and stops and deadlines are looked at.
+/// Interval of progress reports, and of checks for stops and deadlines.
 pub(super) const TICK: Duration = Duration::from_millis(50);
 
-/// How a suite is run.
+/// Options of a run.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Options {
-    /// Tests carried out side by side.
+    /// Tests carried out in parallel.
     pub jobs: usize,
-    /// Go on with a store that is there.
+    /// Resume an existing store.
     pub resume: bool,
-    /// When going on with a store, do tests again whose numbers are damaged.
+    /// On resuming, repeat tests whose numbers are damaged.
     pub repeat_damaged: bool,
-    /// Replace a store that is there.
+    /// Replace an existing store.
     pub overwrite: bool,
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Debug)]
 pub struct Progress {
     /// Tests done, earlier runs included.

@@ -1,4 +1,4 @@
-//! The thread that owns the store and writes what the jobs hand over.
+//! The thread that owns the store and writes the jobs' results.
 
 use super::events::Event;
 use crate::facts::Condition;
@@ -11,14 +11,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::time::Duration;
 
-/// How often the request to finish is looked at where nothing comes.
+/// Interval of checks for the request to finish.
 const TICK: Duration = Duration::from_millis(20);
 
-/// What a job hands over.
+/// An entry for the store.
 pub(super) enum Entry {
-    /// What became of a test.
+    /// The outcome of a test.
     Test { position: usize, outcome: Outcome },
-    /// The conditions that the run ended in.
+    /// The conditions at the end of the run.
     After(Vec<Condition>),
 }
 
@@ -30,7 +30,7 @@ struct Recorder {
     events: Sender<Event>,
 }
 
-/// Starts the recorder; jobs hand over through what is returned. No more results wait there than there are jobs.
+/// Starts the recorder and returns its channel, which holds one result for each job.
 pub(super) fn start(
     store: Store,
     tests: Arc<[Asked]>,
@@ -43,15 +43,14 @@ pub(super) fn start(
     let recorder = Recorder { store, tests, entries, finish, events: events.clone() };
     std::thread::spawn(move || {
         let result = recorder.record(&stop);
-        // Nobody listens any more where the run was given up.
+        // The receiver is gone if the run was given up.
         let _ = events.send(Event::RecorderEnded(result));
     });
     sender
 }
 
 impl Recorder {
-    /// Writes what comes until nothing can come any more, then closes the store. After the first write that fails nothing
-    /// more is written.
+    /// Writes entries until the channel ends or a write fails, then closes the store.
     fn record(mut self, stop: &Stop) -> Result<(), pcie_store::Error> {
         while let Some(entry) = self.next() {
             if let Err(error) = self.write(entry) {
@@ -60,7 +59,7 @@ impl Recorder {
                 break;
             }
         }
-        // Jobs that wait to hand over something wait no longer.
+        // Wakes jobs that wait to send.
         drop(self.entries);
         self.store.close()
     }
@@ -89,7 +88,7 @@ impl Recorder {
     }
 }
 
-/// What the store keeps of a test.
+/// The record of a test.
 pub(super) fn record(position: usize, test: &Asked, outcome: Outcome) -> TestRecord {
     TestRecord {
         id: position as u64,

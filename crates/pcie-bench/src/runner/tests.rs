@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use tempfile::TempDir;
 
-/// What happens in one of the tests of [`Rigged`].
+/// Course of a test of [`Rigged`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Happens {
     Works,
@@ -21,13 +21,13 @@ enum Happens {
     FailsForGood,
     IsLost,
     Panics,
-    /// Ends when told to.
+    /// Ends on a stop.
     WaitsForTheStop,
-    /// Never ends, whatever it is told.
+    /// Never ends.
     IsSilent,
 }
 
-/// Work of tests that go as they are told to.
+/// Work whose tests take a given course.
 struct Rigged {
     tests: Vec<Happens>,
     device: Value,
@@ -107,7 +107,7 @@ impl Worker for Rig {
     }
 
     fn deadline(&self) -> Option<Duration> {
-        // One that works is late on a busy machine alone.
+        // Only a silent rig may miss its deadline, however busy the machine.
         let is_silent = self.tests.contains(&Happens::IsSilent);
         Some(if is_silent { Duration::from_millis(300) } else { Duration::from_secs(600) })
     }
@@ -120,7 +120,7 @@ impl Worker for Rig {
                 message: None,
                 scalars: vec![Scalar {
                     subject: String::new(),
-                    metric: "place".into(),
+                    metric: "position".into(),
                     unit: "1".into(),
                     value: position as f64,
                 }],
@@ -129,7 +129,7 @@ impl Worker for Rig {
             }),
             Happens::Fails | Happens::FailsForGood => Err(DeviceError::Failed("it smells burnt".into())),
             Happens::IsLost => Err(DeviceError::Lost("nobody answers".into())),
-            // Without the hook, which may take its time to print a trace.
+            // Without the panic hook, which may be slow to print a trace.
             Happens::Panics => std::panic::resume_unwind(Box::new("as rigged")),
             Happens::WaitsForTheStop => {
                 while !stop.wait(Duration::from_millis(100)) {
@@ -152,15 +152,25 @@ impl Worker for Rig {
     }
 }
 
-fn place() -> (TempDir, PathBuf) {
+fn new_path() -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("run.db");
     (directory, path)
 }
 
 fn try_run(work: Rigged, path: &Path, resume: bool) -> Result<(), RunError> {
-    let options = Options { jobs: 1, resume, repeat_damaged: false, overwrite: false };
-    run(Arc::new(work), options, path, Manifest::new(Origin::Emulated), &mut |_| ControlFlow::Continue(()))
+    run_with(Arc::new(work), 1, resume, path, &mut |_| ControlFlow::Continue(()))
+}
+
+fn run_with(
+    work: Arc<Rigged>,
+    jobs: usize,
+    resume: bool,
+    path: &Path,
+    progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<(), RunError> {
+    let options = Options { jobs, resume, repeat_damaged: false, overwrite: false };
+    run(work, options, path, Manifest::new(Origin::Emulated), progress)
 }
 
 fn finished(path: &Path) -> Vec<u64> {
@@ -168,13 +178,10 @@ fn finished(path: &Path) -> Vec<u64> {
 }
 
 #[test]
-fn a_bench_is_opened_once_and_says_what_it_is() {
-    let (_directory, path) = place();
+fn worker_is_opened_once_and_identified_in_the_manifest() {
+    let (_directory, path) = new_path();
     let work = Arc::new(Rigged::new(&[Happens::Works, Happens::Works]));
-    let options = Options { jobs: 1, resume: false, repeat_damaged: false, overwrite: false };
-    let asked = Arc::clone(&work);
-    let progress = &mut |_: &Progress| ControlFlow::Continue(());
-    run(asked, options, &path, Manifest::new(Origin::Emulated), progress).unwrap();
+    run_with(Arc::clone(&work), 1, false, &path, &mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!(*work.opened.lock().unwrap(), 1);
     let manifest = Store::open_for_resume(&path).unwrap().manifest;
     let text = |key: &str| manifest.get(key).map(Value::to_string).unwrap_or_default();
@@ -190,7 +197,7 @@ fn a_bench_is_opened_once_and_says_what_it_is() {
 
 #[test]
 fn a_failure_is_recorded_and_the_run_goes_on() {
-    let (_directory, path) = place();
+    let (_directory, path) = new_path();
     try_run(Rigged::new(&[Happens::Works, Happens::Fails, Happens::Works]), &path, false).unwrap();
     assert_eq!(finished(&path), [0, 1, 2]);
 }
@@ -199,14 +206,14 @@ fn a_failure_is_recorded_and_the_run_goes_on() {
 fn a_lost_device_ends_the_run_and_its_test_is_done_again() {
     for (happens, reason) in [
         (Happens::IsLost, "nobody answers"),
-        (Happens::Panics, "nobody foresaw"),
+        (Happens::Panics, "worker panicked"),
         (Happens::FailsForGood, "no reset helped"),
     ] {
-        let (_directory, path) = place();
+        let (_directory, path) = new_path();
         let error =
             try_run(Rigged::new(&[Happens::Works, happens, Happens::Works]), &path, false).unwrap_err();
-        let told = error.to_string();
-        assert!(told.starts_with("rig was lost") && told.contains(reason), "{told}");
+        let message = error.to_string();
+        assert!(message.starts_with("rig was lost") && message.contains(reason), "{message}");
         let expected: &[u64] = if happens == Happens::FailsForGood { &[0, 1] } else { &[0] };
         assert_eq!(finished(&path), expected, "{happens:?}");
         try_run(Rigged::new(&[Happens::Works; 3]), &path, true).unwrap();
@@ -216,25 +223,24 @@ fn a_lost_device_ends_the_run_and_its_test_is_done_again() {
 
 #[test]
 fn a_silent_device_is_given_up_at_its_deadline() {
-    let (_directory, path) = place();
+    let (_directory, path) = new_path();
     let started = Moment::now();
     let error =
         try_run(Rigged::new(&[Happens::Works, Happens::IsSilent, Happens::Works]), &path, false).unwrap_err();
     let seconds = Moment::now().since(&started);
     assert!(seconds < Duration::from_millis(2_300), "{seconds:?}");
-    let told = error.to_string();
-    assert!(told.starts_with("rig did not answer for 0.") && told.contains("TEST_1"), "{told}");
+    let message = error.to_string();
+    assert!(message.starts_with("rig did not answer for 0.") && message.contains("TEST_1"), "{message}");
     assert_eq!(finished(&path), [0]);
 }
 
 #[test]
-fn a_stop_is_heeded_within_a_second_whatever_the_device_does() {
+fn stop_ends_the_run_within_a_second() {
     for happens in [Happens::WaitsForTheStop, Happens::IsSilent] {
-        let (_directory, path) = place();
+        let (_directory, path) = new_path();
         let asked = Moment::now();
-        let options = Options { jobs: 1, resume: false, repeat_damaged: false, overwrite: false };
         let work = Arc::new(Rigged::new(&[Happens::Works, happens]));
-        let error = run(work, options, &path, Manifest::new(Origin::Emulated), &mut |state| {
+        let error = run_with(work, 1, false, &path, &mut |state| {
             if state.done == 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
         .unwrap_err();
@@ -246,8 +252,8 @@ fn a_stop_is_heeded_within_a_second_whatever_the_device_does() {
 }
 
 #[test]
-fn what_is_done_is_not_done_again_and_other_devices_are_refused() {
-    let (_directory, path) = place();
+fn resume_skips_finished_tests_and_refuses_other_devices() {
+    let (_directory, path) = new_path();
     try_run(Rigged::new(&[Happens::Works; 2]), &path, false).unwrap();
     let again = Rigged::new(&[Happens::Works; 2]);
     let carried_out = Arc::clone(&again.carried_out);
@@ -255,69 +261,63 @@ fn what_is_done_is_not_done_again_and_other_devices_are_refused() {
     assert!(carried_out.lock().unwrap().is_empty());
     let other =
         Rigged { device: json!({"name": "rig", "firmware": "2"}), ..Rigged::new(&[Happens::Works; 2]) };
-    let told = try_run(other, &path, true).unwrap_err().to_string();
+    let message = try_run(other, &path, true).unwrap_err().to_string();
     assert!(
-        told.contains("device.firmware is \"2\": the store has none: give the same to --resume"),
-        "{told}"
+        message.contains("device.firmware is \"2\": the store has none: give the same to --resume"),
+        "{message}"
     );
 }
 
 #[test]
 fn more_jobs_than_benches_are_refused() {
-    let (_directory, path) = place();
-    let options = Options { jobs: 4, resume: false, repeat_damaged: false, overwrite: false };
+    let (_directory, path) = new_path();
     let work = Arc::new(Rigged::new(&[Happens::Works]));
-    let told = run(work, options, &path, Manifest::new(Origin::Emulated), &mut |_| ControlFlow::Continue(()))
-        .unwrap_err()
-        .to_string();
-    assert_eq!(told, "jobs is 4: rigged carries out 1 at a time: give 1 or fewer");
+    let result = run_with(work, 4, false, &path, &mut |_| ControlFlow::Continue(()));
+    let message = result.unwrap_err().to_string();
+    assert_eq!(message, "jobs is 4: rigged carries out 1 at a time: give 1 or fewer");
     assert!(!path.exists());
 }
 
 #[test]
-fn results_wait_for_a_slow_store_no_more_than_jobs_allow_and_a_stop_does_not_wait_for_it() {
-    let (_directory, path) = place();
-    // More than can be written before the lock is taken, however late that is.
+fn slow_store_limits_waiting_results_and_does_not_delay_a_stop() {
+    let (_directory, path) = new_path();
+    // More tests than can be written before the lock is taken, however late that is.
     let work = Rigged::new(&[Happens::Works; 20_000]);
     let carried_out = Arc::clone(&work.carried_out);
     let mut lock = None;
     let mut stopped_at = None;
-    let result = {
-        let path = path.clone();
-        let options = Options { jobs: 1, resume: false, repeat_damaged: false, overwrite: false };
-        run(Arc::new(work), options, &path.clone(), Manifest::new(Origin::Emulated), &mut |state| {
-            // Another program takes the database as soon as something is in it.
-            if state.done >= 1 && lock.is_none() {
-                let other = rusqlite::Connection::open(&path).unwrap();
-                other.execute_batch("BEGIN IMMEDIATE; UPDATE test SET message = 'held';").unwrap();
-                lock = Some((other, state.done, Instant::now()));
+    let result = run_with(Arc::new(work), 1, false, &path, &mut |state| {
+        // Another connection locks the database as soon as it contains a test.
+        if state.done >= 1 && lock.is_none() {
+            let other = rusqlite::Connection::open(&path).unwrap();
+            other.execute_batch("BEGIN IMMEDIATE; UPDATE test SET message = 'held';").unwrap();
+            lock = Some((other, Instant::now()));
+        }
+        match &lock {
+            Some((_, since)) if since.elapsed() > Duration::from_millis(500) => {
+                stopped_at.get_or_insert_with(Moment::now);
+                ControlFlow::Break(())
             }
-            match &lock {
-                Some((_, _, since)) if since.elapsed() > Duration::from_millis(500) => {
-                    stopped_at.get_or_insert_with(Moment::now);
-                    ControlFlow::Break(())
-                }
-                _ => ControlFlow::Continue(()),
-            }
-        })
-    };
+            _ => ControlFlow::Continue(()),
+        }
+    });
     assert!(matches!(result.unwrap_err(), RunError::Interrupted { .. }));
     assert!(Moment::now().since(&stopped_at.unwrap()) < Duration::from_secs(1));
-    // One in the recorder's hand, one in the channel, one in the job's; some were written before the lock was taken.
-    let (connection, _, _) = lock.unwrap();
+    // One result each in the recorder, the channel and the job; some were written before the lock was taken.
+    let (connection, _) = lock.unwrap();
     let written: i64 = connection.query_row("SELECT count(*) FROM test", [], |row| row.get(0)).unwrap();
     let done = carried_out.lock().unwrap().len();
     assert!(done as i64 <= written + 3, "{done} done, {written} written");
 }
 
 #[test]
-fn a_test_alone_is_what_a_run_of_it_keeps() {
+fn run_alone_returns_the_record_of_a_run() {
     for happens in [Happens::Works, Happens::Fails] {
-        let (_directory, path) = place();
+        let (_directory, path) = new_path();
         try_run(Rigged::new(&[happens]), &path, false).unwrap();
         let alone = run_alone(&Rigged::new(&[happens]), &Stop::default()).unwrap();
         assert_eq!(pcie_store::read(&path).unwrap().tests, [alone], "{happens:?}");
     }
-    let told = run_alone(&Rigged::new(&[Happens::Works; 2]), &Stop::default()).unwrap_err().to_string();
-    assert!(told.starts_with("2 tests"), "{told}");
+    let message = run_alone(&Rigged::new(&[Happens::Works; 2]), &Stop::default()).unwrap_err().to_string();
+    assert!(message.starts_with("2 tests"), "{message}");
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with a NIC.
+//! Errors of the NIC driver.
 
 use crate::transport::TransportError;
 use thiserror::Error;
@@ -6,32 +6,24 @@ use thiserror::Error;
 /// Why a NIC cannot be driven, or a frame went wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NicError {
-    /// Its registers are not those of a NIC.
+    /// The registers are not those of an 82574.
     #[error("{0}")]
     NotANic(String),
-    /// It does not come out of reset.
-    #[error("the NIC did not come out of reset within {limit_ms} ms")]
-    Silent {
-        /// How long it was waited for, ms.
-        limit_ms: u64,
-    },
-    /// The first frame did not come back.
-    #[error(
-        "a frame that was sent in MAC loopback did not come back within {limit_ms} ms: this NIC cannot be measured that way"
-    )]
-    NoLoopback {
-        /// How long it was waited for, ms.
-        limit_ms: u64,
-    },
-    /// What came back is not what was sent.
-    #[error("a frame of {sent} bytes was sent, and {told} came back")]
+    /// The NIC did not come out of reset within this limit, ms.
+    #[error("the NIC did not come out of reset within {0} ms")]
+    Silent(u64),
+    /// The first frame did not come back within this limit, ms.
+    #[error("no frame came back in MAC loopback within {0} ms: this NIC cannot be measured that way")]
+    NoLoopback(u64),
+    /// The frame that came back differs from the one that was sent.
+    #[error("a frame of {sent} bytes was sent, and {received} came back")]
     Mangled {
         /// Bytes that were sent.
         sent: u32,
-        /// What came back.
-        told: String,
+        /// Description of the frame that came back.
+        received: String,
     },
-    /// The way to it is gone.
+    /// The transport failed.
     #[error(transparent)]
     Transport(#[from] TransportError),
 }

@@ -1,52 +1,51 @@
-//! Commands as the drive reads them: 64 bytes, and where their data are.
+//! Commands as the drive reads them: 64 bytes, and lists of pages.
 
 use crate::nvme::registers as r;
 
-/// What a command does.
+/// Kind of command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The drive writes blocks into memory.
     Read,
     /// The drive reads memory and compares it with blocks.
     Compare,
-    /// The drive reads memory and keeps it in blocks.
+    /// The drive reads memory into blocks.
     Write,
-    /// No data at all: the floor of what a command costs.
+    /// No data: the least cost of a command.
     Flush,
 }
 
 impl Kind {
-    pub(super) fn opcode(self) -> u32 {
+    const fn opcode_and_name(self) -> (u32, &'static str) {
         match self {
-            Self::Read => r::READ,
-            Self::Compare => r::COMPARE,
-            Self::Write => r::WRITE,
-            Self::Flush => r::FLUSH,
+            Self::Read => (r::READ, "read"),
+            Self::Compare => (r::COMPARE, "compare"),
+            Self::Write => (r::WRITE, "write"),
+            Self::Flush => (r::FLUSH, "flush"),
         }
     }
 
-    /// What a drive is asked for with it.
+    pub(super) fn opcode(self) -> u32 {
+        self.opcode_and_name().0
+    }
+
+    /// Its name in messages.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Compare => "compare",
-            Self::Write => "write",
-            Self::Flush => "flush",
-        }
+        self.opcode_and_name().1
     }
 }
 
 /// How a command names its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pointers {
-    /// Page by page.
+    /// Physical region pages: page by page.
     Prp,
-    /// As one piece.
+    /// A scatter-gather list of one data block descriptor.
     Sgl,
 }
 
-/// Memory that follows itself on the bus.
+/// Memory that is contiguous on the bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
     /// Bus address of the first byte, a multiple of 4.
@@ -55,25 +54,25 @@ pub struct Data {
     pub bytes: u64,
 }
 
-/// Pages that a transfer touches at most: those of a list of one page, and the one before it.
+/// Most pages of a transfer: a list of one page has as many entries.
 pub(super) const PAGES_MOST: u64 = 512;
 const PAGE: u64 = 4096;
 
-/// The data pointer of a command by pages, and the list behind it where two entries do not do; the list lies at `list`.
+/// The PRP data pointer of a command, and the PRP list at bus address `list` if two entries do not suffice.
 pub(super) fn by_pages(data: Data, list: u64) -> ([u64; 2], impl Iterator<Item = u64>) {
     let second = (data.address / PAGE + 1) * PAGE;
     let end = data.address + data.bytes;
-    let pages_behind = end.saturating_sub(second).div_ceil(PAGE);
-    let pointer = match pages_behind {
+    let further_pages = end.saturating_sub(second).div_ceil(PAGE);
+    let pointer = match further_pages {
         0 => 0,
         1 => second,
         _ => list,
     };
-    let listed = if pages_behind > 1 { pages_behind } else { 0 };
+    let listed = if further_pages > 1 { further_pages } else { 0 };
     ([data.address, pointer], (0..listed).map(move |page| second + page * PAGE))
 }
 
-/// The data pointer of a command as one piece: a data block descriptor.
+/// The SGL data pointer of a command: a data block descriptor.
 pub(super) fn as_one(data: Data) -> [u64; 2] {
     [data.address, data.bytes]
 }
@@ -83,9 +82,9 @@ pub(super) fn words(opcode: u32, identifier: u16, sgl: bool, pointer: [u64; 2], 
     let mut words = [0; 16];
     words[0] = opcode | u32::from(sgl) << 14 | u32::from(identifier) << 16;
     words[1] = 1;
-    for (place, half) in (6..).step_by(2).zip(pointer) {
-        words[place] = half as u32;
-        words[place + 1] = (half >> 32) as u32;
+    for (index, half) in (6..).step_by(2).zip(pointer) {
+        words[index] = half as u32;
+        words[index + 1] = (half >> 32) as u32;
     }
     words[10..].copy_from_slice(&last);
     words
@@ -101,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_named_as_many_as_are_touched() {
+    fn prps_name_every_page_touched() {
         assert_eq!(pointers(0x10_0000, 4096), ([0x10_0000, 0], vec![]));
         assert_eq!(pointers(0x10_0204, 512), ([0x10_0204, 0], vec![]));
         assert_eq!(pointers(0x10_0e04, 512), ([0x10_0e04, 0x10_1000], vec![]));
@@ -112,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_has_its_words_where_the_drive_looks_for_them() {
+    fn command_words_follow_the_specification() {
         let words = words(r::READ, 7, true, [0x1_2345_6780, 4096], [1, 2, 3, 0, 0, 0]);
         assert_eq!((words[0], words[1]), (2 | 1 << 14 | 7 << 16, 1));
         assert_eq!(words[6..13], [0x2345_6780, 1, 4096, 0, 1, 2, 3]);

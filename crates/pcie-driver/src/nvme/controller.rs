@@ -1,4 +1,4 @@
-//! A controller: brought up, asked what it is, and given queues. Everything here waits, with a deadline.
+//! A controller: reset, identified, and given queues. Everything here waits, with a deadline.
 
 use crate::nvme::command::{PAGES_MOST, words};
 use crate::nvme::error::NvmeError;
@@ -6,32 +6,32 @@ use crate::nvme::identity::Identity;
 use crate::nvme::registers as r;
 use crate::queues::Queues;
 
-/// Places in the memory of queues.
+/// Offsets in the queue memory.
 pub(super) const ADMIN_SUBMISSION: u64 = 0;
 const ADMIN_COMPLETION: u64 = 0x1000;
 const IDENTIFY_PAGE: u64 = 0x2000;
 pub(super) const COMPLETION: u64 = 0x3000;
 pub(super) const SUBMISSION: u64 = 0x4000;
 pub(super) const LISTS: u64 = 0x8000;
-/// Entries of the administrator's queues.
+/// Entries of the admin queues.
 const ADMIN_ENTRIES: u32 = 16;
-/// An administrator's command is answered in so much time.
+/// Time limit of an admin command.
 const ADMIN_LIMIT_MS: u64 = 5_000;
-/// How often a controller is looked at while it is waited for.
-const LOOK_NS: u64 = 20_000;
+/// Time between two polls.
+const POLL_NS: u64 = 20_000;
 
-/// The memory of a controller that commands and data can lie in.
+/// Controller memory buffer (CMB): memory of the controller for commands and data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cmb {
-    /// The BAR that it is in.
+    /// Its BAR.
     pub bar: u32,
-    /// Where it begins there.
+    /// Its offset in the BAR.
     pub offset: u64,
-    /// Its bytes.
+    /// Its size.
     pub bytes: u64,
-    /// Whether submission queues may lie in it.
+    /// Whether it takes submission queues.
     pub takes_queues: bool,
-    /// Whether data of both directions may.
+    /// Whether it takes data of both directions.
     pub takes_data: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct Cmb {
 pub struct Controller<T> {
     pub(super) transport: T,
     identity: Identity,
-    /// Entries of a queue at most.
+    /// Most entries of a queue.
     pub(super) entries: u32,
     doorbell_bytes: u32,
     admin_tail: u32,
@@ -49,23 +49,19 @@ pub struct Controller<T> {
 }
 
 impl<T: Queues> Controller<T> {
-    /// Resets a controller, brings it up and asks what it is.
-    ///
-    /// # Errors
-    /// It is none, or does not answer.
+    /// Resets a controller, enables it and identifies it.
     pub fn open(mut transport: T) -> Result<Self, NvmeError> {
         let (low, high) = (transport.read(r::CAP_LOW)?, transport.read(r::CAP_HIGH)?);
         let version = transport.read(r::VERSION)?;
         if version == u32::MAX || version >> 16 == 0 {
             return Err(NvmeError::NotADrive(format!(
-                "register VS holds {version:#010x}: this is no NVMe controller, or it is gone"
+                "register VS holds {version:#010x}: not an NVMe controller, or it is gone"
             )));
         }
         let ready_limit_ms = u64::from(low >> 24).max(1) * 500;
         disable(&mut transport, ready_limit_ms)?;
         let (queues, _) = transport.queue_memory();
-        let blank = [0; 1024];
-        transport.put(ADMIN_COMPLETION, &blank)?;
+        transport.put(ADMIN_COMPLETION, &[0; 1024])?;
         let (submission, completion) = (queues + ADMIN_SUBMISSION, queues + ADMIN_COMPLETION);
         transport.write_all(&[
             (r::ADMIN_QUEUE_ATTRIBUTES, (ADMIN_ENTRIES - 1) << 16 | (ADMIN_ENTRIES - 1)),
@@ -91,21 +87,18 @@ impl<T: Queues> Controller<T> {
         Ok(controller)
     }
 
-    /// What it says of itself.
+    /// Its answers to Identify.
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// The way to it.
+    /// The transport.
     pub fn transport_mut(&mut self) -> &mut T {
         &mut self.transport
     }
 
-    /// Its memory for commands and data, if it has one; it answers nowhere yet.
-    ///
-    /// # Errors
-    /// The way to it is gone.
+    /// Its controller memory buffer, if it has one. It has no bus address before [`Controller::enable_cmb`].
     pub fn cmb(&mut self) -> Result<Option<Cmb>, NvmeError> {
         if self.transport.read(r::CAP_HIGH)? & r::CAP_HIGH_CMBS == 0 {
             return Ok(None);
@@ -123,38 +116,25 @@ impl<T: Queues> Controller<T> {
         }))
     }
 
-    /// Has its memory answer to bus addresses from `address` on, which nothing else may have.
-    ///
-    /// # Errors
-    /// The way to it is gone.
+    /// Maps the controller memory buffer at a bus address, which must be free.
     pub fn enable_cmb(&mut self, address: u64) -> Result<(), NvmeError> {
         self.transport.write(r::CMB_CONTROL_HIGH, (address >> 32) as u32)?;
         let on = r::CMB_REGISTERS_ENABLE | r::CMB_MEMORY_ENABLE;
         Ok(self.transport.write(r::CMB_CONTROL_LOW, address as u32 | on)?)
     }
 
-    /// Makes queue pair 1: completions in host memory, told by interrupt 0 or not at all, commands at a bus address.
+    /// Creates queue pair 1: completions in host memory, interrupt 0 or none; commands at bus address
+    /// `submission`.
     pub(super) fn create_queues(&mut self, submission: u64, interrupt: bool) -> Result<(), NvmeError> {
         let (queues, _) = self.transport.queue_memory();
-        let blank = [0; 1024];
-        self.transport.put(COMPLETION, &blank)?;
+        self.transport.put(COMPLETION, &[0; 1024])?;
         let size = (self.entries - 1) << 16 | 1;
-        // Physically contiguous, and with an interrupt or without.
-        let completion_flags = u32::from(interrupt) << 1 | 1;
+        // Bit 0: physically contiguous. Bit 1: interrupts. Bits 16 on: the completion queue.
+        let last = [size, u32::from(interrupt) << 1 | 1];
         let completion = [queues + COMPLETION, 0];
-        self.admin(
-            "create a completion queue",
-            r::CREATE_COMPLETION_QUEUE,
-            completion,
-            [size, completion_flags],
-        )?;
-        let submission_flags = 1 << 16 | 1;
-        self.admin(
-            "create a submission queue",
-            r::CREATE_SUBMISSION_QUEUE,
-            [submission, 0],
-            [size, submission_flags],
-        )
+        self.admin("create a completion queue", r::CREATE_COMPLETION_QUEUE, completion, last)?;
+        let last = [size, 1 << 16 | 1];
+        self.admin("create a submission queue", r::CREATE_SUBMISSION_QUEUE, [submission, 0], last)
     }
 
     pub(super) fn delete_queues(&mut self) -> Result<(), NvmeError> {
@@ -162,47 +142,43 @@ impl<T: Queues> Controller<T> {
         self.admin("delete a completion queue", r::DELETE_COMPLETION_QUEUE, [0, 0], [1, 0])
     }
 
-    /// Register of the doorbell of a queue: submission queues have the even ones.
+    /// Doorbell register by number: those of submission queues are even.
     pub(super) fn doorbell(&self, number: u32) -> u32 {
         r::DOORBELLS + number * self.doorbell_bytes
     }
 
-    /// Has it stop everything, and forget its queues.
-    ///
-    /// # Errors
-    /// It does not stop.
+    /// Stops the controller, which drops its queues.
     pub fn disable(&mut self) -> Result<(), NvmeError> {
         disable(&mut self.transport, ADMIN_LIMIT_MS)
     }
 
     fn identify(&mut self, about: u32, namespace: u32) -> Result<Vec<u8>, NvmeError> {
         let (queues, _) = self.transport.queue_memory();
-        let blank = [0; 1024];
-        self.transport.put(IDENTIFY_PAGE, &blank)?;
+        self.transport.put(IDENTIFY_PAGE, &[0; 1024])?;
         let pointer = [queues + IDENTIFY_PAGE, 0];
         self.admin_on(namespace, "identify itself", r::IDENTIFY, pointer, [about, 0])?;
         let mut page = Vec::with_capacity(4096);
-        for place in (IDENTIFY_PAGE..IDENTIFY_PAGE + 4096).step_by(4) {
-            page.extend(self.transport.get(place)?.to_le_bytes());
+        for offset in (IDENTIFY_PAGE..IDENTIFY_PAGE + 4096).step_by(4) {
+            page.extend(self.transport.get(offset)?.to_le_bytes());
         }
         Ok(page)
     }
 
     fn admin(
         &mut self,
-        what: &'static str,
+        action: &'static str,
         opcode: u32,
         pointer: [u64; 2],
         last: [u32; 2],
     ) -> Result<(), NvmeError> {
-        self.admin_on(0, what, opcode, pointer, last)
+        self.admin_on(0, action, opcode, pointer, last)
     }
 
-    /// Carries out one of the administrator's commands.
+    /// Carries out an admin command; `action` names it in errors.
     fn admin_on(
         &mut self,
         namespace: u32,
-        what: &'static str,
+        action: &'static str,
         opcode: u32,
         pointer: [u64; 2],
         last: [u32; 2],
@@ -212,21 +188,21 @@ impl<T: Queues> Controller<T> {
         self.transport.put(ADMIN_SUBMISSION + 64 * u64::from(self.admin_tail), &command)?;
         self.admin_tail = (self.admin_tail + 1) % ADMIN_ENTRIES;
         self.transport.write(self.doorbell(0), self.admin_tail)?;
-        let place = ADMIN_COMPLETION + 16 * u64::from(self.admin_head) + 12;
-        for _ in 0..ADMIN_LIMIT_MS * 1_000_000 / LOOK_NS {
-            let last = self.transport.get(place)?;
+        let entry = ADMIN_COMPLETION + 16 * u64::from(self.admin_head) + 12;
+        for _ in 0..ADMIN_LIMIT_MS * 1_000_000 / POLL_NS {
+            let last = self.transport.get(entry)?;
             if last >> 16 & 1 == self.admin_phase {
                 self.admin_head = (self.admin_head + 1) % ADMIN_ENTRIES;
                 self.admin_phase ^= u32::from(self.admin_head == 0);
                 self.transport.write(self.doorbell(1), self.admin_head)?;
                 return match (last >> 17 & 0x7ff) as u16 {
                     0 => Ok(()),
-                    status => Err(NvmeError::Status { what, status }),
+                    status => Err(NvmeError::Status { action, status }),
                 };
             }
-            self.transport.relax(LOOK_NS)?;
+            self.transport.relax(POLL_NS)?;
         }
-        Err(NvmeError::Silent { what, limit_ms: ADMIN_LIMIT_MS })
+        Err(NvmeError::Silent { action, limit_ms: ADMIN_LIMIT_MS })
     }
 }
 
@@ -237,7 +213,7 @@ fn disable<T: Queues>(transport: &mut T, limit_ms: u64) -> Result<(), NvmeError>
 }
 
 fn await_ready<T: Queues>(transport: &mut T, ready: u32, limit_ms: u64) -> Result<(), NvmeError> {
-    for _ in 0..limit_ms * 1_000_000 / LOOK_NS {
+    for _ in 0..limit_ms * 1_000_000 / POLL_NS {
         let status = transport.read(r::STATUS)?;
         if status == u32::MAX {
             return Err(NvmeError::NotADrive("its registers read as ones: the drive is gone".into()));
@@ -248,8 +224,8 @@ fn await_ready<T: Queues>(transport: &mut T, ready: u32, limit_ms: u64) -> Resul
         if status & r::FATAL != 0 && ready == r::READY {
             return Err(NvmeError::Fatal);
         }
-        transport.relax(LOOK_NS)?;
+        transport.relax(POLL_NS)?;
     }
-    let what = if ready == 0 { "stop" } else { "become ready" };
-    Err(NvmeError::Silent { what, limit_ms })
+    let action = if ready == 0 { "stop" } else { "become ready" };
+    Err(NvmeError::Silent { action, limit_ms })
 }

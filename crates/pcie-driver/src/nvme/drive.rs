@@ -1,4 +1,4 @@
-//! A drive with a queue pair: commands go in, completions come out, and nothing waits.
+//! A drive with a queue pair. Nothing here waits.
 
 use crate::nvme::command::{Data, Kind, Pointers, as_one, by_pages, words};
 use crate::nvme::controller::{COMPLETION, Controller, LISTS, SUBMISSION};
@@ -7,29 +7,29 @@ use crate::nvme::identity::Identity;
 use crate::nvme::registers as r;
 use crate::queues::Queues;
 
-/// Commands in flight at most.
+/// Most commands in flight.
 pub const DEPTH_MOST: u16 = 128;
 
-/// Where the submission queue lies.
+/// Memory that holds the submission queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// In host memory, from which the drive fetches commands.
+pub enum QueueLocation {
+    /// Host memory, from which the drive fetches commands.
     Host,
-    /// In the drive's own memory, at that bus address, which is the start of the transport's window.
+    /// The controller memory buffer at this bus address, the start of the transport's window.
     Cmb(u64),
 }
 
 /// A command that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// The number that [`Drive::submit`] gave it.
+    /// Number from [`Drive::submit`].
     pub slot: u16,
-    /// Its status: type and code, 0 for success.
+    /// Status type and code; 0 for success.
     pub status: u16,
 }
 
 impl Completion {
-    /// Whether it failed because what was compared differs.
+    /// Whether a compare failed because the data differ.
     #[must_use]
     pub fn differs(self) -> bool {
         self.status == r::COMPARE_FAILURE
@@ -41,7 +41,7 @@ impl Completion {
 pub struct Drive<T> {
     controller: Controller<T>,
     pointers: Pointers,
-    place: Place,
+    location: QueueLocation,
     block_log2: u32,
     doorbells: [u32; 2],
     tail: u32,
@@ -51,72 +51,60 @@ pub struct Drive<T> {
 }
 
 impl<T: Queues> Drive<T> {
-    /// Gives a controller its queue pair.
-    ///
-    /// # Errors
-    /// The drive lacks what is asked for, or does not answer.
+    /// Gives a controller its queue pair. Fails if the drive does not support `pointers`.
     pub fn open(
         mut controller: Controller<T>,
-        place: Place,
+        location: QueueLocation,
         pointers: Pointers,
         interrupt: bool,
     ) -> Result<Self, NvmeError> {
         if pointers == Pointers::Sgl && !controller.identity().has_sgl {
             return Err(NvmeError::Unsupported(
-                "device.pointers is sgl: this drive takes no scatter-gather lists: give prp".into(),
+                "device.pointers is sgl: this drive does not support scatter-gather lists: give prp".into(),
             ));
         }
         let (queues, _) = controller.transport.queue_memory();
-        let submission = match place {
-            Place::Host => queues + SUBMISSION,
-            Place::Cmb(address) => address,
+        let submission = match location {
+            QueueLocation::Host => queues + SUBMISSION,
+            QueueLocation::Cmb(address) => address,
         };
         controller.create_queues(submission, interrupt)?;
         let doorbells = [controller.doorbell(2), controller.doorbell(3)];
         let depth = DEPTH_MOST.min((controller.entries - 1) as u16);
         let block_log2 = controller.identity().block_bytes.ilog2();
         let free = (0..depth).rev().collect();
-        Ok(Self { controller, pointers, place, block_log2, doorbells, tail: 0, head: 0, phase: 1, free })
+        Ok(Self { controller, pointers, location, block_log2, doorbells, tail: 0, head: 0, phase: 1, free })
     }
 
-    /// What it says of itself.
+    /// Its answers to Identify.
     #[must_use]
     pub fn identity(&self) -> &Identity {
         self.controller.identity()
     }
 
-    /// Commands that it can have in flight.
+    /// Most commands in flight on this drive.
     #[must_use]
     pub fn depth(&self) -> u16 {
         DEPTH_MOST.min((self.controller.entries - 1) as u16)
     }
 
-    /// The way to it.
+    /// The transport.
     pub fn transport_mut(&mut self) -> &mut T {
         &mut self.controller.transport
     }
 
-    /// Gives its queue pair back; nothing may be in flight.
-    ///
-    /// # Errors
-    /// The drive does not answer.
+    /// Deletes the queue pair; nothing may be in flight.
     pub fn without_queues(mut self) -> Result<Controller<T>, NvmeError> {
         self.controller.delete_queues()?;
         Ok(self.controller)
     }
 
-    /// Has it stop everything at once.
-    ///
-    /// # Errors
-    /// It does not stop.
+    /// Stops the drive at once.
     pub fn disable(&mut self) -> Result<(), NvmeError> {
         self.controller.disable()
     }
 
-    /// Hands over a command on blocks from `block` on, and rings; none where as many are in flight as can be.
-    ///
-    /// # Errors
-    /// The way to it is gone.
+    /// Submits a command on blocks from `block` on and rings the doorbell; None if the queue is full.
     #[inline]
     pub fn submit(&mut self, kind: Kind, block: u64, data: Option<Data>) -> Result<Option<u16>, NvmeError> {
         let Some(slot) = self.free.pop() else { return Ok(None) };
@@ -134,10 +122,7 @@ impl<T: Queues> Drive<T> {
         Ok(Some(slot))
     }
 
-    /// Tells of each command that has ended since the last time.
-    ///
-    /// # Errors
-    /// The way to it is gone, or it completes what it was not given.
+    /// Calls `sink` for each command ended since the last call. Fails on a completion without a command.
     #[inline]
     pub fn completions(&mut self, sink: &mut dyn FnMut(Completion)) -> Result<(), NvmeError> {
         let before = self.head;
@@ -149,7 +134,7 @@ impl<T: Queues> Drive<T> {
             let completion = Completion { slot: last as u16, status: (last >> 17 & 0x7ff) as u16 };
             if completion.slot >= self.depth() || self.free.len() >= usize::from(self.depth()) {
                 return Err(NvmeError::NotADrive(format!(
-                    "the drive completed command {}, which it was not given",
+                    "the drive completed command {}, which is not in flight",
                     completion.slot
                 )));
             }
@@ -165,30 +150,30 @@ impl<T: Queues> Drive<T> {
     }
 
     fn list_pages(&mut self, slot: u16, data: Data) -> Result<[u64; 2], NvmeError> {
-        let place = LISTS + 4096 * u64::from(slot);
+        let offset = LISTS + 4096 * u64::from(slot);
         let (queues, _) = self.controller.transport.queue_memory();
-        let (pointer, list) = by_pages(data, queues + place);
-        for (page, place) in list.zip((place..).step_by(8)) {
-            self.controller.transport.put(place, &[page as u32, (page >> 32) as u32])?;
+        let (pointer, list) = by_pages(data, queues + offset);
+        for (page, offset) in list.zip((offset..).step_by(8)) {
+            self.controller.transport.put(offset, &[page as u32, (page >> 32) as u32])?;
         }
         Ok(pointer)
     }
 
     fn put(&mut self, command: &[u32; 16]) -> Result<(), NvmeError> {
-        let place = 64 * u64::from(self.tail);
-        match self.place {
-            Place::Host => self.controller.transport.put(SUBMISSION + place, command)?,
-            Place::Cmb(_) => {
+        let offset = 64 * u64::from(self.tail);
+        match self.location {
+            QueueLocation::Host => self.controller.transport.put(SUBMISSION + offset, command)?,
+            QueueLocation::Cmb(_) => {
                 let mut bytes = [0; 64];
                 for (to, word) in bytes.chunks_exact_mut(4).zip(command) {
                     to.copy_from_slice(&word.to_le_bytes());
                 }
-                self.controller.transport.store(place as u32, &bytes)?;
+                self.controller.transport.store(offset as u32, &bytes)?;
             }
         }
         Ok(())
     }
 }
 
-/// Bytes of queue memory that a drive takes.
+/// Bytes of queue memory that a drive needs.
 pub const QUEUE_BYTES: u64 = LISTS + 4096 * DEPTH_MOST as u64;

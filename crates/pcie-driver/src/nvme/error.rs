@@ -1,52 +1,52 @@
-//! Why a drive did not do what it was asked for.
+//! Errors of the NVMe driver.
 
 use crate::transport::TransportError;
 use thiserror::Error;
 
-/// What can go wrong with a drive.
+/// Why an operation of a drive failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NvmeError {
-    /// What is there does not answer as NVMe controllers do.
+    /// The device does not behave as an NVMe controller.
     #[error("{0}")]
     NotADrive(String),
-    /// It did not become ready, or did not answer a command of the administrator.
-    #[error("the drive did not {what} within {limit_ms} ms")]
+    /// The drive did not become ready, or did not answer an admin command.
+    #[error("the drive did not {action} within {limit_ms} ms")]
     Silent {
-        /// What it was to do.
-        what: &'static str,
-        /// What it was given.
+        /// The action that it did not complete.
+        action: &'static str,
+        /// Time limit, ms.
         limit_ms: u64,
     },
-    /// It says that it cannot go on.
-    #[error("the drive reports a fatal status: reset it, or take its power away")]
+    /// The drive reports a fatal status.
+    #[error("the drive reports a fatal status: reset it or power-cycle it")]
     Fatal,
     /// A command ended with an error.
-    #[error("the drive was asked to {what}, and ended it with status {status:#05x}{}", meaning(*.status))]
+    #[error("the drive failed to {action}: status {status:#05x}{}", meaning(*.status))]
     Status {
-        /// What it was asked for.
-        what: &'static str,
-        /// Type and code.
+        /// The action that failed.
+        action: &'static str,
+        /// Status type and code.
         status: u16,
     },
-    /// It cannot do that.
+    /// The drive does not support the test.
     #[error("{0}")]
     Unsupported(String),
-    /// The way to it is gone.
+    /// The transport failed.
     #[error(transparent)]
     Transport(#[from] TransportError),
 }
 
-/// What the statuses that a test can meet say (base specification 1.4, section 4.6.1.2).
+/// Meaning of the statuses that tests meet (base specification 1.4, section 4.6.1.2).
 fn meaning(status: u16) -> &'static str {
     match status {
-        0x002 => ": a field of the command that it does not take",
-        0x004 => ": a data transfer failed",
-        0x006 => ": an internal error",
-        0x013 => ": an address that it cannot reach",
-        0x080 => ": blocks that it does not have",
-        0x281 => ": blocks that it cannot read",
-        0x285 => ": what was compared differs",
-        0x286 => ": no access to these blocks",
+        0x002 => ": invalid field in the command",
+        0x004 => ": data transfer error",
+        0x006 => ": internal error",
+        0x013 => ": unreachable address",
+        0x080 => ": blocks out of range",
+        0x281 => ": unrecovered read error",
+        0x285 => ": compare failure",
+        0x286 => ": access to the blocks denied",
         _ => "",
     }
 }

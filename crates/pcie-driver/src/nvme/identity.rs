@@ -1,4 +1,4 @@
-//! What a drive says of itself.
+//! Identify data of a drive.
 
 use crate::nvme::error::NvmeError;
 
@@ -9,13 +9,13 @@ pub struct Identity {
     pub model: String,
     /// Serial number.
     pub serial: String,
-    /// Revision of its firmware.
+    /// Firmware revision.
     pub firmware: String,
     /// Longest transfer, bytes.
     pub transfer_bytes_most: u64,
-    /// Whether it compares blocks with host memory.
+    /// Whether it supports Compare.
     pub has_compare: bool,
-    /// Whether it takes scatter-gather lists.
+    /// Whether it supports scatter-gather lists.
     pub has_sgl: bool,
     /// Blocks of the namespace.
     pub blocks: u64,
@@ -24,7 +24,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// From the two pages of Identify, of the controller and of namespace 1; `transfer_most` is the driver's own limit.
+    /// Reads the Identify pages of controller and namespace 1; `transfer_most` is the driver's own limit.
     pub(super) fn read(controller: &[u8], namespace: &[u8], transfer_most: u64) -> Result<Self, NvmeError> {
         let transfer = match controller[77] {
             0 => transfer_most,
@@ -41,7 +41,7 @@ impl Identity {
         }
         if layout & 0xffff != 0 {
             return Err(NvmeError::Unsupported(format!(
-                "its blocks carry {} bytes of metadata: format the namespace without them",
+                "the blocks of namespace 1 carry {} bytes of metadata: format the namespace without metadata",
                 layout & 0xffff
             )));
         }
@@ -58,8 +58,8 @@ impl Identity {
     }
 }
 
-fn word(page: &[u8], place: usize) -> u32 {
-    page[place..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
+fn word(page: &[u8], offset: usize) -> u32 {
+    page[offset..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -1,4 +1,4 @@
-//! Registers, opcodes and fields of NVMe, as far as the driver uses them (base specification 1.4, section 3.1).
+//! The registers, opcodes and fields of NVMe in use (base specification 1.4, section 3.1).
 
 pub(super) const CAP_LOW: u32 = 0x00;
 pub(super) const CAP_HIGH: u32 = 0x04;
@@ -8,11 +8,11 @@ pub(super) const STATUS: u32 = 0x1c;
 pub(super) const ADMIN_QUEUE_ATTRIBUTES: u32 = 0x24;
 pub(super) const ADMIN_SUBMISSION_LOW: u32 = 0x28;
 pub(super) const ADMIN_COMPLETION_LOW: u32 = 0x30;
-/// Where the controller memory buffer is.
+/// BAR and offset of the controller memory buffer.
 pub(super) const CMB_LOCATION: u32 = 0x38;
-/// How large it is, and what may lie in it.
+/// Its size and supported uses.
 pub(super) const CMB_SIZE: u32 = 0x3c;
-/// Bus address that it answers to, and whether it does.
+/// Its bus address and enable bits.
 pub(super) const CMB_CONTROL_LOW: u32 = 0x50;
 pub(super) const CMB_CONTROL_HIGH: u32 = 0x54;
 pub(super) const DOORBELLS: u32 = 0x1000;
@@ -42,5 +42,5 @@ pub(super) const WRITE: u32 = 0x01;
 pub(super) const READ: u32 = 0x02;
 pub(super) const COMPARE: u32 = 0x05;
 
-/// Status, type and code as they stand in a completion: what was compared differs.
+/// Status type and code of a failed compare.
 pub(super) const COMPARE_FAILURE: u16 = 0x285;

@@ -1,5 +1,5 @@
-//! An NVMe controller in memory: it carries out each command at once, when its doorbell rings. What it checks is what a real one
-//! relies on: entries where they should be, pages that may be reached, and completions that there is room for.
+//! A fake NVMe controller that carries out each command as soon as its doorbell rings. It asserts the rules
+//! that a real one relies on: positions of entries, page-aligned PRPs, and room for completions.
 #![allow(dead_code, reason = "the tests and the benchmark use different parts of it")]
 
 use pcie_driver::{Queues, Transport, TransportError};
@@ -9,17 +9,17 @@ pub const DATA_AT: u64 = 0x4000_0000;
 pub const CMB_AT: u64 = 0x8_0000_0000;
 const BLOCK: usize = 512;
 
-/// What it is like.
+/// Features and faults of the fake.
 #[derive(Clone, Copy)]
 pub struct Kind {
     pub has_compare: bool,
     pub has_sgl: bool,
     pub has_cmb: bool,
-    /// Whether data move: without, a command costs next to nothing.
+    /// Whether commands move data; without, they cost next to nothing.
     pub moves_data: bool,
-    /// A version of all ones is a device that is gone.
+    /// All ones if the device is gone.
     pub version: u32,
-    /// Commands that it accepts before it says nothing more.
+    /// Commands that it answers before it falls silent.
     pub answers: u64,
 }
 
@@ -61,7 +61,7 @@ pub struct FakeDrive {
 impl FakeDrive {
     pub fn new(kind: Kind) -> Self {
         let mut registers = vec![0; 0x1100 / 4];
-        // 256 entries, 500 ms to become ready; with a controller memory buffer of 64 KiB in BAR 2.
+        // 256 entries, 500 ms to become ready, and a controller memory buffer of 64 KiB in BAR 2.
         registers[0] = 255 | 1 << 24;
         registers[1] = u32::from(kind.has_cmb) << 25;
         registers[2] = kind.version;
@@ -69,7 +69,7 @@ impl FakeDrive {
         registers[0x3c / 4] = 16 << 12 | 0b11001;
         Self {
             kind,
-            disk: (0..256 * BLOCK).map(|place| (place / BLOCK) as u8).collect(),
+            disk: (0..256 * BLOCK).map(|offset| (offset / BLOCK) as u8).collect(),
             host: vec![0; 1 << 20],
             cmb: vec![0; 64 << 10],
             cmb_at: u64::MAX,
@@ -107,12 +107,13 @@ impl FakeDrive {
 
     fn complete(&mut self, number: usize, identifier: u16, status: u32) {
         let queue = &mut self.queues[number];
-        assert!(queue.waiting < queue.entries, "a completion that there is no room for");
-        let slot = (queue.tail_of_completions() % queue.entries) as u64;
-        let place = ((queue.completion - QUEUES_AT + 16 * slot) / 4) as usize;
-        self.memory[place + 3] = u32::from(identifier) | queue.phase << 16 | status << 17;
+        assert!(queue.waiting < queue.entries, "no room for the completion");
+        let slot = u64::from((queue.head + queue.entries - 1) % queue.entries);
+        let entry = ((queue.completion - QUEUES_AT + 16 * slot) / 4) as usize;
+        self.memory[entry + 3] = u32::from(identifier) | queue.phase << 16 | status << 17;
         queue.waiting += 1;
-        queue.advance();
+        // Every submission is completed at once, so both queues wrap together.
+        queue.phase ^= u32::from(queue.head == 0);
     }
 
     fn administrate(&mut self, command: &[u32]) -> u32 {
@@ -161,12 +162,11 @@ impl FakeDrive {
         if (first + blocks) * BLOCK > self.disk.len() {
             return 0x080;
         }
-        let places = self.places(command, blocks * BLOCK);
-        for (number, place) in places.into_iter().enumerate() {
-            let (block, memory) = (first * BLOCK + 4 * number, place);
+        for (number, memory) in self.addresses(command, blocks * BLOCK).into_iter().enumerate() {
+            let block = first * BLOCK + 4 * number;
             let word: [u8; 4] = self.disk[block..block + 4].try_into().unwrap_or_default();
             let memory = match memory.checked_sub(self.cmb_at) {
-                Some(place) => &mut self.cmb[place as usize..][..4],
+                Some(offset) => &mut self.cmb[offset as usize..][..4],
                 None => &mut self.host[(memory - DATA_AT) as usize..][..4],
             };
             match command[0] & 0xff {
@@ -181,7 +181,7 @@ impl FakeDrive {
     }
 
     /// Bus address of every word of a transfer.
-    fn places(&self, command: &[u32], bytes: usize) -> Vec<u64> {
+    fn addresses(&self, command: &[u32], bytes: usize) -> Vec<u64> {
         let long = |words: &[u32]| u64::from(words[0]) | u64::from(words[1]) << 32;
         let (first, second) = (long(&command[6..]), long(&command[8..]));
         if command[0] >> 14 & 3 == 1 {
@@ -189,28 +189,15 @@ impl FakeDrive {
             return (first..first + bytes as u64).step_by(4).collect();
         }
         let in_first = (4096 - first % 4096).min(bytes as u64);
-        let mut places: Vec<u64> = (first..first + in_first).step_by(4).collect();
+        let mut addresses: Vec<u64> = (first..first + in_first).step_by(4).collect();
         let pages = (bytes as u64 - in_first).div_ceil(4096);
         for page in 0..pages {
             let start = if pages == 1 { second } else { long(&self.words(second + 8 * page, 2)) };
-            assert_eq!(start % 4096, 0, "pages behind the first begin at their start");
-            let left = bytes as u64 - places.len() as u64 * 4;
-            places.extend((start..start + left.min(4096)).step_by(4));
+            assert_eq!(start % 4096, 0, "later pages start at offset 0");
+            let left = bytes as u64 - addresses.len() as u64 * 4;
+            addresses.extend((start..start + left.min(4096)).step_by(4));
         }
-        places
-    }
-}
-
-impl Queue {
-    fn tail_of_completions(&self) -> u32 {
-        self.head.wrapping_add(self.entries - 1)
-    }
-
-    fn advance(&mut self) {
-        // Completions follow submissions one by one here, so that both wrap together.
-        if self.head == 0 {
-            self.phase ^= 1;
-        }
+        addresses
     }
 }
 
@@ -253,13 +240,13 @@ impl Transport for FakeDrive {
         Ok(())
     }
 
-    fn store(&mut self, place: u32, bytes: &[u8]) -> Result<(), TransportError> {
-        self.cmb[place as usize..][..bytes.len()].copy_from_slice(bytes);
+    fn store(&mut self, offset: u32, bytes: &[u8]) -> Result<(), TransportError> {
+        self.cmb[offset as usize..][..bytes.len()].copy_from_slice(bytes);
         Ok(())
     }
 
-    fn memory(&mut self, place: u64, bytes: &mut [u8]) -> Result<(), TransportError> {
-        bytes.copy_from_slice(&self.host[place as usize..][..bytes.len()]);
+    fn memory(&mut self, offset: u64, bytes: &mut [u8]) -> Result<(), TransportError> {
+        bytes.copy_from_slice(&self.host[offset as usize..][..bytes.len()]);
         Ok(())
     }
 
@@ -273,12 +260,12 @@ impl Queues for FakeDrive {
         (QUEUES_AT, 4 * self.memory.len() as u64)
     }
 
-    fn put(&mut self, place: u64, words: &[u32]) -> Result<(), TransportError> {
-        self.memory[(place / 4) as usize..][..words.len()].copy_from_slice(words);
+    fn put(&mut self, offset: u64, words: &[u32]) -> Result<(), TransportError> {
+        self.memory[(offset / 4) as usize..][..words.len()].copy_from_slice(words);
         Ok(())
     }
 
-    fn get(&mut self, place: u64) -> Result<u32, TransportError> {
-        Ok(self.memory[(place / 4) as usize])
+    fn get(&mut self, offset: u64) -> Result<u32, TransportError> {
+        Ok(self.memory[(offset / 4) as usize])
     }
 }

@@ -1,5 +1,5 @@
-//! An 82574 in memory: it loops each frame back at once, when its transmit doorbell rings. What it checks is what a real one relies
-//! on: rings where they should be, room for what comes back, and frames that are for its own address.
+//! A fake 82574 that loops each frame back as soon as its transmit doorbell rings. It asserts the rules that
+//! a real one relies on: a free receive descriptor, and frames to its own address.
 #![allow(dead_code, reason = "the tests and the benchmark use different parts of it")]
 
 use pcie_driver::{Queues, Transport, TransportError};
@@ -8,20 +8,20 @@ pub const QUEUES_AT: u64 = 0x10_0000;
 pub const DATA_AT: u64 = 0x4000_0000;
 const STATION: [u8; 6] = [0x52, 0x54, 0x00, 0x12, 0x34, 0x56];
 
-/// What it is like.
+/// Faults of the fake.
 #[derive(Clone, Copy)]
 pub struct Kind {
     /// Whether its registers answer.
     pub is_there: bool,
     pub has_station: bool,
     pub leaves_reset: bool,
-    /// Frames that come back before none do any more.
+    /// Frames that come back before all others are lost.
     pub loops: u64,
-    /// The frame, counted from 0, of which a byte is changed on its way.
+    /// The frame, from 0, of which a byte changes on the way.
     pub changes: Option<u64>,
     /// The frame that comes back a byte shorter.
     pub cuts: Option<u64>,
-    /// Whether data move: without, a frame costs next to nothing.
+    /// Whether frames move data; without, they cost next to nothing.
     pub moves_data: bool,
 }
 
@@ -54,7 +54,7 @@ impl FakeNic {
             memory: vec![0; 0x9000],
             looped: 0,
         };
-        // Whatever came before left it switched on.
+        // Left switched on by an earlier driver.
         *nic.register(0x0100) = 2;
         nic
     }
@@ -76,7 +76,7 @@ impl FakeNic {
         }
     }
 
-    /// Sends what stands in the transmit ring up to its tail.
+    /// Sends the transmit ring up to its tail.
     fn send(&mut self) {
         if *self.register(0x0400) & 2 == 0 {
             return;
@@ -97,44 +97,44 @@ impl FakeNic {
         assert_eq!(control >> 6 & 3, 1, "loopback in the MAC");
         assert_eq!((control >> 1 & 1, control >> 26 & 1), (1, 1), "on, and without checksums");
         let (head, tail) = (*self.register(0x2810), *self.register(0x2818));
-        assert_ne!(head, tail, "a frame that there is no room for");
+        assert_ne!(head, tail, "no room for the frame");
         let bytes = (sent[2] & 0xffff) as usize;
         let long = |words: &[u32]| u64::from(words[0]) | u64::from(words[1]) << 32;
         let (from, to) = (long(sent), long(&self.descriptor(0x2800)));
         if self.kind.moves_data {
-            let mut frame: Vec<u8> = (0..bytes as u64).map(|place| *self.byte(from + place)).collect();
-            assert_eq!(frame[..6], STATION, "a frame for somebody else");
+            let mut frame: Vec<u8> = (0..bytes as u64).map(|offset| *self.byte(from + offset)).collect();
+            assert_eq!(frame[..6], STATION, "the frame has another destination");
             if self.kind.changes == Some(self.looped) {
                 frame[bytes - 1] ^= 1;
             }
-            for (place, byte) in (to..).zip(frame) {
-                *self.byte(place) = byte;
+            for (address, byte) in (to..).zip(frame) {
+                *self.byte(address) = byte;
             }
         }
         let cut = u32::from(self.kind.cuts == Some(self.looped));
-        let place = self.place(0x2800);
-        self.set_word(place + 8, bytes as u32 - cut);
-        self.set_word(place + 12, 0b11);
+        let head = self.head(0x2800);
+        self.set_word(head + 8, bytes as u32 - cut);
+        self.set_word(head + 12, 0b11);
         self.advance(0x2800);
     }
 
-    /// Where the descriptor at a ring's head lies.
-    fn place(&mut self, ring: u32) -> usize {
+    /// Offset of the descriptor at a ring's head.
+    fn head(&mut self, ring: u32) -> usize {
         let address = u64::from(*self.register(ring)) | u64::from(*self.register(ring + 4)) << 32;
         (address - QUEUES_AT) as usize + 16 * *self.register(ring + 0x10) as usize
     }
 
     fn descriptor(&mut self, ring: u32) -> [u32; 4] {
-        let place = self.place(ring);
-        std::array::from_fn(|word| self.word(place + 4 * word))
+        let head = self.head(ring);
+        std::array::from_fn(|word| self.word(head + 4 * word))
     }
 
-    fn word(&self, place: usize) -> u32 {
-        u32::from_le_bytes(self.memory[place..place + 4].try_into().unwrap_or_default())
+    fn word(&self, offset: usize) -> u32 {
+        u32::from_le_bytes(self.memory[offset..offset + 4].try_into().unwrap_or_default())
     }
 
-    fn set_word(&mut self, place: usize, word: u32) {
-        self.memory[place..place + 4].copy_from_slice(&word.to_le_bytes());
+    fn set_word(&mut self, offset: usize, word: u32) {
+        self.memory[offset..offset + 4].copy_from_slice(&word.to_le_bytes());
     }
 
     fn advance(&mut self, ring: u32) {
@@ -173,12 +173,12 @@ impl Transport for FakeNic {
         Ok(())
     }
 
-    fn store(&mut self, place: u32, _bytes: &[u8]) -> Result<(), TransportError> {
-        Err(TransportError(format!("a NIC has no window for messages: {place:#x}")))
+    fn store(&mut self, offset: u32, _bytes: &[u8]) -> Result<(), TransportError> {
+        Err(TransportError(format!("a NIC has no window for messages: {offset:#x}")))
     }
 
-    fn memory(&mut self, place: u64, bytes: &mut [u8]) -> Result<(), TransportError> {
-        bytes.copy_from_slice(&self.host[place as usize..][..bytes.len()]);
+    fn memory(&mut self, offset: u64, bytes: &mut [u8]) -> Result<(), TransportError> {
+        bytes.copy_from_slice(&self.host[offset as usize..][..bytes.len()]);
         Ok(())
     }
 
@@ -192,14 +192,14 @@ impl Queues for FakeNic {
         (QUEUES_AT, self.memory.len() as u64)
     }
 
-    fn put(&mut self, place: u64, words: &[u32]) -> Result<(), TransportError> {
-        for (place, word) in (place as usize..).step_by(4).zip(words) {
-            self.set_word(place, *word);
+    fn put(&mut self, offset: u64, words: &[u32]) -> Result<(), TransportError> {
+        for (offset, word) in (offset as usize..).step_by(4).zip(words) {
+            self.set_word(offset, *word);
         }
         Ok(())
     }
 
-    fn get(&mut self, place: u64) -> Result<u32, TransportError> {
-        Ok(self.word(place as usize))
+    fn get(&mut self, offset: u64) -> Result<u32, TransportError> {
+        Ok(self.word(offset as usize))
     }
 }

@@ -1,14 +1,15 @@
 //! Edge constraints relaxing in closed form.
 //!
-//! The paper's Algorithms 1 and 2 (section 6), with the corrections that make them end: the capacity left is updated
-//! after the loop over flows, the constraints of a round are forgotten in the next, and comparisons have a tolerance.
-//! So corrected, every flow ends with the least of its standalone bandwidth and, over its edges, the level to which
-//! that edge alone would cut the flows' *standalone* demands. [`super::ecr_rounds`] shows the same round by round.
+//! The paper's Algorithms 1 and 2 (section 6), with three corrections that make them end: the capacity left
+//! is updated after the loop over flows, each round starts without the constraints of the last, and
+//! comparisons have a tolerance. Each flow then gets the least of its standalone bandwidth and, over its
+//! edges, the level to which that edge alone would cut the flows' *standalone* demands. [`super::ecr_rounds`]
+//! shows the same round by round.
 
 use super::Allocation;
 use crate::flows::Flows;
 
-/// What each flow gets; `capacities` are those of the edges, GB/s.
+/// The bandwidth of each flow; `capacities` are those of the edges, GB/s.
 #[must_use]
 pub fn ecr(capacities: &[f64], flows: &Flows) -> Allocation {
     let by_edge = flows.by_edge(capacities.len(), &flows.by_standalone());
@@ -31,11 +32,11 @@ pub fn ecr(capacities: &[f64], flows: &Flows) -> Allocation {
         bandwidth.push(least);
         limit.push(by);
     }
-    Allocation { bandwidth, limit }.possible(capacities, flows)
+    Allocation { bandwidth, limit }.checked(capacities, flows)
 }
 
-/// The paper's Algorithm 1: the share that one edge leaves to those who ask for more than it, with demands that rise;
-/// infinite where all of them fit.
+/// The paper's Algorithm 1: the level to which an edge cuts larger demands; infinite where all fit. `demands`
+/// must ascend.
 pub(super) fn level(capacity: f64, demands: impl ExactSizeIterator<Item = f64>) -> f64 {
     let (mut rest, mut flows) = (capacity, demands.len());
     for demand in demands {

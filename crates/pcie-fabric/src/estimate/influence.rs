@@ -1,36 +1,36 @@
-//! Who limits whom: what every flow would get if one flow stopped, or if one link were twice as wide.
+//! Influence of flows and edges on each other: bandwidths after one flow stops or one edge doubles.
 
 use super::Allocation;
 use crate::flows::Flows;
 use crate::topology::{EdgeId, Topology};
 
-/// A change of the fabric or of what runs on it.
+/// A change of the fabric or its flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     /// This flow stops.
     Stop(usize),
-    /// This edge carries twice as much.
+    /// The capacity of this edge doubles.
     Double(EdgeId),
 }
 
-/// What a change does to a flow.
+/// The effect of a change on a flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Influence {
     /// The change.
     pub change: Change,
-    /// Whom it affects.
+    /// The flow affected.
     pub flow: usize,
-    /// What the flow gets without it, GB/s.
+    /// Its bandwidth before the change, GB/s.
     pub before_gbytes_per_s: f64,
-    /// What it gets with it, GB/s.
+    /// Its bandwidth after the change, GB/s.
     pub after_gbytes_per_s: f64,
 }
 
-/// Differences below this share of a flow's bandwidth are rounding.
+/// Relative difference below which a change is rounding.
 const TOLERANCE: f64 = 1e-9;
 
-/// Everything that one stopped flow, or one doubled edge, would change. Only edges that limit somebody are doubled, as
-/// others change nothing.
+/// The effects of each stopped flow and each doubled edge. Only edges that limit a flow are doubled; others
+/// have no effect.
 #[must_use]
 pub fn influence(
     topology: &Topology,

@@ -1,10 +1,10 @@
 //! Max-min fair shares by progressive filling.
 //!
-//! All flows rise together. A flow stops at its standalone bandwidth, or when an edge that it crosses is full; who has
-//! stopped leaves the rest to the others (Bertsekas and Gallager, "Data Networks", section 6.5.2). Instead of raising
-//! the level in steps, the next event is taken: the least standalone bandwidth not yet reached, or the least level at
-//! which an edge fills up. That level only rises as flows stop below it, so a heap with outdated entries serves: an
-//! entry is recomputed when it comes up, and put back if it has risen.
+//! All flows rise together. A flow stops at its standalone bandwidth, or when an edge of its route is full,
+//! and leaves the rest to the others (Bertsekas and Gallager, "Data Networks", section 6.5.2). The algorithm
+//! steps from event to event: the least standalone bandwidth not yet reached, or the least level at which an
+//! edge fills up. That level only rises as flows stop below it, so heap entries may be outdated: each is
+//! recomputed when popped, and pushed back if it has risen.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,10 +13,10 @@ use super::Allocation;
 use crate::flows::Flows;
 use crate::topology::EdgeId;
 
-/// Risen by less than this share of itself, an edge's level is taken as it is: rounding, not flows, moved it.
+/// Relative rise of an edge's level that counts as rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// What each flow gets; `capacities` are those of the edges, GB/s.
+/// The bandwidth of each flow; `capacities` are those of the edges, GB/s.
 #[must_use]
 pub fn max_min(capacities: &[f64], flows: &Flows) -> Allocation {
     let order = flows.by_standalone();
@@ -37,14 +37,14 @@ pub fn max_min(capacities: &[f64], flows: &Flows) -> Allocation {
             None => filling.stop(next, alone, flows.limit_alone(next as usize)),
         }
     }
-    filling.allocation.possible(capacities, flows)
+    filling.allocation.checked(capacities, flows)
 }
 
 #[derive(Clone, Copy)]
 struct Edge {
-    /// What those that have stopped leave of it.
+    /// Capacity that stopped flows leave.
     rest: f64,
-    /// Those that still rise on it.
+    /// Flows that still rise.
     rising: u32,
 }
 

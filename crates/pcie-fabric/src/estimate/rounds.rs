@@ -1,25 +1,25 @@
-//! Edge constraints relaxing round by round, with the two tables of the paper's figure 16: for teaching, and to hold the
-//! closed form to.
+//! Edge constraints relaxing round by round, with the two tables of the paper's figure 16: for teaching, and
+//! to check the closed form.
 
 use super::ecr::level;
 use crate::flows::Flows;
 use crate::topology::EdgeId;
 
-/// What lies this share above a capacity is rounding and not oversubscription.
+/// Relative excess over a capacity that counts as rounding.
 const TOLERANCE: f64 = 1e-9;
 
-/// An edge that is oversubscribed when a round begins.
+/// An edge that is oversubscribed at the start of a round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EdgeEntry {
     /// The edge.
     pub edge: EdgeId,
-    /// What its flows want together, GB/s.
+    /// Total demand of its flows, GB/s.
     pub demand_gbytes_per_s: f64,
-    /// Its flows, with what each of them wants, GB/s.
+    /// Its flows, with the demand of each, GB/s.
     pub flows: Vec<(usize, f64)>,
 }
 
-/// What an oversubscribed edge leaves to a flow that it cuts.
+/// The share of a flow that an oversubscribed edge cuts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Constraint {
     /// The flow.
@@ -37,12 +37,12 @@ pub struct Round {
     pub edges: Vec<EdgeEntry>,
     /// The table of constraints; a flow that is not cut has no entry.
     pub constraints: Vec<Constraint>,
-    /// What every flow has after the round, GB/s: the most that an oversubscribed edge on its way leaves to it, so that
-    /// an edge that does not cut it keeps it as it is while that edge is oversubscribed.
+    /// Bandwidth of each flow after the round, GB/s: the most that any oversubscribed edge on its route
+    /// leaves to it.
     pub bandwidth: Vec<f64>,
 }
 
-/// All rounds until no edge is oversubscribed; none where none is to begin with.
+/// All rounds until no edge is oversubscribed.
 #[must_use]
 pub fn ecr_rounds(capacities: &[f64], flows: &Flows) -> Vec<Round> {
     let all: Vec<u32> = (0..flows.len() as u32).collect();
@@ -84,7 +84,7 @@ fn entry(edge: EdgeId, flows: &[u32], bandwidth: &[f64]) -> EdgeEntry {
     EdgeEntry { edge, demand_gbytes_per_s: flows.iter().map(|(_, wanted)| wanted).sum(), flows }
 }
 
-/// What an edge leaves to those that it cuts.
+/// The share of a flow that the edge cuts.
 fn share(capacity: f64, entry: &EdgeEntry) -> f64 {
     let mut wanted: Vec<f64> = entry.flows.iter().map(|(_, wanted)| *wanted).collect();
     wanted.sort_by(f64::total_cmp);

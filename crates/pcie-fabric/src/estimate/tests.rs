@@ -1,4 +1,5 @@
-//! The paper's walk-through and tables, the smallest case that separates the estimators, and what must hold on any tree.
+//! The paper's walk-through and tables, the smallest case that separates the estimators, and properties of
+//! random trees.
 
 use proptest::prelude::*;
 
@@ -13,7 +14,7 @@ fn assert_close(found: &[f64], expected: &[f64], tolerance: f64) {
     }
 }
 
-/// Section 6.3; the capacities that the figure does not name are large.
+/// Section 6.3; capacities that the figure does not name are large.
 fn walk_through() -> (Topology, Flows) {
     let links = vec![
         link("H", "S", 12.0, 100.0),
@@ -48,7 +49,7 @@ fn the_walk_through_ends_after_two_rounds() {
 }
 
 #[test]
-fn table_2_comes_out_of_both_estimators() {
+fn both_estimators_reproduce_table_2() {
     let topology = testbed();
     let background = [("C", "B", 1.76), ("B", "D", 7.19), ("A", "H", 2.54)];
     for (listed, expected) in [
@@ -65,7 +66,7 @@ fn table_2_comes_out_of_both_estimators() {
 }
 
 #[test]
-fn a_flow_that_asks_for_nothing_leaves_everything_to_others() {
+fn flow_without_demand_takes_no_bandwidth() {
     let topology = separating();
     for nothing in [0.0, -0.0] {
         let flows = flows(&topology, &[("H", "A", f64::INFINITY), ("H", "B", nothing), ("C", "B", 4.0)]);
@@ -89,13 +90,13 @@ fn the_smallest_case_that_separates_the_estimators() {
 }
 
 #[test]
-fn influence_says_who_gains() {
+fn influence_lists_the_flows_that_gain() {
     let topology = testbed();
     let flows = flows(&topology, &[("H", "C", 8.51), ("H", "A", 7.21), ("A", "H", 2.54)]);
     let found = influence(&topology, &flows, max_min);
     let stop = found.iter().find(|one| one.change == Change::Stop(1)).unwrap();
     assert_eq!((stop.flow, stop.after_gbytes_per_s), (0, 8.51));
-    assert!(found.iter().all(|one| one.flow != 2), "nothing changes for the flow upwards");
+    assert!(found.iter().all(|one| one.flow != 2), "the upstream flow does not change");
     let doubled: Vec<usize> =
         found.iter().filter(|one| matches!(one.change, Change::Double(_))).map(|one| one.flow).collect();
     assert_eq!(doubled, [0, 1]);
@@ -113,9 +114,9 @@ fn instances() -> impl Strategy<Value = (Topology, Flows)> {
         let links = tree
             .iter()
             .enumerate()
-            .map(|(place, (parent, down, up))| {
-                let upper = format!("n{}", parent.index(place + 1));
-                link(&upper, &format!("n{}", place + 1), f64::from(*down) / 2.0, f64::from(*up) / 2.0)
+            .map(|(index, (parent, down, up))| {
+                let upper = format!("n{}", parent.index(index + 1));
+                link(&upper, &format!("n{}", index + 1), f64::from(*down) / 2.0, f64::from(*up) / 2.0)
             })
             .collect();
         let topology = Topology::new(parameters(links)).unwrap();
@@ -141,13 +142,13 @@ fn assert_no_edge_above_capacity(topology: &Topology, flows: &Flows, found: &All
 
 proptest! {
     #[test]
-    fn no_edge_carries_more_than_it_can((topology, flows) in instances()) {
+    fn no_edge_carries_more_than_its_capacity((topology, flows) in instances()) {
         for method in [ecr, max_min] {
             assert_no_edge_above_capacity(&topology, &flows, &method(topology.capacities(), &flows));
         }
     }
 
-    /// The definition: who gets less than it wants crosses a full edge on which nobody gets more.
+    /// The definition: a flow below its demand crosses a full edge on which no flow has more.
     #[test]
     fn max_min_is_max_min((topology, flows) in instances()) {
         let found = max_min(topology.capacities(), &flows);
@@ -167,7 +168,7 @@ proptest! {
     }
 
     #[test]
-    fn ecr_is_never_above_max_min_and_its_rounds_end_where_its_closed_form_says((topology, flows) in instances()) {
+    fn ecr_is_at_most_max_min_and_its_rounds_end_at_the_closed_form((topology, flows) in instances()) {
         let (relaxed, fair) = (ecr(topology.capacities(), &flows), max_min(topology.capacities(), &flows));
         for (relaxed, fair) in relaxed.bandwidth.iter().zip(&fair.bandwidth) {
             prop_assert!(*relaxed <= fair * (1.0 + 1e-9));
@@ -179,7 +180,7 @@ proptest! {
         }
     }
 
-    /// Others may gain, as a flow that the new one cuts leaves bandwidth elsewhere.
+    /// Other flows may gain: a flow that the new one cuts leaves bandwidth elsewhere.
     #[test]
     fn a_new_flow_takes_from_those_on_its_bottleneck((topology, flows) in instances()) {
         let added = flows.len() - 1;

@@ -1,6 +1,7 @@
-//! What the runtime has set up: memory of hosts, regions of devices, and who sees what at which addresses.
+//! Address map of the runtime: host memory, regions of devices, and the mappings of regions at hosts.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use pcie_refusal::Refusal;
 
@@ -11,26 +12,27 @@ use crate::simulate::Primitive;
 use crate::simulate::traffic::Placed;
 use crate::topology::{NodeId, Topology, beyond_addresses, beyond_memory};
 
-/// Where host memory for transfers begins: above what 32-bit BARs take.
+/// Start of host memory for transfers: above 32-bit BARs.
 const HOST_MEMORY: u64 = 1 << 32;
-/// Addresses of regions that have no BAR, and so are seen by nobody but their device.
+/// Addresses of regions without a BAR, which only their device can access.
 const UNSEEN: u64 = 1 << 63;
 const UNSEEN_REGION_BITS: u32 = 48;
 
 /// Hosts and initialised devices.
 #[derive(Debug)]
 pub(super) struct AddressMap {
+    topology: Arc<Topology>,
     hosts: BTreeMap<NodeId, HostMap>,
     devices: BTreeMap<NodeId, Vec<Region>>,
 }
 
-/// A host: its memory, and what is mapped into its addresses.
+/// A host: its memory, and the regions mapped into its addresses.
 #[derive(Debug)]
 pub(super) struct HostMap {
     name: String,
     sockets: u32,
     pub memory: Segments,
-    /// First address, length, and what it is.
+    /// First address, length and label.
     mapped: Vec<(u64, u64, String)>,
 }
 
@@ -41,7 +43,7 @@ pub(super) struct Region {
     label: String,
     bar: Option<BarParameters>,
     segments: Option<Segments>,
-    /// Where each host sees the BAR.
+    /// Address of the BAR at each host.
     seen_at: BTreeMap<NodeId, u64>,
 }
 
@@ -62,7 +64,7 @@ impl HostMap {
 }
 
 impl AddressMap {
-    pub fn new(topology: &Topology) -> Self {
+    pub fn new(topology: &Arc<Topology>) -> Self {
         let hosts = (0..).zip(topology.nodes()).filter_map(|(id, node)| {
             let host = node.host?;
             let label = format!("memory of {}", node.name);
@@ -70,21 +72,21 @@ impl AddressMap {
             let (name, sockets) = (node.name.clone(), host.sockets);
             Some((id, HostMap { name, sockets, memory, mapped: vec![] }))
         });
-        Self { hosts: hosts.collect(), devices: BTreeMap::new() }
+        Self { topology: Arc::clone(topology), hosts: hosts.collect(), devices: BTreeMap::new() }
     }
 
-    pub fn host(&mut self, topology: &Topology, name: &str) -> Result<&mut HostMap, Refusal> {
-        let host = topology.node(name).and_then(|id| self.hosts.get_mut(&id));
-        host.ok_or_else(|| unknown("host", name, topology, |node| node.host.is_some()))
+    pub fn host(&mut self, name: &str) -> Result<&mut HostMap, Refusal> {
+        let host = self.topology.node(name).and_then(|id| self.hosts.get_mut(&id));
+        host.ok_or_else(|| unknown("host", name, &self.topology, |node| node.host.is_some()))
     }
 
-    pub fn host_id(&self, topology: &Topology, name: &str) -> Result<NodeId, Refusal> {
-        let host = topology.node(name).filter(|id| self.hosts.contains_key(id));
-        host.ok_or_else(|| unknown("host", name, topology, |node| node.host.is_some()))
+    pub fn host_id(&self, name: &str) -> Result<NodeId, Refusal> {
+        let host = self.topology.node(name).filter(|id| self.hosts.contains_key(id));
+        host.ok_or_else(|| unknown("host", name, &self.topology, |node| node.host.is_some()))
     }
 
-    pub fn device_init(&mut self, topology: &Topology, name: &str) -> Result<(), Refusal> {
-        let (id, device) = device(topology, name)?;
+    pub fn device_init(&mut self, name: &str) -> Result<(), Refusal> {
+        let (id, device) = device(&self.topology, name)?;
         if self.devices.contains_key(&id) {
             return Err(twice(&format!("device {name}"), "device_init"));
         }
@@ -100,16 +102,10 @@ impl AddressMap {
         Ok(())
     }
 
-    pub fn map_bar(
-        &mut self,
-        topology: &Topology,
-        name: &str,
-        region: &str,
-        bar: BarParameters,
-    ) -> Result<(), Refusal> {
-        let (id, number, memory) = self.find(topology, name, region)?;
+    pub fn map_bar(&mut self, name: &str, region: &str, bar: BarParameters) -> Result<(), Refusal> {
+        let (id, number, memory) = self.find(name, region)?;
         if bar.size_bytes == 0 || bar.size_bytes > memory.size_bytes {
-            return Err(beyond_memory(name, memory, bar));
+            return Err(beyond_memory(name, &memory, bar));
         }
         if bar.address.checked_add(bar.size_bytes).is_none_or(|end| end > UNSEEN) {
             return Err(beyond_addresses(name, region, bar.address));
@@ -127,7 +123,7 @@ impl AddressMap {
         Ok(())
     }
 
-    /// Makes sure that nothing else has these bus addresses.
+    /// Checks that no other BAR or memory has these bus addresses.
     fn check_free(&self, item: &str, bar: BarParameters) -> Result<(), Refusal> {
         let bars = self.devices.values().flatten().filter_map(|region| {
             let bar = region.bar?;
@@ -140,86 +136,68 @@ impl AddressMap {
         apart(item, (bar.address, bar.size_bytes), bars.chain(memories))
     }
 
-    pub fn memory_init(&mut self, topology: &Topology, name: &str, region: &str) -> Result<(), Refusal> {
-        let (id, number, memory) = self.find(topology, name, region)?;
-        let place = self.region_at(id, number);
-        if place.segments.is_some() {
-            return Err(twice(&place.label, "memory_init"));
+    pub fn memory_init(&mut self, name: &str, region: &str) -> Result<(), Refusal> {
+        let (id, number, memory) = self.find(name, region)?;
+        let region = self.region_at(id, number);
+        if region.segments.is_some() {
+            return Err(twice(&region.label, "memory_init"));
         }
-        let (first, size_bytes) = match place.bar {
+        let (first, size_bytes) = match region.bar {
             Some(bar) => (bar.address, bar.size_bytes),
             None => (UNSEEN + ((number as u64) << UNSEEN_REGION_BITS), memory.size_bytes),
         };
-        place.segments = Some(Segments::new(place.label.clone(), first, size_bytes, None));
+        region.segments = Some(Segments::new(region.label.clone(), first, size_bytes, None));
         Ok(())
     }
 
     pub fn setup_mapping(
         &mut self,
-        topology: &Topology,
         name: &str,
         region: &str,
         host: &str,
         host_address: u64,
     ) -> Result<(), Refusal> {
-        let (id, number, _) = self.find(topology, name, region)?;
+        let (id, number, _) = self.find(name, region)?;
         let Region { label, bar, .. } = self.region_at(id, number);
         let (label, bar) = (label.clone(), *bar);
         let Some(bar) = bar else { return Err(without_bar(&label)) };
         if host_address.checked_add(bar.size_bytes).is_none() {
             return Err(beyond_addresses(name, region, host_address));
         }
-        let place = self.host(topology, host)?;
-        let (first, end) = place.memory.bounds();
-        let taken = place.mapped.iter().map(|(at, length, what)| (*at, *length, what.as_str()));
-        let taken = taken.chain([(first, end - first, place.name.as_str())]);
+        let owner = self.host(host)?;
+        let (first, end) = owner.memory.bounds();
+        let taken = owner.mapped.iter().map(|(at, length, label)| (*at, *length, label.as_str()));
+        let taken = taken.chain([(first, end - first, owner.name.as_str())]);
         apart(&format!("{label} at {host}"), (host_address, bar.size_bytes), taken)?;
-        place.mapped.push((host_address, bar.size_bytes, label));
-        let host = self.host_id(topology, host)?;
+        owner.mapped.push((host_address, bar.size_bytes, label));
+        let host = self.host_id(host)?;
         self.region_at(id, number).seen_at.insert(host, host_address);
         Ok(())
     }
 
-    pub fn region(&mut self, topology: &Topology, name: &str, region: &str) -> Result<&mut Region, Refusal> {
-        let (id, number, _) = self.find(topology, name, region)?;
+    pub fn region(&mut self, name: &str, region: &str) -> Result<&mut Region, Refusal> {
+        let (id, number, _) = self.find(name, region)?;
         Ok(self.region_at(id, number))
     }
 
     /// The memory manager that an address of a device belongs to.
-    pub fn device_segments(
-        &mut self,
-        topology: &Topology,
-        name: &str,
-        address: u64,
-    ) -> Result<&mut Segments, Refusal> {
-        let (id, number) = self.region_of(topology, name, address)?;
+    pub fn device_segments(&mut self, name: &str, address: u64) -> Result<&mut Segments, Refusal> {
+        let (id, number) = self.region_of(name, address)?;
         self.region_at(id, number).segments()
     }
 
-    pub fn seen_from(
-        &mut self,
-        topology: &Topology,
-        name: &str,
-        address: u64,
-        host: &str,
-    ) -> Result<u64, Refusal> {
-        self.host(topology, host)?;
-        let (id, number) = self.region_of(topology, name, address)?;
-        let at = self.mapped_at(topology, (id, number), host)?;
+    pub fn seen_from(&mut self, name: &str, address: u64, host: &str) -> Result<u64, Refusal> {
+        self.host(host)?;
+        let (id, number) = self.region_of(name, address)?;
+        let at = self.mapped_at((id, number), host)?;
         let (first, _) = self.region_at(id, number).segments()?.bounds();
         Ok(at + (address - first))
     }
 
-    /// What a host sees at an address of its own: the bus address of a device's memory that is mapped there.
-    pub fn seen_by(
-        &mut self,
-        topology: &Topology,
-        name: &str,
-        host_address: u64,
-        host: &str,
-    ) -> Result<u64, Refusal> {
-        let host_id = self.host_id(topology, host)?;
-        let (id, _) = device(topology, name)?;
+    /// The bus address of device memory that is mapped at a host address.
+    pub fn seen_by(&mut self, name: &str, host_address: u64, host: &str) -> Result<u64, Refusal> {
+        let host_id = self.host_id(host)?;
+        let (id, _) = device(&self.topology, name)?;
         let found = self.initialised(id, name)?.iter().find_map(|region| {
             let (bar, at) = (region.bar?, region.seen_at.get(&host_id)?);
             let offset = host_address.checked_sub(*at).filter(|offset| *offset < bar.size_bytes)?;
@@ -232,41 +210,30 @@ impl AddressMap {
         })
     }
 
-    /// Makes sure that bytes lie in allocated memory of a host or device, and says whose it is.
-    pub fn check_held(
-        &mut self,
-        topology: &Topology,
-        place: &str,
-        address: u64,
-        size_bytes: u64,
-    ) -> Result<NodeId, Refusal> {
-        if let Some(id) = topology.node(place).filter(|id| self.hosts.contains_key(id)) {
-            self.host(topology, place)?.memory.check(address, size_bytes)?;
+    /// Checks that bytes lie in allocated memory of a host or device, and returns its id.
+    pub fn check_held(&mut self, node: &str, address: u64, size_bytes: u64) -> Result<NodeId, Refusal> {
+        if let Some(id) = self.topology.node(node).filter(|id| self.hosts.contains_key(id)) {
+            self.host(node)?.memory.check(address, size_bytes)?;
             return Ok(id);
         }
-        let (id, number) = self.region_of(topology, place, address)?;
+        let (id, number) = self.region_of(node, address)?;
         self.region_at(id, number).segments()?.check(address, size_bytes)?;
         Ok(id)
     }
 
-    fn mapped_at(
-        &mut self,
-        topology: &Topology,
-        (id, number): (NodeId, usize),
-        host: &str,
-    ) -> Result<u64, Refusal> {
+    fn mapped_at(&mut self, (id, number): (NodeId, usize), host: &str) -> Result<u64, Refusal> {
+        let host_id = self.topology.node(host);
         let region = self.region_at(id, number);
         if region.bar.is_none() {
             return Err(without_bar(&region.label));
         }
-        let at = topology.node(host).and_then(|host| region.seen_at.get(&host).copied());
+        let at = host_id.and_then(|host| region.seen_at.get(&host).copied());
         at.ok_or_else(|| not_ready(&format!("{} at {host}", region.label), "setup_mapping"))
     }
 
     /// Checks the addresses of a request and finds the ends of its flow.
-    pub fn place(
+    pub fn resolve(
         &mut self,
-        topology: &Topology,
         primitive: Primitive,
         (host_name, socket): (&str, u32),
         queue: u32,
@@ -277,7 +244,7 @@ impl AddressMap {
         let Some(first) = list.first() else {
             return Err(Refusal::new("an empty list").about(asked()).remedy("give at least one transfer"));
         };
-        let (device, memory) = self.region_of(topology, name, first.device_address)?;
+        let (device, memory) = self.region_of(name, first.device_address)?;
         let between_devices = matches!(primitive, Primitive::D2dRead | Primitive::D2dWrite);
         let peer = if between_devices { Some(self.peer(first.other_address)?) } else { None };
         for one in list {
@@ -287,23 +254,23 @@ impl AddressMap {
             self.region_at(device, memory).segments()?.check(one.device_address, one.size_bytes)?;
             let other = match peer {
                 Some((peer, memory)) => self.region_at(peer, memory).segments()?,
-                None => &mut self.host(topology, host_name)?.memory,
+                None => &mut self.host(host_name)?.memory,
             };
             other.check(one.other_address, one.size_bytes)?;
             if !matches!(primitive, Primitive::MmioRead | Primitive::MmioWrite) {
-                check_packets(topology, device, one.size_bytes)?;
-                check_alignment(topology, (device, memory), one.device_address)?;
-                peer.map_or(Ok(()), |peer| check_alignment(topology, peer, one.other_address))?;
+                check_packets(&self.topology, device, one.size_bytes)?;
+                check_alignment(&self.topology, (device, memory), one.device_address)?;
+                peer.map_or(Ok(()), |peer| check_alignment(&self.topology, peer, one.other_address))?;
             }
         }
         match (primitive, peer) {
-            (_, Some(peer)) => drop(self.mapped_at(topology, peer, host_name)?),
+            (_, Some(peer)) => drop(self.mapped_at(peer, host_name)?),
             (Primitive::MmioRead | Primitive::MmioWrite, None) => {
-                self.mapped_at(topology, (device, memory), host_name)?;
+                self.mapped_at((device, memory), host_name)?;
             }
             _ => {}
         }
-        let host = self.host_id(topology, host_name)?;
+        let host = self.host_id(host_name)?;
         let other = peer.map_or(host, |(peer, _)| peer);
         if other == device {
             let same = Refusal::new("both ends are this device").about(asked());
@@ -316,14 +283,8 @@ impl AddressMap {
         Ok(Placed { primitive, source, destination, host, device, peer, socket, queue, memory, peer_memory })
     }
 
-    pub fn check_tags(
-        &self,
-        topology: &Topology,
-        name: &str,
-        queue: u32,
-        outstanding: u32,
-    ) -> Result<(), Refusal> {
-        let tags = device(topology, name)?.1.engine.tags;
+    pub fn check_tags(&self, name: &str, queue: u32, outstanding: u32) -> Result<(), Refusal> {
+        let tags = device(&self.topology, name)?.1.engine.tags;
         if outstanding <= tags {
             return Ok(());
         }
@@ -344,8 +305,8 @@ impl AddressMap {
         })
     }
 
-    fn region_of(&self, topology: &Topology, name: &str, address: u64) -> Result<(NodeId, usize), Refusal> {
-        let (id, found) = device(topology, name)?;
+    fn region_of(&self, name: &str, address: u64) -> Result<(NodeId, usize), Refusal> {
+        let (id, found) = device(&self.topology, name)?;
         if found.memories.is_empty() {
             let bare = Refusal::new("it has no memory").about(format!("device {name}"));
             return Err(bare.remedy("give a device that has one"));
@@ -362,19 +323,13 @@ impl AddressMap {
         })
     }
 
-    fn find<'a>(
-        &self,
-        topology: &'a Topology,
-        name: &str,
-        region: &str,
-    ) -> Result<(NodeId, usize, &'a MemoryParameters), Refusal> {
-        let (id, device) = device(topology, name)?;
+    fn find(&self, name: &str, region: &str) -> Result<(NodeId, usize, MemoryParameters), Refusal> {
+        let (id, device) = device(&self.topology, name)?;
         self.initialised(id, name)?;
         let found = (0..).zip(&device.memories).find(|(_, memory)| memory.name == region);
-        found.map(|(number, memory)| (id, number, memory)).ok_or_else(|| {
+        found.map(|(number, memory)| (id, number, memory.clone())).ok_or_else(|| {
             let known: Vec<&str> = device.memories.iter().map(|memory| memory.name.as_str()).collect();
-            let missing =
-                Refusal::new(format!("{name} has no such region")).about(format!("region {region}"));
+            let missing = Refusal::new(format!("not a region of {name}")).about(format!("region {region}"));
             missing.remedy(format!("known: {}", known.join(", ")))
         })
     }
@@ -384,18 +339,15 @@ impl AddressMap {
         regions.ok_or_else(|| not_ready(&format!("device {name}"), "device_init"))
     }
 
-    /// A region that was found before.
-    #[expect(
-        clippy::expect_used,
-        reason = "who has its numbers has them from an initialised device, and none is taken away"
-    )]
+    /// The region of an initialised device.
+    #[expect(clippy::expect_used, reason = "ids come from initialised devices, which are never removed")]
     fn region_at(&mut self, id: NodeId, number: usize) -> &mut Region {
         let regions = self.devices.get_mut(&id).expect("the device is initialised");
         &mut regions[number]
     }
 }
 
-/// The engine of a device moves whole packets.
+/// Checks that a DMA transfer is a multiple of the engine's packets.
 fn check_packets(topology: &Topology, id: NodeId, size_bytes: u64) -> Result<(), Refusal> {
     let NodeParameters { name, device, .. } = &topology.nodes()[id as usize];
     let packet_bytes = device.as_ref().map_or(1, |device| device.engine.packet_bytes);
@@ -406,7 +358,7 @@ fn check_packets(topology: &Topology, id: NodeId, size_bytes: u64) -> Result<(),
     Err(Refusal::of("size_bytes", size_bytes, "give a multiple").problem(problem).about(name))
 }
 
-/// A DMA transfer starts where the ports of the memory do.
+/// Checks that a DMA transfer starts at a multiple of the memory's alignment.
 fn check_alignment(topology: &Topology, (id, memory): (NodeId, usize), address: u64) -> Result<(), Refusal> {
     let NodeParameters { name, device, .. } = &topology.nodes()[id as usize];
     let Some(memory) = device.as_ref().and_then(|device| device.memories.get(memory)) else { return Ok(()) };
@@ -415,7 +367,7 @@ fn check_alignment(topology: &Topology, (id, memory): (NodeId, usize), address: 
     }
     let reached = format!("DMA reaches it at multiples of {} bytes", memory.alignment_bytes);
     let unaligned = Refusal::new(format!("{address:#x}: {reached}"));
-    Err(unaligned.about(format!("{} of {name}", memory.name)).remedy("give such an address"))
+    Err(unaligned.about(format!("{} of {name}", memory.name)).remedy("give an aligned address"))
 }
 
 fn device<'a>(topology: &'a Topology, name: &str) -> Result<(NodeId, &'a DeviceParameters), Refusal> {
@@ -432,12 +384,12 @@ fn unknown(
 ) -> Refusal {
     let known: Vec<&str> =
         topology.nodes().iter().filter(|node| is_one(node)).map(|node| node.name.as_str()).collect();
-    let missing = Refusal::new(format!("the fabric has no such {kind}")).about(format!("{kind} {name}"));
+    let missing = Refusal::new(format!("not a {kind} of the fabric")).about(format!("{kind} {name}"));
     missing.remedy(format!("known: {}", known.join(", ")))
 }
 
 fn without_bar(label: &str) -> Refusal {
-    let unseen = Refusal::new("it has no BAR: nobody but its device reaches it");
+    let unseen = Refusal::new("it has no BAR: only its device can access it");
     unseen.about(label).remedy("give it one with map_bar")
 }
 
@@ -449,7 +401,7 @@ fn twice(item: &str, done: &str) -> Refusal {
     Refusal::new(format!("{done} was called before")).about(item).remedy("call it once")
 }
 
-/// Makes sure that a run of addresses overlaps none of the others.
+/// Checks that addresses do not overlap any of the others.
 fn apart<'a>(
     item: &str,
     (address, size_bytes): (u64, u64),

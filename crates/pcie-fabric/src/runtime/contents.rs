@@ -1,4 +1,4 @@
-//! What is in the memories of hosts and devices, byte by byte, as far as anything was written there.
+//! The bytes in the memories of hosts and devices.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use crate::topology::NodeId;
 
 const PAGE_BYTES: u64 = 4096;
 
-/// Pages that something was written to, by the host or device whose memory it is; all else is zero.
+/// Written pages, by the node that owns the memory; all other bytes are zero.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     pages: HashMap<(NodeId, u64), Box<[u8; PAGE_BYTES as usize]>>,
@@ -30,7 +30,7 @@ impl Contents {
         }
     }
 
-    /// Carries bytes from one memory to another; where neither was ever written to, there is nothing to carry.
+    /// Copies bytes from one memory to another, unless neither was ever written.
     pub fn carry(&mut self, (source, from): (NodeId, u64), (target, to): (NodeId, u64), size_bytes: u64) {
         let written = |owner, address| {
             pieces(address, size_bytes).any(|(page, ..)| self.pages.contains_key(&(owner, page)))
@@ -42,7 +42,7 @@ impl Contents {
     }
 }
 
-/// The pages that a run of bytes lies in: the page, where in it the run begins, and which of its bytes those are.
+/// Splits bytes by page: the page, the offset in it, and the range of the bytes.
 fn pieces(address: u64, size_bytes: u64) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
     let mut done = 0;
     std::iter::from_fn(move || {
@@ -72,6 +72,6 @@ mod tests {
         contents.carry((1, PAGE_BYTES), (2, 3), 5000);
         assert_eq!(contents.read(2, 3, 5000), pattern[7..5007]);
         contents.carry((3, 0), (2, 3), 8);
-        assert_eq!(contents.read(2, 3, 8), [0; 8], "zeros are carried over what was there");
+        assert_eq!(contents.read(2, 3, 8), [0; 8], "zeros overwrite older bytes");
     }
 }

@@ -1,13 +1,13 @@
-//! A memory manager: segments of a region, first fit, with neighbours joined when they are freed.
+//! A first-fit memory manager of a region, which joins freed neighbours.
 //!
-//! Host memory is made of huge pages: a segment that fits into one never crosses into the next, and a larger one starts
-//! with one, so that a DMA engine sees one run of bus addresses.
+//! Host memory consists of huge pages. A segment that fits into one does not cross into the next, and a
+//! larger one starts at one, so that a DMA engine sees contiguous bus addresses.
 
 use std::collections::BTreeMap;
 
 use pcie_refusal::{Refusal, in_range};
 
-/// What segments are rounded up to: the line of memory and cache, bytes.
+/// Unit of segments: a cache line, bytes.
 const LINE_BYTES: u64 = 64;
 /// A huge page of a server, bytes.
 pub(super) const HUGE_PAGE_BYTES: u64 = 2 << 20;
@@ -15,10 +15,10 @@ pub(super) const HUGE_PAGE_BYTES: u64 = 2 << 20;
 /// The memory manager of a region.
 #[derive(Debug, Clone)]
 pub(super) struct Segments {
-    /// What it is, for messages.
+    /// Label of the region, for messages.
     region: String,
     first: u64,
-    /// Behind the last byte.
+    /// One past the last byte.
     end: u64,
     /// Pages that small segments do not cross.
     page_bytes: Option<u64>,
@@ -29,7 +29,7 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// A region from `first` on, as far as there are addresses.
+    /// A region from `first` on, at most to the end of the address space.
     pub fn new(region: String, first: u64, size_bytes: u64, page_bytes: Option<u64>) -> Self {
         let end = first.saturating_add(size_bytes);
         Self {
@@ -42,12 +42,12 @@ impl Segments {
         }
     }
 
-    /// Takes a segment; returns its first address.
+    /// Allocates a segment; returns its first address.
     pub fn allocate(&mut self, size_bytes: u64) -> Result<u64, Refusal> {
         in_range("size_bytes", size_bytes, 1..=u64::MAX, "give 1 or more")
             .map_err(|none| none.about(&self.region))?;
         let found = self.free.iter().find_map(|(&run, &length)| {
-            let start = self.place(run, size_bytes);
+            let start = self.start_in(run, size_bytes);
             let fits =
                 size_bytes.checked_next_multiple_of(LINE_BYTES)? <= (run + length).checked_sub(start)?;
             fits.then_some((run, length, start))
@@ -68,8 +68,8 @@ impl Segments {
         Ok(start)
     }
 
-    /// Where in a free run a segment would start.
-    fn place(&self, run: u64, size_bytes: u64) -> u64 {
+    /// Start of a segment in a free run.
+    fn start_in(&self, run: u64, size_bytes: u64) -> u64 {
         match self.page_bytes {
             Some(page) if ((run - self.first) % page).saturating_add(size_bytes) > page => {
                 self.first.saturating_add((run - self.first).next_multiple_of(page))
@@ -78,7 +78,7 @@ impl Segments {
         }
     }
 
-    /// Gives a segment back.
+    /// Frees a segment.
     pub fn free(&mut self, address: u64) -> Result<(), Refusal> {
         let Some(size_bytes) = self.taken.remove(&address) else {
             return Err(self.not_a_segment(address));
@@ -96,7 +96,7 @@ impl Segments {
         Ok(())
     }
 
-    /// Makes sure that bytes lie in one allocated segment.
+    /// Checks that bytes lie in one allocated segment.
     pub fn check(&self, address: u64, size_bytes: u64) -> Result<(), Refusal> {
         let Some((start, length)) = self.segment_around(address) else {
             return Err(self.not_a_segment(address));
@@ -113,7 +113,7 @@ impl Segments {
         (self.first..self.end).contains(&address)
     }
 
-    /// First address, and the one behind the last.
+    /// First address, and one past the last.
     pub fn bounds(&self) -> (u64, u64) {
         (self.first, self.end)
     }
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_up_is_said_with_what_is_left() {
+    fn full_memory_reports_the_largest_free_run() {
         let mut memory = segments(4096, None);
         let first = memory.allocate(1024).unwrap();
         memory.allocate(3000).unwrap();
@@ -165,11 +165,11 @@ mod tests {
         assert!(message.contains("hbm of A: no 4096 bytes are free in one piece, at most 64"), "{message}");
         assert!(memory.allocate(u64::MAX).is_err());
         memory.free(first).unwrap();
-        assert_eq!(memory.allocate(1000).unwrap(), first, "what was freed is used again");
+        assert_eq!(memory.allocate(1000).unwrap(), first, "freed memory is reused");
     }
 
     #[test]
-    fn a_double_free_and_addresses_of_elsewhere_are_refused() {
+    fn refuses_double_free_and_foreign_addresses() {
         let mut memory = segments(1 << 20, None);
         let one = memory.allocate(100).unwrap();
         let inside = memory.free(one + 4).unwrap_err();
@@ -203,9 +203,9 @@ mod tests {
     }
 
     proptest! {
-        /// Segments never overlap, keep to their pages, and give everything back.
+        /// Segments do not overlap, respect pages, and can all be freed.
         #[test]
-        fn segments_are_apart_and_come_back(sizes in proptest::collection::vec(1..3u64 << 20, 1..40), odd in any::<u64>()) {
+        fn segments_do_not_overlap_and_can_be_freed(sizes in proptest::collection::vec(1..3u64 << 20, 1..40), odd in any::<u64>()) {
             let mut memory = segments(64 << 20, Some(HUGE_PAGE_BYTES));
             let mut held: Vec<(u64, u64)> = vec![];
             for (turn, size) in sizes.iter().enumerate() {

@@ -1,6 +1,6 @@
-//! Queues of requests at hosts, and the policies that say which request leaves its host next, or that none does yet.
+//! Queues of requests at hosts, and the policies that choose the next request to leave.
 //!
-//! Each host has a scheduler of its own: its queues, its policy, and its limit on what they have in flight together.
+//! Each host has its own queues, policy and limit on requests in flight.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,8 +11,7 @@ use super::transfer::{LONGEST_NS, Transfer};
 use crate::simulate::Primitive;
 use crate::topology::NodeId;
 
-/// The first request of a queue, as policies see it. Queues with as many requests in flight as they may have are not
-/// shown.
+/// The first request of a queue, for a policy. Queues at their limit of requests in flight are left out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Waiting {
     /// Its queue.
@@ -21,36 +20,36 @@ pub struct Waiting {
     pub host: String,
     /// The device that carries it out; for MMIO, the device that is read or written.
     pub device: String,
-    /// What it does.
+    /// Its primitive.
     pub primitive: Primitive,
     /// Its payload, bytes.
     pub size_bytes: u64,
-    /// When it was submitted, ns.
+    /// Time of submission, ns.
     pub submitted_ns: f64,
-    /// How long it has waited, ns.
+    /// Time that it has waited, ns.
     pub age_ns: f64,
     /// Requests of its queue in flight.
     pub in_flight: u32,
 }
 
-/// What a policy says.
+/// The decision of a policy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Choice {
-    /// This one of those that wait leaves.
+    /// The request at this index of `waiting` leaves.
     Leave(usize),
-    /// None leaves until another request of the host is submitted or done.
+    /// None leaves until a request of the host is submitted or done.
     Hold,
-    /// None leaves before so many ns have passed, unless another request of the host is submitted or done.
+    /// None leaves for this time, ns, unless a request of the host is submitted or done.
     HoldFor(f64),
 }
 
-/// Says which of the requests that may leave a host does so next. Each host has a policy of its own.
+/// Chooses the next request to leave a host. Each host has its own policy.
 pub trait Policy: std::fmt::Debug + Send + Sync {
-    /// About the requests in `waiting`, which is not empty and in the order of queues.
+    /// Chooses from `waiting`, which is not empty and in the order of queues.
     fn choose(&mut self, waiting: &[Waiting]) -> Choice;
 }
 
-/// The request that was submitted first.
+/// Chooses the request that was submitted first.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Fifo;
 
@@ -60,7 +59,7 @@ impl Policy for Fifo {
     }
 }
 
-/// The queue after the one that was served last.
+/// Chooses the queue after the one that was served last.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RoundRobin {
     next_queue: u32,
@@ -74,7 +73,7 @@ impl Policy for RoundRobin {
     }
 }
 
-/// The smallest request, whatever waits besides.
+/// Chooses the smallest request.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ShortestFirst;
 
@@ -84,7 +83,7 @@ impl Policy for ShortestFirst {
     }
 }
 
-/// The first of those with the least value.
+/// The first request with the least value.
 fn least(waiting: &[Waiting], value: impl Fn(&Waiting) -> f64) -> Choice {
     let numbered = waiting.iter().map(value).enumerate();
     Choice::Leave(numbered.min_by(|left, right| left.1.total_cmp(&right.1)).map_or(0, |(number, _)| number))
@@ -112,18 +111,18 @@ pub(super) struct Queue {
     waiting: VecDeque<Queued>,
 }
 
-/// What a host has of its own.
+/// The scheduler of a host.
 #[derive(Debug)]
 struct HostScheduler {
     policy: Box<dyn Policy>,
     in_flight: u32,
     /// Its queues, by their numbers.
     queues: Vec<u32>,
-    /// Until when its policy holds everything back.
+    /// Time until which its policy holds requests back.
     held_until: Option<Picoseconds>,
 }
 
-/// All queues, and of each host the limit on what its queues have in flight together.
+/// All queues, and the limit on requests in flight of each host.
 #[derive(Debug)]
 pub(super) struct Scheduler {
     queues: Vec<Queue>,
@@ -132,7 +131,7 @@ pub(super) struct Scheduler {
 }
 
 impl Scheduler {
-    /// A scheduler of at most `outstanding` requests in flight for each host, with the policy that belongs to it.
+    /// A scheduler of at most `outstanding` requests in flight for each host, with one policy per host.
     pub fn new(policies: impl IntoIterator<Item = (NodeId, Box<dyn Policy>)>, outstanding: u32) -> Self {
         let host = |policy| HostScheduler { policy, in_flight: 0, queues: vec![], held_until: None };
         let hosts = policies.into_iter().map(|(id, policy)| (id, host(policy))).collect();
@@ -161,7 +160,7 @@ impl Scheduler {
         }
     }
 
-    /// A request of a queue is done.
+    /// Notes that a request of a queue is done.
     pub fn done(&mut self, queue: u32) {
         let queue = &mut self.queues[queue as usize];
         queue.in_flight -= 1;
@@ -176,12 +175,12 @@ impl Scheduler {
         self.queues.iter().map(|queue| queue.in_flight as usize + queue.waiting.len()).sum()
     }
 
-    /// When the first policy that holds requests back for a time is to be asked again.
+    /// Time of the next decision of a policy that holds requests back.
     pub fn next_look(&self) -> Option<Picoseconds> {
         self.hosts.values().filter_map(|host| host.held_until).filter(|at| *at < FOREVER).min()
     }
 
-    /// A request that leaves now, with its queue, if the limits and the policies of the hosts let one leave.
+    /// The next request that may leave now, with its queue.
     pub fn next(&mut self, now: Picoseconds) -> Result<Option<(u32, Queued)>, Refusal> {
         for host in self.hosts.values_mut() {
             if host.in_flight >= self.outstanding || host.held_until.is_some_and(|until| until > now) {
@@ -220,10 +219,11 @@ impl Scheduler {
     }
 }
 
-/// A time that does not come.
+/// Sentinel: never.
 const FOREVER: Picoseconds = Picoseconds(u64::MAX);
 
-/// When a policy that holds requests back for so long is to be asked again: later than now, so that time goes on.
+/// Time of a policy's next decision after it held requests back for `ns`: later than `now`, so that time
+/// advances.
 fn later(now: Picoseconds, ns: f64) -> Result<Picoseconds, Refusal> {
     if !(ns > 0.0 && ns <= LONGEST_NS) {
         let problem = format!("holds requests back for {ns} ns");

@@ -1,9 +1,9 @@
-//! A program's view: set up, transfer, look at the trace, and be refused.
+//! The runtime as a program uses it: setup, transfers, traces and refusals.
 
 use super::*;
 use crate::BarParameters;
-use crate::simulate::{Arrivals, Options, Traffic, simulate};
-use crate::test_fabrics::fabrex;
+use crate::simulate::{Options, Traffic, simulate};
+use crate::test_fabrics::{fabrex, fabrex_parameters, traffic};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -34,21 +34,9 @@ fn with_host(runtime: &mut Runtime, device: &str, size_bytes: u64) -> Transfer {
     Transfer { device_address, other_address, size_bytes }
 }
 
-/// What the load generator of the simulator finds for a flow with one request outstanding, ns.
+/// Average time of a flow with one request outstanding, by the simulator's load generator, ns.
 fn average_ns(primitive: Primitive, source: &str, destination: &str, size_bytes: u64) -> f64 {
-    let traffic = Traffic {
-        name: "flow".into(),
-        source: source.into(),
-        destination: destination.into(),
-        primitive,
-        size_bytes,
-        outstanding: 1,
-        socket: 0,
-        queue: 0,
-        memory: None,
-        standalone_gbytes_per_s: None,
-        arrivals: Arrivals::Even,
-    };
+    let traffic = Traffic { size_bytes, ..traffic(source, destination, primitive) };
     let discipline = Discipline::PerDestination;
     let options = Options { warm_up_ns: Some(0.0), duration_ns: 400e3, discipline, seed: 1 };
     let outcome = simulate(&fabrex(), &[traffic], options).unwrap();
@@ -57,7 +45,7 @@ fn average_ns(primitive: Primitive, source: &str, destination: &str, size_bytes:
 }
 
 #[test]
-fn a_request_alone_takes_what_the_simulator_says() {
+fn single_request_takes_the_time_of_the_load_generator() {
     type Submit = fn(&mut Runtime, u32, &str, &[Transfer]) -> Result<u64, Refusal>;
     let calls: [(Submit, Primitive, &str, &str); 6] = [
         (Runtime::mmio_read, Primitive::MmioRead, "host1", "A"),
@@ -99,8 +87,8 @@ fn phases_add_up_to_the_time_from_submission_to_completion() {
     let requests = &runtime.trace().requests;
     let [first, second, third] = &requests[..] else { panic!("three requests: {requests:?}") };
     assert_eq!(first.phases.device_ns, 418.0);
-    assert_eq!(first.phases.host_ns, 150.0, "the software, as nothing is ahead of it");
-    // One in flight at a time: each waits at the host until those before it are done.
+    assert_eq!(first.phases.host_ns, 150.0, "software alone: no request is ahead");
+    // With one in flight, each request waits at the host for those before it.
     let alone_ns = first.phases.total_ns();
     assert!((second.phases.host_ns - (alone_ns + 150.0)).abs() < 1e-6);
     assert!((third.phases.total_ns() - 3.0 * alone_ns).abs() < 1e-6);
@@ -136,12 +124,12 @@ fn limits_hold_for_each_queue_and_for_all() {
         }
         runtime.run().unwrap();
         let at_once = runtime.trace().requests.iter().filter(|one| one.phases.host_ns == 150.0).count();
-        assert_eq!(at_once, expected, "left the host at once");
+        assert_eq!(at_once, expected, "requests that left the host immediately");
         assert_eq!(runtime.trace().requests.len(), 40);
     }
 }
 
-/// The order in which requests of two queues leave: three large ones were submitted before three small ones.
+/// The order in which requests leave: three large ones in one queue, then three small ones in another.
 fn order(policy: impl Fn() -> Box<dyn Policy>) -> Vec<(u32, u64)> {
     let mut runtime = runtime_with(policy, 1, &["A"]);
     let large = with_host(&mut runtime, "A", 64 * KIB);
@@ -157,14 +145,14 @@ fn order(policy: impl Fn() -> Box<dyn Policy>) -> Vec<(u32, u64)> {
 }
 
 #[test]
-fn the_policy_says_who_leaves_next() {
+fn policy_determines_the_order() {
     assert_eq!(order(fifo), [(0, 0), (0, 1), (0, 2), (1, 3), (1, 4), (1, 5)]);
     assert_eq!(order(|| Box::<RoundRobin>::default()), [(0, 0), (1, 3), (0, 1), (1, 4), (0, 2), (1, 5)]);
     assert_eq!(order(|| Box::new(ShortestFirst)), [(0, 0), (1, 3), (1, 4), (1, 5), (0, 1), (0, 2)]);
 }
 
 #[test]
-fn a_policy_that_chooses_nobody_is_an_error() {
+fn choice_out_of_range_is_an_error() {
     #[derive(Debug)]
     struct Nobody;
     impl Policy for Nobody {
@@ -191,7 +179,7 @@ fn averages_tails_and_distributions_are_of_the_requests() {
     runtime.run().unwrap();
     let trace = runtime.trace();
     let host = trace.summary(Phase::Host).unwrap();
-    // They wait one after another: evenly spread from the software's time to 199 requests more.
+    // They wait one after another: times rise evenly from the software's time by up to 199 requests.
     let step_ns = runtime.now_ns() / 200.0;
     assert!((host.average_ns - (150.0 + 99.5 * step_ns)).abs() < 1.0);
     assert!((host.p50_ns - (150.0 + 99.0 * step_ns)).abs() < 1.0);
@@ -203,7 +191,7 @@ fn averages_tails_and_distributions_are_of_the_requests() {
 }
 
 #[test]
-fn time_passes_as_far_as_it_is_let() {
+fn run_until_stops_at_its_time() {
     let mut runtime = runtime(&["A"]);
     let transfer = with_host(&mut runtime, "A", 64);
     let queue = runtime.add_queue("host1", 0, 4).unwrap();
@@ -217,7 +205,7 @@ fn time_passes_as_far_as_it_is_let() {
 }
 
 #[test]
-fn what_a_program_may_not_do_is_refused_by_name() {
+fn refuses_wrong_calls_by_name() {
     let mut runtime = runtime(&["A", "B"]);
     let transfer = with_host(&mut runtime, "A", 4 * KIB);
     let far = runtime.memory_alloc("B", "hbm", 4 * KIB).unwrap();
@@ -229,16 +217,10 @@ fn what_a_program_may_not_do_is_refused_by_name() {
     let bar = |address, size_bytes| BarParameters { address, size_bytes };
     let refused: Vec<(Refusal, &str)> = vec![
         (runtime.device_init("A").unwrap_err(), "device A: device_init was called before"),
-        (
-            runtime.device_init("M").unwrap_err(),
-            "device M: the fabric has no such device: known: L, A, B, C, D",
-        ),
+        (runtime.device_init("M").unwrap_err(), "device M: not a device of the fabric: known: L, A, B, C, D"),
         (runtime.memory_init("C", "hbm").unwrap_err(), "device C: call device_init first"),
         (runtime.memory_alloc("A", "bram", 1).unwrap_err(), "bram of A: call memory_init first"),
-        (
-            runtime.memory_alloc("A", "ddr", 1).unwrap_err(),
-            "region ddr: A has no such region: known: hbm, bram",
-        ),
+        (runtime.memory_alloc("A", "ddr", 1).unwrap_err(), "region ddr: not a region of A: known: hbm, bram"),
         (runtime.memory_alloc("A", "hbm", 5 << 30).unwrap_err(), "hbm of A: no 5368709120 bytes are free"),
         (runtime.host_memory_alloc("host1", 5 << 30).unwrap_err(), "memory of host1: no 5368709120 bytes"),
         (
@@ -265,7 +247,7 @@ fn what_a_program_may_not_do_is_refused_by_name() {
         ),
         (runtime.h2d(queue, "A", &[freed]).unwrap_err(), "is not allocated"),
         (runtime.h2d(queue, "A", &[]).unwrap_err(), "an empty list"),
-        (runtime.h2d(9, "A", &[transfer]).unwrap_err(), "queue 9: there is no such queue"),
+        (runtime.h2d(9, "A", &[transfer]).unwrap_err(), "queue 9: unknown queue"),
         (runtime.h2d(deep, "A", &[transfer]).unwrap_err(), "queue 1: outstanding is 257: A has 256 tags"),
         (
             runtime.dev2dev_read(queue, "A", &[transfer]).unwrap_err(),
@@ -273,26 +255,23 @@ fn what_a_program_may_not_do_is_refused_by_name() {
         ),
         (runtime.add_queue("host1", 2, 1).unwrap_err(), "host host1: socket is 2: it has sockets 0 to 1"),
         (runtime.add_queue("host1", 0, 0).unwrap_err(), "outstanding of a queue is 0: give 1 or more"),
-        (
-            runtime.add_queue("A", 0, 1).unwrap_err(),
-            "host A: the fabric has no such host: known: host1, host2",
-        ),
+        (runtime.add_queue("A", 0, 1).unwrap_err(), "host A: not a host of the fabric: known: host1, host2"),
     ];
     for (error, expected) in refused {
         let message = error.to_string();
-        assert!(message.contains(expected), "{message}: should say {expected}");
+        assert!(message.contains(expected), "{message}: should contain {expected}");
     }
-    assert_eq!(runtime.unfinished(), 0, "what is refused is not queued");
+    assert_eq!(runtime.unfinished(), 0, "refused requests are not queued");
 }
 
 #[test]
-fn another_host_needs_a_mapping_of_its_own() {
+fn each_host_needs_its_own_mapping() {
     let mut runtime = runtime(&["A", "B"]);
     let near = runtime.memory_alloc("A", "hbm", 64).unwrap();
     let far = runtime.memory_alloc("B", "hbm", 64).unwrap();
     let seen = runtime.memory_address("B", far + 5, "host1").unwrap();
     assert_eq!(seen, (1 << 44) + (1 << 36) + 5);
-    assert_eq!(runtime.device_address("B", seen, "host1").unwrap(), far + 5, "the way back");
+    assert_eq!(runtime.device_address("B", seen, "host1").unwrap(), far + 5);
     for (device, host) in [("A", "host1"), ("B", "host2")] {
         let refused = runtime.device_address(device, seen, host).unwrap_err().to_string();
         assert!(refused.contains(&format!("no memory of {device} is mapped there")), "{refused}");
@@ -309,8 +288,7 @@ fn another_host_needs_a_mapping_of_its_own() {
 
 #[test]
 fn a_device_without_memory_is_no_target() {
-    let mut parameters: crate::FabricParameters =
-        serde_json::from_str(include_str!("../fixtures/fabrex-u55c.json")).unwrap();
+    let mut parameters = fabrex_parameters();
     for node in &mut parameters.nodes {
         if node.name == "B" {
             node.device.as_mut().unwrap().memories.clear();
@@ -332,7 +310,7 @@ fn a_device_without_memory_is_no_target() {
 }
 
 #[test]
-fn hosts_choose_and_are_limited_each_by_itself() {
+fn hosts_have_separate_limits() {
     let rates = |hosts: [&str; 2]| {
         let mut runtime = runtime_with(fifo, 16, &["A", "C"]);
         for (host, device) in hosts.into_iter().zip(["A", "C"]) {
@@ -347,14 +325,14 @@ fn hosts_choose_and_are_limited_each_by_itself() {
         runtime.run().unwrap();
         runtime.trace().gbytes_per_s()
     };
-    // Paths of two hosts share no link: each carries 8.7 GB/s, where one host's adapter carries 11.5 of both.
+    // Paths of two hosts share no link, so each carries 8.7 GB/s; one host's adapter carries 11.5 for both.
     assert!(rates(["host1", "host2"]) > 1.9 * 8.5);
     assert!(rates(["host1", "host1"]) < 11.6);
 }
 
 #[test]
-fn a_policy_sees_what_waits_and_may_hold_it_back() {
-    /// Lets a request leave when those before it are done and it has waited 20 us; nothing else.
+fn policy_can_hold_requests_back() {
+    /// Lets a request leave when those before it are done and it has waited 20 us.
     #[derive(Debug)]
     struct Patient;
     impl Policy for Patient {
@@ -417,7 +395,7 @@ fn a_policy_paces_a_queue() {
 }
 
 #[test]
-fn a_policy_that_holds_everything_back_for_good_is_an_error() {
+fn policy_that_never_lets_a_request_leave_is_an_error() {
     #[derive(Debug)]
     struct Never(Choice);
     impl Policy for Never {
@@ -442,7 +420,7 @@ fn a_policy_that_holds_everything_back_for_good_is_an_error() {
 
 #[test]
 fn bytes_are_carried_from_end_to_end() {
-    let pattern: Vec<u8> = (0..3000_u32).map(|place| (place * 7 % 251) as u8).collect();
+    let pattern: Vec<u8> = (0..3000_u32).map(|index| (index * 7 % 251) as u8).collect();
     let size_bytes = pattern.len() as u64;
     let mut runtime = runtime(&["A", "B"]);
     let [from, back] = [0; 2].map(|_| runtime.host_memory_alloc("host1", size_bytes).unwrap());
@@ -453,14 +431,14 @@ fn bytes_are_carried_from_end_to_end() {
     let whole = |device_address, other_address| Transfer { device_address, other_address, size_bytes };
     runtime.h2d(queue, "A", &[whole(near, from)]).unwrap();
     runtime.dev2dev_write(queue, "A", &[whole(near, far)]).unwrap();
-    // Its two halves change places on the way.
+    // The transfer swaps the two halves.
     let half = size_bytes / 2;
     let part = |to, at| Transfer { device_address: list + to, other_address: near + at, size_bytes: half };
     runtime.dev2dev_read(queue, "B", &[part(half, 0), part(0, half)]).unwrap();
     runtime.d2h(queue, "B", &[whole(far, back)]).unwrap();
     runtime.run().unwrap();
-    for (place, address) in [("A", near), ("B", far), ("host1", back)] {
-        assert!(runtime.read_bytes(place, address, size_bytes).unwrap() == pattern, "{place}");
+    for (node, address) in [("A", near), ("B", far), ("host1", back)] {
+        assert!(runtime.read_bytes(node, address, size_bytes).unwrap() == pattern, "{node}");
     }
     let swapped = [&pattern[1500..], &pattern[..1500]].concat();
     assert!(runtime.read_bytes("B", list, size_bytes).unwrap() == swapped, "a scatter-gather list");
@@ -475,7 +453,7 @@ fn bytes_are_carried_from_end_to_end() {
 }
 
 #[test]
-fn bytes_come_one_tlp_after_the_other() {
+fn bytes_arrive_tlp_by_tlp() {
     let mut runtime = runtime(&["A"]);
     let transfer = with_host(&mut runtime, "A", 64 * KIB);
     runtime.write_bytes("host1", transfer.other_address, &vec![1; 64 << 10]).unwrap();
@@ -497,8 +475,7 @@ fn bytes_come_one_tlp_after_the_other() {
 
 #[test]
 fn dma_moves_whole_packets_between_aligned_addresses() {
-    let mut parameters: crate::FabricParameters =
-        serde_json::from_str(include_str!("../fixtures/fabrex-u55c.json")).unwrap();
+    let mut parameters = fabrex_parameters();
     for node in &mut parameters.nodes {
         if let Some(device) = &mut node.device {
             device.engine.packet_bytes = 64;

@@ -1,4 +1,4 @@
-//! What the profiler has seen: every request in its three phases, and what they come to.
+//! The profiler: every request in its three phases, and their statistics.
 
 use pcie_statistics::percentile;
 
@@ -8,9 +8,9 @@ use crate::topology::NodeId;
 /// A request that is done.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Traced {
-    /// Its number, counted from 0 in the order of submission.
+    /// Its number, from 0 in the order of submission.
     pub request: u64,
-    /// What it did.
+    /// Its primitive.
     pub primitive: Primitive,
     /// Its queue.
     pub queue: u32,
@@ -22,11 +22,11 @@ pub struct Traced {
     pub peer: Option<NodeId>,
     /// Its payload, bytes.
     pub size_bytes: u64,
-    /// When it was submitted, ns.
+    /// Time of submission, ns.
     pub submitted_ns: f64,
-    /// When its command reached the device, ns; NaN for MMIO, which has none.
+    /// Time at which its command reached the device, ns; NaN for MMIO, which has no command.
     pub reached_ns: f64,
-    /// Where its time went.
+    /// Its time in each phase.
     pub phases: Phases,
 }
 
@@ -35,7 +35,7 @@ pub struct Traced {
 pub enum Phase {
     /// Queued at the host, software included.
     Host,
-    /// In the fabric: command, data and completion on their way.
+    /// In the fabric: command, data and status in flight.
     Fabric,
     /// At the device: in the command queue and in the engine.
     Device,
@@ -43,7 +43,7 @@ pub enum Phase {
     Total,
 }
 
-/// What the times of one phase come to, ns.
+/// Statistics of one phase, ns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Summary {
     /// Requests.
@@ -70,7 +70,8 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Payload of all requests over the time from the first submission to the last completion, GB/s; zero for none.
+    /// Payload of all requests over the time from the first submission to the last completion, GB/s; 0
+    /// without requests.
     #[must_use]
     pub fn gbytes_per_s(&self) -> f64 {
         let bytes: u64 = self.requests.iter().map(|one| one.size_bytes).sum();
@@ -80,7 +81,7 @@ impl Trace {
         if self.requests.is_empty() { 0.0 } else { bytes as f64 / (end - start) }
     }
 
-    /// Average and tail of a phase; None without requests. Percentiles are the times of requests, by nearest rank.
+    /// Statistics of a phase; None without requests. Percentiles use nearest rank.
     #[must_use]
     pub fn summary(&self, phase: Phase) -> Option<Summary> {
         let times = self.sorted(phase);
@@ -97,7 +98,7 @@ impl Trace {
         })
     }
 
-    /// The cumulative distribution of a phase: times, ns, each with the share of requests that took as long or less.
+    /// The cumulative distribution of a phase: times, ns, with the share of requests at or below each.
     #[must_use]
     pub fn cdf(&self, phase: Phase) -> Vec<(f64, f64)> {
         let times = self.sorted(phase);

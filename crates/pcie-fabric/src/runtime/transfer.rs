@@ -1,14 +1,14 @@
-//! What a request is made of, and for how long one may be waited for.
+//! Transfers of a request, and the limit on waits.
 
-/// The latest time that may be waited for: a quarter of an hour.
+/// Longest wait, ns: a quarter of an hour.
 pub const LONGEST_NS: f64 = 1e12;
 
-/// One transfer of a request. Device memory has bus addresses: those of its BAR, where it has one.
+/// One transfer of a request. Device memory has the bus addresses of its BAR, if there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
-    /// In the memory of the device that the request is for.
+    /// Address in the memory of the request's device.
     pub device_address: u64,
-    /// In the memory of the host, or of the other device.
+    /// Address in the memory of the host or the other device.
     pub other_address: u64,
     /// Bytes.
     pub size_bytes: u64,

@@ -1,4 +1,5 @@
-//! A DMA engine of a device: an execution pipeline, command queues, and in each of them transfers in the order of commands.
+//! A DMA engine of a device: an execution pipeline, and command queues with transfers in the order of
+//! commands.
 
 use std::collections::VecDeque;
 
@@ -15,14 +16,13 @@ pub(super) struct Engine {
     byte_time: ByteTime,
     execution: Picoseconds,
     next_start: Picoseconds,
-    /// Requests to or from hosts that may be in flight.
+    /// Limit on requests to or from hosts in flight.
     tags: u32,
-    /// Transfers to or from other devices that may be in flight.
+    /// Limit on transfers to or from other devices in flight.
     peer_limit: u32,
-    /// In each command queue, requests whose transfers have not all been started, with the bytes left of each, oldest
-    /// first.
+    /// For each command queue, requests with transfers left to start, oldest first, and their bytes left.
     transferring: Vec<VecDeque<(u32, u64)>>,
-    /// The command queue whose turn it is.
+    /// The command queue that is next.
     turn: usize,
     /// Requests to or from hosts in flight.
     pub host_requests: u32,
@@ -46,14 +46,14 @@ impl Engine {
         }
     }
 
-    /// Takes a command; says when it has been executed and its transfers may start.
+    /// Accepts a command; returns the time at which its transfers may start.
     pub fn accept(&mut self, now: Picoseconds, size_bytes: u64) -> Picoseconds {
         let start = now.max(self.next_start);
         self.next_start = start + self.interval + self.byte_time.of(size_bytes);
         start + self.execution
     }
 
-    /// A request, or a segment of one, has been executed: its transfers may start.
+    /// Queues the transfers of an executed request or segment.
     pub fn executed(&mut self, queue: usize, request: u32, size_bytes: u64) {
         if self.transferring.len() <= queue {
             self.transferring.resize(queue + 1, VecDeque::new());
@@ -61,35 +61,35 @@ impl Engine {
         self.transferring[queue].push_back((request, size_bytes));
     }
 
-    /// Starts the next transfer, of a queue whose first request may go; queues take turns. Returns the request and
-    /// the bytes of the transfer.
+    /// Starts the next transfer, round robin over the queues whose first request `may_go`. Returns the
+    /// request and the bytes of the transfer.
     pub fn start(&mut self, mps_bytes: u64, may_go: impl Fn(&Self, u32) -> bool) -> Option<(u32, u64)> {
         let count = self.transferring.len();
         for step in 0..count {
-            let place = (self.turn + step) % count;
-            let Some(&(request, left)) = self.transferring[place].front() else { continue };
+            let queue = (self.turn + step) % count;
+            let Some(&(request, left)) = self.transferring[queue].front() else { continue };
             if !may_go(self, request) {
                 continue;
             }
             let bytes = left.min(mps_bytes);
             if left == bytes {
-                self.transferring[place].pop_front();
-            } else if let Some((_, left)) = self.transferring[place].front_mut() {
+                self.transferring[queue].pop_front();
+            } else if let Some((_, left)) = self.transferring[queue].front_mut() {
                 *left -= bytes;
             }
-            self.turn = place + 1;
+            self.turn = queue + 1;
             return Some((request, bytes));
         }
         None
     }
 
-    /// Whether another transfer, or request for one, may be in flight.
+    /// Whether the limits allow another transfer or request in flight.
     pub fn has_room(&self, peer: bool, writes: bool) -> bool {
         if peer { self.peer_requests < self.peer_limit } else { writes || self.host_requests < self.tags }
     }
 }
 
-/// Two of each node: the one that reads, the one that writes. None where there is no device.
+/// Read and write engine of each node; None where there is no device.
 pub(super) fn engines(topology: &Topology) -> Vec<Option<Engine>> {
     let of = |device: &DeviceParameters| {
         [device.engine.read, device.engine.write].map(|pace| Some(Engine::new(device, pace)))
@@ -97,8 +97,8 @@ pub(super) fn engines(topology: &Topology) -> Vec<Option<Engine>> {
     topology.nodes().iter().flat_map(|node| node.device.as_ref().map_or([None, None], of)).collect()
 }
 
-/// What data pass one after another, each direction by itself: the side of a device that others read and write, where each
-/// access takes its share of the BAR's bandwidth; or the way between a host's sockets.
+/// A resource that data pass one after another, in each direction: the BAR of a device, or the link between a
+/// host's sockets.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Side {
     read_free_at: Picoseconds,

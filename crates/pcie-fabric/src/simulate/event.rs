@@ -1,8 +1,8 @@
-//! What happens in a simulation, and the form in which it waits until it does.
+//! The events of a simulation, and their packed form in the event queue.
 
 use super::network::{NetworkEvent, Tlp};
 
-/// What happens.
+/// An event.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Event {
     Network(NetworkEvent),
@@ -24,7 +24,7 @@ pub(super) enum Event {
     Room(u32),
 }
 
-/// An event in two words, for the reason that [`Tlp`] has two.
+/// An event in two words, like [`Tlp`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PackedEvent(u64, u64);
 
@@ -39,13 +39,13 @@ const WRITTEN: u64 = 7;
 const DONE: u64 = 8;
 const ROOM: u64 = 9;
 
-/// Kinds stand above what a TLP, or a number of bytes, needs of the second word.
+/// Bit offset of the kind in the second word, above a TLP's bits or a number of bytes.
 const KIND: u32 = 32;
 
 #[inline]
 fn tlp(kind: u64, tlp: Tlp) -> PackedEvent {
-    let (place, what) = tlp.words();
-    PackedEvent(place, what | kind << KIND)
+    let (first, second) = tlp.words();
+    PackedEvent(first, second | kind << KIND)
 }
 
 #[inline]
@@ -82,10 +82,10 @@ impl From<Event> for PackedEvent {
 
 impl From<PackedEvent> for Event {
     #[inline]
-    fn from(PackedEvent(place, what): PackedEvent) -> Self {
-        let (number, content) = (place as u32, what & ((1 << KIND) - 1));
-        let tlp = Tlp::from_words(place, content);
-        match what >> KIND {
+    fn from(PackedEvent(first, second): PackedEvent) -> Self {
+        let (number, content) = (first as u32, second & ((1 << KIND) - 1));
+        let tlp = Tlp::from_words(first, content);
+        match second >> KIND {
             WAKE => Self::Network(NetworkEvent::Wake(number)),
             ARRIVE => Self::Network(NetworkEvent::Arrive(tlp)),
             DELIVERED => Self::Delivered(tlp),
@@ -106,7 +106,7 @@ mod tests {
     use crate::simulate::network::Message;
 
     #[test]
-    fn an_event_comes_out_as_it_went_in() {
+    fn packing_an_event_is_lossless() {
         use Message::{Acknowledgement, Ask, Command, Data, Status};
         for message in [Command, Ask, Data, Status, Acknowledgement] {
             let tlp = Tlp::new(u32::MAX, 7, message, u16::MAX);

@@ -1,4 +1,4 @@
-//! What the simulation knows of a flow: the ways of its messages, and the times of the parts that they meet.
+//! A flow in the simulation: the paths of its messages, and its delays.
 
 use pcie_time::Picoseconds;
 
@@ -8,7 +8,7 @@ use super::traffic::{Placed, Primitive};
 use crate::description::MemoryParameters;
 use crate::topology::{NodeId, Topology};
 
-/// Requests of one primitive between the same places.
+/// Requests of one primitive between the same memories.
 #[derive(Debug)]
 pub(super) struct Flow {
     pub primitive: Primitive,
@@ -16,45 +16,45 @@ pub(super) struct Flow {
     pub times: Times,
     /// The engine that works for it.
     pub engine: usize,
-    /// Its command queue there.
+    /// Its command queue at the engine.
     pub queue: usize,
     /// The device whose BAR is read or written.
     pub bar: usize,
-    /// The host whose memory is.
+    /// The host whose memory is read or written.
     pub host: usize,
-    /// Whether the other end is a device too.
+    /// Whether the other end is a device, too.
     pub peer: bool,
     /// Whether the device's engine writes elsewhere.
     pub writes: bool,
     pub status_bytes: u16,
-    /// TLPs with data that wait for the first port.
+    /// TLPs with data that wait at the first port.
     pub at_source: usize,
     /// Whether a stream waits for room at its source.
     pub held: bool,
-    /// Since counting began.
+    /// Bytes delivered since counting began.
     pub delivered_bytes: u64,
 }
 
-/// The first steps of the ways of a flow's messages.
+/// The first hops of a flow's messages.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Paths {
     pub command: u32,
-    /// Requests without data, towards where the data are.
+    /// Requests without data.
     pub ask: u32,
     pub data: u32,
     pub status: u32,
-    /// From the other device of a write, that it has been done.
+    /// From the target of a device-to-device write, when it is done.
     pub acknowledgement: u32,
 }
 
-/// How long what a flow meets takes.
+/// Delays of a flow.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Times {
     pub software: Picoseconds,
     pub host_memory_read: Picoseconds,
-    /// One way; zero on the socket that the fabric is attached to.
+    /// One way; zero on the fabric's socket.
     pub other_socket: Picoseconds,
-    /// What data take of the way between sockets.
+    /// Time of data between sockets.
     pub other_socket_byte: ByteTime,
     /// Access by the device's own engine.
     pub engine_memory: Picoseconds,
@@ -86,7 +86,7 @@ impl Flow {
         }
     }
 
-    /// Whether its source makes data of itself, not because it was asked.
+    /// Whether its source sends data unasked.
     pub fn produces(&self) -> bool {
         self.writes || self.primitive == Primitive::Stream
     }
@@ -94,7 +94,8 @@ impl Flow {
 
 fn paths(topology: &Topology, network: &mut Network, number: u32, placed: &Placed) -> Paths {
     let Placed { source, destination, host, device, peer, .. } = *placed;
-    // A stream stands for traffic whose rate alone is known: the paper has 7.19 GB/s of it where no engine gets 4.3.
+    // A stream represents traffic of a known rate: the paper has a stream of 7.19 GB/s where no engine
+    // reaches 4.3.
     let held_up_at_turns = placed.primitive != Primitive::Stream;
     let mut path = |kind: CreditKind, source: NodeId, destination: NodeId| {
         network.add_path(topology, Way { flow: number, kind, source, destination, held_up_at_turns })

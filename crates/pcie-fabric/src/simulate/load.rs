@@ -1,4 +1,4 @@
-//! Flows that keep so many requests outstanding, at their pace, for so long; and what became of them.
+//! The load generator: flows that keep requests outstanding at their pace, and their outcome.
 
 use pcie_refusal::{Refusal, Unfinished};
 use pcie_time::{Draws, Picoseconds, Stream};
@@ -10,33 +10,33 @@ use super::network::Discipline;
 use super::outcome::{FlowOutcome, Outcome, Served};
 use super::slots::Slots;
 use super::span::Span;
-use super::traffic::{Arrivals, Primitive, Traffic, place};
+use super::traffic::{Arrivals, Primitive, Traffic, resolve};
 use crate::topology::Topology;
 
-/// Simulated time between two looks at whether to stop: little work, even for a large fabric.
+/// Simulated time between checks for a stop: little work, even for a large fabric.
 const STEP_NS: f64 = 1_000.0;
 
-/// How long to simulate, and how ports queue.
+/// Duration of a simulation, and queueing of its ports.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// What is not counted at the beginning, ns; none: until every request in flight has come back three times, from
-    /// 50 us to 100 ms.
+    /// Warm-up, which is not counted, ns; none: until every request in flight has come back three times, 50
+    /// us to 100 ms.
     #[serde(default)]
     pub warm_up_ns: Option<f64>,
-    /// What is counted after that, ns; without `warm_up_ns`, at least: counting ends when the slowest request has come
-    /// back once more.
+    /// Counted time after that, ns. Without `warm_up_ns` it is a minimum: counting ends when the slowest
+    /// request has come back once more.
     pub duration_ns: f64,
-    /// What has credits of its own.
+    /// Granularity of credits.
     pub discipline: Discipline,
-    /// Names the draws of random arrivals.
+    /// Seed of random arrivals.
     pub seed: u64,
 }
 
-/// When a flow may submit its next request.
+/// The times at which a flow may submit requests.
 #[derive(Debug)]
 struct Pace {
-    /// Time between requests; none for a flow that goes as fast as it can.
+    /// Time between requests; none for an unpaced flow.
     interval_ns: Option<f64>,
     arrivals: Arrivals,
     next_due_ns: f64,
@@ -69,7 +69,7 @@ impl Pace {
                 -(1.0 - self.draws.fraction(self.drawn)).ln()
             }
         };
-        // A flow that was held up does not make up for it.
+        // A delayed flow does not catch up.
         self.next_due_ns = self.next_due_ns.max(now.as_ns() - interval_ns) + interval_ns * step;
         due
     }
@@ -85,7 +85,7 @@ pub(super) fn run(
     Load::new(topology, traffic, options)?.run(stopped)
 }
 
-/// Flows under way.
+/// Flows in a simulation.
 struct Load<'a> {
     traffic: &'a [Traffic],
     options: Options,
@@ -111,7 +111,7 @@ impl<'a> Load<'a> {
             load.machine.count_from(from);
         }
         for (number, traffic) in (0..).zip(traffic) {
-            load.machine.add_flow(topology, &place(topology, traffic)?);
+            load.machine.add_flow(topology, &resolve(topology, traffic)?);
             load.add_requests(number, traffic, topology.mps_bytes());
         }
         Ok(load)
@@ -127,19 +127,19 @@ impl<'a> Load<'a> {
         };
         let mut first = 0;
         let due: Vec<Picoseconds> = (0..outstanding).map(|_| pace.next_due(Picoseconds::ZERO)).collect();
-        for (place, due) in due.iter().enumerate() {
+        for (index, due) in due.iter().enumerate() {
             let request = self.machine.add_request(number);
-            first = if place == 0 { request } else { first };
+            first = if index == 0 { request } else { first };
             self.machine.set_size(request, traffic.size_bytes, vec![]);
             self.machine.submit(*due, request);
         }
-        // What a stream sends is on its own: nothing of it comes back.
+        // Nothing of a stream comes back.
         let due = if traffic.primitive == Primitive::Stream { vec![] } else { due };
         self.slots.add_flow(first, due, traffic.standalone_gbytes_per_s.is_some());
         self.paces.push(pace);
     }
 
-    /// Goes on in steps, so that a stop is heeded however much there is to simulate.
+    /// Advances in steps with a check for a stop before each.
     fn run(mut self, stopped: &mut dyn FnMut() -> bool) -> Result<Outcome, Unfinished> {
         let mut until = Picoseconds::ZERO;
         loop {

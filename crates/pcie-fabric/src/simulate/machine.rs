@@ -1,11 +1,12 @@
-//! Requests and what they do: which messages follow which, and when each phase begins and ends.
+//! Requests: their messages, in order, and the start and end of each phase.
 //!
-//! A host's command crosses the fabric to the command queue of the engine; the engine transfers the data; then it writes
-//! a status to the host. A D2H's status follows its data on the same way and so costs no time of its own; that of
-//! a write to another device goes elsewhere than the data, and so waits for that device's word that it has them.
+//! A host's command crosses the fabric to the command queue of the engine; the engine transfers the data;
+//! then it writes a status to the host. The status of a D2H follows its data on the same path at no extra
+//! time. That of a write to another device takes another path than the data, so it waits for the device's
+//! acknowledgement.
 //!
-//! A machine runs until a request is done and then asks whoever drives it what comes next: [`load`](super::load) keeps
-//! flows at their outstanding requests, the runtime does what a program tells it.
+//! A machine runs until a request is done; then its driver decides. [`load`](super::load) keeps flows at
+//! their outstanding requests, the runtime submits a program's requests.
 
 mod request;
 mod state;
@@ -22,7 +23,7 @@ use super::network::{Discipline, Message, Network, Tlp};
 use super::traffic::{Placed, Primitive};
 use crate::topology::Topology;
 
-/// A simulation under way.
+/// A simulation.
 #[derive(Debug)]
 pub(crate) struct Machine {
     network: Network,
@@ -31,7 +32,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// A machine that counts neither bytes nor loads until [`Self::count_from`] says so.
+    /// A machine that counts no bytes and loads until [`Self::count_from`].
     pub fn new(topology: &Topology, discipline: Discipline) -> Self {
         Self {
             network: Network::new(topology, discipline),
@@ -48,7 +49,7 @@ impl Machine {
         }
     }
 
-    /// Counts bytes and loads from a moment on.
+    /// Counts bytes and loads from `from` on.
     pub fn count_from(&mut self, from: Picoseconds) {
         self.state.counting_from = Some(from);
         self.network.count_from(from);
@@ -60,13 +61,13 @@ impl Machine {
         number
     }
 
-    /// A request of a flow; once it is done, it may be submitted again.
+    /// Adds a request to a flow; it may be submitted again once it is done.
     pub fn add_request(&mut self, flow: u32) -> u32 {
         self.state.requests.push(Request { flow, ..Request::default() });
         self.state.requests.len() as u32 - 1
     }
 
-    /// What a request that is not under way will move: `segments` are the sizes of a list, empty for one piece.
+    /// Sets the size of an idle request; `segments` are the sizes of a list, empty for one piece.
     pub fn set_size(&mut self, request: u32, size_bytes: u64, segments: Vec<u64>) {
         let request = &mut self.state.requests[request as usize];
         (request.size_bytes, request.segments) = (size_bytes, segments);
@@ -76,12 +77,12 @@ impl Machine {
         self.events.push(at, Event::Submit(request).into());
     }
 
-    /// Notes what arrives from now on, for [`Self::take_arrivals`].
+    /// Records arrivals from now on, for [`Self::take_arrivals`].
     pub fn note_arrivals(&mut self) {
         self.state.arrivals = Some(vec![]);
     }
 
-    /// What has arrived, in order, since this was last asked.
+    /// The arrivals since the last call, in order.
     pub fn take_arrivals(&mut self) -> Vec<Arrival> {
         self.state.arrivals.as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -100,25 +101,25 @@ impl Machine {
         self.network.sent_bytes()
     }
 
-    /// TLPs times links crossed, from the start.
+    /// TLP hops since the start.
     pub fn tlp_hops(&self) -> u64 {
         self.network.tlp_hops()
     }
 
-    /// Goes on until a request is done, and says when and which; None if nothing more happens until `end`.
+    /// Runs until a request is done; returns the time and the request, or None if none is done until `end`.
     ///
-    /// A stream's request is done as soon as its source has taken it.
+    /// A stream's request is done as soon as its source has accepted it.
     pub fn run_until(&mut self, end: Picoseconds) -> Option<(Picoseconds, u32)> {
         while let Some((now, event)) = self.events.pop_until(end) {
             if let Some(done) = self.handle(now, event.into()) {
-                debug_assert!(self.state.is_whole(done), "request {done} is done, and bytes of it are not");
+                debug_assert!(self.state.is_whole(done), "request {done} is done with bytes left");
                 return Some((now, done));
             }
         }
         None
     }
 
-    /// Lets something happen; returns the request that is done by it.
+    /// Handles an event; returns the request that it completes.
     fn handle(&mut self, now: Picoseconds, event: Event) -> Option<u32> {
         match event {
             Event::Network(event) => self.network.handle(now, event, &mut self.state, &mut self.events),
@@ -140,7 +141,7 @@ impl Machine {
 
     fn begin(&mut self, now: Picoseconds, number: u32) -> Option<u32> {
         let state = &mut self.state;
-        debug_assert!(state.is_whole(number), "request {number} is submitted while it is under way");
+        debug_assert!(state.is_whole(number), "request {number} is submitted while in flight");
         let request = &mut state.requests[number as usize];
         (request.submitted, request.sent, request.at_device) = (now, now, Picoseconds::ZERO);
         request.reached = None;
@@ -164,7 +165,7 @@ impl Machine {
         None
     }
 
-    /// Puts a TLP of a stream to its source, or waits for room there.
+    /// Queues a TLP of a stream at its source, or waits for room there.
     fn stream(&mut self, now: Picoseconds, number: u32) -> Option<u32> {
         let tlp = self.state.data(number, self.state.mps_bytes as u16);
         let flow = self.state.flow_mut(number);
@@ -177,7 +178,7 @@ impl Machine {
         Some(number)
     }
 
-    /// The source of a flow has sent a TLP: who supplies it may go on.
+    /// The source of a flow has sent a TLP and has room for the next.
     fn room(&mut self, now: Picoseconds, number: u32) -> Option<u32> {
         let flow = self.state.flow_mut(number);
         if flow.primitive != Primitive::Stream {
@@ -212,9 +213,9 @@ impl Machine {
         let fetch = if flow.writes { flow.times.engine_memory } else { Picoseconds::ZERO };
         let whole = [request.size_bytes];
         let segments = if request.segments.is_empty() { &whole[..] } else { &request.segments };
-        for (place, size_bytes) in segments.iter().enumerate() {
+        for (index, size_bytes) in segments.iter().enumerate() {
             let executed = engine.accept(now, *size_bytes) + fetch;
-            if place == 0 {
+            if index == 0 {
                 request.at_device = executed.since(now);
             }
             self.events.push(executed, Event::Executed(number).into());
@@ -230,10 +231,10 @@ impl Machine {
         self.transfer(now, number);
     }
 
-    /// Starts as many transfers of the engine that serves a request as it has room for.
+    /// Starts all transfers that the engine of a request has room for.
     fn transfer(&mut self, now: Picoseconds, served: u32) {
-        let place = self.state.flow(served).engine;
-        while let Some((tlp, status)) = self.state.next_transfer(place) {
+        let engine = self.state.flow(served).engine;
+        while let Some((tlp, status)) = self.state.next_transfer(engine) {
             self.inject(now, tlp);
             if let Some(status) = status {
                 self.inject(now, status);
@@ -241,7 +242,7 @@ impl Machine {
         }
     }
 
-    /// A TLP is at its destination; returns the request that is done by it.
+    /// Handles a TLP at its destination; returns the request that it completes.
     fn delivered(&mut self, now: Picoseconds, tlp: Tlp) -> Option<u32> {
         let number = tlp.request();
         let primitive = self.state.flow(number).primitive;
@@ -284,7 +285,7 @@ impl Machine {
                     self.events.push(there, Event::Done(number).into());
                 }
             }
-            // It is done when its status comes, which goes to the socket behind the data.
+            // Done when its status arrives, which follows the data to the socket.
             Primitive::D2h => {
                 state.at_host(now, number, bytes);
                 state.arrive(number, bytes);
@@ -294,13 +295,13 @@ impl Machine {
         None
     }
 
-    /// Data that a device asked for have come; the last of them complete the command.
+    /// Takes data that a device asked for; the last of them complete the command.
     fn take_data(&mut self, now: Picoseconds, number: u32, bytes: u16) {
         let state = &mut self.state;
         let flow = &state.flows[state.requests[number as usize].flow as usize];
         let engine = engine_of(&mut state.engines, flow);
         let in_flight = if flow.peer { &mut engine.peer_requests } else { &mut engine.host_requests };
-        debug_assert!(*in_flight > 0, "data of request {number} came that nobody asked for");
+        debug_assert!(*in_flight > 0, "unrequested data of request {number}");
         *in_flight -= 1;
         if state.arrive(number, bytes) {
             let stored = now + state.flow(number).times.engine_memory;
@@ -309,7 +310,7 @@ impl Machine {
         self.transfer(now, number);
     }
 
-    /// Data have been written to a device from outside; returns the request that is done by it.
+    /// Handles data written to a device from outside; returns the request that they complete.
     fn written(&mut self, now: Picoseconds, number: u32, bytes: u16) -> Option<u32> {
         let state = &mut self.state;
         state.count(now, number, bytes);
@@ -319,7 +320,7 @@ impl Machine {
         }
         let flow = &state.flows[state.requests[number as usize].flow as usize];
         let engine = engine_of(&mut state.engines, flow);
-        debug_assert!(engine.peer_requests > 0, "request {number} wrote what no engine sent");
+        debug_assert!(engine.peer_requests > 0, "request {number} wrote data that no engine sent");
         engine.peer_requests -= 1;
         if last {
             let acknowledgement = state.acknowledgement(number);

@@ -1,4 +1,4 @@
-//! Ports, queues and credits: how TLPs get from node to node.
+//! Ports, queues and credits that move TLPs from node to node.
 
 mod paths;
 mod tlp;
@@ -17,43 +17,43 @@ use self::turn::Turn;
 use super::rate::ByteTime;
 use crate::topology::{EdgeId, NodeId, Topology};
 
-/// What ports arbitrate between. A TLP without payload takes no time on a link, whose capacity is of payload, but it
-/// lets the flit go that is under way. Source: section 5.1 of the paper.
+/// Unit of arbitration at ports. A TLP without payload takes no time on a link, whose capacity is of payload,
+/// but waits for the current flit. Source: section 5.1 of the paper.
 const FLIT_BYTES: u64 = 64;
-/// What PCIe counts data in for credits, bytes.
+/// Unit of PCIe data credits, bytes.
 const DATA_CREDIT_BYTES: u64 = 16;
-/// Stands for the queue behind the last port of a way.
+/// Sentinel: no queue behind the last port of a path.
 const OUT: u32 = u32::MAX;
-/// Stands for the turn of a node that holds nothing up, or where nothing turns.
+/// Sentinel: no turn, or one without a limit.
 const NO_TURN: u32 = u32::MAX;
 
-/// What has queues and credits of its own at every port.
+/// Granularity of the queues and credits of ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Discipline {
-    /// Every flow.
+    /// Separate for each flow.
     PerFlow,
-    /// Every destination, on every link.
+    /// Separate for each destination.
     PerDestination,
-    /// Every link: what waits for a busy port holds up what is behind it.
+    /// One queue for each link: a TLP that waits for a busy port blocks those behind it.
     Fifo,
 }
 
-/// What PCIe counts credits for separately, so that answers are never held up by requests.
+/// Kinds of PCIe credits. They are separate, so that requests never block completions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum CreditKind {
     /// Writes.
     Posted,
     /// Read requests.
     NonPosted,
-    /// Answers to them.
+    /// Completions.
     Completion,
 }
 
-/// The edge that fills a queue, the node that does where it is a source, and what has it for itself.
+/// The edge that fills a queue (none at a source), the source node, and the class and kind of its TLPs.
 type QueueKey = (Option<EdgeId>, NodeId, (u32, CreditKind));
 
-/// What happens in the network.
+/// An event of the network.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum NetworkEvent {
     /// A port may be able to send.
@@ -62,7 +62,7 @@ pub(super) enum NetworkEvent {
     Arrive(Tlp),
 }
 
-/// What the network tells those who use it.
+/// Notifications from the network.
 pub(super) trait Listener {
     /// The event type of the whole simulation.
     type Event: From<NetworkEvent> + Copy;
@@ -72,30 +72,30 @@ pub(super) trait Listener {
     fn left(&mut self, now: Picoseconds, tlp: Tlp, events: &mut CalendarQueue<Self::Event>);
 }
 
-/// A step of a way: a queue, and the port that it waits for. The steps of one way follow one another.
+/// A hop of a path: a queue, and the port that it waits for. The hops of a path have consecutive numbers.
 #[derive(Debug, Clone, Copy)]
 struct Hop {
     edge: EdgeId,
-    /// The queue that the TLP waits in before this edge.
+    /// The queue before this edge.
     queue: u32,
-    /// The queue behind it; [`OUT`] at the end of the way.
+    /// The queue behind it; [`OUT`] at the end of the path.
     next_queue: u32,
-    /// From the start of sending to the arrival of the first byte behind the next node.
+    /// From the start of sending to the arrival of the first byte past the next node.
     delay: Picoseconds,
     byte_time: ByteTime,
-    /// What it goes through behind that, with others one by one; [`NO_TURN`] where nothing.
+    /// The turn behind the edge, which TLPs pass one by one; or [`NO_TURN`].
     turn: u32,
 }
 
 #[derive(Debug)]
 struct Queue {
     tlps: VecDeque<Tlp>,
-    /// The edge that fills it, and so needs its credits; none at a source.
+    /// The edge that fills it and needs its credits; none at a source.
     filled_by: Option<EdgeId>,
-    /// Data credits of TLPs that are in it, on their way to it, or whose credits are on their way back.
+    /// Data credits of TLPs in it or on their way to it, and credits on their way back.
     taken: u32,
     credits: u32,
-    /// When credits are back, and how many.
+    /// Times at which credits return, and their numbers.
     credits_back: VecDeque<(Picoseconds, u32)>,
     credit_delay: Picoseconds,
     /// Whether the port before it waits for a credit.
@@ -107,12 +107,12 @@ struct Queue {
 #[derive(Debug, Default)]
 struct Port {
     free_at: Picoseconds,
-    /// When the TLP that is under way began, or that was last.
+    /// Start of the current or last TLP.
     began_at: Picoseconds,
-    /// How long each of its flits takes.
+    /// Time of each of its flits.
     flit: Picoseconds,
     wake_at: Option<Picoseconds>,
-    /// Queues whose first TLP goes through here.
+    /// Queues whose first TLP needs this port.
     wanting: Vec<u32>,
     sent_bytes: u64,
 }
@@ -129,7 +129,7 @@ pub(super) struct Network {
     turn_of: HashMap<NodeId, u32>,
     discipline: Discipline,
     services: u64,
-    /// None while nothing is counted.
+    /// None before counting.
     counting_from: Option<Picoseconds>,
 }
 
@@ -154,7 +154,7 @@ impl Network {
         }
     }
 
-    /// Counts what edges send from a moment on.
+    /// Counts the bytes of each edge from `from` on.
     pub fn count_from(&mut self, from: Picoseconds) {
         self.counting_from = Some(from);
     }
@@ -164,7 +164,7 @@ impl Network {
         self.ports.iter().map(|port| port.sent_bytes)
     }
 
-    /// TLPs times links crossed.
+    /// TLP hops.
     pub fn tlp_hops(&self) -> u64 {
         self.services
     }
@@ -187,7 +187,7 @@ impl Network {
         }
     }
 
-    /// Puts a TLP into the queue at which its next step begins.
+    /// Appends a TLP to the queue of its next hop.
     pub fn enqueue<L: Listener>(
         &mut self,
         now: Picoseconds,
@@ -204,7 +204,7 @@ impl Network {
         }
     }
 
-    /// Sends what a port can send now, and notes when it can send more.
+    /// Sends all that a port can send now, and wakes it when it can send more.
     fn send<L: Listener>(
         &mut self,
         now: Picoseconds,
@@ -212,13 +212,13 @@ impl Network {
         listener: &mut L,
         events: &mut CalendarQueue<L::Event>,
     ) {
-        while let Some(place) = self.choose(now, edge, events) {
-            self.send_from(now, edge, place, listener, events);
+        while let Some(index) = self.choose(now, edge, events) {
+            self.send_from(now, edge, index, listener, events);
         }
     }
 
-    /// Of the queues that want a port and can send, the one that was served least recently. If there is none, the port
-    /// is woken when there may be.
+    /// The index of the least recently served queue that can send through a port. If there is none, wakes the
+    /// port when there may be one.
     fn choose<E: From<NetworkEvent> + Copy>(
         &mut self,
         now: Picoseconds,
@@ -228,7 +228,7 @@ impl Network {
         let mut chosen: Option<(u64, usize)> = None;
         let mut later = Picoseconds(u64::MAX);
         let port = &self.ports[edge as usize];
-        for (place, &queue) in port.wanting.iter().enumerate() {
+        for (index, &queue) in port.wanting.iter().enumerate() {
             let queue = &self.queues[queue as usize];
             if chosen.is_some_and(|(least, _)| least <= queue.served) {
                 continue;
@@ -242,11 +242,11 @@ impl Network {
             let (served, next) = (queue.served, self.hops[first.hop() as usize].next_queue);
             let credits = data_credits(*first);
             if next == OUT {
-                chosen = Some((served, place));
+                chosen = Some((served, index));
                 continue;
             }
             match self.queues[next as usize].credit(now, credits) {
-                Credit::Now => chosen = Some((served, place)),
+                Credit::Now => chosen = Some((served, index)),
                 Credit::At(at) => later = later.min(at),
                 Credit::WhenSent => self.queues[next as usize].waited_for = true,
             }
@@ -254,18 +254,18 @@ impl Network {
         if chosen.is_none() && later.0 != u64::MAX {
             self.wake(edge, later, events);
         }
-        chosen.map(|(_, place)| place)
+        chosen.map(|(_, index)| index)
     }
 
     fn send_from<L: Listener>(
         &mut self,
         now: Picoseconds,
         edge: EdgeId,
-        place: usize,
+        index: usize,
         listener: &mut L,
         events: &mut CalendarQueue<L::Event>,
     ) {
-        let from = self.ports[edge as usize].wanting[place];
+        let from = self.ports[edge as usize].wanting[index];
         self.services += 1;
         let queue = &mut self.queues[from as usize];
         queue.served = self.services;
@@ -278,7 +278,7 @@ impl Network {
         }
         let credit_wanted = std::mem::take(&mut queue.waited_for);
         if follower != Some(edge) {
-            self.ports[edge as usize].wanting.swap_remove(place);
+            self.ports[edge as usize].wanting.swap_remove(index);
         }
         self.transmit(now, tlp, listener, events);
         if let Some(before) = filled_by.filter(|_| credit_wanted) {
@@ -335,7 +335,7 @@ impl Network {
 }
 
 impl Port {
-    /// When it can begin with a TLP: with payload, when it is free; without, when the flit under way has gone.
+    /// Time at which it can start a TLP: with payload, when it is free; without, after the current flit.
     #[inline]
     fn open_at(&self, now: Picoseconds, payload: u64) -> Picoseconds {
         if now >= self.free_at || payload > 0 {
@@ -347,7 +347,7 @@ impl Port {
 }
 
 impl Queue {
-    /// When it has room for another TLP, which needs so many credits.
+    /// Time at which it has room for a TLP that needs `needed` credits.
     fn credit(&mut self, now: Picoseconds, needed: u32) -> Credit {
         while let Some(&(at, credits)) = self.credits_back.front() {
             if at > now {
@@ -363,7 +363,7 @@ impl Queue {
     }
 }
 
-/// What a TLP takes of a buffer; one without payload has a place in it, too.
+/// Data credits of a TLP; one without payload takes a credit, too.
 #[inline]
 fn data_credits(tlp: Tlp) -> u32 {
     tlp.payload().div_ceil(DATA_CREDIT_BYTES).max(1) as u32

@@ -1,15 +1,15 @@
-//! What a simulation found: bandwidths, loads, and the latencies of requests in three phases.
+//! Results of a simulation: bandwidths, loads, and the times of requests in three phases.
 
 use pcie_time::Picoseconds;
 
 use super::machine::Request;
 
-/// How long one request spent where, ns.
+/// Time of a request in each phase, ns.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Phases {
     /// At the host: in software, until its command was sent.
     pub host_ns: f64,
-    /// In the fabric: command, data and completion on their way.
+    /// In the fabric: command, data and status in flight.
     pub fabric_ns: f64,
     /// At the device: in the command queue and in the engine.
     pub device_ns: f64,
@@ -29,19 +29,19 @@ impl Phases {
     }
 }
 
-/// A request that is done: when, and where its time went.
+/// A request that is done, and its times.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Served {
-    /// When it was submitted, ns.
+    /// Time of submission, ns.
     pub submitted_ns: f64,
-    /// When its command reached the device, ns; NaN for MMIO, which has none.
+    /// Time at which its command reached the device, ns; NaN for MMIO, which has no command.
     pub reached_ns: f64,
-    /// Where its time went.
+    /// Its time in each phase.
     pub phases: Phases,
 }
 
 impl Served {
-    /// Of a request that is done now.
+    /// The record of a request that is done now.
     pub(crate) fn of(request: &Request, now: Picoseconds) -> Self {
         Self {
             submitted_ns: request.submitted.as_ns(),
@@ -51,29 +51,29 @@ impl Served {
     }
 }
 
-/// What became of a flow.
+/// The outcome of a flow.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FlowOutcome {
     /// Payload delivered, GB/s.
     pub gbytes_per_s: f64,
-    /// The requests that were done while it was counted, in order. None for streams.
+    /// The requests done during the counted time, in order. Empty for streams.
     pub requests: Vec<Served>,
-    /// Requests in flight, on average over the time that was counted. 0 for streams. By Little's law it is the rate of
-    /// requests times their latency, unless the flow is not steady yet or too little was counted.
+    /// Average requests in flight over the counted time; 0 for streams. For a steady flow and a long enough
+    /// time this is the rate of requests times their latency (Little's law).
     pub in_flight: f64,
 }
 
-/// What became of everything.
+/// The outcome of a simulation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// By flow.
     pub flows: Vec<FlowOutcome>,
-    /// What each edge carried, GB/s.
+    /// The load of each edge, GB/s.
     pub load_gbytes_per_s: Vec<f64>,
-    /// TLPs times links crossed, from the start.
+    /// TLP hops since the start.
     pub tlp_hops: u64,
-    /// What was not counted at the beginning, ns.
+    /// Warm-up, ns.
     pub warm_up_ns: f64,
-    /// What was counted after that, ns.
+    /// Counted time after it, ns.
     pub counted_ns: f64,
 }

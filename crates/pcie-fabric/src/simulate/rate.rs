@@ -1,4 +1,4 @@
-//! How long payload takes at a rate, in whole picoseconds and without floating point on the way.
+//! Time of payload at a rate, in whole picoseconds and fixed-point arithmetic.
 
 use pcie_time::Picoseconds;
 
@@ -10,12 +10,12 @@ const FRACTION: u32 = 32;
 pub(super) struct ByteTime(u64);
 
 impl ByteTime {
-    /// At so many GB/s, of which no rate is too low for a fixed-point number to hold its time.
+    /// The time of a byte at a rate. Even the lowest rate of a description fits.
     pub fn at(gbytes_per_s: f64) -> Self {
         Self((1e3 / gbytes_per_s * 2f64.powi(FRACTION as i32)).round() as u64)
     }
 
-    /// Time for some bytes, to the nearest picosecond.
+    /// Time of `bytes`, to the nearest picosecond.
     #[inline]
     pub fn of(self, bytes: u64) -> Picoseconds {
         let exact = u128::from(self.0) * u128::from(bytes);

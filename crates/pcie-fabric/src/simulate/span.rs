@@ -1,21 +1,21 @@
-//! What is counted of a simulation: from the steady state on, and for whole round trips.
+//! The counted span of a simulation: it starts in the steady state and covers whole round trips.
 //!
-//! The first requests of a flow meet empty queues, so that they are faster than all later ones. What is in flight needs
-//! its bytes over the flow's rate to come back once, which no fixed time covers: 64 requests of 1 MB take 7.7 ms at
-//! 8.7 GB/s. So counting begins when every request in flight has come back a few times. Flows that share a queue go
-//! round together, in bursts: counting begins and ends with the return of one request of the slowest flow, so that it
-//! holds as many bursts of each.
+//! The first requests of a flow meet empty queues and are faster than all later ones. A round trip takes the
+//! bytes in flight over the flow's rate, which no fixed time covers: 64 requests of 1 MB take 7.7 ms at 8.7
+//! GB/s. So counting begins when every request in flight has come back a few times. Flows that share a queue
+//! advance together, in bursts: counting begins and ends with the return of the same request of the slowest
+//! flow, so that it covers equally many bursts of each.
 
 use pcie_time::Picoseconds;
 
 use super::slots::Slots;
 
-/// Counting never begins before this: queues of streams fill in less.
+/// Earliest start of counting: queues of streams fill in less.
 const EARLIEST_NS: f64 = 50e3;
-/// Counting waits no longer than this, whatever is still on its way: at its beginning, and again at its end.
+/// Longest wait for requests in flight, at the start of counting and again at its end.
 const PATIENCE_NS: f64 = 100e6;
 
-/// What is counted.
+/// The counted span.
 #[derive(Debug)]
 pub(super) struct Span {
     duration: Picoseconds,
@@ -24,18 +24,18 @@ pub(super) struct Span {
 
 #[derive(Debug, Clone, Copy)]
 enum Phase {
-    /// Requests in flight have not come back often enough.
+    /// Requests in flight have not made their round trips.
     WarmingUp,
-    /// They have; counting begins with the next return of a request of this flow.
+    /// Counting begins with the next return of a request of this flow.
     Beginning { flow: usize },
     /// Counting ends with the first return of this request after the duration; without one, with the duration.
     Counting { from: Picoseconds, request: Option<u32> },
-    /// It is over.
+    /// Counting is over.
     Ended { from: Picoseconds, end: Picoseconds },
 }
 
 impl Span {
-    /// After a warm-up that is given, exactly as long as is given.
+    /// A given warm-up is exact, and so is the duration after it.
     pub fn new(warm_up_ns: Option<f64>, duration_ns: f64) -> Self {
         let phase = warm_up_ns.map_or(Phase::WarmingUp, |warm_up_ns| Phase::Counting {
             from: Picoseconds::from_ns(warm_up_ns),
@@ -44,7 +44,7 @@ impl Span {
         Self { duration: Picoseconds::from_ns(duration_ns), phase }
     }
 
-    /// When counting began, or will begin, if that is known.
+    /// Start of counting, if it is known.
     pub fn from(&self) -> Option<Picoseconds> {
         match self.phase {
             Phase::Counting { from, .. } | Phase::Ended { from, .. } => Some(from),
@@ -52,7 +52,7 @@ impl Span {
         }
     }
 
-    /// Looks, between two steps, whether flows are warm; says whether counting begins now.
+    /// Checks between steps whether flows are warm; returns whether counting begins now.
     pub fn at_step(&mut self, now: Picoseconds, slots: &mut Slots) -> bool {
         let waited = now >= Picoseconds::from_ns(PATIENCE_NS);
         self.phase = match self.phase {
@@ -67,7 +67,7 @@ impl Span {
         matches!(self.phase, Phase::Counting { from, .. } if from == now)
     }
 
-    /// Notes that a request of a flow has come back; says whether counting begins now.
+    /// Records that a request has come back; returns whether counting begins now.
     pub fn at_return(&mut self, now: Picoseconds, flow: usize, request: u32) -> bool {
         match self.phase {
             Phase::Beginning { flow: slowest } if slowest == flow => {
@@ -84,12 +84,12 @@ impl Span {
         false
     }
 
-    /// A time, or the end of counting if that is known and before it.
+    /// The earlier of `time` and the end of counting, if it is known.
     pub fn before_end(&self, time: Picoseconds) -> Picoseconds {
         self.latest_end().map_or(time, |end| time.min(end))
     }
 
-    /// From when to when was counted, if that is over by `now`.
+    /// Start and end of counting, if it is over by `now`.
     pub fn counted(&mut self, now: Picoseconds) -> Option<(Picoseconds, Picoseconds)> {
         if let (Some(from), Some(end)) = (self.from(), self.latest_end().filter(|end| now >= *end)) {
             self.phase = Phase::Ended { from, end };
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn counting_is_from_a_return_of_a_request_to_another_of_it() {
+    fn counting_lasts_from_return_to_return_of_a_request() {
         let (mut span, mut slots) = (Span::new(None, 10e3), one_flow());
         for request in [0, 1, 0, 1, 0, 1] {
             assert!(!span.at_step(at(60.0), &mut slots));
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warm_up_that_is_given_is_kept_and_so_is_the_duration() {
+    fn given_warm_up_and_duration_are_exact() {
         let (mut span, mut slots) = (Span::new(Some(5e3), 10e3), one_flow());
         assert_eq!(span.from(), Some(at(5.0)));
         assert!(!span.at_step(at(1.0), &mut slots));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_does_not_come_back_is_not_waited_for_forever() {
+    fn wait_for_a_lost_request_ends() {
         let (mut span, mut slots) = (Span::new(None, 10e3), one_flow());
         for request in [0, 1, 0, 1, 0, 1] {
             slots.came_back(0, request, at(8.0), at(50.0));

@@ -1,26 +1,14 @@
-//! The simulator against closed forms and against the estimators, and flows that cannot be.
+//! The simulator against closed forms and estimators, and refusals of impossible flows.
 
 use proptest::prelude::*;
 
 use super::{Arrivals, Discipline, FlowOutcome, Options, Outcome, Primitive, Traffic, simulate};
 use crate::estimate::{ecr, max_min};
-use crate::test_fabrics::{fabrex, flows, separating, testbed};
+use crate::test_fabrics::{fabrex, fabrex_parameters, flows, separating, testbed, traffic};
 use crate::{FabricParameters, Topology};
 
 fn stream(source: &str, destination: &str, standalone_gbytes_per_s: Option<f64>) -> Traffic {
-    Traffic {
-        name: format!("{source}->{destination}"),
-        source: source.into(),
-        destination: destination.into(),
-        primitive: Primitive::Stream,
-        size_bytes: 4096,
-        outstanding: 1,
-        socket: 0,
-        queue: 0,
-        memory: None,
-        standalone_gbytes_per_s,
-        arrivals: Arrivals::Even,
-    }
+    Traffic { standalone_gbytes_per_s, ..traffic(source, destination, Primitive::Stream) }
 }
 
 fn run(topology: &Topology, traffic: &[Traffic], discipline: Discipline) -> Outcome {
@@ -34,13 +22,13 @@ fn worst(found: &Outcome, expected: &[f64]) -> f64 {
 }
 
 #[test]
-fn a_stream_fills_the_narrowest_edge_of_its_way() {
+fn stream_fills_the_narrowest_edge_of_its_path() {
     let found = run(&testbed(), &[stream("H", "C", None)], Discipline::Fifo);
     assert!((found.flows[0].gbytes_per_s - 8.74).abs() < 0.01, "{}", found.flows[0].gbytes_per_s);
 }
 
 #[test]
-fn the_validation_experiments_come_out_as_estimated() {
+fn validation_experiments_match_the_estimates() {
     let background = [("C", "B", 1.76), ("B", "D", 7.19), ("A", "H", 2.54)];
     let topology = testbed();
     for first in [[("H", "C", 8.51), ("H", "A", 7.21)], [("H", "C", 8.56), ("H", "A", 0.53)]] {
@@ -63,7 +51,7 @@ fn the_discipline_decides_which_estimator_is_right() {
     let traffic = [stream("H", "A", None), stream("H", "B", None), stream("C", "B", None)];
     let fair = run(&topology, &traffic, Discipline::PerFlow);
     assert!(worst(&fair, &[10.0, 2.0, 2.0]) < 0.01, "{fair:?}");
-    // What waits for B holds up what is behind it: A gets as little as B does.
+    // TLPs that wait for B block those behind them: A gets as little as B.
     let held_up = run(&topology, &traffic, Discipline::Fifo).flows[0].gbytes_per_s;
     assert!(held_up < 7.0, "{held_up}: below both estimators");
 }
@@ -78,9 +66,9 @@ fn request(
     Traffic { primitive, size_bytes, outstanding, ..stream(source, destination, None) }
 }
 
-/// Restructuring must not change what the simulator finds: bandwidths, averages, and how many TLPs crossed links.
+/// Guards bandwidths, averages and TLP hops against unintended changes.
 #[test]
-fn what_is_found_on_the_testbed_stays() {
+fn testbed_outcomes_do_not_change() {
     use Primitive::{D2dRead, D2dWrite, D2h, DmaWrite, H2d, MmioRead, MmioWrite};
     let alone = [MmioRead, MmioWrite, H2d].map(|primitive| vec![request("host1", "A", primitive, 4096, 1)]);
     let upwards = [D2h, DmaWrite].map(|primitive| vec![request("A", "host1", primitive, 65_536, 4)]);
@@ -120,11 +108,11 @@ fn the_same_input_gives_the_same_outcome() {
 }
 
 #[test]
-fn flows_that_cannot_be_are_refused_by_name() {
+fn refuses_impossible_flows_by_name() {
     let topology = testbed();
     let options = Options { warm_up_ns: Some(0.0), duration_ns: 1e3, discipline: Discipline::Fifo, seed: 1 };
     for (traffic, expected) in [
-        (stream("H", "Q", None), "flow H->Q: destination is Q: there is no such node"),
+        (stream("H", "Q", None), "flow H->Q: destination is Q: unknown node"),
         (stream("H", "H", None), "source and destination are both H"),
         (stream("H", "A", Some(-1.0)), "standalone_gbytes_per_s is -1: give 0 to 1000000"),
         (
@@ -132,7 +120,7 @@ fn flows_that_cannot_be_are_refused_by_name() {
             "size_bytes is 0: give 1 to 9223372036854775807",
         ),
         (Traffic { queue: 256, ..stream("H", "A", None) }, "queue is 256: give 0 to 255"),
-        (Traffic { primitive: Primitive::H2d, ..stream("H", "A", None) }, "H is no host"),
+        (Traffic { primitive: Primitive::H2d, ..stream("H", "A", None) }, "H is not a host"),
     ] {
         let message = simulate(&topology, &[traffic], options).unwrap_err().to_string();
         assert!(message.contains(expected), "{message}");
@@ -140,7 +128,7 @@ fn flows_that_cannot_be_are_refused_by_name() {
 }
 
 #[test]
-fn a_flow_that_asks_for_nothing_gets_nothing_and_takes_nothing() {
+fn flow_without_demand_takes_no_bandwidth() {
     let alone = run(&testbed(), &[stream("H", "A", None)], Discipline::PerFlow);
     let idle = stream("H", "A", Some(0.0));
     let both = run(&testbed(), &[stream("H", "A", None), idle], Discipline::PerFlow);
@@ -148,10 +136,9 @@ fn a_flow_that_asks_for_nothing_gets_nothing_and_takes_nothing() {
     assert_eq!(both.flows[0], alone.flows[0]);
 }
 
-/// What a host of the testbed's first server gives a card beside it, GB/s.
+/// Bandwidth between the testbed's first host and a device beside it, GB/s.
 fn of_socket(primitive: Primitive, socket: u32, outstanding: u32, rate: Option<f64>) -> f64 {
-    let mut fabric: FabricParameters =
-        serde_json::from_str(include_str!("../fixtures/fabrex-u55c.json")).unwrap();
+    let mut fabric = fabrex_parameters();
     for host in fabric.nodes.iter_mut().filter_map(|node| node.host.as_mut()) {
         host.other_socket_gbytes_per_s = rate;
     }
@@ -162,7 +149,7 @@ fn of_socket(primitive: Primitive, socket: u32, outstanding: u32, rate: Option<f
 }
 
 #[test]
-fn what_goes_between_sockets_has_a_rate_of_its_own() {
+fn traffic_between_sockets_has_its_own_rate() {
     for primitive in [Primitive::H2d, Primitive::D2h, Primitive::DmaWrite] {
         let [near, far, plain] = [(0, Some(5.0)), (1, Some(5.0)), (0, None)]
             .map(|(socket, rate)| of_socket(primitive, socket, 4, rate));
@@ -181,7 +168,7 @@ fn endpoints() -> impl Strategy<Value = Vec<(&'static str, &'static str, f64)>> 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// With credits per flow the fabric gives max-min, and so at least what ecr says.
+    /// With credits per flow the fabric gives max-min shares, and so at least those of ecr.
     #[test]
     fn credits_per_flow_give_max_min(listed in endpoints()) {
         let topology: Topology = testbed();
@@ -199,7 +186,7 @@ proptest! {
     }
 }
 
-/// The average latency of a flow's requests over what Little's law gives for them: outstanding bytes over the rate.
+/// The average latency of a flow's requests over that of Little's law: outstanding bytes over the rate.
 fn over_littles_law(traffic: &Traffic, found: &FlowOutcome) -> f64 {
     let total_ns: f64 = found.requests.iter().map(|one| one.phases.total_ns()).sum();
     let average_ns = total_ns / found.requests.len() as f64;
@@ -213,7 +200,7 @@ fn steady(traffic: &[Traffic], duration_ns: f64) -> Outcome {
 }
 
 #[test]
-fn averages_are_of_the_steady_state_however_much_is_outstanding() {
+fn averages_are_of_the_steady_state() {
     use Primitive::{D2dRead, D2h, H2d};
     for (source, destination, primitive) in [("host1", "A", H2d), ("A", "host1", D2h), ("A", "C", D2dRead)] {
         for (size_bytes, outstanding) in [(64, 64), (65_536, 16), (1 << 20, 64)] {
@@ -229,7 +216,7 @@ fn averages_are_of_the_steady_state_however_much_is_outstanding() {
 }
 
 #[test]
-fn a_warm_up_that_is_given_is_kept() {
+fn given_warm_up_is_exact() {
     let traffic = [request("host1", "A", Primitive::H2d, 65_536, 16)];
     let found = run(&fabrex(), &traffic, Discipline::PerDestination);
     assert_eq!(found.warm_up_ns, 50e3);
@@ -240,7 +227,7 @@ fn a_warm_up_that_is_given_is_kept() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Little's law holds of every flow, whatever is outstanding of it and of those beside it.
+    /// Little's law holds for every flow, whatever is outstanding.
     #[test]
     fn littles_law_holds_of_flows_together(
         sizes in proptest::collection::vec((1u64..=128, 1u32..=32, prop::sample::select(vec!["A", "C", "L"])), 1..4),
@@ -252,8 +239,9 @@ proptest! {
             })
             .collect();
         let bytes = sizes.iter().map(|(packets, outstanding, _)| packets * 64 * u64::from(*outstanding));
-        // The end of the run cuts off a request, which shifts an average over N of them by 1/N. A flow with one
-        // outstanding waits for the bytes of all the others, so N is the round trips of the run: about a hundred here.
+        // The end of the run cuts off a request, which shifts an average over N of them by 1/N. A flow with
+        // one outstanding waits for the bytes of all others, so N is the number of round trips: about a
+        // hundred here.
         let found = steady(&traffic, 40.0 * bytes.sum::<u64>() as f64 + 200e3);
         for (traffic, flow) in traffic.iter().zip(&found.flows) {
             let ratio = over_littles_law(traffic, flow);
@@ -263,7 +251,7 @@ proptest! {
 }
 
 #[test]
-fn a_description_is_read_as_it_is_documented() {
+fn reads_a_minimal_description() {
     let text = r#"{"name": "one", "mps_bytes": 128, "nodes": [{"name": "S", "kind": "external-switch", "delay_ns": 1}],
         "links": []}"#;
     let fabric: FabricParameters = serde_json::from_str(text).unwrap();

@@ -1,4 +1,4 @@
-//! Flows as the simulator runs them, and which of them cannot be.
+//! Flows of the simulator, and their checks.
 
 use std::fmt::Display;
 use std::sync::LazyLock;
@@ -14,17 +14,17 @@ use crate::topology::{NodeId, Topology};
 
 /// Command queues of a device that flows may name.
 const COMMAND_QUEUES: u32 = 256;
-/// What a processor writes at once, of all requests of a flow in flight.
+/// Most bytes that a processor writes at once, over all requests of a flow in flight.
 const WRITTEN_AT_ONCE_BYTES: u64 = 16 << 20;
 
-/// What moves the data.
+/// The operation that moves the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Primitive {
     /// Posted writes from any node to any other, without an engine.
     #[default]
     Stream,
-    /// Reads by a host's processor from a device, a cache line at a time, each after the other.
+    /// Reads by a host's processor from a device, one cache line after another.
     MmioRead,
     /// Posted writes by a host's processor to a device.
     MmioWrite,
@@ -32,7 +32,7 @@ pub enum Primitive {
     H2d,
     /// A command to the device, which writes to the host's memory.
     D2h,
-    /// What the device does of a [`Self::D2h`]: without the way of the command and without a completion.
+    /// The device's part of a [`Self::D2h`], without command and status.
     DmaWrite,
     /// A command to the destination, which reads from the source.
     D2dRead,
@@ -40,7 +40,7 @@ pub enum Primitive {
     D2dWrite,
 }
 
-/// When paced requests come.
+/// Arrivals of paced requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
@@ -59,13 +59,13 @@ pub struct Traffic {
     #[serde(default)]
     #[schemars(length(max = 200))]
     pub name: String,
-    /// Host or device that the data come from; for MMIO and DMA of a host, the host.
+    /// Host or device that sends the data; for MMIO and DMA of a host, the host.
     #[schemars(length(min = 1, max = 200))]
     pub source: String,
-    /// Where they go; for MMIO and DMA of a host, the device.
+    /// Host or device that receives the data; for MMIO and DMA of a host, the device.
     #[schemars(length(min = 1, max = 200))]
     pub destination: String,
-    /// What moves the data: `stream` is posted writes without an engine, `dma-write` a D2H without its command.
+    /// The operation: `stream` is posted writes without an engine, `dma-write` a D2H without its command.
     #[serde(default)]
     #[schemars(extend("default" = "stream"))]
     pub primitive: Primitive,
@@ -77,7 +77,7 @@ pub struct Traffic {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 65536))]
     pub outstanding: u32,
-    /// When the requests of a flow with a standalone bandwidth come.
+    /// Arrivals of the requests of a flow with a standalone bandwidth.
     #[serde(default)]
     #[schemars(extend("default" = "even"))]
     pub arrivals: Arrivals,
@@ -85,7 +85,7 @@ pub struct Traffic {
     #[serde(default)]
     #[schemars(range(min = 0, max = 63))]
     pub socket: u32,
-    /// Command queue of the device: its queues take turns, TLP by TLP.
+    /// Command queue of the device, which serves its queues in turn, TLP by TLP.
     #[serde(default)]
     #[schemars(range(min = 0, max = COMMAND_QUEUES - 1))]
     pub queue: u32,
@@ -93,8 +93,7 @@ pub struct Traffic {
     #[serde(default)]
     #[schemars(length(min = 1, max = 200))]
     pub memory: Option<String>,
-    /// What the flow gets running alone, if that is known, GB/s: estimators and simulator give it no more. A flow of 0 asks
-    /// for nothing.
+    /// Known bandwidth of the flow running alone, GB/s: its limit in estimators and simulator. 0: no demand.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1000000))]
     pub standalone_gbytes_per_s: Option<f64>,
@@ -108,13 +107,13 @@ const fn one() -> u32 {
     1
 }
 
-/// A flow with its places found.
+/// A flow with the ids of its nodes, queue and memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Placed {
     pub primitive: Primitive,
     pub source: NodeId,
     pub destination: NodeId,
-    /// The host that gives the commands.
+    /// The host that sends the commands.
     pub host: NodeId,
     /// The device whose engine works; not for streams.
     pub device: NodeId,
@@ -130,7 +129,7 @@ pub(crate) struct Placed {
     pub peer_memory: usize,
 }
 
-/// What the keys of a flow may be.
+/// The schema of a flow.
 fn shape() -> &'static Shape {
     static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::of::<Traffic>);
     &SHAPE
@@ -141,13 +140,13 @@ struct Checker<'a> {
     traffic: &'a Traffic,
 }
 
-/// Finds the places of a flow.
-pub(super) fn place(topology: &Topology, traffic: &Traffic) -> Result<Placed, Refusal> {
-    Checker { topology, traffic }.place()
+/// Checks a flow and resolves its names.
+pub(super) fn resolve(topology: &Topology, traffic: &Traffic) -> Result<Placed, Refusal> {
+    Checker { topology, traffic }.resolve()
 }
 
 impl<'a> Checker<'a> {
-    fn place(&self) -> Result<Placed, Refusal> {
+    fn resolve(&self) -> Result<Placed, Refusal> {
         let Traffic { primitive, source, destination, socket, queue, .. } = self.traffic;
         let (primitive, socket, queue) = (*primitive, *socket, *queue);
         shape().check(self.traffic).map_err(|unfit| unfit.about(self.flow()))?;
@@ -156,47 +155,38 @@ impl<'a> Checker<'a> {
             return Err(same_ends(source).about(self.flow()));
         }
         let (host, device, peer) = match primitive {
-            Primitive::Stream => {
-                return Ok(Placed {
-                    primitive,
-                    socket,
-                    queue,
-                    source: from,
-                    destination: to,
-                    host: from,
-                    device: from,
-                    peer: None,
-                    memory: 0,
-                    peer_memory: 0,
-                });
-            }
+            Primitive::Stream => (from, from, None),
             Primitive::MmioRead | Primitive::MmioWrite | Primitive::H2d => (from, to, None),
             Primitive::D2h | Primitive::DmaWrite => (to, from, None),
             Primitive::D2dRead => (self.first_host()?, to, Some(from)),
             Primitive::D2dWrite => (self.first_host()?, from, Some(to)),
         };
+        let (memory, peer_memory) = match primitive {
+            Primitive::Stream => (0, 0),
+            _ => self.memories(host, device, peer)?,
+        };
+        let (source, destination) = (from, to);
+        Ok(Placed { primitive, source, destination, host, device, peer, socket, queue, memory, peer_memory })
+    }
+
+    /// Checks the ends of a flow; returns the indices of its memories on the device and the peer.
+    fn memories(
+        &self,
+        host: NodeId,
+        device: NodeId,
+        peer: Option<NodeId>,
+    ) -> Result<(usize, usize), Refusal> {
+        let primitive = self.traffic.primitive;
         self.check_host(host)?;
         if primitive == Primitive::MmioWrite {
             self.check_written_at_once()?;
         }
         let through_bar = matches!(primitive, Primitive::MmioRead | Primitive::MmioWrite);
         let memory = self.check_device(device, through_bar)?;
-        let peer_memory = peer.map_or(Ok(memory), |peer| self.check_device(peer, true))?;
-        Ok(Placed {
-            primitive,
-            socket,
-            queue,
-            source: from,
-            destination: to,
-            host,
-            device,
-            peer,
-            memory,
-            peer_memory,
-        })
+        Ok((memory, peer.map_or(Ok(memory), |peer| self.check_device(peer, true))?))
     }
 
-    /// A processor's writes leave it at once, line by line: all requests in flight stand in the first queue.
+    /// A processor writes without waiting, so that all requests in flight are in the first queue.
     fn check_written_at_once(&self) -> Result<(), Refusal> {
         let bytes = self.traffic.size_bytes.saturating_mul(u64::from(self.traffic.outstanding));
         if bytes > WRITTEN_AT_ONCE_BYTES {
@@ -237,7 +227,7 @@ impl<'a> Checker<'a> {
     fn check_host(&self, host: NodeId) -> Result<(), Refusal> {
         let HostParameters { sockets, memory_bytes, .. } = self.of(host).host.ok_or_else(|| {
             let remedy = format!("{:?} needs one there", self.traffic.primitive);
-            self.wrong(format!("{} is no host", self.of(host).name)).remedy(remedy)
+            self.wrong(format!("{} is not a host", self.of(host).name)).remedy(remedy)
         })?;
         if self.traffic.socket >= sockets {
             let most = sockets - 1;
@@ -252,11 +242,12 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// The number of the memory that the flow uses on a device; `through_bar` if it is reached from outside.
+    /// The index of the flow's memory on a device; `through_bar` for access from outside.
     fn check_device(&self, device: NodeId, through_bar: bool) -> Result<usize, Refusal> {
         let NodeParameters { name, device, .. } = self.of(device);
-        let DeviceParameters { memories, engine } =
-            device.as_ref().ok_or_else(|| self.wrong(format!("{name} is no device")).remedy("give one"))?;
+        let DeviceParameters { memories, engine } = device
+            .as_ref()
+            .ok_or_else(|| self.wrong(format!("{name} is not a device")).remedy("give a device"))?;
         let number = match &self.traffic.memory {
             _ if memories.is_empty() => {
                 return Err(self.wrong(format!("{name} has no memory")).remedy("give a device that has one"));
@@ -265,7 +256,7 @@ impl<'a> Checker<'a> {
             Some(wanted) => memories
                 .iter()
                 .position(|memory| memory.name == *wanted)
-                .ok_or_else(|| self.value("memory", wanted, format!("{name} has no such memory")))?,
+                .ok_or_else(|| self.value("memory", wanted, format!("name a memory of {name}")))?,
         };
         let memory = &memories[number];
         let room = match (through_bar, memory.bar) {
@@ -273,7 +264,7 @@ impl<'a> Checker<'a> {
             (true, Some(bar)) => bar.size_bytes,
             (true, None) => {
                 let unseen = self.wrong(format!("{name}: {} has no BAR", memory.name));
-                return Err(unseen.remedy("nobody else reaches it"));
+                return Err(unseen.remedy("give a memory with a BAR"));
             }
         };
         let size_bytes = self.traffic.size_bytes;

@@ -1,4 +1,4 @@
-//! The route is the tree path, and what is no fabric is refused by name.
+//! Routes follow the tree, and wrong fabrics are refused by name.
 
 use pcie_refusal::Refusal;
 
@@ -11,7 +11,7 @@ fn refused(parameters: crate::FabricParameters) -> Refusal {
 }
 
 #[test]
-fn a_route_is_the_way_up_and_down_the_tree() {
+fn route_goes_up_and_down_the_tree() {
     let topology = testbed();
     for (source, destination, expected) in [
         ("H", "C", "H->S S->N N->C"),
@@ -27,7 +27,7 @@ fn a_route_is_the_way_up_and_down_the_tree() {
 }
 
 #[test]
-fn a_capacity_that_is_not_given_is_what_the_link_carries() {
+fn default_capacity_is_that_of_the_link() {
     let mut bare = parameters(vec![link("H", "S", 1.0, 1.0)]);
     bare.links[0].down_gbytes_per_s = None;
     let topology = Topology::new(bare).unwrap();
@@ -36,7 +36,7 @@ fn a_capacity_that_is_not_given_is_what_the_link_carries() {
 }
 
 #[test]
-fn a_tree_has_no_more_levels_than_there_are_buses() {
+fn tree_has_at_most_255_levels() {
     let chain = |levels: u32| {
         let names: Vec<String> = (0..=levels).map(|level| format!("N{level}")).collect();
         let mut chain = parameters(names.windows(2).map(|pair| link(&pair[0], &pair[1], 1.0, 1.0)).collect());
@@ -44,14 +44,17 @@ fn a_tree_has_no_more_levels_than_there_are_buses() {
         chain
     };
     Topology::new(chain(255)).unwrap();
-    let told = refused(chain(5000)).to_string();
-    assert!(told.starts_with("node N256: is 256 levels below the root: a fabric has at most 255"), "{told}");
+    let message = refused(chain(5000)).to_string();
+    assert!(
+        message.starts_with("node N256: is 256 levels below the root: a fabric has at most 255"),
+        "{message}"
+    );
 }
 
 const CYCLE: &str = "node H: its links upwards lead back to itself: a fabric is a tree, without a cycle";
 
 #[test]
-fn what_is_no_tree_is_refused_by_name() {
+fn refuses_graphs_that_are_not_trees_by_name() {
     let two_roots = parameters(vec![link("H", "S", 1.0, 1.0), link("S", "A", 1.0, 1.0)]);
     let mut more = two_roots.clone();
     more.nodes.push(node("X"));
@@ -74,11 +77,7 @@ fn what_is_no_tree_is_refused_by_name() {
 
     let mut unknown = two_roots.clone();
     unknown.links[1].lower = "Q".into();
-    assert!(
-        refused(unknown)
-            .to_string()
-            .starts_with("link S-Q: lower is Q: there is no such node: known: H, S, A")
-    );
+    assert!(refused(unknown).to_string().starts_with("link S-Q: lower is Q: unknown node: known: H, S, A"));
 
     let mut same = two_roots;
     same.nodes.push(node("A"));
@@ -123,7 +122,7 @@ fn device(name: &str, address: u64) -> crate::NodeParameters {
 }
 
 #[test]
-fn windows_of_addresses_do_not_overlap() {
+fn refuses_overlapping_bars() {
     let mut fabric = parameters(vec![link("S", "A", 1.0, 1.0), link("S", "B", 1.0, 1.0)]);
     fabric.nodes[1] = device("A", 0x10_0000);
     fabric.nodes[2] = device("B", 0x18_0000);
@@ -138,7 +137,7 @@ fn windows_of_addresses_do_not_overlap() {
 }
 
 #[test]
-fn kinds_have_what_they_need() {
+fn kinds_determine_the_required_tables() {
     let mut fabric = parameters(vec![link("S", "A", 1.0, 1.0)]);
     fabric.nodes[1].kind = NodeKind::Device;
     assert_eq!(refused(fabric.clone()).to_string(), "node A: a device needs the table `device`");
@@ -148,7 +147,7 @@ fn kinds_have_what_they_need() {
 }
 
 #[test]
-fn a_completion_is_one_tlp() {
+fn refuses_status_larger_than_one_tlp() {
     let mut fabric = parameters(vec![link("H", "A", 8.0, 8.0)]);
     fabric.nodes[1] = device("A", 0x10_0000);
     fabric.nodes[1].device.as_mut().unwrap().engine.completion_bytes = 129;

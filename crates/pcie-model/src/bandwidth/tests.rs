@@ -5,7 +5,7 @@ use pcie_wire::{LinkConfiguration, LinkParameters};
 use super::*;
 use crate::{Bound, Limits};
 
-fn model(generation: u32, lanes: u32, accounting: Accounting, limits: Limits) -> Model {
+pub(crate) fn model(generation: u32, lanes: u32, accounting: Accounting, limits: Limits) -> Model {
     let link = LinkConfiguration::try_from(LinkParameters {
         generation,
         lanes,
@@ -20,7 +20,7 @@ fn model(generation: u32, lanes: u32, accounting: Accounting, limits: Limits) ->
     Model::new(link, accounting, limits).unwrap()
 }
 
-fn printed(gbps: f64) -> String {
+pub(crate) fn printed(gbps: f64) -> String {
     format!("{gbps:.2}")
 }
 
@@ -57,7 +57,7 @@ fn spec_charges_one_way_writes_no_acknowledgements_upstream() {
 }
 
 #[test]
-fn what_transfers_take_of_the_link_adds_up() {
+fn link_use_of_transfers_adds_up() {
     let found = model(3, 8, Accounting::Spec, Limits::default()).bandwidth(1024, 0).unwrap();
     // Two requests of 24 B; four completions of 20 B and 256 B each. Four writes of 24 B and 256 B each.
     assert_eq!((found.read_use.upstream_tlps, found.read_use.downstream_tlps), (2.0, 4.0));
@@ -65,7 +65,7 @@ fn what_transfers_take_of_the_link_adds_up() {
     assert_eq!(printed(found.read_use.efficiency * 1e4), printed(1024.0 / (48.0 + 1104.0) * 1e4));
     assert_eq!(printed(found.write_use.upstream_gbps / found.write.gbps), printed(1120.0 / 1024.0));
     assert_eq!(printed(found.read_use.upstream_gbps / found.read.gbps), printed(48.0 / 1024.0));
-    // Writes alone fill their direction: nothing comes back that they would have to acknowledge.
+    // Writes alone fill their direction: no TLP comes back that they would have to acknowledge.
     assert!((found.write_use.upstream_gbps / found.tlp_gbps - 1.0).abs() < 1e-9);
 }
 
@@ -87,7 +87,7 @@ fn small_completions_cost_headers() {
 }
 
 #[test]
-fn the_published_model_takes_boundaries_that_no_link_has() {
+fn sigcomm18_accepts_rcbs_that_no_link_has() {
     let asked = |accounting: &str, rcb_bytes: u32| {
         let text = format!(
             r#"{{"link":{{"generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":512,"rcb_bytes":{rcb_bytes}}},"accounting":"{accounting}"}}"#
@@ -144,7 +144,7 @@ fn every_limit_binds_when_it_is_tight() {
         assert_eq!((found.read.bound, found.write.bound), (read, write), "{limits:?}");
         for answer in [found.read, found.write] {
             if !matches!(answer.bound, Bound::WireUpstream | Bound::WireDownstream) {
-                // 4 transfers of 64 B in 1 us, whichever way the 4 come about.
+                // Each of these limits allows 4 transfers of 64 B in 1 us.
                 assert!((answer.gbps - 4.0 * 64.0 * 8.0 / 1_000.0).abs() < 1e-9, "{answer:?}");
             }
         }
@@ -162,7 +162,7 @@ fn tags_that_fill_the_link_in_a_microsecond() {
 }
 
 #[test]
-fn questions_that_make_no_sense_are_named() {
+fn refuses_questions_out_of_range_by_key() {
     let spec = model(3, 8, Accounting::Spec, Limits::default());
     assert!(spec.bandwidth(0, 0).unwrap_err().to_string().starts_with("size_bytes is 0"));
     assert!(spec.bandwidth(1, 4096).unwrap_err().to_string().starts_with("offset_bytes is 4096"));
@@ -178,7 +178,7 @@ fn questions_that_make_no_sense_are_named() {
 }
 
 #[test]
-fn an_unaligned_read_is_bounded_by_the_better_way_to_cut_it() {
+fn unaligned_read_is_bounded_by_the_better_cut() {
     let spec = model(3, 8, Accounting::Spec, Limits::default());
     let found = spec.bandwidth(2048, 25).unwrap();
     // Cut at multiples of 512: completions of 231 (232 with its first double word), 7 x 256 and 25 (28) bytes.

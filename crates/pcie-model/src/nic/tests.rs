@@ -1,8 +1,9 @@
-//! The shipped NICs against the published figures, and what a wrong description gets.
+//! The shipped NICs against the published figures, and the refusals of wrong descriptions.
 
-use pcie_wire::{Accounting, LinkConfiguration, LinkParameters};
+use pcie_wire::Accounting;
 
 use super::*;
+use crate::bandwidth::tests::printed;
 use crate::{InterpacketGap, Limits};
 
 fn device(text: &str) -> Interactions {
@@ -22,25 +23,11 @@ pub(crate) fn niantic_dpdk() -> Interactions {
 }
 
 fn model(accounting: Accounting) -> Model {
-    let link = LinkConfiguration::try_from(LinkParameters {
-        generation: 3,
-        lanes: 8,
-        mps_bytes: 256,
-        mrrs_bytes: 512,
-        rcb_bytes: 64,
-        address_bits: 64,
-        ecrc: false,
-        flit_mode: None,
-    })
-    .unwrap();
-    Model::new(link, accounting, Limits::default()).unwrap()
+    crate::bandwidth::tests::model(3, 8, accounting, Limits::default())
 }
 
-const FORTY_GIGABIT: Ethernet = Ethernet { line_gbps: 40.0, vlan: false, gap: InterpacketGap::Standard };
-
-fn printed(gbps: f64) -> String {
-    format!("{gbps:.2}")
-}
+pub(crate) const FORTY_GIGABIT: Ethernet =
+    Ethernet { line_gbps: 40.0, vlan: false, gap: InterpacketGap::Standard };
 
 #[test]
 fn sigcomm18_reproduces_the_published_nics_to_the_printed_digit() {
@@ -89,7 +76,7 @@ fn tags_and_minimum_gaps_and_vlan_count() {
 }
 
 #[test]
-fn impossible_steps_are_named() {
+fn refuses_impossible_steps_by_index() {
     let text = include_str!("../../../../profiles/nics/niantic-kernel.toml");
     let message = |from: &str, to: &str| {
         assert!(text.contains(from));
@@ -102,8 +89,8 @@ fn impossible_steps_are_named() {
     assert!(message("batch = 40", "batch = 0").contains("1 or more"));
     assert!(message("batch = 40", "batch = 40\nevery_packets = 2").contains("not both"));
     for more in ["batch = 2", "every_packets = 2"] {
-        let told = message("bytes = \"packet\"", &format!("bytes = \"packet\"\n{more}"));
-        assert!(told.contains("leave batch and every_packets out"), "{told}");
+        let refused = message("bytes = \"packet\"", &format!("bytes = \"packet\"\n{more}"));
+        assert!(refused.contains("leave batch and every_packets out"), "{refused}");
     }
     assert!(
         message("bytes = \"packet\"", "bytes = 64")
@@ -122,7 +109,7 @@ fn impossible_steps_are_named() {
 }
 
 #[test]
-fn interrupts_moderated_by_time_take_their_share_of_the_time_and_not_of_each_packet() {
+fn interrupts_moderated_by_time_cost_a_share_of_time() {
     let model = model(Accounting::Spec);
     let with = |change: &dyn Fn(&mut crate::Step)| {
         let mut device = niantic_kernel();
@@ -134,16 +121,16 @@ fn interrupts_moderated_by_time_take_their_share_of_the_time_and_not_of_each_pac
     let timed =
         |ns, packets| with(&move |step| (step.moderation_ns, step.every_packets) = (Some(ns), packets));
     let near = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-9;
-    assert!(near(timed(1, None), counted(1)), "none is held back");
-    assert!(near(timed(10_000_000, Some(32)), counted(32)), "the count is there long before");
-    // Three packets in the time: as one every three.
+    assert!(near(timed(1, None), counted(1)), "no interrupt is delayed");
+    assert!(near(timed(10_000_000, Some(32)), counted(32)), "the packet count is reached first");
+    // A period of three packets costs as much as one interrupt every three packets.
     let three = 3e3 / counted(3);
     assert!((timed(three.round() as u32, None) / counted(3) - 1.0).abs() < 1e-3);
     assert!(timed(50_000, None) > counted(1000));
 }
 
 #[test]
-fn a_header_that_is_split_off_is_a_write_of_its_own() {
+fn split_header_is_a_write_of_its_own() {
     let mut device = simple_nic();
     device.steps.retain(|step| step.path == Path::Rx && step.moves_packet());
     let model = model(Accounting::Spec);
@@ -157,7 +144,7 @@ fn a_header_that_is_split_off_is_a_write_of_its_own() {
 }
 
 #[test]
-fn a_device_may_only_send_but_not_do_nothing() {
+fn accepts_send_only_device_and_refuses_device_without_steps() {
     let mut device = simple_nic();
     device.steps.retain(|step| step.path == Path::Tx);
     let found = model(Accounting::Spec).nic(&device, FORTY_GIGABIT, 64).unwrap();

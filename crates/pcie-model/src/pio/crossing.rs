@@ -1,4 +1,4 @@
-//! From which size on descriptor DMA is the better way.
+//! The message sizes at which descriptor DMA beats stores.
 
 use pcie_refusal::Refusal;
 use schemars::JsonSchema;
@@ -9,12 +9,13 @@ use crate::Model;
 
 /// Where descriptor DMA beats write-combined stores.
 ///
-/// Since the stores go up in steps of 64 B, there is a first size and a later one from which on it stays so.
+/// Stores cost steps of 64 B, so the first size at which DMA wins can lie below the size from which it always
+/// wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Crossing {
     /// The smallest payload at which DMA is better.
     pub first_bytes: Option<u64>,
-    /// The smallest payload from which on it is better up to 64 KiB.
+    /// The smallest payload from which DMA is better at every size up to 64 KiB.
     pub from_bytes: Option<u64>,
 }
 
@@ -41,7 +42,7 @@ impl Model {
         for payload_bytes in 1..=MAX_PAYLOAD_BYTES {
             let layout = Layout::new(payload_bytes, profile.header_bytes)?;
             let ask = Question { model: self, profile, times, layout, payload_bytes };
-            // Stores leave in whole buffers: what they cost stays the same until a message needs one more.
+            // Stores leave in whole buffers: their cost changes only when a message needs one more buffer.
             let stores_ns = match stores {
                 Some((buffers, stores_ns)) if buffers == layout.buffers => stores_ns,
                 _ => costs_ns(&ask.write_combined(0)?),
@@ -57,7 +58,7 @@ impl Model {
     }
 }
 
-/// What a message costs: by itself, in a train of them, and the core.
+/// The cost of a message: alone, in a stream, and to the core.
 fn costs_ns(sending: &Sending) -> [f64; 3] {
     [sending.latency_ns, 1_000.0 / sending.bandwidth.millions_per_s, sending.cpu_ns]
 }
@@ -65,7 +66,7 @@ fn costs_ns(sending: &Sending) -> [f64; 3] {
 #[derive(Clone, Copy, Default)]
 struct Seen {
     first: Option<u64>,
-    /// The start of the latest run of sizes at which DMA wins, if the last size seen is in it.
+    /// The first of the current consecutive sizes at which DMA wins.
     run: Option<u64>,
 }
 

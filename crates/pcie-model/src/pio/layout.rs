@@ -1,4 +1,5 @@
-//! How a message lies in buffers: padded to words, ended by signatures, stuffed to the end of the last buffer.
+//! Layout of a message in buffers: padded to words, then filled with signatures to the end of the last
+//! buffer.
 
 use pcie_refusal::{Refusal, in_range};
 
@@ -14,9 +15,9 @@ pub const MAX_PAYLOAD_BYTES: u64 = 1 << 16;
 pub struct Layout {
     /// Headers and payload.
     pub frame_bytes: u64,
-    /// The same, up to a whole word.
+    /// Headers and payload, rounded up to a whole word.
     pub message_bytes: u64,
-    /// Buffers that it takes with at least one signature behind it.
+    /// Buffers of the message with at least one signature behind it.
     pub buffers: u64,
 }
 
@@ -37,12 +38,12 @@ impl Layout {
         (self.buffers * BUFFER_BYTES - self.message_bytes) / WORD_BYTES
     }
 
-    /// Single stores of a word that write the message and one signature.
+    /// Word stores that write the message and one signature.
     pub fn stores(&self) -> u64 {
         self.message_bytes / WORD_BYTES + 1
     }
 
-    /// Bytes of the writes that the buffers leave in when `flushes` of them are cut once more each, spread evenly.
+    /// Bytes of each write when `flushes` more cuts are spread evenly over the buffers.
     ///
     /// # Errors
     /// More flushes than there are words to cut between.

@@ -1,4 +1,4 @@
-//! A packet written by the core, looped back by the NIC and returned by DMA: how much of its latency is PCIe's.
+//! PCIe's part in the latency of a packet that the core writes, the NIC loops back and DMA returns.
 //!
 //! Source: Neugebauer et al., "Understanding PCIe performance for end host networking", SIGCOMM 2018, section 2 and figure 2
 //! (a kernel-bypass NIC; the PCIe part was measured inside its firmware).
@@ -18,7 +18,7 @@ const LINE_BYTES: u64 = 12;
 /// The latency of a looped packet.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Loopback {
-    /// Size of the packet, which is the payload of a message.
+    /// Size of the packet, the payload of a message.
     pub packet_bytes: u64,
     /// Stores to the device and DMA back.
     pub pcie_ns: f64,
@@ -31,7 +31,7 @@ pub struct Loopback {
 }
 
 impl Model {
-    /// The loopback latency of a packet, or none where the profile has no measured one.
+    /// The loopback latency of a packet; none where the profile has no measured loopback.
     ///
     /// # Errors
     /// A size or a value of the profile that is out of range.
@@ -73,7 +73,7 @@ impl Model {
         Ok(Some(Loopback { packet_bytes, pcie_ns, nic_ns, total_ns, pcie_share: pcie_ns / total_ns }))
     }
 
-    /// What the bytes of a packet take: the stores, and then the writes of the DMA.
+    /// Time for the bytes of a packet: the stores, and then the writes of the DMA.
     fn moving_ns(&self, profile: &MessageProfile, packet_bytes: u64) -> Result<f64, Refusal> {
         let ask = Question::new(self, profile, packet_bytes)?;
         let stores_ns = ask.train(ask.layout.pieces(0)?).stream_ns;

@@ -1,4 +1,4 @@
-//! What is known of a core, a device and their link about sending messages: the resolved profile, as JSON brings it.
+//! The resolved profile of a core, a device and their link that send messages.
 
 use pcie_refusal::Refusal;
 use pcie_schema::quantity::{Duration, Nanoseconds};
@@ -12,8 +12,8 @@ use super::WORD_BYTES;
 
 /// How messages go from a core to a device: by stores, and by descriptors.
 ///
-/// Times are those of one machine on one link. What the link took of them is taken off and put back for another link;
-/// the rest belongs to the core, the root complex and the device, and stays.
+/// Times are of one machine on one link. For another link, the model replaces the link's part of them; the
+/// part of the core, the root complex and the device stays.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MessageProfile {
@@ -35,13 +35,14 @@ pub struct MessageProfile {
     pub descriptors: DescriptorPath,
     /// A loopback through the device, where one was measured.
     pub loopback: Option<LoopbackTimes>,
-    /// What comes back on the link, where traces show it: steps of simulated messages that hold nothing up.
+    /// TLPs and acknowledgements back to the host, where traces show them: steps of simulated messages that
+    /// delay nothing.
     pub answers: Option<Answers>,
 }
 
 /// A loopback through the device, measured at one size.
 ///
-/// What the link, the stores and the line take of it grows with the size, the rest stays.
+/// The parts of the link, the stores and the line grow with the size; the rest stays.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoopbackTimes {
@@ -114,19 +115,19 @@ pub struct DescriptorPath {
     /// A descriptor.
     #[schemars(range(min = 1, max = COUNT_MAX))]
     pub descriptor_bytes: u32,
-    /// What the device writes back of a descriptor.
+    /// The device's write-back for a descriptor.
     #[schemars(range(min = 1, max = COUNT_MAX))]
     pub write_back_bytes: u32,
     /// An interrupt's write.
     #[schemars(range(min = 1, max = COUNT_MAX))]
     pub interrupt_bytes: u32,
-    /// Messages that one doorbell, one descriptor read and one write-back are for.
+    /// Messages that share one doorbell, one descriptor read and one write-back.
     #[schemars(range(min = 1, max = COUNT_MAX))]
     pub messages_per_doorbell: u32,
-    /// Messages that one interrupt is for.
+    /// Messages that share one interrupt.
     #[schemars(range(min = 1, max = COUNT_MAX))]
     pub messages_per_interrupt: u32,
-    /// Messages between their doorbell and their payload at one time.
+    /// Messages in flight at once, from doorbell to payload.
     #[schemars(range(min = 1, max = COUNT_MAX))]
     pub messages_in_flight: u32,
     /// From the doorbell to the descriptor's completion, packet start to packet start.
@@ -138,41 +139,41 @@ pub struct DescriptorPath {
     /// From the doorbell to the payload's completion.
     #[schemars(with = "Duration")]
     pub payload_ns: f64,
-    /// Payload of the message that these times are of.
+    /// Payload of the message measured.
     #[schemars(range(min = 1, max = COUNT_MAX))]
     pub measured_payload_bytes: u32,
-    /// What the core does for a message: the descriptor, the fence behind it, the doorbell.
+    /// Core time for a message: the descriptor, the fence behind it, the doorbell.
     #[schemars(with = "Duration")]
     pub cpu_ns: f64,
 }
 
-/// What comes back on the link: acknowledgements, and messages by stores that the device loops back.
+/// Traffic back to the host: acknowledgements, and messages by stores that the device loops back.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Answers {
     /// From the end of a store at the device that takes stores to its acknowledgement.
     #[schemars(with = "Nanoseconds")]
     pub store_acknowledged_ns: f64,
-    /// The same of a packet for the device that takes descriptors.
+    /// The same for a packet at the device that takes descriptors.
     #[schemars(with = "Nanoseconds")]
     pub descriptor_acknowledged_ns: f64,
-    /// The same of a request at the root complex.
+    /// The same for a request at the root complex.
     #[schemars(with = "Nanoseconds")]
     pub request_acknowledged_ns: f64,
     /// From a message leaving the filter to the first write of its buffers to host memory.
     #[schemars(with = "Nanoseconds")]
     pub loop_back_ns: f64,
-    /// Between these writes, beyond what each takes on the link.
+    /// Gap between these writes, without their time on the link.
     #[schemars(with = "Nanoseconds")]
     pub loop_back_gap_ns: f64,
 }
 
-/// What belongs to the machine in the measured times, once the link's part is taken off.
+/// The machine's part of the measured times, without the link's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MachineTimes {
-    /// Between two full buffers in a stream, beyond what the first takes on the link.
+    /// Gap between two full buffers in a stream, without the first one's time on the link.
     pub store_gap_ns: f64,
-    /// On top of that between the first two buffers of a message sent alone.
+    /// Additional gap between the first two buffers of a message sent alone.
     pub first_store_ns: f64,
     /// From the doorbell's arrival to the descriptor's request.
     pub doorbell_ns: f64,
@@ -193,7 +194,7 @@ impl MessageProfile {
     /// The link that the times were measured on.
     ///
     /// # Errors
-    /// It is none.
+    /// The link is not valid.
     pub fn measured_link(&self) -> Result<LinkConfiguration, Refusal> {
         LinkConfiguration::try_from(self.link)
     }
@@ -201,7 +202,7 @@ impl MessageProfile {
     /// The machine's part of the measured times.
     ///
     /// # Errors
-    /// A number that is out of range, or a time that is shorter than what the link needs for it; names the key.
+    /// Names the key of a number out of range, or of a time shorter than the link needs.
     pub fn machine_times(&self) -> Result<MachineTimes, Refusal> {
         self.check()?;
         let link = self.measured_link()?;
@@ -279,7 +280,7 @@ const HEADER_BYTES_MAX: u64 = 1024;
 const BATCH_BYTES_MAX: u64 = 16 << 10;
 const QUEUE_BYTES_MAX: u64 = 64 << 20;
 
-/// What a TLP about `bytes` from an aligned address takes on the link, in ns.
+/// Time of a TLP about `bytes` from an aligned address on the link, in ns.
 pub(super) fn tlp_ns(link: &LinkConfiguration, accounting: Accounting, kind: TlpKind, bytes: u32) -> f64 {
     let wire_bytes = accounting.tlp_bytes(link, kind, Piece { address: 0, length: bytes });
     f64::from(wire_bytes) * 8.0 / accounting.tlp_gbps(link)

@@ -34,7 +34,7 @@ fn wire_efficiency_is_the_papers() {
 }
 
 #[test]
-fn messages_lie_in_buffers_as_the_papers_do() {
+fn layouts_are_the_papers() {
     let ping = ask(64);
     assert_eq!((ping.message_bytes, ping.buffers, ping.signatures), (104, 2, 3));
     // "only a single WC buffer is needed if the message is less than 20 bytes": 20 still fit.
@@ -48,7 +48,7 @@ fn messages_lie_in_buffers_as_the_papers_do() {
 }
 
 #[test]
-fn the_traced_ping_takes_what_table_1_says() {
+fn traced_ping_takes_the_times_of_table_1() {
     let ping = ask(64);
     close(ping.write_combined.latency_ns, 232.0);
     close(ping.descriptor_ns, 832.0);
@@ -68,7 +68,7 @@ fn latency_and_throughput_are_a_saw_tooth_of_64_bytes() {
         .filter(|&at| answers[at].latency_ns > answers[at - 1].latency_ns)
         .map(|at| at as u64 + 1)
         .collect();
-    // A buffer more whenever payload, 36 B of headers and 8 B of signature no longer fit.
+    // One more buffer whenever payload, 36 B of headers and 8 B of signature no longer fit.
     assert!(steps.iter().enumerate().all(|(nth, &bytes)| bytes == 21 + 64 * nth as u64), "{steps:?}");
     let drops = (1..answers.len())
         .filter(|&at| answers[at].bandwidth.gbps < answers[at - 1].bandwidth.gbps)
@@ -77,7 +77,7 @@ fn latency_and_throughput_are_a_saw_tooth_of_64_bytes() {
 }
 
 #[test]
-fn stores_are_ahead_for_small_messages_and_fall_behind_by_a_constant_for_large_ones() {
+fn stores_win_for_small_messages_and_lose_by_a_constant_factor_for_large_ones() {
     let ratio = |bytes| {
         let answer = ask(bytes);
         answer.write_combined.bandwidth.gbps / answer.descriptors.bandwidth.gbps
@@ -102,8 +102,8 @@ fn dma_wins_from_a_few_kib_on() {
 }
 
 #[test]
-fn descriptors_and_doorbells_take_the_share_that_the_paper_saw() {
-    // 28 + 24 + 36 + 40 of these and the 28 + 24 + 120 of interrupt and payload: "up to 43 %".
+fn control_share_is_the_papers() {
+    // 28 + 24 + 36 + 40 B of control, 28 + 24 + 120 B of interrupt and payload: "up to 43 %".
     close(ask(64).control_share, 128.0 / 300.0);
     assert!(ask(65_536).control_share < 0.05);
 }
@@ -129,7 +129,7 @@ fn the_core_waits_once_its_buffers_are_used_up() {
 }
 
 #[test]
-fn faster_links_shorten_what_the_link_takes_and_nothing_else() {
+fn faster_links_shorten_only_the_links_part() {
     let mut before = kpio_model().messages(&kpio(), 1024, 0).unwrap();
     for (generation, lanes) in [(3, 8), (4, 8), (5, 8), (6, 8), (7, 16)] {
         let answer = on_link(generation, lanes, 64).messages(&kpio(), 1024, 0).unwrap();

@@ -1,4 +1,4 @@
-//! What every output relies on: whole or not at all, nothing lost that was there, nothing left behind.
+//! Outputs appear whole or not at all, keep old files on failure, and leave nothing behind.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +20,7 @@ fn files(content: &str) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn a_file_is_kept_unless_overwriting_was_asked_for_and_passes_its_permissions_on() {
+fn a_file_is_replaced_only_with_overwrite_and_passes_on_its_permissions() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("page.html");
     write_file(&path, b"old", false).unwrap();
@@ -65,7 +65,7 @@ fn devices_are_written_into_and_never_replaced() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_named_with_its_cause() {
+fn an_unwritable_path_is_an_error_with_its_cause() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("file"), "").unwrap();
     for (path, cause) in [("nowhere/a", "there is no such folder"), ("file/a", "not a directory")] {
@@ -76,7 +76,7 @@ fn a_place_that_cannot_be_written_is_named_with_its_cause() {
 }
 
 #[test]
-fn a_folder_is_replaced_whole_and_only_if_it_is_ours() {
+fn only_own_folders_are_replaced_and_whole() {
     let folder = TempDir::new().unwrap();
     let out = folder.path().join("out");
     write_folder(&out, &files("old"), false, "mark").unwrap();
@@ -96,16 +96,16 @@ fn a_folder_is_replaced_whole_and_only_if_it_is_ours() {
 }
 
 #[test]
-fn where_folders_cannot_trade_places_the_old_one_comes_back_if_the_new_one_cannot_be_moved() {
+fn a_failed_exchange_restores_the_old_folder() {
     let folder = TempDir::new().unwrap();
-    let (place, old) = (folder.path().join("out"), folder.path().join("old"));
-    fs::create_dir(&place).unwrap();
-    assert!(exchange(&folder.path().join("missing"), &place, &old).is_err());
+    let (path, old) = (folder.path().join("out"), folder.path().join("old"));
+    fs::create_dir(&path).unwrap();
+    assert!(exchange(&folder.path().join("missing"), &path, &old).is_err());
     assert_eq!(names(folder.path()), ["out"]);
 }
 
 #[test]
-fn what_a_killed_command_left_is_removed_and_what_is_in_use_is_not() {
+fn leftovers_are_removed_and_folders_in_use_are_kept() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("run.db");
     let leftover = folder.path().join(".other.csv.aB3xY9.pcielab-tmp");
@@ -121,8 +121,7 @@ fn what_a_killed_command_left_is_removed_and_what_is_in_use_is_not() {
     assert_eq!(names(folder.path()), [".mine.pcielab-tmp", "a.csv", "run.db"]);
 }
 
-/// Each writer cleans up before it writes, so that eight of them in one folder meet at every moment of a temporary
-/// folder's life: made, locked, in use, removed.
+/// Each writer cleans up before it writes, so that eight writers meet temporary folders in every state.
 #[test]
 fn writers_side_by_side_do_not_take_each_others_temporary_folders() {
     const WRITERS: usize = 8;

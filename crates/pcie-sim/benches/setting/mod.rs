@@ -1,5 +1,6 @@
-//! The systems and tests that are timed. The systems are shipped profiles, resolved; a Python test holds the copies in
-//! `tests/fixtures` to them.
+//! Systems and tests for benchmarks; a Python test compares `tests/fixtures` with the shipped profiles.
+
+#![allow(dead_code, reason = "each benchmark compiles this module for itself")]
 
 use criterion::Criterion;
 use pcie_sim::{Machine, TestKey};
@@ -8,6 +9,9 @@ use pcie_workload::{AddressList, Test};
 use std::time::Duration;
 
 pub const KEY: TestKey = TestKey { seed: 1, test: 0 };
+/// More transactions than any benchmark runs.
+pub const ENDLESS: u64 = 1 << 48;
+pub const BATCH: u64 = 4096;
 
 /// Sandy Bridge, IOMMU off.
 pub fn snb() -> Machine {
@@ -27,7 +31,7 @@ pub fn list(test: &Test) -> AddressList {
     AddressList::new(test, KEY.draws(Stream::Addresses))
 }
 
-/// How each benchmark is measured: so many samples in so long a time.
+/// Settings of a benchmark: number of samples, and measurement time.
 pub fn measured(samples: usize, milliseconds: u64) -> Criterion {
     Criterion::default()
         .sample_size(samples)

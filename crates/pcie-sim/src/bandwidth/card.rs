@@ -1,4 +1,4 @@
-//! The card's side: tags, credits, and what its data engine takes.
+//! The device's side: tags, the data engine, and the limits that follow from it.
 
 use crate::machine::Machine;
 use crate::profile::{CardKind, DataEngine, System, TagOrder};
@@ -7,15 +7,14 @@ use pcie_wire::Piece;
 use pcie_workload::{Operation, PAGE_BYTES, Test, greatest_common_divisor};
 use std::ops::Range;
 
-/// Work that may wait for the uplink before the card stops adding to it: about two full TLPs.
+/// Backlog of the uplink at which the device stops adding to it: about two full TLPs.
 pub(super) const UPLINK_BACKLOG: Picoseconds = Picoseconds(80_000);
 
-/// Tags of read requests.
 #[derive(Clone, Debug)]
 pub(super) enum Tags {
-    /// Used in turn: the next request gets the next tag, and waits while that one is still in use, even if others are free.
+    /// The next request gets the next tag, and waits while that one is in use even if others are free.
     InTurn { in_use: Vec<bool>, next: usize },
-    /// Those that are free, of which the next request gets any.
+    /// The free tags; the next request gets any of them.
     AnyFree(Vec<u32>),
 }
 
@@ -50,10 +49,10 @@ impl Tags {
     }
 }
 
-/// Time that the data engine takes for one DMA of `bytes` at a card address and a host address.
+/// Time of the data engine for a DMA of `bytes` at device address `card`, with `boundaries` inside segments.
 ///
-/// Segments count from the start of the transfer, rounded down to a word. Source: the size and offset rows of the
-/// measured systems; see `docs/concepts/simulated-machine.md`.
+/// Segments count from the start of the transfer, rounded down to a word. Source: the size and offset rows of
+/// the measured systems; see `docs/concepts/simulated-machine.md`.
 pub(super) fn data_engine_time(
     engine: &DataEngine,
     write: bool,
@@ -85,8 +84,7 @@ pub(super) fn data_engine_time(
 }
 
 impl Machine {
-    /// Time to pull the bytes of one TLP of a write, given how many of its DMA were pulled before: what the DMA takes with
-    /// it, less what it takes without.
+    /// Time to pull one write TLP of `bytes` after `done_bytes` of its DMA.
     pub(crate) fn pull_time(&self, test: &Test, done_bytes: u64, bytes: u64) -> Picoseconds {
         let engine = &self.system.device.dma.engine;
         let upto = |bytes| data_engine_time(engine, true, test.device_offset_bytes, bytes, 0);
@@ -94,7 +92,7 @@ impl Machine {
         upto(done_bytes + bytes).since(before)
     }
 
-    /// The share that `bytes` of a DMA read have in what the data engine takes for all of it.
+    /// The data engine's time for a DMA read, in proportion to `bytes` of it.
     pub(crate) fn move_time(&self, test: &Test, offset: u64, bytes: u64) -> Picoseconds {
         let engine = &self.system.device.dma.engine;
         let boundaries = self.boundaries_inside_segments(offset, test.size_bytes);
@@ -102,12 +100,12 @@ impl Machine {
         Picoseconds(whole.0 * bytes / test.size_bytes)
     }
 
-    /// Boundaries between read requests that do not fall on a boundary of the data engine's segments, which count from the
-    /// word that holds the transfer's first byte.
+    /// Request boundaries that are not segment boundaries of the data engine. Segments count from the word
+    /// that holds the transfer's first byte.
     fn boundaries_inside_segments(&self, offset: u64, bytes: u64) -> u64 {
         let segment = u64::from(self.system.device.dma.engine.segment_bytes);
         if bytes > PAGE_BYTES {
-            // Whole pages: all requests are alike, and every so many of them end where a segment does.
+            // Whole pages: equal requests, which end at a segment boundary every lcm(request, segment) bytes.
             let request = u64::from(self.system.link.mrrs_bytes).min(PAGE_BYTES);
             let both = request / greatest_common_divisor(request, segment) * segment;
             return (bytes - 1) / request - (bytes - 1) / both;
@@ -116,8 +114,7 @@ impl Machine {
         starts.filter(|start| !start.is_multiple_of(segment)).count() as u64
     }
 
-    /// What the uplink's TLPs are rounded up to, and what it leaves free, behind a TLP of a write to `written`; 0 if
-    /// nothing.
+    /// Unit to which the uplink pads behind a TLP of a write to `written`, and then leaves idle; 0: none.
     pub(crate) fn write_gap_bytes(&self, written: Range<u64>, tlp: Piece) -> u32 {
         let engine = &self.system.device.dma.engine;
         let part = u64::from(engine.write_part_bytes);
@@ -127,8 +124,7 @@ impl Machine {
         if starts_part && ends_part { engine.write_gap_bytes } else { 0 }
     }
 
-    /// Least time between two TLPs that the card makes: a card that hands requests straight to its core makes one per
-    /// clock.
+    /// Least time between two TLPs of the device: one clock where it hands requests straight to its core.
     pub(super) fn request_clock(&self) -> Picoseconds {
         let timer = self.system.device.timer;
         match self.system.device.kind {
@@ -137,11 +133,8 @@ impl Machine {
         }
     }
 
-    /// The least time between two DMAs of a bandwidth test that the card itself allows, whatever link and host do; between
-    /// two pairs where the test both reads and writes.
-    ///
-    /// Read requests that end inside a segment are not charged: whether they do depends on the address, and this is what
-    /// holds for every one.
+    /// Least time between two DMAs (read-write pairs, where the test does both) that the device itself
+    /// allows. Read requests that end inside a segment are not charged, because that depends on the address.
     pub(crate) fn card_interval(&self, test: &Test) -> Picoseconds {
         let System { device, link, .. } = &self.system;
         let engine =
@@ -181,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn measured_rows_come_out() {
+    fn data_engine_times_match_the_measured_rows() {
         let time = |write, card, bytes| data_engine_time(&nfp(), write, card, bytes, 0).as_ns();
         // 407 B reads take 72.00 ns on every E5 system; writes of 64 and 129 B 21.08 and 38.04.
         assert!((time(false, 0, 407) - 72.0).abs() < 0.01);
@@ -193,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_card_alone_allows_a_dma_this_often() {
+    fn card_interval_is_the_slowest_of_engine_clock_and_request_queue() {
         let mut system: System = serde_json::from_str(include_str!("../../tests/fixtures/snb.json")).unwrap();
         system.device.dma.engine = nfp();
         let interval = |system: &System, operation, size_bytes: u64| {
@@ -204,10 +197,10 @@ mod tests {
         assert!((interval(&system, Operation::BwWr, 64) - 21.08).abs() < 1e-9);
         assert!((interval(&system, Operation::BwRd, 2048) - 276.0).abs() < 1e-9);
         assert!((interval(&system, Operation::BwRdwr, 2048) - 276.08).abs() < 1e-9);
-        // Its queue asks for data every 14 ns, whatever these take.
+        // Its queue issues a read request every 14 ns.
         assert!((interval(&system, Operation::BwRd, 16) - 14.0).abs() < 1e-9);
         system.device.dma.busy_request_interval_ns = 0.0;
-        // A card that hands its core a request every 4 ns: 2048 B are 4 requests, and 8 writes.
+        // A direct device issues a TLP every 4 ns: 2048 B are 4 read requests and 8 writes.
         system.device.kind = CardKind::Direct;
         system.device.timer = crate::profile::Timer { numerator_ns: 4, denominator: 1, cycles: 1 };
         system.device.dma.engine.segment_ns = 0.0;
@@ -215,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_uplink_rests_behind_a_part_that_is_a_single_tlp() {
+    fn uplink_idles_behind_a_part_of_a_single_tlp() {
         let machine = crate::test_systems::snb();
         let gaps = |start: u64, bytes: u64| -> Vec<bool> {
             let tlps = machine.write_tlps(start, bytes);
@@ -229,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn boundaries_of_long_transfers_are_counted_as_those_of_short_ones() {
+    fn boundary_count_of_long_transfers_matches_enumeration() {
         let system: System = serde_json::from_str(include_str!("../../tests/fixtures/snb.json")).unwrap();
         for (segment_bytes, mrrs_bytes) in [(128, 512), (1000, 512), (96, 256), (4096, 128), (3, 4096)] {
             let mut system = system.clone();

@@ -1,7 +1,6 @@
-//! The reference engine: the event loop of a bandwidth test, with the card and the two directions of the link.
+//! The reference engine: the event loop of a bandwidth test, with the device and both directions of the link.
 //!
-//! At each instant first everything happens that does, completions that arrive at the card before anything else; then the
-//! card and the root complex look at what they can send next.
+//! At each instant completions arrive first; device and root complex look for TLPs to send last.
 
 use super::card::{Tags, UPLINK_BACKLOG};
 use super::start::{Finished, Start};
@@ -15,35 +14,38 @@ use pcie_wire::{Piece, TlpKind};
 use pcie_workload::{AddressList, Test};
 use std::collections::VecDeque;
 
-/// What can happen.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// The card looks at the head of its queue of DMAs.
+    /// The device looks at the head of its queue of DMAs.
     Issue,
-    /// The data of a write TLP have come out of the card's memory.
+    /// The data of a write TLP have been read from device memory.
     Pulled(WriteTlp),
-    /// A read request arrives at the root complex.
     Request(u32),
     /// A read request was admitted: its credit is free.
     Admitted,
-    /// A write TLP arrives at the root complex.
     Write(Piece),
-    /// A write TLP has gone through: its credits are free.
-    Written { bytes: u32 },
-    /// The data of a request are there.
+    /// A write TLP has passed the root complex: its credits are free.
+    Written {
+        bytes: u32,
+    },
     Data(u32),
     /// The root complex looks for a completion to send.
     Downlink,
-    /// A completion has arrived at the card.
-    Arrival { request: u32, last: bool },
+    /// A completion has arrived at the device.
+    Arrival {
+        request: u32,
+        last: bool,
+    },
     /// The data engine has moved the data of a request.
     Moved(u32),
     /// A DMA is complete, and its worker free.
-    Complete { transaction: u64 },
+    Complete {
+        transaction: u64,
+    },
 }
 
 impl Event {
-    /// Among the events of an instant, what is decided comes after what happens.
+    /// Order among the events of an instant: decisions come last.
     fn rank(&self) -> u8 {
         match self {
             Self::Arrival { .. } => 0,
@@ -53,7 +55,6 @@ impl Event {
     }
 }
 
-/// A read request in flight.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     piece: Piece,
@@ -61,46 +62,42 @@ struct Request {
     dma: u32,
 }
 
-/// A DMA read in flight.
 #[derive(Clone, Copy, Debug)]
 struct Read {
     transaction: u64,
     offset: u64,
-    /// Requests sent whose data were not moved yet.
+    /// Issued requests whose data have not been moved.
     open: u32,
-    /// Whether all of its requests were sent.
+    /// Whether all of its requests have been issued.
     sent: bool,
 }
 
-/// The DMA at the head of the card's queue.
+/// The DMA at the head of the device's queue.
 #[derive(Clone, Copy, Debug)]
 struct Head {
     transaction: u64,
-    /// Offset in the buffer where the next request starts.
+    /// Offset of the next TLP in the buffer.
     next_offset: u64,
     left_bytes: u64,
-    /// Its place among the reads in flight, once one of its requests was sent.
+    /// Its slot in `reads`, once one of its requests has been issued.
     read: Option<u32>,
 }
 
-/// A write TLP.
 #[derive(Clone, Copy, Debug)]
 struct WriteTlp {
     piece: Piece,
-    /// What the uplink leaves free behind it.
+    /// Bytes that the uplink leaves idle behind it.
     gap_bytes: u32,
     /// The transaction that it ends.
     ends: Option<u64>,
 }
 
-/// A TLP that the card has ready.
 #[derive(Clone, Copy, Debug)]
 enum Outgoing {
     Request(u32),
     Write(WriteTlp),
 }
 
-/// A bandwidth test going on.
 #[derive(Debug)]
 pub(super) struct ReferenceRun<'a> {
     machine: &'a Machine,
@@ -118,7 +115,7 @@ pub(super) struct ReferenceRun<'a> {
     tags: Tags,
     credits: Credits,
     outgoing: VecDeque<Outgoing>,
-    /// Requests of whose data the card has taken in a part or all, and not moved on.
+    /// Requests whose data the device has received in part or as a whole, and has not moved.
     taken_in: u32,
     read_engine_free: Picoseconds,
     write_engine_free: Picoseconds,
@@ -126,7 +123,7 @@ pub(super) struct ReferenceRun<'a> {
     planned_issue: Option<Picoseconds>,
     uplink: Port,
     downlink: Port,
-    /// Whether the root complex will look for a completion to send, now or when the downlink is free.
+    /// Whether a `Downlink` event is queued.
     answer_planned: bool,
     complex: Complex<'a>,
     flight: Picoseconds,
@@ -171,8 +168,7 @@ impl<'a> ReferenceRun<'a> {
         run
     }
 
-    /// Simulates until `count` more transactions are complete, or all are; notes them, if asked to, and returns the time of
-    /// the last of them.
+    /// See [`crate::BandwidthRun::run`]; appends the completed transactions to `noted`.
     pub(super) fn run(&mut self, count: u64, mut noted: Option<&mut Vec<Finished>>) -> Picoseconds {
         let target = self.completed + count;
         while self.completed < target {
@@ -192,7 +188,7 @@ impl<'a> ReferenceRun<'a> {
 
     fn handle(&mut self, event: Event) {
         match event {
-            // An earlier look was planned since.
+            // Superseded by an earlier one.
             Event::Issue if self.planned_issue != Some(self.now) => {}
             Event::Issue => {
                 self.planned_issue = None;
@@ -236,7 +232,7 @@ impl<'a> ReferenceRun<'a> {
         }
     }
 
-    /// Has the card look at its queue at a time, unless it looks earlier.
+    /// Plans a look of the device at its queue, unless an earlier one is planned.
     fn plan_issue(&mut self, at: Picoseconds) {
         if self.planned_issue.is_none_or(|planned| at < planned) {
             self.planned_issue = Some(at);
@@ -244,7 +240,7 @@ impl<'a> ReferenceRun<'a> {
         }
     }
 
-    /// Has the root complex look for a completion at a time, unless it looks anyway once the downlink is free.
+    /// Plans a look of the root complex for a completion, unless one is planned.
     fn plan_answer(&mut self, at: Picoseconds) {
         if !self.answer_planned {
             self.answer_planned = true;
@@ -252,7 +248,7 @@ impl<'a> ReferenceRun<'a> {
         }
     }
 
-    /// Lets the DMA at the head go a TLP further, if it can.
+    /// Issues the next TLP of the DMA at the head, if possible.
     fn issue(&mut self) {
         let Some(head) = self.head.or_else(|| self.take_dma()) else { return };
         let wait = self.next_issue.max(self.uplink.free_at().since(UPLINK_BACKLOG));
@@ -280,7 +276,7 @@ impl<'a> ReferenceRun<'a> {
         self.head
     }
 
-    /// Makes the next read request of the DMA at the head; false if it has to wait for a tag.
+    /// Issues the head's next read request; false if it has to wait for a tag.
     fn issue_request(&mut self, mut head: Head) -> bool {
         let Some(piece) = self.machine.read_requests(head.next_offset, head.left_bytes).next() else {
             return false;
@@ -302,16 +298,11 @@ impl<'a> ReferenceRun<'a> {
         self.head = (head.left_bytes > 0).then_some(head);
         let request = self.requests.put(Request { piece, tag, dma });
         self.outgoing.push_back(Outgoing::Request(request));
-        self.clock_tick();
+        self.next_issue = self.now + self.machine.request_clock();
         true
     }
 
-    /// The card makes the next request no earlier than its clock says.
-    fn clock_tick(&mut self) {
-        self.next_issue = self.now + self.machine.request_clock();
-    }
-
-    /// Has the data engine pull the next TLP of the write at the head; false if the engine is busy.
+    /// Pulls the head's next write TLP; false if the data engine is busy.
     fn issue_write(&mut self, mut head: Head) -> bool {
         if self.now < self.write_engine_free {
             self.plan_issue(self.write_engine_free);
@@ -331,11 +322,11 @@ impl<'a> ReferenceRun<'a> {
         let ends = last.then_some(head.transaction);
         self.push(self.write_engine_free, Event::Pulled(WriteTlp { piece, gap_bytes, ends }));
         self.head = (!last).then_some(head);
-        self.clock_tick();
+        self.next_issue = self.now + self.machine.request_clock();
         true
     }
 
-    /// Gives the port what there is to send, in order, as far as credits go.
+    /// Sends the queued TLPs in order, as far as credits allow.
     fn pump(&mut self) {
         while let Some(outgoing) = self.outgoing.front().copied() {
             let sent = match outgoing {
@@ -403,7 +394,7 @@ impl<'a> ReferenceRun<'a> {
         self.plan_answer(left);
     }
 
-    /// The data of a request have arrived: its tag is free, and the data engine takes them on in order of arrival.
+    /// The last completion of a request has arrived: frees its tag, and moves its data in order of arrival.
     fn answered(&mut self, request: u32) {
         let Request { piece, tag, dma } = *self.requests.get(request);
         self.tags.release(tag);
@@ -416,13 +407,13 @@ impl<'a> ReferenceRun<'a> {
 
     fn moved(&mut self, request: u32) {
         let dma = self.requests.get(request).dma;
-        self.requests.take(request);
+        self.requests.free(request);
         self.taken_in -= 1;
         let read = self.reads.get_mut(dma);
         read.open -= 1;
         if read.open == 0 && read.sent {
             let transaction = read.transaction;
-            self.reads.take(dma);
+            self.reads.free(dma);
             self.push(self.now, Event::Complete { transaction });
         }
         self.plan_answer(self.now);

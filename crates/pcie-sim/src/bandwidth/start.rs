@@ -1,11 +1,11 @@
-//! What engines have in common: what they start from, and what they give.
+//! Input and output of both engines.
 
 use crate::cache::history::{State, TestKey};
 use crate::machine::Machine;
 use pcie_time::Picoseconds;
 use pcie_workload::{AddressList, PAGE_BYTES, Test};
 
-/// A transaction that is complete.
+/// A completed transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finished {
     /// Its number in the test.
@@ -14,7 +14,6 @@ pub struct Finished {
     pub time: Picoseconds,
 }
 
-/// What an engine starts from: see [`BandwidthRun::new`](super::BandwidthRun::new).
 #[derive(Debug)]
 pub(super) struct Start<'a> {
     pub(super) machine: &'a Machine,
@@ -26,8 +25,8 @@ pub(super) struct Start<'a> {
 }
 
 impl Start<'_> {
-    /// The number of the first draw of what is drawn for each TLP: there is room for all TLPs of the transactions before it,
-    /// so that parts of a test draw apart.
+    /// Number of the first draw of a stream with one draw for each TLP. It leaves a range for all TLPs of
+    /// earlier transactions, so that parts of a test use disjoint draws.
     pub(super) fn first_draw(&self) -> u64 {
         let pages = self.test.size_bytes.div_ceil(PAGE_BYTES);
         self.first << (TLPS_OF_A_PAGE.trailing_zeros() + pages.next_power_of_two().trailing_zeros())

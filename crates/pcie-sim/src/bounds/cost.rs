@@ -1,4 +1,4 @@
-//! What the transfers of a test cost the link and its two ports, on average over the units that it visits.
+//! The average cost of a test's transfers to the link and its two ports, over the units that the test visits.
 
 use super::sampled::sampled_offsets;
 use crate::link::port::Port;
@@ -8,17 +8,17 @@ use pcie_time::Picoseconds;
 use pcie_wire::{Accounting, CompletionPolicy, Piece, TlpKind};
 use pcie_workload::{Operation, Test};
 
-/// What an average transfer costs; a pair of a read and a write, where the test does both.
+/// The cost of an average transfer; of a read and a write together, where the test does both.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cost {
     pub(super) load: Load,
-    /// For how long each port is busy.
+    /// Time for which each port is busy.
     pub(super) device_port_ns: f64,
     pub(super) root_port_ns: f64,
-    /// What the requests of a transfer take to leave the card, and their answers the root complex, without waiting.
+    /// Serialisation times of requests and their completions, on idle ports.
     pub(super) requests_ns: f64,
     pub(super) answers_ns: f64,
-    /// What the data engine takes for a read, and for a write; what the last TLP of a write takes to leave.
+    /// The data engine's time for a read and for a write, and the serialisation time of a write's last TLP.
     pub(super) moved_ns: f64,
     pub(super) pulled_ns: f64,
     pub(super) last_tlp_ns: f64,
@@ -59,7 +59,7 @@ impl Cost {
             self.load.read_requests += 1.0;
             self.load.upstream_bytes += f64::from(bytes);
             self.requests_ns += machine.sent_alone(TlpKind::MemoryRead, request);
-            // The wire's bound is that of the best answer that the specification allows; the ports' that of this host's.
+            // The wire's bound assumes the specification's best split; the ports' bounds this host's.
             let best = machine.link_at(offset).completions(request, CompletionPolicy::AsLargeAsMps);
             for piece in best {
                 self.load.downstream_bytes +=
@@ -80,8 +80,7 @@ impl Cost {
     fn add_write(&mut self, machine: &Machine, ports: &mut (Port, Port), offset: u64, test: &Test) {
         let (device_port, root_port) = ports;
         let mut last_tlp_ns = 0.0;
-        // The wire's bound is that of the fewest TLPs that the specification allows; all others are of those that this
-        // device makes.
+        // The wire's bound assumes the fewest TLPs of the specification; all others those of this device.
         let fewest = Load::dma_write(machine.link_at(offset), Accounting::Spec, offset, test.size_bytes);
         self.load.dmas += 1.0;
         self.load.upstream_bytes += fewest.upstream_bytes;
@@ -91,7 +90,7 @@ impl Cost {
             let gap_bytes = machine.write_gap_bytes(offset..offset + test.size_bytes, tlp);
             match test.operation {
                 Operation::BwWr => device_port.leave_unit(gap_bytes),
-                // How far the requests in between are off a whole unit depends on how many come together.
+                // Requests in between change the padding, so only the idle unit is certain.
                 _ => device_port.send_dllps(Picoseconds::ZERO, gap_bytes),
             }
             root_port.send_dllps(Picoseconds::ZERO, machine.downlink_dllp_bytes());
@@ -103,7 +102,7 @@ impl Cost {
 }
 
 impl Machine {
-    /// What the card's port takes for a TLP.
+    /// Serialisation time of a TLP on the device's idle port.
     fn sent_alone(&self, kind: TlpKind, piece: Piece) -> f64 {
         let (mut port, _) = self.ports();
         port.send(Picoseconds::ZERO, self.tlp_bytes(kind, piece)).as_ns()

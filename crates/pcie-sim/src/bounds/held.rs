@@ -1,4 +1,4 @@
-//! How long transfers hold what there is only so much of (tags, places in flight, receive buffers): on average, at least.
+//! Lower bounds on the average time for which transfers hold tags, workers and receive buffers.
 
 use super::cost::Cost;
 use crate::cache::last_level::Found;
@@ -6,15 +6,15 @@ use crate::machine::Machine;
 use crate::root_complex::line_costs::read_cost;
 use pcie_workload::{CacheState, LINE_BYTES, Operation, Pattern, Test};
 
-/// Standard deviations by which chance is not thought to go beyond what it does on average.
+/// Bound on random deviations from the mean, in standard deviations.
 const BY_CHANCE: f64 = 5.0;
 
 impl Machine {
-    /// How long a read request holds its tag on average, at least, while `in_flight` of them are on their way.
+    /// Least average time for which a read request holds its tag, with `in_flight` requests in flight.
     ///
-    /// A request that finds the root complex idle may be answered sooner than one that finds it busy
-    /// (`read_ns` and `busy_read_ns`), but the accesses of those that find it idle do not overlap: one comes after the data
-    /// of the other. So at most one in `read_ns` is such, and what few requests in flight gain by it, many hardly do.
+    /// A request may be answered sooner by an idle root complex than by a busy one (`read_ns` and
+    /// `busy_read_ns`). Requests that find it idle do not overlap: each comes after the data of the one
+    /// before. So there is at most one in `read_ns`, and the gain is small with many requests in flight.
     pub(super) fn round_trip_ns(&self, test: &Test, cost: &Cost, in_flight: f64) -> f64 {
         let complex = &self.system.host.root_complex;
         // The requests of a transfer to one page share its walk.
@@ -33,13 +33,13 @@ impl Machine {
         in_flight / (find_idle_per_ns + find_busy_per_ns)
     }
 
-    /// From the departure of a request's first completion until the card has moved all of its data on.
+    /// From the departure of a request's first completion until the device has moved all of its data.
     pub(super) fn receive_ns(&self, cost: &Cost) -> f64 {
         let requests = cost.load.read_requests;
         self.system.host.root_complex.flight_ns + (cost.answers_ns + cost.moved_ns) / requests
     }
 
-    /// How long a DMA is in flight; a write is done for the card when its last TLP has left.
+    /// Time for which a DMA is in flight. For the device, a write is done when its last TLP has left.
     pub(super) fn dma_ns(&self, test: &Test, cost: &Cost, round_trip_ns: Option<f64>) -> f64 {
         let read_ns = round_trip_ns.map(|ns| ns + cost.moved_ns / cost.load.read_requests).unwrap_or(0.0);
         let write_ns = cost.pulled_ns + cost.last_tlp_ns;
@@ -50,8 +50,8 @@ impl Machine {
         }
     }
 
-    /// What a line costs over one that the device wrote and that is still in the cache, with as many of the test's lines in
-    /// the cache as may be there.
+    /// Average cost of a line over one that the device wrote and that is in the cache, with as many of the
+    /// test's lines in the cache as possible.
     fn line_ns(&self, test: &Test, busy: bool) -> f64 {
         if test.operation.writes() {
             return 0.0;
@@ -75,15 +75,15 @@ impl Machine {
         host_share * host_ns.min(memory_ns) + (1.0 - device_share - host_share) * memory_ns
     }
 
-    /// Bytes of lines that the device wrote and that may be in the cache when the test begins, of those that it visits.
+    /// Most bytes of the visited lines that can be in the cache as device lines when the test begins.
     fn device_lines_bytes(&self, test: &Test) -> f64 {
         let held_bytes = self.system.capacities().device_lines_bytes as f64;
         match test.cache {
-            // What earlier tests left there may be some of it.
+            // Device lines of earlier tests survive.
             _ if !self.thrash_reaches_device_lines() => held_bytes,
             CacheState::DeviceWarm => held_bytes,
             CacheState::DeviceThrash => {
-                // Random lines of the buffer: of few lines that are visited, more may be among them than of many.
+                // Random lines of the buffer: the share of a small window deviates more from the mean.
                 let share = (held_bytes / self.system.buffer_bytes() as f64).min(1.0);
                 let lines = visited_bytes(test) as f64 / LINE_BYTES as f64;
                 LINE_BYTES as f64 * (lines * share + BY_CHANCE * (lines * share).sqrt() + BY_CHANCE)
@@ -92,13 +92,13 @@ impl Machine {
         }
     }
 
-    /// Whether the program that thrashes the caches before a test runs on the socket whose cache the device writes to.
+    /// Whether the thrashing program runs on the device's socket.
     fn thrash_reaches_device_lines(&self) -> bool {
         self.system.program_socket == self.system.device_socket
     }
 }
 
-/// Bytes of the lines that a test visits, at most.
+/// Upper bound on the bytes of the lines that a test visits.
 fn visited_bytes(test: &Test) -> u64 {
     match test.pattern {
         Pattern::Fixed => test.unit_bytes(),

@@ -1,16 +1,15 @@
-//! Which units of a window stand for all that a test visits, when its bounds are reckoned.
+//! The sample of a window's units that stands for all units of a test in its bounds.
 
 use pcie_workload::{Operation, PAGE_BYTES, Pattern, Test, Units, greatest_common_divisor};
 
-/// As many units as this in all regions are looked at one by one. Of more, some regions are, each of some neighbours:
-/// alignments repeat among them.
+/// Up to `REGIONS * NEIGHBOURS` units are all sampled. Of more, 16 regions of 64: alignments repeat.
 const NEIGHBOURS: u64 = 64;
 const REGIONS: u64 = 16;
-/// Transfers above a page are all aligned alike.
+/// Transfers longer than a page all have the same alignment.
 const NEIGHBOURS_OF_LONG_TRANSFERS: u64 = 2;
 
-/// Offsets in the buffer of a sample of the units that a test visits, in an order in which it may visit them: of a unit that
-/// is read, and of the one that is written next. For a test that only reads, or only writes, both are the same.
+/// Offsets of a sample of a test's units, in a possible order of visits: of a unit that is read, and of the
+/// unit that is written next. For a test that only reads, or only writes, both are the same.
 pub(super) fn sampled_offsets(test: &Test) -> impl Iterator<Item = (u64, u64)> {
     let units = Units::new(test);
     let sample = Sample::of(test, &units);
@@ -30,11 +29,9 @@ struct Sample {
     stride: u64,
     usable: u64,
     regions: u64,
-    /// Entries from the start of a region to that of the next.
+    /// Entries from the start of a region to the start of the next.
     region_step: u64,
-    /// Entries of a region.
     length: u64,
-    /// Pairs that are made of them.
     pairs: u64,
     /// Whether reads and writes take turns, and so visit the odd and the even entries.
     by_turns: bool,
@@ -53,7 +50,7 @@ impl Sample {
         let (regions, length) =
             if entries <= REGIONS * neighbours { (1, entries) } else { (REGIONS, neighbours) };
         let by_turns = test.operation == Operation::BwRdwr && test.pattern != Pattern::Random;
-        // Of an odd number of entries, each is read in one pass and written in the next.
+        // With an odd number of entries, each is read in one pass and written in the next.
         let pairs = if by_turns && length.is_multiple_of(2) { length / 2 } else { length };
         Self {
             pattern: test.pattern,
@@ -67,7 +64,7 @@ impl Sample {
         }
     }
 
-    /// The units that are read and written in a pair of the region from an entry on.
+    /// The units read and written in pair `index` of the region that starts at an entry.
     fn pair(&self, start: u64, index: u64) -> (u64, u64) {
         let unit = |entry: u64| match self.pattern {
             Pattern::Fixed => 0,
@@ -80,13 +77,13 @@ impl Sample {
                 // Any other unit: the alignments of both are independent.
                 (unit(read), unit(start + self.shuffled(index + self.length / 3)))
             }
-            // The list is replayed from its end, and reads take its odd entries.
+            // Reads take the odd entries, writes the even ones.
             (_, true) => (unit(start + 2 * index + 1), unit(start + 2 * index)),
             (_, false) => (unit(start + index), unit(start + index)),
         }
     }
 
-    /// The numbers below `length` in an order without runs, each of them once in as many.
+    /// A permutation of the numbers below `length` without runs.
     fn shuffled(&self, index: u64) -> u64 {
         let near = self.length * 5 / 8;
         let step = (near..near + self.length).find(|step| greatest_common_divisor(*step, self.length) == 1);
@@ -104,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn each_direction_visits_the_units_that_it_visits_in_the_test() {
+    fn sampled_directions_visit_the_units_of_the_test() {
         let visited = |test: &Test| -> (Vec<u64>, Vec<u64>) {
             let (mut read, mut written): (Vec<_>, Vec<_>) =
                 sampled_offsets(test).map(|(read, written)| (read / 64, written / 64)).unzip();
@@ -126,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn every_unit_of_a_small_window_counts_alike() {
+    fn every_unit_of_a_small_window_is_sampled_once() {
         for units in [1, 2, 3, 18, 40, 63, 64] {
             let mut count = vec![0; units as usize];
             sampled_offsets(&test(Pattern::Random, Operation::BwRd, 1, units))

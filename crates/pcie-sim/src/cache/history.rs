@@ -1,9 +1,10 @@
-//! How the state of the machine carries over: what a preparation and a run of a test leave behind.
+//! The state of the machine, and the effect of preparations and tests on it.
 //!
-//! The state before a test is a function of the system, the suite, the seed and the test's place. It is computed from the
-//! lists of addresses at the counts that the tests ask for, never from how much of them was simulated: so sampling,
-//! parallel runs and resumed ones see the same machine. A run of a million writes is not replayed; only its last writes
-//! to each cache set, and its last uses of each page, can be seen afterwards, and those are looked up from its end.
+//! The state before a test is a function of the system, the suite, the seed and the test's index. It is
+//! computed from the address lists for the specified number of transactions, however few of them were
+//! simulated, so that sampled, parallel and resumed runs see the same machine. Transactions are not replayed:
+//! only the last writes to each cache set and the last uses of each page matter, and they are found by
+//! walking the list from its end.
 
 use crate::cache::io_tlb::IoTlb;
 use crate::cache::last_level::Caches;
@@ -20,17 +21,17 @@ pub struct State {
     pub(crate) io_tlb: IoTlb,
 }
 
-/// Which test of which run: what all its draws depend on.
+/// Identifies a test of a run: all draws depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TestKey {
     /// Seed of the run.
     pub seed: u64,
-    /// Place of the test in its suite.
+    /// Index of the test in its suite.
     pub test: u64,
 }
 
 impl TestKey {
-    /// The sequence of draws for one purpose.
+    /// The draws of one stream.
     #[must_use]
     pub fn draws(self, stream: Stream) -> Draws {
         Draws::new(self.seed, self.test, stream)
@@ -55,55 +56,55 @@ impl State {
         self.caches.warm_from_host(lines, system, window, key.draws(Stream::HostLines));
     }
 
-    /// The card writes random lines over the whole buffer, 128 MiB of them.
+    /// The device writes random lines over the whole buffer, 128 MiB of them.
     pub(crate) fn thrash_from_device(&mut self, system: &System, lines: &Lines, key: TestKey) {
         const WRITTEN_BYTES: u64 = 2 * (64 << 20);
         let buffer_lines = u64::from(lines.buffer_lines());
         let draws = key.draws(Stream::Thrash);
-        let place = Self::preparing_path(system, lines);
+        let line_at = Self::preparing_path(system, lines);
         let last_first =
-            (0..WRITTEN_BYTES / LINE_BYTES).rev().map(|n| place(draws.below(n, buffer_lines) * LINE_BYTES));
-        self.written_by_card(lines, last_first, 0..buffer_lines, &place);
+            (0..WRITTEN_BYTES / LINE_BYTES).rev().map(|n| line_at(draws.below(n, buffer_lines) * LINE_BYTES));
+        self.written_by_device(lines, last_first, 0..buffer_lines, &line_at);
     }
 
-    /// The card writes the lines of the window, one after the other, twice.
+    /// The device writes the lines of the window in order, twice.
     pub(crate) fn warm_from_device(&mut self, system: &System, lines: &Lines, window_bytes: u64) {
         let window_lines = window_bytes.div_ceil(LINE_BYTES).min(u64::from(lines.buffer_lines()));
-        let place = Self::preparing_path(system, lines);
-        let last_first = (0..2 * window_lines).rev().map(|n| place(n % window_lines * LINE_BYTES));
-        self.written_by_card(lines, last_first, 0..window_lines, &place);
+        let line_at = Self::preparing_path(system, lines);
+        let last_first = (0..2 * window_lines).rev().map(|n| line_at(n % window_lines * LINE_BYTES));
+        self.written_by_device(lines, last_first, 0..window_lines, &line_at);
     }
 
-    /// Preparations go through the command path, where the card has one.
+    /// The line at an offset, as preparations reach it: through the command path, if the device has one.
     fn preparing_path<'a>(system: &System, lines: &'a Lines) -> impl Fn(u64) -> Line + use<'a> {
         let by_command = system.device.command.is_some();
         move |offset| if by_command { lines.by_command(offset) } else { lines.by_dma(offset) }
     }
 
-    /// The card wrote single lines: `last_first`, from the `window` of the buffer given in lines.
-    fn written_by_card(
+    /// The device wrote the lines `last_first` of the `window`, given in lines of the buffer.
+    fn written_by_device(
         &mut self,
         lines: &Lines,
         last_first: impl Iterator<Item = Line> + Clone,
         window: Range<u64>,
-        place: impl Fn(u64) -> Line,
+        line_at: impl Fn(u64) -> Line,
     ) {
-        let reachable = window.clone().map(|line| place(line * LINE_BYTES));
+        let reachable = window.clone().map(|line| line_at(line * LINE_BYTES));
         self.caches.settle(lines, last_first.clone(), reachable);
         let io_tlb = &self.io_tlb;
         if io_tlb.page_count() > 0 {
-            let pages = Self::pages_of(io_tlb, window.start * LINE_BYTES..window.end * LINE_BYTES, place);
+            let pages = Self::pages_of(io_tlb, window.start * LINE_BYTES..window.end * LINE_BYTES, line_at);
             let used: Vec<u32> = Self::recent_pages(io_tlb, last_first, pages);
             self.io_tlb.settle(used.into_iter(), pages);
         }
     }
 
-    /// How many pages of the IO-TLB some bytes of the buffer lie in.
-    fn pages_of(io_tlb: &IoTlb, bytes: Range<u64>, place: impl Fn(u64) -> Line) -> u64 {
+    /// Pages of the IO-TLB that contain the given bytes of the buffer.
+    fn pages_of(io_tlb: &IoTlb, bytes: Range<u64>, line_at: impl Fn(u64) -> Line) -> u64 {
         let mut seen = vec![false; io_tlb.page_count() as usize];
         bytes
             .step_by(PAGE_BYTES as usize)
-            .filter_map(|offset| io_tlb.page(place(offset)))
+            .filter_map(|offset| io_tlb.page(line_at(offset)))
             .filter(|page| !std::mem::replace(&mut seen[*page as usize], true))
             .count() as u64
     }
@@ -118,13 +119,13 @@ impl State {
             .collect()
     }
 
-    /// Brings the state from after transaction `done.start` to after transaction `done.end` of a test.
+    /// Advances the state from transaction `done.start` of a test to transaction `done.end`.
     pub fn advance(&mut self, lines: &Lines, test: &Test, list: &AddressList, done: Range<u64>) {
         if done.is_empty() {
             return;
         }
         let footprint = Footprint::new(lines, test, list);
-        // The list is replayed, so what lies further back than its length was seen already.
+        // The list repeats, so entries further back than its length add nothing.
         let looked_at = done.end.saturating_sub(LIST_LENGTH.max(list.pass())).max(done.start)..done.end;
         if test.operation.writes() {
             let last_first = looked_at
@@ -135,7 +136,8 @@ impl State {
             self.caches.settle(lines, last_first, footprint.window());
         }
         if self.io_tlb.page_count() > 0 {
-            let pages = Self::pages_of(&self.io_tlb, 0..test.window_bytes, |offset| footprint.place(offset));
+            let pages =
+                Self::pages_of(&self.io_tlb, 0..test.window_bytes, |offset| footprint.line_at(offset));
             let last_first = looked_at.rev().flat_map(|n| footprint.page_starts(n).rev());
             let used = Self::recent_pages(&self.io_tlb, last_first, pages);
             self.io_tlb.settle(used.into_iter(), pages);
@@ -153,25 +155,24 @@ pub struct Footprint<'a> {
 }
 
 impl<'a> Footprint<'a> {
-    /// The footprint of a valid test.
     #[must_use]
     pub fn new(lines: &'a Lines, test: &Test, list: &'a AddressList) -> Self {
         Self { lines, list, path: test.path, size_bytes: test.size_bytes }
     }
 
-    fn place(&self, offset: u64) -> Line {
+    fn line_at(&self, offset: u64) -> Line {
         match self.path {
             Path::Dma => self.lines.by_dma(offset),
             Path::Command => self.lines.by_command(offset),
         }
     }
 
-    /// The first line that a transaction touches of each of its pages: of several only if it is longer than one.
+    /// The first line of a transaction in each of its pages; several only if it is longer than a page.
     fn page_starts(&self, transaction: u64) -> impl DoubleEndedIterator<Item = Line> + Clone + use<'a> {
         self.lines(transaction).step_by((PAGE_BYTES / LINE_BYTES) as usize)
     }
 
-    /// The lines of one transaction: consecutive, because chunks of the buffer are numbered one after the other.
+    /// The lines of a transaction: consecutive, because chunks of the buffer are numbered in order.
     #[inline]
     #[must_use]
     pub fn lines(&self, transaction: u64) -> Range<Line> {
@@ -182,7 +183,7 @@ impl<'a> Footprint<'a> {
     #[inline]
     #[must_use]
     pub fn lines_at(&self, offset: u64) -> Range<Line> {
-        let first = self.place(offset);
+        let first = self.line_at(offset);
         first..first + ((offset % LINE_BYTES + self.size_bytes).div_ceil(LINE_BYTES)) as Line
     }
 
@@ -200,7 +201,6 @@ mod tests {
     use crate::test_systems::{ib_011_iommu, ib_011_nosp, snb};
     use pcie_workload::Operation;
 
-    /// The state after every transaction was really made, one by one.
     fn replayed(machine: &Machine, mut state: State, test: &Test, list: &AddressList) -> State {
         let footprint = Footprint::new(machine.lines(), test, list);
         for transaction in 0..test.transactions {
@@ -224,7 +224,7 @@ mod tests {
             assert_eq!(first, second, "{context}: line {line}");
         }
         if one.io_tlb.page_count() > 0 {
-            // Each look-up drops the least recently used page, so equal answers all the way mean equal orders of use.
+            // Each look-up evicts the LRU page, so equal hits throughout mean equal orders of use.
             for page in (0..one.io_tlb.page_count()).rev() {
                 assert_eq!(one.io_tlb.look_up(page), other.io_tlb.look_up(page), "{context}: page {page}");
             }
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn closed_form_and_replay_leave_the_same_machine() {
+    fn settled_state_matches_replay() {
         for (machine, name) in
             [(snb(), "snb"), (ib_011_nosp(), "ib-011-nosp"), (ib_011_iommu(), "ib-011-iommu")]
         {
@@ -253,7 +253,7 @@ mod tests {
                 machine.thrash_from_device(&mut before, TestKey { seed: 7, test: 2 });
                 let mut expected = replayed(&machine, before.clone(), &test, &list);
                 let mut settled = before;
-                // In two parts, because sampling goes through a test in parts.
+                // In two parts, as in sampling.
                 settled.advance(machine.lines(), &test, &list, 0..transactions / 3);
                 settled.advance(machine.lines(), &test, &list, transactions / 3..transactions);
                 assert_same(
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn host_warm_lines_are_lost_to_a_thrash_of_the_programs_socket_only() {
+    fn host_thrash_evicts_device_lines_only_on_the_programs_socket() {
         let (local, remote) = (snb(), ib_011_nosp());
         for (machine, device_lines_survive) in [(&local, false), (&remote, true)] {
             let mut state = machine.boot();

@@ -1,4 +1,4 @@
-//! The IO-TLB: which translations the IOMMU holds, least recently used out first.
+//! The IO-TLB: the translations that the IOMMU holds, with LRU replacement.
 
 use crate::cache::lines::Line;
 use crate::profile::System;
@@ -6,7 +6,7 @@ use pcie_workload::LINE_BYTES;
 
 const NOTHING: u32 = u32::MAX;
 
-/// The translations held, in order of use. Nothing is held, and nothing misses, where the IOMMU is off.
+/// The held translations as a linked list in order of use. With the IOMMU off it has no pages.
 #[derive(Clone, Debug)]
 pub struct IoTlb {
     lines_per_page: Option<u32>,
@@ -17,18 +17,16 @@ pub struct IoTlb {
     pages: Vec<Page>,
 }
 
-/// A page, and where it stands among those held.
 #[derive(Clone, Copy, Debug)]
 struct Page {
     held: bool,
-    /// The page used next before it, and next after it.
+    /// Neighbours in the order of use.
     older: u32,
     newer: u32,
 }
 
 impl IoTlb {
     /// An empty IO-TLB for the lines of a system.
-    #[must_use]
     pub fn new(system: &System, line_count: u32) -> Self {
         let lines_per_page = system.iommu.page_bytes().map(|bytes| (bytes / LINE_BYTES) as u32);
         let pages = lines_per_page.map_or(0, |lines| line_count.div_ceil(lines)) as usize;
@@ -42,32 +40,26 @@ impl IoTlb {
         }
     }
 
-    /// The page of a line, where translation is on.
+    /// The page of a line; `None` without translation.
     #[inline]
-    #[must_use]
     pub fn page(&self, line: Line) -> Option<u32> {
         self.lines_per_page.map(|lines| line / lines)
     }
 
-    /// Bytes of a page, where translation is on.
-    #[must_use]
+    /// Bytes of a page; `None` without translation.
     pub fn page_bytes(&self) -> Option<u64> {
         self.lines_per_page.map(|lines| u64::from(lines) * LINE_BYTES)
     }
 
-    /// Number of pages that there are.
-    #[must_use]
     pub fn page_count(&self) -> u32 {
         self.pages.len() as u32
     }
 
-    /// Entries that there is room for.
-    #[must_use]
     pub fn capacity(&self) -> u32 {
         self.capacity
     }
 
-    /// Changes the number of entries that are there for the buffer, dropping the least recently used.
+    /// Changes the number of entries for the buffer; evicts the least recently used.
     pub fn set_capacity(&mut self, capacity: u32) {
         self.capacity = capacity.max(1);
         while self.held > self.capacity {
@@ -75,7 +67,7 @@ impl IoTlb {
         }
     }
 
-    /// Uses the translation of a page; returns whether it was held. It is held afterwards.
+    /// Uses the translation of a page, loading it on a miss; returns whether it hit.
     #[inline]
     pub fn look_up(&mut self, page: u32) -> bool {
         if self.newest == page {
@@ -121,8 +113,8 @@ impl IoTlb {
         }
     }
 
-    /// Brings the state to where a run of uses leaves it, given the pages used from the last to the first. Stops reading
-    /// them once `pages` different ones, or as many as there is room for, were seen; exact for any number of uses.
+    /// Applies a sequence of uses, given from the last to the first. Stops reading once it has seen `pages`
+    /// different pages or as many as there are entries; exact for any number of uses.
     pub fn settle(&mut self, last_first: impl Iterator<Item = u32>, pages: u64) {
         let enough = u64::from(self.capacity).min(pages) as usize;
         let mut recent = Vec::with_capacity(enough);

@@ -1,8 +1,8 @@
-//! What is where: lines in the last-level cache of the card's socket, lines that the CPU wrote, lines in memory.
+//! The location of lines: in the last-level cache of the device's socket, in another socket's, or in memory.
 //!
-//! A read from the card changes nothing. A write from the card updates a line that the CPU left in the same socket's
-//! cache in place, and allocates anything else in the DDIO ways of its set, least recently written out first. (Measured:
-//! see `docs/concepts/simulated-machine.md`.)
+//! A device read changes nothing. A device write updates in place a line that the CPU left in the same
+//! socket's cache, and allocates any other line in the DDIO ways of its set, evicting the least recently
+//! written. (Measured: see `docs/concepts/simulated-machine.md`.)
 
 use crate::cache::lines::{Line, Lines};
 use crate::profile::System;
@@ -15,29 +15,27 @@ const OVERWRITTEN: u8 = 2;
 const TOUCHED: u8 = 4;
 /// In the DDIO ways of its set.
 const HELD: u8 = 8;
-/// Combinations of these.
+/// Number of combinations of these flags.
 pub(crate) const KNOWN: usize = 16;
 const NO_LINE: Line = Line::MAX;
 
-/// What the card's read or write of a line finds.
+/// Where a read or write of the device finds a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// In the cache of the card's socket, written by the card.
+    /// In the cache of the device's socket, written by the device.
     DeviceLine,
-    /// There too, written by the CPU.
+    /// In the cache of the device's socket, written by the CPU.
     HostLine,
     /// In another socket's cache, written by the CPU.
     RemoteHostLine,
-    /// In memory.
     Memory {
-        /// On another socket than the card's.
+        /// On another socket than the device's.
         remote: bool,
         /// Never written since it was allocated.
         untouched: bool,
     },
 }
 
-/// The state of all lines.
 #[derive(Clone, Debug)]
 pub struct Caches {
     flags: Vec<u8>,
@@ -48,7 +46,7 @@ pub struct Caches {
     host_lines: bool,
 }
 
-/// Who shares a socket with whom.
+/// Relative locations of device, program and memory.
 #[derive(Clone, Copy, Debug)]
 struct Sockets {
     several: bool,
@@ -58,14 +56,13 @@ struct Sockets {
 }
 
 impl Caches {
-    /// What the state of all lines takes, bytes.
+    /// Size of the state of all lines in bytes.
     pub(crate) fn size_bytes(system: &System, lines: &Lines) -> u64 {
         let ways = u64::from(system.host.llc.ddio_ways.max(1));
         u64::from(lines.count()) + u64::from(lines.set_count()) * ways * size_of::<Line>() as u64
     }
 
-    /// Caches and memory as they are after boot: empty, and nothing ever written.
-    #[must_use]
+    /// The state after boot: empty caches, and memory never written.
     pub fn new(system: &System, lines: &Lines) -> Self {
         let ways = system.host.llc.ddio_ways.max(1) as usize;
         Self {
@@ -76,20 +73,20 @@ impl Caches {
                 several: system.host.sockets > 1,
                 program_with_device: system.program_socket == system.device_socket,
                 buffer_remote: system.memory_socket != system.device_socket,
-                // What the command path reaches outside the buffer is low memory, and that is socket 0's.
+                // Outside the buffer, the command path reaches low memory, which belongs to socket 0.
                 elsewhere_remote: system.device_socket != 0,
             },
             host_lines: false,
         }
     }
 
-    /// What is known of a line: less than [`KNOWN`].
+    /// The flags of a line: less than [`KNOWN`].
     #[inline(always)]
     pub(crate) fn known(&self, line: Line) -> u8 {
         self.flags[line as usize] % KNOWN as u8
     }
 
-    /// What is known of each of some lines, if that is the same: mostly it is, and is found out for eight at a time.
+    /// The flags of all `lines`, if they are equal, as they mostly are. Compares eight at a time.
     #[inline(always)]
     pub(crate) fn all_known(&self, lines: Range<Line>) -> Option<u8> {
         let flags = &self.flags[lines.start as usize..lines.end as usize];
@@ -105,14 +102,12 @@ impl Caches {
         same.then_some(known)
     }
 
-    /// Where a line is.
     #[inline]
-    #[must_use]
     pub fn find(&self, lines: &Lines, line: Line) -> Found {
         self.found(self.known(line), lines.in_buffer(line))
     }
 
-    /// Where a line is of which so much is known, in the buffer or not.
+    /// Where a line with these flags is, in the buffer or outside.
     #[inline]
     pub(crate) fn found(&self, flags: u8, in_buffer: bool) -> Found {
         if flags & HOST != 0 {
@@ -131,17 +126,16 @@ impl Caches {
         }
     }
 
-    /// The card writes a line; returns where it was before.
+    /// The device writes a line; returns where it was before.
     #[inline(always)]
     pub fn write(&mut self, lines: &Lines, line: Line) -> Found {
         if self.ways == 1 && self.flags[line as usize] & (HELD | HOST | TOUCHED) == HELD | TOUCHED {
-            // Alone in its set: all stays as it is.
+            // Already in the only way of its set: nothing changes.
             return Found::DeviceLine;
         }
         self.write_elsewhere(lines, line)
     }
 
-    /// The same, of a line that need not be in the DDIO ways.
     fn write_elsewhere(&mut self, lines: &Lines, line: Line) -> Found {
         let found = self.find(lines, line);
         self.flags[line as usize] |= TOUCHED;
@@ -162,15 +156,15 @@ impl Caches {
         if set[0] == line {
             return;
         }
-        let place = set.iter().position(|held| *held == line).unwrap_or(set.len() - 1);
-        let last = set[place];
-        set[..=place].rotate_right(1);
+        let way = set.iter().position(|held| *held == line).unwrap_or(set.len() - 1);
+        let last = set[way];
+        set[..=way].rotate_right(1);
         set[0] = line;
         self.let_go(last);
         self.flags[line as usize] |= HELD;
     }
 
-    /// The control program runs over a large list: nothing is left in the caches of its socket.
+    /// The control program reads a large list, which evicts everything from the caches of its socket.
     pub fn thrash_from_host(&mut self) {
         if self.host_lines {
             self.flags.iter_mut().for_each(|flags| *flags &= !(HOST | OVERWRITTEN));
@@ -183,9 +177,9 @@ impl Caches {
         }
     }
 
-    /// The CPU writes the first `window_bytes` of the buffer, several times over. What fits stays in its cache.
+    /// The CPU writes the first `window_bytes` of the buffer, several times. Lines that fit stay cached.
     ///
-    /// A set of 20 ways that `n` lines want keeps `host_share * 20 / n` of them. Which ones is drawn, line by line.
+    /// A set to which `n` lines map keeps a share of `host_share * ways / n` of them, drawn line by line.
     pub fn warm_from_host(&mut self, lines: &Lines, system: &System, window_bytes: u64, draws: Draws) {
         let window_lines = (window_bytes.div_ceil(LINE_BYTES) as u32).min(lines.buffer_lines());
         let capacity = f64::from(system.host.llc.ways) * system.host.llc.host_share;
@@ -212,7 +206,7 @@ impl Caches {
         }
     }
 
-    /// The CPU writes a line, which is in its cache from then on.
+    /// The CPU writes a line into its cache.
     pub(crate) fn write_from_host(&mut self, lines: &Lines, line: Line) {
         self.host_lines = true;
         let flags = &mut self.flags[line as usize];
@@ -220,19 +214,19 @@ impl Caches {
         *flags = HOST | TOUCHED;
         if held {
             let start = lines.set(line) as usize * self.ways;
-            if let Some(place) =
+            if let Some(way) =
                 self.device_lines[start..start + self.ways].iter_mut().find(|one| **one == line)
             {
-                *place = NO_LINE;
+                *way = NO_LINE;
             }
         }
     }
 
-    /// Brings the state to where a run of writes by the card leaves it, given the lines it wrote, from the last to the
-    /// first, and all the lines that it could write. Reads on only until no set can change any more.
+    /// Applies a sequence of device writes, given from the last to the first, with all lines that the
+    /// sequence may contain. Stops reading once no set can change.
     ///
-    /// Which lines of the DDIO ways are held is exact for any number of writes. That a line was ever written is noted for
-    /// all lines that the run could write, even if a short run left some out.
+    /// The contents of the DDIO ways are exact for any number of writes. All of `reachable` counts as
+    /// written, even if a short sequence left some lines out.
     pub fn settle(
         &mut self,
         lines: &Lines,
@@ -241,7 +235,7 @@ impl Caches {
     ) {
         let in_place = self.shared.program_with_device;
         let mut settled = SettledSets::new(lines.set_count(), self.ways);
-        // Chained ranges iterate faster from within.
+        // Internal iteration of chained ranges is faster.
         reachable.for_each(|line| {
             let flags = &mut self.flags[line as usize];
             *flags |= TOUCHED;
@@ -281,7 +275,7 @@ impl Caches {
 struct SettledSets {
     lines: Vec<Line>,
     counts: Vec<u8>,
-    /// How many of its ways the run can fill, for each set.
+    /// By set, the ways that the sequence can fill.
     expected: Vec<u8>,
     ways: usize,
     missing: u64,
@@ -306,7 +300,7 @@ impl SettledSets {
         }
     }
 
-    /// Notes a write; returns whether earlier ones cannot matter any more.
+    /// Records a write; returns whether earlier ones no longer matter.
     fn note(&mut self, set: u32, line: Line) -> bool {
         let count = self.counts[set as usize] as usize;
         let start = set as usize * self.ways;

@@ -1,29 +1,26 @@
-//! The cache lines that a test can touch, numbered, and the cache sets that they fall into.
+//! Numbers for the cache lines that a test can touch, and their cache sets.
 //!
-//! Lines of the host buffer come first, in buffer order. Behind them stand the lines that the command path reaches
-//! instead when it drops address bits: those that are not in the buffer themselves.
+//! Lines of the host buffer come first, in buffer order. Then follow the lines outside the buffer that the
+//! command path reaches because it drops address bits.
 
 use crate::profile::{LastLevelCache, System};
 use pcie_workload::LINE_BYTES;
 use std::collections::HashMap;
 
-/// Number of a cache line.
 pub type Line = u32;
 
-/// The lines of a system, where the command path really goes, and the set of each line.
+/// The lines of a system, the targets of the command path, and the set of each line.
 #[derive(Clone, Debug)]
 pub struct Lines {
     chunk_lines: u32,
     buffer_lines: u32,
-    /// For every chunk of the buffer, the line that its first line becomes on the command path.
+    /// By chunk of the buffer, the line that the command path reaches for the chunk's first line.
     command_bases: Vec<Line>,
     sets: Vec<u32>,
     set_count: u32,
 }
 
 impl Lines {
-    /// Numbers the lines of a valid system.
-    #[must_use]
     pub fn new(system: &System) -> Self {
         let chunk_lines = (system.chunk_bytes / LINE_BYTES) as u32;
         let buffer_lines = chunk_lines * system.chunk_addresses.len() as u32;
@@ -32,20 +29,20 @@ impl Lines {
             _ => u64::MAX,
         };
         let mut addresses = system.chunk_addresses.clone();
-        let mut places: HashMap<u64, usize> = HashMap::with_capacity(addresses.len());
-        for (place, address) in addresses.iter().enumerate() {
-            places.entry(*address).or_insert(place);
+        let mut chunks: HashMap<u64, usize> = HashMap::with_capacity(addresses.len());
+        for (chunk, address) in addresses.iter().enumerate() {
+            chunks.entry(*address).or_insert(chunk);
         }
         let command_bases = system
             .chunk_addresses
             .iter()
             .map(|address| {
                 let seen = address & mask;
-                let place = *places.entry(seen).or_insert_with(|| {
+                let chunk = *chunks.entry(seen).or_insert_with(|| {
                     addresses.push(seen);
                     addresses.len() - 1
                 });
-                place as u32 * chunk_lines
+                chunk as u32 * chunk_lines
             })
             .collect();
         let hash = SliceHash::new(&system.host.llc);
@@ -57,59 +54,49 @@ impl Lines {
         Self { chunk_lines, buffer_lines, command_bases, sets, set_count: hash.set_count() }
     }
 
-    /// All lines, in the buffer or not.
-    #[must_use]
     pub fn count(&self) -> u32 {
         self.sets.len() as u32
     }
 
-    /// Lines of the host buffer.
-    #[must_use]
     pub fn buffer_lines(&self) -> u32 {
         self.buffer_lines
     }
 
     /// Whether a line is part of the host buffer.
     #[inline]
-    #[must_use]
     pub fn in_buffer(&self, line: Line) -> bool {
         line < self.buffer_lines
     }
 
-    /// The line at an offset of the buffer, as the DMA path reaches it.
+    /// The line that the DMA path reaches at an offset of the buffer.
     #[inline]
-    #[must_use]
     pub fn by_dma(&self, offset: u64) -> Line {
         (offset / LINE_BYTES) as Line
     }
 
-    /// The same, as the command path reaches it.
+    /// The line that the command path reaches at an offset of the buffer.
     #[inline]
-    #[must_use]
     pub fn by_command(&self, offset: u64) -> Line {
         let line = (offset / LINE_BYTES) as Line;
         self.command_bases[(line / self.chunk_lines) as usize] + line % self.chunk_lines
     }
 
-    /// The set of the last-level cache that a line falls into.
+    /// The set of the last-level cache that a line maps to.
     #[inline]
-    #[must_use]
     pub fn set(&self, line: Line) -> u32 {
         self.sets[line as usize]
     }
 
-    /// Sets of the last-level cache.
-    #[must_use]
     pub fn set_count(&self) -> u32 {
         self.set_count
     }
 }
 
-/// How addresses are spread over slices and sets.
+/// Maps addresses to slices and sets.
 ///
-/// The real hash is not published. What the measurements show is how evenly it spreads: lines per set deviate by about a
-/// fifth of their mean, at every window size. Here the index comes from the low bits and the slice from a
-/// golden-ratio sequence over the high bits, started elsewhere for each index, with slices of slightly unequal shares.
+/// The real hash is not published. According to the measurements, lines per set deviate by about a fifth of
+/// their mean at every window size. Here the index comes from the low bits, and the slice from a golden-ratio
+/// sequence over the high bits, with a different start for each index and slices of slightly unequal shares.
 struct SliceHash {
     sets_per_slice: u64,
     bounds: Vec<f64>,
@@ -121,8 +108,8 @@ impl SliceHash {
         let lines_per_slice = cache.llc_bytes / LINE_BYTES / u64::from(cache.ways.max(1)) / u64::from(slices);
         let weights: Vec<f64> = (0..slices)
             .map(|slice| {
-                let place = (f64::from(slice) + 0.5) / f64::from(slices);
-                (1.0 + cache.slice_spread * normal_quantile(place)).max(0.05)
+                let probability = (f64::from(slice) + 0.5) / f64::from(slices);
+                (1.0 + cache.slice_spread * normal_quantile(probability)).max(0.05)
             })
             .collect();
         let total: f64 = weights.iter().sum();
@@ -144,15 +131,15 @@ impl SliceHash {
         let index = physical_line % self.sets_per_slice;
         let tag = physical_line / self.sets_per_slice;
         let start = (index.wrapping_mul(0x9E37_79B9) % 65_536) as f64 / 65_536.0;
-        let place = (tag as f64 * GOLDEN + start).fract();
-        let slice = self.bounds.partition_point(|bound| *bound <= place).min(self.bounds.len() - 1);
+        let phase = (tag as f64 * GOLDEN + start).fract();
+        let slice = self.bounds.partition_point(|bound| *bound <= phase).min(self.bounds.len() - 1);
         (slice as u64 * self.sets_per_slice + index) as u32
     }
 }
 
 /// Quantile of the standard normal distribution, good to 6e-3 for probabilities between 1/12 and 11/12.
 fn normal_quantile(probability: f64) -> f64 {
-    // Tukey's lambda with shape 0.135 agrees with the normal quantile to 1e-3 where slices are.
+    // Tukey's lambda with shape 0.135 agrees with the normal quantile to 1e-3 in the range of slices.
     let shape = 0.135;
     (probability.powf(shape) - (1.0 - probability).powf(shape)) / 0.1975
 }
@@ -162,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_quantile_is_the_normal_one_where_slices_are() {
+    fn quantile_is_normal_in_the_range_of_slices() {
         for (probability, expected) in
             [(0.5, 0.0), (0.25, -0.6745), (1.0 / 12.0, -1.383), (11.0 / 12.0, 1.383)]
         {
@@ -171,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_spread_over_sets_by_a_fifth_of_their_mean() {
+    fn lines_per_set_deviate_by_a_fifth_of_their_mean() {
         let cache = LastLevelCache {
             llc_bytes: 15 << 20,
             ways: 20,

@@ -1,13 +1,12 @@
-//! What the card does with the data of a read once they have arrived.
+//! The device's data engine in a latency test.
 
 use crate::profile::DmaPath;
 use pcie_time::Picoseconds;
 
-/// Time in which the data engine moves one whole read into the card's memory.
+/// Time of the data engine to move a read into device memory, from the arrival of its last completion.
 ///
-/// The engine is the one that bounds bandwidth: whole segments, then the words of the rest. A read is stored and forwarded:
-/// it starts when the last completion is there. A part of a word has to be merged with what is there; data that start
-/// off a word are shifted on their way, which covers one word over the last segment too.
+/// The engine is the one that bounds bandwidth: it moves whole segments, then the words of the rest. It
+/// merges a partial word with memory, and shifts data that start off a word, which hides one more word.
 pub(super) fn moving_time(path: &DmaPath, host: u64, card: u64, bytes: u64) -> Picoseconds {
     let engine = &path.engine;
     let word = u64::from(engine.word_bytes);
@@ -40,7 +39,7 @@ pub(super) fn moving_time(path: &DmaPath, host: u64, card: u64, bytes: u64) -> P
     Picoseconds::from_ns(engine.read_fixed_ns + whole as f64 * engine.segment_ns + rest_ns + unaligned_ns)
 }
 
-/// Time in which the data engine brings one whole write out of the card's memory: its TLPs leave after that.
+/// Time of the data engine to read a write's data from device memory, before its TLPs leave.
 pub(super) fn pulling_time(path: &DmaPath, card: u64, bytes: u64) -> Picoseconds {
     let engine = &path.engine;
     let touched = card % u64::from(engine.word_bytes) + bytes;
@@ -57,14 +56,14 @@ mod tests {
     use crate::test_systems::snb;
 
     #[test]
-    fn ends_and_starts_off_a_word_cost_what_was_measured() {
+    fn unaligned_ends_cost_the_measured_times() {
         let machine = snb();
         let path = &machine.system.device.dma;
         let time = |host, card, bytes| moving_time(path, host, card, bytes).as_ns();
         let aligned = time(0, 0, 407);
         // Measured: 416 B come 17 ns sooner than 407; 265 B come 17 ns later than 264.
         assert!((aligned - time(0, 0, 416) - 17.0).abs() < 2.0);
-        // Off a word of the card, reads come 23-34 ns later: 407 B 24, 64 B 31.
+        // Off a word of device memory, reads come 23-34 ns later: 407 B 24, 64 B 31.
         assert!((23.0..34.0).contains(&(time(0, 2, 407) - aligned)));
         assert!((23.0..34.0).contains(&(time(0, 1, 64) - time(0, 0, 64))));
         assert!((time(0, 0, 265) - time(0, 0, 264) - 17.0).abs() < 2.0);

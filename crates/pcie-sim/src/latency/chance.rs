@@ -1,13 +1,11 @@
-//! What chance decides about one transaction: a single draw, its bits shared out.
+//! The random properties of a transaction, from the bits of a single draw.
 
-/// The draw of a transaction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chance {
     bits: u64,
 }
 
 const JITTER_BITS: u32 = 12;
-/// Values that a jitter can have.
 pub(super) const JITTERS: usize = 1 << JITTER_BITS;
 const REFRESH_BITS: u32 = 20;
 
@@ -16,33 +14,32 @@ impl Chance {
         Self { bits }
     }
 
-    /// All of it, for what takes bits that leave the others alone.
+    /// All bits, for uses of bits independent of the others.
     #[inline]
     pub(super) fn bits(self) -> u64 {
         self.bits
     }
 
-    /// Where within a tick of the card's timer the transaction starts.
+    /// Start of the transaction within a tick of the device's timer, in units of 2^-32.
     #[inline]
     pub(super) fn timer_phase(self) -> u32 {
         (self.bits >> 32) as u32
     }
 
-    /// Which of the jitters it has, counted from the least.
+    /// Index of its jitter, from the least.
     #[inline]
     pub(super) fn jitter(self) -> usize {
         self.bits as usize % JITTERS
     }
 
-    /// Where between two refreshes the transaction starts: uniform in `0..1`.
+    /// Start of the transaction between two refreshes: uniform in `0..1`.
     #[inline]
-    pub(super) fn refresh_place(self) -> f64 {
-        let place = self.bits >> JITTER_BITS & ((1 << REFRESH_BITS) - 1);
-        place as f64 / f64::from(1u32 << REFRESH_BITS)
+    pub(super) fn refresh_phase(self) -> f64 {
+        let phase = self.bits >> JITTER_BITS & ((1 << REFRESH_BITS) - 1);
+        phase as f64 / f64::from(1u32 << REFRESH_BITS)
     }
 }
 
-/// The jitters, from -1 to 1.
 pub(super) fn jitters() -> impl Iterator<Item = f64> {
     let most = (JITTERS - 1) as f64;
     (0..JITTERS).map(move |nth| 2.0 * nth as f64 / most - 1.0)
@@ -62,14 +59,15 @@ mod tests {
         for index in 0..count {
             let chance = Chance::new(draws.bits(index));
             let phase = f64::from(chance.timer_phase()) / 2f64.powi(32) - 0.5;
-            let (jitter, place) = (all[chance.jitter()] / 2.0, chance.refresh_place() - 0.5);
-            for value in [phase, jitter, place] {
+            let (jitter, refresh) = (all[chance.jitter()] / 2.0, chance.refresh_phase() - 0.5);
+            for value in [phase, jitter, refresh] {
                 assert!((-0.5..=0.5).contains(&value));
             }
-            for (sum, value) in sums.iter_mut().zip([phase, jitter, place]) {
+            for (sum, value) in sums.iter_mut().zip([phase, jitter, refresh]) {
                 *sum += value / count as f64;
             }
-            for (sum, product) in products.iter_mut().zip([phase * jitter, jitter * place, place * phase]) {
+            for (sum, product) in products.iter_mut().zip([phase * jitter, jitter * refresh, refresh * phase])
+            {
                 *sum += product / count as f64;
             }
         }

@@ -1,4 +1,4 @@
-//! The host's part in a transaction that is alone: translation, lines, refreshes, and the way back.
+//! The host's part in a transaction without others in flight: translation, lines, refreshes, and completions.
 
 use super::chance::Chance;
 use super::plan::{Completion, Plan, ReadTimes, Request, Write};
@@ -11,22 +11,18 @@ use crate::root_complex::line_costs::{ReadCosts, write_lines};
 use crate::root_complex::refresh::RefreshLine;
 use pcie_time::Picoseconds;
 
-/// A transaction that is being walked through the machine.
+/// A transaction on its way through the machine.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Passage {
-    /// Offset in the buffer of its first byte.
     pub(super) offset: u64,
-    /// Its first line.
     pub(super) first_line: Line,
     pub(super) chance: Chance,
 }
 
-/// The host.
 #[derive(Debug)]
 pub(super) struct Host<'a> {
     machine: &'a Machine,
     state: State,
-    /// An idle one.
     downlink: Port,
     costs: ReadCosts,
     refresh: RefreshLine,
@@ -35,7 +31,7 @@ pub(super) struct Host<'a> {
     walk: Picoseconds,
     write: Picoseconds,
     flight: Picoseconds,
-    /// Read requests that the card can have in flight, and the least time from one to the next.
+    /// Read requests that the device can have in flight, and the least time between two.
     tags: usize,
     request_interval: Picoseconds,
 }
@@ -60,7 +56,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// A write is let in; returns when a read behind it may go on.
+    /// Admits a write; returns when a read behind it may proceed.
     pub(super) fn write(&mut self, passage: Passage, write: &Write, bytes: u64) -> Picoseconds {
         let mut translated = write.last;
         for (first_line, entered) in &write.pages {
@@ -74,8 +70,8 @@ impl<'a> Host<'a> {
         translated + written.cost + waited + self.write
     }
 
-    /// Answers the requests of a read, none before `after`; returns when the last byte is back at the card, or, of a read above
-    /// a page, when the card's engine has moved it on.
+    /// Answers the requests of a read, none before `after`. Returns when the last byte is at the device; for
+    /// a read longer than a page, when the device's engine has moved it.
     #[inline(always)]
     pub(super) fn read(
         &mut self,
@@ -105,7 +101,7 @@ impl<'a> Host<'a> {
         last
     }
 
-    /// Sends the completions of a request; returns when the last of them is back at the card.
+    /// Sends the completions of a request; returns when the last one is at the device.
     #[inline(always)]
     fn answer(
         &self,
@@ -123,8 +119,7 @@ impl<'a> Host<'a> {
         last
     }
 
-    /// The same of a read with more requests than there are tags: each of those waits for the data of the request as many
-    /// before it as there are tags.
+    /// Answers a read with more requests than N tags: request n waits for the data of request n - N.
     #[cold]
     fn read_with_few_tags(
         &mut self,
@@ -150,7 +145,7 @@ impl<'a> Host<'a> {
         moved
     }
 
-    /// When the data of one completion are there: its lines are fetched one after the other, and the slowest counts.
+    /// When the data of a completion are available: lines are fetched in order, and the slowest counts.
     #[inline(always)]
     fn access(
         &self,
@@ -163,11 +158,11 @@ impl<'a> Host<'a> {
         let (cost, memory) = self.costs.of_lines(&self.state.caches, first..first + completion.lines);
         let fetched = admitted + completion.fetched;
         let refresh = if memory { self.refresh } else { self.refresh_of_hits };
-        let waited = refresh.wait(passage.chance.refresh_place(), fetched);
+        let waited = refresh.wait(passage.chance.refresh_phase(), fetched);
         fetched + cost + waited + times[completion.reads].of(passage.chance)
     }
 
-    /// When the address of a TLP that arrived at `at`, to a line counted from the first of the transaction, is translated.
+    /// When the address of a TLP that arrives at `at` is translated, for a line of the transaction.
     #[inline(always)]
     fn translate(&mut self, passage: Passage, line: u32, at: Picoseconds) -> Picoseconds {
         match self.state.io_tlb.page(passage.first_line + line) {
@@ -178,6 +173,6 @@ impl<'a> Host<'a> {
 
     #[inline]
     fn wait(&self, passage: Passage, at: Picoseconds) -> Picoseconds {
-        self.refresh.wait(passage.chance.refresh_place(), at)
+        self.refresh.wait(passage.chance.refresh_phase(), at)
     }
 }

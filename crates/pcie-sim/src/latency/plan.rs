@@ -1,7 +1,6 @@
-//! What the transactions of a latency test have in common: all that neither chance nor caches decide.
+//! The part of a latency test's transactions that depends neither on chance nor on caches.
 //!
-//! Nothing else is in flight, so when each TLP is sent and what each completion takes depends on where in a page a
-//! transaction starts and on how long its addresses are, and on nothing else. Each such kind is worked out once.
+//! Alone in flight, a transaction's TLP times depend only on its alignment class: one plan for each class.
 
 use super::card::{moving_time, pulling_time};
 use super::chance::{Chance, JITTERS, jitters};
@@ -15,62 +14,56 @@ use pcie_time::Picoseconds;
 use pcie_wire::{Piece, TlpKind};
 use pcie_workload::{LINE_BYTES, Operation, PAGE_BYTES, Path, Test};
 
-/// The passage of one kind of transaction.
+/// The TLPs of a transaction, and their times.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Plan {
     pub(super) written: Option<Write>,
     pub(super) requests: Vec<Request>,
-    /// What the card adds to the time at which the last byte arrives.
+    /// The device's time after the last byte has arrived.
     pub(super) on_card: Picoseconds,
-    /// The same where it has to move its window register first.
+    /// The same if it moves its window register first.
     pub(super) on_card_moved: Picoseconds,
-    /// Of a transfer above a page, what the card's engine takes to move the data of a request on: it does so while others
-    /// arrive.
+    /// For a transfer longer than a page, the engine's time for the data of a request, while others arrive.
     pub(super) moves: Option<Picoseconds>,
 }
 
-/// The write of a pair.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Write {
-    /// The first line of each page that it touches, counted from that of the transaction, and when the first TLP to it is
-    /// let into the root complex: from then on the page is looked for.
+    /// The first line of each page, counted from that of the transaction, and when the page's first TLP is
+    /// admitted to the root complex, which then starts the translation.
     pub(super) pages: Vec<(u32, Picoseconds)>,
-    /// When its last TLP is.
+    /// When its last TLP is admitted.
     pub(super) last: Picoseconds,
-    /// When its last byte arrives.
     pub(super) arrived: Picoseconds,
 }
 
-/// A read request.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Request {
     /// When it arrives at the root complex.
     pub(super) arrival: Picoseconds,
-    /// How long after it was sent, by itself.
+    /// Its time to the root complex on an idle uplink.
     pub(super) way: Picoseconds,
     /// Its first line, counted from that of the transaction.
     pub(super) first_line: u32,
     pub(super) completions: Vec<Completion>,
 }
 
-/// A completion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Completion {
     /// Its first line, counted from that of the transaction.
     pub(super) first_line: u32,
     pub(super) lines: u32,
-    /// How long after the request was admitted its first line is fetched: after those before it.
+    /// From the admission of the request until its first line is fetched, behind the lines before it.
     pub(super) fetched: Picoseconds,
-    /// From then on until it is ready, without what caches add: one of the plans' tables.
+    /// Index of the table of times from then until it is ready, without the costs of caches.
     pub(super) reads: usize,
-    /// By how much it is held up behind the completions before it.
+    /// Delay behind the completions before it.
     pub(super) held_up: Picoseconds,
-    /// What it occupies on the downlink, and for how long if that was idle.
+    /// Its bytes and time on an idle downlink.
     pub(super) downlink_bytes: u64,
     pub(super) downlink_time: Picoseconds,
 }
 
-/// The plans of a test.
 #[derive(Debug)]
 pub(super) struct Plans<'a> {
     machine: &'a Machine,
@@ -82,10 +75,10 @@ pub(super) struct Plans<'a> {
     reads: Vec<ReadTimes>,
 }
 
-/// How long reads take in the root complex, by jitter.
+/// Times of reads in the root complex, by jitter.
 #[derive(Debug)]
 pub(super) struct ReadTimes {
-    /// For how long the lines of a completion are fetched after its first.
+    /// From the first line of a completion to its last.
     within_ns: f64,
     times: Box<[Picoseconds; JITTERS]>,
 }
@@ -99,7 +92,6 @@ impl ReadTimes {
         Self { within_ns, times }
     }
 
-    /// The time of one.
     #[inline]
     pub(super) fn of(&self, chance: Chance) -> Picoseconds {
         self.times[chance.jitter()]
@@ -119,24 +111,24 @@ impl<'a> Plans<'a> {
         }
     }
 
-    /// The plan of a transaction that starts at an offset of the buffer, and the tables that plans speak of.
+    /// The plan of a transaction at an offset of the buffer, and the tables that plans refer to.
     #[inline(always)]
     pub(super) fn at(&mut self, offset: u64) -> (&Plan, &[ReadTimes]) {
         let class = self.classes.of(offset);
         let number = match self.classes.number(class) {
             Some(number) => number,
-            None => self.work_out(offset, class),
+            None => self.compute(offset, class),
         };
         (&self.plans[number], &self.reads)
     }
 
     #[cold]
-    fn work_out(&mut self, offset: u64, class: AlignmentClass) -> usize {
+    fn compute(&mut self, offset: u64, class: AlignmentClass) -> usize {
         let plan = match (self.test.path, &self.machine.system.device.command) {
             (Path::Command, Some(command)) => self.by_command(command, offset),
             _ => self.by_dma(offset),
         };
-        // Most places are alike.
+        // Most classes have equal plans.
         let known = self.plans.iter().position(|known| *known == plan);
         let number = known.unwrap_or_else(|| {
             self.plans.push(plan);
@@ -180,7 +172,7 @@ impl<'a> Plans<'a> {
         let mut uplink = self.uplink.clone();
         let (mut start, mut written) = (Picoseconds::ZERO, None);
         if self.test.operation == Operation::LatWrrd {
-            // Of a transfer above a page, the first page leaves while the next is pulled.
+            // In a transfer longer than a page, a page leaves while the next is pulled.
             let pulled = Picoseconds::from_ns(path.write_overhead_ns)
                 + pulling_time(
                     path,
@@ -205,7 +197,7 @@ impl<'a> Plans<'a> {
         Plan { written, requests, on_card, on_card_moved: on_card, moves }
     }
 
-    /// Sends the write of a pair at `start`; returns when its last TLP has left, and its way into the root complex.
+    /// Sends the write of a pair at `start`; returns when its last TLP has left, and its plan.
     fn write(&self, uplink: &mut Port, offset: u64, start: Picoseconds) -> (Picoseconds, Write) {
         let machine = self.machine;
         let mut gate = WriteGate::new(&machine.system.host.root_complex);
@@ -227,7 +219,6 @@ impl<'a> Plans<'a> {
         (sent, Write { pages, last, arrived: sent + self.flight() })
     }
 
-    /// Sends the read at `start`.
     fn requests(&mut self, uplink: &mut Port, offset: u64, start: Picoseconds) -> Vec<Request> {
         let machine = self.machine;
         let interval = Picoseconds::from_ns(machine.system.device.dma.request_interval_ns);
@@ -271,7 +262,7 @@ impl<'a> Plans<'a> {
         }
     }
 
-    /// The place of a table.
+    /// Index of the table for completions that take `within_ns` from the first line to the last.
     fn read_times(&mut self, within_ns: f64) -> usize {
         let known = self.reads.iter().position(|times| times.within_ns == within_ns);
         known.unwrap_or_else(|| {
@@ -285,18 +276,16 @@ impl<'a> Plans<'a> {
     }
 }
 
-/// Of a transfer, the bytes that the card's engine takes time for that nothing else hides: all of what is stored and
-/// forwarded, and a word of what is cut through.
+/// Bytes of a transfer whose time in the device's engine is not hidden: with cut-through only a word.
 fn before_passing_on(path: &DmaPath, bytes: u64) -> u64 {
     if path.cut_through { bytes.min(u64::from(path.engine.word_bytes)) } else { bytes }
 }
 
-/// Lines that a piece of a transfer touches.
 fn line_count(piece: Piece) -> u32 {
     (piece.address % LINE_BYTES + u64::from(piece.length)).div_ceil(LINE_BYTES) as u32
 }
 
-/// When the last line of a write TLP starts to arrive, which is sent from `head` to `tail`: lines are cut through.
+/// When the last line of a write TLP that is sent from `head` to `tail` starts to arrive.
 fn start_of_last_line(piece: Piece, head: Picoseconds, tail: Picoseconds) -> Picoseconds {
     let length = u64::from(piece.length);
     let last = (piece.address + length - 1) % LINE_BYTES + 1;

@@ -1,8 +1,8 @@
-//! Alignment classes: where transfers start, as far as that decides how they are cut (the byte of a page, and how long the
-//! addresses are). The transfers of a test are of few classes, so what belongs to each is worked out once.
+//! Alignment classes: the start offset within a page and the length of the addresses (32 or 64 bits), which
+//! decide how a transfer is split. A test has few classes, so the layout of each is computed once.
 //!
-//! A transfer above a page starts at one. Its addresses are all short or all long, nearly always; one that goes from chunks
-//! with short addresses to chunks with long ones is a class by itself.
+//! A transfer longer than a page starts at a page. Its addresses are nearly always all short or all long; a
+//! transfer that crosses from chunks with short addresses to chunks with long ones is a class of its own.
 
 use crate::profile::System;
 use pcie_workload::PAGE_BYTES;
@@ -11,24 +11,23 @@ use std::collections::HashMap;
 const COUNT: usize = 2 * PAGE_BYTES as usize;
 const UNKNOWN: u16 = u16::MAX;
 
-/// The classes, and the number of what was worked out for each.
+/// The number (index of a layout or plan) of each class.
 #[derive(Debug)]
 pub(crate) struct AlignmentClasses {
     low_chunks: Vec<bool>,
     chunk_shift: u32,
-    /// Bytes of a transfer above a page; 0 for shorter ones.
+    /// Bytes of a transfer longer than a page; 0 for shorter ones.
     long_bytes: u64,
     numbers: Box<[u16; COUNT]>,
-    /// Of transfers whose addresses are not all as long, by class.
+    /// By class, of transfers with short and long addresses.
     mixed: HashMap<usize, usize>,
 }
 
-/// An alignment class: two for each byte of a page, and from [`COUNT`] on one for each transfer with short and long addresses.
+/// Two for each byte of a page, and from [`COUNT`] on one for each transfer with short and long addresses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AlignmentClass(usize);
 
 impl AlignmentClasses {
-    /// Those of transfers of `size_bytes`.
     pub(crate) fn new(system: &System, size_bytes: u64) -> Self {
         Self {
             long_bytes: if size_bytes > PAGE_BYTES { size_bytes } else { 0 },
@@ -61,7 +60,7 @@ impl AlignmentClasses {
         self.low_chunks.get((offset >> self.chunk_shift) as usize).copied().unwrap_or(false)
     }
 
-    /// The number of what was worked out for a class, if it was.
+    /// The number of a class, if it has one.
     #[inline(always)]
     pub(crate) fn number(&self, class: AlignmentClass) -> Option<usize> {
         match self.numbers.get(class.0) {
@@ -70,7 +69,6 @@ impl AlignmentClasses {
         }
     }
 
-    /// What was worked out for a class has a number.
     pub(crate) fn set_number(&mut self, class: AlignmentClass, number: usize) {
         match self.numbers.get_mut(class.0) {
             Some(known) => *known = number as u16,
@@ -80,7 +78,7 @@ impl AlignmentClasses {
         }
     }
 
-    /// The offsets at a byte of a page in the first chunk of the buffer with short addresses and the first with long ones.
+    /// The offsets of `byte` in the first chunk with short addresses and in the first with long ones.
     pub(crate) fn with_both_lengths_of_address(&self, byte: u64) -> impl Iterator<Item = u64> + use<> {
         let first = |low| self.low_chunks.iter().position(|chunk| *chunk == low);
         let shift = self.chunk_shift;
@@ -94,7 +92,7 @@ mod tests {
     use crate::test_systems::snb;
 
     #[test]
-    fn transfers_are_alike_at_the_same_byte_of_a_page_if_their_addresses_are_as_long() {
+    fn class_depends_on_page_offset_and_address_length() {
         let machine = snb();
         let mut classes = AlignmentClasses::new(machine.system(), 64);
         let offsets: Vec<u64> = classes.with_both_lengths_of_address(24).collect();
@@ -106,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn long_transfers_are_alike_unless_their_addresses_go_from_short_to_long() {
+    fn long_transfers_share_a_class_unless_their_addresses_cross_4_gib() {
         let machine = snb();
         let chunk_bytes = machine.system().chunk_bytes;
         let is_low = |chunk: usize| machine.system().chunk_addresses[chunk] < 1 << 32;
@@ -119,7 +117,7 @@ mod tests {
         classes.set_number(classes.of(across), 2);
         let number = |offset| classes.number(classes.of(offset));
         assert_eq!((number(within + 2 * PAGE_BYTES), number(across)), (Some(1), Some(2)));
-        assert_eq!(number(across - PAGE_BYTES), None, "another part of it has long addresses");
-        assert_eq!(number(across - 3 * PAGE_BYTES), Some(1), "this one ends at the edge");
+        assert_eq!(number(across - PAGE_BYTES), None, "a different share of long addresses");
+        assert_eq!(number(across - 3 * PAGE_BYTES), Some(1), "ends at the edge");
     }
 }

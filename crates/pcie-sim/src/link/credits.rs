@@ -1,8 +1,8 @@
-//! Flow-control credits that the root port has given and that a device has not in use.
+//! Flow-control credits of a device.
 
 use crate::profile::System;
 
-/// Credits that the root port has given and that are not in use.
+/// Credits that the root port advertised and that are not in use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Credits {
     posted_headers: u32,
@@ -10,7 +10,7 @@ pub(crate) struct Credits {
     non_posted_headers: u32,
 }
 
-/// Data credits are 16 bytes each.
+/// Data credits for a payload, of 16 bytes each.
 pub(crate) fn data_credits(bytes: u32) -> u32 {
     bytes.div_ceil(16)
 }

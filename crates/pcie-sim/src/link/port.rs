@@ -1,9 +1,8 @@
 //! One direction of a link: a port that sends TLPs one after the other.
 //!
-//! A TLP occupies whole units of the port (16 bytes on the x8 Gen3 root ports measured, 8 on the card) and what the port
-//! leaves free behind it; DLLPs that answer the other direction's TLPs take their place in between; SKPs and what else
-//! there is stretch everything by a factor. All of this belongs to the simulated port and not to the wire arithmetic, whose
-//! results remain bounds.
+//! A TLP occupies whole units of the port (16 bytes on the measured x8 Gen3 root ports, 8 on the card) and
+//! the gap that the port leaves idle behind it. DLLPs for the other direction come in between; SKPs and other
+//! overhead stretch everything by a factor. The wire arithmetic without these remains a bound.
 
 use pcie_time::Picoseconds;
 use pcie_wire::LinkConfiguration;
@@ -11,7 +10,7 @@ use pcie_wire::LinkConfiguration;
 /// 2^32.
 const FRACTION: f64 = 4_294_967_296.0;
 
-/// A port and what it has sent. Time is kept in 2^-32 ps and rounded when it is asked for, so that it does not drift.
+/// A port. It keeps time in units of 2^-32 ps and rounds it on output, so that it does not drift.
 #[derive(Clone, Debug)]
 pub struct Port {
     quantum_bytes: u64,
@@ -26,9 +25,7 @@ pub struct Port {
 }
 
 impl Port {
-    /// An idle port of a link, which sends TLPs in units of `quantum_bytes` and takes `stretch` times as long as the line
-    /// rate says.
-    #[must_use]
+    /// An idle port with TLPs in units of `quantum_bytes`, in `stretch` times the time of the line rate.
     pub fn new(link: &LinkConfiguration, quantum_bytes: u32, stretch: f64) -> Self {
         let byte_time = link.byte_time();
         Self {
@@ -42,21 +39,18 @@ impl Port {
         }
     }
 
-    /// The same port, which leaves `gap_bytes` free behind each TLP.
-    #[must_use]
+    /// The port with `gap_bytes` idle behind each TLP.
     pub fn with_gap(self, gap_bytes: u32) -> Self {
         Self { gap_bytes: u64::from(gap_bytes), ..self }
     }
 
-    /// Time that a byte takes, in femtoseconds, rounded down.
-    #[must_use]
+    /// Time of a byte, in femtoseconds, rounded down.
     pub fn byte_fs(&self) -> u64 {
         ((u128::from(self.byte_time) * 1000) >> 32) as u64
     }
 
     /// When the port can send the next TLP.
     #[inline]
-    #[must_use]
     pub fn free_at(&self) -> Picoseconds {
         self.whole + Picoseconds(self.rest >> 31)
     }
@@ -67,13 +61,12 @@ impl Port {
         self.send_units(ready, self.in_units(tlp_bytes))
     }
 
-    /// Bytes of the whole units that a TLP occupies.
-    #[must_use]
+    /// Bytes of a TLP rounded up to whole units.
     pub fn in_units(&self, tlp_bytes: u32) -> u64 {
         u64::from(tlp_bytes).next_multiple_of(self.quantum_bytes)
     }
 
-    /// Sends a TLP that occupies `bytes` of whole units; see [`Port::send`].
+    /// Sends a TLP of `bytes` in whole units; see [`Port::send`].
     #[inline]
     pub fn send_units(&mut self, ready: Picoseconds, bytes: u64) -> Picoseconds {
         self.wake(ready);
@@ -91,12 +84,12 @@ impl Port {
         }
     }
 
-    /// Lets the TLPs so far end on a multiple of `unit_bytes`, and leaves one such unit free.
+    /// Pads the TLPs so far to a multiple of `unit_bytes`, and leaves one more unit idle.
     #[inline]
     pub fn leave_unit(&mut self, unit_bytes: u32) {
         let unit = u64::from(unit_bytes);
         if unit > 0 {
-            // Units are powers of two, nearly always, and those need no division.
+            // Units are nearly always powers of two, which need no division.
             let over = if unit.is_power_of_two() { self.bytes & (unit - 1) } else { self.bytes % unit };
             let left = unit + if over > 0 { unit - over } else { 0 };
             self.bytes += left;
@@ -141,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_waits_for_what_it_sends() {
+    fn port_sends_one_tlp_after_the_other() {
         let mut port = Port::new(&gen3_x8(), 1, 1.0);
         let first = port.send(Picoseconds(1000), 64);
         assert_eq!(first, Picoseconds(1000 + 8125));
@@ -149,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_between_tlps_takes_its_time() {
+    fn gaps_dllps_and_padding_occupy_the_port() {
         let time = |bytes: u64| Picoseconds((bytes as f64 * 126.953_125).round() as u64);
         let mut port = Port::new(&gen3_x8(), 8, 1.0).with_gap(12);
         assert_eq!(port.send(Picoseconds::ZERO, 276), time(280 + 12));

@@ -1,40 +1,39 @@
-//! A table whose places are used again: what is in flight, by number.
+//! A table of slots for objects in flight.
 
-/// A table whose places are used again.
+/// A table whose slots are reused.
 #[derive(Clone, Debug)]
 pub(crate) struct Slots<T> {
-    places: Vec<T>,
+    values: Vec<T>,
     free: Vec<u32>,
 }
 
 impl<T> Default for Slots<T> {
     fn default() -> Self {
-        Self { places: Vec::new(), free: Vec::new() }
+        Self { values: Vec::new(), free: Vec::new() }
     }
 }
 
 impl<T> Slots<T> {
     pub(crate) fn put(&mut self, value: T) -> u32 {
-        if let Some(place) = self.free.pop() {
-            self.places[place as usize] = value;
-            return place;
+        if let Some(slot) = self.free.pop() {
+            self.values[slot as usize] = value;
+            return slot;
         }
-        self.places.push(value);
-        (self.places.len() - 1) as u32
+        self.values.push(value);
+        (self.values.len() - 1) as u32
     }
 
-    pub(crate) fn get(&self, place: u32) -> &T {
-        &self.places[place as usize]
+    pub(crate) fn get(&self, slot: u32) -> &T {
+        &self.values[slot as usize]
     }
 
-    pub(crate) fn get_mut(&mut self, place: u32) -> &mut T {
-        &mut self.places[place as usize]
+    pub(crate) fn get_mut(&mut self, slot: u32) -> &mut T {
+        &mut self.values[slot as usize]
     }
 
-    /// What was put there is done with: its place is used again.
-    pub(crate) fn take(&mut self, place: u32) {
-        debug_assert!((place as usize) < self.places.len(), "place {place} was never given out");
-        debug_assert!(!self.free.contains(&place), "place {place} is free already");
-        self.free.push(place);
+    pub(crate) fn free(&mut self, slot: u32) {
+        debug_assert!((slot as usize) < self.values.len(), "slot {slot} was never used");
+        debug_assert!(!self.free.contains(&slot), "slot {slot} is already free");
+        self.free.push(slot);
     }
 }

@@ -1,27 +1,27 @@
-//! What TLPs occupy on the link: whole units of its ports, and the DLLPs that are asked for besides.
+//! Bytes that TLPs occupy on the link: whole units of its ports, and demanded DLLPs.
 
 use super::Machine;
-use crate::link::asked_for::{AskedFor, lacking_bytes};
+use crate::link::overhead::{LinkOverhead, missing_bytes};
 use crate::link::port::Port;
 use pcie_wire::{Piece, TlpKind};
 
 impl Machine {
-    /// The two directions of the link, idle: the card's port, and the root port.
+    /// The idle ports of device and root complex.
     pub(crate) fn ports(&self) -> (Port, Port) {
         let (device, root) = (&self.system.device, &self.system.host.root_complex);
-        let AskedFor { uplink_stretch, downlink_stretch, .. } = self.asked_for;
+        let LinkOverhead { uplink_stretch, downlink_stretch, .. } = self.overhead;
         let uplink = Port::new(self.link(), device.uplink_quantum_bytes, uplink_stretch);
         let downlink = Port::new(self.link(), root.downlink_quantum_bytes, downlink_stretch);
         (uplink.with_gap(device.uplink_gap_bytes), downlink)
     }
 
-    /// Bytes of whole units that a read request occupies on the uplink, and the DLLPs that its completions ask for where
-    /// the card's own are fewer.
+    /// Bytes that a read request occupies on the uplink: whole units, and the DLLPs for its completions
+    /// beyond those that the device sends.
     pub(crate) fn request_units(&self, uplink: &Port, request: Piece) -> u64 {
         let sent_bytes = self.tlp_bytes(TlpKind::MemoryRead, request);
         let units = uplink.in_units(sent_bytes);
-        let AskedFor { dllp_share, covered_upstream, uplink_dllp_bytes, card_sends_enough, .. } =
-            self.asked_for;
+        let LinkOverhead { dllp_share, covered_upstream, uplink_dllp_bytes, card_sends_enough, .. } =
+            self.overhead;
         if card_sends_enough {
             return units;
         }
@@ -30,14 +30,14 @@ impl Machine {
             completions += 1;
             received_bytes += u64::from(self.tlp_bytes(TlpKind::CompletionWithData, completion));
         }
-        let asked_bytes = f64::from(sent_bytes) + received_bytes as f64 * dllp_share;
+        let demanded_bytes = f64::from(sent_bytes) + received_bytes as f64 * dllp_share;
         let gap_bytes = u64::from(self.system.device.uplink_gap_bytes);
         let taken_bytes = units + gap_bytes + u64::from(uplink_dllp_bytes) * completions;
-        units + lacking_bytes(asked_bytes, taken_bytes, covered_upstream)
+        units + missing_bytes(demanded_bytes, taken_bytes, covered_upstream)
     }
 
-    /// Bytes of whole units that a completion for a request occupies on the downlink; with the last one the DLLPs that the
-    /// request asks for, where the root port's times do not cover them.
+    /// Bytes that a completion occupies on the downlink: whole units, and with the last one the DLLPs for its
+    /// request that the root port's times do not cover.
     pub(crate) fn completion_units(
         &self,
         downlink: &Port,
@@ -51,10 +51,10 @@ impl Machine {
         if !last {
             return units;
         }
-        let AskedFor { dllp_share, covered_downstream, .. } = self.asked_for;
-        let asked_bytes = f64::from(self.tlp_bytes(TlpKind::MemoryRead, request)) * dllp_share;
-        // Mostly the last completion covers that by itself.
-        if units as f64 * covered_downstream >= f64::from(own_bytes) + asked_bytes {
+        let LinkOverhead { dllp_share, covered_downstream, .. } = self.overhead;
+        let demanded_bytes = f64::from(self.tlp_bytes(TlpKind::MemoryRead, request)) * dllp_share;
+        // Usually the last completion covers them by itself.
+        if units as f64 * covered_downstream >= f64::from(own_bytes) + demanded_bytes {
             return units;
         }
         let (mut taken_bytes, mut sent_bytes) = (0, 0);
@@ -62,18 +62,18 @@ impl Machine {
             taken_bytes += downlink.in_units(bytes(completion));
             sent_bytes += bytes(completion);
         }
-        units + lacking_bytes(f64::from(sent_bytes) + asked_bytes, taken_bytes, covered_downstream)
+        units + missing_bytes(f64::from(sent_bytes) + demanded_bytes, taken_bytes, covered_downstream)
     }
 
-    /// Bytes of DLLPs that the card sends for each completion that arrives.
+    /// Bytes of DLLPs that the device sends for each completion that arrives.
     #[inline]
     pub(crate) fn uplink_dllp_bytes(&self) -> u32 {
-        self.asked_for.uplink_dllp_bytes
+        self.overhead.uplink_dllp_bytes
     }
 
-    /// Bytes of DLLPs that the root port sends for each write that arrives: as many at least as the longest asks for.
+    /// Bytes of DLLPs that the root port sends for each write that arrives: enough for the longest write.
     #[inline]
     pub(crate) fn downlink_dllp_bytes(&self) -> u32 {
-        self.asked_for.downlink_dllp_bytes
+        self.overhead.downlink_dllp_bytes
     }
 }

@@ -5,13 +5,13 @@ use thiserror::Error;
 /// Why a test does not run on a system.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unsupported {
-    /// The card has no command path.
+    /// The device has no command path.
     #[error("{0} has no command path")]
     NoCommandPath(String),
     /// The transfer is too long for the path.
     #[error("the {path} path of {card} transfers at most {most} bytes")]
     TooLong {
-        /// Name of the card.
+        /// Name of the device.
         card: String,
         /// `command` or `DMA`.
         path: &'static str,
@@ -21,10 +21,10 @@ pub enum Unsupported {
     /// The transfer is longer than any that is simulated.
     #[error("transfers of {0} bytes are not simulated: give at most 16777216")]
     NotSimulated(u64),
-    /// The card transfers whole multiples of some bytes.
+    /// The device transfers only multiples of some bytes.
     #[error("{card} transfers multiples of {multiple} bytes")]
     NoMultiple {
-        /// Name of the card.
+        /// Name of the device.
         card: String,
         /// Bytes.
         multiple: u32,

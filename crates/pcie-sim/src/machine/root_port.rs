@@ -1,9 +1,8 @@
-//! The host as a device sees it that is simulated elsewhere: the link, the root complex and what lies behind it, without
-//! the simulator's own cards.
+//! The simulated host (link, root complex, memory) for a device that is simulated elsewhere.
 //!
-//! A device gives its requests in the order in which it sends them, and is given back completions and credits with the
-//! times at which they reach it. Whoever drives one need not give all requests at once: answers to a request come no
-//! earlier than [`RootPort::reaction`] after it has been given, so that up to then everything is settled.
+//! The device passes its requests in the order in which it sends them, and receives completions and credits
+//! with their times of arrival. It need not pass all requests at once: nothing that a request causes reaches
+//! the device earlier than [`RootPort::reaction`] after it, so that everything up to then is final.
 
 use crate::cache::history::{State, TestKey};
 use crate::link::port::Port;
@@ -13,30 +12,32 @@ use pcie_time::{EventQueue, Picoseconds};
 use pcie_wire::{Piece, TlpKind};
 use pcie_workload::Operation;
 
-/// What reaches the device.
+/// A completion that reaches the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The number that the device gave its request.
     pub request: u32,
-    /// The bytes that it carries, by their place in the host buffer.
+    /// Its bytes, by their offset in the host buffer.
     pub piece: Piece,
-    /// Whether it is the last one to its request.
+    /// Whether it is the last one of its request.
     pub last: bool,
-    /// When its last byte has arrived.
+    /// When its last byte arrives.
     pub at: Picoseconds,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// The data of a request are there.
-    Data { request: u32, piece: Piece },
+    Data {
+        request: u32,
+        piece: Piece,
+    },
     /// A write is acknowledged.
     Acknowledge,
     /// The root complex looks for a completion to send.
     Downlink,
 }
 
-/// A host that a device is plugged into, and the link between them.
+/// A host and its link to a device.
 #[derive(Debug)]
 pub struct RootPort<'a> {
     machine: &'a Machine,
@@ -50,9 +51,9 @@ pub struct RootPort<'a> {
 }
 
 impl<'a> RootPort<'a> {
-    /// A host with nothing in flight. `first` numbers the draws, as the first transaction does of a simulated card.
-    /// `operation` is what the device will do: where it writes and reads, acknowledgements take the downlink's time, and
-    /// the writes of pairs are alone.
+    /// A host with nothing in flight. `first` numbers the draws, like the first transaction of a simulated
+    /// device. `operation` is that of the device: where it writes and reads, acknowledgements occupy the
+    /// downlink, and the write of a write-then-read pair is alone in flight.
     #[must_use]
     pub fn new(machine: &'a Machine, key: TestKey, state: State, first: u64, operation: Operation) -> Self {
         let (uplink, downlink) = machine.ports();
@@ -69,13 +70,13 @@ impl<'a> RootPort<'a> {
         }
     }
 
-    /// Time that a byte takes from the device to the host, fs.
+    /// Time of a byte from the device to the host, fs.
     #[must_use]
     pub fn uplink_byte_fs(&self) -> u64 {
         self.uplink.byte_fs()
     }
 
-    /// Bytes on the link of a TLP of the device for data at an offset of the buffer, before it is put into whole units.
+    /// Bytes of a device's TLP on the link, for data at an offset of the buffer, before rounding to units.
     #[must_use]
     pub fn tlp_bytes(&self, kind: TlpKind, piece: Piece) -> u32 {
         self.machine.tlp_bytes(kind, piece)
@@ -91,7 +92,7 @@ impl<'a> RootPort<'a> {
         self.flight + (least + self.flight).min(Picoseconds::from_ns(complex.credit_return_ns))
     }
 
-    /// A read request whose last byte the device has ready at a time; returns when its credit is back at the device.
+    /// Sends a read request that is complete at `ready`; returns when its credit is back at the device.
     pub fn read(&mut self, request: u32, piece: Piece, ready: Picoseconds) -> Picoseconds {
         let left = self.uplink.send(ready, self.machine.tlp_bytes(TlpKind::MemoryRead, piece));
         let (credit, data) = self.complex.admit(piece, left + self.flight);
@@ -99,7 +100,7 @@ impl<'a> RootPort<'a> {
         credit
     }
 
-    /// A write whose last byte the device has ready at a time; returns when its credits are back at the device.
+    /// Sends a write that is complete at `ready`; returns when its credits are back at the device.
     pub fn write(&mut self, piece: Piece, ready: Picoseconds) -> Picoseconds {
         let left = self.uplink.send(ready, self.machine.tlp_bytes(TlpKind::MemoryWrite, piece));
         self.events.push(left + self.flight, Event::Acknowledge);
@@ -109,8 +110,8 @@ impl<'a> RootPort<'a> {
         }
     }
 
-    /// Hands out, in order, the answers that leave the root complex up to `reaction` after `given`, until which the device
-    /// has given all requests, less the flight back. Whatever comes later reaches the device behind that.
+    /// Appends, in order, the answers that reach the device up to `reaction` after `given`. The device must
+    /// have passed all requests up to `given`. Later answers reach the device after that time.
     pub fn settle(&mut self, given: Picoseconds, answers: &mut Vec<Answer>) {
         let limit = (given + self.reaction()).since(self.flight);
         while let Some(at) = self.events.next_time() {
@@ -123,8 +124,7 @@ impl<'a> RootPort<'a> {
         }
     }
 
-    /// Before when nothing reaches the device that has not been handed out, if it gives no more requests; none if nothing
-    /// is under way.
+    /// Time before which no further answer arrives without new requests; `None` if nothing is in flight.
     #[must_use]
     pub fn silent_until(&self) -> Option<Picoseconds> {
         self.events.next_time().map(|at| at + self.flight)
@@ -146,7 +146,7 @@ impl<'a> RootPort<'a> {
         }
     }
 
-    /// Has the root complex look for a completion at a time, unless it looks anyway once the downlink is free.
+    /// Plans a look of the root complex for a completion, unless one is planned.
     fn plan_answer(&mut self, at: Picoseconds) {
         if !self.answer_planned {
             self.answer_planned = true;
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_whole_in_order_and_no_sooner_than_said() {
+    fn answers_are_complete_ordered_and_not_before_the_reaction_time() {
         let machine = snb();
         for operation in [Operation::BwRd, Operation::BwRdwr, Operation::LatRd] {
             let mut port = port(&machine, operation);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_settled_does_not_hang_on_how_often_one_asks() {
+    fn answers_do_not_depend_on_the_number_of_settle_calls() {
         let machine = snb();
         let requests = (0..40).map(|request| {
             (
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_behind_a_write_that_is_alone_waits_for_it() {
+    fn read_waits_for_the_write_of_its_pair() {
         let machine = snb();
         let piece = Piece { address: 0, length: 64 };
         let mut alone = port(&machine, Operation::LatRd);

@@ -1,7 +1,7 @@
-//! What of a system its states depend on: which machines can take over each other's states.
+//! The keys of a system that determine its states: machines of the same shape can share states.
 //!
-//! Most values of a system are times, and leave the contents of caches and IO-TLB as they are. Whoever looks at many
-//! variants of one machine need not find out again for each of them what is where.
+//! Most keys are times, which do not affect the contents of caches and IO-TLB. Variants of a machine that
+//! differ only in these need not compute states again.
 
 use super::Machine;
 use crate::profile::{Host, IoTlb, Iommu, IommuMode, LastLevelCache, System};
@@ -9,7 +9,7 @@ use pcie_refusal::Refusal;
 use std::sync::Arc;
 
 impl Machine {
-    /// A machine with other values, which shares the numbering of lines with this one where it has the same shape.
+    /// A machine with other values; it shares the line numbers of this one if it has the same shape.
     ///
     /// # Errors
     /// Names the first key whose value cannot be simulated.
@@ -18,7 +18,7 @@ impl Machine {
         Self::with_lines(system, if same { Arc::clone(&self.lines) } else { Arc::default() })
     }
 
-    /// Whether a state of the other machine can be gone on with here: both have the same lines, sets and pages.
+    /// Whether this machine can continue from a state of `other`: both have the same lines, sets and pages.
     #[must_use]
     pub fn fits_states_of(&self, other: &Self) -> bool {
         Shape::of(&self.system) == Shape::of(&other.system)
@@ -33,8 +33,8 @@ impl Machine {
             && one.iommu.tlb.entries == two.iommu.tlb.entries
     }
 
-    /// Whether anything of one test can be seen in the next: what outlasts the host's thrash is the contents of the
-    /// IO-TLB and, with several sockets, what lies in the caches of the others and whether memory was ever written.
+    /// Whether a test can affect the next one. The host's thrash leaves the IO-TLB, and with several sockets
+    /// the caches of the others and the record of lines ever written.
     #[must_use]
     pub fn is_stateful(&self) -> bool {
         self.system.iommu != IommuMode::Off || self.system.host.sockets > 1
@@ -54,7 +54,7 @@ struct Shape<'a> {
 
 impl<'a> Shape<'a> {
     fn of(system: &'a System) -> Self {
-        // Taken apart by name, so that a new key cannot be forgotten here.
+        // Destructured, so that the compiler reports a new key here.
         let Host { name: _, sockets, root_complex: _, llc, memory: _, iommu, idle: _ } = &system.host;
         let LastLevelCache { llc_bytes, ways, ddio_ways, slices, slice_spread, host_share: _ } = llc;
         let Iommu {
@@ -84,7 +84,7 @@ mod tests {
     use crate::test_systems::snb;
 
     #[test]
-    fn times_leave_states_alone_and_sizes_do_not() {
+    fn sizes_change_states_and_times_do_not() {
         let machine = snb();
         let changed = |change: fn(&mut crate::profile::System)| {
             let mut system = machine.system().clone();

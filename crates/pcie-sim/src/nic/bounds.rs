@@ -1,7 +1,7 @@
-//! What the link of a machine lets through of a NIC's packets, in closed form: the time that the ports take for a packet.
+//! The bound that a machine's link sets to a NIC's packet rate, in closed form: the ports' time for a packet.
 //!
-//! The ports are those of the machine, with their units and what they lose, so that this is the rate which the simulation
-//! comes to where nothing but the link binds. `pcie_model` has the bound of the bare link, which is above it.
+//! The ports are those of the machine, with their units and gaps, so this is the simulated rate where only
+//! the link binds. `pcie_model` has the bound of the bare link, which is higher.
 
 use super::layout::Layout;
 use super::path::Shape;
@@ -24,10 +24,10 @@ pub struct LinkBound {
 }
 
 impl LinkBound {
-    /// Of a NIC on a machine, at the rate that it lets through.
+    /// The bound of a NIC on a machine, at the rate that follows from it.
     ///
     /// # Errors
-    /// The frame, or the NIC's queues, cannot be.
+    /// The frame or the NIC's queues are invalid.
     pub fn of(machine: &Machine, nic: &Interactions, traffic: &Traffic) -> Result<Self, Refusal> {
         let packet_bytes = Ethernet::transferred_bytes(traffic.frame_bytes)?;
         let system = machine.system();
@@ -36,7 +36,7 @@ impl LinkBound {
         Ok(at(settled_rate(|rate| at(rate).packets_per_s())))
     }
 
-    /// Where so many packets come each second, which interrupts moderated by time depend on.
+    /// The times at a packet rate, on which interrupts moderated by time depend.
     fn at_rate(
         machine: &Machine,
         layout: &Layout,
@@ -65,14 +65,13 @@ impl LinkBound {
         bound
     }
 
-    /// Packets each second.
+    /// Packets per second.
     #[must_use]
     pub fn packets_per_s(&self) -> f64 {
         1e9 / self.upstream_ns.max(self.downstream_ns)
     }
 }
 
-/// Time of a byte, from that of many.
 fn byte_ns(port: &Port) -> f64 {
     const MANY: u64 = 1 << 24;
     let mut idle = port.clone();
@@ -80,7 +79,7 @@ fn byte_ns(port: &Port) -> f64 {
 }
 
 impl Machine {
-    /// Bytes that the ports send for an access: upstream and downstream.
+    /// Bytes that the ports send for an access, upstream and downstream.
     fn access_bytes(&self, layout: &Layout, path: Path, shape: Shape, packet_bytes: u64) -> (f64, f64) {
         let (uplink, downlink) = self.ports();
         let gap = u64::from(self.system.device.uplink_gap_bytes);

@@ -1,10 +1,9 @@
-//! The link between a NIC and its host, and the root complex behind it: carries out accesses, TLP by TLP.
+//! The link between a NIC and its host, with the root complex: carries out accesses, TLP by TLP.
 //!
-//! The NIC's port takes what waits in turn: answers to register reads first, then read requests and writes alternately, as
-//! far as tags and credits go. Descriptors are read before packets, which need them. The root port sends accesses to
-//! registers before completions.
+//! The NIC's port sends answers to register reads first, then read requests (descriptors before packets) and
+//! writes in alternation, as tags and credits allow. The root port sends register accesses first.
 
-use super::happening::{Access, Happening, Timer};
+use super::event::{Access, NicEvent, Timer};
 use super::path::Shape;
 use crate::cache::history::TestKey;
 use crate::link::credits::Credits;
@@ -19,44 +18,44 @@ use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// The NIC's port looks at what it can send.
+    /// The NIC's port looks for a TLP to send.
     Uplink,
-    /// The root port does.
+    /// The root port looks for a TLP to send.
     Downlink,
-    /// A read request arrives at the root complex.
     Request(u32),
-    /// It was admitted: its credit is free.
+    /// A read request was admitted: its credit is free.
     Admitted,
-    /// The data of a request are there.
     Data(u32),
     /// A completion has arrived at the NIC.
-    Arrival { request: u32, last: bool },
+    Arrival {
+        request: u32,
+        last: bool,
+    },
     /// The last TLP of a write has left.
     Sent(Access),
-    /// A write TLP arrives at the root complex.
-    Write { access: Access, piece: Piece },
-    /// It has gone through.
+    Write {
+        access: Access,
+        piece: Piece,
+    },
+    /// A write TLP has passed the root complex.
     Through(Access),
-    /// Its credits are back.
+    /// The credits of a write TLP of this many bytes are back.
     Credits(u32),
     /// An access of the host arrives at a register.
     Register(Access),
-    /// The answer to one arrives at the host.
+    /// The answer to a register read arrives at the host.
     Read(Access),
-    /// Something that the NIC waits for.
     Timer(Timer),
 }
 
-/// An access under way.
 #[derive(Clone, Copy, Debug)]
-struct UnderWay {
+struct InFlight {
     kind: Kind,
     step: usize,
-    /// TLPs of it that have not left.
+    /// Its TLPs that have not left.
     unsent: u32,
-    /// Those whose end has not come.
+    /// Its TLPs that are not finished.
     open: u32,
-    /// When the first began to be sent.
     sent_at: Option<Picoseconds>,
 }
 
@@ -66,27 +65,25 @@ struct Request {
     piece: Piece,
 }
 
-/// What crossed the link because of a step.
+/// Bytes that crossed the link for a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Crossed {
     pub(super) upstream_bytes: u64,
     pub(super) downstream_bytes: u64,
 }
 
-/// What was counted since the start.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counted {
     /// By step.
     pub(super) crossed: Vec<Crossed>,
-    /// For how long the ports sent.
+    /// Time for which the ports sent.
     pub(super) uplink_busy: Picoseconds,
     pub(super) downlink_busy: Picoseconds,
-    /// For how long a read waited for a tag, and a write for credits, at the head of its queue.
+    /// Time for which a read waited for a tag, and a write for credits, at the head of its queue.
     pub(super) tags_waited: Picoseconds,
     pub(super) credits_waited: Picoseconds,
 }
 
-/// The link and the host.
 #[derive(Debug)]
 pub(super) struct Bus<'a> {
     machine: &'a Machine,
@@ -99,7 +96,7 @@ pub(super) struct Bus<'a> {
     credit_return: Picoseconds,
     uplink_planned: bool,
     downlink_planned: bool,
-    accesses: Slots<UnderWay>,
+    accesses: Slots<InFlight>,
     requests: Slots<Request>,
     tags: u32,
     credits: Credits,
@@ -115,7 +112,7 @@ pub(super) struct Bus<'a> {
 }
 
 impl<'a> Bus<'a> {
-    /// An idle link to a host whose caches hold the first bytes of the buffer, as the driver's setting up leaves them.
+    /// An idle link to a host whose caches hold the first `written_bytes` of the buffer, after set-up.
     pub(super) fn new(machine: &'a Machine, key: TestKey, steps: usize, written_bytes: u64) -> Self {
         let (uplink, downlink) = machine.ports();
         let root = &machine.system.host.root_complex;
@@ -160,15 +157,14 @@ impl<'a> Bus<'a> {
         self.events.push(at, Event::Timer(timer));
     }
 
-    /// The CPU writes some bytes of the buffer.
     pub(super) fn written_by_host(&mut self, piece: Piece) {
         self.complex.written_by_host(piece);
     }
 
-    /// Begins an access of a step to some pieces of the buffer, or to a register.
+    /// Begins an access to pieces of the buffer, or to a register.
     pub(super) fn begin(&mut self, shape: Shape, pieces: &[Piece]) -> Access {
         let Shape { kind, step, .. } = shape;
-        let access = self.accesses.put(UnderWay { kind, step, unsent: 0, open: 0, sent_at: None });
+        let access = self.accesses.put(InFlight { kind, step, unsent: 0, open: 0, sent_at: None });
         let machine = self.machine;
         let (queue, tlps): (_, Vec<Piece>) = match kind {
             Kind::MmioRead | Kind::MmioWrite => {
@@ -188,25 +184,25 @@ impl<'a> Bus<'a> {
                 (&mut self.writes, pieces.iter().flat_map(of).collect())
             }
         };
-        let under_way = self.accesses.get_mut(access);
-        (under_way.unsent, under_way.open) = (tlps.len() as u32, tlps.len() as u32);
+        let in_flight = self.accesses.get_mut(access);
+        (in_flight.unsent, in_flight.open) = (tlps.len() as u32, tlps.len() as u32);
         queue.extend(tlps.into_iter().map(|piece| Request { access, piece }));
         self.plan_uplink(self.now);
         access
     }
 
-    /// Goes on until something happens that the NIC or its driver sees; none if nothing is under way.
-    pub(super) fn next(&mut self) -> Option<Happening> {
+    /// Simulates up to the next event that the NIC or its driver sees; `None` if nothing is in flight.
+    pub(super) fn next(&mut self) -> Option<NicEvent> {
         loop {
             let (now, event) = self.events.pop()?;
             self.now = now;
-            if let Some(happening) = self.handle(event) {
-                return Some(happening);
+            if let Some(seen) = self.handle(event) {
+                return Some(seen);
             }
         }
     }
 
-    fn handle(&mut self, event: Event) -> Option<Happening> {
+    fn handle(&mut self, event: Event) -> Option<NicEvent> {
         match event {
             Event::Uplink => {
                 self.uplink_planned = false;
@@ -230,28 +226,27 @@ impl<'a> Bus<'a> {
                 self.plan_downlink(self.now);
             }
             Event::Arrival { request, last } => return self.completion_arrives(request, last),
-            Event::Sent(access) => return Some(Happening::Sent(access)),
+            Event::Sent(access) => return Some(NicEvent::Sent(access)),
             Event::Write { access, piece } => self.write_arrives(access, piece),
-            Event::Through(access) => return self.close(access),
+            Event::Through(access) | Event::Read(access) => return self.close(access),
             Event::Credits(bytes) => {
                 self.credits.give_back_posted(bytes);
                 self.plan_uplink(self.now);
             }
             Event::Register(access) => return self.register_reached(access),
-            Event::Read(access) => return self.close(access),
-            Event::Timer(timer) => return Some(Happening::Timer(timer)),
+            Event::Timer(timer) => return Some(NicEvent::Timer(timer)),
         }
         None
     }
 
-    fn completion_arrives(&mut self, request: u32, last: bool) -> Option<Happening> {
+    fn completion_arrives(&mut self, request: u32, last: bool) -> Option<NicEvent> {
         self.counted.uplink_busy += dllps(&mut self.uplink, self.now, self.machine.uplink_dllp_bytes());
         if !last {
             return None;
         }
         let access = self.requests.get(request).access;
-        self.requests.take(request);
-        debug_assert!(self.tags < self.machine.tags(), "a tag comes back that was not in use");
+        self.requests.free(request);
+        debug_assert!(self.tags < self.machine.tags(), "an unused tag is freed");
         self.tags += 1;
         self.plan_uplink(self.now);
         self.close(access)
@@ -264,7 +259,7 @@ impl<'a> Bus<'a> {
         self.events.push(credits_back, Event::Credits(piece.length));
     }
 
-    fn register_reached(&mut self, access: Access) -> Option<Happening> {
+    fn register_reached(&mut self, access: Access) -> Option<NicEvent> {
         if self.accesses.get(access).kind == Kind::MmioRead {
             self.answers.push_back(access);
             self.plan_uplink(self.now);
@@ -273,22 +268,19 @@ impl<'a> Bus<'a> {
         self.close(access)
     }
 
-    /// A part of an access has come to its end.
-    fn close(&mut self, access: Access) -> Option<Happening> {
-        let under_way = self.accesses.get_mut(access);
-        debug_assert!(under_way.open > 0, "more of access {access} comes to its end than was begun");
-        under_way.open -= 1;
-        if under_way.open > 0 {
+    /// A TLP of an access is finished.
+    fn close(&mut self, access: Access) -> Option<NicEvent> {
+        let in_flight = self.accesses.get_mut(access);
+        debug_assert!(in_flight.open > 0, "access {access} has no open TLPs");
+        in_flight.open -= 1;
+        if in_flight.open > 0 {
             return None;
         }
-        let reads = under_way.kind == Kind::DmaRead;
-        debug_assert!(
-            reads || under_way.unsent == 0,
-            "access {access} is over, and a TLP of it has not left"
-        );
-        let sent_at = under_way.sent_at.unwrap_or(self.now);
-        self.accesses.take(access);
-        Some(Happening::Done { access, sent_at })
+        let reads = in_flight.kind == Kind::DmaRead;
+        debug_assert!(reads || in_flight.unsent == 0, "access {access} ends with unsent TLPs");
+        let sent_at = in_flight.sent_at.unwrap_or(self.now);
+        self.accesses.free(access);
+        Some(NicEvent::Done { access, sent_at })
     }
 
     fn plan_uplink(&mut self, at: Picoseconds) {
@@ -320,11 +312,11 @@ impl<'a> Bus<'a> {
         }
     }
 
-    /// A TLP of an access is sent; returns its step.
+    /// Records that a TLP of an access is sent; returns its step.
     fn sends(&mut self, access: Access) -> usize {
-        let under_way = self.accesses.get_mut(access);
-        under_way.sent_at.get_or_insert(self.now);
-        under_way.step
+        let in_flight = self.accesses.get_mut(access);
+        in_flight.sent_at.get_or_insert(self.now);
+        in_flight.step
     }
 
     fn send_answer(&mut self, access: Access) -> bool {
@@ -375,9 +367,9 @@ impl<'a> Bus<'a> {
         let left = self.uplink.send(self.now, bytes);
         self.events.push(left + self.flight, Event::Write { access, piece });
         let step = self.sends(access);
-        let under_way = self.accesses.get_mut(access);
-        under_way.unsent -= 1;
-        let unsent = under_way.unsent;
+        let in_flight = self.accesses.get_mut(access);
+        in_flight.unsent -= 1;
+        let unsent = in_flight.unsent;
         self.counted.crossed[step].upstream_bytes += self.uplink.in_units(bytes);
         if unsent == 0 {
             self.events.push(left, Event::Sent(access));
@@ -422,7 +414,7 @@ impl<'a> Bus<'a> {
     }
 }
 
-/// Puts DLLPs in front of the next TLP; returns the time that they take.
+/// Sends DLLPs before the next TLP; returns their time.
 fn dllps(port: &mut Port, now: Picoseconds, bytes: u32) -> Picoseconds {
     let before = port.free_at().max(now);
     port.send_dllps(now, bytes);
@@ -430,12 +422,11 @@ fn dllps(port: &mut Port, now: Picoseconds, bytes: u32) -> Picoseconds {
 }
 
 impl Machine {
-    /// Bytes of a TLP of an access to a register: 4 B of data. None of them has an ECRC, which the card alone appends.
+    /// Bytes of a TLP for a register, with 4 B of data and without an ECRC.
     pub(super) fn register_tlp_bytes(&self, kind: TlpKind) -> u32 {
         let link = self.link();
         link.tlp_bytes(kind, Piece { address: 0, length: REGISTER_BYTES }) - link.ecrc_bytes()
     }
 }
 
-/// Bytes of a register.
 const REGISTER_BYTES: u32 = 4;

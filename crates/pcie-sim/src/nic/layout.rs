@@ -1,4 +1,4 @@
-//! Where a NIC's rings and buffers lie in the host buffer.
+//! Addresses of a NIC's rings and buffers in the host buffer.
 
 use super::path::Shape;
 use pcie_model::{Interactions, Kind, Path, Queues};
@@ -15,7 +15,6 @@ pub(super) struct Layout {
     headers: u64,
     header_stride: u64,
     buffers: u64,
-    /// Where the last buffer ends.
     end: u64,
 }
 
@@ -41,7 +40,6 @@ impl Layout {
         Ok(Self { queues, rings: [0, ring(Path::Tx)], interrupts, headers, header_stride, buffers, end })
     }
 
-    /// Bytes of the host buffer that are used.
     pub(super) fn used_bytes(&self) -> u64 {
         self.end
     }
@@ -55,14 +53,14 @@ impl Layout {
         }
     }
 
-    /// The descriptors of a group: batches follow one another in the ring.
+    /// The descriptors of a group: batches are contiguous in the ring.
     pub(super) fn descriptors(&self, path: Path, period: u64, bytes: u64, group: u64) -> Piece {
-        let places = (u64::from(self.queues.ring_descriptors) / period).max(1);
-        let address = self.rings[usize::from(path == Path::Rx)] + group % places * bytes;
+        let batches = (u64::from(self.queues.ring_descriptors) / period).max(1);
+        let address = self.rings[usize::from(path == Path::Rx)] + group % batches * bytes;
         Piece { address, length: bytes as u32 }
     }
 
-    /// The packet: whole, or where it is received with its header split off, in two pieces.
+    /// The packet: as a whole, or in two pieces if it is received with header split.
     pub(super) fn packet(&self, packet: u64, bytes: u64, received: bool) -> Vec<Piece> {
         let number = packet % u64::from(self.queues.buffers);
         let buffer = self.buffers + number * u64::from(self.queues.buffer_bytes);

@@ -1,16 +1,16 @@
-//! When an interrupt comes that is moderated by time.
+//! Interrupt moderation by time.
 //!
-//! As the interrupt throttling of network cards has it, one for each queue: after an interrupt a time has to pass, and then
-//! the next comes as soon as there is a packet to tell of; where a count is given, so many packets bring it sooner.
+//! Like the interrupt throttling of NICs, for each queue: after an interrupt a period must pass; then the
+//! next is sent as soon as a packet waits. If a count is given, that number of packets triggers it sooner.
 
 use pcie_model::Step;
 use pcie_time::Picoseconds;
 
-/// When the next interrupt of a queue may come.
+/// The moderation of a queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moderation {
     period: Picoseconds,
-    /// Packets that do not wait for the time.
+    /// Packets that trigger an interrupt before the period is over.
     packets: Option<u64>,
     next: Picoseconds,
     /// Whether the NIC is to be woken at `next`.
@@ -18,7 +18,7 @@ pub(super) struct Moderation {
 }
 
 impl Moderation {
-    /// Of a step; none if time does not moderate it.
+    /// The moderation of a step; `None` if it is not moderated by time.
     pub(super) fn of(step: &Step) -> Option<Self> {
         let period = Picoseconds::from_ns(f64::from(step.moderation_ns?));
         Some(Self {
@@ -29,18 +29,17 @@ impl Moderation {
         })
     }
 
-    /// Whether so many packets are told of now.
+    /// Whether an interrupt is due with `waiting` packets.
     pub(super) fn is_due(&self, waiting: u64, now: Picoseconds) -> bool {
         waiting > 0 && (now >= self.next || self.packets.is_some_and(|packets| waiting >= packets))
     }
 
-    /// An interrupt comes now.
     pub(super) fn interrupts(&mut self, now: Picoseconds) {
         self.next = now + self.period;
         self.woken = false;
     }
 
-    /// When to look again, where packets wait that it is not time for; none if that is known.
+    /// When to check again, for packets that wait; `None` if that wake-up is already planned.
     pub(super) fn wake_at(&mut self) -> Option<Picoseconds> {
         (!std::mem::replace(&mut self.woken, true)).then_some(self.next)
     }

@@ -1,68 +1,68 @@
-//! What came out: rates, drops, latencies, what crossed the link for each step, and what held it back.
+//! Results of a NIC run: rates, drops, latencies, link bytes of each step, and the bottleneck.
 
 use super::bus::{Counted, Crossed};
 use pcie_model::Interactions;
 use pcie_time::Picoseconds;
 use serde::Serialize;
 
-/// What holds a NIC back.
+/// The bottleneck of a NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NicBound {
-    /// Nothing: the line is full.
+    /// None: the line is full.
     Line,
-    /// The link from the NIC to the host is.
+    /// The link from the NIC to the host is full.
     WireUpstream,
-    /// The link from the host to the NIC is.
+    /// The link from the host to the NIC is full.
     WireDownstream,
-    /// Writes wait for room at the root complex, which is still busy with those before them.
+    /// Writes wait for credits of the root complex.
     PostedCredits,
-    /// Reads wait for one before them to be answered.
+    /// Reads wait for the answers to earlier ones.
     Tags,
-    /// No resource is full: descriptors, buffers and packets wait for each other's way to and fro.
+    /// No resource is full: descriptors, buffers and packets wait for round trips of one another.
     Latency,
 }
 
-/// A port that sends for so much of the time is full.
+/// Share of the time from which on a sending port counts as full.
 const FULL: f64 = 0.97;
-/// What waits for so much of the time waits for what holds it back.
+/// Share of the time from which on waiting for a resource makes it the bottleneck.
 const WAITING: f64 = 0.5;
-/// A rate this close to that of the line is that.
+/// Share of the line's rate from which on the line counts as full.
 const AT_LINE_RATE: f64 = 0.998;
 
-/// A step's part.
+/// The results of a step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StepOutcome {
-    /// Bytes that crossed the link for each packet, TLPs with their headers.
+    /// Bytes to the host for each packet, in TLPs with their headers.
     pub upstream_bytes: f64,
-    /// The same from the host to the NIC.
+    /// Bytes to the NIC for each packet.
     pub downstream_bytes: f64,
-    /// From an access's first TLP until what was read is there, or what was written can be seen, on average.
+    /// Mean time from an access's first TLP until its data have been read or are visible.
     pub mean_ns: f64,
-    /// Accesses under way at a time, on average.
+    /// Mean number of accesses in flight.
     pub in_flight: f64,
-    /// Accesses that came to their end each second.
+    /// Finished accesses per second.
     pub accesses_per_s: f64,
 }
 
-/// What came out.
+/// The results of a NIC run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NicOutcome {
-    /// Packets each second: of each direction, if both.
+    /// Packets per second, in each direction.
     pub packets_per_s: f64,
-    /// Packets that a full line has.
+    /// Packets per second of a full line.
     pub line_packets_per_s: f64,
     /// Share of the packets from the line that were dropped.
     pub dropped_share: f64,
-    /// Of each packet received, from the end of its frame on the line until the driver could see it, ns.
+    /// For each received packet, from the end of its frame on the line until the driver can see it, ns.
     pub latencies_ns: Vec<f64>,
-    /// Shares of the time for which the ports sent.
+    /// Share of the time for which the NIC's port sent.
     pub upstream_share: f64,
-    /// The same of the root port.
+    /// Share of the time for which the root port sent.
     pub downstream_share: f64,
-    /// What binds.
+    /// The bottleneck.
     pub bound: NicBound,
-    /// By step, in the NIC's order; steps of a direction that was not asked for have nothing.
+    /// By step, in the NIC's order; zeros for steps of a direction without traffic.
     pub steps: Vec<StepOutcome>,
 }
 
@@ -79,7 +79,7 @@ struct Begin {
     counted: Counted,
 }
 
-/// What is measured while a NIC works.
+/// The measurements of a running NIC.
 #[derive(Debug)]
 pub(super) struct Measured {
     begin: Option<Begin>,
@@ -130,7 +130,7 @@ impl Measured {
         self.dropped_in_a_row
     }
 
-    /// What came out between the start and now.
+    /// The results from the start until `now`.
     pub(super) fn outcome(
         self,
         nic: &Interactions,

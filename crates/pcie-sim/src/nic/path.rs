@@ -1,33 +1,32 @@
-//! How far the steps of one direction have come.
+//! Progress of the steps of one direction.
 //!
-//! A step that happens once every so many packets goes on in groups of them; an interrupt that is moderated by time, in
-//! groups of as many as wait for it. Groups of a step begin in order and may come to their ends in any; what a step has
-//! behind it counts up to the first group that has not.
+//! A step proceeds in groups of packets: of its period, or, for an interrupt moderated by time, of the
+//! packets that wait for it. The groups of a step begin in order and may finish in any order; a step's
+//! progress counts up to the first unfinished group.
 
 use super::moderation::Moderation;
 use pcie_model::{Interactions, Kind, Path, Step, StepBytes};
 use pcie_time::Picoseconds;
 use std::collections::VecDeque;
 
-/// Groups that are over, counted up to the first that is not.
+/// Finished groups, counted up to the first unfinished one.
 #[derive(Clone, Debug, Default)]
 struct Prefix {
     groups: u64,
     packets: u64,
-    /// From that one on, the packets of each and whether it is over.
+    /// From the first unfinished group on, the packets of each and whether it is finished.
     ahead: VecDeque<(u64, bool)>,
 }
 
 impl Prefix {
-    /// A group of so many packets begins; returns its number.
+    /// Begins a group; returns its number.
     fn begin(&mut self, packets: u64) -> u64 {
         self.ahead.push_back((packets, false));
         self.groups + self.ahead.len() as u64 - 1
     }
 
     fn mark(&mut self, group: u64) {
-        let place = (group - self.groups) as usize;
-        if let Some((_, over)) = self.ahead.get_mut(place) {
+        if let Some((_, over)) = self.ahead.get_mut((group - self.groups) as usize) {
             *over = true;
         }
         while let Some(&(packets, true)) = self.ahead.front() {
@@ -38,17 +37,16 @@ impl Prefix {
     }
 }
 
-/// What a step is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     /// Its number among all steps of the NIC.
     pub(super) step: usize,
     pub(super) kind: Kind,
-    /// It happens once every so many packets, unless time moderates it.
+    /// Packets of a group, unless time moderates it.
     pub(super) period: u64,
-    /// Bytes that an access moves; none for the packet.
+    /// Bytes that an access moves; `None` for the packet.
     pub(super) bytes: Option<u64>,
-    /// Whether the packet crosses the link by it.
+    /// Whether it moves the packet across the link.
     pub(super) moves_packet: bool,
 }
 
@@ -67,13 +65,12 @@ impl Shape {
         }
     }
 
-    /// Whether it is a write of the NIC: it leaves, and comes to its end later.
+    /// Whether it is a write of the NIC, which finishes some time after it has left.
     pub(super) fn is_posted(&self) -> bool {
         matches!(self.kind, Kind::DmaWrite | Kind::Msi)
     }
 }
 
-/// How far a step has come.
 #[derive(Clone, Debug)]
 pub(super) struct Stage {
     pub(super) shape: Shape,
@@ -89,7 +86,7 @@ impl Stage {
         Self { shape, begun: 0, moderation, over: Prefix::default() }
     }
 
-    /// Packets of its next group, where `ready` have everything before it behind them; none if it is not its turn.
+    /// Packets of its next group, if `ready` have passed the step before; `None` if it cannot begin yet.
     pub(super) fn next_group(&self, ready: u64, now: Picoseconds) -> Option<u64> {
         let waiting = ready.saturating_sub(self.begun);
         match &self.moderation {
@@ -98,7 +95,6 @@ impl Stage {
         }
     }
 
-    /// A group begins; returns its number.
     pub(super) fn begin(&mut self, packets: u64, now: Picoseconds) -> u64 {
         self.begun += packets;
         if let Some(moderation) = &mut self.moderation {
@@ -107,27 +103,27 @@ impl Stage {
         self.over.begin(packets)
     }
 
-    /// Packets for which the next step may follow: writes stay in order, so that what follows one is sent right behind it.
+    /// Packets for which the next step may begin. Posted writes stay in order, so it need not await their
+    /// end.
     pub(super) fn passed(&self) -> u64 {
         if self.shape.is_posted() { self.begun } else { self.over() }
     }
 
-    /// Packets for which it is over.
+    /// Packets for which it is finished.
     pub(super) fn over(&self) -> u64 {
         self.over.packets
     }
 }
 
-/// The steps of one direction.
 #[derive(Clone, Debug)]
 pub(super) struct Progress {
     pub(super) stages: Vec<Stage>,
-    /// The stage by which packets cross the link.
+    /// The stage that moves packets across the link.
     pub(super) packet_stage: usize,
 }
 
 impl Progress {
-    /// The steps of a direction; none if the NIC has none.
+    /// The steps of a direction; `None` if the NIC has none.
     pub(super) fn new(nic: &Interactions, path: Path) -> Option<Self> {
         let steps = nic.steps.iter().enumerate().filter(|(_, step)| step.path == path);
         let stages: Vec<Stage> = steps.map(|(number, step)| Stage::new(number, step)).collect();
@@ -135,7 +131,6 @@ impl Progress {
         Some(Self { stages, packet_stage })
     }
 
-    /// Packets that are done with.
     pub(super) fn finished(&self) -> u64 {
         self.stages.last().map_or(0, Stage::over)
     }
@@ -145,7 +140,7 @@ impl Progress {
         self.stages[self.packet_stage].over()
     }
 
-    /// Packets for which everything before a stage has happened.
+    /// Packets that have passed the stage before; `None` for the first stage.
     pub(super) fn ready_for(&self, stage: usize) -> Option<u64> {
         stage.checked_sub(1).map(|before| self.stages[before].passed())
     }

@@ -43,7 +43,7 @@ fn niantic() -> Interactions {
     }
 }
 
-/// A machine with a card of today's port, as many tags as wanted, and nothing else in the way.
+/// A machine with a device port of 4 B units without gaps or DLLPs, and `tags` tags.
 fn machine(of: Machine, tags: u32, change: impl Fn(&mut crate::profile::System)) -> Machine {
     let mut system = of.system().clone();
     let device = &mut system.device;
@@ -69,7 +69,7 @@ fn run(machine: &Machine, nic: &Interactions, traffic: Traffic) -> NicOutcome {
 }
 
 #[test]
-fn where_the_link_binds_the_rate_is_that_of_the_closed_form() {
+fn rate_matches_the_closed_form_where_the_link_binds() {
     let (machine, mut nic) = (machine(snb(), 256, |_| ()), niantic());
     (nic.queues.descriptors_held, nic.queues.ring_descriptors) = (512, 2048);
     let cases: [(Direction, &[u64]); 3] =
@@ -88,7 +88,7 @@ fn where_the_link_binds_the_rate_is_that_of_the_closed_form() {
 }
 
 #[test]
-fn a_line_that_is_slower_than_the_link_is_held_without_loss() {
+fn sustains_a_line_slower_than_the_link_without_loss() {
     let (machine, nic) = (machine(snb(), 256, |_| ()), niantic());
     let found = run(&machine, &nic, traffic(1500, Direction::Both, 10.0));
     assert_eq!(found.bound, NicBound::Line);
@@ -99,7 +99,7 @@ fn a_line_that_is_slower_than_the_link_is_held_without_loss() {
 }
 
 #[test]
-fn what_comes_too_fast_is_dropped_and_waits_as_long_as_the_fifo_is_deep() {
+fn overload_fills_the_fifo_and_drops_the_excess() {
     let (machine, nic) = (machine(snb(), 256, |_| ()), niantic());
     let found = run(&machine, &nic, traffic(64, Direction::Rx, 100.0));
     let lost = 1.0 - found.packets_per_s / found.line_packets_per_s;
@@ -111,7 +111,7 @@ fn what_comes_too_fast_is_dropped_and_waits_as_long_as_the_fifo_is_deep() {
 }
 
 #[test]
-fn a_translated_and_remote_host_holds_small_packets_back_and_says_what_does() {
+fn translation_and_remote_memory_limit_small_packets_by_tags() {
     let nic = niantic();
     let near = machine(ib_011_nosp(), 32, |system| {
         system.iommu = crate::profile::IommuMode::Off;
@@ -123,12 +123,12 @@ fn a_translated_and_remote_host_holds_small_packets_back_and_says_what_does() {
     assert_eq!(local.bound, NicBound::Line);
     assert!(remote.packets_per_s < 0.95 * local.packets_per_s, "{}", remote.packets_per_s);
     assert_eq!(remote.bound, NicBound::Tags);
-    // A packet is read in 666 ns or so, and over 200 ns more where its page has to be looked for.
+    // A packet read takes about 666 ns, and over 200 ns more with a page walk.
     assert!(remote.steps[2].mean_ns > local.steps[2].mean_ns + 50.0);
 }
 
 #[test]
-fn header_split_takes_a_tlp_more_for_each_packet() {
+fn header_split_adds_a_tlp_per_packet() {
     let machine = machine(snb(), 256, |_| ());
     let whole = niantic();
     let mut split = niantic();
@@ -139,7 +139,7 @@ fn header_split_takes_a_tlp_more_for_each_packet() {
     assert!((more - 24.0).abs() < 2.0, "the header of a write with 64-bit addresses: {more}");
 }
 
-/// The shipped niantic-dpdk with an interrupt for what was received, moderated by time.
+/// The shipped niantic-dpdk with a receive interrupt moderated by time.
 fn interrupting(moderation_ns: u32, every_packets: Option<u32>) -> Interactions {
     let mut nic = niantic();
     let one = step("interrupt", Path::Rx, Kind::Msi, Some(4), 1, 1);
@@ -149,7 +149,7 @@ fn interrupting(moderation_ns: u32, every_packets: Option<u32>) -> Interactions 
 }
 
 #[test]
-fn interrupts_come_as_time_and_count_let_them() {
+fn interrupts_follow_period_and_count() {
     let machine = machine(snb(), 256, |_| ());
     // A frame of 1500 B on 10 Gb/s comes every 1,216 ns.
     let traffic = Traffic { packets: 40_000, ..traffic(1500, Direction::Rx, 10.0) };
@@ -177,7 +177,7 @@ fn interrupts_come_as_time_and_count_let_them() {
 }
 
 #[test]
-fn packets_wait_half_of_the_time_between_interrupts() {
+fn packets_wait_half_the_interrupt_period_on_average() {
     let machine = machine(snb(), 256, |_| ());
     let traffic = Traffic { packets: 40_000, ..traffic(1500, Direction::Rx, 10.0) };
     let mean = |moderation_ns| {
@@ -185,16 +185,16 @@ fn packets_wait_half_of_the_time_between_interrupts() {
         found.latencies_ns.iter().sum::<f64>() / found.latencies_ns.len() as f64
     };
     let more_ns = mean(50_000) - mean(1_000);
-    // A packet that comes just after an interrupt waits for the whole of the next.
+    // A packet that arrives just after an interrupt waits for a whole period.
     assert!((more_ns / 25_000.0 - 1.0).abs() < 0.03, "{more_ns}");
 }
 
 #[test]
-fn a_ring_that_fills_between_interrupts_drops_what_comes() {
+fn a_ring_that_fills_between_interrupts_drops_packets() {
     let machine = machine(snb(), 256, |_| ());
     let mut nic = interrupting(150_000, None);
     (nic.queues.ring_descriptors, nic.queues.receive_fifo_bytes) = (96, 32 << 10);
-    // 123 packets come in that time.
+    // 123 packets arrive in a period.
     let found = run(&machine, &nic, Traffic { packets: 20_000, ..traffic(1500, Direction::Rx, 10.0) });
     assert!((found.packets_per_s * 150_000.0 / 1e9 / 96.0 - 1.0).abs() < 0.01, "{}", found.packets_per_s);
     let lost = 1.0 - found.packets_per_s / found.line_packets_per_s;
@@ -203,7 +203,7 @@ fn a_ring_that_fills_between_interrupts_drops_what_comes() {
 }
 
 #[test]
-fn where_the_link_binds_moderated_interrupts_leave_it_what_the_closed_form_says() {
+fn moderated_interrupts_match_the_closed_form_where_the_link_binds() {
     let machine = machine(snb(), 256, |_| ());
     let traffic = Traffic { packets: 40_000, ..traffic(64, Direction::Rx, 100.0) };
     let rate = |moderation_ns, every_packets| {
@@ -228,7 +228,7 @@ fn in_flight_is_rate_times_latency() {
 }
 
 #[test]
-fn queues_that_cannot_work_are_refused_by_name() {
+fn refuses_impossible_queues_by_name() {
     let machine = machine(snb(), 32, |_| ());
     let wrong = |change: &dyn Fn(&mut Interactions)| {
         let mut nic = niantic();

@@ -1,10 +1,10 @@
 //! The event loop of messages by descriptor DMA: doorbell, descriptor, payload, write-back, interrupt.
 //!
-//! A doorbell, a descriptor read and a write-back are for a group of messages, as many as the profile says. Each core has
-//! a queue of descriptors of its own, or all share one and its lock; in each queue, groups are under way side by side as
-//! far as its messages in flight allow.
+//! A doorbell, a descriptor read and a write-back serve a group of messages. Each core has a descriptor
+//! queue, or all share one and its lock. The limit of messages in flight bounds the concurrent groups of a
+//! queue.
 
-use super::{HOST_BYTES, MessageMachine, Sharing, happens_unless};
+use super::{HOST_BYTES, MessageMachine, Sharing, run_events_unless};
 use crate::cache::history::TestKey;
 use crate::link::port::Port;
 use crate::root_complex::under_load::Complex;
@@ -14,7 +14,7 @@ use pcie_wire::{CompletionPolicy, Piece, SplitAt, TlpKind};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// What became of a message.
+/// The times of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DescriptorMessage {
     /// The start of the doorbell's TLP.
@@ -39,12 +39,12 @@ pub struct DescriptorMessage {
     pub written_back: Picoseconds,
 }
 
-/// What came out.
+/// The results of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DescriptorsOutcome {
     /// Every message.
     pub messages: Vec<DescriptorMessage>,
-    /// What the payload of the profile's measured message takes on the link.
+    /// Serialisation time of the payload of the profile's measured message.
     pub measured_payload: Picoseconds,
     /// Bytes of TLPs to the device.
     pub downstream_bytes: u64,
@@ -57,8 +57,8 @@ pub struct DescriptorsOutcome {
 }
 
 impl DescriptorsOutcome {
-    /// As the source counts it: from the doorbell to the start of the payload's completion, for the message measured; what
-    /// another takes longer on the link counts.
+    /// Latency as in the source: from the doorbell to the start of the payload's completion, for the measured
+    /// message. A longer payload adds its extra serialisation time.
     #[must_use]
     pub fn latency(&self, message: &DescriptorMessage) -> Picoseconds {
         (message.received - message.doorbell).since(self.measured_payload)
@@ -67,21 +67,16 @@ impl DescriptorsOutcome {
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// The core rings for a group.
+    /// The core rings the doorbell for a group.
     Ring(u32),
-    /// The device asks for the descriptors of a group.
-    AskDescriptors(u32),
-    /// The device asks for the payloads of a group.
-    AskPayloads(u32),
-    /// A request arrives at the root complex.
+    ReadDescriptors(u32),
+    ReadPayloads(u32),
     Request(u32),
-    /// The data of a request are there.
     Data(u32),
     /// The downlink can send another TLP.
     Downlink,
     /// The last completion of a request has arrived.
     Answered(u32),
-    /// A group is done: the next may be rung for.
     Done(u32),
 }
 
@@ -89,7 +84,7 @@ enum Event {
 struct Request {
     piece: Piece,
     group: u32,
-    /// The message whose payload is asked for; none for descriptors.
+    /// The message of a payload; `None` for descriptors.
     message: Option<u32>,
 }
 
@@ -98,19 +93,19 @@ struct Request {
 struct Group {
     core: u32,
     messages: Range<u32>,
-    /// Requests for its descriptors that are not answered.
+    /// Unanswered requests for its descriptors.
     requests: u32,
     /// Messages whose payloads have not arrived.
     payloads: u32,
 }
 
-/// Messages by descriptors, to be simulated from an idle machine.
+/// A run of messages by descriptors on an idle machine.
 #[derive(Debug)]
 pub struct DescriptorsRun<'a> {
     machine: &'a MessageMachine,
     path: DescriptorPath,
     sharing: Sharing,
-    /// Who held the lock of a shared queue last.
+    /// The last holder of a shared queue's lock.
     last_core: Option<u32>,
     events: EventQueue<Event>,
     now: Picoseconds,
@@ -122,21 +117,20 @@ pub struct DescriptorsRun<'a> {
     waiting: VecDeque<u32>,
     tags: u32,
     groups: Vec<Group>,
-    /// Bytes of each message that are still to come.
+    /// By message, bytes that have not arrived.
     to_come: Vec<u64>,
-    /// Of each queue, groups that are still to be rung for, as they will be.
+    /// By queue, groups without a doorbell so far, in order.
     to_ring: Vec<VecDeque<u32>>,
-    /// Of each queue, groups that may be rung for before another is done.
+    /// By queue, groups that may start before another is done.
     room: Vec<u32>,
     outcome: DescriptorsOutcome,
 }
 
-/// Where descriptors and what is written back of them lie in the host buffer; payloads follow.
+/// Offset of payloads in the host buffer, behind descriptors and their write-backs.
 const PAYLOAD_OFFSET: u64 = HOST_BYTES / 2;
 
 impl<'a> DescriptorsRun<'a> {
-    /// `count` messages of each of `cores` cores with frames of `frame_bytes`, headers included, written by the CPU
-    /// before.
+    /// `count` messages from each core with frames of `frame_bytes`, headers included, written by the CPU.
     #[must_use]
     pub fn new(
         machine: &'a MessageMachine,
@@ -171,7 +165,7 @@ impl<'a> DescriptorsRun<'a> {
         run
     }
 
-    /// Cores that have nothing to send yet.
+    /// Cores without messages so far.
     pub(super) fn idle(machine: &'a MessageMachine, key: TestKey, (cores, sharing): (u32, Sharing)) -> Self {
         let system = &machine.machine;
         let mut state = system.boot();
@@ -206,7 +200,7 @@ impl<'a> DescriptorsRun<'a> {
         }
     }
 
-    /// Adds messages of a core that share a doorbell, with these bytes of each, headers included.
+    /// Adds messages of a core that share a doorbell; `frame_bytes` of each include headers.
     fn add_group(&mut self, core: u32, frame_bytes: &[u64]) -> u32 {
         let first = self.to_come.len() as u32;
         self.to_come.extend(frame_bytes);
@@ -216,7 +210,7 @@ impl<'a> DescriptorsRun<'a> {
         self.groups.len() as u32 - 1
     }
 
-    /// Has a core ring for messages now, or as soon as there is room; says which they are.
+    /// Rings the doorbell for messages now, or as soon as there is room; returns their numbers.
     pub(super) fn offer(&mut self, now: Picoseconds, core: u32, frame_bytes: &[u64]) -> Range<u32> {
         self.now = now;
         let group = self.add_group(core, frame_bytes);
@@ -225,7 +219,7 @@ impl<'a> DescriptorsRun<'a> {
         self.group(group)
     }
 
-    /// Whether a core with a queue of its own may ring for messages.
+    /// Whether a core with a queue of its own may ring the doorbell.
     pub(super) fn has_room(&self, core: u32) -> bool {
         self.room[core as usize] > 0
     }
@@ -237,12 +231,11 @@ impl<'a> DescriptorsRun<'a> {
         self.finished()
     }
 
-    /// The same, unless it is to stop; `stopped` is asked now and then, many times in a tenth of a second.
+    /// Like `run`, but `None` once `stopped` returns true; called many times in a tenth of a second.
     pub fn run_unless(mut self, stopped: &mut dyn FnMut() -> bool) -> Option<DescriptorsOutcome> {
-        happens_unless(stopped, || self.next_event()).then(|| self.finished())
+        run_events_unless(stopped, || self.next_event()).then(|| self.finished())
     }
 
-    /// Lets the next thing happen; false once nothing is left.
     pub(super) fn next_event(&mut self) -> bool {
         let Some((time, event)) = self.events.pop() else { return false };
         self.now = time;
@@ -250,7 +243,6 @@ impl<'a> DescriptorsRun<'a> {
         true
     }
 
-    /// When that will be.
     pub(super) fn next_time(&self) -> Option<Picoseconds> {
         self.events.next_time()
     }
@@ -264,13 +256,10 @@ impl<'a> DescriptorsRun<'a> {
     }
 
     fn finished(mut self) -> DescriptorsOutcome {
-        debug_assert!(
-            self.to_ring.iter().all(VecDeque::is_empty),
-            "messages are left that were not rung for"
-        );
-        debug_assert!(self.to_come.iter().all(|bytes| *bytes == 0), "bytes are left that have not come");
-        debug_assert!(self.waiting.is_empty(), "requests are left that were not sent");
-        debug_assert_eq!(self.tags, self.machine.machine.system.link.tags, "tags are left in use");
+        debug_assert!(self.to_ring.iter().all(VecDeque::is_empty), "messages without a doorbell at the end");
+        debug_assert!(self.to_come.iter().all(|bytes| *bytes == 0), "missing bytes at the end");
+        debug_assert!(self.waiting.is_empty(), "unsent requests at the end");
+        debug_assert_eq!(self.tags, self.machine.machine.system.link.tags, "tags in use at the end");
         self.outcome.elapsed =
             self.outcome.messages.iter().map(|message| message.written_back).max().unwrap_or_default();
         self.outcome
@@ -279,13 +268,13 @@ impl<'a> DescriptorsRun<'a> {
     fn handle(&mut self, event: Event) {
         match event {
             Event::Ring(group) => self.ring(group),
-            Event::AskDescriptors(group) => {
+            Event::ReadDescriptors(group) => {
                 let bytes = u64::from(self.path.descriptor_bytes) * self.group(group).len() as u64;
-                self.ask(group, None, u64::from(group) * 64 % PAYLOAD_OFFSET, bytes);
+                self.read(group, None, u64::from(group) * 64 % PAYLOAD_OFFSET, bytes);
             }
-            Event::AskPayloads(group) => {
+            Event::ReadPayloads(group) => {
                 for message in self.group(group) {
-                    self.ask(group, Some(message), PAYLOAD_OFFSET, self.to_come[message as usize]);
+                    self.read(group, Some(message), PAYLOAD_OFFSET, self.to_come[message as usize]);
                 }
             }
             Event::Request(request) => {
@@ -306,12 +295,11 @@ impl<'a> DescriptorsRun<'a> {
         }
     }
 
-    /// The messages of a group.
     fn group(&self, group: u32) -> Range<u32> {
         self.groups[group as usize].messages.clone()
     }
 
-    /// Rings for the next group of a queue; a shared one's lock has to come from the core that held it.
+    /// Rings the doorbell for the next group of a queue; a shared queue's lock first moves to its core.
     fn ring_next(&mut self, queue: usize) {
         if self.room[queue] == 0 {
             return;
@@ -337,11 +325,11 @@ impl<'a> DescriptorsRun<'a> {
             (message.doorbell, message.doorbell_left) = (start, left);
         }
         let parsed = Picoseconds::from_ns(self.machine.times.doorbell_ns);
-        self.events.push(left + self.machine.flight() + parsed, Event::AskDescriptors(group));
+        self.events.push(left + self.machine.flight() + parsed, Event::ReadDescriptors(group));
     }
 
-    /// Makes the requests of a read, and sends them as far as there are tags.
-    fn ask(&mut self, group: u32, message: Option<u32>, offset: u64, bytes: u64) {
+    /// Issues the requests of a read, and sends them as far as there are tags.
+    fn read(&mut self, group: u32, message: Option<u32>, offset: u64, bytes: u64) {
         for piece in self.machine.link.read_requests(offset, bytes, SplitAt::AlignedAddress) {
             self.groups[group as usize].requests += u32::from(message.is_none());
             self.requests.push(Request { piece, group, message });
@@ -412,20 +400,17 @@ impl<'a> DescriptorsRun<'a> {
     }
 
     fn answered(&mut self, number: u32) {
-        debug_assert!(
-            self.tags < self.machine.machine.system.link.tags,
-            "a tag comes back that was not in use"
-        );
+        debug_assert!(self.tags < self.machine.machine.system.link.tags, "an unused tag is freed");
         self.tags += 1;
         let request = self.requests[number as usize];
         match request.message {
             None => {
                 let open = &mut self.groups[request.group as usize];
-                debug_assert!(open.requests > 0, "descriptors come that nobody asked for");
+                debug_assert!(open.requests > 0, "unrequested descriptors arrive");
                 open.requests -= 1;
                 if open.requests == 0 {
                     let parsed = Picoseconds::from_ns(self.machine.times.parse_ns);
-                    self.events.push(self.now + parsed, Event::AskPayloads(request.group));
+                    self.events.push(self.now + parsed, Event::ReadPayloads(request.group));
                 }
             }
             Some(message) => self.payload_arrived(request, message),
@@ -436,7 +421,7 @@ impl<'a> DescriptorsRun<'a> {
     fn payload_arrived(&mut self, request: Request, message: u32) {
         self.outcome.messages[message as usize].received = self.now;
         let to_come = &mut self.to_come[message as usize];
-        debug_assert!(*to_come >= u64::from(request.piece.length), "message {message} gets more than it has");
+        debug_assert!(*to_come >= u64::from(request.piece.length), "message {message} gets too many bytes");
         *to_come -= u64::from(request.piece.length);
         if *to_come > 0 {
             return;
@@ -448,16 +433,16 @@ impl<'a> DescriptorsRun<'a> {
         }
     }
 
-    /// Writes a group back, interrupts, and rings for the next.
+    /// Writes a group back, interrupts, and starts the next.
     fn done(&mut self, group: u32) {
         let messages = self.group(group);
         debug_assert!(
             messages.clone().all(|message| self.to_come[message as usize] == 0),
-            "group {group} is done, and bytes of it are still to come"
+            "group {group} is done with missing bytes"
         );
         debug_assert!(
-            messages.clone().all(|message| self.is_under_way(message)),
-            "group {group} is done a second time"
+            messages.clone().all(|message| self.is_in_flight(message)),
+            "group {group} is done twice"
         );
         let length = self.path.write_back_bytes * messages.len() as u32;
         let offset = u64::from(group) * 64 % PAYLOAD_OFFSET;
@@ -477,7 +462,7 @@ impl<'a> DescriptorsRun<'a> {
         self.ring_next(queue);
     }
 
-    fn is_under_way(&self, message: u32) -> bool {
+    fn is_in_flight(&self, message: u32) -> bool {
         self.outcome.messages[message as usize].written_back == Picoseconds::ZERO
     }
 
@@ -491,14 +476,14 @@ impl<'a> DescriptorsRun<'a> {
     }
 }
 
-/// Notes the first time that something happens.
-fn stamp(place: &mut Picoseconds, now: Picoseconds) {
-    if *place == Picoseconds::ZERO {
-        *place = now;
+/// Sets a time that has not been set.
+fn stamp(time: &mut Picoseconds, now: Picoseconds) {
+    if *time == Picoseconds::ZERO {
+        *time = now;
     }
 }
 
-/// What the completions of the profile's measured payload take on the link.
+/// Serialisation time of the profile's measured payload.
 fn measured_payload(machine: &MessageMachine) -> Picoseconds {
     let profile = &machine.profile;
     let bytes = u64::from(profile.descriptors.measured_payload_bytes + profile.header_bytes);

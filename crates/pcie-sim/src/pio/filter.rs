@@ -1,22 +1,20 @@
-//! The end-of-packet filter: takes buffers out of the queue in order, and gives out frames without their signatures.
+//! The end-of-packet filter: takes buffers in order, and outputs frames without their signatures.
 //!
-//! A frame ends at the first signature. One whose payload holds a signature by chance ends too early, which its own length
-//! gives away: it is dropped and counted, and the next frame starts where the stated length says. (The source leaves such
-//! frames to their checksum, and does not say how its filter finds the next one.)
+//! A frame ends at the first signature. A frame with a signature in its payload ends too early, as its stated
+//! length shows: it is dropped and counted, and the next frame starts where the stated length ends. (The
+//! source relies on the frame's checksum, and does not say how its filter finds the next frame.)
 
 use super::frame::{SIGNATURE, Word, stated_bytes};
 use pcie_model::pio::WORD_BYTES;
 
-/// What a buffer completed.
+/// The output of a completed frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Leaving {
-    /// A frame, as the core wrote it.
     Frame(Vec<u8>),
     /// A frame with a signature inside.
     Dropped,
 }
 
-/// The filter of one queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Filter {
     frame: Option<Partial>,
@@ -34,20 +32,20 @@ impl Partial {
         Self { bytes: Vec::new(), stated_bytes: stated_bytes(first), ended: false }
     }
 
-    /// Words still to come, the first signature behind the frame included.
+    /// Missing words, including the first signature behind the frame.
     fn words_left(&self) -> usize {
         self.stated_bytes.div_ceil(WORD_BYTES as usize) + 1 - self.bytes.len() / WORD_BYTES as usize
     }
 }
 
 impl Filter {
-    /// Words that the next buffer holds of its frame, the first signature included, given its first word.
+    /// Words of the frame in the next buffer, including the first signature, given the buffer's first word.
     pub(super) fn words_of_next(&self, first: &Word, most: usize) -> usize {
         let left = self.frame.as_ref().map_or_else(|| Partial::new(first).words_left(), Partial::words_left);
         left.min(most)
     }
 
-    /// Takes the next buffer; returns what it completed.
+    /// Takes the next buffer; returns the frame that it completes.
     pub(super) fn take(&mut self, words: &[Word]) -> Option<Leaving> {
         let first = words.first()?;
         let mut partial = self.frame.take().unwrap_or_else(|| Partial::new(first));
@@ -83,19 +81,19 @@ mod tests {
     }
 
     #[test]
-    fn signatures_are_taken_out_wherever_a_frame_ends() {
+    fn removes_signatures_for_every_frame_length() {
         let frames: Vec<_> = [1, 8, 12, 20, 21, 64, 84, 500].map(|bytes| frame(36, &vec![7; bytes])).to_vec();
         assert_eq!(leaving(&frames), frames.into_iter().map(Leaving::Frame).collect::<Vec<_>>());
     }
 
     #[test]
-    fn a_signature_anywhere_in_a_frame_drops_this_frame_alone() {
+    fn a_signature_in_a_payload_drops_only_its_frame() {
         let next = frame(8, &[9; 100]);
-        for place in 0..15 {
+        for index in 0..15 {
             let mut payload = vec![3; 120];
-            payload[8 * place..8 * place + 8].copy_from_slice(&SIGNATURE);
+            payload[8 * index..8 * index + 8].copy_from_slice(&SIGNATURE);
             let found = leaving(&[frame(8, &payload), next.clone()]);
-            assert_eq!(found, [Leaving::Dropped, Leaving::Frame(next.clone())], "word {place}");
+            assert_eq!(found, [Leaving::Dropped, Leaving::Frame(next.clone())], "word {index}");
         }
     }
 

@@ -1,9 +1,9 @@
-//! What a core writes for a message: a header that holds the frame's length, the payload, and signatures.
+//! A message as a core writes it: a header with the frame's length, the payload, and signatures.
 
 use pcie_model::pio::WORD_BYTES;
 use pcie_time::Draws;
 
-/// The end-of-packet signature. As the first word of a frame it would state a length that no frame has.
+/// The end-of-packet signature. As the first word of a frame it would state an impossible length.
 pub const SIGNATURE: [u8; 8] = 0xDEAD_BEEF_CAFE_BEEF_u64.to_le_bytes();
 
 /// One store's worth of bytes.
@@ -11,8 +11,8 @@ pub(super) type Word = [u8; WORD_BYTES as usize];
 
 const LENGTH_BYTES: usize = 4;
 
-/// A frame: a header of `header_bytes`, which starts with the frame's length as an Ethernet or IP header holds one, and
-/// the payload. Headers have room for the length: profiles with less are refused.
+/// A frame: a header of `header_bytes`, which starts with the frame's length, and the payload. Profiles whose
+/// headers are too short for the length are refused.
 #[must_use]
 pub fn frame(header_bytes: u32, payload: &[u8]) -> Vec<u8> {
     let length = header_bytes + payload.len() as u32;
@@ -22,7 +22,7 @@ pub fn frame(header_bytes: u32, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Bytes that nothing can be mistaken for; `drawn` counts the words that payloads have taken so far.
+/// A random payload; `drawn` counts the words drawn so far.
 #[must_use]
 pub fn payload(draws: Draws, drawn: &mut u64, bytes: u64) -> Vec<u8> {
     let words = bytes.div_ceil(WORD_BYTES);
@@ -38,7 +38,7 @@ pub(super) fn stated_bytes(first: &Word) -> usize {
     u32::from_le_bytes([first[0], first[1], first[2], first[3]]) as usize
 }
 
-/// The words of a frame, the last filled up with zeros, and `signatures` behind them.
+/// The words of a frame, padded with zeros, and `signatures` behind them.
 pub(super) fn words(frame: &[u8], signatures: u64) -> Vec<Word> {
     let mut words: Vec<Word> = frame
         .chunks(WORD_BYTES as usize)

@@ -1,69 +1,68 @@
-//! Stores and descriptors beside each other on one link: a policy for each connection says which of its messages go which way.
+//! Stores and descriptors on one link; a policy of each connection selects the path of a message.
 //!
-//! The source (section III) calls what joins the two ways in the device a MUX, and names the policies: one way for all, one for
-//! each connection, or one for each packet. Here a connection has a core and a queue of either kind to itself, and
-//! sends messages of up to a limit by stores and longer ones by descriptors; a limit of 0, or of the longest, is the policy per
-//! connection.
+//! In the source (section III), a MUX in the device joins the two paths, with a policy for all messages, per
+//! connection, or per packet. Here a connection has a core and a queue of each kind, and sends messages up to
+//! a limit by stores and longer ones by descriptors; a limit of 0 or of the longest is per connection.
 //!
-//! [`StoresRun`] and [`DescriptorsRun`] do what they do alone; what they share is the link to the device, where they take
-//! turns, and the cores. A core writes a message by stores, or writes a descriptor, rings, and goes on while the device
-//! fetches the message; it waits where as many are under way as the profile lets be. Messages of one connection that go different
-//! ways overtake each other: the MUX keeps no order between its inputs.
+//! [`StoresRun`] and [`DescriptorsRun`] share the link to the device, on which they alternate, and the cores.
+//! A core writes a message by stores, or writes a descriptor, rings the doorbell, and continues while the
+//! device fetches it, up to the profile's limit in flight. Messages on different paths may overtake each
+//! other.
 //!
-//! Every connection goes on until the last one has done its messages, so that all of them are sent under load. What a device
-//! answers to stores in the source's trace, where messages are looped back to the host, is no part of this.
+//! Every connection continues until the last one has finished its messages, so that all are sent under load.
+//! The device's answers to stores, which the source's trace shows, are not simulated here.
 
 #[cfg(test)]
 mod tests;
 
 use super::plan::{Pace, StorePlan};
 use super::stores::StoresRun;
-use super::{DescriptorsRun, MessageMachine, Sharing, Stalls, frame, happens_unless, payload};
+use super::{DescriptorsRun, MessageMachine, Sharing, Stalls, frame, payload, run_events_unless};
 use crate::cache::history::TestKey;
 use pcie_time::{Draws, EventQueue, Picoseconds, Stream};
 use std::collections::VecDeque;
 
-/// Messages of all connections together; more are not taken up.
+/// Limit of the messages of all connections together.
 const MESSAGES_MAX: u64 = 1 << 18;
 
-/// A connection: what it sends, and by which way.
+/// The messages of a connection, and their path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connection {
-    /// Payloads of its messages, which it sends over and over, bytes.
+    /// Payloads of its messages in bytes, sent cyclically.
     pub sizes: Vec<u64>,
-    /// The longest payload that goes by stores.
+    /// The longest payload that is sent by stores.
     pub stores_up_to_bytes: u64,
     /// When it sends its next message.
     pub pace: Pace,
 }
 
-/// What became of a message.
+/// The times of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MuxMessage {
     /// Its payload.
     pub payload_bytes: u64,
-    /// Whether it went by stores.
+    /// Whether it was sent by stores.
     pub by_stores: bool,
-    /// The core began with it, or began to wait for room to ring.
+    /// The core starts it, or starts to wait for a free doorbell.
     pub taken_up: Picoseconds,
-    /// The device had all of it: it had left the filter, or its last completion had arrived.
+    /// The device has all of it: it has left the filter, or its last completion has arrived.
     pub received: Picoseconds,
 }
 
-/// What came out.
+/// The results of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MuxOutcome {
-    /// Of each connection, the messages that were received until the end, in the order in which they were taken up.
+    /// By connection, the messages received until the end, in the order in which they were started.
     pub connections: Vec<Vec<MuxMessage>>,
-    /// When the last connection had done its messages.
+    /// When the last connection has finished its messages.
     pub elapsed: Picoseconds,
-    /// Messages that were sent, those included that arrived later.
+    /// Sent messages, including those that arrived later.
     pub sent: u64,
-    /// Frames dropped since a signature was in their payload.
+    /// Frames dropped because of a signature in their payload.
     pub dropped: u64,
-    /// Frames that did not arrive as they were written: always 0.
+    /// Frames that differ from those written: always 0.
     pub changed: u64,
-    /// Waiting of cores that store.
+    /// Waiting times of cores that store.
     pub stalls: Stalls,
     /// Bytes of TLPs to the device.
     pub downstream_bytes: u64,
@@ -71,52 +70,49 @@ pub struct MuxOutcome {
     pub upstream_bytes: u64,
     /// Bytes of doorbells, descriptors and write-backs among both.
     pub control_bytes: u64,
-    /// Whether a connection was so much faster than the slowest that it had to be stopped before.
+    /// Whether the run stopped early because a connection was too much faster than the slowest.
     pub too_many: bool,
 }
 
-/// What the core of a connection does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doing {
-    /// It stores a message, or waits until that has been received.
+enum Activity {
+    /// It stores a message, or waits until the message is received.
     Storing,
-    /// It waits until there is room for another doorbell.
+    /// It waits for a free doorbell.
     WaitingForRoom,
-    /// It waits until what it has rung for is done.
+    /// It waits until its descriptors are done.
     WaitingForDescriptors,
-    /// It has rung and is busy with that for so long.
+    /// It spends the CPU time of a doorbell.
     Ringing,
-    /// It has nothing to do any more.
-    Nothing,
+    Idle,
 }
 
 #[derive(Debug)]
 struct State {
-    doing: Doing,
-    /// Since when it waits for room.
+    activity: Activity,
+    /// Since when it waits for a free doorbell.
     waits_since: Option<Picoseconds>,
     messages: Vec<MuxMessage>,
-    /// Its messages that are received.
     received: u64,
-    /// What has been written by stores and not been received: number there, number here, the frame.
+    /// Messages in flight by stores: index in the stores' outcome, index in `messages`, frame.
     stored: VecDeque<(usize, usize, Vec<u8>)>,
-    /// What is under way by descriptors, likewise.
+    /// Messages in flight by descriptors: number in the descriptors' outcome, index in `messages`.
     rung: VecDeque<(u32, usize)>,
 }
 
-/// Connections on a machine, to be simulated from an idle one.
+/// A run of connections on an idle machine.
 #[derive(Debug)]
 pub struct MuxRun<'a> {
     machine: &'a MessageMachine,
     plans: Vec<Connection>,
-    /// Messages of each connection that it has to do.
+    /// Messages that each connection must finish.
     count: u64,
     stores: StoresRun<'a>,
     descriptors: DescriptorsRun<'a>,
-    /// Cores that have rung, and when they go on.
+    /// Cores that spend the CPU time of a doorbell, and its end.
     ringing: EventQueue<usize>,
     states: Vec<State>,
-    /// Whether the last TLP to the device was a store, so that it is the turn of descriptors.
+    /// Whether the last TLP to the device was a store, so that descriptors are next.
     stored_last: bool,
     payload: Draws,
     drawn: u64,
@@ -125,8 +121,7 @@ pub struct MuxRun<'a> {
 }
 
 impl<'a> MuxRun<'a> {
-    /// Connections that each have `count` messages to send; `plan` says how stores are made, its pace excepted. Each connection
-    /// has queues of its own.
+    /// Connections with `count` messages each and own queues; `plan` applies to stores, except for its pace.
     #[must_use]
     pub fn new(
         machine: &'a MessageMachine,
@@ -137,7 +132,7 @@ impl<'a> MuxRun<'a> {
     ) -> Self {
         let cores = plans.len();
         let state = || State {
-            doing: Doing::Nothing,
+            activity: Activity::Idle,
             waits_since: None,
             messages: vec![],
             received: 0,
@@ -169,16 +164,16 @@ impl<'a> MuxRun<'a> {
         run
     }
 
-    /// Simulates until every connection has done its messages and what else was under way has arrived; none if it is to stop
-    /// before, for which `stopped` is asked now and then.
+    /// Simulates until every connection has finished its messages and all others in flight have arrived;
+    /// `None` if `stopped`, which is called from time to time, returns true before.
     pub fn run_unless(mut self, stopped: &mut dyn FnMut() -> bool) -> Option<MuxOutcome> {
-        happens_unless(stopped, || self.next_event()).then(|| self.finished())
+        run_events_unless(stopped, || self.next_event()).then(|| self.finished())
     }
 
     fn finished(mut self) -> MuxOutcome {
         debug_assert!(
             self.states.iter().all(|state| state.stored.is_empty() && state.rung.is_empty()),
-            "a message is left that was not received"
+            "unreceived messages at the end"
         );
         let (stores, descriptors) = (self.stores.outcome(), self.descriptors.outcome());
         self.outcome.stalls = stores.stalls;
@@ -195,8 +190,7 @@ impl<'a> MuxRun<'a> {
         self.outcome
     }
 
-    /// Lets the next thing happen; false once nothing is left. Of stores and descriptors that could go on at once, those do
-    /// that did not use the link last.
+    /// Handles the next event; false at the end. At equal times, stores and descriptors alternate.
     fn next_event(&mut self) -> bool {
         let [stores, descriptors, ringing] =
             [self.stores.next_time(), self.descriptors.next_time(), self.ringing.next_time()];
@@ -212,11 +206,11 @@ impl<'a> MuxRun<'a> {
             self.descriptors.next_event();
         }
         self.share_link();
-        self.notice();
+        self.update();
         true
     }
 
-    /// Both see the same link to the device: who has used it tells the other.
+    /// Copies the state of the link from the path that used it last to the other.
     fn share_link(&mut self) {
         let (stores, descriptors) = (self.stores.downlink_mut(), self.descriptors.downlink_mut());
         match stores.free_at().cmp(&descriptors.free_at()) {
@@ -226,8 +220,8 @@ impl<'a> MuxRun<'a> {
         }
     }
 
-    /// Notes what has been received, and lets cores go on that can.
-    fn notice(&mut self) {
+    /// Records received messages, and lets cores continue that can.
+    fn update(&mut self) {
         for delivered in self.stores.take_delivered() {
             let waiting = &self.states[delivered.queue as usize].stored;
             let as_written = waiting
@@ -237,7 +231,7 @@ impl<'a> MuxRun<'a> {
         }
         self.outcome.dropped = self.stores.outcome().dropped;
         for core in 0..self.states.len() {
-            self.note_received(core);
+            self.record_received(core);
         }
         if self.outcome.elapsed == Picoseconds::ZERO
             && self.states.iter().all(|state| state.received >= self.count)
@@ -245,44 +239,44 @@ impl<'a> MuxRun<'a> {
             self.outcome.elapsed = self.now;
         }
         for core in 0..self.states.len() {
-            let goes_on = match self.states[core].doing {
-                Doing::Storing => self.stores.is_free(core),
-                Doing::WaitingForRoom => self.descriptors.has_room(core as u32),
-                Doing::WaitingForDescriptors => self.states[core].rung.is_empty(),
-                Doing::Ringing | Doing::Nothing => false,
+            let continues = match self.states[core].activity {
+                Activity::Storing => self.stores.is_free(core),
+                Activity::WaitingForRoom => self.descriptors.has_room(core as u32),
+                Activity::WaitingForDescriptors => self.states[core].rung.is_empty(),
+                Activity::Ringing | Activity::Idle => false,
             };
-            if goes_on {
+            if continues {
                 self.take_up(core);
             }
         }
     }
 
-    fn note_received(&mut self, core: usize) {
+    fn record_received(&mut self, core: usize) {
         let State { messages, received, stored, rung, .. } = &mut self.states[core];
-        while let Some((number, place, _)) = stored.front() {
+        while let Some((number, index, _)) = stored.front() {
             let left = self.stores.outcome().messages[*number].left;
             if left == Picoseconds::ZERO {
                 break;
             }
-            messages[*place].received = left;
+            messages[*index].received = left;
             *received += 1;
             stored.pop_front();
         }
-        while let Some((number, place)) = rung.front() {
+        while let Some((number, index)) = rung.front() {
             let message = &self.descriptors.outcome().messages[*number as usize];
             if message.written_back == Picoseconds::ZERO {
                 break;
             }
-            messages[*place].received = message.received;
+            messages[*index].received = message.received;
             *received += 1;
             rung.pop_front();
         }
     }
 
-    /// Has a core begin with its next message, or with those that it rings for together.
+    /// Has a core start its next message, or the group of its next doorbell.
     fn take_up(&mut self, core: usize) {
         if self.outcome.elapsed > Picoseconds::ZERO || self.outcome.too_many {
-            self.states[core].doing = Doing::Nothing;
+            self.states[core].activity = Activity::Idle;
             return;
         }
         if self.outcome.sent >= MESSAGES_MAX {
@@ -304,7 +298,7 @@ impl<'a> MuxRun<'a> {
         sizes[self.states[core].messages.len() % sizes.len()]
     }
 
-    fn note_taken_up(&mut self, core: usize, payload_bytes: u64, by_stores: bool) -> usize {
+    fn record_start(&mut self, core: usize, payload_bytes: u64, by_stores: bool) -> usize {
         let taken_up = self.states[core].waits_since.take().unwrap_or(self.now);
         let received = Picoseconds::ZERO;
         self.outcome.sent += 1;
@@ -313,19 +307,19 @@ impl<'a> MuxRun<'a> {
     }
 
     fn store(&mut self, core: usize, payload_bytes: u64) {
-        let place = self.note_taken_up(core, payload_bytes, true);
+        let index = self.record_start(core, payload_bytes, true);
         let payload = payload(self.payload, &mut self.drawn, payload_bytes);
         let frame = frame(self.machine.profile.header_bytes, &payload);
         let number = self.stores.offer(self.now, core, self.plans[core].pace, frame.clone());
-        self.states[core].stored.push_back((number, place, frame));
-        self.states[core].doing = Doing::Storing;
+        self.states[core].stored.push_back((number, index, frame));
+        self.states[core].activity = Activity::Storing;
     }
 
-    /// Rings for the next message and, where there is no need to wait for it, for those behind it that go the same way, as
-    /// many as share a doorbell.
+    /// Rings the doorbell for the next message and, in a stream, for the following ones on the same path, up
+    /// to the profile's messages per doorbell.
     fn ring(&mut self, core: usize) {
         if !self.descriptors.has_room(core as u32) {
-            self.states[core].doing = Doing::WaitingForRoom;
+            self.states[core].activity = Activity::WaitingForRoom;
             self.states[core].waits_since = Some(self.now);
             return;
         }
@@ -333,23 +327,23 @@ impl<'a> MuxRun<'a> {
             Pace::Alone => 1,
             Pace::Stream => self.machine.profile.descriptors.messages_per_doorbell as usize,
         };
-        let mut places = vec![];
+        let mut indices = vec![];
         let mut frames = vec![];
-        while places.len() < together && self.outcome.sent < MESSAGES_MAX {
+        while indices.len() < together && self.outcome.sent < MESSAGES_MAX {
             let payload_bytes = self.next_size(core);
             if payload_bytes <= self.plans[core].stores_up_to_bytes {
                 break;
             }
-            places.push(self.note_taken_up(core, payload_bytes, false));
+            indices.push(self.record_start(core, payload_bytes, false));
             frames.push(payload_bytes + u64::from(self.machine.profile.header_bytes));
         }
         let numbers = self.descriptors.offer(self.now, core as u32, &frames);
-        self.states[core].rung.extend(numbers.zip(places));
+        self.states[core].rung.extend(numbers.zip(indices));
         if self.plans[core].pace == Pace::Alone {
-            self.states[core].doing = Doing::WaitingForDescriptors;
+            self.states[core].activity = Activity::WaitingForDescriptors;
         } else {
             let busy = Picoseconds::from_ns(self.machine.profile.descriptors.cpu_ns);
-            self.states[core].doing = Doing::Ringing;
+            self.states[core].activity = Activity::Ringing;
             self.ringing.push(self.now + busy, core);
         }
     }

@@ -1,17 +1,17 @@
-//! What messages by stores are asked to do, and what became of them.
+//! Parameters and results of messages by stores.
 
 use pcie_time::Picoseconds;
 
-/// In which order the full buffers of a core leave.
+/// The order in which the full buffers of a core are evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EvictionOrder {
-    /// As they became full.
+    /// In the order in which they became full.
     InOrder,
     /// Any of them: write-combined memory is weakly ordered.
     Random,
 }
 
-/// How the last buffer of a message is made to leave.
+/// How the last buffer of a message is flushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Signatures fill it.
@@ -25,16 +25,16 @@ pub enum Ending {
 pub enum Sharing {
     /// A queue for each core.
     OwnQueues,
-    /// One queue; who holds its lock writes a message.
+    /// One queue; the holder of its lock writes a message.
     OneQueue,
 }
 
 /// When a core starts its next message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// Once the one before has left the device, and the link is idle.
+    /// Once the previous one has left the device and the link is idle.
     Alone,
-    /// As soon as it has written the one before.
+    /// As soon as it has written the previous one.
     Stream,
 }
 
@@ -45,24 +45,24 @@ pub struct StorePlan {
     pub combine: bool,
     /// Order of eviction.
     pub eviction: EvictionOrder,
-    /// Share of the stores behind which something else takes the buffer, so that it leaves in part.
+    /// Share of the stores after which the buffer is evicted in part.
     pub pressure: f64,
-    /// End of a message.
+    /// How a message ends.
     pub ending: Ending,
-    /// Several cores.
+    /// How several cores share the device.
     pub sharing: Sharing,
-    /// Time between messages.
+    /// When a core starts its next message.
     pub pace: Pace,
 }
 
-/// What became of a message.
+/// The times of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StoreMessage {
-    /// The core began with it.
+    /// The core starts to write it.
     pub started: Picoseconds,
-    /// The core had written it.
+    /// The core has written it.
     pub written: Picoseconds,
-    /// TLPs that it took.
+    /// Its TLPs.
     pub tlps: u32,
     /// The start of its first TLP.
     pub first_store: Picoseconds,
@@ -72,29 +72,29 @@ pub struct StoreMessage {
     pub first_left: Picoseconds,
     /// The end of its last TLP.
     pub last_left: Picoseconds,
-    /// When one more TLP could follow.
+    /// Earliest start of a further TLP.
     pub next_store: Picoseconds,
-    /// It left the filter, whole or dropped.
+    /// It leaves the filter, as a frame or dropped.
     pub left: Picoseconds,
-    /// What came back of it, where the profile says how the device answers and it was not dropped.
+    /// The device's answers, if the profile defines them and the message was not dropped.
     pub back: Option<Back>,
 }
 
-/// What came back of a message: the acknowledgements of its TLPs, and its buffers that the device looped to host memory.
+/// The answers to a message: acknowledgements of its TLPs, and its buffers, written back to host memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Back {
     /// The acknowledgement of its first TLP.
     pub first_acknowledged: Picoseconds,
-    /// That of its last.
+    /// The acknowledgement of its last TLP.
     pub last_acknowledged: Picoseconds,
     /// The start of the first write of a buffer.
     pub first_looped: Picoseconds,
-    /// That of the last.
+    /// The start of the last write of a buffer.
     pub last_looped: Picoseconds,
 }
 
 impl StoreMessage {
-    /// As the source counts it: from the first TLP to the last, or until another could follow if there is one alone.
+    /// Latency as in the source: from the first TLP to the last, or, if single, until another could follow.
     #[must_use]
     pub fn latency(&self) -> Picoseconds {
         if self.tlps > 1 { self.last_store - self.first_store } else { self.next_store - self.first_store }
@@ -112,7 +112,7 @@ pub struct Delivered {
     pub frame: Vec<u8>,
 }
 
-/// How long cores waited, altogether.
+/// Total waiting times of the cores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stalls {
     /// For a free buffer.
@@ -123,22 +123,22 @@ pub struct Stalls {
     pub lock: Picoseconds,
 }
 
-/// What came out.
+/// The results of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoresOutcome {
-    /// Every message: those of the first core, those of the second, and so on.
+    /// All messages, core by core.
     pub messages: Vec<StoreMessage>,
     /// Frames, in the order in which they left.
     pub delivered: Vec<Delivered>,
-    /// Frames dropped since a signature was in their payload.
+    /// Frames dropped because of a signature in their payload.
     pub dropped: u64,
-    /// Waiting.
+    /// Waiting times.
     pub stalls: Stalls,
     /// Writes to the device.
     pub tlps: u64,
     /// Their bytes on the link.
     pub wire_bytes: u64,
-    /// Writes that found no place: always 0, since cores know the queue's space.
+    /// Writes lost for lack of space: always 0, because cores know the queue's space.
     pub lost: u64,
     /// From the first core's start to the last frame.
     pub elapsed: Picoseconds,

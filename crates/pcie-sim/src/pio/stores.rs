@@ -10,7 +10,7 @@ use super::filter::Leaving;
 use super::frame::words;
 use super::plan::{Delivered, Ending, EvictionOrder, Pace, Sharing, StoreMessage, StorePlan, StoresOutcome};
 use super::queue::{BUFFER_WORDS, TransmitQueue};
-use super::{MessageMachine, happens_unless};
+use super::{MessageMachine, run_events_unless};
 use crate::cache::history::TestKey;
 use crate::link::port::Port;
 use core::{Core, Filled, Flushed, Waiting};
@@ -23,25 +23,23 @@ use std::collections::VecDeque;
 
 #[derive(Clone, Debug)]
 enum Event {
-    /// A core goes on.
     Step(usize),
-    /// A core has written the words of a buffer, which leaves.
+    /// A core has written the words of a buffer, which is flushed.
     Written(usize, Flushed),
-    /// The link can take another TLP, or a core give one.
+    /// The port may send another TLP.
     Port,
     /// A TLP has left: its buffer is free.
     Left(usize),
-    /// A TLP arrives.
     Arrived(Flushed),
-    /// A buffer has gone through the filter of a queue.
+    /// A buffer has passed the filter of a queue.
     Drained(usize),
-    /// Cores learn how far a queue is.
+    /// Cores learn the head of a queue.
     Credit(usize, u64),
-    /// A core's message is done, and the link idle behind it.
+    /// A core's message is done, and the link behind it idle.
     Idle(usize),
 }
 
-/// Messages by stores, to be simulated from an idle machine.
+/// A run of messages by stores on an idle machine.
 #[derive(Debug)]
 pub struct StoresRun<'a> {
     machine: &'a MessageMachine,
@@ -50,13 +48,11 @@ pub struct StoresRun<'a> {
     now: Picoseconds,
     cores: Vec<Core>,
     queues: Vec<TransmitQueue>,
-    /// The messages in each queue, in order.
     in_queue: Vec<VecDeque<(usize, usize)>>,
     lock: Lock,
     port: Port,
-    /// What a device sends back that answers.
     loop_back: Option<LoopBack>,
-    /// When the port is looked at again.
+    /// Time of the next `Port` event.
     port_planned: Option<Picoseconds>,
     next_core: usize,
     order: Draws,
@@ -67,7 +63,7 @@ pub struct StoresRun<'a> {
 }
 
 impl<'a> StoresRun<'a> {
-    /// Frames for each core (see [`frame`](super::frame)), of 64 KiB of payload at most.
+    /// A run with frames for each core (see [`frame`](super::frame)), of at most 64 KiB of payload.
     #[must_use]
     pub fn new(
         machine: &'a MessageMachine,
@@ -82,7 +78,7 @@ impl<'a> StoresRun<'a> {
         let (buffers, ending) = if plan.combine {
             (machine.profile.core.write_combining_buffers, plan.ending)
         } else {
-            // An uncached store leaves by itself, before the next one: nothing has to be stuffed.
+            // An uncached store leaves before the next one, without stuffing.
             (1, Ending::Fenced)
         };
         let mut count = 0;
@@ -136,12 +132,11 @@ impl<'a> StoresRun<'a> {
         self.finished()
     }
 
-    /// The same, unless it is to stop; `stopped` is asked now and then, many times in a tenth of a second.
+    /// Like `run`, but `None` once `stopped` returns true; called many times in a tenth of a second.
     pub fn run_unless(mut self, stopped: &mut dyn FnMut() -> bool) -> Option<StoresOutcome> {
-        happens_unless(stopped, || self.next_event()).then(|| self.finished())
+        run_events_unless(stopped, || self.next_event()).then(|| self.finished())
     }
 
-    /// Lets the next thing happen; false once nothing is left.
     pub(super) fn next_event(&mut self) -> bool {
         let Some((time, event)) = self.events.pop() else { return false };
         self.now = time;
@@ -149,7 +144,6 @@ impl<'a> StoresRun<'a> {
         true
     }
 
-    /// When that will be.
     pub(super) fn next_time(&self) -> Option<Picoseconds> {
         self.events.next_time()
     }
@@ -158,7 +152,7 @@ impl<'a> StoresRun<'a> {
         &mut self.port
     }
 
-    /// Has a core that is free write a message; says which one it is.
+    /// Has a free core write a message; returns the message's number.
     pub(super) fn offer(&mut self, now: Picoseconds, core: usize, pace: Pace, frame: Vec<u8>) -> usize {
         self.now = now;
         let message = self.outcome.messages.len();
@@ -169,7 +163,7 @@ impl<'a> StoresRun<'a> {
         message
     }
 
-    /// Whether a core has written what it was given and, where it is to, has waited until that was done.
+    /// Whether a core can take another message.
     pub(super) fn is_free(&self, core: usize) -> bool {
         self.cores[core].is_free()
     }
@@ -178,15 +172,15 @@ impl<'a> StoresRun<'a> {
         &self.outcome
     }
 
-    /// Frames that have left since this was last asked.
+    /// Frames delivered since the last call.
     pub(super) fn take_delivered(&mut self) -> Vec<Delivered> {
         std::mem::take(&mut self.outcome.delivered)
     }
 
     fn finished(mut self) -> StoresOutcome {
-        debug_assert!(self.cores.iter().all(Core::is_idle), "a core is left in the middle of a message");
-        debug_assert!(self.in_queue.iter().all(VecDeque::is_empty), "a message is left in a queue");
-        debug_assert!(self.lock.is_idle(), "a core is left with the lock, or waiting for it");
+        debug_assert!(self.cores.iter().all(Core::is_idle), "a core is busy at the end");
+        debug_assert!(self.in_queue.iter().all(VecDeque::is_empty), "a queue is not empty at the end");
+        debug_assert!(self.lock.is_idle(), "the lock is in use at the end");
         self.outcome.elapsed =
             self.outcome.messages.iter().map(|message| message.left).max().unwrap_or_default();
         self.outcome
@@ -223,7 +217,7 @@ impl<'a> StoresRun<'a> {
         }
     }
 
-    /// Lets a core go on if it waits for this, and counts its waiting.
+    /// Wakes a core that waits for `cause`, and counts its waiting time.
     fn wake(&mut self, core: usize, cause: Waiting) {
         let Some((waiting, since)) = self.cores[core].waiting else { return };
         if waiting != cause {
@@ -244,7 +238,7 @@ impl<'a> StoresRun<'a> {
         self.cores[core].waiting = Some((cause, self.now));
     }
 
-    /// A core starts a message or fills its next buffer, as far as it can.
+    /// A core starts a message or fills its next buffer, if it can.
     fn step(&mut self, core: usize) {
         if !self.cores[core].is_writing() {
             if self.cores[core].todo.is_empty() {
@@ -265,7 +259,7 @@ impl<'a> StoresRun<'a> {
         }
     }
 
-    /// Asks for the lock; false if it is held, or has to travel first.
+    /// Asks for the lock; false if it is held, or its cache line must move first.
     fn take_lock(&mut self, core: usize) -> bool {
         let asked = self.lock.ask(core);
         if asked == Asked::Waits {
@@ -273,10 +267,10 @@ impl<'a> StoresRun<'a> {
             return false;
         }
         self.cores[core].admitted = true;
-        if asked == Asked::HoldsOnceTravelled {
-            let travels = Picoseconds::from_ns(self.machine.profile.core.lock_ns);
-            self.outcome.stalls.lock += travels;
-            self.events.push(self.now + travels, Event::Step(core));
+        if asked == Asked::HoldsAfterMove {
+            let moves = Picoseconds::from_ns(self.machine.profile.core.lock_ns);
+            self.outcome.stalls.lock += moves;
+            self.events.push(self.now + moves, Event::Step(core));
             return false;
         }
         true
@@ -325,7 +319,7 @@ impl<'a> StoresRun<'a> {
         }
         let mut end = self.now + Picoseconds::from_ns(ns);
         if state.pace == Pace::Alone && self.plan.combine && is_second {
-            // The first two buffers of a message by itself are further apart; what holds up the second is not known.
+            // The first two buffers of a single message are further apart, for an unknown reason.
             let apart = state.next_send + Picoseconds::from_ns(self.machine.times.first_store_ns);
             end = end.max(apart);
         }
@@ -346,7 +340,7 @@ impl<'a> StoresRun<'a> {
         self.step(core);
     }
 
-    /// Gives the port a TLP, if it can take one and a core has one to give: cores take turns.
+    /// Sends a TLP, if the port is free and a core has one: cores take turns.
     fn pump(&mut self) {
         let count = self.cores.len();
         let turn = (0..count).map(|ahead| (self.next_core + ahead) % count);
@@ -361,12 +355,12 @@ impl<'a> StoresRun<'a> {
         }
         self.next_core = (core + 1) % count;
         let waiting = &mut self.cores[core].flushed;
-        let place = match self.plan.eviction {
+        let index = match self.plan.eviction {
             EvictionOrder::InOrder => 0,
             EvictionOrder::Random => self.order.below(self.evicted, waiting.len() as u64) as usize,
         };
         self.evicted += 1;
-        let Some(flushed) = waiting.remove(place) else { return };
+        let Some(flushed) = waiting.remove(index) else { return };
         self.send(core, flushed);
     }
 
@@ -392,7 +386,7 @@ impl<'a> StoresRun<'a> {
         self.pump();
     }
 
-    /// Looks again at a time, unless it will sooner.
+    /// Plans a `Port` event, unless an earlier one is planned.
     fn plan_port(&mut self, at: Picoseconds) {
         if self.port_planned.is_none_or(|planned| at < planned) {
             self.port_planned = Some(at);
@@ -421,7 +415,7 @@ impl<'a> StoresRun<'a> {
 
     fn leave(&mut self, queue: usize, leaving: Leaving) {
         let waiting = self.in_queue[queue].pop_front();
-        debug_assert!(waiting.is_some(), "queue {queue} gives out a message that nobody wrote");
+        debug_assert!(waiting.is_some(), "queue {queue} delivers an unknown message");
         let Some((message, core)) = waiting else { return };
         self.outcome.messages[message].left = self.now;
         match leaving {

@@ -49,7 +49,7 @@ fn close(found: f64, expected: f64, within: f64) {
 }
 
 #[test]
-fn a_message_by_itself_takes_what_the_trace_shows() {
+fn latency_of_a_single_message_matches_the_trace() {
     let alone = StorePlan { pace: Pace::Alone, ..plan() };
     for (bytes, latency_ns) in [(20, 108.0), (64, 232.0), (1024, 232.0 + 15.0 * 108.0)] {
         let found = stores(&kpio(), alone, vec![same(3, bytes)]);
@@ -60,13 +60,13 @@ fn a_message_by_itself_takes_what_the_trace_shows() {
 }
 
 #[test]
-fn what_comes_back_of_a_message_is_what_the_trace_shows() {
+fn answers_to_a_message_match_the_trace() {
     let alone = StorePlan { pace: Pace::Alone, ..plan() };
     let found = stores(&kpio(), alone, vec![same(2, 64)]);
     for message in &found.messages {
         let back = message.back.unwrap();
         let after = |time: Picoseconds| (time - message.first_store).as_ns();
-        // Figure 5: packets 1574, 1576, 1578, 1579; the two acknowledgements take 32 ns more and less than here.
+        // Figure 5: packets 1574, 1576, 1578, 1579. The simulated acknowledgements deviate by up to 17 ns.
         close(after(back.first_acknowledged), 492.0, 17.0);
         close(after(back.last_acknowledged), 692.0, 17.0);
         close(after(back.first_looped), 1292.0, 1.0);
@@ -77,7 +77,7 @@ fn what_comes_back_of_a_message_is_what_the_trace_shows() {
 }
 
 #[test]
-fn descriptors_take_the_steps_of_the_trace() {
+fn steps_of_descriptors_match_the_trace() {
     let outcome = DescriptorsRun::new(&kpio(), KEY, ONE, 3, 100).run();
     for message in &outcome.messages {
         let since = |time: Picoseconds| (time - message.doorbell).as_ns();
@@ -92,7 +92,7 @@ fn descriptors_take_the_steps_of_the_trace() {
 }
 
 #[test]
-fn simulation_and_model_agree_where_nothing_is_in_the_way() {
+fn simulation_agrees_with_the_model_without_contention() {
     let machine = kpio();
     let model = Model::of_measured_link(&profile()).unwrap();
     for bytes in [1, 64, 200, 1000, 4096] {
@@ -139,7 +139,7 @@ fn descriptors_in_flight_are_bounded_by_the_link() {
 }
 
 #[test]
-fn a_core_stalls_once_its_buffers_are_used_up() {
+fn a_core_stalls_without_free_buffers() {
     let written_ns = |buffers, bytes| {
         let machine = machine_with(|profile| profile.core.write_combining_buffers = buffers);
         let found = stores(&machine, plan(), vec![same(1, bytes)]);
@@ -169,7 +169,7 @@ fn a_full_queue_stalls_and_loses_nothing() {
 }
 
 #[test]
-fn cores_with_a_queue_each_share_the_link_and_one_queue_costs_a_lock() {
+fn own_queues_share_the_link_and_one_queue_costs_a_lock() {
     let four = |sharing| stores(&kpio(), StorePlan { sharing, ..plan() }, vec![same(50, 64); 4]);
     let (own, one) = (four(Sharing::OwnQueues), four(Sharing::OneQueue));
     assert_eq!((own.delivered.len(), one.delivered.len()), (200, 200));
@@ -181,7 +181,7 @@ fn cores_with_a_queue_each_share_the_link_and_one_queue_costs_a_lock() {
     }
 }
 
-/// A machine on a Gen5 x8 link, which carries a buffer sooner than a core gives the next.
+/// A machine on a Gen5 x8 link, which sends a buffer faster than a core fills the next.
 fn on_gen5() -> MessageMachine {
     let mut system: crate::profile::System =
         serde_json::from_str(include_str!("../../tests/fixtures/kpio-2012.json")).unwrap();
@@ -190,7 +190,7 @@ fn on_gen5() -> MessageMachine {
 }
 
 #[test]
-fn the_gap_between_buffers_is_each_cores_own() {
+fn the_gap_between_buffers_is_per_core() {
     let machine = on_gen5();
     let gbps = |cores: usize| {
         let found = stores(&machine, plan(), vec![same(100, 64); cores]);
@@ -199,7 +199,7 @@ fn the_gap_between_buffers_is_each_cores_own() {
     let one = gbps(1);
     close(gbps(2) / one, 2.0, 0.05);
     close(gbps(4) / one, 4.0, 0.1);
-    // Then the link is what they share: 176 B for each 64.
+    // With 16 cores the link is the bottleneck: 176 B for each 64.
     let bound = Accounting::Spec.tlp_gbps(&machine.link) * 64.0 / 176.0;
     assert!((0.9 * bound..bound).contains(&gbps(16)), "{} of {bound}", gbps(16));
     // On the link of the paper, one core's buffers leave it idle for 20 of 108 ns.
@@ -213,10 +213,10 @@ fn cores_have_descriptor_queues_of_their_own_or_share_one() {
     let per_message = |outcome: &DescriptorsOutcome| outcome.elapsed.as_ns() / outcome.messages.len() as f64;
     let [one, two, four] = [1, 2, 4].map(|cores| run(cores, Sharing::OwnQueues));
     close(per_message(&one) / per_message(&two), 2.0, 0.1);
-    // Four of them wait for one another on the link now and then.
+    // Four of them sometimes wait for the link.
     assert!((3.2..4.0).contains(&(per_message(&one) / per_message(&four))));
     assert!(four.messages.iter().all(|message| message.written_back > message.received));
-    // One message under way in one queue, whoever's it is, and its lock comes from another core.
+    // One message in flight in one queue, whose lock moves between cores.
     let shared = run(4, Sharing::OneQueue);
     close(per_message(&shared) - per_message(&one), 100.0, 2.0);
 }
@@ -230,7 +230,7 @@ fn a_fence_saves_stuffing_and_costs_the_core() {
 }
 
 #[test]
-fn wrong_profiles_and_systems_are_named() {
+fn refuses_wrong_profiles_and_systems_by_name() {
     let system: crate::profile::System =
         serde_json::from_str(include_str!("../../tests/fixtures/kpio-2012.json")).unwrap();
     let mut wrong = profile();
@@ -273,7 +273,7 @@ proptest! {
 
     /// Random sizes, orders of eviction, partial flushes, cores, buffers and queues.
     #[test]
-    fn what_the_core_wrote_is_what_leaves_the_filter(
+    fn filter_output_equals_the_cores_frames(
         payloads in payloads(),
         plan in plans(),
         buffers in 1u32..12,
@@ -317,7 +317,7 @@ proptest! {
 
     /// Signatures in the payload, at any word of any message.
     #[test]
-    fn a_message_with_a_signature_inside_is_dropped_and_no_other(
+    fn drops_only_messages_with_a_signature_inside(
         sizes in vec(12usize..400, 1..16),
         planted in vec(any::<prop::sample::Index>(), 0..6),
         plan in plans(),

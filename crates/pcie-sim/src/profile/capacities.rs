@@ -1,4 +1,5 @@
-//! What of a machine a window can outgrow: the last-level cache, the shares of it, and what the IO-TLB reaches.
+//! Capacities of a machine that a window can exceed: the last-level cache and its shares, and the IO-TLB's
+//! reach.
 
 use super::{IommuMode, LastLevelCache, System};
 use schemars::JsonSchema;
@@ -18,7 +19,7 @@ pub struct Capacities {
 }
 
 impl System {
-    /// What a window can outgrow.
+    /// The capacities that a window can exceed.
     #[must_use]
     pub fn capacities(&self) -> Capacities {
         let cache = &self.host.llc;

@@ -1,10 +1,10 @@
-//! The card: timer, command path, DMA path and its data engine.
+//! The device: timer, command path, DMA path and its data engine.
 
 use pcie_schema::quantity::{Count, Nanoseconds, Padding, Quantum, Size, Size32, StepTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A card that can run the micro-benchmarks.
+/// A device that can run the micro-benchmarks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Card {
@@ -37,11 +37,11 @@ pub struct Card {
     pub uplink_dllp_bytes: u32,
     /// The DMA path.
     pub dma: DmaPath,
-    /// The command path, where the card has one.
+    /// The command path, if the device has one.
     pub command: Option<CommandPath>,
 }
 
-/// How a card issues DMAs.
+/// How a device issues DMAs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CardKind {
@@ -72,7 +72,7 @@ pub struct Timer {
     /// Length of a tick in ns: denominator.
     #[schemars(with = "Count")]
     pub denominator: u64,
-    /// Clock cycles in a tick: what the published columns count.
+    /// Clock cycles in a tick: the unit of the published columns.
     #[schemars(with = "Count")]
     pub cycles: u64,
 }
@@ -87,33 +87,32 @@ pub struct DmaPath {
     /// Longest transfer.
     #[schemars(with = "Size32")]
     pub transfer_bytes_most: u32,
-    /// Transfers are multiples of so many bytes: others are not supported.
+    /// Every transfer is a multiple of this many bytes.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 4096))]
     pub transfer_multiple_bytes: u32,
-    /// Tags that the card uses, of those that the link gives it; absent: all.
+    /// Tags that the device uses, of those that the link provides; absent: all.
     #[schemars(range(min = 1, max = 16384))]
     pub tags: Option<u32>,
     /// Which tag the next read request gets: the next in turn, which is waited for while it is in use
     /// even if others are free (`in-turn`), or any that is free (`any-free`).
     #[serde(default)]
     pub tag_order: TagOrder,
-    /// Whether data are passed on while they arrive, and not once all of a transfer are there.
+    /// Whether data are forwarded while they arrive, and not after the whole transfer.
     #[serde(default)]
     pub cut_through: bool,
     /// From the start of a latency measurement until the first TLP is handed to the port, and from
     /// the last byte received until the end of the measurement, together, for a read.
     #[schemars(with = "StepTime")]
     pub read_overhead_ns: f64,
-    /// What the write of a write-then-read pair takes to start, over what a read takes.
+    /// Extra start time of the write of a write-then-read pair, over that of a read.
     #[schemars(with = "StepTime")]
     pub write_overhead_ns: f64,
-    /// From when the data of the write of a pair are out of the card's memory until the read behind
-    /// it starts.
+    /// From the end of reading a pair's write data from device memory to the start of the read behind it.
     #[schemars(with = "StepTime")]
     pub write_to_read_ns: f64,
-    /// The same from when the write's last TLP has left: the card calls a write done no sooner than
-    /// the root port has acknowledged it.
+    /// The same from the departure of the write's last TLP: for the device, a write is done once the root
+    /// port has acknowledged it.
     #[schemars(with = "StepTime")]
     pub write_acknowledged_ns: f64,
     /// Loop time between two latency measurements.
@@ -126,29 +125,29 @@ pub struct DmaPath {
     #[serde(default)]
     #[schemars(with = "StepTime")]
     pub busy_request_interval_ns: f64,
-    /// Extra latency of a read that ends on a part of a word of the card's memory.
+    /// Extra latency of a read that ends on a part of a word of device memory.
     #[schemars(with = "StepTime")]
     pub partial_word_ns: f64,
-    /// Extra latency of a read that starts off a word of the card's memory.
+    /// Extra latency of a read that starts off a word of device memory.
     #[schemars(with = "StepTime")]
     pub unaligned_card_ns: f64,
     /// The same off a word on the host: the data are shifted.
     #[schemars(with = "StepTime")]
     pub unaligned_host_ns: f64,
-    /// Read requests whose data the card takes in before the data engine is done with them: with so
-    /// many of them on hand, the root complex has to wait with the next completion.
+    /// Read requests whose data the device can hold until the data engine has moved them; with all buffers in
+    /// use, the root complex holds back further completions.
     #[schemars(range(min = 1, max = 65536))]
     pub receive_buffers: u32,
-    /// The engine that moves data between the port and the card's memory.
+    /// The engine that moves data between the port and device memory.
     pub engine: DataEngine,
 }
 
-/// A card transfers any number of bytes, unless its profile says otherwise.
+/// A device transfers any number of bytes, unless its profile states a multiple.
 fn one() -> u32 {
     1
 }
 
-/// The engine that moves data between port and card memory, in segments of card addresses.
+/// The engine that moves data between port and device memory, in segments of device addresses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DataEngine {
@@ -158,13 +157,13 @@ pub struct DataEngine {
     /// Time per DMA, writes.
     #[schemars(with = "StepTime")]
     pub write_fixed_ns: f64,
-    /// Segment of card addresses.
+    /// Segment of device addresses.
     #[schemars(with = "Size32")]
     pub segment_bytes: u32,
     /// Time for a whole segment.
     #[schemars(with = "StepTime")]
     pub segment_ns: f64,
-    /// Width of the card's memory bus.
+    /// Width of the device's memory bus.
     #[schemars(with = "Size32")]
     pub word_bytes: u32,
     /// Time per word of a last, partial segment.
@@ -182,18 +181,17 @@ pub struct DataEngine {
     /// The same, misaligned transfers.
     #[schemars(with = "StepTime")]
     pub boundary_misaligned_ns: f64,
-    /// Behind a part of a write that is a single TLP, the uplink ends its TLPs on a multiple of this
-    /// and stays idle for as much again: nothing hides how the card turns to the next part; 0: it
-    /// goes straight on.
+    /// Behind a part of a write that is a single TLP, the uplink pads to a multiple of this and idles for as
+    /// much again, because nothing hides the device's switch to the next part; 0: no gap.
     #[schemars(with = "Padding")]
     pub write_gap_bytes: u32,
-    /// Writes are first cut at host addresses that are multiples of this, a power of two of 64 to
-    /// 4096, and each part then into TLPs of at most MPS, counted from where the part starts.
+    /// Writes are first split at host addresses that are multiples of this, a power of two of 64 to 4096;
+    /// each part is then split into TLPs of at most MPS, counted from its start.
     #[schemars(with = "Size32")]
     pub write_part_bytes: u32,
 }
 
-/// The command path: small reads and writes straight from the card's registers.
+/// The command path: small reads and writes straight from the device's registers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CommandPath {
@@ -218,18 +216,16 @@ pub struct CommandPath {
     /// Loop time between two measurements.
     #[schemars(with = "Nanoseconds")]
     pub loop_ns: f64,
-    /// Extra loop time of a write-then-read pair, for the shortest write: what is to be written is
-    /// made ready.
+    /// Extra loop time of a write-then-read pair, to prepare the data, for the shortest write.
     #[schemars(with = "Nanoseconds")]
     pub write_loop_ns: f64,
-    /// And so much more for each byte.
+    /// Extra loop time of a write-then-read pair for each byte.
     #[schemars(with = "StepTime")]
     pub write_loop_byte_ns: f64,
     /// Address bits that the path can drive: higher ones are dropped.
     #[schemars(range(min = 32, max = 64))]
     pub address_bits: u32,
-    /// The window register that must be rewritten to reach another part of memory, where the board
-    /// has one.
+    /// The window register that must be rewritten to reach another part of memory, where the board has one.
     pub bar_window: Option<BarWindow>,
 }
 

@@ -4,16 +4,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// So many credits, or no limit: what a receiver advertises that never makes a sender wait.
+/// A number of credits, or no limit: the receiver never makes a sender wait.
 ///
-/// In JSON, a number or the word `infinite`. Registers say it with the number 0 (PCI Express Base Specification, section
-/// 2.6.1), and tools that read them with all ones; as a count, neither is one.
+/// In JSON, a number or the word `infinite`. Registers encode no limit as 0 (PCI Express Base Specification,
+/// section 2.6.1), and tools that read them as all ones; neither is a valid number here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Credits {
-    /// So many.
+    /// A limited number.
     Count(u32),
-    /// Without a limit.
+    /// No limit.
     Infinite(Infinite),
 }
 
@@ -29,7 +29,7 @@ impl Credits {
     /// No limit.
     pub const INFINITE: Self = Self::Infinite(Infinite::Infinite);
 
-    /// How many, where there is a limit.
+    /// The number; `None` without a limit.
     #[must_use]
     pub fn count(self) -> Option<u32> {
         match self {
@@ -38,7 +38,7 @@ impl Credits {
         }
     }
 
-    /// How many, counting no limit as more than can ever be in use.
+    /// The number, or `u32::MAX` without a limit.
     #[must_use]
     pub fn at_most(self) -> u32 {
         self.count().unwrap_or(u32::MAX)

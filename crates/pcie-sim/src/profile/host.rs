@@ -17,7 +17,7 @@ pub struct Host {
     /// Processor sockets, each with its own last-level cache and memory.
     #[schemars(range(min = 1, max = 64))]
     pub sockets: u32,
-    /// The root complex that the card is attached to.
+    /// The root complex that the device is attached to.
     pub root_complex: RootComplex,
     /// The last-level cache of each socket.
     pub llc: LastLevelCache,
@@ -25,23 +25,23 @@ pub struct Host {
     pub memory: Memory,
     /// The IOMMU.
     pub iommu: Iommu,
-    /// Power-saving states that stretch transactions, where the machine has them.
+    /// Power-saving states that delay transactions, if the machine has them.
     pub idle: Option<IdleStates>,
 }
 
-/// In which order the root complex sends the completions of requests whose data are there.
+/// Order of completions among the requests whose data are available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CompletionOrder {
-    /// Requests complete in the order in which they came.
+    /// Requests complete in the order of their arrival.
     Fifo,
-    /// Any request whose data are there.
+    /// Any request whose data are available.
     Random,
-    /// Any, while a small one is waiting; the oldest otherwise (as the measured systems behave).
+    /// Any, while a small one waits; otherwise the oldest (as on the measured systems).
     RandomSmall,
 }
 
-/// How the root complex cuts the answer to one request.
+/// How the root complex splits the answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CompletionSplit {
@@ -55,15 +55,15 @@ pub enum CompletionSplit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RootComplex {
-    /// From a request's arrival to its first completion at the head of the downlink, nothing else
-    /// being in flight, for data in the last-level cache that the card wrote there.
+    /// From a request's arrival to its first completion at the head of the downlink, with nothing else in
+    /// flight, for data that the device wrote to the last-level cache.
     #[schemars(with = "StepTime")]
     pub read_ns: f64,
     /// The same when other requests are in flight: a busy root complex cannot bypass its queues.
     #[schemars(with = "StepTime")]
     pub busy_read_ns: f64,
-    /// From when the last line of a posted write starts to arrive, for a line in the last-level
-    /// cache, until a read behind it may go on.
+    /// From when the last line of a posted write starts to arrive, for a line in the last-level cache, until
+    /// a read behind it may proceed.
     #[schemars(with = "StepTime")]
     pub write_ns: f64,
     /// From one line of a read request to the next: they are fetched one after the other.
@@ -84,8 +84,8 @@ pub struct RootComplex {
     /// Time for each line of a posted write before the next write is accepted.
     #[schemars(with = "StepTime")]
     pub write_line_ns: f64,
-    /// How long a line that a write has filled in part stays closed to the next write that goes on in
-    /// it; 0 where the root complex merges both.
+    /// Time for which a line that a write has filled in part stays closed to the next write that continues in
+    /// it; 0 if the root complex merges both.
     #[schemars(with = "StepTime")]
     pub partial_line_busy_ns: f64,
     /// Half-width of the uniform spread of `read_ns`.
@@ -94,21 +94,21 @@ pub struct RootComplex {
     /// Half-width of the uniform spread of `busy_read_ns`: a busy root complex is less regular.
     #[schemars(with = "StepTime")]
     pub busy_jitter_ns: f64,
-    /// Share of reads that, with nothing else of the card's in flight, find a ring or an agent taken by others.
+    /// Share of reads, with no others of the device in flight, that meet a ring or an agent in use by others.
     #[serde(default)]
     #[schemars(with = "Share")]
     pub conflict_share: f64,
-    /// The longest that such a read waits; it may be anything up to that.
+    /// Longest wait in this conflict; waits are uniform from 0.
     #[serde(default)]
     #[schemars(with = "StepTime")]
     pub conflict_ns: f64,
-    /// Order of completions among requests whose data are there: `fifo` (as they came), `random`
-    /// (any), `random-small` (any while a small one waits, else the oldest).
+    /// Order of completions among requests whose data are available: `fifo` (as they came), `random` (any),
+    /// `random-small` (any while a small one waits, else the oldest).
     pub completion_order: CompletionOrder,
-    /// Requests of at most so many bytes are small.
+    /// Requests of at most this many bytes are small.
     #[schemars(with = "Size32")]
     pub small_request_bytes: u32,
-    /// Where an answer is cut: at addresses that are multiples of MPS, or at every read completion
+    /// Where an answer is split: at addresses that are multiples of MPS, or at every read completion
     /// boundary.
     pub completion_split: CompletionSplit,
     /// Whether partial cache lines at the ends of a request of more than two lines travel with their
@@ -120,8 +120,7 @@ pub struct RootComplex {
     /// Bytes of DLLPs that the port sends downstream for each posted write that arrives.
     #[schemars(with = "Padding")]
     pub downlink_dllp_bytes: u32,
-    /// Serialisation time downstream over the raw line rate: what DLLPs and SKPs really take (1.0:
-    /// nothing).
+    /// Serialisation time downstream over the raw line rate, to account for DLLPs and SKPs (1.0: none).
     #[schemars(range(min = 1, max = 2))]
     pub downlink_stretch: f64,
     /// The same upstream.
@@ -136,7 +135,7 @@ pub struct RootComplex {
     /// Non-posted header credits, likewise.
     #[schemars(with = "HeaderCredits")]
     pub non_posted_header_credits: Credits,
-    /// From a TLP's arrival until its credits are back at the card.
+    /// From a TLP's arrival until its credits are back at the device.
     #[schemars(with = "StepTime")]
     pub credit_return_ns: f64,
 }
@@ -165,7 +164,7 @@ pub struct LastLevelCache {
     pub host_share: f64,
 }
 
-/// What an access costs on top of a hit in the last-level cache on a line that the card wrote.
+/// Costs of an access over a hit in the last-level cache on a line that the device wrote.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
@@ -184,13 +183,13 @@ pub struct Memory {
     /// On top of `miss_ns`, a line that is dirty in another socket's cache.
     #[schemars(with = "StepTime")]
     pub remote_dirty_ns: f64,
-    /// `remote_ns` for DMA reads while the root complex is busy; as much as that, if left out.
+    /// `remote_ns` for DMA reads while the root complex is busy; the same if left out.
     #[schemars(with = "Option<StepTime>")]
     pub busy_remote_ns: Option<f64>,
-    /// `remote_dirty_ns` for DMA reads while the root complex is busy; as much as that, if left out.
+    /// `remote_dirty_ns` for DMA reads while the root complex is busy; the same if left out.
     #[schemars(with = "Option<StepTime>")]
     pub busy_remote_dirty_ns: Option<f64>,
-    /// A full-line write that misses: getting ownership, memory local to the card.
+    /// A full-line write that misses: getting ownership, memory local to the device.
     #[schemars(with = "StepTime")]
     pub ownership_ns: f64,
     /// The same for memory on another socket.
@@ -205,12 +204,13 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Of a root complex that is idle: a miss, and what remote memory and a line that is dirty elsewhere take on top of it.
+    /// In an idle root complex: a miss, and the extra times of remote memory and of a line dirty in a remote
+    /// cache.
     pub(crate) fn idle_times(&self) -> (f64, f64, f64) {
         (self.miss_ns, self.remote_ns, self.remote_dirty_ns)
     }
 
-    /// The same of one that is busy.
+    /// The same in a busy root complex.
     pub(crate) fn busy_times(&self) -> (f64, f64, f64) {
         let remote_ns = self.busy_remote_ns.unwrap_or(self.remote_ns);
         (self.busy_miss_ns, remote_ns, self.busy_remote_dirty_ns.unwrap_or(self.remote_dirty_ns))
@@ -230,22 +230,22 @@ pub struct Refresh {
     /// Refreshes met per refresh of one rank: 1 in theory, 0 to switch refresh off.
     #[schemars(range(min = 0, max = 100))]
     pub share: f64,
-    /// An access that a refresh catches in its last stretch of this length is broken off, to be made again.
+    /// An access that starts less than this before a refresh is aborted, and repeated after it.
     #[serde(default)]
     #[schemars(with = "StepTime")]
     pub caught_ns: f64,
-    /// What making it again takes once the refresh is over.
+    /// Time to repeat an aborted access after the refresh.
     #[serde(default)]
     #[schemars(with = "StepTime")]
     pub again_ns: f64,
-    /// Share of the reads of lines in the cache for which memory is asked all the same, so that they wait for refreshes too.
+    /// Share of reads of cached lines that also access memory, and so wait for refreshes.
     #[serde(default)]
     #[schemars(with = "Share")]
     pub hit_share: f64,
 }
 
 impl Refresh {
-    /// The refreshes that reads of lines in the cache meet: such a read has its data, and is not made again.
+    /// The refreshes that reads of cached lines meet, which are not repeated.
     pub(crate) fn met_by_hits(&self) -> Self {
         Self { share: self.share * self.hit_share, caught_ns: 0.0, ..self.clone() }
     }
@@ -260,21 +260,21 @@ pub struct Iommu {
     /// One page walk.
     #[schemars(with = "StepTime")]
     pub walk_ns: f64,
-    /// Walks that can go on at the same time.
+    /// Concurrent walks.
     #[schemars(range(min = 1, max = 4096))]
     pub walkers: u32,
     /// Time for which a walker is occupied by one walk.
     #[schemars(with = "StepTime")]
     pub walker_busy_ns: f64,
-    /// Share of a walk's time that varies from walk to walk when many go on, exponentially
-    /// distributed: a walk may find all or nothing of what it needs in the caches.
+    /// Share of a walk's time that varies between concurrent walks, exponentially distributed: a walk may
+    /// find all or none of its entries in the caches.
     #[schemars(with = "Share")]
     pub busy_walk_spread: f64,
-    /// Walks that can be going on or waiting for a walker; more requests than that wait outside.
+    /// Walks that can be active or waiting for a walker; further requests wait outside.
     #[schemars(range(min = 1, max = 65536))]
     pub pending_walks: u32,
-    /// Walks of pages in the same region of this size go on one after the other, as those of 2 MiB that one last-level
-    /// page table translates; 0: walks of all pages overlap.
+    /// Walks of pages in the same region of this size are serialised, as in 2 MiB, the reach of one
+    /// last-level page table; 0: walks of all pages overlap.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1073741824))]
     pub walk_region_bytes: u64,
@@ -289,7 +289,7 @@ pub struct IoTlb {
     pub entries: u32,
 }
 
-/// Idle states that a machine falls into when no read keeps it awake.
+/// Idle states that a machine enters when no read keeps it awake.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IdleStates {
@@ -302,12 +302,11 @@ pub struct IdleStates {
     /// The same after a long gap.
     #[schemars(with = "Share")]
     pub fast_share_long_gap: f64,
-    /// What a plain wake-up costs a transaction that comes when the machine is asleep.
+    /// Extra time of a transaction that finds the machine asleep, for a plain wake-up.
     #[schemars(with = "Nanoseconds")]
     pub wake_ns: f64,
-    /// Least latency of a read that had to wake the machine, without the card's part of it and
-    /// without waiting for a write before it: falling asleep is not broken off, so the sooner a read
-    /// comes the longer it waits.
+    /// Least latency of a read that wakes the machine, without the device's part and the wait for a write
+    /// before it: falling asleep is not interrupted, so a read that comes sooner waits longer.
     #[schemars(with = "Nanoseconds")]
     pub wake_floor_ns: f64,
     /// Slower wake-ups; the rest are plain.
@@ -332,19 +331,19 @@ pub struct WakeCluster {
     pub high_ns: f64,
 }
 
-/// Stalls: again and again a machine that nothing keeps awake stops serving its devices for milliseconds.
+/// Stalls: a machine that nothing keeps awake repeatedly stops serving its devices for milliseconds.
 ///
-/// In the latency of a transaction by itself they show as such. A test of write bandwidth takes so much
-/// longer; reads in flight keep a machine awake.
+/// A stall adds to the latency of a single transaction and to the time of a write bandwidth test. Reads in
+/// flight keep a machine awake.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stalls {
-    /// Time that a machine serves between two stalls, in the middle of all tests.
+    /// Time of service between two stalls, the median of all tests.
     #[schemars(extend("exclusiveMinimum" = 0), range(max = 1e12))]
     pub interval_ns: f64,
-    /// Standard deviation of that time's natural logarithm from test to test: it hangs on a state of
-    /// the machine that no test sets. Write bandwidths differ from seed to seed by it; latency tests
-    /// have the middle.
+    /// Standard deviation of that time's natural logarithm from test to test: it depends on a state of the
+    /// machine that no test sets. Write bandwidths therefore differ from seed to seed; latency tests use the
+    /// median.
     #[schemars(range(min = 0, max = 3))]
     pub interval_spread: f64,
     /// How long a stall lasts.

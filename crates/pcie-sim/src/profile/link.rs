@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the two ends agreed on, and what the card's configuration registers say.
+/// The negotiated parameters, and those of the device's configuration registers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
@@ -23,10 +23,10 @@ pub struct Link {
     #[serde(default = "least_boundary")]
     #[schemars(extend("enum" = [64, 128]))]
     pub rcb_bytes: u32,
-    /// Whether the card appends an ECRC to what it sends (`CGenEn+` in its AER capability).
+    /// Whether the device appends an ECRC to its TLPs (`CGenEn+` in its AER capability).
     #[serde(default)]
     pub ecrc: bool,
-    /// Read requests the card may have in flight: 32 without extended tags, 256 with, 768 with 10-bit
+    /// Read requests that the device may have in flight: 32 without extended tags, 256 with, 768 with 10-bit
     /// tags.
     #[schemars(range(min = 1, max = 16384))]
     pub tags: u32,
@@ -35,7 +35,7 @@ pub struct Link {
     pub flit: bool,
 }
 
-/// The read completion boundary of a root port that says nothing else (PCI Express Base Specification, section 7.5.3.7).
+/// The default read completion boundary of a root port (PCI Express Base Specification, section 7.5.3.7).
 fn least_boundary() -> u32 {
     64
 }

@@ -1,4 +1,4 @@
-//! What has to hold across the keys of a part: each rule once, for a file by itself and for a system as a whole.
+//! Rules across the keys of a part, which apply to single files and to whole systems.
 //!
 //! Ranges of single keys are on their fields.
 
@@ -9,19 +9,18 @@ use pcie_workload::{LINE_BYTES, PAGE_BYTES};
 use serde::Deserialize;
 use std::sync::LazyLock;
 
-/// A gibibyte of host buffer is 16 Mi lines, of which each takes a few bytes in every copy of the machine's state.
+/// A buffer of 1 GiB has 16 Mi lines, each of a few bytes in every copy of the machine's state.
 const BUFFER_BYTES_MAX: u64 = 1 << 30;
-/// The largest caches of a socket today have 1.1 GiB.
+/// The largest caches of a socket have 1.1 GiB.
 const CACHE_BYTES_MAX: u64 = 2 << 30;
 /// DDIO ways hold lines by number.
 const DDIO_BYTES_MAX: u64 = 1 << 30;
 const FLIT_GENERATION: u32 = 6;
-/// Of a longest stall, over the time served between two.
+/// Longest stall over the time of service between two.
 const STALLED_MAX: f64 = 1000.0;
 /// Bytes that one posted data credit is for (PCI Express Base Specification, section 2.6.1).
 const CREDIT_BYTES: u32 = 16;
 
-/// What a check lets pass, or refuses.
 type Checked = Result<(), Refusal>;
 
 /// A part whose keys have rules between them.
@@ -54,7 +53,7 @@ impl Ruled for LastLevelCache {
         }
         let ddio_bytes = self.device_lines_bytes();
         if ddio_bytes > DDIO_BYTES_MAX {
-            let remedy = format!("these ways hold {ddio_bytes} bytes: give as many as hold 1 GiB at most");
+            let remedy = format!("these ways hold {ddio_bytes} bytes: give fewer, for at most 1 GiB");
             return Err(Refusal::of("ddio_ways", self.ddio_ways, remedy));
         }
         Ok(())
@@ -89,7 +88,7 @@ impl Ruled for Card {
 
 impl Ruled for Memory {
     fn check(&self) -> Checked {
-        // As JSON, which ranges are checked on, an optional value that is no number is an absent one.
+        // Ranges are checked in JSON, where an optional NaN is an absent value.
         let (_, remote_ns, remote_dirty_ns) = self.busy_times();
         match [("busy_remote_ns", remote_ns), ("busy_remote_dirty_ns", remote_dirty_ns)]
             .into_iter()
@@ -163,7 +162,7 @@ impl Fitting for System {
 
 impl Ruled for System {
     fn check(&self) -> Checked {
-        // Whatever the ranges are for, such as a list that is short enough, holds for the rules.
+        // The rules rely on the ranges, for example on short lists.
         Self::shape().check(self)?;
         chunks(self.chunk_bytes, &self.chunk_addresses)?;
         sockets(self)?;
@@ -184,14 +183,14 @@ fn power_of_two(key: &str, bytes: u32, least: u32) -> Checked {
     Err(Refusal::of(key, bytes, format!("give a power of two, {least} to {PAGE_BYTES}")))
 }
 
-/// A root port that advertises less than a TLP of the largest size gets none.
+/// A root port must advertise the credits of the largest TLP.
 fn data_credits(system: &System) -> Checked {
     let credits = system.host.root_complex.posted_data_credits;
     let needed = system.link.mps_bytes.div_ceil(CREDIT_BYTES);
     if credits.at_most() >= needed {
         return Ok(());
     }
-    let remedy = format!("give {needed} or more: a TLP of {} bytes takes so many", system.link.mps_bytes);
+    let remedy = format!("give {needed} or more: the credits of a TLP of {} bytes", system.link.mps_bytes);
     Err(Refusal::of("host.root_complex.posted_data_credits", credits, remedy))
 }
 
@@ -237,71 +236,70 @@ fn sockets(system: &System) -> Checked {
 #[cfg(test)]
 mod tests {
     use crate::Machine;
-    use crate::profile::{Credits, System};
+    use crate::profile::System;
     use crate::test_systems::snb;
     use pcie_schema::Fitting as _;
+    use serde_json::json;
 
-    fn refused(change: impl Fn(&mut crate::profile::System)) -> String {
+    fn refused(change: impl Fn(&mut System)) -> String {
         let mut system = snb().system().clone();
         change(&mut system);
         Machine::new(system).unwrap_err().to_string()
     }
 
     #[test]
-    fn messages_name_key_value_and_remedy() {
-        for (message, expected) in [
+    fn refusals_name_key_value_and_remedy() {
+        for (key, value, expected) in [
+            ("/link/mps_bytes", json!(300), "link.mps_bytes is 300: give 128, 256, 512, 1024, 2048 or 4096"),
+            ("/link/tags", json!(0), "link.tags is 0: give 1 to 16384"),
+            ("/memory_socket", json!(1), "memory_socket is 1: snb-e5-2630 has sockets 0 to 0"),
+            ("/chunk_bytes", json!(4097), "chunk_bytes is 4097: give a power of two"),
+            ("/host/llc/ddio_ways", json!(21), "ddio_ways is 21: give at most ways, which is 20"),
+            ("/host/llc/slices", json!(4095), "host.llc.slices is 4095: give 1 to 1024"),
+            ("/host/llc/llc_bytes", json!(64), "host.llc.llc_bytes is 64"),
             (
-                refused(|system| system.link.mps_bytes = 300),
-                "link.mps_bytes is 300: give 128, 256, 512, 1024, 2048 or 4096",
-            ),
-            (refused(|system| system.link.tags = 0), "link.tags is 0: give 1 to 16384"),
-            (
-                refused(|system| system.memory_socket = 1),
-                "memory_socket is 1: snb-e5-2630 has sockets 0 to 0",
-            ),
-            (refused(|system| system.chunk_bytes = 4097), "chunk_bytes is 4097: give a power of two"),
-            (refused(|system| system.chunk_addresses[2] += 4096), "give multiples of chunk_bytes"),
-            (
-                refused(|system| system.host.llc.ddio_ways = 21),
-                "ddio_ways is 21: give at most ways, which is 20",
-            ),
-            (refused(|system| system.host.llc.slices = 4095), "host.llc.slices is 4095: give 1 to 1024"),
-            (refused(|system| system.host.llc.llc_bytes = 64), "host.llc.llc_bytes is 64"),
-            (
-                refused(|system| system.host.root_complex.posted_data_credits = Credits::Count(3)),
-                "posted_data_credits is 3: give 16 or more: a TLP of 256 bytes takes so many",
+                "/host/root_complex/posted_data_credits",
+                json!(3),
+                "posted_data_credits is 3: give 16 or more: the credits of a TLP of 256 bytes",
             ),
             (
-                refused(|system| system.host.root_complex.posted_header_credits = Credits::Count(u32::MAX)),
+                "/host/root_complex/posted_header_credits",
+                json!(u32::MAX),
                 "posted_header_credits is 4294967295: give 1 to 65536 or \"infinite\"",
             ),
+            ("/device/uplink_gap_bytes", json!(u32::MAX), "uplink_gap_bytes is 4294967295"),
+            (
+                "/host/root_complex/request_interval_ns",
+                json!(1e8),
+                "request_interval_ns is 100000000: give 0 to 100000",
+            ),
+            ("/host/root_complex/conflict_share", json!(1.5), "conflict_share is 1.5: give 0 to 1"),
+            ("/host/memory/refresh/caught_ns", json!(-1.0), "caught_ns is -1: give 0 to 100000"),
+            ("/device/dma/loop_ns", json!(-1.0), "loop_ns is -1: give 0 to 1000000000"),
+            (
+                "/device/timer/denominator",
+                json!(u32::MAX),
+                "device.timer.denominator is 4294967295 (over 40 ns): give a tick of 1 ps",
+            ),
+        ] {
+            let message = refused(|system| {
+                let mut changed = serde_json::to_value(&*system).unwrap();
+                *changed.pointer_mut(key).unwrap() = value.clone();
+                *system = serde_json::from_value(changed).unwrap();
+            });
+            assert!(message.contains(expected), "{message}");
+        }
+        for (message, expected) in [
+            (refused(|system| system.chunk_addresses[2] += 4096), "give multiples of chunk_bytes"),
             (
                 refused(|system| system.chunk_addresses = (0..1 << 20).map(|chunk| chunk << 22).collect()),
                 "chunk_addresses is 1048576 chunks: give at least one, at most 1 GiB together",
             ),
-            (refused(|system| system.device.uplink_gap_bytes = u32::MAX), "uplink_gap_bytes is 4294967295"),
             (
                 refused(|system| system.host.root_complex.uplink_stretch = f64::NAN),
                 "uplink_stretch is not a number: give 1 to 2",
             ),
-            (
-                refused(|system| system.host.root_complex.request_interval_ns = 1e8),
-                "request_interval_ns is 100000000: give 0 to 100000",
-            ),
-            (
-                refused(|system| system.host.root_complex.conflict_share = 1.5),
-                "conflict_share is 1.5: give 0 to 1",
-            ),
-            (
-                refused(|system| system.host.memory.refresh.caught_ns = -1.0),
-                "caught_ns is -1: give 0 to 100000",
-            ),
             (refused(|system| system.device.dma.engine.segment_ns = f64::NAN), "segment_ns is not a number"),
-            (refused(|system| system.device.dma.loop_ns = -1.0), "loop_ns is -1: give 0 to 1000000000"),
-            (
-                refused(|system| system.device.timer.denominator = u64::from(u32::MAX)),
-                "device.timer.denominator is 4294967295 (over 40 ns): give a tick of 1 ps",
-            ),
         ] {
             assert!(message.contains(expected), "{message}");
         }
@@ -342,8 +340,8 @@ mod tests {
     }
 
     #[test]
-    fn no_number_is_accepted_that_is_negative_or_beyond_all_machines() {
-        assert_eq!(accepted_with(&serde_json::json!(-1)), Vec::<String>::new());
-        assert_eq!(accepted_with(&serde_json::json!(1e300)), Vec::<String>::new());
+    fn refuses_negative_and_huge_numbers() {
+        assert_eq!(accepted_with(&json!(-1)), Vec::<String>::new());
+        assert_eq!(accepted_with(&json!(1e300)), Vec::<String>::new());
     }
 }

@@ -1,67 +1,65 @@
-//! The root complex's side of reads: which of the requests whose data are there is answered next.
+//! The order of completions: chooses which of the requests with data is answered next.
 
 use crate::profile::CompletionOrder;
 use crate::root_complex::cuts::Cuts;
 use pcie_time::Draws;
 use pcie_wire::Piece;
 
-/// A request whose data are there.
+/// A read request whose data are available.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ready {
+pub(super) struct FetchedRead {
     /// Its number in the engine's table.
     pub(super) request: u32,
-    /// Whether it is small.
     pub(super) small: bool,
-    /// What is still to be sent.
+    /// Its unsent completions.
     pub(super) cuts: Cuts,
 }
 
-/// The requests whose data are there, in the order in which they came to be, and the rule among them.
+/// The requests with data, in the order in which the data came, and the rule of the choice.
 #[derive(Clone, Debug)]
 pub(super) struct Completer {
     rule: CompletionOrder,
-    ready: Vec<Ready>,
+    fetched: Vec<FetchedRead>,
     small_ones: usize,
     draws: Draws,
     drawn: u64,
-    /// The place of the request chosen: new ones are added behind it.
     chosen: Option<usize>,
-    /// Whether a completion of the chosen request was sent.
+    /// Whether a completion of the chosen request has been sent.
     started: bool,
 }
 
 impl Completer {
     pub(super) fn new(rule: CompletionOrder, draws: Draws, drawn: u64) -> Self {
-        Self { rule, ready: Vec::new(), small_ones: 0, draws, drawn, chosen: None, started: false }
+        Self { rule, fetched: Vec::new(), small_ones: 0, draws, drawn, chosen: None, started: false }
     }
 
-    pub(super) fn add(&mut self, ready: Ready) {
-        self.small_ones += usize::from(ready.small);
-        self.ready.push(ready);
+    pub(super) fn add(&mut self, read: FetchedRead) {
+        self.small_ones += usize::from(read.small);
+        self.fetched.push(read);
     }
 
-    /// The next completion to send, and the request that it answers; true with its last. None if nothing is ready, or if
-    /// it would be the first of a request and the card has no `room` for another.
+    /// The request, the piece, and whether it is the last one, of the next completion. `None` without a
+    /// request to answer, or if the device has no `room` for the first completion of another request.
     ///
-    /// A request is answered to its end before the next is chosen, and the choice stands while it waits for room.
+    /// A request is answered as a whole before the next is chosen. A choice stands while it waits for room.
     pub(super) fn next(&mut self, room: bool) -> Option<(u32, Piece, bool)> {
-        let place = match self.chosen {
-            Some(place) => place,
-            None if self.ready.is_empty() => return None,
+        let index = match self.chosen {
+            Some(index) => index,
+            None if self.fetched.is_empty() => return None,
             None => self.choose(),
         };
-        self.chosen = Some(place);
+        self.chosen = Some(index);
         if !self.started && !room {
             return None;
         }
-        let chosen = &mut self.ready[place];
+        let chosen = &mut self.fetched[index];
         let piece = chosen.cuts.next()?;
         let (request, last) = (chosen.request, chosen.cuts.is_done());
         self.started = !last;
         if last {
             self.chosen = None;
             self.small_ones -= usize::from(chosen.small);
-            self.ready.remove(place);
+            self.fetched.remove(index);
         }
         Some((request, piece, last))
     }
@@ -77,7 +75,7 @@ impl Completer {
             CompletionOrder::RandomSmall if self.small_ones == 0 => 0,
             CompletionOrder::Random | CompletionOrder::RandomSmall => {
                 self.drawn += 1;
-                self.draws.below(self.drawn, self.ready.len() as u64) as usize
+                self.draws.below(self.drawn, self.fetched.len() as u64) as usize
             }
         }
     }

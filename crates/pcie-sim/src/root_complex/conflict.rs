@@ -1,19 +1,18 @@
-//! Conflicts inside the host: a read that finds a ring or an agent taken waits until it is free.
+//! Conflicts inside the host: a read waits for a busy ring or agent.
 //!
-//! They scatter the reads of a card that has nothing else in flight, whether their lines are in the cache or in memory: the
-//! measured distributions have a foot of some 30 ns behind their main mode. Under load the spread of the busy root complex
-//! stands for them.
+//! They spread the latencies of single reads from cache and memory: the measured distributions have a tail of
+//! some 30 ns behind their main mode. Under load, the spread of the busy root complex includes them.
 
 use crate::profile::RootComplex;
 use pcie_time::Picoseconds;
 
-/// Values that a place can have.
-const PLACES: u32 = 1 << 16;
+/// Values of the part of a draw that is used.
+const VALUES: u32 = 1 << 16;
 
-/// What a read waits in conflicts.
+/// The waits of reads in conflicts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Conflict {
-    /// Places below it are those of a conflict.
+    /// Values below this mean a conflict.
     met: u32,
     longest: u64,
 }
@@ -21,20 +20,19 @@ pub(crate) struct Conflict {
 impl Conflict {
     pub(crate) fn new(complex: &RootComplex) -> Self {
         Self {
-            met: (complex.conflict_share * f64::from(PLACES)).round() as u32,
+            met: (complex.conflict_share * f64::from(VALUES)).round() as u32,
             longest: Picoseconds::from_ns(complex.conflict_ns).0,
         }
     }
 
-    /// The wait of a read, which a draw decides.
+    /// The wait of a read, from a draw.
     ///
-    /// Of the draw only bits 32 to 47 count: as the lowest of the half of which others take the highest, they leave what
-    /// those decide alone.
+    /// Uses bits 32 to 47, the low part of a half; other uses take the high bits, and are independent.
     #[inline]
     pub(crate) fn wait(self, bits: u64) -> Picoseconds {
-        let place = (bits >> 32) as u32 % PLACES;
-        if place < self.met {
-            Picoseconds(self.longest * u64::from(self.met - place) / u64::from(self.met))
+        let value = (bits >> 32) as u32 % VALUES;
+        if value < self.met {
+            Picoseconds(self.longest * u64::from(self.met - value) / u64::from(self.met))
         } else {
             Picoseconds::ZERO
         }
@@ -48,7 +46,7 @@ mod tests {
     use pcie_time::{Draws, Stream};
 
     #[test]
-    fn a_share_of_reads_waits_anything_up_to_the_longest() {
+    fn a_share_of_reads_waits_uniformly_up_to_the_longest() {
         let mut complex = snb().system().host.root_complex.clone();
         (complex.conflict_share, complex.conflict_ns) = (0.02, 30.0);
         let (conflict, draws) = (Conflict::new(&complex), Draws::new(1, 0, Stream::Transaction));

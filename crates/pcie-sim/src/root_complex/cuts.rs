@@ -1,8 +1,7 @@
-//! Where a root complex cuts its answers.
+//! How a root complex splits its answers into completions.
 //!
-//! The root complexes measured cut at multiples of MPS. Some of them answer a partial first or last cache line by itself;
-//! others do so only for a request of two lines, and merge partial lines into longer answers. All of that is within the
-//! rules of the specification.
+//! The measured root complexes split at multiples of MPS. Some answer a partial first or last cache line by
+//! itself; others only for a request of two lines, and merge it otherwise. The specification allows both.
 
 use crate::profile::{CompletionSplit, System};
 use pcie_wire::Piece;
@@ -14,14 +13,11 @@ pub(crate) struct Cuts {
     address: u64,
     end: u64,
     boundary: u64,
-    /// Whether a partial first line travels alone.
     first_line_alone: bool,
-    /// Whether a partial last line travels alone.
     last_line_alone: bool,
 }
 
 impl Cuts {
-    /// The answer of a system's root complex to a request.
     pub(crate) fn of(system: &System, request: Piece) -> Self {
         let complex = &system.host.root_complex;
         let boundary = match complex.completion_split {
@@ -74,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn partial_lines_travel_alone_where_the_root_complex_says_so() {
+    fn partial_lines_travel_alone_unless_merged() {
         assert_eq!(cuts(0, 512, false), [256, 256]);
         assert_eq!(cuts(0, 127, false), [64, 63]);
         assert_eq!(cuts(0, 127, true), [127]);

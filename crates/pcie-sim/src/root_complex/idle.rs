@@ -1,34 +1,32 @@
-//! A machine that falls asleep unless reads keep it awake: what single transactions wait for it to wake up, and the
-//! stalls of milliseconds that slow down whatever runs on it. How such a machine saves power, and in which of its
-//! states, is not modelled: only what a device sees.
+//! A machine that sleeps unless reads keep it awake: the wake-up times of single transactions, and stalls of
+//! milliseconds that slow everything down. Models only the effects on a device, not the power states.
 
 use crate::cache::history::TestKey;
 use crate::profile::{IdleStates, Stalls};
 use pcie_time::{Draws, Picoseconds, Stream};
 
-/// One transaction by itself, as it would be on a machine that is awake.
+/// The times of a transaction without others in flight, on a machine that is awake.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Alone {
-    /// From issue to completion.
     pub(crate) latency: Picoseconds,
-    /// The part of that which the card takes whatever it moves.
+    /// The device's part of it, for any size.
     pub(crate) on_card: Picoseconds,
     /// The part in which a read waits for the write before it.
     pub(crate) behind_write: Picoseconds,
-    /// From its completion until the next one is issued.
+    /// From its completion to the next issue.
     pub(crate) loop_time: Picoseconds,
 }
 
-/// The idle states as transactions meet them that come one at a time.
+/// The idle states, for transactions that come one at a time.
 #[derive(Debug)]
 pub(crate) struct Sleeper<'a> {
     states: &'a IdleStates,
     draws: Draws,
-    /// Where the first transaction lies between two stalls, in units of 2^-64.
+    /// Phase of the first transaction between two stalls, in units of 2^-64.
     phase: u64,
 }
 
-/// 2^64 over the golden ratio: multiples of it fill a circle as evenly as any.
+/// 2^64 over the golden ratio: its multiples are evenly distributed modulo 2^64.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl<'a> Sleeper<'a> {
@@ -36,7 +34,6 @@ impl<'a> Sleeper<'a> {
         Self { states, draws: key.draws(Stream::Idle), phase: key.draws(Stream::Stalls).bits(0) }
     }
 
-    /// The latency of a transaction, given its number.
     pub(crate) fn latency(&self, number: u64, alone: Alone) -> Picoseconds {
         let latency = self.woken(number, alone);
         if self.stalls(number, latency + alone.loop_time) {
@@ -46,13 +43,13 @@ impl<'a> Sleeper<'a> {
         }
     }
 
-    /// Whether the machine stalls while it serves a transaction for so long.
+    /// Whether the machine stalls within the time `served` of a transaction.
     ///
-    /// Stalls are spread evenly over the numbers of transactions, so that a part of a test shows the share that all of it
-    /// has; and they come as often as in the middle of all tests, for an average is asked of a latency test, not a band.
+    /// Stalls are spread evenly over the transactions, so that part of a test shows the share of the whole.
+    /// They come at the median rate of all tests, because a latency test yields an average and no range.
     fn stalls(&self, number: u64, served: Picoseconds) -> bool {
-        let place = self.phase.wrapping_add(number.wrapping_mul(GOLDEN));
-        (place >> 11) as f64 / (1u64 << 53) as f64 * self.states.stalls.interval_ns < served.as_ns()
+        let phase = self.phase.wrapping_add(number.wrapping_mul(GOLDEN));
+        (phase >> 11) as f64 / (1u64 << 53) as f64 * self.states.stalls.interval_ns < served.as_ns()
     }
 
     fn woken(&self, number: u64, alone: Alone) -> Picoseconds {
@@ -65,14 +62,14 @@ impl<'a> Sleeper<'a> {
         }
         let plain = (alone.latency + Picoseconds::from_ns(states.wake_ns))
             .max(alone.on_card + alone.behind_write + Picoseconds::from_ns(states.wake_floor_ns));
-        let mut place = self.draws.fraction(3 * number + 1);
+        let mut choice = self.draws.fraction(3 * number + 1);
         for cluster in &states.clusters {
-            if place < cluster.share {
+            if choice < cluster.share {
                 let within = self.draws.fraction(3 * number + 2);
                 let more_ns = cluster.low_ns + within * (cluster.high_ns - cluster.low_ns);
                 return plain + Picoseconds::from_ns(more_ns);
             }
-            place -= cluster.share;
+            choice -= cluster.share;
         }
         plain
     }
@@ -81,12 +78,12 @@ impl<'a> Sleeper<'a> {
 /// The 97.5 % quantile of the normal distribution.
 const NORMAL_975: f64 = 1.959_964;
 
-/// The stalls of a bandwidth test: how often they come differs from test to test.
+/// The stalls of a bandwidth test. Their rate differs from test to test.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StallsOfTest {
-    /// Time in stalls over time in which the machine serves.
+    /// Time in stalls over time of service.
     stalled: f64,
-    /// Standard deviation of the logarithm of that, from test to test.
+    /// Standard deviation of its logarithm, from test to test.
     spread: f64,
 }
 
@@ -99,15 +96,14 @@ impl StallsOfTest {
         }
     }
 
-    /// The factors by which the same test may take shorter and longer in other runs, at 95 %.
+    /// Factors between which the test's time varies from run to run, at 95 %.
     pub(crate) fn between_runs(self) -> (f64, f64) {
         let factor =
             |deviations: f64| (1.0 + self.stalled * (deviations * self.spread).exp()) / (1.0 + self.stalled);
         (factor(-NORMAL_975), factor(NORMAL_975))
     }
 
-    /// How long a part of a test takes in which the machine serves for so long: the stalls of the whole test, which are
-    /// hundreds, are shared out evenly.
+    /// Time of a part of a test with service time `served`: the hundreds of stalls are distributed evenly.
     pub(crate) fn with_stalls(self, served: Picoseconds) -> Picoseconds {
         served + Picoseconds((served.0 as f64 * self.stalled).round() as u64)
     }
@@ -143,13 +139,13 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_sleeps_after_a_long_quiet_time_only_and_falling_asleep_is_not_broken_off() {
+    fn machine_sleeps_after_a_long_gap_and_wakes_no_sooner_than_the_floor() {
         let states = states();
         let latency = |latency_ns, loop_ns| {
             Sleeper::new(&states, key(1)).latency(7, alone(latency_ns, loop_ns)).as_ns()
         };
         assert_eq!(latency(400.0, 149.0), 400.0);
-        assert_eq!(latency(400.0, 151.0), 1100.0, "the floor, and what the card takes");
+        assert_eq!(latency(400.0, 151.0), 1100.0, "floor plus the device's time");
         assert_eq!(latency(600.0, 151.0), 1250.0, "the wake-up");
     }
 
@@ -165,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn few_transactions_meet_the_stalls_that_a_whole_test_has() {
+    fn part_of_a_test_meets_its_share_of_stalls() {
         let states = IdleStates { stalls: STALLS, ..states() };
         let sleeper = Sleeper::new(&states, key(3));
         let met = (0..4000).filter(|number| sleeper.stalls(*number, Picoseconds::from_ns(2000.0))).count();

@@ -1,4 +1,4 @@
-//! What reading and writing a line costs, by where it is: in the cache or in memory, on this socket or on another.
+//! The cost of reading and writing a line: in the cache or in memory, on this socket or on another.
 
 use crate::cache::last_level::{Caches, Found, KNOWN};
 use crate::cache::lines::{Line, Lines};
@@ -7,8 +7,7 @@ use pcie_time::Picoseconds;
 use pcie_workload::LINE_BYTES;
 use std::ops::Range;
 
-/// What reading a line costs on top of one that the card wrote and that is still in the cache, by what is known of it and
-/// by whether it is in the buffer.
+/// Costs of reading a line over a cached one of the device: by whether it is in the buffer, and by flags.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadCosts {
     costs: [[ReadCost; KNOWN]; 2],
@@ -18,12 +17,11 @@ pub(crate) struct ReadCosts {
 #[derive(Clone, Copy, Debug, Default)]
 struct ReadCost {
     time: Picoseconds,
-    /// Whether it comes from memory, where it can meet a refresh.
+    /// Whether it comes from memory, and so may meet a refresh.
     memory: bool,
 }
 
 impl ReadCosts {
-    /// In a root complex that is busy, or in one that is idle.
     pub(crate) fn new(memory: &Memory, caches: &Caches, lines: &Lines, busy: bool) -> Self {
         let mut costs = [[ReadCost::default(); KNOWN]; 2];
         for (in_buffer, costs) in [false, true].into_iter().zip(&mut costs) {
@@ -36,7 +34,7 @@ impl ReadCosts {
         Self { costs, buffer_lines: lines.buffer_lines() }
     }
 
-    /// What the slowest of some lines, one after the other, costs, and whether any comes from memory.
+    /// The cost of the slowest line, and whether any comes from memory.
     #[inline(always)]
     pub(crate) fn of_lines(&self, caches: &Caches, lines: Range<Line>) -> (Picoseconds, bool) {
         let costs = &self.costs[usize::from(lines.start < self.buffer_lines)];
@@ -51,7 +49,7 @@ impl ReadCosts {
     }
 }
 
-/// What reading a line costs on top of a line that the card wrote and that is still in the cache.
+/// Cost of reading a line, over one that the device wrote and that is in the cache.
 pub(crate) fn read_cost(memory: &Memory, found: Found, busy: bool) -> Picoseconds {
     let (miss, remote, remote_dirty) = if busy { memory.busy_times() } else { memory.idle_times() };
     Picoseconds::from_ns(match found {
@@ -66,16 +64,16 @@ pub(crate) fn read_cost(memory: &Memory, found: Found, busy: bool) -> Picosecond
     })
 }
 
-/// What the lines of a write cost before a read behind it may go on.
+/// Cost of a write's lines before a read behind it may proceed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Written {
-    /// The largest cost among them.
+    /// The greatest cost of a line.
     pub(crate) cost: Picoseconds,
-    /// Whether part of a line had to be merged with the rest of it from memory.
+    /// Whether a partial line was merged with memory.
     pub(crate) from_memory: bool,
 }
 
-/// Writes the lines of a transfer of `bytes` from the offset `start`, which lies in the line `first`.
+/// Writes the lines of a transfer of `bytes` at offset `start`, which is in line `first`.
 pub(crate) fn write_lines(
     memory: &Memory,
     caches: &mut Caches,
@@ -98,7 +96,7 @@ pub(crate) fn write_lines(
     written
 }
 
-/// What writing a line costs before a read behind it may go on.
+/// Cost of writing a line before a read behind it may proceed.
 #[inline]
 fn write_cost(memory: &Memory, found: Found, whole_line: bool) -> Picoseconds {
     Picoseconds::from_ns(match (found, whole_line) {

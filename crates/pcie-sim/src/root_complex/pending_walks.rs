@@ -1,54 +1,53 @@
-//! Page walks that are going on or wait for a walker: there is room for so many, and requests to their pages find them.
+//! A bounded table of page walks, active or waiting for a walker. Requests to the same page share a walk.
 
 use pcie_time::Picoseconds;
 use std::hint::select_unpredictable;
 
 const NO_PAGE: u32 = u32::MAX;
 
-/// The walks. Their places are used again once they are done.
+/// The slot of a walk is reused once the walk is done.
 #[derive(Debug)]
 pub(super) struct PendingWalks {
-    /// By place, when the walk is done.
+    /// By slot, when the walk is done.
     done: Vec<Picoseconds>,
     pages: Vec<u32>,
-    /// By page, where its last walk was.
-    place_of: Vec<u32>,
+    /// By page, the slot of its last walk.
+    slot_of: Vec<u32>,
     most: usize,
-    /// Walks that were done by now are no more.
+    /// Walks done by this time no longer count.
     now: Picoseconds,
 }
 
 impl PendingWalks {
-    /// Room for `most` walks of pages below a bound.
+    /// A table for `most` walks of pages below `page_count`.
     pub(super) fn new(most: u32, page_count: u32) -> Self {
-        let place_of = vec![0; page_count as usize];
+        let slot_of = vec![0; page_count as usize];
         let (done, pages) = (vec![Picoseconds::ZERO], vec![NO_PAGE]);
-        Self { done, pages, place_of, most: most.max(1) as usize, now: Picoseconds::ZERO }
+        Self { done, pages, slot_of, most: most.max(1) as usize, now: Picoseconds::ZERO }
     }
 
-    /// Forgets the walks that are done by a time.
     #[inline]
     pub(super) fn pass(&mut self, now: Picoseconds) {
         self.now = self.now.max(now);
     }
 
-    /// When the walk of a page is done, if one is going on.
+    /// When the pending walk of a page is done, if there is one.
     #[inline]
     pub(super) fn of_page(&self, page: u32) -> Option<Picoseconds> {
-        let place = self.place_of[page as usize] as usize;
-        let going_on = self.pages[place] == page && self.done[place] > self.now;
-        going_on.then(|| self.done[place])
+        let slot = self.slot_of[page as usize] as usize;
+        let going_on = self.pages[slot] == page && self.done[slot] > self.now;
+        going_on.then(|| self.done[slot])
     }
 
-    /// When there is room for a walk of a page, at `at` or later; that place is taken.
+    /// Takes a slot for the walk of a page; returns the slot and when it is free, no sooner than `at`.
     #[inline]
-    pub(super) fn take_place(&mut self, page: u32, at: Picoseconds) -> (usize, Picoseconds) {
-        let (mut place, free_at) = earliest(&self.done);
-        // What is asked for at `at` may be asked for after what comes later: its walk waits for the place all the same.
+    pub(super) fn take_slot(&mut self, page: u32, at: Picoseconds) -> (usize, Picoseconds) {
+        let (mut slot, free_at) = earliest(&self.done);
+        // Calls may come out of time order; an earlier walk waits for the slot all the same.
         let mut room = at.max(free_at);
         if free_at > self.now {
             if self.done.len() < self.most {
-                place = self.done.len();
+                slot = self.done.len();
                 self.done.push(Picoseconds::ZERO);
                 self.pages.push(NO_PAGE);
                 room = at;
@@ -56,30 +55,28 @@ impl PendingWalks {
                 self.now = free_at;
             }
         }
-        self.pages[place] = page;
-        self.place_of[page as usize] = place as u32;
-        (place, room)
+        self.pages[slot] = page;
+        self.slot_of[page as usize] = slot as u32;
+        (slot, room)
     }
 
-    /// The walk at a place is done at a time.
     #[inline]
-    pub(super) fn done_at(&mut self, place: usize, time: Picoseconds) {
-        self.done[place] = time;
+    pub(super) fn done_at(&mut self, slot: usize, time: Picoseconds) {
+        self.done[slot] = time;
     }
 }
 
-/// The place of the earliest of some times, the first of them if there are several, and that time; there must be one.
-///
-/// Which it is is chance: a branch on it would be foreseen wrongly.
+/// Index and value of the first earliest time; `times` must not be empty. Branchless, because the result is
+/// random and a branch on it would be mispredicted.
 #[inline]
 pub(super) fn earliest(times: &[Picoseconds]) -> (usize, Picoseconds) {
-    let (mut place, mut time) = (0, times[0]);
+    let (mut index, mut time) = (0, times[0]);
     for (other, other_time) in times.iter().enumerate().skip(1) {
         let earlier = *other_time < time;
-        place = select_unpredictable(earlier, other, place);
+        index = select_unpredictable(earlier, other, index);
         time = select_unpredictable(earlier, *other_time, time);
     }
-    (place, time)
+    (index, time)
 }
 
 #[cfg(test)]
@@ -87,14 +84,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_walk_waits_for_the_first_of_as_many_as_there_is_room_for() {
+    fn a_walk_waits_for_the_first_free_slot_of_a_full_table() {
         let mut walks = PendingWalks::new(2, 10);
         for (page, at, room, done) in [(3, 100, 100, 500), (4, 110, 110, 300), (5, 120, 300, 700)] {
             walks.pass(Picoseconds(at));
             assert_eq!(walks.of_page(page), None);
-            let (place, free_at) = walks.take_place(page, Picoseconds(at));
+            let (slot, free_at) = walks.take_slot(page, Picoseconds(at));
             assert_eq!(free_at, Picoseconds(room), "page {page}");
-            walks.done_at(place, Picoseconds(done));
+            walks.done_at(slot, Picoseconds(done));
         }
         assert_eq!(
             [3, 4, 5].map(|page| walks.of_page(page)),

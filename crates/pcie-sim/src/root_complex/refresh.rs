@@ -1,8 +1,8 @@
 //! DRAM refresh: the slow second mode of the measured latencies.
 //!
-//! An access that meets a refresh waits for its end. The extra time is uniform up to the length of a refresh, as the
-//! measured distributions show, which break off where the tRFC of the machine's memory says. One that was under way when the
-//! refresh began is made again after it: the small peak beyond that edge.
+//! An access that meets a refresh waits for its end. The wait is uniform up to the length of a refresh: the
+//! measured distributions end at the tRFC of the machine's memory. An access in progress when the refresh
+//! begins is repeated after it, which makes the small peak beyond that edge.
 
 use crate::profile::Refresh;
 use pcie_time::Picoseconds;
@@ -11,16 +11,15 @@ use pcie_time::Picoseconds;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RefreshLine {
     interval_ns: f64,
-    /// From one refresh that can be met to the next; 0 without any.
+    /// Between two refreshes that can be met; 0 without any.
     interval: u64,
     duration: u64,
-    /// For how long before a refresh an access is caught by it.
+    /// Time before a refresh in which it aborts an access.
     caught: u64,
     again: u64,
 }
 
 impl RefreshLine {
-    /// Of accesses to memory.
     pub(crate) fn new(refresh: &Refresh) -> Self {
         let interval_ns = if refresh.share > 0.0 { refresh.interval_ns / refresh.share } else { 0.0 };
         Self {
@@ -32,20 +31,19 @@ impl RefreshLine {
         }
     }
 
-    /// Of reads that hit the cache: they have their data, and are not made again.
+    /// Refreshes met by reads that hit the cache; these are never repeated.
     pub(crate) fn of_hits(refresh: &Refresh) -> Self {
         Self::new(&refresh.met_by_hits())
     }
 
-    /// How long an access at a time of a transaction waits for the end of a refresh, if the transaction starts at a
-    /// `place` in `0..1` between two refreshes.
+    /// Wait of an access at time `at` of a transaction that starts at `phase` (`0..1`) between refreshes.
     #[inline]
-    pub(crate) fn wait(&self, place: f64, at: Picoseconds) -> Picoseconds {
+    pub(crate) fn wait(&self, phase: f64, at: Picoseconds) -> Picoseconds {
         if self.interval == 0 {
             return Picoseconds::ZERO;
         }
-        let mut since = Picoseconds::from_ns(place * self.interval_ns).0 + at.0;
-        // Seldom more than once around.
+        let mut since = Picoseconds::from_ns(phase * self.interval_ns).0 + at.0;
+        // Seldom more than one interval later.
         if since >= self.interval {
             since -= self.interval;
             if since >= self.interval {
@@ -88,21 +86,21 @@ mod tests {
     }
 
     #[test]
-    fn without_a_share_there_are_none() {
+    fn share_of_0_switches_refresh_off() {
         assert_eq!(RefreshLine::new(&refreshes(0.0)).wait(0.3, Picoseconds::ZERO), Picoseconds::ZERO);
     }
 
     #[test]
-    fn an_access_that_is_caught_is_made_again_after_the_refresh() {
+    fn an_aborted_access_is_repeated_after_the_refresh() {
         let line = RefreshLine::new(&Refresh { caught_ns: 8.0, again_ns: 45.0, ..refreshes(1.0) });
         assert_eq!(line.wait(0.0, Picoseconds(7_795_000)), Picoseconds(5_000 + 160_000 + 45_000));
-        assert_eq!(line.wait(0.0, Picoseconds(7_790_000)), Picoseconds::ZERO, "it is done before");
+        assert_eq!(line.wait(0.0, Picoseconds(7_790_000)), Picoseconds::ZERO, "done before the refresh");
     }
 
     #[test]
-    fn hits_meet_refreshes_as_often_as_memory_is_asked_for_them() {
+    fn hits_meet_refreshes_by_hit_share() {
         let met = |line: RefreshLine| {
-            (0..10_000).filter(|place| line.wait(f64::from(*place) / 1e4, Picoseconds::ZERO).0 > 0).count()
+            (0..10_000).filter(|phase| line.wait(f64::from(*phase) / 1e4, Picoseconds::ZERO).0 > 0).count()
         };
         let refresh = Refresh { hit_share: 0.25, ..refreshes(1.0) };
         assert_eq!(met(RefreshLine::new(&refresh)), 206);

@@ -1,4 +1,4 @@
-//! The root complex's times, made ready: picoseconds instead of the profile's nanoseconds, and what is drawn.
+//! The root complex's times in picoseconds, and the distributions of drawn ones.
 
 use crate::cache::last_level::Caches;
 use crate::cache::lines::{Line, Lines};
@@ -16,7 +16,7 @@ pub(super) struct Times {
     pub(super) idle: Access,
     pub(super) busy: Access,
     pub(super) refreshes: Refreshes,
-    /// What a read meets in a root complex that is idle.
+    /// Conflicts of reads in an idle root complex.
     pub(super) conflict: Conflict,
 }
 
@@ -24,7 +24,7 @@ impl Times {
     pub(super) fn new(system: &System, lines: &Lines, caches: &Caches) -> Self {
         let System { device, host, .. } = system;
         let (complex, memory) = (&host.root_complex, &host.memory);
-        // What the root complex needs between two requests, or what the card does.
+        // The slower of root complex and device.
         let request_interval_ns = complex.request_interval_ns.max(device.dma.busy_request_interval_ns);
         Self {
             request_interval: Picoseconds::from_ns(request_interval_ns),
@@ -42,13 +42,13 @@ impl Times {
         }
     }
 
-    /// The least time from a read request's arrival until its data are there.
+    /// Least time from the arrival of a read request until its data are available.
     pub(super) fn least_read(&self) -> Picoseconds {
         self.idle.spread.least.min(self.busy.spread.least)
     }
 }
 
-/// What a read takes from translation to data.
+/// Time of a read from translation to data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
     spread: Spread,
@@ -56,7 +56,6 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// The time of one, of which a draw decides.
     #[inline(always)]
     pub(super) fn access(
         &self,
@@ -71,7 +70,6 @@ impl Access {
     }
 }
 
-/// A time that is uniform between two bounds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spread {
     least: Picoseconds,
@@ -85,14 +83,13 @@ impl Spread {
         Self { least, width: most.since(least).0 + 1 }
     }
 
-    /// The time at a place between the bounds, in units of 2^-32.
     #[inline]
-    pub(super) fn at(self, place: u32) -> Picoseconds {
-        self.least + Picoseconds((u64::from(place) * self.width) >> 32)
+    pub(super) fn at(self, draw: u32) -> Picoseconds {
+        self.least + Picoseconds((u64::from(draw) * self.width) >> 32)
     }
 }
 
-/// The refreshes that reads meet, by where their lines are.
+/// The refreshes that reads from memory and from the cache meet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Refreshes {
     of_memory: Refresh,
@@ -105,13 +102,13 @@ impl Refreshes {
     }
 }
 
-/// Refreshes as many accesses at a time meet them: each at a place of its own between two.
+/// Refreshes for concurrent accesses, each at a phase of its own between two, in units of 2^-32.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Refresh {
-    /// Places in units of 2^-32 of the time between two: those below lie in a refresh.
+    /// Phases below this are within a refresh.
     share: u64,
     duration: u64,
-    /// Places from there up to this are those of accesses that a refresh catches.
+    /// Phases from `share` up to this are those of accesses that a refresh aborts.
     met: u64,
     caught: u64,
     again: u64,
@@ -119,31 +116,30 @@ pub(super) struct Refresh {
 
 impl Refresh {
     pub(super) fn new(refresh: &profile::Refresh) -> Self {
-        let places = |length_ns: f64| {
+        let phases = |length_ns: f64| {
             let share = match refresh.interval_ns > 0.0 {
                 true => (refresh.share * length_ns / refresh.interval_ns).clamp(0.0, 1.0),
                 false => 0.0,
             };
             (share * (1u64 << 32) as f64).round() as u64
         };
-        let share = places(refresh.duration_ns);
+        let share = phases(refresh.duration_ns);
         Self {
             share,
             duration: Picoseconds::from_ns(refresh.duration_ns).0,
-            met: share + places(refresh.caught_ns),
+            met: share + phases(refresh.caught_ns),
             caught: Picoseconds::from_ns(refresh.caught_ns).0,
             again: Picoseconds::from_ns(refresh.again_ns).0,
         }
     }
 
-    /// How long an access at a place waits for the end of the refresh that it meets there.
     #[inline]
-    pub(super) fn wait(self, place: u32) -> Picoseconds {
-        let place = u64::from(place);
-        if place < self.share {
-            Picoseconds(part_of(self.duration, self.share - place, self.share))
-        } else if place < self.met {
-            let until = part_of(self.caught, place - self.share, self.met - self.share);
+    pub(super) fn wait(self, phase: u32) -> Picoseconds {
+        let phase = u64::from(phase);
+        if phase < self.share {
+            Picoseconds(part_of(self.duration, self.share - phase, self.share))
+        } else if phase < self.met {
+            let until = part_of(self.caught, phase - self.share, self.met - self.share);
             Picoseconds(until + self.duration + self.again)
         } else {
             Picoseconds::ZERO
@@ -151,7 +147,7 @@ impl Refresh {
     }
 }
 
-/// `part` of `whole` parts of a time.
+/// `time * part / whole` without overflow.
 #[inline]
 fn part_of(time: u64, part: u64, whole: u64) -> u64 {
     match time.checked_mul(part) {
@@ -165,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_wait_and_as_long_as_one_by_one() {
+    fn mean_wait_is_that_of_single_accesses() {
         let refresh = profile::Refresh {
             interval_ns: 7800.0,
             duration_ns: 160.0,
@@ -176,13 +172,13 @@ mod tests {
         };
         let many = Refresh::new(&refresh);
         let alone = crate::root_complex::refresh::RefreshLine::new(&refresh);
-        let places = 1u32 << 16;
+        let count = 1u32 << 16;
         let mean_ns = |wait: &dyn Fn(u32) -> Picoseconds| {
-            (0..places).map(|place| wait(place).0).sum::<u64>() as f64 / f64::from(places) / 1e3
+            (0..count).map(|phase| wait(phase).0).sum::<u64>() as f64 / f64::from(count) / 1e3
         };
-        let of_many = mean_ns(&|place| many.wait(place << 16));
-        let of_one = mean_ns(&|place| alone.wait(f64::from(place) / f64::from(places), Picoseconds::ZERO));
-        // Half a refresh for each that is met, and a whole one and more for each access that is caught.
+        let of_many = mean_ns(&|phase| many.wait(phase << 16));
+        let of_one = mean_ns(&|phase| alone.wait(f64::from(phase) / f64::from(count), Picoseconds::ZERO));
+        // Half a refresh for each that is met; more than a whole one for each aborted access.
         let expected = 1.5 * (160.0 * 80.0 + 10.0 * (5.0 + 160.0 + 45.0)) / 7800.0;
         assert!((of_many / expected - 1.0).abs() < 0.01, "{of_many} instead of {expected}");
         assert!((of_one / expected - 1.0).abs() < 0.01, "{of_one} instead of {expected}");

@@ -1,6 +1,6 @@
 //! The root complex under load: admission, translation, memory, and the order of completions.
 
-use super::completer::{Completer, Ready};
+use super::completer::{Completer, FetchedRead};
 use super::cuts::Cuts;
 use super::pending_walks::{PendingWalks, earliest};
 use super::times::Times;
@@ -16,24 +16,22 @@ use pcie_wire::Piece;
 use pcie_workload::LINE_BYTES;
 use std::ops::Range;
 
-/// The root complex.
 #[derive(Debug)]
 pub(crate) struct Complex<'a> {
     system: &'a System,
     line_numbers: &'a Lines,
     state: State,
     completer: Completer,
-    /// When the address of the next read is looked up: reads are, while writes before them are still being translated.
+    /// Earliest look-up of the next read's address; it need not wait for translations of earlier writes.
     look_up_gate: Picoseconds,
     request_gate: Picoseconds,
     write_gate: WriteGate,
-    /// When the last of the posted writes so far has gone through: reads do not pass them.
+    /// When all posted writes so far have passed: reads do not overtake them.
     posted_done: Picoseconds,
-    /// When the data of all reads so far are there: while they are not, the root complex is busy.
+    /// When the data of all reads so far are available: until then the root complex is busy.
     busy_until: Picoseconds,
     walkers: Vec<Picoseconds>,
     pending_walks: PendingWalks,
-    /// Where walks of one region do not overlap.
     walk_regions: Option<WalkRegions>,
     access_draws: Draws,
     accesses: u64,
@@ -42,8 +40,7 @@ pub(crate) struct Complex<'a> {
 }
 
 impl<'a> Complex<'a> {
-    /// The root complex of a system with its lines numbered, in the state in which earlier transactions left it. Its draws
-    /// are numbered from `first_draw` on.
+    /// The root complex of a system in a state; its draws are numbered from `first_draw` on.
     pub(crate) fn new(
         system: &'a System,
         line_numbers: &'a Lines,
@@ -78,17 +75,17 @@ impl<'a> Complex<'a> {
         }
     }
 
-    /// The same for a device that has one transaction in flight.
+    /// The root complex for a device with one transaction in flight.
     pub(crate) fn one_at_a_time(self) -> Self {
         Self { walks: self.walks.one_at_a_time(), ..self }
     }
 
-    /// The least time from a read request's arrival until its data are there.
+    /// Least time from the arrival of a read request until its data are available.
     pub(crate) fn least_read(&self) -> Picoseconds {
         self.times.least_read()
     }
 
-    /// A read request arrives; returns when its credit is back at the card, and when its data are there.
+    /// A read request arrives; returns when its credit is back, and when its data are available.
     #[inline(always)]
     pub(crate) fn admit(&mut self, piece: Piece, now: Picoseconds) -> (Picoseconds, Picoseconds) {
         let looked_up = now.max(self.look_up_gate);
@@ -105,7 +102,7 @@ impl<'a> Complex<'a> {
     /// From translation to data: the root complex, its jitter, the slowest line, a refresh.
     #[inline(always)]
     fn access(&mut self, piece: Piece, busy: bool) -> Picoseconds {
-        // One draw serves all.
+        // One draw for all random parts.
         let bits = self.access_draws.bits(self.accesses);
         self.accesses += 1;
         let lines = Self::lines(self.line_numbers, piece);
@@ -116,8 +113,8 @@ impl<'a> Complex<'a> {
         }
     }
 
-    /// A root complex that is simulated under load is seldom idle, so that this is better foreseen than chosen: a choice
-    /// would have each access wait for the one before it.
+    /// A root complex under load is seldom idle, so a predicted branch is better than a conditional move,
+    /// which would make each access depend on the one before.
     #[cold]
     fn access_idle(&self, lines: Range<Line>, bits: u64) -> Picoseconds {
         let access = self.times.idle.access(&self.state.caches, lines, &self.times.refreshes, bits);
@@ -137,7 +134,7 @@ impl<'a> Complex<'a> {
         }
     }
 
-    /// A write TLP arrives; returns when it has gone through and its credits are back at the card.
+    /// A write TLP arrives; returns when its credits are back at the device.
     #[inline(always)]
     pub(crate) fn write(&mut self, piece: Piece, now: Picoseconds) -> Picoseconds {
         let lines = Self::lines(self.line_numbers, piece);
@@ -146,13 +143,12 @@ impl<'a> Complex<'a> {
         for line in lines {
             self.state.caches.write(self.line_numbers, line);
         }
-        // Posted writes go through in order.
+        // Posted writes pass in order.
         self.posted_done = self.posted_done.max(translated);
         self.posted_done + self.times.credit_return
     }
 
-    /// The same for a write that is alone, with nothing to hide behind: a read after it waits until its lines are owned and
-    /// written.
+    /// The same for a write without others in flight: a read after it waits until its lines are written.
     pub(crate) fn write_alone(&mut self, piece: Piece, now: Picoseconds) -> Picoseconds {
         let host = &self.system.host;
         let lines = Self::lines(self.line_numbers, piece);
@@ -172,7 +168,7 @@ impl<'a> Complex<'a> {
         translated + self.times.credit_return
     }
 
-    /// When the address of a TLP that was admitted at `at` is translated.
+    /// When the address of a TLP admitted at `at` is translated.
     #[inline(always)]
     fn translate(&mut self, piece: Piece, at: Picoseconds) -> Picoseconds {
         match self.state.io_tlb.page(self.line_numbers.by_dma(piece.address)) {
@@ -192,7 +188,7 @@ impl<'a> Complex<'a> {
     }
 
     fn walk(&mut self, page: u32, at: Picoseconds) -> Picoseconds {
-        let (place, at) = self.pending_walks.take_place(page, at);
+        let (slot, at) = self.pending_walks.take_slot(page, at);
         let (walker, free_at) = earliest(&self.walkers);
         let walk = self.walks.next();
         let start = match &mut self.walk_regions {
@@ -200,19 +196,17 @@ impl<'a> Complex<'a> {
             None => at.max(free_at),
         };
         self.walkers[walker] = start + walk.busy;
-        self.pending_walks.done_at(place, start + walk.time);
+        self.pending_walks.done_at(slot, start + walk.time);
         start + walk.time
     }
 
-    /// The data of a request are there: it can be answered.
+    /// The data of a request are available: it can be answered.
     pub(crate) fn data_ready(&mut self, request: u32, piece: Piece) {
         let cuts = Cuts::of(self.system, piece);
         let small = piece.length <= self.system.host.root_complex.small_request_bytes;
-        self.completer.add(Ready { request, small, cuts });
+        self.completer.add(FetchedRead { request, small, cuts });
     }
 
-    /// The next completion to send, the request that it answers, and whether it is the last of that; None if nothing is
-    /// ready, or the card has no `room` for another request's data.
     pub(crate) fn next_completion(&mut self, room: bool) -> Option<(u32, Piece, bool)> {
         self.completer.next(room)
     }

@@ -1,13 +1,12 @@
-//! Regions whose page walks go on one after the other.
+//! Regions within which page walks are serialised.
 //!
-//! What is seen on the Sandy Bridge host: up to 2 MiB each miss takes a whole walk, reads and writes of 64 to 512 B alike, and
-//! beyond that walks overlap as far as they belong to different stretches of 2 MiB, each of which one last-level page table
-//! translates.
+//! Observed on the Sandy Bridge host: in windows up to 2 MiB each miss takes a whole walk, for reads and
+//! writes of 64 to 512 B. In larger windows, walks overlap if they are in different regions of 2 MiB, the
+//! reach of one last-level page table.
 
 use crate::cache::io_tlb::IoTlb;
 use pcie_time::Picoseconds;
 
-/// By region, until when a walk in it goes on.
 #[derive(Debug)]
 pub(super) struct WalkRegions {
     pages: u32,
@@ -15,7 +14,7 @@ pub(super) struct WalkRegions {
 }
 
 impl WalkRegions {
-    /// Regions of this size, a page at least, over the buffer, whose chunks are taken to be whole ones; none for a size of 0.
+    /// Regions of at least a page over the buffer, whose chunks must be whole regions; none for size 0.
     pub(super) fn new(region_bytes: u64, io_tlb: &IoTlb) -> Option<Self> {
         let page_bytes = io_tlb.page_bytes().filter(|_| region_bytes > 0)?;
         let pages = u32::try_from(region_bytes / page_bytes).unwrap_or(u32::MAX).max(1);

@@ -1,20 +1,19 @@
-//! How long page walks take when many go on.
+//! The times of concurrent page walks.
 
 use super::times::Refresh;
 use crate::cache::history::TestKey;
 use crate::profile::Host;
 use pcie_time::{Draws, Picoseconds, Stream};
 
-/// A page walk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Walk {
-    /// For how long it occupies its walker.
+    /// Time for which it occupies its walker.
     pub(super) busy: Picoseconds,
-    /// How long it takes.
+    /// Time until the translation is available.
     pub(super) time: Picoseconds,
 }
 
-/// The walks of a test, one after the other. Each is drawn when the one before it starts, ahead of what waits for it.
+/// The walks of a test in order. Each is drawn when the one before it starts, ahead of its use.
 #[derive(Debug)]
 pub(super) struct Walks {
     walk_ns: f64,
@@ -45,14 +44,13 @@ impl Walks {
         walks
     }
 
-    /// The same where only one goes on at a time: all take alike.
+    /// The walks of a test with one at a time: all take the same time.
     pub(super) fn one_at_a_time(mut self) -> Self {
         self.spread = 0.0;
         self.next = self.draw();
         self
     }
 
-    /// The next walk.
     #[inline]
     pub(super) fn next(&mut self) -> Walk {
         self.number += 1;

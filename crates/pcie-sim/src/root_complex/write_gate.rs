@@ -1,8 +1,8 @@
-//! How posted writes enter the root complex: one after the other, line by line.
+//! Admission of posted writes to the root complex: in order, line by line.
 //!
-//! A write that fills a line in part leaves it closed for a while, because the rest of the line has to be brought in. A write
-//! that goes on in that line waits, and every write behind it: a transfer cut into TLPs inside a line pays for it, unless
-//! the root complex merges both (as the measured Haswell does, and Sandy Bridge and Ivy Bridge do not).
+//! A write that ends inside a line leaves the line busy for a while, because the rest of it must be fetched.
+//! A write that continues in that line waits, and so does every write behind it, unless the root complex
+//! merges both (as the measured Haswell does, and Sandy Bridge and Ivy Bridge do not).
 
 use crate::cache::lines::Line;
 use crate::profile::RootComplex;
@@ -11,14 +11,13 @@ use pcie_wire::Piece;
 use pcie_workload::LINE_BYTES;
 use std::ops::Range;
 
-/// Where posted writes enter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WriteGate {
     tlp_time: Picoseconds,
     line_time: Picoseconds,
     partial_line_busy: Picoseconds,
     free_at: Picoseconds,
-    /// The line that the last write filled in part at its end, and until when it is closed.
+    /// The partial last line of the last write, and until when it is busy.
     closed: Option<(Line, Picoseconds)>,
 }
 
@@ -33,7 +32,6 @@ impl WriteGate {
         }
     }
 
-    /// A write TLP to some lines arrives; returns when it is let in.
     #[inline]
     pub(crate) fn admit(&mut self, piece: Piece, lines: Range<Line>, arrival: Picoseconds) -> Picoseconds {
         let mut admitted = arrival.max(self.free_at);
@@ -73,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_enter_one_after_the_other_line_by_line() {
+    fn writes_are_admitted_in_order_and_line_by_line() {
         let mut gate = gate(75.0);
         assert_eq!(admit(&mut gate, 0, 256), 0.0);
         assert_eq!(admit(&mut gate, 256, 64), 17.0);
@@ -81,14 +79,14 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_goes_on_inside_a_line_waits_for_it() {
+    fn a_write_that_continues_in_a_partial_line_waits() {
         let mut divided = gate(75.0);
         assert_eq!(admit(&mut divided, 4, 256), 0.0);
-        // Five lines, then the fifth has to be whole.
+        // Five lines, then the fifth has to be completed.
         assert_eq!(admit(&mut divided, 260, 100), 5.0 + 15.0 + 75.0);
         let mut elsewhere = gate(75.0);
         admit(&mut elsewhere, 4, 256);
-        assert_eq!(admit(&mut elsewhere, 320, 100), 20.0, "another line is open");
+        assert_eq!(admit(&mut elsewhere, 320, 100), 20.0, "another line is not busy");
         let mut merging = gate(0.0);
         admit(&mut merging, 4, 256);
         assert_eq!(admit(&mut merging, 260, 100), 20.0);

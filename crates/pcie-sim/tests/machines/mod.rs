@@ -1,4 +1,4 @@
-//! Machines for the integration tests, and short ways to run a test on them.
+//! Machines for the integration tests, and helpers that run a test on them.
 
 #![allow(dead_code, reason = "each integration test compiles this module for itself")]
 #![allow(
@@ -13,7 +13,7 @@ use pcie_time::Stream;
 use pcie_workload::{AddressList, Operation, Test};
 use serde_json::{Value, json};
 
-/// The test's key in all of these: seed 1, first of its suite.
+/// Seed 1, first test of its suite.
 pub const KEY: TestKey = TestKey { seed: 1, test: 0 };
 
 /// A shipped system for each host that has one.
@@ -35,13 +35,12 @@ pub fn system(name: &str, changes: &[(&str, Value)]) -> Machine {
     };
     let mut value: Value = serde_json::from_str(text).unwrap();
     for (key, changed) in changes {
-        let place = value.pointer_mut(&format!("/{}", key.replace('.', "/"))).expect(key);
-        *place = changed.clone();
+        *value.pointer_mut(&format!("/{}", key.replace('.', "/"))).expect(key) = changed.clone();
     }
     Machine::new(serde_json::from_value(value).unwrap()).unwrap()
 }
 
-/// A machine in which nothing but the link, the tags and fixed latencies takes time.
+/// A machine in which only the link, the tags and fixed latencies take time.
 pub fn ideal(changes: &[(&str, Value)]) -> Machine {
     let mut all = vec![
         ("device.kind", json!("direct")),
@@ -91,7 +90,7 @@ pub fn ideal(changes: &[(&str, Value)]) -> Machine {
     system("snb", &all)
 }
 
-/// Idle states without wake-ups, in which a machine stalls for so long, so far apart, with so much of a spread.
+/// Idle states without wake-ups, in which a machine stalls.
 pub fn stalling(interval_ns: f64, interval_spread: f64, duration_ns: f64) -> Value {
     json!({
         "gap_ns": 0.0,
@@ -113,13 +112,22 @@ pub fn dma(operation: Operation, size_bytes: u64, window_bytes: u64) -> Test {
     Test::random_dma(operation, size_bytes, window_bytes, 1 << 23)
 }
 
-/// Time per transaction of a bandwidth test in its steady state, ns.
-pub fn transaction_ns(machine: &Machine, test: &Test, state: State) -> f64 {
+/// Time per transaction of a bandwidth test, ns: of `count` transactions after a `lead`.
+pub fn steady_ns(machine: &Machine, test: &Test, state: State, lead: u64, count: u64) -> f64 {
     let list = AddressList::new(test, KEY.draws(Stream::Addresses));
     let mut run = BandwidthRun::new(Engine::Fast, machine, test, &list, KEY, state, 0);
-    let start = run.run(2_000);
-    let count = 8_000;
+    let start = run.run(lead);
     (run.run(count) - start).as_ns() / count as f64
+}
+
+/// Time per transaction of a bandwidth test in its steady state, ns.
+pub fn transaction_ns(machine: &Machine, test: &Test, state: State) -> f64 {
+    steady_ns(machine, test, state, 2_000, 8_000)
+}
+
+/// The same for a random test from the state after boot.
+pub fn random_ns(machine: &Machine, operation: Operation, size_bytes: u64, window_bytes: u64) -> f64 {
+    transaction_ns(machine, &dma(operation, size_bytes, window_bytes), machine.boot())
 }
 
 /// Average latency of a test, ns.

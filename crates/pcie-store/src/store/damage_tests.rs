@@ -1,5 +1,4 @@
-//! What a reader relies on: a store that was truncated, flipped or zeroed anywhere gives what was written or is refused,
-//! and what a killed writer left is brought in order.
+//! Damaged stores are read as written or refused; stores of killed writers are recovered.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use crate::{Contents, Damage, Error, Status, Store, TestRecord, read, read_manif
 
 const TESTS: u64 = 40;
 
-/// A store of 40 tests, each with numbers of all kinds, and what is in it.
+/// A store of 40 tests with results of all kinds, and its contents.
 fn store() -> (TempDir, PathBuf, Contents) {
     let (folder, path) = folder();
     let mut manifest = manifest("t");
@@ -41,7 +40,7 @@ fn change(path: &Path, sql: &str) {
 }
 
 #[test]
-fn what_is_read_is_what_was_written() {
+fn contents_are_read_as_written() {
     let (_folder, path, contents) = store();
     assert_eq!(contents.tests[1], record(1));
     assert_eq!(contents.tests.len(), 40);
@@ -51,7 +50,7 @@ fn what_is_read_is_what_was_written() {
 }
 
 #[test]
-fn every_change_of_a_test_is_noticed_and_names_it() {
+fn every_change_of_a_test_is_damage_of_that_test() {
     let changes = [
         "UPDATE test SET family = 'other' WHERE id = 7",
         "UPDATE test SET status = 'failed' WHERE id = 7",
@@ -76,13 +75,13 @@ fn every_change_of_a_test_is_noticed_and_names_it() {
 }
 
 #[test]
-fn a_changed_manifest_attachment_or_number_of_no_test_is_noticed() {
+fn changed_manifests_attachments_and_stray_rows_are_damage() {
     let changes = [
         ("UPDATE manifest SET value = '\"x\"' WHERE key = 'title'", Damage::Manifest),
         ("DELETE FROM manifest WHERE key = 'origin'", Damage::Manifest),
         ("UPDATE attachment SET content = ''", Damage::Attachments),
         ("DELETE FROM attachment", Damage::Attachments),
-        ("PRAGMA foreign_keys = OFF; DELETE FROM test WHERE id = 7", Damage::Strays { table: "scalar" }),
+        ("PRAGMA foreign_keys = OFF; DELETE FROM test WHERE id = 7", Damage::Strays("scalar")),
     ];
     for (sql, expected) in changes {
         let (_folder, path, _) = store();
@@ -92,7 +91,7 @@ fn a_changed_manifest_attachment_or_number_of_no_test_is_noticed() {
 }
 
 #[test]
-fn damaged_tests_are_done_again_only_if_asked_and_the_others_are_kept() {
+fn drop_damaged_removes_damaged_tests_only() {
     let (folder, path, contents) = store();
     change(&path, "UPDATE scalar SET value = 1 WHERE test IN (3, 30)");
     assert!(matches!(Store::open_for_resume(&path), Err(Error::Damaged { .. })));
@@ -113,33 +112,33 @@ fn damaged_tests_are_done_again_only_if_asked_and_the_others_are_kept() {
     assert!(matches!(Store::drop_damaged(&path), Err(Error::Damaged { .. })));
 }
 
-/// Reads a store that was changed by `change`: it gives what was written, or is refused as the user's to mend, and
-/// doing damaged tests again keeps nothing but what was written.
-fn read_damaged(whole: &[u8], contents: &Contents, what: &str, change: impl FnOnce(&mut Vec<u8>)) -> bool {
+/// Asserts that a store changed by `change` is read as written or refused as input, and that `drop_damaged`
+/// keeps only tests as written. True if it was refused.
+fn read_damaged(whole: &[u8], contents: &Contents, case: &str, change: impl FnOnce(&mut Vec<u8>)) -> bool {
     let (_folder, path) = folder();
     let mut bytes = whole.to_vec();
     change(&mut bytes);
     fs::write(&path, bytes).unwrap();
     let refused = match read(&path) {
         Ok(found) => {
-            assert!(found == *contents, "{what}: {} tests", found.tests.len());
+            assert!(found == *contents, "{case}: {} tests", found.tests.len());
             false
         }
         Err(error) => {
-            assert!(error.is_input(), "{what}: {error}");
+            assert!(error.is_input(), "{case}: {error}");
             true
         }
     };
     if Store::drop_damaged(&path).is_ok() {
         let kept = read(&path).unwrap();
-        assert_eq!(kept.manifest, contents.manifest, "{what}");
-        assert_eq!(kept.attachments, contents.attachments, "{what}");
-        assert!(kept.tests.iter().all(|test| contents.tests.contains(test)), "{what}");
+        assert_eq!(kept.manifest, contents.manifest, "{case}");
+        assert_eq!(kept.attachments, contents.attachments, "{case}");
+        assert!(kept.tests.iter().all(|test| contents.tests.contains(test)), "{case}");
     }
     refused
 }
 
-/// Numbers that are spread over a range and always the same.
+/// Pseudorandom numbers below a bound, always the same.
 fn spread(count: u64, below: usize) -> impl Iterator<Item = usize> {
     let mut state = 1_u64;
     (0..count).map(move |_| {
@@ -168,7 +167,7 @@ fn a_truncated_flipped_or_zeroed_store_is_read_as_written_or_refused() {
 }
 
 #[test]
-fn a_text_that_is_none_is_refused_with_its_table() {
+fn refuses_tables_that_are_not_strict() {
     let (_folder, path, _) = store();
     change(
         &path,
@@ -181,7 +180,7 @@ fn a_text_that_is_none_is_refused_with_its_table() {
 }
 
 #[test]
-fn more_tables_than_any_store_has_are_refused() {
+fn refuses_thousands_of_tables() {
     let (_folder, path, _) = store();
     let tables = (0..3000).map(|number| format!("CREATE TABLE t{number} (a);")).collect::<String>();
     change(&path, &format!("BEGIN; {tables} COMMIT"));
@@ -190,15 +189,12 @@ fn more_tables_than_any_store_has_are_refused() {
 }
 
 #[test]
-fn a_store_of_the_first_schema_is_read_and_not_gone_on_with() {
+fn stores_of_schema_1_are_read_but_not_resumed() {
     let (_folder, path, contents) = store();
-    // Dropping a column leaves another text than that of a table which never had it.
     change(&path, "PRAGMA user_version = 1");
     let refused = read(&path).unwrap_err();
-    assert!(
-        matches!(refused, Error::ForeignTables { schema: 1, .. }),
-        "digests cannot be switched off: {refused}"
-    );
+    assert!(matches!(refused, Error::ForeignTables { schema: 1, .. }), "version alone: {refused}");
+    // A new table, because dropping the column would leave another text.
     change(
         &path,
         &format!(
@@ -226,7 +222,7 @@ fn copy(path: &Path, to: &Path, suffixes: &[&str]) -> PathBuf {
 }
 
 #[test]
-fn what_a_killed_writer_left_in_its_log_is_read_and_the_log_is_gone() {
+fn the_log_of_a_killed_writer_is_read_and_removed() {
     let (_folder, path) = folder();
     let mut store = Store::create(&path, &manifest("t"), false).unwrap();
     store.write_test(&record(0)).unwrap();
@@ -238,7 +234,7 @@ fn what_a_killed_writer_left_in_its_log_is_read_and_the_log_is_gone() {
 }
 
 #[test]
-fn what_a_killed_writer_was_about_to_change_is_as_it_was_before() {
+fn the_journal_of_a_killed_writer_is_rolled_back() {
     let (_folder, path, contents) = store();
     let writer = Connection::open(&path).unwrap();
     writer
@@ -251,7 +247,7 @@ fn what_a_killed_writer_was_about_to_change_is_as_it_was_before() {
 }
 
 #[test]
-fn an_interrupted_test_is_read_as_such() {
+fn interrupted_tests_are_read_as_interrupted() {
     let (_folder, path) = folder();
     let mut store = Store::create(&path, &manifest("t"), false).unwrap();
     store.write_test(&TestRecord { status: Status::Interrupted, ..record(1) }).unwrap();

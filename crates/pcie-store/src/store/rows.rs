@@ -1,4 +1,4 @@
-//! What becomes of a manifest, a test and an attachment in the tables, always with the digest that goes with it.
+//! SQL of manifests, tests and attachments, always with their digests.
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
@@ -25,7 +25,7 @@ pub(super) fn write_schema(connection: &mut Connection, manifest: &Manifest) -> 
 const MANIFEST: &str = "SELECT key, value FROM manifest ORDER BY rowid";
 const ATTACHMENTS: &str = "SELECT name, content FROM attachment ORDER BY name";
 
-/// Stores the digest of a table of two texts.
+/// Stores the digest of a table of two text columns.
 fn seal(transaction: &Transaction, part: &str, query: &str) -> rusqlite::Result<()> {
     let rows: Vec<(String, String)> = transaction
         .prepare(query)?
@@ -35,7 +35,7 @@ fn seal(transaction: &Transaction, part: &str, query: &str) -> rusqlite::Result<
     transaction.execute("INSERT OR REPLACE INTO digest VALUES (?1, ?2)", [part, &digest]).map(drop)
 }
 
-/// Sets a key of the manifest; one that is there already keeps its place.
+/// Sets a key of the manifest; an existing key keeps its position.
 pub(super) fn set_manifest(connection: &mut Connection, key: &str, value: &Value) -> rusqlite::Result<()> {
     let transaction = connection.transaction()?;
     transaction.execute(
@@ -46,7 +46,7 @@ pub(super) fn set_manifest(connection: &mut Connection, key: &str, value: &Value
     transaction.commit()
 }
 
-/// Has the manifest say how many tests there are, if it does not say how many there should be.
+/// Sets the manifest's `tests` to the number of stored tests, unless it is set.
 pub(super) fn count_tests(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction = connection.transaction()?;
     transaction.execute("INSERT OR IGNORE INTO manifest SELECT ?1, count(*) FROM test", [TESTS])?;
@@ -54,7 +54,7 @@ pub(super) fn count_tests(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// Stores a text; false if there is one of that name.
+/// Stores a text; false if the name exists.
 pub(super) fn attach(connection: &mut Connection, name: &str, content: &str) -> rusqlite::Result<bool> {
     let transaction = connection.transaction()?;
     let stored = transaction.execute("INSERT OR IGNORE INTO attachment VALUES (?1, ?2)", [name, content])?;
@@ -63,7 +63,7 @@ pub(super) fn attach(connection: &mut Connection, name: &str, content: &str) -> 
     Ok(stored > 0)
 }
 
-/// Deletes the test if it is stored as interrupted; its status if it is stored as anything else.
+/// Deletes an interrupted test; returns the status of any other test with this id.
 pub(super) fn make_room(transaction: &Transaction, id: u64) -> rusqlite::Result<Option<String>> {
     transaction
         .prepare_cached("DELETE FROM test WHERE id = ?1 AND status = ?2")?
@@ -92,13 +92,8 @@ pub(super) fn insert(transaction: &Transaction, test: &TestRecord) -> rusqlite::
     let mut statement = transaction.prepare_cached("INSERT INTO distribution VALUES (?1, ?2, ?3, ?4, ?5)")?;
     for distribution in &test.distributions {
         for &(bin, count) in &distribution.bins {
-            statement.execute(params![
-                id,
-                distribution.metric,
-                distribution.tick,
-                bin,
-                count.cast_signed()
-            ])?;
+            let count = count.cast_signed();
+            statement.execute(params![id, distribution.metric, distribution.tick, bin, count])?;
         }
     }
     let mut statement = transaction.prepare_cached("INSERT INTO series VALUES (?1, ?2, ?3, ?4)")?;

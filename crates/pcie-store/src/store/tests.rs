@@ -1,5 +1,4 @@
-//! What a run relies on: nothing that was finished is lost, nothing that was there is destroyed, and what is not a
-//! store is refused with the remedy.
+//! Finished tests are never lost, other files are never destroyed, and files that are no store are refused.
 
 use std::env;
 use std::fs;
@@ -80,7 +79,7 @@ fn a_closed_store_is_one_file_with_everything_in_it() {
 }
 
 #[test]
-fn a_reader_may_look_on_and_does_not_make_closing_fail() {
+fn a_reader_does_not_block_writing_or_closing() {
     let (_folder, path) = folder();
     let mut store = Store::create(&path, &manifest("t"), false).unwrap();
     store.write_test(&record(0)).unwrap();
@@ -93,7 +92,7 @@ fn a_reader_may_look_on_and_does_not_make_closing_fail() {
 }
 
 #[test]
-fn an_existing_file_is_kept_unless_overwriting_was_asked_for() {
+fn an_existing_store_is_kept_without_overwrite() {
     let (folder, path) = folder();
     Store::create(&path, &manifest("old"), false).unwrap().close().unwrap();
     let refused = Store::create(&path, &manifest("new"), false).unwrap_err();
@@ -134,7 +133,7 @@ fn a_damaged_store_can_be_overwritten() {
 }
 
 #[test]
-fn a_run_says_from_its_first_byte_how_many_tests_it_has() {
+fn the_manifest_has_the_number_of_tests_from_the_start() {
     let (folder, path) = folder();
     let refused = Store::create(&path, &Manifest::new(Origin::Rtl), false).unwrap_err();
     assert!(refused.to_string().contains("`tests` is missing"), "{refused}");
@@ -144,7 +143,7 @@ fn a_run_says_from_its_first_byte_how_many_tests_it_has() {
 }
 
 #[test]
-fn a_store_written_beside_its_place_is_there_once_it_is_closed() {
+fn a_store_written_beside_its_path_appears_when_closed() {
     let (folder, path) = folder();
     Store::create(&path, &manifest("old"), false).unwrap().close().unwrap();
     let dropped = Store::create_beside(&path, &Manifest::new(Origin::Measured), true).unwrap();
@@ -161,7 +160,7 @@ fn a_store_written_beside_its_place_is_there_once_it_is_closed() {
 }
 
 #[test]
-fn a_name_is_the_name_of_a_file_whatever_sqlite_reads_in_it() {
+fn names_are_file_names_even_if_sqlite_reads_them_as_uris() {
     let (folder, _) = folder();
     for name in ["file:other.db", "file:other.db?mode=memory", "a?b=c#d%20e.db"] {
         let path = folder.path().join(name);
@@ -175,7 +174,7 @@ fn a_name_is_the_name_of_a_file_whatever_sqlite_reads_in_it() {
 }
 
 #[test]
-fn what_is_known_only_later_is_set_in_the_manifest() {
+fn manifest_keys_can_be_set_later() {
     let (_folder, path) = folder();
     let mut store = Store::create(&path, &manifest("t"), false).unwrap();
     store.set_manifest("title", &"other".into()).unwrap();
@@ -186,19 +185,17 @@ fn what_is_known_only_later_is_set_in_the_manifest() {
 }
 
 #[test]
-fn an_attachment_has_the_plain_name_of_a_file() {
+fn attachments_need_plain_file_names() {
     let (_folder, path) = folder();
     let mut store = Store::create(&path, &manifest("t"), false).unwrap();
     for name in ["../victim.toml", "/etc/passwd", "..", "a\0b", "nul"] {
-        assert!(
-            matches!(store.attach(name, ""), Err(Error::Output(pcie_output::Error::Name { .. }))),
-            "{name}"
-        );
+        let attached = store.attach(name, "");
+        assert!(matches!(attached, Err(Error::Output(pcie_output::Error::Name { .. }))), "{name}");
     }
 }
 
 #[test]
-fn an_attachment_that_could_not_be_read_again_is_not_stored() {
+fn refuses_attachments_too_long_to_read_back() {
     let (_folder, path) = folder();
     let mut store = Store::create(&path, &manifest("t"), false).unwrap();
     let refused = store.attach("a", &"x".repeat(64 << 20)).unwrap_err();
@@ -231,7 +228,7 @@ fn only_a_regular_file_is_ever_replaced() {
 }
 
 #[test]
-fn a_path_that_cannot_be_written_is_named() {
+fn errors_name_an_unwritable_path() {
     let (folder, _) = folder();
     let path = folder.path().join("nowhere/run.db");
     let refused = Store::create(&path, &manifest("t"), false).unwrap_err();
@@ -241,7 +238,7 @@ fn a_path_that_cannot_be_written_is_named() {
 }
 
 #[test]
-fn what_is_not_a_store_is_refused() {
+fn refuses_files_that_are_no_store() {
     let (folder, path) = folder();
     assert!(matches!(Store::open_for_resume(&path), Err(Error::Missing { .. })));
     assert!(matches!(Store::open_for_resume(folder.path()), Err(Error::NotAFile { .. })));
@@ -287,7 +284,7 @@ fn a_test_is_stored_whole_or_not_at_all() {
 }
 
 #[test]
-fn resuming_knows_what_is_finished_and_replaces_what_was_interrupted() {
+fn resuming_keeps_finished_tests_and_replaces_interrupted_ones() {
     let (_folder, path) = folder();
     let mut store = Store::create(&path, &manifest("t"), false).unwrap();
     store.write_test(&TestRecord { status: Status::NotSupported, scalars: vec![], ..record(3) }).unwrap();
@@ -303,7 +300,7 @@ fn resuming_knows_what_is_finished_and_replaces_what_was_interrupted() {
     assert_eq!(Store::open_for_resume(&path).unwrap().finished.len(), 3);
 }
 
-/// Not a test by itself: the writer that `a_killed_writer_loses_at_most_the_test_in_flight` kills.
+/// The writer that `a_killed_writer_loses_at_most_the_test_in_flight` kills.
 #[test]
 #[ignore = "writes until it is killed"]
 fn endless_writer() {

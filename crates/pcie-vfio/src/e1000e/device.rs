@@ -3,7 +3,7 @@
 use super::frames::Frames;
 use super::link::{Link, raised};
 use super::plan::Plan;
-use crate::chosen::{Beside, Chosen, OnBus};
+use crate::chosen::{Beside, Chosen};
 use crate::engine::{latencies, many, median_ns, one, part, scattered};
 use crate::facts::hardware;
 use crate::host::{Contents, SharedContents};
@@ -20,25 +20,22 @@ use pcie_workload::{AddressList, Operation, Test};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-/// What a device thrash writes.
 const THRASH_BYTES: u64 = 128 << 20;
-/// The NIC shows life in this time, or is given up.
+/// Silence after which the NIC counts as lost, ms.
 const DEADLINE_MS: u64 = 20_000;
-/// Frames that were received into the window and are compared byte by byte after a test, the last ones, and the last one that was
-/// sent from it: of all of them length and status are looked at.
+/// Most frames compared byte by byte after a test: the last ones received into the window. Of frames sent
+/// from it only the last is compared. Length and status of every frame are checked.
 const COMPARED: u64 = 4096;
-/// Bytes of descriptors that a frame moves: two that are fetched, and one that is written back.
+/// Descriptor bytes per frame: two fetched, one written back.
 const DESCRIPTOR_BYTES: f64 = 3.0 * 16.0;
 
-/// The test that was announced.
 struct Begun {
     addresses: AddressList,
     stop: Stop,
-    /// How it is carried out, or why not.
+    /// Its frames, or why it cannot run.
     plan: Result<Plan, DeviceError>,
 }
 
-/// A NIC.
 pub(super) struct NicDevice {
     chosen: Chosen,
     function: Function,
@@ -47,19 +44,18 @@ pub(super) struct NicDevice {
     buffer: SharedBuffer,
     contents: SharedContents,
     facts: DeviceFacts,
-    /// None between a failure and what mends it, and after closing.
+    /// None between a failure and recovery, and after closing.
     link: Option<Link>,
     begun: Option<Begun>,
-    /// Frames that were sent from the buffer that is always the same, each of other bytes than the one before.
+    /// Number of distinct frames sent so far from the fixed buffer.
     sources: u64,
-    /// What is told of the test that was just done.
+    /// Parts of the latency of the last test.
     parts: Vec<Scalar>,
 }
 
-/// Where the frames of a test lie.
 #[derive(Clone, Copy)]
 struct Lanes {
-    /// Bus addresses of the window, and of the buffers that are always the same.
+    /// Bus addresses of the window and of the fixed buffers.
     window: u64,
     source: u64,
     target: u64,
@@ -67,13 +63,13 @@ struct Lanes {
 }
 
 impl Lanes {
-    /// A frame that is received at an offset of the window.
+    /// A frame received at an offset of the window.
     #[inline]
     fn into_window(self, offset: u64) -> Frame {
         Frame { from: self.source, to: self.window + offset, bytes: self.bytes }
     }
 
-    /// A frame that is sent from an offset of the window.
+    /// A frame sent from an offset of the window.
     #[inline]
     fn out_of_window(self, offset: u64) -> Frame {
         Frame { from: self.window + offset, to: self.target, bytes: self.bytes }
@@ -82,7 +78,7 @@ impl Lanes {
 
 impl NicDevice {
     pub(super) fn open(beside: Beside<'_>) -> Result<Self, Refusal> {
-        let Beside { chosen, topology, core, buffer } = beside;
+        let Beside { chosen, topology, core, buffer, contents } = beside;
         let link = Link::open(chosen, buffer)?;
         let clock = Clock::measured(topology);
         Ok(Self {
@@ -92,7 +88,7 @@ impl NicDevice {
             facts: facts(&link.function, &clock),
             clock,
             buffer: Rc::clone(buffer),
-            contents: SharedContents::default(),
+            contents,
             link: Some(link),
             begun: None,
             sources: 0,
@@ -100,15 +96,15 @@ impl NicDevice {
         })
     }
 
-    /// The test at hand.
+    /// The current test.
     fn planned(&self) -> Result<(AddressList, Plan, Stop), DeviceError> {
-        let nothing = || DeviceError::Failed("a test was asked for that nobody announced".into());
-        let begun = self.begun.as_ref().ok_or_else(nothing)?;
+        let missing = || DeviceError::Failed("internal error: test started before begin()".into());
+        let begun = self.begun.as_ref().ok_or_else(missing)?;
         Ok((begun.addresses.clone(), begun.plan.clone()?, begun.stop.clone()))
     }
 
     fn link(&mut self) -> Result<&mut Link, DeviceError> {
-        let closed = || DeviceError::Failed("the NIC was closed, and not opened again".into());
+        let closed = || DeviceError::Failed("the NIC is closed".into());
         self.link.as_mut().ok_or_else(closed)
     }
 
@@ -116,10 +112,10 @@ impl NicDevice {
         Ok(Frames { header: self.link()?.nic.header(), plan })
     }
 
-    /// Puts a frame that was not sent before where it is sent from, so that what is found later was sent now.
+    /// Puts a new frame into the source buffer, so that a later match proves that it was sent now.
     fn load(&mut self, plan: Plan) -> Result<(Lanes, Vec<u8>), DeviceError> {
         self.sources += 1;
-        // Units count from below.
+        // Counted down, because units count up.
         let frame = self.frames(plan)?.frame(u64::MAX - (self.sources << 32));
         let nic = &mut self.link()?.nic;
         nic.put_source(&frame).map_err(raised)?;
@@ -128,38 +124,38 @@ impl NicDevice {
         Ok((lanes, frame))
     }
 
-    /// Has the NIC write frames to units of the buffer.
+    /// Makes the NIC write `count` frames to units of the buffer.
     fn write(&mut self, count: u64, unit: &mut dyn FnMut(u64) -> u64) -> Result<(), DeviceError> {
         let (_, plan, stop) = self.planned()?;
         let (lanes, _) = self.load(plan)?;
         let clock = self.clock.clone();
-        let mut frame = |number| lanes.into_window(plan.place(unit(number)));
+        let mut frame = |number| lanes.into_window(plan.offset(unit(number)));
         let go_on = &mut |_| ControlFlow::Continue(());
         many(self.link()?, (&clock, &stop), (count, None), &mut frame, go_on)
     }
 
-    /// Looks whether the last of the places that were written hold the frame that was sent there.
-    fn compare_written(&self, places: impl Iterator<Item = u64>, frame: &[u8]) -> Result<(), DeviceError> {
+    /// Checks that the first of these offsets of the buffer hold the frame that was sent.
+    fn compare_written(&self, offsets: impl Iterator<Item = u64>, frame: &[u8]) -> Result<(), DeviceError> {
         let buffer = self.buffer.borrow();
         let mut held = vec![0; frame.len()];
-        let differs = |place: &u64| !buffer.copy_out(*place, &mut held) || held != frame;
-        match places.take(COMPARED as usize).find(differs) {
-            Some(place) => Err(DeviceError::Failed(format!(
-                "what was received at {place:#x} of the buffer is not the frame that was sent"
+        let differs = |offset: &u64| !buffer.copy_out(*offset, &mut held) || held != frame;
+        match offsets.take(COMPARED as usize).find(differs) {
+            Some(offset) => Err(DeviceError::Failed(format!(
+                "the frame received at {offset:#x} of the buffer differs from the frame sent"
             ))),
             None => Ok(()),
         }
     }
 
-    /// Looks whether what was received last is the frame at a place of the buffer.
-    fn compare_read(&mut self, place: u64, plan: Plan) -> Result<(), DeviceError> {
-        let sent = self.buffer.borrow().copied(place, plan.size_bytes as usize);
-        let outside = || DeviceError::Failed(format!("{place:#x} is outside of the buffer"));
+    /// Checks that the last received frame is the one at an offset of the buffer.
+    fn compare_read(&mut self, offset: u64, plan: Plan) -> Result<(), DeviceError> {
+        let sent = self.buffer.borrow().copied(offset, plan.size_bytes as usize);
+        let outside = || DeviceError::Failed(format!("{offset:#x} is outside the buffer"));
         let sent = sent.ok_or_else(outside)?;
         match self.link()?.nic.target_holds(&sent).map_err(raised)? {
             true => Ok(()),
             false => Err(DeviceError::Failed(format!(
-                "what was received last is not the frame that was sent from {place:#x} of the buffer"
+                "the last frame received differs from the frame sent from {offset:#x} of the buffer"
             ))),
         }
     }
@@ -177,16 +173,6 @@ fn facts(function: &Function, clock: &Clock) -> DeviceFacts {
             latency_includes: includes.map(str::to_owned).into(),
             ..hardware(function, "e1000e", DEADLINE_MS)
         }),
-    }
-}
-
-impl OnBus for NicDevice {
-    fn function(&self) -> &Function {
-        &self.function
-    }
-
-    fn contents(&self) -> SharedContents {
-        Rc::clone(&self.contents)
     }
 }
 
@@ -219,7 +205,7 @@ impl Device for NicDevice {
     fn thrash(&mut self) -> Result<(), DeviceError> {
         let (_, plan, _) = self.planned()?;
         let units = self.buffer.borrow().length() / plan.unit_bytes;
-        // Which units are written does not matter, only that none is preferred.
+        // Any uniform order of units will do.
         let mut unit = scattered(self.core, units);
         self.write(THRASH_BYTES.div_ceil(plan.size_bytes.into()), &mut |_| unit())
     }
@@ -259,7 +245,7 @@ impl Device for NicDevice {
             return self.compare_written((0..done).rev().map(|number| addresses.offset(number)), &sent);
         }
         let whole_ns = clock.timer().tick().in_ns(f64::from(seen.quantile(0.5)));
-        // The shortest frame, from and to the buffers that are always the same.
+        // The shortest frame, between the fixed buffers.
         let least = Frame { from: lanes.source, to: lanes.target, bytes: FRAME_BYTES_LEAST };
         let least_ns = median_ns(self.link()?, least, (&clock, &stop))?;
         self.parts = vec![
@@ -289,7 +275,7 @@ impl Device for NicDevice {
             if writes(number) { lanes.into_window(offset) } else { lanes.out_of_window(offset) }
         };
         many(self.link()?, (&clock, &stop), (total, test.outstanding), &mut frame, sink)?;
-        // Where both directions meet, what was sent may have been received over since.
+        // With both directions, a later receive may have overwritten the sent frame.
         if let Some(last) = handed.checked_sub(1).filter(|_| test.operation == Operation::BwRd) {
             self.compare_read(addresses.offset(last), plan)?;
         }
@@ -306,7 +292,7 @@ impl Device for NicDevice {
     }
 
     fn recover(&mut self) -> Result<(), DeviceError> {
-        // Closed first: the group can be had once.
+        // Closed first: the group can be opened only once.
         self.link = None;
         let link = Link::open(&self.chosen, &self.buffer);
         self.link = Some(link.map_err(|refusal| DeviceError::Lost(refusal.to_string()))?);
@@ -314,7 +300,7 @@ impl Device for NicDevice {
     }
 
     fn close(&mut self) -> Result<(), DeviceError> {
-        // Dropping it stops the NIC, and takes its reach away, in that order.
+        // Dropping it stops the NIC, then unmaps its memory.
         self.link = None;
         Ok(())
     }

@@ -1,11 +1,10 @@
-//! What the window holds while a NIC sends from it: in each unit a frame for its own address that tells the unit.
+//! The window while a NIC sends from it: each unit holds a frame of its own to the NIC's address.
 
 use super::plan::Plan;
 use crate::host::Contents;
 use pcie_driver::e1000e::HEADER_BYTES;
 use pcie_host::Buffer;
 
-/// Frames of a test.
 #[derive(Clone, Debug)]
 pub(super) struct Frames {
     pub(super) header: [u8; HEADER_BYTES],
@@ -13,7 +12,7 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    /// Writes the frame with a number: no two numbers have the same, as far as there is room behind the header.
+    /// Writes the frame of a number; frames differ as far as their payload has room.
     pub(super) fn write(&self, number: u64, frame: &mut [u8]) {
         let (header, payload) = frame.split_at_mut(HEADER_BYTES.min(frame.len()));
         header.copy_from_slice(&self.header[..header.len()]);
@@ -23,7 +22,6 @@ impl Frames {
         }
     }
 
-    /// The frame with a number.
     pub(super) fn frame(&self, number: u64) -> Vec<u8> {
         let mut frame = vec![0; self.plan.size_bytes as usize];
         self.write(number, &mut frame);
@@ -36,7 +34,7 @@ impl Contents for Frames {
         let mut frame = vec![0; self.plan.size_bytes as usize];
         for unit in 0..window_bytes / self.plan.unit_bytes {
             self.write(unit, &mut frame);
-            buffer.copy_in(self.plan.place(unit), &frame);
+            buffer.copy_in(self.plan.offset(unit), &frame);
         }
     }
 }
@@ -47,7 +45,7 @@ mod tests {
     use crate::host::tests::buffer;
 
     #[test]
-    fn units_hold_frames_for_the_nic_that_differ() {
+    fn units_hold_different_frames_for_the_nic() {
         let plan = Plan { size_bytes: 61, unit_bytes: 128, offset_bytes: 3 };
         let frames = Frames { header: *b"stationsource!", plan };
         let mut buffer = buffer();
@@ -55,7 +53,7 @@ mod tests {
         let held = |unit: u64| buffer.copied(unit * 128 + 3, 61).unwrap();
         assert_eq!((held(0), held(2)), (frames.frame(0), frames.frame(2)));
         assert!(held(0)[..14] == held(1)[..14] && held(0)[14..] != held(1)[14..]);
-        let at = |place: u64| buffer.copied(place, 1).unwrap()[0];
+        let at = |offset: u64| buffer.copied(offset, 1).unwrap()[0];
         assert_eq!((at(2), at(64), at(3 * 128 + 3)), (0, 0, 0));
         assert_ne!(frames.frame(u64::MAX), frames.frame(0));
     }

@@ -1,4 +1,4 @@
-//! A NIC, opened and in loopback; and opened again after a failure.
+//! An open NIC in loopback.
 
 use crate::chosen::Chosen;
 use crate::engine::Engine;
@@ -11,14 +11,13 @@ use pcie_driver::e1000e::{DEPTH_MOST, Frame, Nic, NicError, QUEUE_BYTES};
 use pcie_host::SharedBuffer;
 use pcie_refusal::Refusal;
 
-/// What answers.
 pub(super) struct Link {
     pub(super) nic: Nic<Vfio>,
     pub(super) function: Function,
 }
 
 impl Link {
-    /// Opens the NIC and sees that it loops.
+    /// Opens the NIC and checks the loopback.
     pub(super) fn open(chosen: &Chosen, buffer: &SharedBuffer) -> Result<Self, Refusal> {
         let address = chosen.address;
         let (opened, function) = Opened::open(&chosen.tree, address)?;

@@ -1,7 +1,7 @@
 //! The core as the device of a bench.
 
 use super::pattern::Pattern;
-use crate::chosen::{Beside, Chosen, OnBus};
+use crate::chosen::{Beside, Chosen};
 use crate::facts::hardware;
 use crate::host::{Contents, SharedContents};
 use crate::obstacle;
@@ -17,38 +17,36 @@ use pcie_workload::{AddressList, Operation, Pattern as Order, Test};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-/// Key of the data of every test: what one leaves behind is what the next expects.
+/// Key of the data of every test: a test leaves the data that the next one expects.
 const DATA_KEY: u32 = 0x5bd1_e995;
-/// Longest transfer: a page.
+/// Longest transfer, bytes: a page.
 const TRANSFER_BYTES_MOST: u64 = 4096;
-/// What a device thrash writes.
 const THRASH_BYTES: u64 = 128 << 20;
-/// Transfers of warming and thrashing.
+/// Transfer size of warming and thrashing, bytes.
 const LINE_BYTES: u64 = 64;
-/// The core shows life in this time, or is given up.
+/// Silence after which the core counts as lost, ms.
 const DEADLINE_MS: u64 = 10_000;
 
-/// A core on a board.
 pub(super) struct FpgaDevice {
     chosen: Chosen,
     function: Function,
     buffer: SharedBuffer,
     contents: SharedContents,
     facts: CoreFacts,
-    /// None between a failure and what mends it, and after closing.
+    /// None between a failure and recovery, and after closing.
     core: Option<Core<Vfio>>,
     begun: Option<(AddressList, Stop)>,
 }
 
 impl FpgaDevice {
     pub(super) fn open(beside: Beside<'_>) -> Result<Self, Refusal> {
-        let Beside { chosen, buffer, .. } = beside;
+        let Beside { chosen, buffer, contents, .. } = beside;
         let (core, function) = open_core(chosen, buffer)?;
         Ok(Self {
             chosen: chosen.clone(),
             function,
             buffer: Rc::clone(buffer),
-            contents: SharedContents::default(),
+            contents,
             facts: core.facts(),
             core: Some(core),
             begun: None,
@@ -59,19 +57,19 @@ impl FpgaDevice {
         f64::from(self.facts.clock_ps) / 1000.0
     }
 
-    /// The core, and the test that was announced.
+    /// The core, with addresses and stop request of the current test.
     fn begun(&mut self, test: &Test) -> Result<(&mut Core<Vfio>, AddressList, Stop), DeviceError> {
         let length = self.buffer.borrow().length();
         if test.window_bytes > length {
             return Err(over_buffer(test.window_bytes, length));
         }
-        let nothing = || DeviceError::Failed("a test was asked for that nobody announced".into());
-        let (addresses, stop) = self.begun.clone().ok_or_else(nothing)?;
-        let closed = || DeviceError::Failed("the board was closed, and not opened again".into());
+        let missing = || DeviceError::Failed("internal error: test started before begin()".into());
+        let (addresses, stop) = self.begun.clone().ok_or_else(missing)?;
+        let closed = || DeviceError::Failed("the board is closed".into());
         Ok((self.core.as_mut().ok_or_else(closed)?, addresses, stop))
     }
 
-    /// Has the core write lines, in an order, over the first bytes of the buffer.
+    /// Makes the core write lines, in an order, to the first bytes of the buffer.
     fn write(&mut self, bytes: u64, order: Order, lines: u64) -> Result<(), DeviceError> {
         let test = Test { pattern: order, ..Test::random_dma(Operation::BwWr, LINE_BYTES, bytes, lines) };
         let list = AddressList::new(&test, Draws::new(u64::from(DATA_KEY), 0, Stream::Addresses));
@@ -101,16 +99,6 @@ fn raised(error: DriverError) -> DeviceError {
     }
 }
 
-impl OnBus for FpgaDevice {
-    fn function(&self) -> &Function {
-        &self.function
-    }
-
-    fn contents(&self) -> SharedContents {
-        Rc::clone(&self.contents)
-    }
-}
-
 impl Device for FpgaDevice {
     fn facts(&self) -> DeviceFacts {
         DeviceFacts {
@@ -125,7 +113,7 @@ impl Device for FpgaDevice {
 
     fn begin(&mut self, start: Start<'_>) {
         self.begun = Some((start.addresses(), start.stop.clone()));
-        // A read that overtakes its write finds what was there before.
+        // A read that overtakes its write finds the other pattern.
         let pair = start.test.operation == Operation::LatWrrd;
         let pattern = Pattern(if pair { !DATA_KEY } else { DATA_KEY });
         pattern.fill(&mut self.buffer.borrow_mut(), start.test.window_bytes);
@@ -174,7 +162,7 @@ impl Device for FpgaDevice {
     }
 
     fn recover(&mut self) -> Result<(), DeviceError> {
-        // Closed first: the group can be had once.
+        // Closed first: the group can be opened only once.
         self.core = None;
         let core = open_core(&self.chosen, &self.buffer);
         self.core = Some(core.map_err(|refusal| DeviceError::Lost(refusal.to_string()))?.0);
@@ -182,7 +170,7 @@ impl Device for FpgaDevice {
     }
 
     fn close(&mut self) -> Result<(), DeviceError> {
-        // Dropping it stops the core, and takes its reach away, in that order.
+        // Dropping it stops the core, then unmaps its memory.
         self.core = None;
         Ok(())
     }

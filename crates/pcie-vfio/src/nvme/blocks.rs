@@ -1,9 +1,9 @@
-//! A drive as it can be read before anything of it is known to be free.
+//! Reads blocks of a drive before any of them is known to be free.
 
-/// What is read at once.
+/// Most bytes read at once.
 pub(super) const PIECE_BYTES: u64 = 1 << 20;
 
-/// A drive as it can be read: bytes of a block, blocks, and what reads some of them.
+/// A readable drive: its block size, its number of blocks, and a function that reads blocks (first, count).
 pub(super) struct Drive<'a, E> {
     pub(super) block_bytes: u64,
     pub(super) blocks: u64,
@@ -11,7 +11,7 @@ pub(super) struct Drive<'a, E> {
 }
 
 impl<E> Drive<'_, E> {
-    /// Blocks from one on, so many.
+    /// The contents of `count` blocks from `first`, as far as the drive reaches.
     pub(super) fn blocks(&mut self, first: u64, count: u64) -> Result<Vec<u8>, E> {
         let mut held = Vec::new();
         let step = (PIECE_BYTES / self.block_bytes).max(1);

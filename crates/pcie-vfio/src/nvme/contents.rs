@@ -1,19 +1,19 @@
-//! What the window holds while a drive compares: in each unit, the blocks that the drive compares it with.
+//! The window while a drive compares: each unit holds the blocks that the drive compares it with.
 
 use super::plan::Plan;
 use crate::host::Contents;
 use pcie_host::Buffer;
 
-/// Blocks that were read from the drive, and how they lie in the window.
+/// Blocks of the drive, and their layout in the window.
 #[derive(Clone, Debug)]
 pub(super) struct Blocks {
     plan: Plan,
-    /// What the drive holds for one unit after the other, until it repeats.
+    /// The drive's data for one unit after the other, until they repeat.
     held: Vec<u8>,
 }
 
 impl Blocks {
-    /// From what was read of the drive, transfer after transfer.
+    /// From the drive's data, transfer after transfer.
     pub(super) fn new(plan: Plan, held: Vec<u8>) -> Self {
         Self { plan, held }
     }
@@ -38,13 +38,13 @@ mod tests {
     use crate::host::tests::buffer;
 
     #[test]
-    fn units_hold_what_the_drive_holds_for_them() {
+    fn each_unit_holds_its_blocks() {
         let plan =
             Plan { first_block: 8, blocks: 1, size_bytes: 512, unit_bytes: 576, offset_bytes: 4, period: 2 };
         let held = [[1; 512], [2; 512]].concat();
         let mut buffer = buffer();
         Blocks::new(plan, held).fill(&mut buffer, 3 * 576);
-        let at = |place: u64| buffer.copied(place, 1).unwrap()[0];
+        let at = |offset: u64| buffer.copied(offset, 1).unwrap()[0];
         assert_eq!((at(3), at(4), at(515), at(516)), (0, 1, 1, 0));
         assert_eq!((at(580), at(1156), at(1732)), (2, 1, 0));
     }

@@ -1,12 +1,12 @@
 //! A drive as the device of a bench.
 
 use super::contents::Blocks;
-use super::link::{Link, Way};
+use super::link::{Link, Target};
 use super::options::{Noticing, NvmeOptions};
 use super::parts::measured_parts;
 use super::plan::{Command, Plan};
 use super::scratch::Scratch;
-use crate::chosen::{Beside, OnBus};
+use crate::chosen::Beside;
 use crate::engine::{Engine, latencies, many, one, scattered};
 use crate::facts::hardware;
 use crate::host::{Contents, SharedContents};
@@ -24,22 +24,20 @@ use pcie_workload::{AddressList, Operation, Test};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-/// What a device thrash writes.
 const THRASH_BYTES: u64 = 128 << 20;
-/// The drive shows life in this time, or is given up.
+/// Silence after which the drive counts as lost, ms.
 const DEADLINE_MS: u64 = 20_000;
-/// The test that was announced.
+
 struct Begun {
     addresses: AddressList,
     stop: Stop,
-    /// How it is carried out, or why not.
+    /// Its commands, or why it cannot run.
     plan: Result<Plan, DeviceError>,
 }
 
-/// A drive.
 pub(super) struct NvmeDevice {
     tree: Tree,
-    way: Way,
+    target: Target,
     function: Function,
     core: u32,
     clock: Clock,
@@ -47,30 +45,30 @@ pub(super) struct NvmeDevice {
     scratch: Option<Scratch>,
     contents: SharedContents,
     facts: DeviceFacts,
-    /// None between a failure and what mends it, and after closing.
+    /// None between a failure and recovery, and after closing.
     link: Option<Link>,
     begun: Option<Begun>,
-    /// What is told of the test that was just done.
+    /// Parts of the latency of the last test.
     parts: Vec<Scalar>,
 }
 
 impl NvmeDevice {
     pub(super) fn open(beside: Beside<'_>, options: &NvmeOptions) -> Result<Self, Refusal> {
-        let Beside { chosen, topology, core, buffer } = beside;
-        let way = Way { address: chosen.address, options: options.clone(), host: chosen.host.clone() };
-        let mut link = Link::open(&chosen.tree, &way, buffer)?;
-        let scratch = link.scratch(&way, buffer)?;
+        let Beside { chosen, topology, core, buffer, contents } = beside;
+        let target = Target { address: chosen.address, options: options.clone(), host: chosen.host.clone() };
+        let mut link = Link::open(&chosen.tree, &target, buffer)?;
+        let scratch = link.scratch(&target, buffer)?;
         let clock = Clock::measured(topology);
         Ok(Self {
             tree: chosen.tree.clone(),
             function: link.function.clone(),
             core,
-            facts: facts(&link, &way, &clock),
+            facts: facts(&link, &target, &clock),
             clock,
             buffer: Rc::clone(buffer),
             scratch,
-            contents: SharedContents::default(),
-            way,
+            contents,
+            target,
             link: Some(link),
             begun: None,
             parts: Vec::new(),
@@ -82,18 +80,18 @@ impl NvmeDevice {
     }
 
     fn link(&mut self) -> Result<&mut Link, DeviceError> {
-        let closed = || DeviceError::Failed("the drive was closed, and not opened again".into());
+        let closed = || DeviceError::Failed("the drive is closed".into());
         self.link.as_mut().ok_or_else(closed)
     }
 
-    /// The plan of the test at hand.
+    /// Addresses and plan of the current test.
     fn planned(&self) -> Result<(AddressList, Plan), DeviceError> {
-        let nothing = || DeviceError::Failed("a test was asked for that nobody announced".into());
-        let begun = self.begun.as_ref().ok_or_else(nothing)?;
+        let missing = || DeviceError::Failed("internal error: test started before begin()".into());
+        let begun = self.begun.as_ref().ok_or_else(missing)?;
         Ok((begun.addresses.clone(), begun.plan.clone()?))
     }
 
-    /// The command that does what a transaction of a direction asks for.
+    /// The kind of command that writes, or reads, host memory.
     fn kind(&self, plan: Plan, writes_host: bool) -> Kind {
         let identity = self.link.as_ref().map(Link::identity);
         let reads = identity.and_then(|identity| plan.host_read(identity, self.scratch.as_ref()));
@@ -101,16 +99,15 @@ impl NvmeDevice {
     }
 
     fn plan(&self, test: &Test) -> Result<Plan, DeviceError> {
-        let link = self.link.as_ref().ok_or_else(|| DeviceError::Failed("the drive was closed".into()))?;
+        let link = self.link.as_ref().ok_or_else(|| DeviceError::Failed("the drive is closed".into()))?;
         let length = self.buffer.borrow().length();
         Plan::new(test, link.identity(), link.drive.depth(), length, self.scratch.as_ref())
     }
 
-    /// Has the window hold what the drive will compare it with.
+    /// Fills the window with the data that the drive will compare it with.
     fn load(&mut self, plan: Plan, test: &Test) -> Result<(), DeviceError> {
         *self.contents.borrow_mut() = None;
-        // What is written to the drive are zeros, over zeros: a run that is killed has changed nothing, and the next one may
-        // use the same range.
+        // Zeros are written over zeros: even a killed run changes nothing, and the range stays usable.
         if self.kind(plan, false) == Kind::Write {
             let length = self.buffer.borrow().length();
             self.buffer.borrow_mut().fill(0, length, 0);
@@ -118,23 +115,29 @@ impl NvmeDevice {
         if test.operation == Operation::BwWr || self.kind(plan, false) != Kind::Compare {
             return Ok(());
         }
-        // Transfer after transfer to the start of the buffer, whatever the units are.
+        // The transfers go to the start of the buffer, packed.
         let packed = Plan { unit_bytes: plan.size_bytes, offset_bytes: 0, ..plan };
-        self.pump(
-            packed,
-            (plan.period, None),
-            &mut |number| (Kind::Read, number * plan.size_bytes),
-            &mut |_| ControlFlow::Continue(()),
-        )?;
+        self.read(packed, plan.period, &mut |number| number * plan.size_bytes)?;
         let held = self.buffer.borrow().copied(0, (plan.period * plan.size_bytes) as usize);
-        let outside = || DeviceError::Failed("the buffer does not hold what the drive compares".into());
+        let outside = || DeviceError::Failed("the compared blocks exceed the buffer".into());
         let blocks = Blocks::new(plan, held.ok_or_else(outside)?);
         blocks.fill(&mut self.buffer.borrow_mut(), test.window_bytes);
         *self.contents.borrow_mut() = Some(Box::new(blocks));
         Ok(())
     }
 
-    /// Keeps the drive busy with `total` transfers, of which `transfer` makes each from its number.
+    /// Makes the drive read `count` transfers to offsets of the buffer.
+    fn read(
+        &mut self,
+        plan: Plan,
+        count: u64,
+        offset: &mut dyn FnMut(u64) -> u64,
+    ) -> Result<(), DeviceError> {
+        let mut transfer = |number| (Kind::Read, offset(number));
+        self.pump(plan, (count, None), &mut transfer, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// Keeps the drive busy with `total` transfers, which `transfer` makes from their numbers.
     fn pump(
         &mut self,
         plan: Plan,
@@ -180,8 +183,8 @@ impl Engine for Link {
         let mut take = |completion: Completion| {
             count += 1;
             if completion.status != 0 {
-                let what = if completion.differs() { Kind::Compare.name() } else { "carry out a command" };
-                wrong.get_or_insert(raised(NvmeError::Status { what, status: completion.status }));
+                let action = if completion.differs() { Kind::Compare.name() } else { "carry out a command" };
+                wrong.get_or_insert(raised(NvmeError::Status { action, status: completion.status }));
             }
         };
         self.drive.completions(&mut take).map_err(raised)?;
@@ -193,9 +196,9 @@ impl Engine for Link {
     }
 }
 
-fn facts(link: &Link, way: &Way, clock: &Clock) -> DeviceFacts {
+fn facts(link: &Link, target: &Target, clock: &Clock) -> DeviceFacts {
     let identity = link.identity();
-    let noticed = match way.options.completion {
+    let noticed = match target.options.completion {
         Noticing::Polled => "poll",
         Noticing::Interrupt => "interrupt",
     };
@@ -211,16 +214,6 @@ fn facts(link: &Link, way: &Way, clock: &Clock) -> DeviceFacts {
             latency_includes: includes.map(str::to_owned).into(),
             ..hardware(&link.function, "nvme", DEADLINE_MS)
         }),
-    }
-}
-
-impl OnBus for NvmeDevice {
-    fn function(&self) -> &Function {
-        &self.function
-    }
-
-    fn contents(&self) -> SharedContents {
-        Rc::clone(&self.contents)
     }
 }
 
@@ -248,20 +241,17 @@ impl Device for NvmeDevice {
 
     fn thrash(&mut self) -> Result<(), DeviceError> {
         let (_, plan) = self.planned()?;
-        let length = self.buffer.borrow().length();
-        let units = length / plan.unit_bytes;
-        // Which units are written does not matter, only that none is preferred.
+        let units = self.buffer.borrow().length() / plan.unit_bytes;
+        // Any uniform order of units will do.
         let mut unit = scattered(self.core, units);
-        let mut transfer = |_| (Kind::Read, unit() * plan.unit_bytes + plan.offset_bytes);
         let count = THRASH_BYTES.div_ceil(plan.size_bytes);
-        self.pump(plan, (count, None), &mut transfer, &mut |_| ControlFlow::Continue(()))
+        self.read(plan, count, &mut |_| unit() * plan.unit_bytes + plan.offset_bytes)
     }
 
     fn warm(&mut self, window_bytes: u64) -> Result<(), DeviceError> {
         let (_, plan) = self.planned()?;
         let units = window_bytes / plan.unit_bytes;
-        let mut transfer = |number| (Kind::Read, number % units * plan.unit_bytes + plan.offset_bytes);
-        self.pump(plan, (2 * units, None), &mut transfer, &mut |_| ControlFlow::Continue(()))
+        self.read(plan, 2 * units, &mut |number| number % units * plan.unit_bytes + plan.offset_bytes)
     }
 
     fn latency(
@@ -308,9 +298,9 @@ impl Device for NvmeDevice {
     }
 
     fn recover(&mut self) -> Result<(), DeviceError> {
-        // Closed first: the group can be had once.
+        // Closed first: the group can be opened only once.
         self.link = None;
-        let link = Link::open(&self.tree, &self.way, &self.buffer);
+        let link = Link::open(&self.tree, &self.target, &self.buffer);
         self.link = Some(link.map_err(|refusal| DeviceError::Lost(refusal.to_string()))?);
         Ok(())
     }

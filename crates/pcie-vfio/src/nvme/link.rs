@@ -1,4 +1,4 @@
-//! A drive, opened and ready for commands; and opened again after a failure.
+//! An open drive, ready for commands.
 
 use super::blocks::Drive as Blocks;
 use super::options::{Naming, Noticing, NvmeOptions, QueueIn};
@@ -11,81 +11,84 @@ use crate::options::VfioHostOptions;
 use crate::transport::Vfio;
 use crate::tree::{Function, Tree};
 use pcie_driver::nvme::{
-    Cmb, Controller, Data, Drive, Identity, Kind, NvmeError, Place, Pointers, QUEUE_BYTES,
+    Cmb, Controller, Data, Drive, Identity, Kind, NvmeError, Pointers, QUEUE_BYTES, QueueLocation,
 };
 use pcie_host::SharedBuffer;
 use pcie_refusal::Refusal;
 use std::time::Instant;
 
-/// What is read of a drive at once.
+/// Most bytes read from a drive at once.
 const READ_BYTES: u64 = 128 << 10;
 
-/// Which drive, and how.
+/// A drive to open, with its options.
 #[derive(Clone, Debug)]
-pub(super) struct Way {
+pub(super) struct Target {
     pub(super) address: Address,
     pub(super) options: NvmeOptions,
     pub(super) host: VfioHostOptions,
 }
 
-/// What answers.
 pub(super) struct Link {
     pub(super) drive: Drive<Vfio>,
     pub(super) interrupt: Option<Interrupt>,
-    /// Bus address and bytes of the drive's own memory, where data may lie in it.
+    /// Bus address and bytes of the drive's own memory, if it may hold data.
     pub(super) own_memory: Option<(u64, u64)>,
     pub(super) function: Function,
 }
 
 impl Link {
-    /// Opens the drive and gives it its queues.
-    pub(super) fn open(tree: &Tree, way: &Way, buffer: &SharedBuffer) -> Result<Self, Refusal> {
-        let (opened, function) = Opened::open(tree, way.address)?;
-        let interrupt = match way.options.completion {
+    /// Opens the drive and sets up its queues.
+    pub(super) fn open(tree: &Tree, target: &Target, buffer: &SharedBuffer) -> Result<Self, Refusal> {
+        let (opened, function) = Opened::open(tree, target.address)?;
+        let interrupt = match target.options.completion {
             Noticing::Interrupt => Some(opened.interrupt()?),
             Noticing::Polled => None,
         };
-        let transport = Vfio::new(opened, 0, QUEUE_BYTES, buffer, way.host.iommu_page_bytes)?;
-        let refused = |error: NvmeError| obstacle::device(way.address, error);
+        let transport = Vfio::new(opened, 0, QUEUE_BYTES, buffer, target.host.iommu_page_bytes)?;
+        let refused = |error: NvmeError| obstacle::device(target.address, error);
         let mut controller = Controller::open(transport).map_err(refused)?;
         let cmb = controller.cmb().map_err(refused)?;
-        let own_memory = cmb.map(|cmb| enable(&mut controller, way.address, cmb)).transpose()?;
-        let place = match (way.options.queue, cmb, own_memory) {
-            (QueueIn::Host, _, _) => Place::Host,
-            (QueueIn::Cmb, Some(cmb), Some(address)) if cmb.takes_queues => Place::Cmb(address),
+        let own_memory = cmb.map(|cmb| enable(&mut controller, target.address, cmb)).transpose()?;
+        let location = match (target.options.queue, cmb, own_memory) {
+            (QueueIn::Host, _, _) => QueueLocation::Host,
+            (QueueIn::Cmb, Some(cmb), Some(address)) if cmb.takes_queues => QueueLocation::Cmb(address),
             (QueueIn::Cmb, _, _) => {
-                let refusal = Refusal::of("device.queue", "cmb", "give host").about(way.address.to_string());
+                let refusal =
+                    Refusal::of("device.queue", "cmb", "give host").about(target.address.to_string());
                 return Err(refusal.problem("this drive has no controller memory buffer for queues"));
             }
         };
-        let pointers = match way.options.pointers {
+        let pointers = match target.options.pointers {
             Naming::Prp => Pointers::Prp,
             Naming::Sgl => Pointers::Sgl,
         };
-        let drive = Drive::open(controller, place, pointers, interrupt.is_some()).map_err(refused)?;
+        let drive = Drive::open(controller, location, pointers, interrupt.is_some()).map_err(refused)?;
         let own_memory =
             cmb.zip(own_memory).filter(|(cmb, _)| cmb.takes_data).map(|(cmb, address)| (address, cmb.bytes));
         Ok(Self { drive, interrupt, own_memory, function })
     }
 
-    /// What the drive says of itself.
     pub(super) fn identity(&self) -> &Identity {
         self.drive.identity()
     }
 
-    /// The scratch range that was named, once it is known that it is nobody's, and that this is the drive that was meant.
-    pub(super) fn scratch(&mut self, way: &Way, buffer: &SharedBuffer) -> Result<Option<Scratch>, Refusal> {
-        let Some(text) = &way.options.scratch else { return Ok(None) };
+    /// The scratch range, once it is known to be unused and the drive's serial number to match.
+    pub(super) fn scratch(
+        &mut self,
+        target: &Target,
+        buffer: &SharedBuffer,
+    ) -> Result<Option<Scratch>, Refusal> {
+        let Some(text) = &target.options.scratch else { return Ok(None) };
         let identity = self.identity().clone();
         let (block_bytes, blocks) = (identity.block_bytes, identity.blocks);
         let scratch = Scratch::parse(text, block_bytes, blocks).map_err(Refusal::new)?;
         let mut read = |first, count| self.read(first, count, buffer);
         let found = scratch.holds(&mut Blocks { block_bytes, blocks, read: &mut read });
-        let device = |error: NvmeError| obstacle::device(way.address, error);
+        let device = |error: NvmeError| obstacle::device(target.address, error);
         if let Some(found) = found.map_err(device)? {
             return Err(Refusal::new(refused(text, &found)));
         }
-        match way.options.scratch_serial.as_deref() {
+        match target.options.scratch_serial.as_deref() {
             Some(named) if named == identity.serial => Ok(Some(scratch)),
             named => {
                 let drive = (identity.model.as_str(), identity.serial.as_str());
@@ -94,7 +97,7 @@ impl Link {
         }
     }
 
-    /// Reads blocks, by way of the start of the buffer.
+    /// Reads blocks through the start of the buffer.
     fn read(&mut self, first: u64, blocks: u64, buffer: &SharedBuffer) -> Result<Vec<u8>, NvmeError> {
         let (block_bytes, most) = (self.identity().block_bytes, self.identity().transfer_bytes_most);
         let step = (most.min(READ_BYTES).min(buffer.borrow().length()) / block_bytes).max(1);
@@ -108,7 +111,7 @@ impl Link {
         Ok(held)
     }
 
-    /// Reads blocks to the start of the buffer, and waits for it.
+    /// Reads blocks to the start of the buffer.
     fn fetch(&mut self, block: u64, bytes: u64) -> Result<(), NvmeError> {
         let address = self.drive.transport_mut().data_address();
         self.drive.submit(Kind::Read, block, Some(Data { address, bytes }))?;
@@ -117,17 +120,17 @@ impl Link {
         while status.is_none() {
             self.drive.completions(&mut |completion| status = Some(completion.status))?;
             if started.elapsed() > SILENCE {
-                return Err(NvmeError::Silent { what: "read", limit_ms: SILENCE.as_millis() as u64 });
+                return Err(NvmeError::Silent { action: "read", limit_ms: SILENCE.as_millis() as u64 });
             }
         }
         match status {
-            Some(status) if status != 0 => Err(NvmeError::Status { what: "read", status }),
+            Some(status) if status != 0 => Err(NvmeError::Status { action: "read", status }),
             _ => Ok(()),
         }
     }
 }
 
-/// Gives the drive's own memory a bus address that nothing else has, and maps it for commands.
+/// Gives the drive's own memory an unused bus address, and maps it for commands.
 fn enable(controller: &mut Controller<Vfio>, address: Address, cmb: Cmb) -> Result<u64, Refusal> {
     let refused = |error: NvmeError| obstacle::device(address, error);
     let transport = controller.transport_mut();

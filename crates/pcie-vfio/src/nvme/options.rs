@@ -1,15 +1,15 @@
-//! What a drive can be told.
+//! Options of a drive.
 
 use serde::{Deserialize, Serialize};
 
-/// How commands name their memory.
+/// Format of the data pointers of commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Naming {
-    /// Page by page.
+    /// One pointer for each page.
     #[default]
     Prp,
-    /// As one piece.
+    /// One segment.
     Sgl,
 }
 
@@ -17,14 +17,14 @@ pub enum Naming {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Noticing {
-    /// The queue is looked at, again and again.
+    /// The queue is polled.
     #[default]
     Polled,
-    /// The drive says so.
+    /// The drive raises an interrupt.
     Interrupt,
 }
 
-/// Where commands lie.
+/// Location of the submission queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueIn {
@@ -35,18 +35,18 @@ pub enum QueueIn {
     Cmb,
 }
 
-/// What a drive can be told.
+/// Options of a drive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NvmeOptions {
-    /// How commands name their memory.
+    /// Format of the data pointers of commands.
     pub pointers: Naming,
     /// How a completion is noticed.
     pub completion: Noticing,
-    /// Where commands lie.
+    /// Location of the submission queue.
     pub queue: QueueIn,
-    /// Blocks that may be written, `LBA+LENGTH`; none for none. They have to read as zeros, and zeros are written.
+    /// Blocks that may be written, `LBA+LENGTH`. They must read as zeros, and only zeros are written.
     pub scratch: Option<String>,
-    /// Serial number of the drive that they are on: without it, nothing is written.
+    /// Serial number of their drive: without it, nothing is written.
     pub scratch_serial: Option<String>,
 }

@@ -1,7 +1,5 @@
-//! What a latency is made of, as far as the drive lets it be told apart: the same command with its data in the drive's own
-//! memory, so that none cross the link, and a command without data.
-//!
-//! Each part is measured as it is. Only `transfer` is a difference, and says so: that of the whole and of `medium`.
+//! Parts of a latency: a command without data, and `medium`, the same command with its data in the drive's
+//! own memory, if it has any. `transfer` is the whole minus `medium`.
 
 use super::link::Link;
 use super::plan::{Command, Plan};
@@ -11,10 +9,10 @@ use pcie_driver::nvme::{Data, Kind};
 use pcie_host::Clock;
 use pcie_store::Scalar;
 
-/// Where data lie in the drive's memory: behind its submission queue.
+/// Offset of data in the drive's memory, behind its submission queue.
 const DATA_OFFSET: u64 = 32 << 10;
 
-/// Medians of the parts of a command that reads host memory, of which the whole took `whole_ns`.
+/// Medians of the parts of a command that reads host memory and takes `whole_ns` in all.
 pub(super) fn measured_parts(
     link: &mut Link,
     (plan, kind): (Plan, Kind),
@@ -29,7 +27,7 @@ pub(super) fn measured_parts(
     };
     let data = Some(Data { address: address + DATA_OFFSET, bytes: plan.size_bytes });
     let block = plan.first_block;
-    // What is compared, or written, is what stands there.
+    // Read first, so that the command compares or writes the same data.
     one(link, Command { kind: Kind::Read, block, data }, stop)?;
     let medium_ns = median_ns(link, Command { kind, block, data }, (clock, stop))?;
     parts.push(part("medium", "median", medium_ns));

@@ -1,16 +1,16 @@
-//! From a test to commands: which blocks belong to which place in the window, and what the drive cannot do.
+//! From a test to commands: maps units of the window to blocks; refuses tests that the drive cannot run.
 
 use super::scratch::Scratch;
 use crate::limits;
 use pcie_bench::DeviceError;
 use pcie_driver::nvme::{Data, Identity, Kind};
 use pcie_workload::{Operation, Test};
+use serde_json::json;
 
-/// So much of the drive is gone over at most: it stays in the drive's own memory, so that the medium is in the way as little as
-/// can be.
+/// Most bytes of the drive that a test uses: they fit its cache, so that the medium adds little.
 const REACH_BYTES: u64 = 1 << 20;
 
-/// How the window and the blocks of a test belong together.
+/// Layout of a test in its window and on the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Plan {
     pub(super) first_block: u64,
@@ -19,11 +19,10 @@ pub(super) struct Plan {
     pub(super) size_bytes: u64,
     pub(super) unit_bytes: u64,
     pub(super) offset_bytes: u64,
-    /// Units after which the same blocks come again.
+    /// Units after which the blocks repeat.
     pub(super) period: u64,
 }
 
-/// What a drive is handed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Command {
     pub(super) kind: Kind,
@@ -32,7 +31,7 @@ pub(super) struct Command {
 }
 
 impl Plan {
-    /// Refuses what the drive cannot do, and lays out the rest.
+    /// Lays out a test; refuses a test that the drive cannot run.
     pub(super) fn new(
         test: &Test,
         drive: &Identity,
@@ -45,11 +44,9 @@ impl Plan {
             scratch.map_or((0, drive.blocks), |scratch| (scratch.first, scratch.blocks));
         let blocks = test.size_bytes / drive.block_bytes;
         if blocks > available {
-            return Err(DeviceError::NotSupported(format!(
-                "size_bytes is {}: the drive, or its scratch range, has {} bytes",
-                test.size_bytes,
-                available * drive.block_bytes
-            )));
+            let (size, bytes) = (test.size_bytes, available * drive.block_bytes);
+            let reason = format!("size_bytes is {size}: the drive, or its scratch range, has {bytes} bytes");
+            return Err(DeviceError::NotSupported(reason));
         }
         let units = test.window_bytes / test.unit_bytes();
         let period = (REACH_BYTES / test.size_bytes).clamp(1, units.max(1)).min(available / blocks);
@@ -63,15 +60,15 @@ impl Plan {
         };
         match test.operation != Operation::BwWr && plan.host_read(drive, scratch).is_none() {
             true => Err(DeviceError::NotSupported(format!(
-                "operation is {}: this drive has no Compare, so that only its writes read host memory: name blocks that may be \
+                "operation is {}: this drive has no Compare, so only its writes read host memory: name blocks that may be \
                  written, --set device.scratch=LBA+LENGTH",
-                word(test.operation)
+                json!(test.operation).as_str().unwrap_or_default()
             ))),
             false => Ok(plan),
         }
     }
 
-    /// The command with which the drive reads host memory, if there is one.
+    /// The kind of command with which the drive reads host memory, if any.
     pub(super) fn host_read(self, drive: &Identity, scratch: Option<&Scratch>) -> Option<Kind> {
         match (drive.has_compare, scratch) {
             (true, _) => Some(Kind::Compare),
@@ -80,14 +77,14 @@ impl Plan {
         }
     }
 
-    /// The command for the transfer at an offset of the buffer, which begins at a bus address.
+    /// The command for the transfer at an offset of the buffer, whose bus address is `buffer`.
     #[inline]
     pub(super) fn command(self, kind: Kind, buffer: u64, offset: u64) -> Command {
         let data = Some(Data { address: buffer + offset, bytes: self.size_bytes });
         Command { kind, block: self.block(offset), data }
     }
 
-    /// The first block of the transfer at an offset in the buffer.
+    /// First block of the transfer at an offset of the buffer.
     #[inline]
     pub(super) fn block(self, offset: u64) -> u64 {
         let unit = (offset - self.offset_bytes) / self.unit_bytes;
@@ -95,36 +92,19 @@ impl Plan {
     }
 }
 
-fn word(operation: Operation) -> &'static str {
-    match operation {
-        Operation::LatRd => "lat-rd",
-        Operation::LatWrrd => "lat-wrrd",
-        Operation::BwRd => "bw-rd",
-        Operation::BwWr => "bw-wr",
-        Operation::BwRdwr => "bw-rdwr",
-    }
-}
-
 fn check(test: &Test, drive: &Identity, depth: u16, buffer_bytes: u64) -> Result<(), DeviceError> {
     let refused = |reason: String| Err(DeviceError::NotSupported(reason));
     limits::check(test, "a drive", depth.into(), buffer_bytes)?;
-    if !test.size_bytes.is_multiple_of(drive.block_bytes) {
-        return refused(format!(
-            "size_bytes is {}: the drive's blocks have {} bytes: give a multiple of that",
-            test.size_bytes, drive.block_bytes
-        ));
+    let (size, offset) = (test.size_bytes, test.host_offset_bytes);
+    let (block, most) = (drive.block_bytes, drive.transfer_bytes_most);
+    if !size.is_multiple_of(block) {
+        return refused(format!("size_bytes is {size}: give a multiple of the drive's block size, {block}"));
     }
-    if test.size_bytes > drive.transfer_bytes_most {
-        return refused(format!(
-            "size_bytes is {}: the drive transfers {} bytes at most",
-            test.size_bytes, drive.transfer_bytes_most
-        ));
+    if size > most {
+        return refused(format!("size_bytes is {size}: the drive transfers {most} bytes at most"));
     }
-    if !test.host_offset_bytes.is_multiple_of(4) {
-        return refused(format!(
-            "host_offset_bytes is {}: a drive's addresses are multiples of 4",
-            test.host_offset_bytes
-        ));
+    if !offset.is_multiple_of(4) {
+        return refused(format!("host_offset_bytes is {offset}: give a multiple of 4 for a drive"));
     }
     Ok(())
 }
@@ -149,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_drive_cannot_do_is_named() {
+    fn refuses_tests_that_a_drive_cannot_run() {
         let test = Test::random_dma(Operation::BwRd, 512, 8192, 100);
         assert!(planned(&test, &drive(true)).is_ok());
         for (wrong, named) in [
@@ -168,10 +148,8 @@ mod tests {
     #[test]
     fn nothing_is_written_without_scratch() {
         let reads = Test::random_dma(Operation::LatRd, 512, 8192, 100);
-        let told = planned(&reads, &drive(false));
-        assert!(
-            told.is_err_and(|text| text.contains("operation is lat-rd") && text.contains("device.scratch"))
-        );
+        let error = planned(&reads, &drive(false)).unwrap_err();
+        assert!(error.contains("operation is lat-rd") && error.contains("device.scratch"), "{error}");
         assert!(planned(&Test { operation: Operation::BwWr, ..reads.clone() }, &drive(false)).is_ok());
         let scratch = Scratch { first: 4096, blocks: 2 };
         let plan = Plan::new(&reads, &drive(false), 64, 64 << 20, Some(&scratch));

@@ -1,29 +1,27 @@
-//! The blocks that may be written: named by the user, with the serial number of the drive, reading as zeros, on a drive that
-//! holds nothing but partition tables and partitions elsewhere.
+//! The blocks that may be written. The user names them and the drive's serial number; they must read as
+//! zeros, on a drive that holds nothing but partition tables and partitions elsewhere.
 //!
-//! libblkid is not asked: the drive is bound to vfio-pci and has no block device, and pcielab-run is one static file. What is
-//! asked for is more than it could say. Every superblock, label and table that it knows lies within 8 MiB of one of the ends of
-//! a drive; all of these bytes have to be zeros, but for partition tables, whose digests are checked, and partitions, which the
-//! range must not touch. So what no table of signatures knows is found too.
+//! libblkid cannot help: the drive is bound to vfio-pci and has no block device, and pcielab-run is one
+//! static file. These checks are stricter. Every superblock, label and table that libblkid knows lies within
+//! 8 MiB of an end of the drive. All bytes there must be zeros, except partition tables, whose checksums must
+//! match, and partitions, which the range must not touch. Unknown formats are therefore found too.
 
 use super::blocks::Drive;
 use super::tables::{self, Part};
 use crate::options::range;
-use std::fmt::Write as _;
 
-/// A range of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scratch {
     pub(super) first: u64,
     pub(super) blocks: u64,
 }
 
-/// The longest range: all of it is read before anything of it is written.
+/// Longest range, bytes: all of it is read before any of it is written.
 const LONGEST_BYTES: u64 = 1 << 30;
-/// What is looked at from each end of a drive on. The second header of LUKS 2 may be at 4 MiB, volumes of VMFS at 2 MiB, records
-/// of RAID controllers 1.6 MB before the end; all else is nearer to an end.
+/// Bytes checked at each end of a drive. The second header of LUKS 2 may be at 4 MiB, VMFS volumes at 2 MiB,
+/// records of RAID controllers 1.6 MB before the end; everything else is nearer to an end.
 const ENDS_BYTES: u64 = 8 << 20;
-/// Where what is on a disk says what it is: place, bytes, name. They only give names to what is refused anyway.
+/// Signatures on a disk: offset, bytes, name. They only name data that is refused anyway.
 const SIGNATURES: [(usize, &[u8], &str); 34] = [
     (0, b"XFSB", "an XFS file system"),
     (3, b"NTFS    ", "an NTFS file system"),
@@ -39,12 +37,8 @@ const SIGNATURES: [(usize, &[u8], &str); 34] = [
     (0, b"\x01\x82\x01\x01", "an Oracle ASM disk"),
     (32, b"NXSB", "an APFS container"),
     (24, b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca", "a bcache device"),
-    (4096 + 24, b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca", "a bcache device"),
-    (
-        4096 + 24,
-        b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81",
-        "a bcachefs file system",
-    ),
+    (4120, b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca", "a bcache device"),
+    (4120, b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81", "a bcachefs file system"),
     (512, b"LABELONE", "an LVM volume"),
     (512 + 4, b"!IRON\x86\x9a", "a Stratis pool"),
     (0, b"dmvdo001", "a VDO volume"),
@@ -66,33 +60,28 @@ const SIGNATURES: [(usize, &[u8], &str); 34] = [
 ];
 
 impl Scratch {
-    /// From `LBA+LENGTH`, on a drive of so many blocks.
+    /// Parses `LBA+LENGTH`, within a drive of `blocks` blocks.
     pub(super) fn parse(text: &str, block_bytes: u64, blocks: u64) -> Result<Self, String> {
         let parsed = range(text).filter(|(_, length)| length.is_multiple_of(block_bytes));
         let Some((first, length)) = parsed else {
             return Err(format!(
-                "device.scratch is {text}: give LBA+LENGTH, the first block and a length in whole blocks of {block_bytes} bytes, such as \
-                 2048+64M"
+                "device.scratch is {text}: give LBA+LENGTH, the first block and a length in whole blocks of {block_bytes} bytes, \
+                 for example 2048+64M"
             ));
         };
         if length > LONGEST_BYTES {
-            return Err(format!(
-                "device.scratch is {text}: is longer than 1G: give less, of which no more than a few MiB are written"
-            ));
+            return Err(format!("device.scratch is {text}: give 1G or less; only a few MiB are written"));
         }
         let scratch = Self { first, blocks: length / block_bytes };
         if first.checked_add(scratch.blocks).is_none_or(|end| end > blocks) {
             return Err(format!(
-                "device.scratch is {text}: lies outside of the drive, which has {blocks} blocks of {block_bytes} bytes"
+                "device.scratch is {text}: lies outside the drive, which has {blocks} blocks of {block_bytes} bytes"
             ));
         }
         Ok(scratch)
     }
 
-    /// What there is on the drive that must not be written over; none for nothing.
-    ///
-    /// # Errors
-    /// The drive cannot be read.
+    /// A message on data that must not be overwritten, if any; fails if the drive cannot be read.
     pub(super) fn holds<E>(&self, drive: &mut Drive<'_, E>) -> Result<Option<String>, E> {
         let parts = match tables::read(drive)? {
             Ok(parts) => parts,
@@ -100,9 +89,9 @@ impl Scratch {
         };
         let last = self.first + self.blocks - 1;
         if let Some(part) = parts.iter().find(|part| part.first <= last && self.first <= part.last) {
-            return Ok(Some(format!("{} has blocks {} to {}", part.what, part.first, part.last)));
+            return Ok(Some(format!("{} has blocks {} to {}", part.owner, part.first, part.last)));
         }
-        if let Some(found) = at_the_ends(drive, &parts)? {
+        if let Some(found) = data_at_the_ends(drive, &parts)? {
             return Ok(Some(found));
         }
         let held = drive.blocks(self.first, self.blocks)?;
@@ -110,47 +99,42 @@ impl Scratch {
             return Ok(Some(format!("the range begins with {name}")));
         }
         let filled = held.iter().position(|byte| *byte != 0);
-        Ok(filled.map(|place| {
-            format!("block {} of it does not read as zeros", self.first + place as u64 / drive.block_bytes)
+        Ok(filled.map(|offset| {
+            format!("block {} of it does not read as zeros", self.first + offset as u64 / drive.block_bytes)
         }))
     }
 }
 
-/// What is near the ends of a drive, and neither a partition table nor in a partition.
-fn at_the_ends<E>(drive: &mut Drive<'_, E>, parts: &[Part]) -> Result<Option<String>, E> {
+/// A message on data near the ends of a drive, outside partition tables and partitions.
+fn data_at_the_ends<E>(drive: &mut Drive<'_, E>, parts: &[Part]) -> Result<Option<String>, E> {
     let count = (ENDS_BYTES / drive.block_bytes).min(drive.blocks);
     for first in [0, drive.blocks - count] {
         let held = drive.blocks(first, count)?;
-        let is_told = |block: u64| parts.iter().any(|part| part.first <= block && block <= part.last);
+        let is_known = |block: u64| parts.iter().any(|part| part.first <= block && block <= part.last);
         let blocks = held.chunks(drive.block_bytes as usize);
         let filled = (first..).zip(blocks).find_map(|(block, bytes)| {
-            let place = bytes.iter().position(|byte| *byte != 0)?;
-            (!is_told(block)).then_some(block * drive.block_bytes + place as u64)
+            let offset = bytes.iter().position(|byte| *byte != 0)?;
+            (!is_known(block)).then_some(block * drive.block_bytes + offset as u64)
         });
-        let Some(place) = filled else { continue };
-        // A name, where it has one: of a whole drive, at its start.
+        let Some(byte) = filled else { continue };
+        // Signatures of a whole drive are at its start.
         let name = (first == 0).then(|| signature(&held)).flatten();
         return Ok(Some(match name {
             Some(name) => format!("the drive holds {name}"),
-            None => format!("the drive holds data at byte {place}, which are in no partition"),
+            None => format!("the drive holds data at byte {byte}, outside any partition"),
         }));
     }
     Ok(None)
 }
 
-/// The refusal of a range that holds something, or may.
 pub(super) fn refused(text: &str, found: &str) -> String {
-    let mut told = format!("device.scratch is {text}: {found}");
-    // Writing to a string cannot fail.
-    let _ = write!(
-        told,
-        ": give blocks that read as zeros and are in no partition, on a drive that holds nothing else (`sudo blkdiscard --zeroout` \
-         empties one whose contents may be lost, bound to its own driver)"
-    );
-    told
+    format!(
+        "device.scratch is {text}: {found}: give blocks that read as zeros and are in no partition, on a drive that holds \
+         nothing else (`sudo blkdiscard --zeroout` empties a drive that is bound to its own driver; its contents are lost)"
+    )
 }
 
-/// The refusal of a range whose drive nobody has named.
+/// The message for a missing or wrong serial number.
 pub(super) fn unnamed(text: &str, named: Option<&str>, (model, serial): (&str, &str)) -> String {
     match named {
         None => format!(
@@ -158,18 +142,18 @@ pub(super) fn unnamed(text: &str, named: Option<&str>, (model, serial): (&str, &
              --set device.scratch_serial={serial}"
         ),
         Some(named) => format!(
-            "device.scratch_serial is {named}: this drive is {model}, serial number {serial}: give the address of the other one, or \
-             this number"
+            "device.scratch_serial is {named}: this drive is {model}, serial number {serial}: give the address of the other drive, or \
+             this serial number"
         ),
     }
 }
 
 fn signature(head: &[u8]) -> Option<&'static str> {
-    let is_there = |(place, bytes, _): &&(usize, &[u8], &str)| {
-        head.get(*place..).is_some_and(|at| at.starts_with(bytes))
+    let matches = |(offset, bytes, _): &&(usize, &[u8], &str)| {
+        head.get(*offset..).is_some_and(|at| at.starts_with(bytes))
     };
-    // The longest: what two have in common is the shorter of them.
-    SIGNATURES.iter().filter(is_there).max_by_key(|(_, bytes, _)| bytes.len()).map(|(_, _, name)| *name)
+    // The longest, because one signature may be the start of another.
+    SIGNATURES.iter().filter(matches).max_by_key(|(_, bytes, _)| bytes.len()).map(|(_, _, name)| *name)
 }
 
 #[cfg(test)]
@@ -182,11 +166,11 @@ mod tests {
 
     const BLOCKS: u64 = 1 << 20;
 
-    /// A drive of 64 MiB, and its scratch range of 1 MiB in the middle.
+    /// A drive of 64 MiB with its scratch range of 1 MiB in the middle.
     const DRIVE_BYTES: usize = 64 << 20;
     const SCRATCH: Scratch = Scratch { first: 65536, blocks: 2048 };
 
-    fn told(drive: &[u8], scratch: Scratch) -> Option<String> {
+    fn found(drive: &[u8], scratch: Scratch) -> Option<String> {
         let mut read = |first: u64, count: u64| -> Result<Vec<u8>, Infallible> {
             assert!(count > 0 && count * 512 <= PIECE_BYTES);
             Ok(drive[first as usize * 512..][..count as usize * 512].to_vec())
@@ -200,35 +184,37 @@ mod tests {
     }
 
     #[test]
-    fn a_range_is_whole_blocks_on_the_drive() {
+    fn range_is_whole_blocks_on_the_drive() {
         assert_eq!(Scratch::parse("2048+1M", 512, BLOCKS), Ok(Scratch { first: 2048, blocks: 2048 }));
-        let told = |text| Scratch::parse(text, 4096, BLOCKS).unwrap_err();
-        assert!(
-            told("2048").contains("give LBA+LENGTH") && told("0+512").contains("whole blocks of 4096 bytes")
-        );
-        assert!(told("1048576+4K").contains("outside of the drive, which has 1048576 blocks"));
-        assert!(told("18446744073709551615+4K").contains("give LBA+LENGTH"));
-        assert!(told("0+2G").contains("longer than 1G"));
+        for (text, named) in [
+            ("2048", "give LBA+LENGTH"),
+            ("0+512", "whole blocks of 4096 bytes"),
+            ("1048576+4K", "outside the drive, which has 1048576 blocks"),
+            ("18446744073709551615+4K", "give LBA+LENGTH"),
+            ("0+2G", "give 1G or less"),
+        ] {
+            assert!(Scratch::parse(text, 4096, BLOCKS).unwrap_err().contains(named), "{text}");
+        }
     }
 
     #[test]
-    fn nothing_is_found_on_an_empty_drive() {
-        assert_eq!(told(&empty(), SCRATCH), None);
+    fn empty_drive_holds_nothing() {
+        assert_eq!(found(&empty(), SCRATCH), None);
     }
 
     #[test]
-    fn somebodys_data_is_found_where_it_says_what_it_is() {
-        for (place, bytes, name) in SIGNATURES {
-            let mut drive = empty();
-            drive[place..place + bytes.len()].copy_from_slice(bytes);
-            let found = told(&drive, SCRATCH).unwrap();
-            assert!(found.contains("the drive holds") && found.contains(name), "{name}: {found}");
-            let mut drive = empty();
-            let start = SCRATCH.first as usize * 512 + place;
-            drive[start..start + bytes.len()].copy_from_slice(bytes);
-            if place < SCRATCH.blocks as usize * 512 {
-                let found = told(&drive, SCRATCH).unwrap();
-                assert!(found.contains("the range begins with") && found.contains(name), "{name}: {found}");
+    fn every_signature_is_found_at_the_start_of_drive_and_range() {
+        for (offset, bytes, name) in SIGNATURES {
+            for (first, begins) in
+                [(0, "the drive holds"), (SCRATCH.first as usize * 512, "the range begins with")]
+            {
+                if first > 0 && offset >= SCRATCH.blocks as usize * 512 {
+                    continue;
+                }
+                let mut drive = empty();
+                drive[first + offset..][..bytes.len()].copy_from_slice(bytes);
+                let message = found(&drive, SCRATCH).unwrap();
+                assert!(message.contains(begins) && message.contains(name), "{name}: {message}");
             }
         }
     }
@@ -236,10 +222,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-        /// Whatever stands near an end of the drive, or anywhere in the range: known to anyone or not.
         #[test]
-        fn one_byte_near_an_end_or_in_the_range_is_enough(
-            place in prop_oneof![
+        fn any_byte_near_an_end_or_in_the_range_is_found(
+            offset in prop_oneof![
                 0..ENDS_BYTES as usize,
                 DRIVE_BYTES - ENDS_BYTES as usize..DRIVE_BYTES,
                 SCRATCH.first as usize * 512..(SCRATCH.first + SCRATCH.blocks) as usize * 512,
@@ -247,94 +232,89 @@ mod tests {
             byte in 1..=255u8,
         ) {
             let mut drive = empty();
-            drive[place] = byte;
-            prop_assert!(told(&drive, SCRATCH).is_some(), "byte {place}");
+            drive[offset] = byte;
+            prop_assert!(found(&drive, SCRATCH).is_some(), "byte {offset}");
         }
     }
 
     #[test]
-    fn a_range_full_of_data_is_refused_with_the_block() {
+    fn data_in_the_range_is_refused_with_its_block() {
         let mut drive = empty();
         let start = SCRATCH.first as usize * 512;
         drive[start + 512 * 2047 + 511] = 1;
-        assert_eq!(told(&drive, SCRATCH).unwrap(), "block 67583 of it does not read as zeros");
+        assert_eq!(found(&drive, SCRATCH).unwrap(), "block 67583 of it does not read as zeros");
         let mut drive = empty();
         drive[start..start + (1 << 20)].fill(0xa5);
-        assert_eq!(told(&drive, SCRATCH).unwrap(), "block 65536 of it does not read as zeros");
+        assert_eq!(found(&drive, SCRATCH).unwrap(), "block 65536 of it does not read as zeros");
     }
 
     #[test]
-    fn an_old_table_gives_partitions_away() {
+    fn mbr_partitions_are_found() {
         let mut drive = empty();
         drive[510..512].copy_from_slice(b"\x55\xaa");
         drive[450] = 0x83;
         drive[454..458].copy_from_slice(&65_000u32.to_le_bytes());
         drive[458..462].copy_from_slice(&1000u32.to_le_bytes());
-        assert_eq!(told(&drive, Scratch { first: 66_000, blocks: 2048 }), None);
-        let found = told(&drive, SCRATCH).unwrap();
-        assert_eq!(found, "a partition has blocks 65000 to 65999");
-        assert_eq!(
-            told(&drive, Scratch { first: 0, blocks: 8 }).unwrap(),
-            "the partition table has blocks 0 to 0"
-        );
-        // What a partition at the start holds is its own; a boot loader is in none.
+        assert_eq!(found(&drive, Scratch { first: 66_000, blocks: 2048 }), None);
+        assert_eq!(found(&drive, SCRATCH).unwrap(), "a partition has blocks 65000 to 65999");
+        let table = found(&drive, Scratch { first: 0, blocks: 8 }).unwrap();
+        assert_eq!(table, "the partition table has blocks 0 to 0");
+        // Data in a partition at the start are ignored; a boot loader is in no partition.
         drive[454..458].copy_from_slice(&2048u32.to_le_bytes());
         drive[3 << 20..4 << 20].fill(1);
         drive[458..462].copy_from_slice(&20_000u32.to_le_bytes());
-        assert_eq!(told(&drive, SCRATCH), None);
+        assert_eq!(found(&drive, SCRATCH), None);
         drive[1 << 15] = 1;
-        assert!(told(&drive, SCRATCH).unwrap().contains("data at byte 32768, which are in no partition"));
+        assert!(found(&drive, SCRATCH).unwrap().contains("data at byte 32768, outside any partition"));
         drive[1 << 15] = 0;
         drive[0] = 0xeb;
-        assert!(told(&drive, SCRATCH).unwrap().contains("data at byte 0"));
+        assert!(found(&drive, SCRATCH).unwrap().contains("data at byte 0"));
     }
 
     #[test]
-    fn a_new_table_is_found_wherever_its_entries_and_its_copy_are() {
+    fn gpt_is_found_with_entries_and_copy_anywhere() {
         let last = DRIVE_BYTES as u64 / 512 - 1;
         let partition = (65_000, 65_999);
-        // Entries at their place, and far away from it.
+        // Entries behind the header, and far away.
         for entries_at in [2, 40_000] {
             let mut drive = empty();
             write_gpt(&mut drive, 1, last, entries_at, partition);
             write_gpt(&mut drive, last, 1, last - 32, partition);
-            assert_eq!(told(&drive, SCRATCH).unwrap(), "a partition has blocks 65000 to 65999");
-            assert_eq!(told(&drive, Scratch { first: 70_000, blocks: 8 }), None);
-            let own = told(&drive, Scratch { first: entries_at + 3, blocks: 1 }).unwrap();
+            assert_eq!(found(&drive, SCRATCH).unwrap(), "a partition has blocks 65000 to 65999");
+            assert_eq!(found(&drive, Scratch { first: 70_000, blocks: 8 }), None);
+            let own = found(&drive, Scratch { first: entries_at + 3, blocks: 1 }).unwrap();
             assert!(own.starts_with("the partition table has blocks"), "{own}");
         }
-        // The copy alone, at the end or where the first one says.
+        // The copy alone, at the end or where the first header points.
         let mut drive = empty();
         write_gpt(&mut drive, last, 1, last - 32, partition);
-        assert_eq!(told(&drive, SCRATCH).unwrap(), "a partition has blocks 65000 to 65999");
+        assert_eq!(found(&drive, SCRATCH).unwrap(), "a partition has blocks 65000 to 65999");
         let mut drive = empty();
         write_gpt(&mut drive, 1, 50_000, 2, (100_000, 100_001));
         write_gpt(&mut drive, 50_000, 1, 50_001, partition);
-        assert_eq!(told(&drive, SCRATCH).unwrap(), "a partition has blocks 65000 to 65999");
+        assert_eq!(found(&drive, SCRATCH).unwrap(), "a partition has blocks 65000 to 65999");
     }
 
     #[test]
-    fn a_table_that_is_damaged_is_believed_in_nothing() {
+    fn damaged_gpt_is_refused() {
         let last = DRIVE_BYTES as u64 / 512 - 1;
-        for place in [512 + 40, 512 + 72, 512 + 84, 1024 + 40] {
+        for byte in [512 + 40, 512 + 72, 512 + 84, 1024 + 40] {
             let mut drive = empty();
             write_gpt(&mut drive, 1, last, 2, (100_000, 100_001));
-            drive[place] ^= 1;
-            let found = told(&drive, SCRATCH).unwrap();
-            assert_eq!(found, "the partition table at block 1 (GPT) is damaged", "byte {place}");
+            drive[byte] ^= 1;
+            let message = found(&drive, SCRATCH).unwrap();
+            assert_eq!(message, "the partition table at block 1 (GPT) is damaged", "byte {byte}");
         }
     }
 
     #[test]
-    fn the_drive_is_named_by_its_serial_number() {
+    fn serial_number_must_match() {
         let drive = ("QEMU NVMe", "S4EV");
-        let told = unnamed("2048+1M", None, drive);
-        assert!(
-            told.contains("serial number S4EV") && told.contains("--set device.scratch_serial=S4EV"),
-            "{told}"
-        );
-        let told = unnamed("2048+1M", Some("S4EX"), drive);
-        assert!(told.starts_with("device.scratch_serial is S4EX: this drive is QEMU NVMe"), "{told}");
+        let missing = unnamed("2048+1M", None, drive);
+        assert!(missing.contains("serial number S4EV"), "{missing}");
+        assert!(missing.contains("--set device.scratch_serial=S4EV"), "{missing}");
+        let wrong = unnamed("2048+1M", Some("S4EX"), drive);
+        assert!(wrong.starts_with("device.scratch_serial is S4EX: this drive is QEMU NVMe"), "{wrong}");
         assert!(refused("2048+1M", "the drive holds swap").contains("blkdiscard"));
     }
 }

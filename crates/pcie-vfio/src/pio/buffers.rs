@@ -1,30 +1,30 @@
-//! How many write-combining buffers a core has: from the time of stores that go round over more and more lines.
+//! Counts a core's write-combining buffers from the time of interleaved stores to more and more lines.
 //!
-//! Each round stores every line whole, but a word of each in turn. As long as there is a buffer for each line, a line leaves
-//! in one piece; as soon as there are more lines than buffers, nearly every word leaves by itself, and takes several times as long.
+//! Each round stores every line whole, one word of each line in turn. While each line has a buffer, it leaves
+//! in one piece; beyond that nearly every word leaves alone and takes several times as long.
 
 use super::range::Range;
 use pcie_host::Clock;
 
 const LINE: u64 = 64;
 const WORDS: u64 = LINE / 8;
-/// More buffers than any processor is known to have.
+/// Most lines tried: more than any known processor has buffers.
 const LINES_MOST: u64 = 32;
-/// Rounds that a time is the least of.
+/// Rounds whose least time counts.
 const ROUNDS: usize = 5;
-/// Times that the whole is done: how often they agree is the confidence.
+/// Trials; the share that agrees is the confidence.
 const TRIALS: usize = 9;
-/// What lies beyond the knee takes so many times as long.
+/// Least factor between the times beyond and before the knee.
 const STEP: f64 = 1.5;
 
-/// Buffers, and the share of trials that found as many.
+/// Number of buffers, and the share of trials that found it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Found {
     pub(super) buffers: u64,
     pub(super) confidence: f64,
 }
 
-/// Looks for the knee; none where there is none, or no write-combining.
+/// Counts the buffers; none without a knee or without write-combining.
 pub(super) fn count(range: &Range, clock: &Clock) -> Option<Found> {
     range.window(true)?;
     let most = (range.bytes() / LINE).min(LINES_MOST);
@@ -35,7 +35,7 @@ pub(super) fn count(range: &Range, clock: &Clock) -> Option<Found> {
     agreed(&(0..TRIALS).map(trial).collect::<Vec<_>>())
 }
 
-/// The least time of a round over so many lines, ns.
+/// The least time of a round over `lines` lines, ns.
 fn time_ns(range: &Range, clock: &Clock, lines: u64) -> f64 {
     let Some((window, start)) = range.window(true) else { return 0.0 };
     let round = |_| {
@@ -51,17 +51,16 @@ fn time_ns(range: &Range, clock: &Clock, lines: u64) -> f64 {
     (0..ROUNDS).map(round).fold(f64::INFINITY, f64::min)
 }
 
-/// The last number of lines, from 1, before times for a line rise for good; none where they do not.
+/// The last number of lines before the time per line rises for good; none if it does not.
 fn knee(times: &[f64]) -> Option<u64> {
     let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len() as f64;
-    let ratio = |place: usize| mean(&times[place..]) / mean(&times[..place]);
-    // A time for a line that includes the fence is longest for one line: it says nothing of buffers.
+    let ratio = |lines: usize| mean(&times[lines..]) / mean(&times[..lines]);
+    // One line is left out: its time is mostly the fence.
     let best =
         (2..times.len().saturating_sub(1)).max_by(|left, right| ratio(*left).total_cmp(&ratio(*right)))?;
     (ratio(best) >= STEP).then_some(best as u64)
 }
 
-/// What most trials found.
 fn agreed(trials: &[Option<u64>]) -> Option<Found> {
     let votes = |buffers: u64| trials.iter().filter(|trial| **trial == Some(buffers)).count();
     let buffers = trials.iter().flatten().copied().max_by_key(|buffers| votes(*buffers))?;
@@ -73,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_knee_is_where_times_rise_for_good() {
+    fn knee_is_the_last_fast_number_of_lines() {
         let times = |buffers: usize| {
             (1..=32).map(|lines| if lines <= buffers { 20.0 } else { 90.0 }).collect::<Vec<_>>()
         };
@@ -90,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn confidence_is_how_often_the_trials_agree() {
+    fn confidence_is_the_share_of_agreeing_trials() {
         let found = agreed(&[Some(12), Some(12), Some(13), None]);
         assert_eq!(found, Some(Found { buffers: 12, confidence: 0.5 }));
         assert_eq!(agreed(&[None, None]), None);

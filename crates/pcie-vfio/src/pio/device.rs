@@ -1,4 +1,4 @@
-//! A BAR as a device that messages are sent to.
+//! A BAR as a device that takes messages.
 
 use super::buffers::{self, Found};
 use super::options::{PioHostOptions, PioOptions};
@@ -17,15 +17,15 @@ use pcie_workload::{MessagePace, MessageTest, StoreKind, Way};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-/// Messages between two looks at the stop.
+/// Messages between two checks of the stop request.
 const SLICE: u32 = 256;
-/// Reads that the read-back latency is the median of.
+/// Reads of the median read-back latency.
 const READS: usize = 501;
 const DEADLINE: Duration = Duration::from_secs(20);
-/// Longest message.
+/// Longest message, bytes.
 const MESSAGE_BYTES_MOST: usize = 64 << 10;
 
-/// Bytes that begin at a line.
+/// A message aligned to a cache line.
 #[repr(C, align(64))]
 #[derive(Clone)]
 struct Message([u8; MESSAGE_BYTES_MOST]);
@@ -41,16 +41,14 @@ pub(super) struct PioDevice {
     found: Option<Found>,
 }
 
-/// How a test stores.
 struct Sending {
     stores: StoreLoop,
     is_combining: bool,
-    /// Whether each message is followed by a fence.
     is_fenced: bool,
-    /// From one message to the next in the range.
+    /// Bytes from one message to the next in the range.
     stride: u64,
     /// Messages that the range holds.
-    places: u64,
+    slots: u64,
 }
 
 impl PioDevice {
@@ -63,7 +61,7 @@ impl PioDevice {
         let function = tree.function(address)?;
         let part = Part::named(options.range.as_deref(), &function)?;
         ready_for_stores(tree, &function)?;
-        // No buffer takes part: a page stands for it.
+        // Stores use no host buffer: one page satisfies the host.
         let bufferless = HostOptions {
             page_bytes: PageSize::FourKib,
             buffer_bytes: PageSize::FourKib.bytes(),
@@ -86,7 +84,7 @@ impl PioDevice {
         let refused = |reason: String| Err(DeviceError::NotSupported(reason));
         let is_combining = test.way != Way::Uncached;
         if self.range.window(is_combining).is_none() {
-            return refused("way: the kernel maps this BAR uncached only".into());
+            return refused("way: the kernel maps this BAR uncached only: give uncached".into());
         }
         let instruction = match test.store_kind.unwrap_or(StoreKind::Plain) {
             StoreKind::Plain => Instruction::Plain,
@@ -97,23 +95,19 @@ impl PioDevice {
         let width = test.store_bytes.unwrap_or(own);
         let Some(stores) = StoreLoop::find(instruction, width) else {
             return refused(format!(
-                "store_bytes is {width} and store_kind {instruction:?}: this processor has no such instruction"
+                "store_bytes is {width} and store_kind {instruction:?}: this processor lacks this instruction"
             ));
         };
         let stride = test.size_bytes.next_multiple_of(64);
-        let places = self.range.bytes() / stride;
-        if places == 0 {
-            return refused(format!(
-                "size_bytes is {}: device.range has {} bytes",
-                test.size_bytes,
-                self.range.bytes()
-            ));
+        let slots = self.range.bytes() / stride;
+        if slots == 0 {
+            let (size, range) = (test.size_bytes, self.range.bytes());
+            return refused(format!("size_bytes is {size}: device.range has {range} bytes"));
         }
         let is_fenced = test.way == Way::WriteCombinedFenced || test.pace == MessagePace::Alone;
-        Ok(Sending { stores, is_combining, is_fenced, stride, places })
+        Ok(Sending { stores, is_combining, is_fenced, stride, slots })
     }
 
-    /// Fills the message with bytes of this test.
     fn fill(&mut self, position: u64, bytes: usize) {
         let draws = Draws::new(position, 0, Stream::Payload);
         for (number, chunk) in (0..).zip(self.message.0[..bytes.next_multiple_of(4)].chunks_exact_mut(4)) {
@@ -121,7 +115,7 @@ impl PioDevice {
         }
     }
 
-    /// Stores messages `first..last`; the time of each where they are sent alone.
+    /// Stores a range of messages; adds the time of each to `times` if given.
     fn slice(
         &self,
         sending: &Sending,
@@ -129,51 +123,44 @@ impl PioDevice {
         messages: std::ops::Range<u64>,
         times: Option<&mut Vec<f64>>,
     ) -> Result<(), DeviceError> {
-        let outside = || DeviceError::Failed("a message lies outside of device.range".into());
+        let outside = || DeviceError::Failed("a message lies outside device.range".into());
         let (window, start) = self.range.window(sending.is_combining).ok_or_else(outside)?;
         let message = &self.message.0[..bytes];
         let store = |number: u64| -> Result<(), DeviceError> {
-            let place = start + number % sending.places * sending.stride;
-            let to = window.part(place, bytes).ok_or_else(outside)?;
-            // SAFETY: that many bytes from there on are within the mapping; the place and the message begin at a line.
+            let offset = start + number % sending.slots * sending.stride;
+            let to = window.part(offset, bytes).ok_or_else(outside)?;
+            // SAFETY: the bytes are within the mapping; the target and the message are aligned to a line.
             unsafe { sending.stores.store(to, message) };
             if sending.is_fenced {
                 fence();
             }
             Ok(())
         };
-        match times {
-            None => {
-                for number in messages {
-                    store(number)?;
-                }
-            }
-            Some(times) => {
-                for number in messages {
-                    let before = self.clock.now();
-                    store(number)?;
-                    times.push(self.clock.ns(self.clock.now() - before));
-                }
-            }
+        let Some(times) = times else { return messages.into_iter().try_for_each(store) };
+        for number in messages {
+            let before = self.clock.now();
+            store(number)?;
+            times.push(self.clock.ns(self.clock.now() - before));
         }
         Ok(())
     }
 
-    /// Looks whether what was stored is what the BAR holds, where it can be read.
+    /// Checks that the BAR holds the stored messages, if it can be read.
     fn check_arrival(&self, sending: &Sending, bytes: usize, sent: u64) -> Result<(), DeviceError> {
         if !self.range.reads_back {
             return Ok(());
         }
-        let (message, used) = (&self.message.0, sent.min(sending.places) * sending.stride);
-        let byte = |place: u64| {
-            let within = (place % sending.stride) as usize;
-            if place < used && within < bytes { message[within] } else { 0 }
+        let (message, used) = (&self.message.0, sent.min(sending.slots) * sending.stride);
+        let byte = |offset: u64| {
+            let within = (offset % sending.stride) as usize;
+            if offset < used && within < bytes { message[within] } else { 0 }
         };
-        let word = |place: u64| u64::from_le_bytes(std::array::from_fn(|number| byte(place + number as u64)));
+        let word =
+            |offset: u64| u64::from_le_bytes(std::array::from_fn(|number| byte(offset + number as u64)));
         match self.range.differs((0..).step_by(8).map(word)) {
             None => Ok(()),
-            Some((place, held, expected)) => Err(DeviceError::Failed(format!(
-                "what was stored is not what the BAR holds: at {place:#x} of device.range {held:#018x}, and not {expected:#018x}"
+            Some((offset, held, expected)) => Err(DeviceError::Failed(format!(
+                "the BAR does not hold the stored data: {held:#018x} instead of {expected:#018x} at {offset:#x} of device.range"
             ))),
         }
     }
@@ -199,7 +186,7 @@ impl PioDevice {
     }
 }
 
-/// Refuses what stores of one core into a BAR cannot be.
+/// Refuses a test that stores of one core into a BAR cannot run.
 fn check(test: &MessageTest) -> Result<(), DeviceError> {
     let simulated = [
         ("eviction", test.eviction.is_some()),
@@ -209,7 +196,7 @@ fn check(test: &MessageTest) -> Result<(), DeviceError> {
     ];
     let refused = |reason: String| Err(DeviceError::NotSupported(reason));
     if let Some((key, _)) = simulated.into_iter().find(|(_, given)| *given) {
-        return refused(format!("{key}: only a simulator can be told that: give null"));
+        return refused(format!("{key}: only a simulator supports it: give null"));
     }
     if test.cores != 1 {
         return refused(format!("cores is {}: one core stores here: give 1", test.cores));

@@ -1,19 +1,19 @@
-//! What stores into a BAR, and their host's side, can be told.
+//! Options of stores into a BAR, and of their host.
 
 use serde::{Deserialize, Serialize};
 
-/// What stores into a BAR can be told.
+/// Options of stores into a BAR.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PioOptions {
-    /// Which part of which BAR may be stored into, `BAR2:0+64K`. There is no default.
+    /// The part of a BAR that may be stored into, `BAR2:0+64K`. There is no default.
     pub range: Option<String>,
 }
 
-/// The host's side of stores.
+/// Options of the host of stores.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PioHostOptions {
-    /// Core that stores; null for the first that this program may run on.
+    /// Core that stores; null is the first allowed one.
     pub core: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! The part of a BAR that may be stored into: named by the user, mapped both ways, saved, and put back.
+//! The part of a BAR that may be stored into: chosen by the user, mapped both ways, saved and restored.
 
 use crate::obstacle;
 use crate::options::range;
@@ -9,7 +9,7 @@ use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
 
-/// No range is longer: it is saved, which takes a microsecond for each 8 bytes.
+/// Longest range, bytes: saving takes about a microsecond for each 8 bytes.
 const RANGE_BYTES_MOST: u64 = 1 << 20;
 const PAGE: u64 = 4096;
 
@@ -22,55 +22,54 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// From `BAR2:0+64K`, of a function.
+    /// Parses `BAR2:0+64K` and checks it against the function's BARs.
     pub(super) fn named(text: Option<&str>, function: &Function) -> Result<Self, Refusal> {
         let bars = function.bars();
         let suitable: Vec<&Bar> = bars.iter().filter(|bar| bar.is_memory && bar.is_prefetchable).collect();
-        let known = suitable
-            .iter()
-            .map(|bar| format!("BAR{}, of {} bytes", bar.number, bar.bytes))
-            .collect::<Vec<_>>();
-        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        let known = suitable.iter().map(|bar| format!("BAR{}, of {} bytes", bar.number, bar.bytes));
+        let known = known.collect::<Vec<_>>().join(", ");
+        let known = if known.is_empty() { "none" } else { &known };
         let remedy = format!("{} has these prefetchable BARs: {known}", function.address);
         let Some(text) = text else {
-            let refusal = Refusal::new("name what may be stored into, --set device.range=BAR2:0+64K");
+            let refusal =
+                Refusal::new("name the part of a BAR that may be stored into, --set device.range=BAR2:0+64K");
             return Err(refusal.key("device.range").remedy(remedy));
         };
-        let told = |remedy: String| Refusal::of("device.range", text, remedy);
+        let refusal = |remedy: String| Refusal::of("device.range", text, remedy);
         let parsed = || {
             let (bar, extent) = text.strip_prefix("BAR")?.split_once(':')?;
             let (start, bytes) = range(extent)?;
             Some(Self { bar: bar.parse().ok()?, start, bytes })
         };
-        let part =
-            parsed().ok_or_else(|| told("give a BAR, a start and a length, such as BAR2:0+64K".into()))?;
+        let part = parsed()
+            .ok_or_else(|| refusal("give a BAR, a start and a length, for example BAR2:0+64K".into()))?;
         let Some(bar) = bars.iter().find(|bar| bar.number == part.bar) else {
-            return Err(told(remedy).problem(format!("there is no BAR{}", part.bar)));
+            return Err(refusal(remedy).problem(format!("there is no BAR{}", part.bar)));
         };
         if !bar.is_memory || !bar.is_prefetchable {
             let reason = "is not prefetchable: stores into it may do anything, and are not combined";
-            return Err(told(remedy).problem(format!("BAR{} {reason}", part.bar)));
+            return Err(refusal(remedy).problem(format!("BAR{} {reason}", part.bar)));
         }
         if part.start + part.bytes > bar.bytes {
-            return Err(told(format!("lies outside of BAR{}, which has {} bytes", part.bar, bar.bytes)));
+            return Err(refusal(format!("lies outside BAR{}, which has {} bytes", part.bar, bar.bytes)));
         }
         if !part.start.is_multiple_of(64) || !part.bytes.is_multiple_of(64) || part.bytes > RANGE_BYTES_MOST {
-            return Err(told(format!("give whole lines of 64 bytes, {RANGE_BYTES_MOST} bytes at most")));
+            return Err(refusal(format!("give whole lines of 64 bytes, {RANGE_BYTES_MOST} bytes at most")));
         }
         Ok(part)
     }
 }
 
-/// A range that is mapped, uncached and, where the kernel can, write-combining. What was in it is put back when it is dropped.
+/// A mapped range, uncached and, if the kernel supports it, write-combining. Dropping restores its contents.
 #[derive(Debug)]
 pub(super) struct Range {
     uncached: Window,
     combining: Option<Window>,
-    /// Where the range begins in the mappings.
+    /// Offset of the range in the mappings.
     start: u64,
     bytes: u64,
     saved: Vec<u64>,
-    /// Whether what is stored can be read back.
+    /// Whether stores can be read back.
     pub(super) reads_back: bool,
 }
 
@@ -102,29 +101,26 @@ impl Range {
         self.bytes
     }
 
-    /// Where stores of a kind go: the mapping, and where the range begins in it.
+    /// The mapping for stores of a kind, and the offset of the range in it.
     pub(super) fn window(&self, is_combining: bool) -> Option<(&Window, u64)> {
         let window = if is_combining { self.combining.as_ref()? } else { &self.uncached };
         Some((window, self.start))
     }
 
-    /// Reads one word, uncached.
-    pub(super) fn read(&self, place: u64) -> u64 {
-        self.uncached.read_long(self.start + place).unwrap_or_default()
+    pub(super) fn read(&self, offset: u64) -> u64 {
+        self.uncached.read_long(self.start + offset).unwrap_or_default()
     }
 
     fn words(&self) -> impl Iterator<Item = u64> + '_ {
-        (0..self.bytes).step_by(8).map(|place| self.read(place))
+        (0..self.bytes).step_by(8).map(|offset| self.read(offset))
     }
 
-    /// Has it hold zeros.
     pub(super) fn clear(&self) {
-        for place in (0..self.bytes).step_by(8) {
-            self.uncached.write_long(self.start + place, 0);
+        for offset in (0..self.bytes).step_by(8) {
+            self.uncached.write_long(self.start + offset, 0);
         }
     }
 
-    /// Whether a word that is stored can be read.
     fn answers(&self) -> bool {
         let last = self.bytes - 8;
         let was = self.read(last);
@@ -134,19 +130,18 @@ impl Range {
         })
     }
 
-    /// The first place at which the range does not hold what it should, with what it holds.
+    /// The first offset whose word differs from the expected one: offset, word, expected word.
     pub(super) fn differs(&self, expected: impl Iterator<Item = u64>) -> Option<(u64, u64, u64)> {
-        let places = (0..self.bytes).step_by(8);
-        let mut all = places.zip(self.words()).zip(expected);
-        all.find(|((_, held), expected)| held != expected)
-            .map(|((place, held), expected)| (place, held, expected))
+        let words = (0..self.bytes).step_by(8).zip(self.words()).zip(expected);
+        words
+            .map(|((offset, held), expected)| (offset, held, expected))
+            .find(|(_, held, expected)| held != expected)
     }
 
-    /// Puts back what was in it.
     pub(super) fn restore(&self) {
         if self.reads_back {
-            for (word, place) in self.saved.iter().zip((self.start..).step_by(8)) {
-                self.uncached.write_long(place, *word);
+            for (word, offset) in self.saved.iter().zip((self.start..).step_by(8)) {
+                self.uncached.write_long(offset, *word);
             }
         }
     }
@@ -162,7 +157,7 @@ fn refused(function: &Function, path: &str, error: &io::Error) -> Refusal {
     let address = function.address;
     match error.kind() {
         io::ErrorKind::PermissionDenied => obstacle::no_stores(address, Path::new(path)),
-        // The kernel maps a BAR in one way at a time, and a driver has chosen its way.
+        // The kernel maps a BAR one way at a time, and a driver has already mapped it.
         io::ErrorKind::InvalidInput => obstacle::not_unbound(address, "a driver"),
         _ => obstacle::kernel(path.to_owned(), error),
     }
@@ -170,13 +165,11 @@ fn refused(function: &Function, path: &str, error: &io::Error) -> Refusal {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
-
     use super::*;
     use crate::tree::Tree;
     use std::fs;
 
-    /// A machine with one function: BAR 0 of 4 KiB, not prefetchable, BAR 2 of 64 KiB, which files stand for.
+    /// A function with BAR 0 of 4 KiB, not prefetchable, and BAR 2 of 64 KiB, represented by files.
     fn function(directory: &tempfile::TempDir) -> Function {
         let folder = directory.path().join("sys/bus/pci/devices/0000:01:00.0");
         fs::create_dir_all(&folder).unwrap();
@@ -193,29 +186,26 @@ mod tests {
     }
 
     #[test]
-    fn a_range_is_named_and_within_a_prefetchable_bar() {
+    fn range_must_be_within_a_prefetchable_bar() {
         let directory = tempfile::tempdir().unwrap();
         let function = function(&directory);
         assert_eq!(Part::named(Some("BAR2:4K+1K"), &function), Ok(Part { bar: 2, start: 4096, bytes: 1024 }));
-        for (text, told) in [
-            (
-                None,
-                "--set device.range=BAR2:0+64K: 0000:01:00.0 has these prefetchable BARs: BAR2, of 65536 bytes",
-            ),
+        for (text, named) in [
+            (None, "device.range=BAR2:0+64K: 0000:01:00.0 has these prefetchable BARs: BAR2, of 65536 bytes"),
             (Some("2:0+64K"), "give a BAR, a start and a length"),
             (Some("BAR2:0"), "give a BAR, a start and a length"),
             (Some("BAR1:0+64"), "there is no BAR1: 0000:01:00.0 has"),
             (Some("BAR0:0+64"), "BAR0 is not prefetchable"),
-            (Some("BAR2:64+64K"), "lies outside of BAR2, which has 65536 bytes"),
+            (Some("BAR2:64+64K"), "lies outside BAR2, which has 65536 bytes"),
             (Some("BAR2:8+64"), "give whole lines of 64 bytes"),
         ] {
-            let found = Part::named(text, &function).unwrap_err().to_string();
-            assert!(found.starts_with("device.range") && found.contains(told), "{found}");
+            let error = Part::named(text, &function).unwrap_err().to_string();
+            assert!(error.starts_with("device.range") && error.contains(named), "{error}");
         }
     }
 
     #[test]
-    fn what_was_in_a_range_is_put_back_and_nothing_beside_it_is_touched() {
+    fn range_is_restored_and_the_rest_untouched() {
         let directory = tempfile::tempdir().unwrap();
         let function = function(&directory);
         let range = Range::open(&function, Part { bar: 2, start: 4160, bytes: 128 }).unwrap();

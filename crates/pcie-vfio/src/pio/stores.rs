@@ -1,18 +1,18 @@
-//! Loops that store a message into a BAR, each with one instruction, chosen by what this processor has.
+//! Loops that store a message into a BAR, each with one of this processor's store instructions.
 //!
-//! A message goes in stores of the width that is asked for, as far as it reaches; what is left, in smaller ones. Each store is
-//! one instruction: none is combined, split or left out by the compiler.
+//! A loop uses stores of its width, and smaller ones for the rest. Each store is one instruction, which the
+//! compiler neither combines, splits nor removes.
 
 use std::ptr::NonNull;
 
-/// The instruction that stores.
+/// A kind of store instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instruction {
-    /// As any variable is written.
+    /// Ordinary store.
     Plain,
-    /// Past the caches.
+    /// Non-temporal store, past the caches.
     NonTemporal,
-    /// 64 bytes in one piece.
+    /// MOVDIR64B: 64 bytes in one piece.
     Direct,
 }
 
@@ -37,7 +37,7 @@ impl StoreLoop {
         loops
     }
 
-    /// The loop of an instruction and a width, where this processor has it.
+    /// The loop of an instruction and a width, if this processor has it.
     #[must_use]
     pub fn find(instruction: Instruction, width: u32) -> Option<Self> {
         Self::here().into_iter().find(|one| one.instruction == instruction && one.width == width)
@@ -46,16 +46,15 @@ impl StoreLoop {
     /// Stores a message.
     ///
     /// # Safety
-    /// As many bytes as `message` has must be there to be written from `to` on, which is aligned to 64 bytes, as `message` must
-    /// be.
+    /// `to` must be writable for the length of `message`; both must be aligned to 64 bytes.
     #[inline]
     pub unsafe fn store(&self, to: NonNull<u8>, message: &[u8]) {
-        // SAFETY: the caller says so; the loop is one that this processor has.
+        // SAFETY: guaranteed by the caller; this processor has the loop's instruction.
         unsafe { (self.store)(to.as_ptr(), message.as_ptr(), message.len()) };
     }
 }
 
-/// Has all stores before it leave the core before any behind it.
+/// Makes earlier stores leave the core before any later one.
 #[inline]
 pub fn fence() {
     #[cfg(target_arch = "x86_64")]
@@ -67,11 +66,11 @@ pub fn fence() {
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
 }
 
-/// Stores of a type, from `done` bytes on; how many bytes are stored then.
+/// Stores values of a type from byte `done` on; returns the bytes stored in all.
 #[inline(always)]
 unsafe fn stores<T: Copy>(to: *mut u8, from: *const u8, mut done: usize, bytes: usize) -> usize {
     while done + size_of::<T>() <= bytes {
-        // SAFETY: the caller says that both are that long, and aligned; what is left is smaller than before, so alignment holds.
+        // SAFETY: the caller guarantees length and alignment; widths only decrease, so alignment holds.
         unsafe { to.add(done).cast::<T>().write_volatile(from.add(done).cast::<T>().read()) };
         done += size_of::<T>();
     }
@@ -150,7 +149,7 @@ mod x86 {
             unsafe fn $name(to: *mut u8, from: *const u8, bytes: usize) {
                 let mut done = 0;
                 while done + size_of::<$type>() <= bytes {
-                    // SAFETY: the caller says that both are that long, and aligned to 64 bytes.
+                    // SAFETY: the caller guarantees length and alignment to 64 bytes.
                     unsafe { $store(to.add(done).cast(), from.add(done).cast::<$type>().read()) };
                     done += size_of::<$type>();
                 }
@@ -165,13 +164,13 @@ mod x86 {
     non_temporal!(non_temporal_16, __m128i, _mm_stream_si128,);
     non_temporal!(non_temporal_32, __m256i, _mm256_stream_si256, "avx2");
 
-    /// A loop of stores of 64 bytes, by the name of the instructions: older compilers have no functions for these.
+    /// A loop of 64-byte stores in assembly, because older compilers lack the intrinsics.
     macro_rules! lines {
         ($name:ident, $($instruction:expr),+) => {
             unsafe fn $name(to: *mut u8, from: *const u8, bytes: usize) {
                 let mut done = 0;
                 while done + 64 <= bytes {
-                    // SAFETY: the caller says that both are that long, and aligned; the processor has the instructions.
+                    // SAFETY: the caller guarantees length and alignment; the processor has the instructions.
                     unsafe {
                         asm!($($instruction),+, to = in(reg) to.add(done), from = in(reg) from.add(done), out("xmm0") _,
                             options(nostack, preserves_flags));
@@ -184,7 +183,7 @@ mod x86 {
         };
     }
 
-    /// MOVDIR64B, by where the registers are that hold both addresses.
+    /// MOVDIR64B, given the registers of both addresses.
     macro_rules! direct {
         ($to:literal, $from:literal) => {
             concat!("movdir64b ", $to, ", [", $from, "]")
@@ -199,17 +198,16 @@ mod x86 {
     mod tests {
         use super::*;
 
-        /// Few processors have the instruction, so that elsewhere no test carries it out: what the assembler makes of it is held
-        /// against the manual of Intel's processors (MOVDIR64B r64, m512: 66 0F 38 F8 /r).
+        /// Intel's manual has MOVDIR64B r64, m512: 66 0F 38 F8 /r. Few processors can run it.
         #[test]
-        fn movdir64b_is_assembled_as_the_manual_has_it() {
+        fn movdir64b_has_the_encoding_of_the_manual() {
             let code: *const [u8; 5];
-            // SAFETY: the instruction is jumped over; only its address is taken.
+            // SAFETY: the code jumps over the instruction; only its address is taken.
             unsafe {
                 asm!("lea {code}, [rip + 2f]", "jmp 3f", "2:", direct!("rdi", "rsi"), "3:", code = out(reg) code,
                     options(nostack, nomem, preserves_flags));
             }
-            // SAFETY: the code of this function can be read, and is that long.
+            // SAFETY: the code is readable and that long.
             assert_eq!(unsafe { code.read() }, [0x66, 0x0f, 0x38, 0xf8, 0x3e]);
         }
     }
@@ -219,26 +217,24 @@ mod x86 {
 mod tests {
     use super::*;
 
-    /// Memory that begins at a line.
+    /// Memory aligned to a cache line.
     #[repr(align(64))]
     #[derive(Clone)]
     struct Lines([u8; 4096]);
 
     #[test]
-    fn every_loop_stores_what_it_is_given_and_nothing_else() {
+    fn every_loop_stores_the_message_and_nothing_else() {
         let mut message = Lines([0; 4096]);
-        message
-            .0
-            .iter_mut()
-            .enumerate()
-            .for_each(|(place, byte)| *byte = (place * 7 + place / 256) as u8 | 1);
+        for (offset, byte) in message.0.iter_mut().enumerate() {
+            *byte = (offset * 7 + offset / 256) as u8 | 1;
+        }
         let loops = StoreLoop::here();
         assert!(loops.len() >= 2);
         for one in loops {
             for bytes in [1, 3, 4, 7, 8, 15, 16, 31, 33, 63, 64, 65, 127, 128, 1000, 1500, 4032] {
                 let mut memory = Lines([0; 4096]);
                 let to = NonNull::from(&mut memory.0[0]);
-                // SAFETY: the memory is as long as the longest message, and both begin at a line.
+                // SAFETY: the memory is as long as the longest message, and both are aligned to a line.
                 unsafe { one.store(to, &message.0[..bytes]) };
                 fence();
                 assert_eq!(memory.0[..bytes], message.0[..bytes], "{one:?} of {bytes}");

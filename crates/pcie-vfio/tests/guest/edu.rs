@@ -1,11 +1,11 @@
-//! QEMU's teaching device: DMA both ways, an interrupt, and what becomes of DMA to memory that was taken away.
+//! QEMU's teaching device: DMA both ways, an interrupt, and DMA to unmapped memory.
 
 use super::{address, buffer, opened};
 use pcie_host::PageSize;
 use pcie_vfio::{Mapped, Opened, Tree, Window};
 use std::time::{Duration, Instant};
 
-/// Its registers, and its memory as its own DMA engine sees it.
+/// Its registers, and the address of its memory for its own DMA engine.
 const IDENTITY: u64 = 0x00;
 const RAISE: u64 = 0x60;
 const ACKNOWLEDGE: u64 = 0x64;
@@ -14,7 +14,7 @@ const DMA_TARGET: u64 = 0x88;
 const DMA_BYTES: u64 = 0x90;
 const DMA_COMMAND: u64 = 0x98;
 const OWN_MEMORY: u64 = 0x4_0000;
-/// Twice as much at once ends QEMU 7.2.
+/// Twice as many bytes at once end QEMU 7.2.
 const BYTES: usize = 2048;
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -25,7 +25,6 @@ fn device() -> (Opened, Window) {
     (device, registers)
 }
 
-/// Has it move bytes, and waits for it.
 fn transfer(registers: &Window, from: u64, to: u64, to_host: bool) {
     for (register, value) in [(DMA_SOURCE, from), (DMA_TARGET, to), (DMA_BYTES, BYTES as u64)] {
         assert!(registers.write_long(register, value));
@@ -33,7 +32,7 @@ fn transfer(registers: &Window, from: u64, to: u64, to_host: bool) {
     assert!(registers.write_long(DMA_COMMAND, 1 | u64::from(to_host) << 1));
     let started = Instant::now();
     while registers.read_long(DMA_COMMAND).is_some_and(|command| command & 1 == 1) {
-        assert!(started.elapsed() < LIMIT, "the device is still at it");
+        assert!(started.elapsed() < LIMIT, "the transfer does not end");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -45,7 +44,7 @@ fn faults() -> usize {
 
 #[test]
 #[ignore = "runs in the guest of make vm-test"]
-fn data_go_both_ways_through_pages_of_both_sizes() {
+fn data_go_both_ways_through_all_page_sizes() {
     for (pages, iommu) in [
         (PageSize::FourKib, PageSize::FourKib),
         (PageSize::TwoMib, PageSize::TwoMib),
@@ -54,22 +53,21 @@ fn data_go_both_ways_through_pages_of_both_sizes() {
         let (device, registers) = device();
         let memory = buffer(2 << 20, pages, None);
         let mapped = Mapped::new(device.space(), &memory, iommu).unwrap();
-        // Across the first of the small pages.
-        let place = 4096 - BYTES / 2;
+        // Across the end of the first small page.
+        let offset = 4096 - BYTES / 2;
         let message: Vec<u8> = (0..BYTES).map(|byte| (byte * 31 + byte / 256) as u8).collect();
-        assert!(memory.borrow_mut().copy_in(place as u64, &message));
-        transfer(&registers, mapped.iova() + place as u64, OWN_MEMORY, false);
+        assert!(memory.borrow_mut().copy_in(offset as u64, &message));
+        transfer(&registers, mapped.iova() + offset as u64, OWN_MEMORY, false);
         transfer(&registers, OWN_MEMORY, mapped.iova() + 8192, true);
         assert_eq!(memory.borrow().copied(8192, BYTES).unwrap(), message);
-        assert!(
-            memory.borrow().copied(8192 + BYTES as u64, 8192 - BYTES).unwrap().iter().all(|byte| *byte == 0)
-        );
+        let behind = memory.borrow().copied(8192 + BYTES as u64, 8192 - BYTES).unwrap();
+        assert!(behind.iter().all(|byte| *byte == 0));
     }
 }
 
 #[test]
 #[ignore = "runs in the guest of make vm-test"]
-fn an_interrupt_is_counted() {
+fn interrupt_is_counted() {
     let (device, registers) = device();
     let interrupt = device.interrupt().unwrap();
     assert_eq!(interrupt.wait(Duration::from_millis(1)), 0);
@@ -81,7 +79,7 @@ fn an_interrupt_is_counted() {
 
 #[test]
 #[ignore = "runs in the guest of make vm-test"]
-fn memory_that_was_taken_away_is_out_of_reach_and_the_fault_is_told() {
+fn dma_to_unmapped_memory_faults_and_writes_nothing() {
     let (device, registers) = device();
     let memory = buffer(1 << 20, PageSize::FourKib, None);
     let mut mapped = Mapped::new(device.space(), &memory, PageSize::FourKib).unwrap();
@@ -90,21 +88,19 @@ fn memory_that_was_taken_away_is_out_of_reach_and_the_fault_is_told() {
     let (before, address) = (faults(), mapped.iova() + 65536);
     mapped.unmap().unwrap();
     transfer(&registers, OWN_MEMORY, address, true);
-    assert!(
-        memory.borrow().copied(65536, BYTES).unwrap().iter().all(|byte| *byte == 0),
-        "the device wrote it"
-    );
-    assert!(faults() > before, "the kernel told of no fault");
+    let held = memory.borrow().copied(65536, BYTES).unwrap();
+    assert!(held.iter().all(|byte| *byte == 0), "the device wrote it");
+    assert!(faults() > before, "the kernel reported no fault");
 }
 
 #[test]
 #[ignore = "runs in the guest of make vm-test"]
-fn nothing_is_left_behind() {
+fn closing_leaves_nothing_behind() {
     let files = || std::fs::read_dir("/proc/self/fd").unwrap().count();
     let config =
         || std::fs::read(Tree::here().function(address("EDU")).unwrap().folder.join("config")).unwrap();
     let (files_before, command_before) = (files(), config()[4]);
-    assert_eq!(command_before & 4, 0, "bus mastering is on before anything was opened");
+    assert_eq!(command_before & 4, 0, "bus mastering is on before opening");
     let (mut device, _registers) = device();
     assert_eq!(device.command().unwrap() & 4, 4);
     device.close().unwrap();

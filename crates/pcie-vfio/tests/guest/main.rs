@@ -1,5 +1,5 @@
-//! What needs a kernel with VFIO and devices that nobody minds: run inside the guest of `make vm-test`, one by one, by name. Where
-//! the devices are comes in the environment.
+//! Tests that need a kernel with VFIO and expendable devices: the guest of `make vm-test` runs them one by
+//! one. Environment variables hold the addresses of the devices.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot be set up fails")]
@@ -15,7 +15,7 @@ use pcie_vfio::{Address, Opened, Tree};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// The address of a device that the guest's steps name.
+/// The address of a device, from the environment.
 fn address(name: &str) -> Address {
     std::env::var(name)
         .unwrap_or_else(|_| panic!("{name} is not set: this runs in the guest of make vm-test"))

@@ -1,16 +1,16 @@
-//! Huge pages where they were asked for, and mappings of many small ones.
+//! Huge pages on a chosen node, and mappings of many small pages.
 
 use super::{buffer, opened};
 use pcie_host::{Buffer, PageSize, Topology};
 use pcie_vfio::Mapped;
 use std::time::{Duration, Instant};
 
-/// The kernel takes 0.3 s for a quarter of it; more than ten times that is something else.
+/// Limit on the time to map the buffer. The kernel takes 0.3 s for a quarter of it.
 const MANY_LIMIT: Duration = Duration::from_secs(3);
 
 #[test]
 #[ignore = "runs in the guest of make vm-test"]
-fn huge_pages_are_on_the_node_that_was_named() {
+fn huge_pages_are_on_the_chosen_node() {
     for node in [0, 1] {
         let memory = Buffer::allocate(4 << 20, PageSize::TwoMib, Some(node), &Topology::here()).unwrap();
         assert_eq!(memory.node(), Some(node));
@@ -22,7 +22,7 @@ fn huge_pages_are_on_the_node_that_was_named() {
 
 #[test]
 #[ignore = "runs in the guest of make vm-test"]
-fn a_large_buffer_is_mapped_page_by_page_in_time() {
+fn large_buffer_is_mapped_page_by_page_in_time() {
     let device = opened("EDU");
     let memory = buffer(64 << 20, PageSize::FourKib, None);
     let started = Instant::now();
@@ -35,13 +35,13 @@ fn a_large_buffer_is_mapped_page_by_page_in_time() {
 
 #[test]
 #[ignore = "runs in the guest of make vm-test"]
-fn what_the_iommu_cannot_do_is_refused_with_what_it_can() {
+fn too_many_mappings_are_refused() {
     let device = opened("EDU");
     let memory = buffer(2 << 20, PageSize::TwoMib, None);
     assert!(Mapped::new(device.space(), &memory, PageSize::TwoMib).is_ok());
-    // More mappings than the kernel allows, of which nothing is left.
+    // More mappings than the kernel allows.
     let large = buffer(272 << 20, PageSize::FourKib, None);
-    let told = Mapped::new(device.space(), &large, PageSize::FourKib).map(drop).unwrap_err().to_string();
-    assert!(told.contains("takes 69632 mappings, the kernel allows 6553"), "{told}");
-    assert!(told.contains("dma_entry_limit"), "{told}");
+    let error = Mapped::new(device.space(), &large, PageSize::FourKib).map(drop).unwrap_err().to_string();
+    assert!(error.contains("takes 69632 mappings, the kernel allows 6553"), "{error}");
+    assert!(error.contains("dma_entry_limit"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Machines made up in a folder: PCI functions with drivers, groups and files as the kernel shows them.
+//! Made-up machines in a folder: PCI functions with drivers, groups and files in the kernel's layout.
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-/// The folder of a machine with a drive, a NIC, a bridge and a display; each but the bridge in a group of its own.
+/// A machine with a drive, a NIC and a display in groups of their own; a bridge shares the drive's.
 pub struct Machine {
     directory: tempfile::TempDir,
 }
@@ -62,7 +62,7 @@ impl Machine {
             ("driver_override", ""),
             ("resource", resource.as_str()),
         ] {
-            self.write(&format!("{folder}/{name}"), content);
+            self.set(address, name, content);
         }
         fs::write(self.path(&format!("{folder}/config")), [0, 0, 0, 0, 2, 0]).unwrap();
         if let Some(driver) = driver {
@@ -79,7 +79,7 @@ impl Machine {
         }
     }
 
-    /// A disk of the drive, with a partition.
+    /// Adds a disk with a partition to the drive.
     pub fn disk(&self) {
         let disk = format!("sys/bus/pci/devices/{DRIVE}/nvme/nvme0/nvme0n1");
         self.write(&format!("{disk}/dev"), "259:0");
@@ -98,12 +98,22 @@ impl Machine {
         fs::read_to_string(self.path(path)).unwrap()
     }
 
-    /// The kernel's folder of a function, by way of which everything below it is found.
+    /// The kernel's folder of a function.
     pub fn folder(&self, address: &str) -> String {
         format!("sys/bus/pci/devices/{address}")
     }
 
-    /// A device of a class, so many folders below a function; where it is.
+    /// Writes a file of a function.
+    pub fn set(&self, address: &str, file: &str, content: &str) {
+        self.write(&format!("{}/{file}", self.folder(address)), content);
+    }
+
+    /// The content of a file of a function.
+    pub fn get(&self, address: &str, file: &str) -> String {
+        self.text(&format!("{}/{file}", self.folder(address)))
+    }
+
+    /// Adds a device of a class, `between` below a function; returns its folder.
     pub fn class(&self, class: &str, name: &str, address: &str, between: &str) -> String {
         let parent = format!("{}{between}", self.folder(address));
         let own = format!("{parent}/{class}/{name}");
@@ -113,13 +123,13 @@ impl Machine {
         own
     }
 
-    /// An interface with its flags.
+    /// Adds a network interface with its flags.
     pub fn interface(&self, name: &str, address: &str, between: &str, flags: &str) {
         let own = self.class("net", name, address, between);
         self.write(&format!("{own}/flags"), flags);
     }
 
-    /// Does to the tree what the kernel does once a driver is asked to look at a device.
+    /// Binds a function to a driver, or to none, as the kernel does.
     pub fn takes(&self, address: &str, driver: Option<&str>) {
         let link = format!("{}/driver", self.folder(address));
         let _ = fs::remove_file(self.path(&link));
@@ -128,22 +138,28 @@ impl Machine {
         }
     }
 
-    /// What has been unbound, of all drivers.
+    /// Everything written to the `unbind` files of all drivers.
     pub fn unbound(&self) -> String {
         let drivers = fs::read_dir(self.path("sys/bus/pci/drivers")).unwrap();
-        drivers
-            .flatten()
-            .map(|one| fs::read_to_string(one.path().join("unbind")).unwrap_or_default())
-            .collect()
+        let texts = drivers.flatten().map(|one| fs::read_to_string(one.path().join("unbind")));
+        texts.map(Result::unwrap_or_default).collect()
     }
 
-    /// What giving it back is refused with.
-    pub fn kept(&self, address: &str) -> String {
+    pub fn bind_for_stores(&self, address: &str) {
+        bind(&self.tree(), address.parse().unwrap(), Purpose::Stores, None).unwrap();
+    }
+
+    pub fn release(&self, address: &str) {
+        release(&self.tree(), address.parse().unwrap()).unwrap();
+    }
+
+    /// The error of releasing a function.
+    pub fn release_error(&self, address: &str) -> String {
         release(&self.tree(), address.parse().unwrap()).unwrap_err().to_string()
     }
 
-    /// What binding is refused with.
-    pub fn told(&self, address: &str) -> String {
+    /// The error of binding a function.
+    pub fn bind_error(&self, address: &str) -> String {
         bind(&self.tree(), address.parse().unwrap(), Purpose::Vfio, None).unwrap_err().to_string()
     }
 }

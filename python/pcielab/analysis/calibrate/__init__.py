@@ -5,9 +5,8 @@
     twin = calibrate(read_measured(Path("results"), Path("calibration-pack.csv")), name="mine")
     Path("mine.toml").write_text(twin.to_toml())
 
-What can be read of a machine is read (`facts`), what one pair of rows shows is solved from them (`start`), what
-is one
-of a few is tried (`structure`), and the rest is fitted jointly (`fit`), against a simulation of every row with the
+Steps: read the machine's `sys-*.txt` (`recorded_system`), solve values that one pair of rows shows (`start`), try
+the alternatives of discrete properties (`structure`), fit the rest jointly (`fit`). Each row is simulated with the
 history that it has in the suite `paper`.
 """
 
@@ -15,7 +14,7 @@ from pcielab.extras import require
 
 require(("scipy",), "calibrate")
 
-# What follows imports it, and whoever lacks it should read what to install.
+# Checked before the imports below, so that the error names the extra to install.
 from pcielab.analysis.calibrate.calibration import Calibration  # noqa: E402
 from pcielab.analysis.calibrate.machine import calibrate  # noqa: E402
 from pcielab.analysis.calibrate.measured import Measured, read_measured, read_pack  # noqa: E402

@@ -1,4 +1,4 @@
-"""A calibrated machine, and its system file: complete, and each value with where it comes from."""
+"""A calibrated machine, and its complete system file with the source of each value."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -6,10 +6,10 @@ from typing import Any
 
 import tomli_w
 
-from pcielab.analysis.calibrate.facts import Facts
 from pcielab.analysis.calibrate.fit import Estimate
 from pcielab.analysis.calibrate.idle import IDLE_KEYS, Found
 from pcielab.analysis.calibrate.measured import Row
+from pcielab.analysis.calibrate.recorded_system import RecordedSystem
 from pcielab.analysis.calibrate.residuals import Vector
 from pcielab.analysis.calibrate.scatter import SCATTER_KEYS
 from pcielab.analysis.calibrate.structure import Choice
@@ -20,7 +20,7 @@ from pcielab.library.profiles.read import read_profile
 _ROWS_NAMED = 3
 _ADDRESSES_A_LINE = 4
 NOT_IDENTIFIED = "NOT IDENTIFIED"
-"""How the note on a value begins that no row tells."""
+"""First words of the note on a value that no row determines."""
 
 
 @dataclass(frozen=True)
@@ -29,20 +29,20 @@ class Calibration:
 
     Attributes:
         system: The resolved system.
-        facts: What was read rather than estimated.
-        estimates: The parameters.
-        choices: Properties that are one of a few.
-        refresh_known: Whether the refresh was taken from a distribution.
-        scatter_known: Whether what else scatters single reads was taken from it.
-        idle: What was found of idle states.
-        rows: The rows that were used.
-        left: How far they are off afterwards: two numbers each, in units of what can be expected of the best.
-        warnings: What a reader should know.
-        source: What it was calibrated from.
+        recorded: The values read from files rather than estimated.
+        estimates: The fitted parameters.
+        choices: The discrete properties.
+        refresh_known: Whether the distribution gave the DRAM refresh.
+        scatter_known: Whether the distribution gave the scatter of single reads.
+        idle: Values of the idle states.
+        rows: The rows used.
+        left: Their residuals after the fit, two each, in units of the best error to expect.
+        warnings: Sentences for the reader.
+        source: Name of the folder or store.
     """
 
     system: Table
-    facts: Facts
+    recorded: RecordedSystem
     estimates: tuple[Estimate, ...]
     choices: tuple[Choice, ...]
     refresh_known: bool
@@ -54,7 +54,7 @@ class Calibration:
     source: str = ""
 
     def to_toml(self) -> str:
-        """The system file: complete, each estimated value with its interval and the rows that tell it."""
+        """The complete system file, each estimated value with its interval and the rows that show it."""
         system = self.system
         content: Table = {
             "name": system["name"],
@@ -67,21 +67,21 @@ class Calibration:
             "host": _without_nothing(system["host"]),
             "provenance": _provenance(self),
         }
-        # Addresses are read in hexadecimal, which the writer does not know.
+        # tomli_w cannot write hexadecimal numbers.
         text = tomli_w.dumps(content)
         size = f"chunk_bytes = {system['chunk_bytes']}\n"
         return text.replace(size, f"{size}chunk_addresses = [\n{_addresses(system['chunk_addresses'])}]\n", 1)
 
     @property
     def not_identified(self) -> list[str]:
-        """The keys whose values the rows do not tell: those of the base host."""
+        """Keys that the rows do not determine; they keep the base host's values."""
         keys = [one.parameter.key for one in self.estimates if not one.identified]
         keys += [
             key
             for one in self.choices
             if not one.identified
             for key in one.values
-            if key not in self.facts.sources
+            if key not in self.recorded.sources
         ]
         keys += [key for key, source in self.idle_sources.items() if source is None]
         keys += [] if self.scatter_known else SCATTER_KEYS
@@ -89,12 +89,12 @@ class Calibration:
 
     @property
     def idle_sources(self) -> dict[str, str | None]:
-        """What tells the values of idle states that the joint fit does not: None where nothing does."""
+        """Evidence for each idle-state key outside the joint fit; None where there is none."""
         if self.system["host"]["idle"] is None:
             return {}
-        told = {key: one.source for one in self.idle for key in one.values}
+        sources = {key: one.source for one in self.idle for key in one.values}
         fitted = {one.parameter.key for one in self.estimates if one.identified}
-        return {key: told.get(key) for key in IDLE_KEYS if key not in fitted}
+        return {key: sources.get(key) for key in IDLE_KEYS if key not in fitted}
 
 
 def _addresses(addresses: Sequence[int]) -> str:
@@ -103,10 +103,10 @@ def _addresses(addresses: Sequence[int]) -> str:
 
 
 def _device(calibration: Calibration) -> Any:
-    """The name of the device profile, with what differs from it."""
-    shipped = flattened(read_profile("device", calibration.facts.device)).table
+    """The name of the device profile, or a table of its base and the values that differ."""
+    shipped = flattened(read_profile("device", calibration.recorded.device)).table
     differing = _differing(calibration.system["device"], shipped)
-    return {"base": calibration.facts.device, **differing} if differing else calibration.facts.device
+    return {"base": calibration.recorded.device, **differing} if differing else calibration.recorded.device
 
 
 def _differing(table: Table, shipped: Table) -> Table:
@@ -123,7 +123,7 @@ def _differing(table: Table, shipped: Table) -> Table:
 
 
 def _without_nothing(table: Table) -> Table:
-    """Without keys whose value is None, which TOML has no word for."""
+    """Without keys whose value is None: TOML has no null."""
     return {
         key: _without_nothing(value) if isinstance(value, dict) else value
         for key, value in table.items()
@@ -132,14 +132,17 @@ def _without_nothing(table: Table) -> Table:
 
 
 def _provenance(calibration: Calibration) -> Table:
-    keys = {**calibration.facts.sources, "host": f"{calibration.facts.base_host}: what the rows do not tell"}
+    keys = {
+        **calibration.recorded.sources,
+        "host": f"{calibration.recorded.base_host}: values that the rows do not determine",
+    }
     for choice in calibration.choices:
-        chosen = [key for key in choice.values if choice.identified or key not in calibration.facts.sources]
+        chosen = [key for key in choice.values if choice.identified or key not in calibration.recorded.sources]
         keys |= dict.fromkeys(chosen, _choice_note(calibration, choice))
     for estimate in calibration.estimates:
         keys[estimate.parameter.key] = _note(calibration, estimate)
-    for key, telling in calibration.idle_sources.items():
-        keys[key] = telling or f"{NOT_IDENTIFIED} by these rows: from {calibration.facts.base_host}"
+    for key, evidence in calibration.idle_sources.items():
+        keys[key] = evidence or f"{NOT_IDENTIFIED} by these rows: from {calibration.recorded.base_host}"
     refresh = (
         "distribution of 64 B cold DMA reads" if calibration.refresh_known else f"{NOT_IDENTIFIED}: from the base"
     )
@@ -157,14 +160,14 @@ def _provenance(calibration: Calibration) -> Table:
 
 def _choice_note(calibration: Calibration, choice: Choice) -> str:
     if not choice.identified:
-        return f"{NOT_IDENTIFIED} by these rows: from {calibration.facts.base_host}"
+        return f"{NOT_IDENTIFIED} by these rows: from {calibration.recorded.base_host}"
     rows = "; ".join(calibration.rows[row].label for row in choice.rows[:_ROWS_NAMED])
     return f"chosen by trying, the next best is {choice.advantage:.0%} further off: {rows}"
 
 
 def _note(calibration: Calibration, estimate: Estimate) -> str:
     if not estimate.identified:
-        return f"{NOT_IDENTIFIED} by these rows: from {calibration.facts.base_host}"
+        return f"{NOT_IDENTIFIED} by these rows: from {calibration.recorded.base_host}"
     rows = "; ".join(calibration.rows[row].label for row in estimate.evidence)
     if estimate.at_bound:
         low, high = estimate.interval

@@ -1,7 +1,7 @@
 """The constants of the card, fitted once over several machines.
 
-What the card does is the same in every host. So its constants are fitted to the rows of several machines together,
-each with its own values for what is the machine's; a calibration of one machine then takes them as they are.
+The card behaves alike in every host, so its constants are fitted to the rows of several machines together; each
+machine keeps its own values. Calibrating one machine then takes the constants as given.
 """
 
 from collections.abc import Collection, Sequence
@@ -11,7 +11,7 @@ import numpy as np
 
 from pcielab.analysis.calibrate.fit import Estimate, JointFit, Unknown
 from pcielab.analysis.calibrate.machine import calibrate
-from pcielab.analysis.calibrate.measured import Measured, Row, RowKey
+from pcielab.analysis.calibrate.measured import Measured, Row, RowKey, has_offset
 from pcielab.analysis.calibrate.parameters import PARAMETERS, Parameter
 from pcielab.analysis.calibrate.twin import Progress, Twin
 
@@ -35,7 +35,7 @@ CARD_PARAMETERS: tuple[Parameter, ...] = (
     Parameter("device.command.read_split_ns", 0, 200, 10, 2),
     Parameter("device.command.write_split_ns", 0, 200, 10, 2),
 )
-"""Constants of the card, as `parameters.PARAMETERS` has those of a machine."""
+"""Constants of the card, like the machine's in `parameters.PARAMETERS`."""
 
 _FAMILIES = (
     "lat_cmd_sizes", "lat_cmd_off", "lat_dma_sizes", "lat_dma_off", "bw_dma_sz_sweep", "bw_dma_off",
@@ -57,10 +57,10 @@ def fit_card(
 
     Args:
         machines: Full runs of machines without idle states, one for each machine.
-        pack: Rows from which a machine's own values are told; they take part whole, of the others a part.
-        only: Keys of the constants to fit; without it, all.
-        rows_per_machine: Rows besides those of the pack, spread evenly over the families that show the card.
-        seed: Names the draws of the simulation.
+        pack: Rows that determine a machine's own values; all of them are used.
+        only: Keys of the constants to fit; None: all.
+        rows_per_machine: Further rows, spread evenly over the families that show the card.
+        seed: Seed of the simulation.
         progress: Called while rows are simulated.
     """
     twins, unknowns = [], []
@@ -92,9 +92,5 @@ def _chosen(rows: Sequence[Row], pack: set[RowKey], count: int) -> tuple[Row, ..
     """The rows of the pack, and others that show the card, spread evenly over the suite."""
     others = [row for row in rows if row.family.startswith(_FAMILIES) and row.key not in pack]
     numbers = {round(number) for number in np.linspace(0, len(others) - 1, min(count, len(others)))}
-    chosen = [row for row in rows if row.key in pack and not _has_offset(row)]
-    return tuple(sorted([*chosen, *(others[number] for number in numbers)], key=lambda row: row.place))
-
-
-def _has_offset(row: Row) -> bool:
-    return bool(row.test["host_offset_bytes"] or row.test["device_offset_bytes"])
+    chosen = [row for row in rows if row.key in pack and not has_offset(row)]
+    return tuple(sorted([*chosen, *(others[number] for number in numbers)], key=lambda row: row.index))

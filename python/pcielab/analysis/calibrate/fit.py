@@ -1,7 +1,7 @@
 """The joint fit: unknown values of one or several twins from all their rows, by least squares.
 
-The prior of a value (that of the base, give or take its spread) takes part like one more row. So the fit is never
-without a solution, and a value for which there is no evidence shows: its interval is as wide afterwards as before.
+The prior of a value (the base's, with its spread) enters as one more row. So a solution always exists, and a value
+without evidence is recognisable: its interval stays as wide as its prior.
 """
 
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ from pcielab.analysis.calibrate.twin import Twin, Values
 _EVALUATIONS_MOST = 8
 _PATIENCE = 5.0
 _TOLERANCE = 2e-3
-"""A step that improves the fit by less is within the grain of the simulation."""
-_TOLD_BELOW = 0.5
-"""A value is identified if its interval is narrower than this, relative to its prior."""
+"""Relative improvement below which a step is within the grain of the simulation."""
+_IDENTIFIED_BELOW = 0.5
+"""Standard deviation of an identified value at most, as a share of its prior's spread."""
 _ROWS_NAMED = 3
 _STANDARD_95 = 1.96
 
@@ -30,9 +30,9 @@ class Unknown:
     """A value to be fitted.
 
     Attributes:
-        parameter: What it is.
-        prior: What it is taken for before any row is seen.
-        twins: Numbers of the twins that share it.
+        parameter: Its key, bounds and scale.
+        prior: Its value before any row is seen.
+        twins: Indices of the twins that share it.
     """
 
     parameter: Parameter
@@ -42,14 +42,14 @@ class Unknown:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What became of an unknown.
+    """The fitted value of an unknown.
 
     Attributes:
         parameter: The parameter.
         value: Its value.
         half_width: Half of the 95 % confidence interval.
-        evidence: The rows that show it most, in that order: numbers among those of all twins.
-        identified: Whether they show it.
+        evidence: Indices, over the rows of all twins, of those that show it most; strongest first.
+        identified: Whether the rows determine it.
     """
 
     parameter: Parameter
@@ -60,27 +60,27 @@ class Estimate:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval, as far as the parameter can be so."""
+        """The 95 % confidence interval, cut at the parameter's bounds."""
         low, high = self.value - self.half_width, self.value + self.half_width
         return max(low, self.parameter.low), min(high, self.parameter.high)
 
     @property
     def at_bound(self) -> bool:
-        """Whether the rows ask for more or less than the parameter can be: then they tell a sum with another."""
+        """Whether the fit stopped at a bound: the rows then determine only a sum with another parameter."""
         return self.value in (self.parameter.low, self.parameter.high)
 
 
 Evidence: TypeAlias = dict[tuple[int, str], list[int]]
-"""Numbers of the rows of a twin that show a parameter at all, by the number of the twin and the key."""
+"""Indices of a twin's rows that respond to a parameter at all, by the twin's index and the key."""
 
 
 class JointFit:
-    """Fits unknowns of some twins to their rows; the twins have the values found afterwards.
+    """Fits unknowns of some twins to their rows; the twins keep the values found.
 
-    Every row has two residuals, in the order of twins and rows; those of the priors follow, one each.
+    Every row has two residuals, in the order of twins and rows; the priors follow, one each.
 
     Attributes:
-        evidence: Which rows show which parameters: found once, and good for another fit of the same twins.
+        evidence: Which rows show which parameters; reusable for another fit of the same twins.
     """
 
     def __init__(
@@ -96,11 +96,10 @@ class JointFit:
         self._latest: tuple[Vector, Vector] | None = None
 
     def run(self, *, patient: bool = False) -> tuple[list[Estimate], Vector]:
-        """The estimates, and the residuals of the rows that are left.
+        """The estimates, and the residuals that remain.
 
         Args:
-            patient: Begin with more patience for rows that are far off: from afar, every row looks like one that
-                is not modelled.
+            patient: Fit first with a wider robust scale: far from the solution, every row looks like an outlier.
         """
         start = [float(self._twins[one.twins[0]].value(one.parameter.key)) for one in self._unknowns]
         low = np.array([one.parameter.low for one in self._unknowns], dtype=np.float64)
@@ -150,30 +149,30 @@ class JointFit:
         return jacobian
 
     def _add_derivatives(self, jacobian: Vector, vector: Vector, number: int) -> None:
-        """Derivatives of one twin's rows over the unknowns' steps, to both sides, all simulated in one call.
+        """Central differences of one twin's rows over the unknowns' steps, all simulated in one call.
 
-        A row that did not show an unknown the first time is not asked again.
+        A row that did not respond to an unknown the first time is not simulated for it again.
         """
         twin = self._twins[number]
-        mine = [place for place, one in enumerate(self._unknowns) if number in one.twins]
+        mine = [column for column, one in enumerate(self._unknowns) if number in one.twins]
         variants: list[Values] = []
         widths = []
-        for place in mine:
-            parameter = self._unknowns[place].parameter
-            ends = [parameter.rounded(float(vector[place]) + side * parameter.step) for side in (-1, 1)]
+        for column in mine:
+            parameter = self._unknowns[column].parameter
+            ends = [parameter.rounded(float(vector[column]) + side * parameter.step) for side in (-1, 1)]
             widths.append(ends[1] - ends[0])
             variants += [{**self._values(vector, number), parameter.key: end} for end in ends]
         everything = list(range(len(twin.rows)))
-        keys = [(number, self._unknowns[place].parameter.key) for place in mine]
+        keys = [(number, self._unknowns[column].parameter.key) for column in mine]
         asked = [self.evidence.get(key, everything) for key in keys]
         found = twin.predict(variants, [rows for rows in asked for _ in range(2)])
-        for nth, (place, rows) in enumerate(zip(mine, asked, strict=True)):
+        for nth, (column, rows) in enumerate(zip(mine, asked, strict=True)):
             measured = [twin.rows[row] for row in rows]
             below, above = (residuals(measured, found[2 * nth + side]) for side in (0, 1))
             slope = ((above - below) / widths[nth]).reshape(-1, 2)
             begin = self._starts[number]
             for row, pair in zip(rows, slope, strict=True):
-                jacobian[begin + 2 * row : begin + 2 * row + 2, place] = pair
+                jacobian[begin + 2 * row : begin + 2 * row + 2, column] = pair
             showing = [row for row, pair in zip(rows, slope, strict=True) if pair.any()]
             self.evidence.setdefault(keys[nth], showing)
 
@@ -187,15 +186,15 @@ class JointFit:
         unit = max(1.0, float(np.sqrt(np.sum((left * weights) ** 2) / freedom)))
         answers = np.abs(jacobian[: self._count]).reshape(-1, 2, len(self._unknowns)).max(axis=1)
         estimates = []
-        for place, unknown in enumerate(self._unknowns):
-            telling = np.argsort(-answers[:, place], kind="stable")[:_ROWS_NAMED]
+        for column, unknown in enumerate(self._unknowns):
+            strongest = np.argsort(-answers[:, column], kind="stable")[:_ROWS_NAMED]
             estimates.append(
                 Estimate(
                     unknown.parameter,
-                    unknown.parameter.rounded(float(vector[place])),
-                    float(_STANDARD_95 * unit * deviations[place]),
-                    tuple(int(row) for row in telling if answers[row, place] > 0),
-                    bool(deviations[place] < _TOLD_BELOW * self._spreads[place]),
+                    unknown.parameter.rounded(float(vector[column])),
+                    float(_STANDARD_95 * unit * deviations[column]),
+                    tuple(int(row) for row in strongest if answers[row, column] > 0),
+                    bool(deviations[column] < _IDENTIFIED_BELOW * self._spreads[column]),
                 )
             )
         return estimates

@@ -1,8 +1,8 @@
-"""Machines that fall into idle states when no read keeps them awake.
+"""Machines that enter idle states when no read keeps them awake.
 
-Two things are told apart. A transaction by itself waits for the machine to wake up: the one distribution of a
-pack shows for how long, and the medians show after which time without traffic. And again and again the machine
-stalls for milliseconds: average latencies and write bandwidths hang on how often, which differs from test to test.
+Two effects are separated. A lone transaction waits for the machine to wake up: a pack's one distribution shows for
+how long, and the medians show after how long a pause. And from time to time the machine stalls for milliseconds:
+average latencies and write bandwidths depend on how often, which differs from test to test.
 """
 
 import math
@@ -18,22 +18,22 @@ from pcielab.analysis.calibrate.twin import Twin
 from pcielab.formats.published import NFP6000_TIMER
 
 _HEAVY = 1.3
-"""An average so many times the median hangs on stalls."""
+"""Ratio of average to median latency from which stalls dominate the average."""
 _BANDWIDTH_SHARE, _SLOWED_SHARE = 0.02, 0.1
-"""How far a read bandwidth may be above what is predicted, and below: sleep makes nothing faster."""
+"""Tolerated relative error of a read bandwidth above the prediction, and below it: sleep makes nothing faster."""
 _FAST_BELOW, _TAIL_FROM = 0.8, 1.25
-"""Latencies that met no wake-up, and those that met a slow one, in units of the plain ones."""
+"""Bounds, relative to the main mode, of latencies without a wake-up and with a slow one."""
 _STALL_FROM_NS = 1e6
 """Wake-ups take microseconds, stalls milliseconds."""
 _GROUPS = 12
 _WIDEST, _SHARE_LEAST = 1.25, 0.01
-"""The slowest of a group of wake-ups over its fastest, for tails reach far and a group is uniform; and the part of
-all slow ones that a group has at least."""
+"""Widest group of wake-ups, slowest over fastest (a group is uniform, tails are long), and its least share of all
+slow ones."""
 _NEVER_NS = 1e15
 _STALLED_LEAST = 0.02
-"""A share of time below this is within the error of what is predicted without stalls."""
+"""Smaller shares of time are within the error of the prediction without stalls."""
 _ROWS_LEAST = 8
-"""Fewer rows than this do not tell how much tests differ."""
+"""Fewest rows from which the spread between tests is estimated."""
 
 IDLE_KEYS = tuple(
     f"host.idle.{name}"
@@ -48,25 +48,25 @@ IDLE_KEYS = tuple(
         "stalls.interval_spread",
     )
 )
-"""What is told by other means than the joint fit, if at all."""
+"""Keys that something else than the joint fit determines, if anything does."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """Values of the idle states by dotted key, and in words what tells them."""
+    """Values of the idle states by dotted key, and the evidence in words."""
 
     values: dict[str, Any]
     source: str
 
 
 def has_idle_states(rows: Sequence[Row]) -> bool:
-    """Whether most latencies hang on stalls."""
+    """Whether stalls dominate most average latencies."""
     ratios = [row.average_ns / row.median_ns for row in rows if row.average_ns and row.median_ns]
     return bool(ratios) and sum(ratio > _HEAVY for ratio in ratios) > len(ratios) / 2
 
 
 def rough(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The rows without what hangs on stalls, and with bandwidths that need not agree closely."""
+    """The rows without the numbers that stalls dominate, and with wider tolerances for bandwidths."""
     return tuple(
         replace(
             row,
@@ -84,11 +84,9 @@ def _writes_only(row: Row) -> bool:
 
 
 def wake_ups(distribution: Sequence[tuple[int, float]], on_card_ns: float) -> Found | None:
-    """How long 64 B DMA reads wait for the machine, and how long it stalls; None without a distribution.
+    """How long 64 B DMA reads wait for the machine to wake, and how long it stalls; None without a distribution.
 
-    Args:
-        distribution: Ticks, and the share of samples at each.
-        on_card_ns: The part of these latencies that the card takes whatever it moves.
+    The distribution has ticks and shares of samples; `on_card_ns` is the card's fixed part of these latencies.
     """
     if not distribution:
         return None
@@ -139,9 +137,9 @@ def _middle(distribution: Sequence[tuple[int, float]]) -> int:
 
 
 def sleeping_gap(twin: Twin) -> Found | None:
-    """After which time without traffic the machine sleeps; None if the rows do not show it.
+    """The pause in traffic after which the machine sleeps; None if the rows do not show it.
 
-    A median says whether a test found the machine awake, and the card's loops for how long there was no traffic.
+    A median shows whether a test found the machine awake; the card's loop times give the pause.
     """
     awake = {"host.idle.fast_share_short_gap": 1.0, "host.idle.fast_share_long_gap": 1.0}
     [predicted] = twin.predict([awake])
@@ -161,7 +159,7 @@ def sleeping_gap(twin: Twin) -> Found | None:
 
 
 def _quiet_ns(twin: Twin, row: Row) -> float | None:
-    """The time without traffic between two transactions of a latency test; None if it varies, or is not known."""
+    """The pause between two transactions of a latency test; None if it varies or is unknown."""
     test = row.test
     if row.median_ns is None:
         return None
@@ -178,11 +176,9 @@ def _quiet_ns(twin: Twin, row: Row) -> float | None:
 
 
 def stalls(twin: Twin, rows: Sequence[Row]) -> Found | None:
-    """How often the machine stalls, and how much tests differ in that; None if too few rows tell.
+    """How often the machine stalls, and how much that varies between tests; None with too few rows.
 
-    Args:
-        twin: The twin, with all other values found.
-        rows: Its rows with averages and write bandwidths.
+    The twin has all other values set; `rows` are its rows with averages and write bandwidths.
     """
     numbers = [number for number, row in enumerate(rows) if row.average_ns is not None or _writes_only(row)]
     without = {"host.idle.stalls.interval_ns": _NEVER_NS, "host.idle.stalls.interval_spread": 0.0}

@@ -1,4 +1,4 @@
-"""Calibrating one machine: facts, starting values, structure, joint fit."""
+"""Calibrate one machine: recorded values, starting values, structure, joint fit."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -8,16 +8,8 @@ import numpy as np
 
 from pcielab import _core
 from pcielab.analysis.calibrate.calibration import Calibration
-from pcielab.analysis.calibrate.facts import BASE_HOST, DUAL_BASE_HOST, IDLE_BASE_HOST, Facts, read_facts
 from pcielab.analysis.calibrate.fit import Estimate, Evidence, JointFit, Unknown
-from pcielab.analysis.calibrate.idle import (
-    Found,
-    has_idle_states,
-    rough,
-    sleeping_gap,
-    stalls,
-    wake_ups,
-)
+from pcielab.analysis.calibrate.idle import Found, has_idle_states, rough, sleeping_gap, stalls, wake_ups
 from pcielab.analysis.calibrate.measured import Measured, Row
 from pcielab.analysis.calibrate.parameters import (
     LINK_TIME,
@@ -30,20 +22,27 @@ from pcielab.analysis.calibrate.parameters import (
     WALKS_UNDER_LOAD,
     Parameter,
 )
-from pcielab.analysis.calibrate.refresh import refreshes
+from pcielab.analysis.calibrate.recorded_system import (
+    BASE_HOST,
+    DUAL_BASE_HOST,
+    IDLE_BASE_HOST,
+    RecordedSystem,
+    read_recorded_system,
+)
+from pcielab.analysis.calibrate.refresh import Refreshes, refreshes
 from pcielab.analysis.calibrate.residuals import Vector
-from pcielab.analysis.calibrate.scatter import scatter
+from pcielab.analysis.calibrate.scatter import Scatter, scatter
 from pcielab.analysis.calibrate.start import contradictions, solve_start
 from pcielab.analysis.calibrate.structure import Choice, choose
 from pcielab.analysis.calibrate.twin import Progress, Twin, Values
 from pcielab.errors import InputError
 
 _ROWS_MOST = 400
-"""Of more rows, a part that is spread evenly over the suite is enough, and takes a part of the time."""
+"""Of more rows, this many are used, spread evenly over the suite."""
 _FAR_OFF = 25.0
-"""A row that is left this many units off is not explained by any values."""
+"""Residual, in units of the best error to expect, from which a row counts as unexplained."""
 _UNEXPLAINED_MOST = 0.5
-"""If more rows than this share are not explained, the rows are not of a machine that can be described."""
+"""Share of unexplained rows above which calibration is refused."""
 
 
 def calibrate(
@@ -55,40 +54,41 @@ def calibrate(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> Calibration:
-    """The twin of the machine that was measured.
+    """Calibrate the twin of a measured machine.
 
     Args:
-        measured: Its rows, and what is recorded of it.
+        measured: Its rows and files.
         name: Name of the system.
-        title: One line for people; without it, where the rows came from.
-        constants: Constants of the card by dotted key, where they are not those of its device profile.
-        seed: Names the draws of the simulation.
+        title: One line for people; None: the source and the number of rows.
+        constants: Constants of the card by dotted key that differ from its device profile.
+        seed: Seed of the simulation.
         progress: Called while rows are simulated.
 
     Raises:
-        InputError: The rows are of another card, or there is nothing that can be said.
+        InputError: The rows are of another card, or do not determine any parameter.
     """
-    facts = _facts(measured, name)
-    idle = facts.base_host == IDLE_BASE_HOST
+    recorded = _recorded_system(measured, name)
+    idle = recorded.base_host == IDLE_BASE_HOST
     chosen = _thinned(measured.rows)
     rows = rough(chosen) if idle else chosen
-    warnings = [*measured.warnings, *facts.warnings, *_remarks(measured, facts, rows)]
-    facts.system["title"] = title or f"{measured.source}, calibrated from {len(rows)} rows"
-    _core.check_system(json.dumps(facts.system))
-    twin = Twin(facts.system, rows, seed=seed, progress=progress)
+    warnings = [*measured.warnings, *recorded.warnings, *_remarks(measured, recorded, rows)]
+    recorded.system["title"] = title or f"{measured.source}, calibrated from {len(rows)} rows"
+    _core.check_system(json.dumps(recorded.system))
+    twin = Twin(recorded.system, rows, seed=seed, progress=progress)
     twin.keep(constants or {})
     base = {one.key: twin.value(one.key) for one in PARAMETERS}
-    scatter_known = not idle and _keep_scatter(twin, measured)
-    refresh_known = not idle and _keep_refresh(twin, measured)
+    scatter_known = not idle and _keep_part(twin, "host.root_complex", scatter(measured.refresh))
+    interval_ns = twin.value("host.memory.refresh.interval_ns")
+    refresh_known = not idle and _keep_part(twin, "host.memory.refresh", refreshes(measured.refresh, interval_ns))
     found = _asleep(twin, measured) if idle else []
-    choices = _solved(twin, facts)
+    choices = _solved(twin, recorded)
     twin.phase = "joint fit"
     estimates, left = _fitted(twin, _present(twin), base)
     found += _kept(twin, [stalls(twin, chosen)]) if idle else []
     warnings += _unexplained(rows, left)
     return Calibration(
         twin.system,
-        facts,
+        recorded,
         tuple(estimates),
         tuple(choices),
         refresh_known,
@@ -101,13 +101,13 @@ def calibrate(
     )
 
 
-def _facts(measured: Measured, name: str) -> Facts:
+def _recorded_system(measured: Measured, name: str) -> RecordedSystem:
     if has_idle_states(measured.rows):
-        return read_facts(measured.texts, measured.source, name, IDLE_BASE_HOST)
-    facts = read_facts(measured.texts, measured.source, name, BASE_HOST)
-    if facts.system["host"]["sockets"] > 1:
-        facts = read_facts(measured.texts, measured.source, name, DUAL_BASE_HOST)
-    return facts
+        return read_recorded_system(measured.texts, measured.source, name, IDLE_BASE_HOST)
+    recorded = read_recorded_system(measured.texts, measured.source, name, BASE_HOST)
+    if recorded.system["host"]["sockets"] > 1:
+        recorded = read_recorded_system(measured.texts, measured.source, name, DUAL_BASE_HOST)
+    return recorded
 
 
 def _thinned(rows: Sequence[Row]) -> tuple[Row, ...]:
@@ -117,18 +117,18 @@ def _thinned(rows: Sequence[Row]) -> tuple[Row, ...]:
     return tuple(rows[number] for number in numbers)
 
 
-def _remarks(measured: Measured, facts: Facts, rows: Sequence[Row]) -> Iterator[str]:
+def _remarks(measured: Measured, recorded: RecordedSystem, rows: Sequence[Row]) -> Iterator[str]:
     if len(rows) < len(measured.rows):
         yield f"{len(rows)} of {len(measured.rows)} rows were used, spread evenly over the suite"
-    if facts.base_host == IDLE_BASE_HOST:
+    if recorded.base_host == IDLE_BASE_HOST:
         yield (
-            "idle states: averages and write bandwidths hang on stalls, which differ from test to test: they tell "
-            "how often, and are not fitted one by one"
+            "idle states: averages and write bandwidths depend on stalls, which differ from test to test: they "
+            "give the rate of stalls, and are not fitted row by row"
         )
     if not measured.refresh:
-        yield "no distribution of 64 B cold DMA reads over 8 KiB: what it would tell is as on the base host"
-    # Lines of the test before may be left on another socket, and make a cold read fast.
-    if facts.system["host"]["sockets"] == 1:
+        yield "no distribution of 64 B cold DMA reads over 8 KiB: refresh and scatter are the base host's"
+    # With several sockets, lines left on another one by the test before can make a cold read fast.
+    if recorded.system["host"]["sockets"] == 1:
         yield from contradictions(rows, PARAMETERS)
 
 
@@ -138,24 +138,17 @@ def _asleep(twin: Twin, measured: Measured) -> list[Found]:
 
 
 def _kept(twin: Twin, found: Sequence[Found | None]) -> list[Found]:
-    """What was found, which the twin has from now on."""
-    told = [one for one in found if one is not None]
-    for one in told:
+    """The results that exist; the twin takes their values."""
+    kept = [one for one in found if one is not None]
+    for one in kept:
         twin.keep(one.values)
-    return told
+    return kept
 
 
-def _keep_scatter(twin: Twin, measured: Measured) -> bool:
-    found = scatter(measured.refresh)
+def _keep_part(twin: Twin, part: str, found: Scatter | Refreshes | None) -> bool:
+    """Whether a distribution gave the values of a part of the host; the twin takes them."""
     if found is not None:
-        twin.keep({f"host.root_complex.{key}": value for key, value in asdict(found).items()})
-    return found is not None
-
-
-def _keep_refresh(twin: Twin, measured: Measured) -> bool:
-    found = refreshes(measured.refresh, twin.value("host.memory.refresh.interval_ns"))
-    if found is not None:
-        twin.keep({f"host.memory.refresh.{key}": value for key, value in asdict(found).items()})
+        twin.keep({f"{part}.{key}": value for key, value in asdict(found).items()})
     return found is not None
 
 
@@ -164,14 +157,14 @@ def _present(twin: Twin) -> list[Parameter]:
     return [one for one in PARAMETERS if one.when(twin.system) and twin.value(one.key) is not None]
 
 
-def _solved(twin: Twin, facts: Facts) -> list[Choice]:
-    """Starting values and structure; where the memory is and how pages are translated come first."""
+def _solved(twin: Twin, recorded: RecordedSystem) -> list[Choice]:
+    """Solve starting values and structure; placement and translation come first."""
     base = {one.key: twin.value(one.key) for one in PARAMETERS}
 
     def solve(variant: Twin) -> None:
         solve_start(variant, _present(variant), base)
 
-    first = [PLACEMENT, TRANSLATION] if facts.unplaced else [TRANSLATION]
+    first = [PLACEMENT, TRANSLATION] if recorded.unplaced else [TRANSLATION]
     found = [choose(twin, structure, solve) for structure in first]
     solve(twin)
     twin.phase = "structure"
@@ -186,17 +179,17 @@ def _solved(twin: Twin, facts: Facts) -> list[Choice]:
 
 
 def _fitted(twin: Twin, parameters: Sequence[Parameter], base: Values) -> tuple[list[Estimate], Vector]:
-    """Fits all; those without evidence go back to the base, and the others are fitted again."""
+    """Fit all; parameters without evidence return to the base's value, and the others are fitted again."""
     unknowns = [Unknown(one, float(base[one.key])) for one in parameters]
     lost: dict[str, Estimate] = {}
     evidence: Evidence = {}
     while unknowns:
         estimates, left = JointFit([twin], unknowns, evidence).run(patient=not lost)
-        untold = [one for one in estimates if not one.identified]
-        if not untold:
+        unidentified = [one for one in estimates if not one.identified]
+        if not unidentified:
             kept = {one.parameter.key: one for one in estimates} | lost
             return [kept[one.key] for one in parameters], left
-        for one in untold:
+        for one in unidentified:
             value = base[one.parameter.key]
             twin.keep({one.parameter.key: value})
             lost[one.parameter.key] = replace(one, value=value, evidence=())
@@ -212,7 +205,7 @@ def _unexplained(rows: Sequence[Row], left: Vector) -> list[str]:
     first = ", ".join(far[:3])
     if len(far) > _UNEXPLAINED_MOST * len(rows):
         raise InputError(
-            f"{len(far)} of {len(rows)} rows are not explained by any values, first of all {first}: are they of "
-            "this card, and all of one machine?"
+            f"{len(far)} of {len(rows)} rows fit no values, {first} first: check that they are of this card, and "
+            "all of one machine"
         )
-    return [f"{len(far)} of {len(rows)} rows are not explained by any values, first of all {first}"]
+    return [f"{len(far)} of {len(rows)} rows fit no values, {first} first"]

@@ -1,9 +1,8 @@
-"""The measured rows that a machine is calibrated from, and what is recorded of it.
+"""The measured rows of a machine, and its recorded files: the input of a calibration.
 
-They come from a store, or from a folder in the published format in which any rows may be missing. Such a folder
-is read with the importer's own readers and not imported: it may hold a distribution whose row is missing, as that
-of a pack does, for which a store would have no test. A row counts if it is one of the suite `paper`, for its place
-there says what the machine had done before.
+They come from a store, or from a folder in the published format, from which rows may be missing. A folder is read
+with the importer's readers but not imported: it may hold a distribution without its row, as a pack does, which a
+store cannot. Only rows of the suite `paper` count: their index there gives the machine's history.
 """
 
 import csv
@@ -14,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pcielab.analysis.calibrate.facts import CARDS
+from pcielab.analysis.calibrate.recorded_system import CARDS
 from pcielab.analysis.compare import Difference, differences
 from pcielab.errors import InputError
 from pcielab.formats.importers.pcie_bench.distributions import FORMS, Section, sections_of
@@ -29,7 +28,7 @@ from pcielab.store.identity import Identity, identity
 from pcielab.wording import byte_size, shown
 
 RowKey: TypeAlias = tuple[str, str, str, int, int]
-"""Family, test, cache state (as published), window and size in bytes: what a pack names rows by."""
+"""A row as a pack names it: family, test, cache state (as published), window and size in bytes."""
 
 REFRESH_TEST = "test=LAT_DMA_RD trans_sz=64 win_sz=8192 cache=cold"
 REFRESH_FAMILY = "lat_dma_details"
@@ -44,9 +43,9 @@ _CACHE_WORDS = {state: word for word, state in CACHE_STATES.items()}
 
 @dataclass(frozen=True)
 class Row:
-    """One measured row, and its place in the suite `paper`."""
+    """One measured row, and its index in the suite `paper`."""
 
-    place: int
+    index: int
     family: str
     test: dict[str, Any]
     name: str
@@ -54,13 +53,13 @@ class Row:
     average_ns: float | None = None
     median_ns: float | None = None
     bandwidth_share: float = EXACT
-    """A bandwidth that is relatively this far off is as good as can be."""
+    """Best relative error to expect of a predicted bandwidth."""
     slowed_share: float | None = None
-    """The same for a prediction above it, where what is not modelled slows the machine down; None: the same."""
+    """The same for predictions above the row, as unmodelled effects slow machines; None: `bandwidth_share`."""
 
     @property
     def key(self) -> RowKey:
-        """What a pack calls it."""
+        """The row as a pack names it."""
         asked = self.test
         cache = _CACHE_WORDS[asked["cache"]]
         return self.family, self.name, cache, int(asked["window_bytes"]), int(asked["size_bytes"])
@@ -80,15 +79,15 @@ class Row:
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured on one machine, and what is recorded of it.
+    """The rows and files of one measured machine.
 
     Attributes:
         source: Name of the folder or store.
         rows: The rows, in the order of the suite.
         texts: The `sys-*.txt` files by name.
-        refresh: Distribution of 64 B cold DMA reads of an 8 KiB window: ticks and shares of samples at each, in
-            order; empty without one.
-        warnings: What was left aside, in words.
+        refresh: Distribution of 64 B cold DMA reads of an 8 KiB window: ticks, rising, and the share of samples at
+            each; empty without one.
+        warnings: Input that was ignored, in words.
     """
 
     source: str
@@ -99,15 +98,14 @@ class Measured:
 
 
 def read_measured(path: Path, pack: Path | None = None) -> Measured:
-    """What `path` holds: a folder in the published format, or a store.
+    """Read a folder in the published format, or a store.
 
     Args:
-        path: The folder or store; a folder need not have all families, nor a family all rows.
-        pack: A CSV file that names the rows to use (family, test, cache, window_bytes, size_bytes); only they
-        count.
+        path: The folder or store; families and rows may be missing from a folder.
+        pack: A CSV file that names the rows to use (family, test, cache, window_bytes, size_bytes).
 
     Raises:
-        InputError: Nothing can be read, or there is no row that the suite knows.
+        InputError: Nothing can be read, or no row is of the suite `paper`.
     """
     chosen = read_pack(pack) if pack is not None else None
     if path.is_dir():
@@ -117,12 +115,12 @@ def read_measured(path: Path, pack: Path | None = None) -> Measured:
     suite = _paper()
     rows, unknown = _placed(suite, records)
     if unknown:
-        warnings.append(f"{unknown} rows are not of the suite paper, and were left aside")
+        warnings.append(f"{unknown} rows ignored: not of the suite paper")
     if chosen is not None:
-        rows = [row for row in rows if row.key in chosen and not _offset(row)]
+        rows = [row for row in rows if row.key in chosen and not has_offset(row)]
         missing = len(chosen - {row.key for row in rows})
         if missing:
-            warnings.append(f"{missing} of the {len(chosen)} rows that {pack} names are not there")
+            warnings.append(f"{missing} of the {len(chosen)} rows that {pack} names are missing")
     if not rows:
         named = f" that {pack} names" if pack is not None else ""
         raise InputError(
@@ -141,7 +139,7 @@ def read_pack(path: Path) -> set[RowKey]:
     """The rows that a pack names.
 
     Raises:
-        InputError: The file cannot be read, or is none.
+        InputError: The file cannot be read, or is no pack.
     """
     columns = ("family", "test", "cache", "window_bytes", "size_bytes")
     lines = read_text(path).splitlines()
@@ -153,7 +151,7 @@ def read_pack(path: Path) -> set[RowKey]:
         try:
             sizes = int(line["window_bytes"]), int(line["size_bytes"])
         except (TypeError, ValueError):
-            raise InputError(f"{path}, line {number}: window_bytes and size_bytes must be whole numbers") from None
+            raise InputError(f"{path}, line {number}: give window_bytes and size_bytes as whole numbers") from None
         chosen.add((line["family"], line["test"], line["cache"], *sizes))
     return chosen
 
@@ -178,7 +176,7 @@ def _of_folder(folder: Path) -> _Found:
 
 
 def _refresh_of_folder(folder: Path) -> tuple[tuple[int, float], ...]:
-    """The section of the one distribution: by its name, or the first one where sections have none."""
+    """The one distribution: the section of its name, or the first one if sections have no names."""
     for form in sorted(FORMS, key=lambda form: form == ".csv"):
         path = folder / f"{REFRESH_FAMILY}_cdf{form}"
         if not path.exists():
@@ -220,10 +218,10 @@ def _of_store(path: Path) -> _Found:
 
 
 def _require_known_card(store: Store) -> None:
-    """Refuse a run of a device whose constants are not those that calibration knows, whatever it is called.
+    """Refuse a run of a device whose constants calibration does not know, whatever its name.
 
     Raises:
-        InputError: The store says that it is of another device; names the keys that differ.
+        InputError: The store is of another device; names the keys that differ.
     """
     device = (store.manifest.get("system") or {}).get("device")
     if not device:
@@ -243,7 +241,7 @@ def _require_known_card(store: Store) -> None:
 
 
 def _apart(card: str, device: dict[str, Any]) -> list[Difference]:
-    """In what a device of a manifest is not the shipped one; a key that the manifest lacks says nothing."""
+    """The values in which a manifest's device differs from the shipped one; keys that it lacks do not count."""
     shipped = json.loads(resolve("hsw2620", [f"device={card}"]).to_json())["device"]
     return [
         one for one in differences({"device": shipped}, {"device": device}) if one.b is not None or one.a is None
@@ -251,29 +249,26 @@ def _apart(card: str, device: dict[str, Any]) -> list[Difference]:
 
 
 def _placed(suite: Suite, records: list[dict[str, Any]]) -> tuple[list[Row], int]:
-    """The records that are tests of the suite, at their places, and how many are not.
-
-    A test that occurs several times is taken in order.
-    """
-    places: defaultdict[Identity, list[int]] = defaultdict(list)
-    for place, test in enumerate(suite.tests):
-        places[identity(**test)].append(place)
+    """The suite's rows among records, in its order, and the number of others; repeated ones pair in order."""
+    indices: defaultdict[Identity, list[int]] = defaultdict(list)
+    for index, test in enumerate(suite.tests):
+        indices[identity(**test)].append(index)
     rows = []
     unknown = 0
     for record in records:
-        known = places[identity(record["family"], record["name"], record["parameters"])]
+        known = indices[identity(record["family"], record["name"], record["parameters"])]
         if not known:
             unknown += 1
             continue
         values = {
             scalar["metric"]: float(scalar["value"]) for scalar in record["scalars"] if not scalar.get("subject")
         }
-        place = known.pop(0)
+        index = known.pop(0)
         rows.append(
             Row(
-                place,
+                index,
                 record["family"],
-                suite.tests[place]["parameters"],
+                suite.tests[index]["parameters"],
                 record["name"],
                 values.get("bandwidth"),
                 values.get("average"),
@@ -281,14 +276,14 @@ def _placed(suite: Suite, records: list[dict[str, Any]]) -> tuple[list[Row], int
                 bandwidth_share(record["name"], record["parameters"]["size_bytes"]),
             )
         )
-    return sorted(rows, key=lambda row: row.place), unknown
+    return sorted(rows, key=lambda row: row.index), unknown
 
 
 def bandwidth_share(name: str, size_bytes: int) -> float:
-    """How far off, relatively, a predicted bandwidth may well be.
+    """Best relative error to expect of a predicted bandwidth.
 
-    Tags and the link's arithmetic are known exactly. In which order a root complex answers several requests is
-    not, nor how a card shares itself between directions: so such rows must not tell what others tell better.
+    Tags and the link's arithmetic are known exactly. The order in which a root complex answers several requests is
+    not, nor how a card divides its time between directions: rows that depend on them weigh less.
     """
     if name == "BW_DMA_RW":
         return _ROUGH
@@ -297,5 +292,6 @@ def bandwidth_share(name: str, size_bytes: int) -> float:
     return EXACT
 
 
-def _offset(row: Row) -> bool:
+def has_offset(row: Row) -> bool:
+    """Whether a row's transfers have an offset on host or device."""
     return bool(row.test["host_offset_bytes"] or row.test["device_offset_bytes"])

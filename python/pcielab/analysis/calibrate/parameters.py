@@ -1,9 +1,7 @@
-"""The parameters of a machine that calibration estimates: one table.
+"""The parameters of a machine that calibration estimates, in one table.
 
-Each has bounds, how much it differs from machine to machine, and the rows that show it most directly: from these
-it
-is solved first, by itself, before all are fitted together. A parameter with no measured row to show it keeps the
-value of the base host.
+Each has bounds, its spread between machines, and the rows that show it most directly. From these rows it is solved
+alone before all are fitted together. A parameter that no measured row shows keeps the base host's value.
 """
 
 import math
@@ -11,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from pcielab.analysis.calibrate.facts import MERGING, not_merging, older_host
+from pcielab.analysis.calibrate.recorded_system import MERGING, not_merging, older_host
 from pcielab.library.profiles.nested import Table
 
 _KIB, _MIB = 1 << 10, 1 << 20
@@ -27,7 +25,7 @@ class Select:
     window_bytes: int
 
     def matches(self, name: str, test: Table) -> bool:
-        """Whether a test is meant: aligned, and with these parameters."""
+        """Whether a test is aligned and has these parameters."""
         return (
             name == self.name
             and test["size_bytes"] == self.size_bytes
@@ -40,7 +38,7 @@ class Select:
 
 @dataclass(frozen=True)
 class Shown:
-    """What shows a parameter: the time of a transaction in one row, or by how much it exceeds that in another."""
+    """Rows that show a parameter: the time of a transaction in one, or its excess over that in another."""
 
     row: Select
     less: Select | None = None
@@ -53,9 +51,9 @@ class Parameter:
     Attributes:
         key: Dotted key of a resolved system.
         low, high: Bounds.
-        spread: How much the value differs among machines, about: the scale of the fit, and the width of the prior.
-        step: Change that derivatives are taken over; large enough to stand out from the grain of the simulation.
-        shown_by: Ways to solve it before the fit, of which the median is taken.
+        spread: Rough spread of the value among machines: the scale of the fit, and the width of the prior.
+        step: Step of the derivatives, larger than the grain of the simulation.
+        shown_by: Ways to solve it before the fit; their median counts.
         when: Whether a system has the part that the parameter describes.
         whole: Whether values are whole numbers.
     """
@@ -80,12 +78,12 @@ Choices: TypeAlias = Callable[[Table], list[dict[str, Any]]]
 
 @dataclass(frozen=True)
 class Structure:
-    """A property that is one of a few: chosen by trying each on the rows that tell them apart.
+    """A discrete property: chosen by trying each alternative on the rows that distinguish them.
 
     Attributes:
-        key: What it is called in the provenance.
+        key: Its key in the provenance.
         choices: The alternatives for a system, each as values by dotted key.
-        tells: Whether a row tells them apart, by its name and test.
+        tells: Whether a row, by its name and test, distinguishes them.
     """
 
     key: str
@@ -97,25 +95,13 @@ def _translated(system: Table) -> bool:
     return bool(system["iommu"] == "four-kib-pages")
 
 
-def _several_sockets(system: Table) -> bool:
-    return bool(system["host"]["sockets"] > 1)
-
-
 def _remote(system: Table) -> bool:
     return bool(system["memory_socket"] != system["device_socket"])
 
 
-def _local(system: Table) -> bool:
-    return not _remote(system)
-
-
 def _written_elsewhere(system: Table) -> bool:
-    """Whether the program writes its lines into another socket's cache than the card's."""
+    """Whether the program's lines are in another socket's cache than the card's."""
     return bool(system["program_socket"] != system["device_socket"])
-
-
-def _owned_elsewhere(system: Table) -> bool:
-    return _remote(system) or _written_elsewhere(system)
 
 
 def _idle(system: Table) -> bool:
@@ -161,17 +147,10 @@ PARAMETERS: tuple[Parameter, ...] = (
             Shown(_dma("LAT_DMA_RD", "cold", 8 * _KIB), _dma("LAT_DMA_RD", "host-warm", 8 * _KIB)),
         ),
     ),
-    Parameter(
-        "host.memory.host_line_ns",
-        0,
-        300,
-        20,
-        4,
-        (Shown(_HOST_COMMAND, _WARM_COMMAND),),
-    ),
+    Parameter("host.memory.host_line_ns", 0, 300, 20, 4, (Shown(_HOST_COMMAND, _WARM_COMMAND),)),
     Parameter("host.memory.remote_ns", 0, 400, 20, 4, (Shown(_COLD_DMA, _COLD_COMMAND),), when=_remote),
     Parameter("host.memory.remote_dirty_ns", 0, 400, 20, 4, (Shown(_HOST_DMA),), when=_written_elsewhere),
-    Parameter("host.memory.untouched_ns", 0, 100, 15, 4, when=_several_sockets),
+    Parameter("host.memory.untouched_ns", 0, 100, 15, 4, when=lambda system: system["host"]["sockets"] > 1),
     Parameter(
         "host.root_complex.write_ns",
         0,
@@ -183,8 +162,15 @@ PARAMETERS: tuple[Parameter, ...] = (
             Shown(_command("LAT_CMD_WRRD", "cold", 256 * _KIB)),
         ),
     ),
-    Parameter("host.memory.ownership_ns", 0, 400, 60, 8, when=_local),
-    Parameter("host.memory.remote_ownership_ns", 0, 600, 80, 8, when=_owned_elsewhere),
+    Parameter("host.memory.ownership_ns", 0, 400, 60, 8, when=lambda system: not _remote(system)),
+    Parameter(
+        "host.memory.remote_ownership_ns",
+        0,
+        600,
+        80,
+        8,
+        when=lambda system: _remote(system) or _written_elsewhere(system),
+    ),
     Parameter("host.llc.host_share", 0.3, 1, 0.08, 0.02),
     Parameter(
         "host.iommu.walk_ns",
@@ -212,17 +198,10 @@ PARAMETERS: tuple[Parameter, ...] = (
         100,
         8,
         (Shown(_dma("BW_DMA_RD", "host-warm", 8 * _KIB)), Shown(_dma("BW_DMA_RD", "host-warm", 256 * _KIB))),
-        # Where all lines are memory's or another socket's, only sums with what these take show.
+        # Otherwise all lines come from memory or another socket, and rows show only sums with their times.
         when=lambda system: not _written_elsewhere(system),
     ),
-    Parameter(
-        "host.memory.busy_miss_ns",
-        0,
-        500,
-        40,
-        8,
-        (Shown(_dma("BW_DMA_RD", "cold", 256 * _KIB)),),
-    ),
+    Parameter("host.memory.busy_miss_ns", 0, 500, 40, 8, (Shown(_dma("BW_DMA_RD", "cold", 256 * _KIB)),)),
     Parameter(
         "host.memory.busy_remote_dirty_ns",
         0,
@@ -260,8 +239,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("host.idle.wake_ns", 0, 5000, 200, 40, when=_idle),
     Parameter("host.idle.wake_floor_ns", 0, 10000, 200, 20, when=_idle),
 )
-"""In the order in which they are solved: each may build on those before it."""
-
+"""In solving order: each may build on those before it."""
 
 PLACEMENT = Structure(
     "placement",
@@ -272,14 +250,14 @@ PLACEMENT = Structure(
     ],
     lambda name, test: name.startswith("LAT_") and test["size_bytes"] <= 64,
 )
-"""Where memory and control program are, on a machine of which only the number of sockets is known."""
+"""The sockets of memory and control program, where the files give only the number of sockets."""
 
 TRANSLATION = Structure(
     "iommu",
     lambda system: [] if system["iommu"] == "off" else [{"iommu": "super-pages"}, {"iommu": "four-kib-pages"}],
     lambda name, test: name.endswith("_RD") and test["size_bytes"] <= 64 and test["window_bytes"] >= _MIB,
 )
-"""How large the pages really are that an IOMMU translates."""
+"""The page size that the IOMMU really uses."""
 
 WALKERS = Structure(
     "host.iommu.walkers",
@@ -291,21 +269,21 @@ WALKERS = Structure(
     ],
     lambda name, test: name in ("BW_DMA_RD", "BW_DMA_WR") and test["window_bytes"] >= _MIB,
 )
-"""How many page walks go on at the same time, and whether those of one region do not. It is as large as on the
-host that is known to have such regions."""
+"""Concurrent page walks, and whether walks in one region exclude each other; the region's size is that of the host
+known to have them."""
 
 WALKS_UNDER_LOAD = ("host.iommu.walker_busy_ns",)
-"""What belongs to each number of walkers."""
+"""Solved anew for each number of walkers."""
 
 LINK_UNIT = Structure(
     "host.root_complex.downlink_quantum_bytes",
     lambda _system: [{"host.root_complex.downlink_quantum_bytes": unit} for unit in (16, 8)],
     lambda name, test: name == "BW_DMA_RD" and test["size_bytes"] % 512 == 0,
 )
-"""In which units the port sends completions: large reads are limited by these."""
+"""Unit in which the port sends completions; it limits large reads."""
 
 LINK_TIME = ("host.root_complex.downlink_stretch",)
-"""What belongs to each unit."""
+"""Solved anew for each unit."""
 
 STRUCTURES: tuple[Structure, ...] = (
     Structure(

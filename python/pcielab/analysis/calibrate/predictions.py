@@ -1,4 +1,4 @@
-"""What is asked for and answered when rows of a suite are predicted, as it comes out of JSON.
+"""Questions and answers of the prediction of a suite's rows, as they come out of JSON.
 
 Written by `make generate` from `crates/pcie-bench-sim/src/prediction.rs`: change the types there.
 """
@@ -9,7 +9,7 @@ from typing import TypedDict
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """How many transactions of each row are simulated."""
+    """Simulated transactions of each row."""
 
     latency_samples: int = 4096
     """Samples of a latency test."""
@@ -18,13 +18,13 @@ class Effort:
 
 
 class Prediction(TypedDict, total=False):
-    """What is predicted of a row."""
+    """The prediction of a row."""
 
     bandwidth_gbps: float
-    """Of one direction, as published."""
+    """Bandwidth of one direction, as published."""
     average_ns: float
-    """Average, as exact as the simulation is: not rounded to ticks."""
+    """Average, not rounded to ticks."""
     ticks: list[tuple[int, int]]
-    """What the device's timer shows: ticks, and how many samples showed them."""
+    """Histogram of the device's timer: ticks and samples."""
     not_supported: str
     """Why not."""

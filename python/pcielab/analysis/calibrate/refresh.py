@@ -1,8 +1,8 @@
 """DRAM refresh from one distribution: 64 B cold DMA reads of a small window, one at a time.
 
-A read that meets a refresh waits for its end: so the excess over the main mode is uniform up to the length of a
-refresh, and the share of such reads is length over interval, times how many refreshes are met. Reads that were
-under way when a refresh began are made again after it: they lie together, some 50 ns beyond that edge.
+A read that meets a refresh waits for its end. So the excess over the main mode is uniform up to the length of a
+refresh, and the share of these reads is length over interval, times the refreshes met. Reads in flight when a
+refresh begins are repeated after it: they lie together, some 50 ns beyond that edge.
 """
 
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ from pcielab.formats.published import NFP6000_TIMER
 _MODE_TICKS = 4
 """The main mode, with the conflicts behind it (`scatter.py`), lies within this many ticks of its peak."""
 _LONGEST_NS = 500.0
-"""What waits longer than this waits for something else."""
+"""Longer waits have another cause."""
 _AT_THE_END = 0.25
-"""The refreshes end where the ticks fall below this part of the fullest: a few waits come later than that."""
+"""The refreshes end where ticks fall below this share of the fullest; a few waits come later."""
 _LEAST_SHARE = 1e-3
 """Fewer waits than this are no second mode."""
 _LATER_TICKS = range(2, 9)
-"""Behind the edge of the refreshes: where reads lie that were made again."""
+"""Distance of repeated reads from the edge of the refreshes."""
 _LEAST_LATER = 2e-5
 _LENGTHS_NS = (90.0, 110.0, 160.0, 260.0, 300.0, 350.0)
 """tRFC of DDR3 and DDR4 devices of 1 to 16 Gb (JEDEC JESD79-3, JESD79-4)."""
@@ -27,13 +27,13 @@ _LENGTHS_NS = (90.0, 110.0, 160.0, 260.0, 300.0, 350.0)
 
 @dataclass(frozen=True)
 class Refreshes:
-    """Refreshes, and the reads that they break off.
+    """Refreshes, and the reads that they abort.
 
     Attributes:
         duration_ns: Length of a refresh.
         share: Refreshes met per refresh of one rank.
-        caught_ns: For how long before a refresh a read is caught by it.
-        again_ns: What making it again takes on top of the refresh.
+        caught_ns: How long before a refresh a read can begin and still be aborted.
+        again_ns: Extra time of repeating it, beyond the refresh.
     """
 
     duration_ns: float
@@ -43,11 +43,10 @@ class Refreshes:
 
 
 def refreshes(distribution: Sequence[tuple[int, float]], interval_ns: float) -> Refreshes | None:
-    """What a distribution (ticks and shares) tells; None where it has no second mode.
+    """The refreshes that a distribution shows; None where it has no second mode.
 
-    Args:
-        distribution: Ticks, rising, and the share of samples at each.
-        interval_ns: Average time between two refreshes of a rank.
+    The distribution has ticks, rising, with shares of samples; `interval_ns` is the average time between two
+    refreshes of a rank.
     """
     if not distribution:
         return None
@@ -60,7 +59,7 @@ def refreshes(distribution: Sequence[tuple[int, float]], interval_ns: float) -> 
     met = sum(share for _, share in waits)
     if met < _LEAST_SHARE:
         return None
-    # The waits are uniform: what is shown of them begins behind the main mode.
+    # The waits are uniform from 0; the main mode hides the shortest.
     hidden_ns = (first - 0.5 - middle) * tick_ns
     edge = _edge(dict(waits))
     duration_ns = min(_LENGTHS_NS, key=lambda length: abs(length - (edge - middle) * tick_ns))

@@ -1,7 +1,7 @@
-"""How far a prediction is from a measured row, in units of what can be expected of the best one.
+"""Distance of a prediction from a measured row, in units of the best error to expect.
 
 An average latency counts in ns. A median is a whole tick of the card's timer, so it counts only as far as the
-predicted samples do not have their middle in that tick. A bandwidth counts in per cent.
+middle of the predicted samples lies outside that tick. A bandwidth counts in percent.
 """
 
 import math
@@ -16,20 +16,20 @@ from pcielab.formats.published import NFP6000_TIMER
 
 AVERAGE_NS = 1.0
 AVERAGE_SHARE = 0.003
-"""An average latency that is this far off, absolutely or relatively, is as good as can be."""
+"""Best error to expect of an average latency, absolute and relative."""
 MEDIAN_SHARE = 0.25
-"""Likewise the share of samples by which the middle lies outside the measured tick."""
+"""Best error of a median beside an average: share of samples between the middle and the measured tick."""
 MEDIAN_TICKS = 0.5
-"""Likewise the ticks by which a median is off that is all that is known of a row."""
+"""Best error of a median without an average, in ticks."""
 
 ROBUST_FROM = 3.0
-"""Rows further off than this many units count less and less: they are not modelled, rather than badly fitted."""
+"""Rows further off than this many units count less and less: they are unmodelled rather than badly fitted."""
 
 Vector = NDArray[np.float64]
 
 
 def residuals(rows: Sequence[Row], predictions: Sequence[Predicted]) -> Vector:
-    """Two numbers for each row: of an average and a median, or of a bandwidth and nothing."""
+    """Two numbers for each row: for average and median, or for bandwidth and 0."""
     return np.array([pair for row, one in zip(rows, predictions, strict=True) for pair in _pair(row, one)])
 
 
@@ -69,7 +69,7 @@ def transaction_ns(row: Row) -> float | None:
 
 
 def predicted_ns(row: Row, predicted: Predicted) -> float | None:
-    """The same as predicted."""
+    """The predicted time of one transaction."""
     if predicted.bandwidth_gbps is not None:
         return int(row.test["size_bytes"]) * 8 / predicted.bandwidth_gbps
     if row.average_ns is None and predicted.ticks:

@@ -1,8 +1,8 @@
-"""What scatters single reads, from one distribution: 64 B cold DMA reads of a small window, one at a time.
+"""Scatter of single reads, from one distribution: 64 B cold DMA reads of a small window, one at a time.
 
-Most lie in one mode, as wide as the card's tick and the root complex's own spread make it. Behind it is a foot of
-some 30 ns, the same whether lines are in the cache or in memory: reads that found a ring or an agent of the host
-taken. Both come out of the ticks around the mode; what lies further out is refreshes (`refresh.py`).
+Most lie in one mode, as wide as the card's tick and the root complex's spread. Behind it is a foot of some 30 ns,
+the same for lines in the cache and in memory: reads that found a ring or an agent of the host busy. Both are
+fitted to the ticks around the mode; later ticks are refreshes (`refresh.py`).
 """
 
 from collections.abc import Sequence
@@ -20,23 +20,23 @@ _Vector: TypeAlias = NDArray[np.float64]
 _TICK_NS = float(NFP6000_TIMER.tick_ns)
 _GRAIN_NS = 0.1
 _BEFORE_TICKS, _BEHIND_TICKS = 3, 5
-"""Ticks around the fullest one that are looked at."""
+"""Range of ticks around the fullest one."""
 _REFRESHES_TO_TICKS = 40
 _LENGTH_NS = 200.0
-"""Over this, about, the refreshes behind the mode are spread: a longer refresh changes little around the mode."""
+"""Approximate spread of the refreshes behind the mode; a longer refresh changes little near the mode."""
 _PRIORS = np.array([4.5, 0.015, 30.0])
 _PRIOR_WIDTHS = np.array([3.0, 0.01, 10.0])
 _WEIGHT = 0.003
-"""How much a prior counts, against ticks whose shares' roots are off by as much."""
+"""Weight of a prior, in errors of the root of a tick's share."""
 _LOW, _HIGH = np.array([0.5, 0.0, 15.0]), np.array([12.0, 0.05, 60.0])
 
 SCATTER_KEYS = [f"host.root_complex.{key}" for key in ("jitter_ns", "conflict_share", "conflict_ns")]
-"""The keys of a system that a distribution tells."""
+"""Keys of a system that the distribution determines."""
 
 
 @dataclass(frozen=True)
 class Scatter:
-    """The root complex's spread, and the share and the longest wait of reads that met others."""
+    """The root complex's spread, and the share and the longest wait of reads that met a conflict."""
 
     jitter_ns: float
     conflict_share: float
@@ -44,7 +44,7 @@ class Scatter:
 
 
 def scatter(distribution: Sequence[tuple[int, float]]) -> Scatter | None:
-    """What a distribution (ticks and shares of samples, rising) tells; None without one."""
+    """Fit the scatter to a distribution (ticks, rising, and shares of samples); None without one."""
     if not distribution:
         return None
     shares = dict(distribution)
@@ -61,7 +61,7 @@ def scatter(distribution: Sequence[tuple[int, float]]) -> Scatter | None:
     low = np.concatenate([[(peak - 1) * _TICK_NS, 0.0], _LOW])
     high = np.concatenate([[(peak + 2) * _TICK_NS, 0.4], _HIGH])
     scale = np.concatenate([[2.0, 0.01], _PRIOR_WIDTHS])
-    starts = [np.concatenate([[(peak + place) * _TICK_NS, further], _PRIORS]) for place in (0.1, 0.5, 0.9)]
+    starts = [np.concatenate([[(peak + part) * _TICK_NS, further], _PRIORS]) for part in (0.1, 0.5, 0.9)]
     fits = [least_squares(residuals, start, bounds=(low, high), x_scale=scale) for start in starts]
     best = min(fits, key=lambda fit: float(fit.cost)).x
     return Scatter(round(float(best[2]), 2), round(float(best[3]), 4), round(float(best[4]), 1))
@@ -73,9 +73,9 @@ def _shares(ticks: NDArray[np.int64], values: _Vector) -> _Vector:
     start_ns = float(ticks[0] - 2) * _TICK_NS
     cells = int((ticks[-1] + 4 - ticks[0]) * _TICK_NS / _GRAIN_NS)
     mode = np.zeros(cells)
-    place = (middle_ns - jitter_ns - start_ns) / _GRAIN_NS
-    before = int(place)
-    mode[before : before + 2] = before + 1 - place, place - before
+    position = (middle_ns - jitter_ns - start_ns) / _GRAIN_NS
+    before = int(position)
+    mode[before : before + 2] = before + 1 - position, position - before
     mode = _spread(mode, 2 * jitter_ns)
     apart = (1 - conflicts - refreshed) * mode
     density = _spread(
@@ -88,7 +88,7 @@ def _shares(ticks: NDArray[np.int64], values: _Vector) -> _Vector:
 
 
 def _spread(density: _Vector, width_ns: float) -> _Vector:
-    """The density of a sum with a time that is uniform from 0 to a width."""
+    """The density of the sum with a time that is uniform from 0 to a width."""
     width = max(width_ns / _GRAIN_NS, 1.0)
     cells = np.arange(len(density) + 1.0)
     upto = np.concatenate([[0.0], np.cumsum(density)])

@@ -1,8 +1,8 @@
-"""Starting values: parameters that one row, or the difference of two, shows, solved one by one.
+"""Starting values: each parameter that one row, or the difference of two, shows, solved alone.
 
-The simulated machine answers a parameter in a straight line near its value, so two simulations give the slope,
-and the slope gives the value at which prediction and measurement agree. Where several ways lead to a value, their
-median is taken: one of them may be disturbed.
+Near its value, the simulated machine's response to a parameter is a straight line: two simulations give the slope,
+and the slope the value at which prediction and measurement agree. Of several ways the median counts, since one of
+them may be disturbed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,18 +17,18 @@ from pcielab.analysis.calibrate.twin import Predicted, Twin
 _ROUNDS = 2
 _SPREADS = 3
 _CONTRADICTED_NS = 10.0
-"""A row that should be slower than another one, and is faster by more than this, contradicts it."""
+"""A row that should be slower than another contradicts it if it is faster by more than this."""
 _FLAT_NS = 0.01
-"""A row that answers a step by less than this does not show the parameter after all."""
+"""A row that responds to a step by less than this does not show the parameter."""
 
 
 def solve_start(twin: Twin, parameters: Sequence[Parameter], base: Mapping[str, Any]) -> None:
-    """Give the twin the values at which the rows that show each parameter agree with what was measured.
+    """Give the twin the values at which the rows that show each parameter agree with the measurement.
 
     Args:
-        twin: The twin; it has the values afterwards.
+        twin: The twin; it takes the values.
         parameters: Parameters, each after those that it builds on.
-        base: Values of the base host: what a way leads to must be within three spreads of them.
+        base: Values of the base host; a solution further than three spreads from them is ignored.
     """
     shown = {one.key: found for one in parameters if (found := _ways(twin.rows, one))}
     for _ in range(_ROUNDS):
@@ -36,14 +36,14 @@ def solve_start(twin: Twin, parameters: Sequence[Parameter], base: Mapping[str, 
             if parameter.key in shown:
                 far = _SPREADS * parameter.spread
                 solved = [_solved(twin, parameter, *way) for way in shown[parameter.key]]
-                # A row that hardly answers, or is disturbed, leads far away.
+                # A row that hardly responds, or is disturbed, leads far away.
                 near = [value for value in solved if value is not None and abs(value - base[parameter.key]) <= far]
                 if near:
                     twin.keep({parameter.key: parameter.rounded(median(near))})
 
 
 def contradictions(rows: Sequence[Row], parameters: Sequence[Parameter]) -> Iterator[str]:
-    """In words, pairs of rows whose order no machine explains: a cold read that is faster than a warm one."""
+    """Sentences on pairs of rows in an impossible order, for example a cold read faster than a warm one."""
     for way in dict.fromkeys(way for one in parameters for way in one.shown_by if way.less is not None):
         found = _numbers(rows, way)
         if found is None or found[1] is None:
@@ -55,7 +55,7 @@ def contradictions(rows: Sequence[Row], parameters: Sequence[Parameter]) -> Iter
 
 
 def _ways(rows: Sequence[Row], parameter: Parameter) -> list[tuple[int, int | None]]:
-    """Numbers of the rows that show the parameter, for each way that was measured and makes sense."""
+    """Indices of the rows that show the parameter, for each way that was measured without contradiction."""
     found = [_numbers(rows, way) for way in parameter.shown_by]
     return [way for way in found if way is not None and not _contradicted(rows, *way)]
 
@@ -80,7 +80,7 @@ def _number(rows: Sequence[Row], wanted: Select | None) -> int | None:
 
 
 def _solved(twin: Twin, parameter: Parameter, row: int, less: int | None) -> float | None:
-    """The value at which prediction and measurement agree; None if the rows do not answer the parameter."""
+    """The value at which prediction and measurement agree; None if the rows do not respond to the parameter."""
     numbers = [row] if less is None else [row, less]
     rows = [twin.rows[number] for number in numbers]
     value = float(twin.value(parameter.key))
@@ -96,8 +96,8 @@ def _solved(twin: Twin, parameter: Parameter, row: int, less: int | None) -> flo
 def _apart(rows: Sequence[Row], predicted: Sequence[Predicted] | None = None) -> float | None:
     """The time of the first row, less that of the second one where there is one."""
     times = [
-        transaction_ns(row) if predicted is None else predicted_ns(row, predicted[place])
-        for place, row in enumerate(rows)
+        transaction_ns(row) if predicted is None else predicted_ns(row, predicted[nth])
+        for nth, row in enumerate(rows)
     ]
     if any(time is None for time in times):
         return None

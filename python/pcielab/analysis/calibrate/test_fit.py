@@ -1,4 +1,4 @@
-"""The joint fit on rows that answer in straight lines: values come out, and what no row tells is marked."""
+"""The joint fit on rows with linear responses: it recovers values, and marks those without evidence."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,8 +20,8 @@ class Line(Twin):
         self.system: dict[str, Any] = {"first": 100.0, "second": 100.0, "unseen": 100.0}
         self.weights = weights
         self.rows = tuple(
-            Row(place, "lat", {"size_bytes": 8}, "LAT_CMD_RD", average_ns=average)
-            for place, average in enumerate(averages)
+            Row(index, "lat", {"size_bytes": 8}, "LAT_CMD_RD", average_ns=average)
+            for index, average in enumerate(averages)
         )
 
     def predict(
@@ -41,16 +41,14 @@ class Line(Twin):
         ]
 
 
-def test_values_come_out_and_an_outlier_does_not_move_them() -> None:
+def test_recovers_values_despite_an_outlier() -> None:
     weights = [{"first": 1.0}, {"second": 1.0}, {"first": 1.0, "second": 1.0}, {"first": 1.0}, {"first": 1.0}]
     twin = Line(weights, [130.0, 75.0, 205.0, 130.0, 500.0])
     estimates, left = JointFit([twin], [Unknown(one, 100.0) for one in (FIRST, SECOND, UNSEEN)]).run(patient=True)
     first, second, unseen = estimates
     assert first.value == pytest.approx(130.0, abs=0.5)
     assert second.value == pytest.approx(75.0, abs=0.5)
-    assert first.identified
-    assert second.identified
-    assert not unseen.identified
+    assert [one.identified for one in estimates] == [True, True, False]
     assert unseen.evidence == ()
     assert unseen.value == pytest.approx(100.0)
     assert first.half_width < 10 < unseen.half_width
@@ -58,25 +56,22 @@ def test_values_come_out_and_an_outlier_does_not_move_them() -> None:
     assert abs(left[8]) > 100
 
 
-def test_twins_share_what_is_common_and_keep_their_own() -> None:
+def test_fits_shared_and_own_unknowns_of_two_twins() -> None:
     weights = [{"first": 1.0}, {"first": 1.0, "second": 1.0}]
     twins = [Line(weights, [120.0, 200.0]), Line(weights, [120.0, 260.0])]
     unknowns = [Unknown(FIRST, 100.0, (0, 1)), Unknown(SECOND, 100.0, (0,)), Unknown(SECOND, 100.0, (1,))]
     estimates, _ = JointFit(twins, unknowns).run(patient=True)
     assert [one.value for one in estimates] == [pytest.approx(value, abs=2) for value in (120, 80, 140)]
-    assert [
-        twin.system["second"] == pytest.approx(value, abs=0.6)
-        for twin, value in zip(twins, (80, 140), strict=True)
-    ] == [True, True]
+    assert [twin.system["second"] for twin in twins] == [pytest.approx(value, abs=0.6) for value in (80, 140)]
 
 
-def test_bounds_hold() -> None:
+def test_estimate_stays_within_bounds() -> None:
     twin = Line([{"first": 1.0}], [-50.0])
     [estimate], _ = JointFit([twin], [Unknown(FIRST, 100.0)]).run()
     assert 0 <= estimate.value < 1
 
 
-def test_a_value_that_rows_want_below_what_can_be_is_at_its_bound() -> None:
+def test_reports_an_estimate_at_its_bound() -> None:
     twin = Line([{"first": 1.0, "second": 1.0}, {"second": 1.0}], [60.0, 130.0])
     estimates, _ = JointFit([twin], [Unknown(one, 100.0) for one in (FIRST, SECOND)]).run(patient=True)
     first, second = estimates

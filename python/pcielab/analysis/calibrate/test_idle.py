@@ -1,4 +1,4 @@
-"""Idle states from a distribution, from medians, and from what hangs on stalls."""
+"""Idle states from a distribution, from medians, and from numbers that stalls dominate."""
 
 import math
 from collections.abc import Sequence
@@ -20,10 +20,7 @@ class Sketch(Twin):
     def __init__(self, rows: Sequence[Row]) -> None:
         self.system: dict[str, Any] = {
             "device": {
-                "dma": {
-                    "loop_ns": 190.0,
-                    "read_overhead_ns": 150.0,
-                },
+                "dma": {"loop_ns": 190.0, "read_overhead_ns": 150.0},
                 "command": {
                     "loop_ns": 190.0,
                     "read_overhead_ns": 40.0,
@@ -50,19 +47,19 @@ def _answer(row: Row) -> Predicted:
 
 
 def latency(path: str, operation: str, size: int, average_ns: float, median_ns: float) -> Row:
-    """A latency test."""
     test = {"path": path, "operation": operation, "size_bytes": size, "window_bytes": 8192}
     return Row(0, "lat", test, "LAT", average_ns=average_ns, median_ns=median_ns)
 
 
 def write(nanoseconds: float) -> Row:
-    """A test of write bandwidth that took so long a write."""
+    """A test of write bandwidth with this time per write."""
     test = {"path": "dma", "operation": "bw-wr", "size_bytes": 64, "window_bytes": 8192}
     return Row(0, "bw", test, "BW_DMA_WR", bandwidth_gbps=64 * 8 / nanoseconds)
 
 
-def test_rare_stalls_of_milliseconds_do_not_smear_over_what_is_slow() -> None:
+def test_separates_rare_stalls_from_slow_wake_ups() -> None:
     shares = [(FAST, 0.05), (PLAIN, 0.65), (SLOW, 0.25), (SLOW + 20, 0.049), (STALL, 0.001)]
+    assert wake_ups([], ON_CARD_NS) is None
     found = wake_ups(shares, ON_CARD_NS)
     assert found is not None
     values = found.values
@@ -77,11 +74,7 @@ def test_rare_stalls_of_milliseconds_do_not_smear_over_what_is_slow() -> None:
     ]
 
 
-def test_without_a_distribution_nothing_is_told() -> None:
-    assert wake_ups([], ON_CARD_NS) is None
-
-
-def test_the_sleeping_gap_lies_between_loops_that_find_the_machine_awake_and_asleep() -> None:
+def test_sleeping_gap_lies_between_awake_and_asleep_pauses() -> None:
     awake = latency("command", "lat-wrrd", 8, 2000.0, 490.0)  # 251 ns without traffic
     asleep = latency("command", "lat-wrrd", 64, 2000.0, 1160.0)  # 307 ns
     dma = latency("dma", "lat-rd", 64, 2000.0, 1200.0)  # 340 ns
@@ -91,7 +84,7 @@ def test_the_sleeping_gap_lies_between_loops_that_find_the_machine_awake_and_asl
     assert sleeping_gap(Sketch([dma, asleep])) is None, "no test found it awake"
 
 
-def test_stalls_are_told_by_averages_and_write_bandwidths_alike() -> None:
+def test_averages_and_write_bandwidths_give_the_stalls() -> None:
     logarithms = [-1.0, -0.5, 0.0, 0.5, 1.0]
     shares = [math.exp(value) for value in logarithms]
     rows = [latency("dma", "lat-rd", 64, 500.0 + 690.0 * share, 490.0) for share in shares]
@@ -100,10 +93,10 @@ def test_stalls_are_told_by_averages_and_write_bandwidths_alike() -> None:
     assert found is not None
     assert found.values["host.idle.stalls.interval_ns"] == pytest.approx(2e6, rel=1e-6)
     assert found.values["host.idle.stalls.interval_spread"] == pytest.approx(0.745, abs=0.001)
-    assert stalls(Sketch(rough(rows[:5])), rows[:5]) is None, "too few to tell how much they differ"
+    assert stalls(Sketch(rough(rows[:5])), rows[:5]) is None, "too few for a spread"
 
 
-def test_what_hangs_on_stalls_is_not_fitted() -> None:
+def test_rough_rows_lack_numbers_that_stalls_dominate() -> None:
     [row, written] = rough([latency("dma", "lat-rd", 64, 5000.0, 490.0), write(50.0)])
     assert row.average_ns is None
     assert row.median_ns == 490.0

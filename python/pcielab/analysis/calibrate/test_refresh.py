@@ -1,4 +1,4 @@
-"""Refresh from a distribution: its length and how often it is met come out as they went in."""
+"""Refresh from a distribution: recovers its length and rate."""
 
 import pytest
 
@@ -19,14 +19,14 @@ def distribution(duration_ns: float, share: float, interval_ns: float = 7800.0) 
 
 
 @pytest.mark.parametrize(("duration_ns", "share"), [(160.0, 1.2), (260.0, 1.0), (350.0, 2.0)])
-def test_length_and_share_come_out(duration_ns: float, share: float) -> None:
+def test_recovers_length_and_share(duration_ns: float, share: float) -> None:
     found = refreshes(distribution(duration_ns, share), 7800.0)
     assert found is not None
     assert found.duration_ns == duration_ns
     assert found.share == pytest.approx(share, rel=0.1)
 
 
-def test_reads_that_are_made_again_are_no_part_of_the_refreshes() -> None:
+def test_separates_repeated_reads_from_refreshes() -> None:
     whole = dict(distribution(260.0, 1.0))
     later = 45.5 + (260 + 4 + 50) / TICK_NS
     caught = 1.0 * 8.0 / 7800.0
@@ -41,6 +41,6 @@ def test_reads_that_are_made_again_are_no_part_of_the_refreshes() -> None:
     assert found.again_ns == pytest.approx(50.0, abs=10.0)
 
 
-def test_a_distribution_without_a_second_mode_tells_nothing() -> None:
+def test_no_second_mode_gives_no_refresh() -> None:
     assert refreshes([], 7800.0) is None
     assert refreshes([(45, 0.5), (46, 0.5)], 7800.0) is None

@@ -1,4 +1,4 @@
-"""Scatter from a distribution: the spread of the mode and the foot behind it come out as they went in."""
+"""Scatter from a distribution: recovers the spread of the mode and the foot behind it."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def distribution(middle_ns: float, jitter_ns: float, share: float, longest_ns: f
 
 @pytest.mark.parametrize("middle_ns", [598.0, 604.0, 611.0])
 @pytest.mark.parametrize(("jitter_ns", "share", "longest_ns"), [(3.0, 0.018, 34.0), (7.0, 0.01, 28.0)])
-def test_spread_and_conflicts_come_out(
+def test_recovers_spread_and_conflicts(
     middle_ns: float, jitter_ns: float, share: float, longest_ns: float
 ) -> None:
     found = scatter(distribution(middle_ns, jitter_ns, share, longest_ns))
@@ -34,7 +34,7 @@ def test_spread_and_conflicts_come_out(
     assert found.conflict_share * found.conflict_ns == pytest.approx(share * longest_ns, rel=0.25)
 
 
-def test_a_mode_without_a_foot_has_no_conflicts_to_speak_of() -> None:
+def test_mode_without_a_foot_has_hardly_any_conflicts() -> None:
     found = scatter(distribution(604.0, 4.5, 0.0, 30.0))
     assert found is not None
     assert found.conflict_share < 0.004

@@ -1,4 +1,4 @@
-"""The simulated twin of a machine, asked for the measured rows under many sets of values at once."""
+"""The simulated twin of a machine: predicts the measured rows under many sets of values at once."""
 
 import json
 import math
@@ -14,7 +14,7 @@ from pcielab.library.suites import load_suite
 from pcielab.work.running import available_cores
 
 Progress: TypeAlias = Callable[[int, int, str], None]
-"""Called with the rows simulated, their number, and what they are simulated for."""
+"""Called with the rows simulated, their total, and the phase of the calibration."""
 
 Values: TypeAlias = Mapping[str, Any]
 """Values by dotted key."""
@@ -22,7 +22,7 @@ Values: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Predicted:
-    """What the twin says of a row: `None` for what the row is not about, or the machine cannot do."""
+    """A predicted row; None for numbers that it does not have, or a test that the machine does not support."""
 
     bandwidth_gbps: float | None = None
     average_ns: float | None = None
@@ -30,7 +30,7 @@ class Predicted:
     """Ticks of the device's timer, and how many samples showed each."""
 
     def middle_ticks(self) -> float:
-        """Where the middle of the samples lies, between ticks."""
+        """The median of the samples, interpolated within its tick."""
         half = sum(count for _, count in self.ticks) / 2
         below = 0
         for tick, count in self.ticks:
@@ -40,13 +40,13 @@ class Predicted:
         return math.nan
 
     def share_up_to(self, tick: float) -> float:
-        """Share of the samples that show at most that many ticks."""
+        """Share of the samples at or below a tick."""
         total = sum(count for _, count in self.ticks)
         return sum(count for shown, count in self.ticks if shown <= tick) / total if total else 0.0
 
 
 class Twin:
-    """A system, and the rows that it is asked for with their history in the suite `paper`."""
+    """A system, and rows that are predicted with their history in the suite `paper`."""
 
     def __init__(
         self,
@@ -62,8 +62,10 @@ class Twin:
         self.effort = effort or Effort()
         self.phase = "starting"
         self._progress = progress
-        places = [row.place for row in self.rows]
-        self._predictor = _core.Predictor(load_suite("paper").to_json(), places, seed=seed, jobs=available_cores())
+        indices = [row.index for row in self.rows]
+        self._predictor = _core.Predictor(
+            load_suite("paper").to_json(), indices, seed=seed, jobs=available_cores()
+        )
 
     def with_values(self, values: Values) -> Table:
         """The system with other values."""
@@ -77,7 +79,7 @@ class Twin:
         return changed
 
     def value(self, key: str) -> Any:
-        """The value of a dotted key; None where the system lacks the part that it belongs to."""
+        """The value of a dotted key; None where the system lacks its part."""
         table: Any = self.system
         for step in key.split("."):
             table = None if table is None else table[int(step)] if isinstance(table, list) else table[step]
@@ -93,17 +95,19 @@ class Twin:
         """The rows under each variant of the values.
 
         Args:
-            variants: Values that differ from the system's own.
-            wanted: For each variant the numbers of its rows; without it, all.
+            variants: Values that replace the system's own.
+            wanted: For each variant the indices of its rows; None: all.
         """
         rows = (
             [list(one) for one in wanted] if wanted is not None else [list(range(len(self.rows)))] * len(variants)
         )
         systems = json.dumps([self.with_values(values) for values in variants])
-        found = self._predictor.predict(systems, rows, effort=json.dumps(asdict(self.effort)), progress=self._tell)
+        found = self._predictor.predict(
+            systems, rows, effort=json.dumps(asdict(self.effort)), progress=self._report
+        )
         return [[_predicted(one) for one in of_system] for of_system in json.loads(found)]
 
-    def _tell(self, done: int, total: int) -> None:
+    def _report(self, done: int, total: int) -> None:
         if self._progress is not None:
             self._progress(done, total, self.phase)
 

@@ -1,4 +1,4 @@
-"""Two runs side by side: what pairs with what, and how far apart they are.
+"""Two runs side by side: their tests paired, and the differences.
 
 from pcielab import open_store
 from pcielab.analysis.compare import compare

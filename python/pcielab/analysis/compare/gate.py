@@ -1,7 +1,7 @@
 """A regression gate: which pairs of two runs differ by more than a limit, and which tests are missing.
 
-Every metric of `METRICS` counts, in percent of the first run, whichever way it moved: a latency that fell is as
-much a change as one that rose. A test of the first run that the second lacks, or has no number of, is a failure.
+Every metric of `METRICS` counts, in percent of the first run and in both directions: a latency that fell is a
+change like one that rose. A test that the second run lacks, or has no number of, is a failure.
 """
 
 import math
@@ -22,8 +22,8 @@ class Failure:
     """A pair that differs by more than the limit, or a test that is missing.
 
     Attributes:
-        row: What was asked, with the keys of `Comparison.rows`.
-        metric: What differs; None where the second run has no such test.
+        row: Parameters of the test, with the keys of `Comparison.rows`.
+        metric: The metric that differs; None where the second run lacks the test.
         unit: Of the two values.
         a: The first run's value; None where its test has no partner.
         b: The second run's value; None where it has none.
@@ -42,19 +42,19 @@ def parse_limit(text: str, option: str) -> float:
     """A limit in percent, as people type it: `2%`.
 
     Raises:
-        InputError: It is none; a share such as 0.02 is not taken for one.
+        InputError: The text is no percentage; a share, like 0.02, is none.
     """
     found = _PERCENT.fullmatch(text.strip())
     if found is None:
-        raise InputError(f"{option} {shown(text)}: give a percentage with its sign, such as 2% or 0.5%")
+        raise InputError(f"{option} {shown(text)}: give a percentage with its sign, like 2% or 0.5%")
     return float(found[1])
 
 
 def failures(comparison: Comparison, limit_percent: float) -> list[Failure]:
-    """What exceeds the limit: tests that are missing, then pairs, the largest difference first.
+    """Missing tests, then pairs beyond the limit, the largest difference first.
 
     Raises:
-        InputError: The times of one of the runs say nothing.
+        InputError: One of the runs has no meaningful times.
     """
     for store in (comparison.a, comparison.b):
         store.require_speed("a gate")
@@ -65,7 +65,7 @@ def failures(comparison: Comparison, limit_percent: float) -> list[Failure]:
 
 
 def _apart(row: Mapping[Hashable, Any]) -> Iterator[Failure]:
-    """How far each metric of a pair is apart; one that neither run has is none."""
+    """The difference in each metric of a pair that either run has."""
     for metric, unit in METRICS.items():
         a, b = (_number(row[f"{metric}_{side}_{unit}"]) for side in ("a", "b"))
         if a is None and b is None:

@@ -1,10 +1,9 @@
-"""Pairing the tests of two runs, and their differences.
+"""Pair the tests of two runs, and compute their differences.
 
-Tests pair by family, name, pattern, cache state, offsets, window, size, and, where these occur more than once, by
-order of occurrence. What is left pairs by what was asked for alone, whatever its family and name. Those of a NIC
-pair by frames, line and direction. Of runs of a fabric, the flows of their tests pair: by family, experiment, what
-was swept to, and their names; what is left, by
-their ends, primitive, size and outstanding requests.
+Tests pair by family, name, pattern, cache state, offsets, window and size; repeated ones by order of occurrence.
+The rest pairs by parameters alone, whatever its family and name. Tests of a NIC pair by frames, line and
+direction. Of fabrics, flows pair: by family, experiment, swept value and name; the rest by ends, primitive, size
+and outstanding requests.
 """
 
 from collections.abc import Iterable
@@ -23,18 +22,18 @@ MESSAGES = [
     *("way", "pace", "generation", "lanes", "cores", "sharing", "eviction", "pressure", "messages"),
     *("store_bytes", "store_kind", "stores_up_to_bytes", "connections", "connection"),
 ]
-"""What tests of messages ask for besides the size; theirs have none of the parameters of transfers."""
+"""Parameters of message tests besides the size; they have none of the parameters of transfers."""
 FRAMES = ["direction", "frame_bytes", "line_gbps", "vlan", "gap"]
-"""What tests of a NIC ask for; theirs have none of the parameters of transfers either."""
+"""Parameters of NIC tests; they have none of the parameters of transfers either."""
 _UNSAID = {"eviction": "in-order", "pressure": 0.0, "store_bytes": 8, "store_kind": "plain"}
-"""The simulated messages that those of a core that exists, or of an older store, are held against."""
+"""Values that older stores and runs on real cores leave out, as simulated runs have them."""
 
 FLOWS_NAMED = ["family", "name", "swept_to", "flow"]
 FLOWS_UNNAMED = ["source", "destination", "primitive", "size_bytes", "outstanding", "swept_to"]
-"""What pairs flows on a fabric."""
+"""Columns by which flows on a fabric pair: first the named, then the unnamed."""
 
 METRICS = {"bandwidth": "gbps", "median": "ns", "average": "ns"}
-"""What is compared, and the unit in the names of the columns. Bandwidths differ in percent, latencies in ns."""
+"""Metrics compared, with the unit in their columns' names. Bandwidths differ in percent, latencies in ns."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +43,11 @@ class Comparison:
     Attributes:
         a: The first run.
         b: The second run; differences are b minus a.
-        rows: One row per pair, in the order of a: what was asked, the tests of both, both origins, and for each
-            metric `<metric>_a_<unit>`, `<metric>_b_<unit>`, `<metric>_difference_percent` or `_ns`; no metric
-            where times say nothing.
-        missing_in_b: The tests of a that have no partner, with the columns of `rows` that say what was asked.
-        alone_b: How many tests of b have no partner.
+        rows: One row per pair, in the order of a: parameters, the tests of both, both origins, and for each metric
+            `<metric>_a_<unit>`, `<metric>_b_<unit>`, `<metric>_difference_percent` or `_ns`; no metric where times
+            are meaningless.
+        missing_in_b: The tests of a that have no partner, with the parameter columns of `rows`.
+        alone_b: Number of tests of b without a partner.
     """
 
     a: Store
@@ -59,24 +58,24 @@ class Comparison:
 
     @property
     def alone_a(self) -> int:
-        """How many tests of a have no partner."""
+        """Number of tests of a without a partner."""
         return len(self.missing_in_b)
 
     @property
     def tells_speed(self) -> bool:
-        """Whether the times of both say something: those of an emulator have nothing to be compared with."""
+        """Whether the times of both are meaningful: those of an emulator are not."""
         return self.a.tells_speed and self.b.tells_speed
 
     @property
     def names(self) -> tuple[str, str]:
-        """What the two runs are called; where their titles are alike, their files tell them apart."""
+        """Names of the two runs, with their files where the titles are alike."""
         alike = self.a.described == self.b.described
         first, second = (store.described + (f", {store.path.name}" if alike else "") for store in (self.a, self.b))
         return first, second
 
     @property
     def system_differences(self) -> list[Difference]:
-        """The values in which the systems of the two differ; empty where one of them has no profile."""
+        """The values in which the two systems differ; empty where one run has no profile."""
         return differences(self.a.manifest.get("system") or {}, self.b.manifest.get("system") or {})
 
     @property
@@ -149,7 +148,7 @@ def _finished(store: Store) -> pd.DataFrame:
 
 
 def _finished_flows(store: Store) -> pd.DataFrame:
-    """A row for each flow of each test that has ended, with numbers as other tests have them."""
+    """A row for each flow of each finished test, with the metrics and units of other tests."""
     table = flow_table(store)
     found = table[table["status"] == "ok"].rename(
         columns={"id": "test", "experiment": "name", "value": "swept_to"}
@@ -170,7 +169,7 @@ def _paired(left: pd.DataFrame, right: pd.DataFrame, key: list[str]) -> pd.DataF
 
 
 def _said_of(tests: pd.DataFrame) -> list[str]:
-    """The columns that say what a test asked for."""
+    """The parameter columns of tests."""
     return [*NAMED, *(column for column in (*MESSAGES, *FRAMES, "flow", "swept_to") if column in tests)]
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _NAMES = frozenset({"name", "title", "calibrated", "host.name", "device.name"})
-"""What a system is called, and how well it is known, changes no number."""
+"""Keys that change no number."""
 
 
 @dataclass(frozen=True)
@@ -13,9 +13,9 @@ class Difference:
     """A value that two systems do not share; None where a system lacks the key.
 
     Attributes:
-        key: dotted, as `--set` takes it.
-        a: the first system's value.
-        b: the second one's.
+        key: Dotted key, as for `--set`.
+        a: The first system's value.
+        b: The second's.
     """
 
     key: str
@@ -33,7 +33,7 @@ def differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Difference]:
     first, second = dict(_leaves(a)), dict(_leaves(b))
     keys = dict.fromkeys([*first, *second])
     pairs = [Difference(key, first.get(key), second.get(key)) for key in keys if key not in _NAMES]
-    # A part that only one of them has is a leaf of the other, None.
+    # A part of one system that the other lacks: there the key is a leaf, None.
     parts = [pair.key for pair in pairs if pair.a is None and pair.b is None]
     return [pair for pair in pairs if pair.a != pair.b and pair.key not in parts]
 

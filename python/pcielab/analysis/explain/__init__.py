@@ -1,23 +1,23 @@
-"""Why a run's bandwidths are what they are: which bound of the closed-form model binds each, and by how much.
+"""Explain a run's bandwidths: the bound of the closed-form model that limits each, and the share of it reached.
 
     >>> from pcielab import open_store
     >>> from pcielab.analysis.explain import explain_run
     >>> for row in explain_run(open_store("run.db")).rows:
     ...     print(row.name, row.size_bytes, row.answer.bound, row.share)
 
-Bounds are modelled: from everything that the system profile of the run can limit or, for an import, which has
-none, from the link and the run's own latencies. Values are what the store says, measured or simulated.
+Bounds are modelled: from the run's system profile or, for an import without one, from the link and the run's own
+latencies. Values are the store's, measured or simulated.
 """
 
 from pcielab.analysis.explain.bounds import RoundTrip, TestBounds, bounds_of_tests
-from pcielab.analysis.explain.facts import Facts, facts_of
+from pcielab.analysis.explain.machine_facts import MachineFacts, facts_of
 from pcielab.analysis.explain.rows import Explanation, Row, explain_run
 from pcielab.analysis.explain.sweeps import Sweep, sweeps_of
 from pcielab.analysis.explain.words import in_words
 
 __all__ = [
     "Explanation",
-    "Facts",
+    "MachineFacts",
     "RoundTrip",
     "Row",
     "Sweep",

@@ -1,8 +1,8 @@
-"""The bounds of bandwidth tests: those of the machine that a store describes, as far as it describes one.
+"""The bounds of bandwidth tests on the machine that a store describes.
 
-A system profile has everything that bounds a test; the compiled half knows what. Without one, as for an imported
-measurement, there is the link, and what the run's own latencies say of tags. Such a latency includes what the card
-does before it sends and after it received, so that a value may be above that bound.
+A system profile gives all bounds, computed by the compiled half. Without one, as for an imported measurement, the
+link and the run's own latencies give those of wire and tags. A measured latency includes the device's time before
+sending and after receiving, so a value may exceed its tags bound.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pcielab import model
-from pcielab.analysis.explain.facts import Facts
+from pcielab.analysis.explain.machine_facts import MachineFacts
 from pcielab.model.addresses import with_addresses
 from pcielab.model.answers import Answer
 from pcielab.model.answers import TestBounds as SystemBounds
@@ -21,7 +21,7 @@ _RATE_OF = {"bw-rd": "read", "bw-wr": "write", "bw-rdwr": "rdwr"}
 
 @dataclass(frozen=True)
 class RoundTrip:
-    """How long a read request holds its tag, and what says so."""
+    """How long a read request holds its tag, and the source of that time."""
 
     ns: float
     source: str
@@ -29,7 +29,7 @@ class RoundTrip:
 
 @dataclass(frozen=True)
 class TestBounds:
-    """What bounds a test: the bound that binds with all others, and what its tags are charged with."""
+    """The bounds of a test, the binding one first, and the round trip charged to its tags."""
 
     __test__ = False  # Not a test of pytest's.
 
@@ -38,14 +38,11 @@ class TestBounds:
 
 
 def bounds_of_tests(
-    facts: Facts, tests: Sequence[Mapping[str, Any]], latencies: Iterable[Mapping[str, Any]] = ()
+    facts: MachineFacts, tests: Sequence[Mapping[str, Any]], latencies: Iterable[Mapping[str, Any]] = ()
 ) -> list[TestBounds | None]:
-    """What bounds each test; None for a test that has no bound: one of latency, or one that cannot be run.
+    """The bounds of each test, given its parameters; None for latency tests and tests that the system cannot run.
 
-    Args:
-        facts: The machine.
-        tests: Parameters of tests, as a store has them.
-        latencies: Records of the run's latency tests; looked at where there is no system profile.
+    Without a system profile, `latencies`, records of the run's latency tests, give the bounds of tags.
     """
     if facts.system is not None:
         return _of_system(facts.system.model_dump_json(), tests)
@@ -54,23 +51,23 @@ def bounds_of_tests(
 
 
 def _of_system(system: str, tests: Sequence[Mapping[str, Any]]) -> list[TestBounds | None]:
-    def told(found: SystemBounds | None) -> TestBounds | None:
+    def with_source(found: SystemBounds | None) -> TestBounds | None:
         if found is None:
             return None
         held = None if found.round_trip_ns is None else RoundTrip(found.round_trip_ns, "the system's profile")
         return TestBounds(found.answer, held)
 
-    return [told(found) for found in system_bounds(system, tests)]
+    return [with_source(found) for found in system_bounds(system, tests)]
 
 
-def _of_link(facts: Facts, test: Mapping[str, Any], latencies: "_Latencies") -> TestBounds:
+def _of_link(facts: MachineFacts, test: Mapping[str, Any], latencies: "_Latencies") -> TestBounds:
     round_trip = None
     if test["operation"] != "bw-wr":
         round_trip = latencies.round_trip(test, min(test["size_bytes"], facts.link.mrrs_bytes))
     limits = model.Limits(
         round_trip_ns=round_trip.ns if round_trip else None,
         tags=facts.tags if round_trip else None,
-        # A write is done for the card when it has left: it does not wait for a round trip.
+        # A posted write does not wait for a round trip.
         dmas_in_flight=test["outstanding"] if round_trip and test["operation"] == "bw-rd" else None,
     )
 
@@ -83,7 +80,7 @@ def _of_link(facts: Facts, test: Mapping[str, Any], latencies: "_Latencies") -> 
 
 
 class _Latencies:
-    """The latencies of reads in a run: those of aligned transfers, by size."""
+    """The latencies of a run's aligned reads, by size."""
 
     def __init__(self, records: Iterable[Mapping[str, Any]]) -> None:
         self._rows: dict[int, list[tuple[Mapping[str, Any], RoundTrip]]] = {}
@@ -97,9 +94,9 @@ class _Latencies:
             self._rows.setdefault(parameters["size_bytes"], []).append((parameters, held))
 
     def round_trip(self, test: Mapping[str, Any], request_bytes: int) -> RoundTrip | None:
-        """The round trip of a request of a test; None if the run has no latency of a request as long, or shorter.
+        """The fastest round trip of the largest reads up to a request's size; None if the run has none.
 
-        Rows of the test's own window and cache state come first; of several, the fastest.
+        Rows with the test's window and cache state are preferred.
         """
         size = max((size for size in self._rows if size <= request_bytes), default=None)
         if size is None:
@@ -114,7 +111,7 @@ class _Latencies:
 
 
 def scalar(record: Mapping[str, Any], metric: str) -> float | None:
-    """A number of a test as a whole, if it has it."""
+    """A metric of a whole test, if it has it."""
     if record["status"] != "ok":
         return None
     for row in record["scalars"]:

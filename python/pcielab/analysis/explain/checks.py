@@ -1,8 +1,9 @@
-"""What to check by hand on the machine that a run was measured on: causes that fit how its rows look.
+"""Causes to check by hand on a measured machine: those that fit the symptoms of its rows.
 
-A symptom is something that several rows show together, such as reads that are further from their bound than
-writes. The causes are the doctor's list; those that registers would show are left out where the run carries a text
-of lspci in which they do not. A simulated run has none: what it is slow by is in its profile.
+Several rows together show a symptom, for example reads further from their bound than writes. The causes are the
+doctor's; those that registers would show are left out if the run's text of lspci rules them out. A simulated run
+has
+none: its profile holds every cause.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from pcielab.analysis.explain.facts import Facts
+from pcielab.analysis.explain.machine_facts import MachineFacts
 from pcielab.analysis.explain.rows import Explanation, Row
 from pcielab.doctor import RULES, Cause, Severity, Tree, causes, examine
 from pcielab.doctor.stores import ATTACHMENT, tree_of_store
@@ -31,8 +32,8 @@ class Check:
 
     Attributes:
         key: D01 to D46.
-        cause: What it looks like, how to check it, what it was measured to cost, where that is written.
-        seen: The symptoms of this run that it fits.
+        cause: Its symptoms, check, measured cost and source.
+        seen: The symptoms of this run that fit it.
     """
 
     key: str
@@ -41,12 +42,7 @@ class Check:
 
 
 def checks(store: Store, explanation: Explanation) -> list[Check]:
-    """What to check by hand, the causes first that fit most symptoms; empty for what was not measured.
-
-    Args:
-        store: The run.
-        explanation: Its rows with their bounds.
-    """
+    """Causes to check by hand, those that fit most symptoms first; empty if the run is not measured."""
     if store.origin != "measured":
         return []
     seen = dict(_symptoms(store, explanation))
@@ -62,7 +58,7 @@ def checks(store: Store, explanation: Explanation) -> list[Check]:
 
 
 def _settled(store: Store) -> set[str]:
-    """Causes that rules look for in registers, where the run's text has them and no rule speaks."""
+    """Causes that the registers in the run's text rule out."""
     if ATTACHMENT not in store.attachments:
         return set()
     tree = tree_of_store(store)
@@ -72,8 +68,8 @@ def _settled(store: Store) -> set[str]:
 
 def _shown_by_registers(tree: Tree) -> set[str]:
     """The causes that a text of lspci decides, if it was made as root."""
-    cards = [function for function in tree.functions if function.is_endpoint]
-    if not cards or any(card.control is None or card.link is None for card in cards):
+    devices = [function for function in tree.functions if function.is_endpoint]
+    if not devices or any(device.control is None or device.link is None for device in devices):
         return set()
     return {"D01", "D02", "D03", "D06", "D07", "D08", "D10", "D11", "D12", "D14", "D27"}
 
@@ -87,9 +83,9 @@ def _symptoms(store: Store, explanation: Explanation) -> Iterator[tuple[str, str
     yield from _windows(rows, facts)
     yield from _tails(store.records())
     if facts.setup.memory_is_local is False:
-        yield "remote", "the buffer is on another socket than the card"
+        yield "remote", "the buffer is on another socket than the device"
     if "EPYC" in str(facts.setup.host):
-        yield "amd", "the processor is an EPYC, whose fabric has settings of its own"
+        yield "amd", "the processor is an EPYC, whose fabric has settings"
 
 
 def _sizes(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
@@ -99,7 +95,7 @@ def _sizes(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
         yield "large", f"transfers of {_LARGE_BYTES} B and more reach {median(large):.2f} of their bound"
     if small and median(small) < _FAR_BELOW:
         yield "small", f"transfers of {_SMALL_BYTES} B and less reach {median(small):.2f} of their bound"
-    # The wire is a bound that nothing passes; others are charged with latencies that include the card's own time.
+    # Nothing exceeds the wire; other bounds use latencies that include the device's own time.
     most = max((row.share for row in rows if row.answer.bound.startswith("wire")), default=0.0)
     if most > _OVER:
         yield "above", f"a row is {most:.2f} times what the wire allows"
@@ -118,11 +114,11 @@ def _directions(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
     if writes + _APART < reads:
         yield "writes", f"writes reach {writes:.2f} of their bound, reads {reads:.2f}"
     if of["bw-rdwr"] and median(of["bw-rdwr"]) + _APART < min(reads, writes):
-        yield "both", f"both at once reach {median(of['bw-rdwr']):.2f} of their bound, each alone more"
+        yield "both", f"both at once reach {median(of['bw-rdwr']):.2f} of their bound, less than each alone"
 
 
-def _windows(explained: Sequence[Row], facts: Facts) -> Iterator[tuple[str, str]]:
-    """Bandwidth that falls as the window grows, all else alike."""
+def _windows(explained: Sequence[Row], facts: MachineFacts) -> Iterator[tuple[str, str]]:
+    """Bandwidth that falls as the window grows, with all else equal."""
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in explained:
         alike = tuple(row.parameters[key] for key in ("operation", "size_bytes", "cache", "pattern"))
@@ -138,10 +134,10 @@ def _windows(explained: Sequence[Row], facts: Facts) -> Iterator[tuple[str, str]
         return
     kept, row = worst
     window = row.parameters["window_bytes"]
-    told = f"{row.name} of {row.size_bytes} B keeps {kept:.2f} of its bandwidth in a window of {byte_size(window)}"
-    yield "window", told
+    seen = f"{row.name} of {row.size_bytes} B keeps {kept:.2f} of its bandwidth in a window of {byte_size(window)}"
+    yield "window", seen
     if facts.setup.iommu in ("super-pages", "four-kib-pages"):
-        yield "iommu", f"{told}, behind an IOMMU"
+        yield "iommu", f"{seen}, behind an IOMMU"
 
 
 def _tails(records: Iterator[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
@@ -151,4 +147,4 @@ def _tails(records: Iterator[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
         if of.get("median") and of.get("p999"):
             worst = max(worst, (of["p999"] / of["median"], record["name"]))
     if worst[0] >= _LONG_TAIL:
-        yield "tail", f"one {worst[1]} in a thousand takes {worst[0]:.1f} times the median"
+        yield "tail", f"the 99.9th percentile of {worst[1]} is {worst[0]:.1f} times the median"

@@ -1,7 +1,7 @@
-"""Why two runs differ: the values that their systems do not share, and what each of them moves by itself.
+"""Why two runs differ: the values in which their systems differ, and the effect of each on its own.
 
-For each test that both runs have, the first system is simulated as it is, as the second one, and with one
-difference at a time. What these do one by one need not add up to what they do together: the rest is said.
+For each test of both runs, the first system is simulated unchanged, as the second system, and with one difference
+at a time. The effects need not add up: the rest is reported.
 """
 
 import json
@@ -13,31 +13,32 @@ from pydantic import ValidationError
 
 from pcielab import _core
 from pcielab.analysis.compare import Difference, compare
+from pcielab.analysis.explain.rows import is_meant
 from pcielab.errors import InputError
 from pcielab.library.profiles.parts import System
 from pcielab.store import Store
 from pcielab.work.running import available_cores
 
 Progress: TypeAlias = Callable[[int, int], None]
-"""Called with the tests simulated, and their number."""
+"""Called with the tests simulated, and their total."""
 
 MOST_ROWS = 60
-"""Tests that are simulated where none are chosen: those that differ most."""
+"""Most tests simulated where none are chosen: those that differ most."""
 _EFFORT = {"latency_samples": 4096, "bandwidth_transactions": 32768}
 
 
 @dataclass(frozen=True)
 class Moved:
-    """A test of both runs, and what moves it.
+    """A test of both runs, and the effect of each change on it.
 
     Attributes:
         test: Its number in the first run.
         name: Its published name.
-        parameters: What was asked for.
-        unit: Of the values: `Gb/s`, or `ns` of an average latency.
-        a: Simulated on the first system.
-        b: Simulated on the second.
-        effects_percent: What each change by itself does to `a`, in the order of `Contrast.changes`.
+        parameters: Its parameters.
+        unit: `Gb/s` for bandwidth, `ns` for average latency.
+        a: Value simulated on the first system.
+        b: Value simulated on the second.
+        effects_percent: Effect of each single change on `a`, in the order of `Contrast.changes`.
     """
 
     test: int
@@ -50,24 +51,23 @@ class Moved:
 
     @property
     def change_percent(self) -> float:
-        """What all changes together do."""
+        """The effect of all changes together."""
         return 100 * (self.b / self.a - 1)
 
     @property
     def rest_percent(self) -> float:
-        """What they do together beyond the sum of what each does alone."""
+        """Their joint effect beyond the sum of the single ones."""
         return self.change_percent - sum(self.effects_percent)
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """Two systems, and what their differences do to the tests of both runs.
+    """The effects of two systems' differences on the tests of both runs.
 
     Attributes:
-        changes: Differences that were tried by themselves, each as one or more keys: where a value makes no sense
-            without another, they are changed together.
+        changes: Differences, tried one at a time; values that make no sense alone change together.
         rows: The tests, in the order of the first run.
-        notes: What was left out.
+        notes: Omissions.
     """
 
     changes: list[tuple[Difference, ...]]
@@ -78,39 +78,39 @@ class Contrast:
 def contrast(
     a: Store, b: Store, tests: Sequence[str] = (), progress: Progress = lambda _done, _total: None
 ) -> Contrast:
-    """What the differences between the systems of two runs do, one at a time.
+    """Simulate the differences between the systems of two runs, one at a time.
 
     Args:
         a: The first run: its suite and seed are simulated again.
         b: The second.
-        tests: Only these tests of the first: numbers, or parts of their family or name. The ones that differ most,
-            if empty.
-        progress: Called again and again while tests are simulated.
+        tests: Only these tests of the first: numbers, or parts of their family or name. Empty: those that differ
+            most.
+        progress: Called while tests are simulated.
 
     Raises:
-        InputError: A run has no complete system profile, they do not differ, or have no such test in common.
+        InputError: A run has no complete system profile, the systems are equal, or no test is common to both.
     """
     first, second = _system(a), _system(b)
     comparison = compare(a, b)
     apart = comparison.system_differences
     if not apart:
         raise InputError(
-            f"{a.path} and {b.path}: are of the same system, value by value: what differs is the seed, the suite, "
-            "the sampling or the version"
+            f"{a.path} and {b.path}: are of the same system, value by value: compare their seeds, suites, "
+            "sampling and versions"
         )
     pairs = comparison.rows
     chosen, notes = _chosen(a, pairs, tests)
     changes = _changes(first, apart)
     variants = [first, second, *(_with(first, change) for change in changes)]
-    places = sorted(int(test) for test in chosen)
+    indices = sorted(int(test) for test in chosen)
     suite = {"name": "contrast", "title": "contrast", "tests": _tests(a)}
     seed = int(a.manifest.get("seed") or 1)
-    predictor = _core.Predictor(json.dumps(suite), places, seed=seed, jobs=available_cores())
-    wanted = [list(range(len(places)))] * len(variants)
+    predictor = _core.Predictor(json.dumps(suite), indices, seed=seed, jobs=available_cores())
+    wanted = [list(range(len(indices)))] * len(variants)
     found = json.loads(
         predictor.predict(json.dumps(variants), wanted, effort=json.dumps(_EFFORT), progress=progress)
     )
-    rows = [row for nth, place in enumerate(places) if (row := _moved(a, place, [one[nth] for one in found]))]
+    rows = [row for nth, test in enumerate(indices) if (row := _moved(a, test, [one[nth] for one in found]))]
     return Contrast(changes, rows, notes)
 
 
@@ -120,9 +120,8 @@ def _system(store: Store) -> dict[str, Any]:
         return System.model_validate(described).model_dump(mode="json")
     except ValidationError:
         raise InputError(
-            f"{store.path}: has no complete system profile, so that one change at a time cannot be simulated: "
-            "give two simulated runs; `pcielab calibrate` makes a system of a measured one, `pcielab compare` "
-            "puts any two side by side"
+            f"{store.path}: has no complete system profile to simulate changes with: give two simulated runs; "
+            "`pcielab calibrate` makes a system of a measured one, `pcielab compare` compares any two"
         ) from None
 
 
@@ -134,35 +133,32 @@ def _tests(store: Store) -> list[dict[str, Any]]:
 
 
 def _chosen(store: Store, pairs: Any, tests: Sequence[str]) -> tuple[list[int], list[str]]:
-    names = store.tests["family"] + " " + store.tests["name"]
     both = [int(test) for test in pairs["test_a"]]
     if tests:
-        meant = {
-            int(test)
-            for test, name in zip(store.tests["id"], names, strict=True)
-            for wanted in tests
-            if (wanted == str(test) if wanted.isdecimal() else wanted.lower() in name.lower())
-        }
+        records = store.tests[["id", "family", "name"]].to_dict("records")
+        meant = {record["id"] for record in records if any(is_meant(wanted, record) for wanted in tests)}
         kept = [test for test in both if test in meant]
         if not kept:
-            raise InputError(f"--test {' '.join(tests)}: both runs have no such test in common")
+            raise InputError(
+                f"--test {' '.join(tests)}: matches no test of both runs: give numbers or parts of names"
+            )
         return kept, []
     latency = pairs["average_difference_ns"].abs() / pairs["average_a_ns"]
     size = (pairs["bandwidth_difference_percent"].abs() / 100).fillna(latency).fillna(0.0)
-    most = [both[place] for place in size.to_numpy().argsort(kind="stable")[::-1][:MOST_ROWS]]
+    most = [both[index] for index in size.to_numpy().argsort(kind="stable")[::-1][:MOST_ROWS]]
     left_out = len(both) - len(most)
     note = f"the {len(most)} tests that differ most; {left_out} others left out: choose with --test"
     return most, [note] if left_out else []
 
 
 def _changes(system: dict[str, Any], apart: Sequence[Difference]) -> list[tuple[Difference, ...]]:
-    """Differences one by one; those that no system can have alone, together."""
-    alone: list[tuple[Difference, ...]] = [(one,) for one in apart if _can_be(_with(system, (one,)))]
+    """Differences one by one; those that give no valid system alone, together."""
+    alone: list[tuple[Difference, ...]] = [(one,) for one in apart if _is_valid(_with(system, (one,)))]
     together = tuple(one for one in apart if (one,) not in alone)
-    return [*alone, together] if together and _can_be(_with(system, together)) else alone
+    return [*alone, together] if together and _is_valid(_with(system, together)) else alone
 
 
-def _can_be(system: dict[str, Any]) -> bool:
+def _is_valid(system: dict[str, Any]) -> bool:
     try:
         _core.check_system(System.model_validate(system).model_dump_json())
     except (ValidationError, _core.InputError):

@@ -1,9 +1,8 @@
-"""Which link a measured device was behind: what it says itself, and what a text of `lspci -vvv` shows of it.
+"""The link of a measured device: from its own report, and from a text of `lspci -vvv`.
 
-A device tells what its link can do at most, and, as conditions, what the link had come to before the run. The text
-adds what devices do not tell: tags, the ECRC. The device is found in it by its address or its numbers. An import
-that has neither is taken to be of the card of the published measurements, or, if it says nothing of the link, of
-the fastest card there is.
+A device reports its link's capability and, as conditions, the negotiated link before the run. The text adds tags
+and ECRC. It names devices by address or by numbers. An import that has neither is taken to be of the card of the
+published measurements or, if the text does not show that card, of the fastest one in it.
 """
 
 from collections.abc import Mapping
@@ -18,9 +17,9 @@ from pcielab.store import Store
 from pcielab.store.setup import link_parameters
 
 LSPCI = "sys-lspci.txt"
-"""Name of the attachment with the output of `lspci -vvv`."""
+"""Attachment with the output of `lspci -vvv`."""
 _PUBLISHED_CARD = "19ee:6000"
-"""The card of the published measurements; some of their machines hold another one too."""
+"""The card of the published measurements; some of their machines also hold another."""
 _MOST_TAGS = 16_384
 _NEEDED, _MORE = ("generation", "lanes", "mps_bytes", "mrrs_bytes"), ("rcb_bytes", "ecrc")
 
@@ -30,8 +29,8 @@ class MeasuredLink:
     """The link of a measured device.
 
     Attributes:
-        link: What is known of it; where `tags` is None, its own tags are as many as there can be.
-        tags: Read requests that the device may have in flight; None where nothing says.
+        link: The link; its own `tags` is the largest possible number where `tags` below is None.
+        tags: Most read requests of the device in flight; None if unknown.
     """
 
     link: Link
@@ -39,29 +38,28 @@ class MeasuredLink:
 
 
 def measured_link(store: Store) -> MeasuredLink:
-    """The link of a run that was measured.
+    """The link of a measured run.
 
     Raises:
-        InputError: The store does not say which.
+        InputError: The store does not give it.
     """
     device = store.manifest.get("device") or {}
-    told, shown = _told(store, device), _shown(store, device)
-    if told is None and shown is None:
+    reported, shown = _reported(store, device), _shown(store, device)
+    if reported is None and shown is None:
         raise InputError(
-            f"{store.path}: which link was measured is not known: the manifest has no system and no complete "
-            f"device.link, and the store no attachment {LSPCI}: import a directory that holds it (`lspci -vvv`, "
-            "as root)"
+            f"{store.path}: unknown link: the manifest has no system and no complete device.link, and the store "
+            f"no attachment {LSPCI}: import a directory that holds it (`lspci -vvv`, as root)"
         )
-    if told is None or shown is None:
-        link = told or shown
+    if reported is None or shown is None:
+        link = reported or shown
         assert link is not None
         return MeasuredLink(link, link.tags if shown else device.get("outstanding"))
-    both = shown.model_copy(update=told.model_dump(include=told.model_fields_set - {"tags"}))
+    both = shown.model_copy(update=reported.model_dump(include=reported.model_fields_set - {"tags"}))
     return MeasuredLink(both, both.tags)
 
 
-def _told(store: Store, device: Mapping[str, Any]) -> Link | None:
-    """What the device says of its link; None where that is not enough."""
+def _reported(store: Store, device: Mapping[str, Any]) -> Link | None:
+    """The link that the device reports; None if incomplete."""
     parameters = link_parameters(store.manifest)
     values: dict[str, Any] = {key: parameters.get(key) for key in _NEEDED}
     if any(value is None for value in values.values()):
@@ -73,7 +71,7 @@ def _told(store: Store, device: Mapping[str, Any]) -> Link | None:
 
 
 def _shown(store: Store, device: Mapping[str, Any]) -> Link | None:
-    """What the attached text shows of the device; None without a text, or where nothing tells which one it is."""
+    """The device's link in the attached text; None without a text or a means to find the device in it."""
     text = store.attachments.get(LSPCI)
     imported = not store.manifest.get("backend")
     name = named_in_texts(device)
@@ -86,7 +84,7 @@ def _shown(store: Store, device: Mapping[str, Any]) -> Link | None:
 
 
 def named_in_texts(device: Mapping[str, Any]) -> str | None:
-    """What tells a device from the others in a text; None where it says nothing of that kind of itself."""
+    """A device's name in a text of lspci, its address or numbers; None if it reports neither."""
     if device.get("address"):
         return str(device["address"])
     vendor, number = device.get("vendor_id"), device.get("device_id")

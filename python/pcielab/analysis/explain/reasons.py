@@ -1,41 +1,35 @@
-"""What else may hold a bandwidth test below its bounds: properties of the test on its machine, as phrases.
+"""Possible causes of a bandwidth below its bounds: properties of the test on its machine, as phrases.
 
-They are candidates, not findings: each is a thing that costs time and that no bound charges for.
+Each costs time that no bound charges for; whether it did is not proved.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pcielab import _core
-from pcielab.analysis.explain.facts import Facts
+from pcielab.analysis.explain.machine_facts import MachineFacts
 from pcielab.library.profiles.parts import System
 from pcielab.wording import byte_size
 
 LINE_BYTES, WORD_BYTES = 64, 8
 _SMALLEST_IO_TLB = 64
-"""Entries that the pcie-bench paper (section 6.5) infers: fewer pages fit wherever it was measured."""
+"""Entries that the pcie-bench paper infers (section 6.5): the smallest IO-TLB measured."""
 
 
-def reasons(facts: Facts, test: Mapping[str, Any], *, tags_charged: bool) -> list[str]:
-    """Phrases, the ones that usually cost most first; empty where nothing is known that might explain it.
-
-    Args:
-        facts: The machine.
-        test: The test's parameters.
-        tags_charged: Whether its tags are among the bounds.
-    """
+def reasons(facts: MachineFacts, test: Mapping[str, Any], *, tags_charged: bool) -> list[str]:
+    """Phrases for a test, the costliest causes first; `tags_charged`: whether tags are among its bounds."""
     found = [*_translation(facts, test), *_memory(facts, test), *_alignment(test)]
     reads = test["operation"] != "bw-wr"
     if reads and not tags_charged:
         found.append("tags: no latency row to charge them with")
     if facts.system is not None:
         found += _stalls(facts.system, test)
-        # These cost some percent: not worth a word beside something that costs more.
+        # Completion order costs a few percent: mentioned only if nothing costs more.
         return found or list(_order(facts.system, test))
-    return [*found, "latency under load: not known"] if reads else [*found, "the card's own rate: not known"]
+    return [*found, "latency under load: not known"] if reads else [*found, "the device's own rate: not known"]
 
 
-def _translation(facts: Facts, test: Mapping[str, Any]) -> Iterator[str]:
+def _translation(facts: MachineFacts, test: Mapping[str, Any]) -> Iterator[str]:
     """The window reaches over more pages than the IO-TLB holds."""
     page_bytes = _core.iommu_page_bytes(facts.setup.iommu or "off")
     if page_bytes is None:
@@ -50,8 +44,8 @@ def _translation(facts: Facts, test: Mapping[str, Any]) -> Iterator[str]:
         yield f"IO-TLB: {pages} pages of {size} over {entries} entries"
 
 
-def _memory(facts: Facts, test: Mapping[str, Any]) -> Iterator[str]:
-    """Lines that are not in the card's own last-level cache."""
+def _memory(facts: MachineFacts, test: Mapping[str, Any]) -> Iterator[str]:
+    """Lines outside the last-level cache of the device's socket."""
     local = facts.setup.memory_is_local
     if local is False:
         yield "remote memory"
@@ -63,15 +57,15 @@ def _memory(facts: Facts, test: Mapping[str, Any]) -> Iterator[str]:
         kept = facts.capacities
         kept_bytes = kept.host_lines_bytes if test["cache"] == "host-warm" else kept.device_lines_bytes
         if test["window_bytes"] > kept_bytes:
-            yield f"memory: the window is larger than what {test['cache']} keeps in the cache"
+            yield f"memory: the window exceeds the part of the cache that {test['cache']} fills"
 
 
 def _alignment(test: Mapping[str, Any]) -> Iterator[str]:
-    """Transfers that start or end inside what host and card move at once."""
+    """Transfers that start or end within a cache line of the host or a word of the device."""
     if test["host_offset_bytes"] % LINE_BYTES:
         yield f"unaligned on the host (offset {test['host_offset_bytes']})"
     if test["device_offset_bytes"] % WORD_BYTES:
-        yield f"unaligned on the card (offset {test['device_offset_bytes']})"
+        yield f"unaligned on the device (offset {test['device_offset_bytes']})"
     if test["size_bytes"] % LINE_BYTES and test["operation"] != "bw-wr":
         yield "ends inside a cache line"
 
@@ -80,7 +74,7 @@ def _stalls(system: System, test: Mapping[str, Any]) -> Iterator[str]:
     """A machine that no read keeps awake."""
     if test["operation"] == "bw-wr" and system.host.idle is not None:
         milliseconds = system.host.idle.stalls.duration_ns / 1e6
-        yield f"idle states: stalls of {milliseconds:.1f} ms that only reads in flight keep away"
+        yield f"idle states: stalls of {milliseconds:.1f} ms that only reads in flight prevent"
 
 
 def _order(system: System, test: Mapping[str, Any]) -> Iterator[str]:

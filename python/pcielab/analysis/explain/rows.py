@@ -7,25 +7,22 @@ from typing import Any
 
 from pcielab import model
 from pcielab.analysis.explain.bounds import RoundTrip, TestBounds, bounds_of_tests, scalar
-from pcielab.analysis.explain.facts import Facts, facts_of, no_link
+from pcielab.analysis.explain.machine_facts import MachineFacts, facts_of, no_link
 from pcielab.analysis.explain.reasons import reasons
 from pcielab.analysis.explain.sweeps import Sweep, sweeps_of
 from pcielab.errors import InputError
 from pcielab.store import Store
 
-_NO_LINK = (
-    "no PCIe link: the device of this run has none, as a core of the host has not, or does not say which; no "
-    "bound of a link is held against its values"
-)
+_NO_LINK = "no PCIe link: the device has none, like a core of the host, or does not report it: no link bounds"
 DEFECT_FROM = 1.01
-"""A simulated value of this share of the bound that binds or more contradicts the model."""
+"""Share of the binding bound from which a simulated value contradicts the model."""
 MARKED_BELOW = 0.95
-"""A value under this share of the bound that binds is marked with what else may explain it."""
+"""Share of the binding bound below which a row lists possible causes."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A bandwidth test: what came out, and what its bounds allow.
+    """A bandwidth test with its bounds.
 
     Attributes:
         test: The test's `id`.
@@ -33,10 +30,10 @@ class Row:
         name: Its published name.
         parameters: Its parameters.
         value_gbps: Measured or simulated bandwidth; one direction's where the test reads and writes.
-        answer: The bound that binds and all others, tightest first; modelled.
-        round_trip: What tags are charged with; None where nothing says, or for writes.
-        reasons: What else may explain a value that is well below the bound, or above it.
-        simulated: Whether value and bounds are of the same profile, so that no value may be above them.
+        answer: The modelled bounds, tightest first.
+        round_trip: Round trip charged to tags; None if unknown, and for writes.
+        reasons: Possible causes of a value well below the bound, or above it.
+        simulated: Whether value and bounds are of the same profile, so that no value may exceed them.
     """
 
     test: int
@@ -61,32 +58,32 @@ class Row:
 
     @property
     def share(self) -> float:
-        """The value as a part of the bound that binds."""
+        """The value as a share of the binding bound."""
         return self.value_gbps / self.answer.gbps
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The explained rows of a run, what is known of its machine, notes on what was left out, and sweeps of reads.
+    """A run's explained rows, the facts of its machine, notes on omissions, and sweeps of reads.
 
-    Where nothing crossed a PCIe link there are no rows and no facts: no bound of a link holds for memory.
+    Without a PCIe link there are no rows and no facts: no bound of a link applies.
     """
 
     rows: list[Row]
-    facts: Facts | None
+    facts: MachineFacts | None
     notes: list[str]
     sweeps: list[Sweep] = field(default_factory=list)
 
 
 def explain_run(store: Store, tests: Sequence[str] = ()) -> Explanation:
-    """Which bound binds each bandwidth test of a run.
+    """Find the binding bound of each bandwidth test of a run.
 
     Args:
         store: The run.
         tests: Only these: numbers of tests, or parts of their family or name. All, if empty.
 
     Raises:
-        InputError: The store does not say which link it is about, or has no test that is asked for.
+        InputError: The store's link is unknown, or a text of `tests` matches no test.
     """
     store.require_kind("transfers", "explain")
     records = list(store.records())
@@ -108,31 +105,32 @@ def _wire_gbps(row: Row) -> float:
 def _chosen(store: Store, records: Sequence[Mapping[str, Any]], tests: Sequence[str]) -> list[Mapping[str, Any]]:
     matched: set[int] = set()
     for wanted in tests:
-        found = {record["id"] for record in records if _means(wanted, record)}
+        found = {record["id"] for record in records if is_meant(wanted, record)}
         if not found:
             raise InputError(
-                f"--test {wanted}: {store.path} has no such test: give its number (0 to {len(records) - 1}), or a "
-                "part of its family or name, such as bw_dma_sz or BW_DMA_RD"
+                f"--test {wanted}: matches no test of {store.path}: give a number (0 to {len(records) - 1}), or "
+                "part of a family or name, like bw_dma_sz or BW_DMA_RD"
             )
         matched |= found
     return [record for record in records if not tests or record["id"] in matched]
 
 
-def _means(wanted: str, record: Mapping[str, Any]) -> bool:
+def is_meant(wanted: str, record: Mapping[str, Any]) -> bool:
+    """Whether a text of `--test` is the number of a test, or part of its family or name."""
     if wanted.isdecimal():
         return bool(str(record["id"]) == wanted)
     return wanted.lower() in f"{record['family']} {record['name']}".lower()
 
 
-def row_of(facts: Facts, record: Mapping[str, Any], found: TestBounds) -> Row:
-    """A record of a bandwidth test beside its bounds."""
+def row_of(facts: MachineFacts, record: Mapping[str, Any], found: TestBounds) -> Row:
+    """The row of a bandwidth test's record and its bounds."""
     parameters, bounds, round_trip = record["parameters"], found.answer, found.round_trip
     value_gbps = float(scalar(record, "bandwidth") or 0.0)
     why = []
     if value_gbps < MARKED_BELOW * bounds.gbps:
-        why = reasons(facts, parameters, tags_charged=round_trip is not None) or ["nothing that is known of it"]
+        why = reasons(facts, parameters, tags_charged=round_trip is not None) or ["no known cause"]
     elif value_gbps > bounds.gbps and bounds.bound == "tags" and facts.system is None:
-        why = ["tags are charged with a latency that includes the card's own time"]
+        why = ["the latency charged to tags includes the device's own time"]
     return Row(
         test=record["id"],
         family=record["family"],
@@ -150,8 +148,8 @@ def _defects(rows: Sequence[Row]) -> Iterator[str]:
     numbers = [row.test for row in rows if row.is_defect]
     if numbers:
         yield (
-            f"a defect of pcielab: {len(numbers)} values are {100 * (DEFECT_FROM - 1):.0f} % or more above what "
-            f"binds them, which none can be (test {numbers[0]} is the first); please report them"
+            f"a defect of pcielab: {len(numbers)} values exceed their bound by {100 * (DEFECT_FROM - 1):.0f} % or "
+            f"more (test {numbers[0]} is the first); please report them"
         )
 
 
@@ -165,7 +163,7 @@ def _left_out(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         for record in records
     )
     if kinds["latency"]:
-        yield f"{_tests(kinds['latency'])} of latency left out: a latency has no bound that a store's facts give"
+        yield f"{_tests(kinds['latency'])} of latency left out: no bound for latencies"
     for status, count in sorted(kinds.items()):
         if status not in ("latency", "explained"):
             yield f"{_tests(count)} without a result left out ({status})"
@@ -174,7 +172,7 @@ def _left_out(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def _without_tags(rows: Sequence[Row]) -> Iterator[str]:
     count = sum(row.round_trip is None and row.parameters["operation"] != "bw-wr" for row in rows)
     if count:
-        yield f"{_tests(count)} without a tags bound: the run has no latency of reads as long, or shorter"
+        yield f"{_tests(count)} without a bound from tags: the run has no latency of reads of that size or less"
 
 
 def _tests(count: int) -> str:

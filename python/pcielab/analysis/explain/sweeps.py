@@ -1,12 +1,12 @@
-"""What a sweep of transfers in flight says of a device: its round trip, and how many requests it keeps in flight.
+"""A device's round trip and its requests in flight, from a sweep of transfers in flight.
 
-With few transfers in flight each takes its round trip, so that the rate grows with their number; with many,
-something holds it: the wire, the rate at which the device issues requests, or that it keeps no more than N
-requests in flight, which then carry N x size in every round trip T. Fitted is
+With few transfers in flight each takes its round trip, and the rate grows with their number. With many, a limit
+holds it: the wire, the rate at which the device issues requests, or its N requests in flight, which carry N x size
+in every round trip T. The fit is
 
     rate(n) = n / T x (1 + (n / N)^p)^(-1/p)
 
-a straight line and a level that pass into each other: T, N and p, by least squares over relative differences.
+a line with a soft knee into a level; T, N and p by least squares over relative differences.
 """
 
 from collections import defaultdict
@@ -21,17 +21,17 @@ from pcielab.extras import needed
 from pcielab.store.identity import SETTING
 
 Holds: TypeAlias = Literal["wire", "issue-rate", "in-flight"]
-"""What holds the rate where more in flight gains nothing."""
+"""The limit where more transfers in flight gain nothing."""
 
 _POINTS_LEAST = 4
 _OF_WIRE = 0.95
-"""From this share of the wire's bound on, the wire is what holds."""
+"""Share of the wire's bound from which the wire is the limit."""
 _SAME_RATE = 0.05
-"""Requests of different sizes whose rates differ by no more are held by what issues them."""
+"""Requests of different sizes whose rates differ by no more are limited by their issue rate."""
 _LEVEL_TIMES = 2.0
-"""A level is one only where the sweep goes this far beyond the number in flight that it begins at."""
+"""A level counts as reached if the sweep goes to this multiple of N."""
 _BOUNDS = ((-np.inf, -np.inf, 0.0), (np.inf, np.inf, np.log(64.0)))
-"""Of the logarithms of T, N and p: a knee is never softer than 1, and beyond 64 it is a corner."""
+"""Bounds of the logarithms of T, N and p: p is at least 1, and beyond 64 the knee is a corner."""
 _ALIKE = tuple(key for key in SETTING if key != "outstanding")
 
 
@@ -46,7 +46,7 @@ class Interval:
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """Tests that differ in nothing but how many transfers are in flight.
+    """Tests that differ only in their transfers in flight.
 
     Attributes:
         family: Their family.
@@ -55,10 +55,10 @@ class Sweep:
         tests: Their numbers.
         round_trip_ns: T.
         in_flight: N.
-        level_gbps: The rate that more in flight would come up to, Gb/s.
+        level_gbps: The level, Gb/s.
         worst: Largest difference of a test from the fit, as a share of its value.
-        reached: Whether the sweep goes far enough for the level to be seen.
-        holds: What holds the rate there.
+        reached: Whether the sweep goes far enough to show the level.
+        holds: The limit at the level.
     """
 
     family: str
@@ -74,12 +74,7 @@ class Sweep:
 
 
 def sweeps_of(records: Sequence[Mapping[str, Any]], wire_gbps: Mapping[int, float]) -> list[Sweep]:
-    """The sweeps of reads among the tests of a run.
-
-    Args:
-        records: The tests, as a store has them.
-        wire_gbps: Of tests by number, what the wire of their link allows, Gb/s; those that are known.
-    """
+    """The sweeps of reads among a run's records; `wire_gbps` has the known wire bounds of tests, by number."""
     groups: defaultdict[tuple[Any, ...], list[Mapping[str, Any]]] = defaultdict(list)
     for record in records:
         parameters = record["parameters"]
@@ -160,13 +155,13 @@ def in_words(sweep: Sweep) -> str:
     start = f"{sweep.family}, {sweep.size_bytes} B: T {trip.value:.0f} ns ({trip.low:.0f} to {trip.high:.0f})"
     fit = f"the fit is within {100 * sweep.worst:.1f} %"
     if not sweep.reached:
-        return f"{start}, {fit}: the sweep ends before a level is seen"
+        return f"{start}, {fit}: the sweep ends before a level shows"
     level = f"N {most.value:.1f} ({most.low:.1f} to {most.high:.1f}), level {sweep.level_gbps:.2f} Gb/s"
     return f"{start}, {level}, {fit}: {_HOLDS[sweep.holds]}"
 
 
 _HOLDS: dict[Holds, str] = {
     "wire": "held by the wire",
-    "issue-rate": "held by the rate at which the device issues requests, which is that of other sizes too",
+    "issue-rate": "held by the device's issue rate, which is the same for other sizes",
     "in-flight": "held by N requests in flight over T",
 }

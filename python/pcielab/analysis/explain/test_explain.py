@@ -1,4 +1,4 @@
-"""Explained runs: the bound that a simulated test runs into is the one that is named, and none is exceeded."""
+"""Explained runs: names the bound that limits a simulated test, and no value exceeds its bound."""
 
 import csv
 import json
@@ -12,7 +12,7 @@ import pytest
 from pcielab import InputError, open_store, single_test
 from pcielab._core import StoreWriter
 from pcielab.analysis.explain import Row, bounds_of_tests, explain_run
-from pcielab.analysis.explain.facts import facts_of, facts_of_system
+from pcielab.analysis.explain.machine_facts import facts_of, facts_of_system
 from pcielab.devices.running import simulate
 from pcielab.library import profiles
 from pcielab.library.suites import load_suite
@@ -78,12 +78,12 @@ def test_no_simulated_bandwidth_is_above_its_bound(run: Store) -> None:
     assert max(row.share for row in explained) <= 1.0025
 
 
-def test_small_reads_run_into_the_tags_and_small_writes_into_the_card(run: Store) -> None:
+def test_tags_bind_small_reads_and_the_device_small_writes(run: Store) -> None:
     read = one(run, "BW_DMA_RD", 64, 8192)
     assert read.answer.bound == "tags"
     assert read.round_trip is not None
     assert read.answer.gbps == pytest.approx(32 * 64 * 8 / read.round_trip.ns)
-    # What 64 B reads reach on the measured machine, too: 0.94 of what the tags allow by themselves.
+    # As on the measured machine: 64 B reads reach 0.94 of the tags bound.
     assert read.share > 0.9
     assert "tags are used in order, completions come out of order" in read.reasons
     write = one(run, "BW_DMA_WR", 64, 8192)
@@ -94,12 +94,12 @@ def test_small_reads_run_into_the_tags_and_small_writes_into_the_card(run: Store
     assert write.round_trip is None
 
 
-def test_large_reads_run_into_the_root_port_which_sends_less_than_the_wire_could(run: Store) -> None:
+def test_root_port_binds_large_reads_before_the_wire(run: Store) -> None:
     answer = one(run, "BW_DMA_RD", 2048, 8192).answer
     assert [ceiling.bound for ceiling in answer.ceilings[:2]] == ["root-port", "wire-downstream"]
 
 
-def test_a_host_that_accepts_few_requests_is_what_binds(tmp_path: Path) -> None:
+def test_slow_request_intake_of_the_host_binds(tmp_path: Path) -> None:
     slow = profiles.resolve("ib-000-nosp", {"host.root_complex.request_interval_ns": "40"})
     simulate(slow, load_suite("quick"), tmp_path / "run.db")
     row = one(open_store(tmp_path / "run.db"), "BW_DMA_RD", 64, 8192)
@@ -108,7 +108,7 @@ def test_a_host_that_accepts_few_requests_is_what_binds(tmp_path: Path) -> None:
     assert row.share > 0.99
 
 
-def test_windows_that_the_io_tlb_does_not_hold_are_marked(run: Store) -> None:
+def test_names_the_io_tlb_for_large_windows(run: Store) -> None:
     assert one(run, "BW_DMA_RD", 64, 64 << 20, "cold").answer.bound == "page-walks"
     far = one(run, "BW_DMA_RD", 64, 1 << 20, "cold")
     assert far.share < 0.95
@@ -117,7 +117,7 @@ def test_windows_that_the_io_tlb_does_not_hold_are_marked(run: Store) -> None:
     assert one(run, "BW_DMA_WR", 64, 1 << 20).reasons[0].startswith("IO-TLB: 256 pages")
 
 
-def test_stalls_are_named_where_no_read_keeps_the_machine_awake(tmp_path: Path) -> None:
+def test_names_stalls_for_writes_on_an_idle_machine(tmp_path: Path) -> None:
     system = profiles.resolve("e3", {"host.idle.stalls.interval_spread": "0"})
     simulate(system, load_suite("quick"), tmp_path / "run.db")
     for row in rows(open_store(tmp_path / "run.db"), "BW_DMA"):
@@ -125,19 +125,19 @@ def test_stalls_are_named_where_no_read_keeps_the_machine_awake(tmp_path: Path) 
         assert len(stalls) == (row.name == "BW_DMA_WR"), row
 
 
-def test_latencies_are_left_out_and_that_is_said(run: Store) -> None:
+def test_notes_the_latencies_left_out(run: Store) -> None:
     assert any(note.startswith("41 tests of latency left out") for note in explain_run(run).notes)
     assert explain_run(run, ["LAT_DMA_RD"]).rows == []
 
 
-def test_tests_are_chosen_by_number_or_by_part_of_their_name(run: Store) -> None:
+def test_chooses_tests_by_number_or_part_of_a_name(run: Store) -> None:
     assert [row.test for row in rows(run, "42", "50")] == [42, 50]
     assert {row.family for row in rows(run, "bw_dma_sz")} == {"bw_dma_sz_sweep"}
-    with pytest.raises(InputError, match=r"--test 81: .* no such test: give its number \(0 to 80\)"):
+    with pytest.raises(InputError, match=r"--test 81: matches no test of .*: give a number \(0 to 80\)"):
         rows(run, "81")
 
 
-def test_headers_are_as_long_as_addresses_need_whether_or_not_the_system_is_known() -> None:
+def test_header_length_follows_addresses_with_and_without_a_system() -> None:
     facts = facts_of_system(profiles.resolve("snb").system)
     bare = replace(facts, system=None)
     tests = [
@@ -154,7 +154,7 @@ def test_headers_are_as_long_as_addresses_need_whether_or_not_the_system_is_know
         assert unknown.answer.gbps == pytest.approx(wire, rel=0.002)
 
 
-def test_an_import_has_the_link_of_its_lspci(tmp_path: Path) -> None:
+def test_import_takes_the_link_from_lspci(tmp_path: Path) -> None:
     attachments = {"sys-lspci.txt": LSPCI, "sys-dma-addrs.txt": "0xffc00000\n0xff800000\n"}
     store = imported(tmp_path / "run.db", attachments, host={"buffer_bytes": 8 << 20})
     explanation = explain_run(store)
@@ -166,17 +166,17 @@ def test_an_import_has_the_link_of_its_lspci(tmp_path: Path) -> None:
     assert row.answer.bound == "tags"
     assert row.answer.gbps == pytest.approx(32 * 64 * 8 / 480)
     assert row.reasons == ("latency under load: not known",)
-    assert any("only the link and the tags" in note for note in explanation.notes)
+    assert any("only link and tags" in note for note in explanation.notes)
 
 
 GPU = {"name": "a GPU", "link": {"rate_gtps": 32.0, "lanes": 16, "mps_bytes": 256, "mrrs_bytes": 512}}
 
 
-def test_a_device_that_says_its_link_is_not_taken_for_another_card(tmp_path: Path) -> None:
-    told = facts_of(imported(tmp_path / "told.db", {}, device=GPU))
-    assert (told.link.generation, told.link.lanes, told.tags) == (5, 16, None)
-    assert any("tags are no bound" in note for note in told.missing)
-    # With the text of a machine that holds the published card, too, at another address.
+def test_reported_link_goes_before_the_published_card(tmp_path: Path) -> None:
+    alone = facts_of(imported(tmp_path / "alone.db", {}, device=GPU))
+    assert (alone.link.generation, alone.link.lanes, alone.tags) == (5, 16, None)
+    assert any("no bound from tags" in note for note in alone.missing)
+    # The text shows the published card, at another address.
     beside = imported(
         tmp_path / "beside.db", {"sys-lspci.txt": LSPCI}, device=GPU | {"vendor_id": 0x10DE, "device_id": 1}
     )
@@ -187,7 +187,7 @@ def test_a_device_that_says_its_link_is_not_taken_for_another_card(tmp_path: Pat
     assert row.answer.gbps > 100
 
 
-def test_what_a_link_has_come_to_goes_before_what_it_can_do(tmp_path: Path) -> None:
+def test_negotiated_link_goes_before_its_capability(tmp_path: Path) -> None:
     conditions = [
         {"metric": "link_rate", "unit": "GT/s", "value": 8.0},
         {"metric": "link_lanes", "unit": "1", "value": 8.0},
@@ -196,16 +196,16 @@ def test_what_a_link_has_come_to_goes_before_what_it_can_do(tmp_path: Path) -> N
     assert (facts.link.generation, facts.link.lanes) == (3, 8)
 
 
-def test_a_text_adds_what_the_device_does_not_tell_of_its_link(tmp_path: Path) -> None:
+def test_lspci_adds_tags_and_ecrc_to_a_reported_link(tmp_path: Path) -> None:
     device = {"name": "card", "address": "0000:04:00.0", "link": GPU["link"]}
     facts = facts_of(imported(tmp_path / "both.db", {"sys-lspci.txt": LSPCI}, device=device))
     assert (facts.link.generation, facts.link.lanes, facts.link.ecrc, facts.tags) == (5, 16, True, 32)
 
 
-def test_a_store_that_does_not_say_its_link_is_refused(tmp_path: Path) -> None:
+def test_refuses_a_store_without_a_link(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no attachment sys-lspci\.txt"):
         explain_run(imported(tmp_path / "bare.db", {}))
-    with pytest.raises(InputError, match="does not say which link"):
+    with pytest.raises(InputError, match="has no complete link"):
         explain_run(imported(tmp_path / "half.db", {}, system={"name": "half"}))
 
 
@@ -218,7 +218,7 @@ def pcielab(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_command_prints_rows_and_says_what_they_are(run: Store) -> None:
+def test_command_prints_rows_with_their_origin(run: Store) -> None:
     done = pcielab("explain", run.path, "--test", "42", "--format", "csv")
     assert done.returncode == 0
     [row] = csv.DictReader(done.stdout.splitlines())
@@ -231,18 +231,20 @@ def test_the_command_prints_rows_and_says_what_they_are(run: Store) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--gen", "4"], "--gen: is for a link given by options"),
-        (["--sizes", "64"], "--sizes: is for a link given by options"),
+        (["--gen", "4"], "--gen: describes a link"),
+        (["--sizes", "64"], "--sizes: describes a link"),
         (["--test", "nothing"], "--test nothing:"),
     ],
 )
-def test_the_command_refuses_what_a_run_does_not_take(run: Store, arguments: list[str], message: str) -> None:
-    done = pcielab("explain", run.path, *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
+def test_command_refuses_options_of_a_link_for_a_run(run: Store, arguments: list[str], message: str) -> None:
+    _refused(["explain", str(run.path), *arguments], message)
 
 
 def test_choosing_tests_needs_a_run() -> None:
-    done = pcielab("explain", "--test", "42")
+    _refused(["explain", "--test", "42"], "give RUN")
+
+
+def _refused(arguments: list[str], message: str) -> None:
+    done = pcielab(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "give RUN" in done.stderr
+    assert message in done.stderr

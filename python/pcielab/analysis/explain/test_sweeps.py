@@ -1,4 +1,4 @@
-"""A sweep's round trip and number in flight are found again, and what holds it is named."""
+"""The fit of a sweep recovers round trip and number in flight, and names the limit."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -37,7 +37,7 @@ def sweep(size_bytes: int, round_trip_ns: float, most: float, first: int = 0) ->
     ]
 
 
-def test_round_trip_and_number_in_flight_are_found_again() -> None:
+def test_recovers_round_trip_and_number_in_flight() -> None:
     [found] = sweeps_of(sweep(256, 1200.0, 40.0), {})
     assert found.round_trip_ns.value == pytest.approx(1200, rel=0.01)
     assert found.in_flight.value == pytest.approx(40, rel=0.01)
@@ -48,21 +48,21 @@ def test_round_trip_and_number_in_flight_are_found_again() -> None:
     assert "held by N requests in flight over T" in in_words(found)
 
 
-def test_a_level_near_the_wire_is_the_wires() -> None:
+def test_wire_holds_a_level_near_it() -> None:
     [found] = sweeps_of(sweep(256, 1200.0, 40.0), {3: 8 * 256 * 40 / 1200 / 0.97})
     assert found.holds == "wire"
 
 
-def test_sizes_with_one_rate_of_requests_are_held_by_what_issues_them() -> None:
+def test_issue_rate_holds_sizes_with_equal_request_rates() -> None:
     found = sweeps_of([*sweep(64, 1000.0, 50.0), *sweep(128, 1040.0, 52.0, first=20)], {})
     assert [each.holds for each in found] == ["issue-rate", "issue-rate"]
 
 
-def test_a_sweep_that_ends_too_early_says_so() -> None:
+def test_reports_a_sweep_that_ends_before_the_level() -> None:
     [found] = sweeps_of(sweep(64, 1000.0, 200.0), {})
     assert not found.reached
-    assert "ends before a level is seen" in in_words(found)
+    assert "ends before a level shows" in in_words(found)
 
 
-def test_few_points_are_no_sweep() -> None:
+def test_too_few_points_give_no_sweep() -> None:
     assert sweeps_of(sweep(64, 1000.0, 50.0)[:3], {}) == []

@@ -15,29 +15,29 @@ def test_every_bound_has_a_remedy() -> None:
     assert set(get_args(Bound)) <= REMEDIES.keys()
 
 
-def test_a_bandwidth_is_told_with_what_binds_and_what_would_help(tmp_path: Path) -> None:
+def test_describes_a_bandwidth_with_bound_and_fix(tmp_path: Path) -> None:
     suite = single_test("bw-rd", window="64M", transactions=20_000)
     simulate(resolve("ib-000-nosp"), suite, tmp_path / "run.db")
-    told = list(in_words(open_store(tmp_path / "run.db"), 0))
-    assert [sentence.partition(":")[0] for sentence in told] in (
+    sentences = list(in_words(open_store(tmp_path / "run.db"), 0))
+    assert [sentence.partition(":")[0] for sentence in sentences] in (
         ["test", "bound", "fix"],
         ["test", "bound", "possible causes of the rest", "fix"],
     )
-    assert "64 B" in told[0]
-    assert "64 MiB" in told[0]
-    assert "page-walks" in told[1]
-    assert "larger pages" in told[-1]
-    assert "next bound: " in told[-1]
+    assert "64 B" in sentences[0]
+    assert "64 MiB" in sentences[0]
+    assert "page-walks" in sentences[1]
+    assert "larger pages" in sentences[-1]
+    assert "next bound: " in sentences[-1]
 
 
-def test_a_latency_is_told_with_what_adds_to_it(tmp_path: Path) -> None:
+def test_describes_a_latency_with_its_causes(tmp_path: Path) -> None:
     simulate(resolve("ib-000-nosp"), single_test("lat-rd", window="64M", transactions=2000), tmp_path / "run.db")
-    told = list(in_words(open_store(tmp_path / "run.db"), 0))
-    assert len(told) == 2
-    assert "IO-TLB" in told[1]
+    sentences = list(in_words(open_store(tmp_path / "run.db"), 0))
+    assert len(sentences) == 2
+    assert "IO-TLB" in sentences[1]
 
 
-def test_a_value_above_its_bound_is_called_a_defect(tmp_path: Path) -> None:
+def test_reports_a_value_above_its_bound_as_a_defect(tmp_path: Path) -> None:
     simulate(resolve("snb"), single_test("bw-rd", transactions=20_000), tmp_path / "run.db")
     [row] = explain_run(open_store(tmp_path / "run.db")).rows
     assert not row.is_defect
@@ -57,6 +57,6 @@ def test_a_value_above_its_bound_is_called_a_defect(tmp_path: Path) -> None:
         ({"cache": "host-warm", "pattern": "sequential"}, "sequential in a window of 8 KiB, host wrote"),
     ],
 )
-def test_what_was_asked_is_repeated_whole(options: dict[str, object], words: str) -> None:
+def test_describes_every_parameter(options: dict[str, object], words: str) -> None:
     suite = single_test("bw-rd", **options)
     assert words in asked(suite.tests[0]["parameters"])

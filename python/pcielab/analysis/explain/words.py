@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pcielab.analysis.explain.facts import facts_of, no_link
+from pcielab.analysis.explain.machine_facts import facts_of, no_link
 from pcielab.analysis.explain.reasons import reasons
 from pcielab.analysis.explain.remedies import REMEDIES
 from pcielab.analysis.explain.rows import Row, explain_run
@@ -23,8 +23,6 @@ _CACHES = {
     "device-warm": "device wrote the window before",
     "host-warm": "host wrote the window before",
 }
-
-
 _FLUSHED = "window flushed from the host's caches before"
 
 
@@ -48,15 +46,10 @@ def in_words(store: Store, test: int) -> Iterator[str]:
 
 
 def asked(parameters: Mapping[str, Any], *, flushed: bool = False) -> str:
-    """The parameters of a test of transfers, in words.
-
-    Args:
-        parameters: Of the test.
-        flushed: Whether the host made its caches cold line by line.
-    """
+    """The parameters of a test of transfers, in words; `flushed`: cold caches were flushed line by line."""
     offsets = [
-        f"{parameters[f'{end}_offset_bytes']} B past {place}"
-        for end, place in (("host", "a cache line of the host"), ("device", "a word of the device"))
+        f"{parameters[f'{end}_offset_bytes']} B past {start}"
+        for end, start in (("host", "a cache line of the host"), ("device", "a word of the device"))
         if parameters[f"{end}_offset_bytes"]
     ]
     in_flight = parameters["outstanding"]

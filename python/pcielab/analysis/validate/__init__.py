@@ -1,4 +1,4 @@
-"""How far a twin can be trusted: its predictions of a whole suite against measured rows.
+"""Validate a twin: its predictions of a whole suite against measured rows.
 
 from pcielab.analysis.validate import score
 

@@ -1,7 +1,7 @@
-"""Bandwidths that are not repeatable: predicted as a band over several seeds instead of as a number.
+"""Predictions of bandwidths that do not repeat: a band over several seeds instead of a number.
 
-A machine with idle states stalls now and then for much longer than a test's transactions take, so two runs of one
-test differ. What can be asked of a twin is that measured values lie where most of its own runs do.
+A machine with idle states stalls now and then for longer than a test lasts, so two runs of one test differ. A good
+twin's band contains most measured values.
 """
 
 import json
@@ -44,22 +44,22 @@ def write_bands(system: System, measured: Store, seeds: int = SEEDS) -> list[Ban
     suite = load_suite("paper")
     rows = measured.scalars
     rows = rows[(rows["name"] == "BW_DMA_WR") & (rows["status"] == "ok")]
-    known = {_identity(test["family"], test["parameters"]): place for place, test in enumerate(suite.tests)}
+    known = {_identity(test["family"], test["parameters"]): index for index, test in enumerate(suite.tests)}
     found = [
         (known[identity], row)
         for row in rows.to_dict("records")
         if (identity := _identity(row["family"], row)) in known
     ]
     found.sort(key=lambda pair: pair[0])
-    places = [place for place, _ in found]
+    indices = [index for index, _ in found]
     resolved = json.dumps([system.model_dump(mode="json")])
     runs = []
     for seed in range(1, seeds + 1):
-        predictor = _core.Predictor(suite.to_json(), places, seed=seed, jobs=available_cores())
+        predictor = _core.Predictor(suite.to_json(), indices, seed=seed, jobs=available_cores())
         [one] = json.loads(
             predictor.predict(
                 resolved,
-                [list(range(len(places)))],
+                [list(range(len(indices)))],
                 effort=json.dumps(_EFFORT),
                 progress=lambda _done, _total: None,
             )
@@ -73,13 +73,6 @@ def write_bands(system: System, measured: Store, seeds: int = SEEDS) -> list[Ban
 
 
 def _identity(family: str, asked: Mapping[Any, Any]) -> tuple[object, ...]:
-    keys = (
-        "operation",
-        "pattern",
-        "cache",
-        "size_bytes",
-        "window_bytes",
-        "host_offset_bytes",
-        "device_offset_bytes",
-    )
+    sizes = ("size_bytes", "window_bytes", "host_offset_bytes", "device_offset_bytes")
+    keys = ("operation", "pattern", "cache", *sizes)
     return (family, *(asked[key] for key in keys))

@@ -1,4 +1,4 @@
-"""Which part of a machine decides a row: what the twin says limits it, and where its window and offsets put it."""
+"""Regimes of rows: the part of the machine that limits each, by the twin's bound, the window and the offsets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ _BOUNDS = {
     "request-rate": "host-limited",
     "write-rate": "host-limited",
 }
-"""Regime of each bound of the closed-form model; every other bound is one of the link."""
+"""Regime of each bound of the closed-form model; all other bounds are the link's."""
 
 _APART = "page-walks"
-"""Windows beyond the IO-TLB are a regime whatever binds: a row's other regime is that of its next bound."""
+"""Windows beyond the IO-TLB are a regime of their own: the other regime of these rows is their next bound's."""
 
 _EDGE_LOW, _EDGE_HIGH = 0.5, 4.0
-"""A window is at the edge of a cache from half its capacity to four times: hits fade on both sides of it."""
+"""Windows at the edge of a cache, relative to its capacity: hits fade on both sides of it."""
 
 
 @dataclass(frozen=True)

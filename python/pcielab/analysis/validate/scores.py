@@ -30,13 +30,13 @@ _CDF_DIGITS = 8
 
 @dataclass(frozen=True)
 class Score:
-    """How far a simulated run is from a measured one.
+    """The errors of a simulated run against a measured one.
 
     Attributes:
-        comparison: The rows of both, those left out of the score not among them.
-        rows: One row per error: family, name, regimes, what it is of (`metric`), size of the error.
-        missing: Measured rows that were not predicted.
-        excluded: Measured rows that were left out.
+        comparison: The rows of both, without the excluded ones.
+        rows: One row per error: family, name, regimes, `metric`, size of the error.
+        missing: Number of measured rows without a prediction.
+        excluded: Number of measured rows left out.
     """
 
     comparison: Comparison
@@ -60,12 +60,12 @@ class Score:
 
     @property
     def medians_within_a_tick(self) -> float:
-        """Share of the median latencies that are at most one tick of the card's timer off."""
+        """Share of the median latencies at most one tick of the card's timer off."""
         errors = self.rows.loc[self.rows["metric"] == MEDIAN, "error"]
         return float((errors <= float(NFP6000_TIMER.tick_ns) + 0.01).mean())
 
     def worst(self, count: int) -> pd.DataFrame:
-        """The rows that are furthest off, relative to the mean error of their metric."""
+        """The rows with the largest errors, relative to the mean of their metric."""
         means = self.rows.groupby("metric")["error"].transform("mean")
         return self.rows.assign(weight=self.rows["error"] / means).nlargest(count, "weight")
 
@@ -76,11 +76,10 @@ def score(measured: Store, predicted: Store, exclude: Collection[RowKey] = ()) -
     Args:
         measured: The measured run.
         predicted: The simulated run.
-        exclude: Rows to leave out: those that the twin was calibrated from. With any, the one distribution of a
-            pack is left out too.
+        exclude: Rows of the twin's calibration, left out; with any, a pack's distribution is left out too.
 
     Raises:
-        InputError: The runs have no test in common, or send something else than transfers.
+        InputError: The runs have no test in common, or are not of transfers.
     """
     measured.require_kind("transfers", "a score")
     comparison = compare(measured, predicted)
@@ -130,7 +129,7 @@ def _described(row: Any) -> dict[str, Any]:
 
 
 def _distribution_errors(comparison: Comparison, of_pack: bool) -> Iterator[dict[str, Any]]:
-    """For each test of which both have a distribution, the mean difference of its quantiles."""
+    """The mean difference of the quantiles, for each test of which both runs have a distribution."""
     tests = comparison.a.tests
     pairs = comparison.rows[comparison.rows["test_a"].isin(tests.loc[tests["details"].astype(bool), "id"])]
     for row in pairs.to_dict("records"):
@@ -155,8 +154,8 @@ def _quantiles(store: Store, test: int) -> np.ndarray[Any, Any] | None:
     if found.empty:
         return None
     shares = np.round(found["cdf"].to_numpy(), _CDF_DIGITS)
-    places = np.minimum(np.searchsorted(shares, _QUANTILES, side="left"), len(found) - 1)
-    values: np.ndarray[Any, Any] = found["latency_ns"].to_numpy()[places]
+    bins = np.minimum(np.searchsorted(shares, _QUANTILES, side="left"), len(found) - 1)
+    values: np.ndarray[Any, Any] = found["latency_ns"].to_numpy()[bins]
     return values
 
 

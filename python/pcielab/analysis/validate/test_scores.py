@@ -1,4 +1,4 @@
-"""Scores: the right rows pair, errors have the right sign and unit, and each row stands in its regimes."""
+"""Scores: pairing of rows, sign and unit of errors, and regimes."""
 
 from pathlib import Path
 
@@ -48,7 +48,7 @@ transactions = 5000
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Store]:
-    """A machine on which nothing is near, and the same with slower memory."""
+    """A machine with remote memory and program, and the same with slower memory."""
     folder = tmp_path_factory.mktemp("runs")
     (folder / "small.toml").write_text(SUITE)
     suite = load_suite(str(folder / "small.toml"))
@@ -71,7 +71,7 @@ def errors(result: Score, metric: str) -> pd.DataFrame:
 def test_errors_have_sign_and_unit(result: Score) -> None:
     assert len(errors(result, BANDWIDTH)) == 4
     assert errors(result, BANDWIDTH)["error"].max() < 1
-    # A small cold window still holds the lines that the writes before it left on the card's socket.
+    # In the small cold window, lines that earlier writes left on the device's socket still hit.
     for metric, low, high in ((AVERAGE, 33, 37), (MEDIAN, 26, 41), (DISTRIBUTION, 32, 38)):
         small, large = errors(result, metric)["difference"]
         assert small == 0
@@ -80,11 +80,11 @@ def test_errors_have_sign_and_unit(result: Score) -> None:
     assert (result.missing, result.excluded) == (0, 0)
 
 
-def test_a_run_is_no_way_from_itself(runs: tuple[Store, Store]) -> None:
+def test_run_has_no_error_against_itself(runs: tuple[Store, Store]) -> None:
     assert score(runs[0], runs[0]).rows["error"].max() == 0
 
 
-def test_rows_stand_in_their_regimes(result: Score) -> None:
+def test_rows_have_their_regimes(result: Score) -> None:
     regimes = {
         (row["name"], row["window_bytes"], row["host_offset_bytes"]): set(row["regimes"])
         for row in result.rows.to_dict("records")
@@ -97,7 +97,7 @@ def test_rows_stand_in_their_regimes(result: Score) -> None:
     assert regimes["LAT_DMA_RD", 64 << 20, 0] == {"NUMA", "IOMMU beyond the TLB"}
 
 
-def test_rows_that_were_calibrated_from_do_not_count(runs: tuple[Store, Store]) -> None:
+def test_excludes_rows_of_the_calibration(runs: tuple[Store, Store]) -> None:
     pack = {
         ("bw_dma_off_wr", "BW_DMA_WR", "Cold", 8192, 64),
         ("lat_dma_details", "LAT_DMA_RD", "Cold", 8192, 64),

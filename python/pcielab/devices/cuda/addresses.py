@@ -1,4 +1,4 @@
-"""The addresses of a test in the card's memory: the list that every other device visits, as indices of words."""
+"""The address list of a test, the same as for every other device, as word indices in the GPU's memory."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,20 +7,20 @@ from pcielab.devices.cuda.pattern import WORD_BYTES
 from pcielab.devices.protocols import Start
 
 LIST_LENGTH = 1 << 20
-"""Places of the list that a test replays."""
+"""Length of the list that a test replays."""
 _PIECE = 1 << 15
-"""Made in one go, so that it stays in a core's cache."""
+"""Entries that are made at once, so that they stay in a core's cache."""
 
 
 class AddressList:
-    """Where the transfers of a test start, made and sent to the card as far as they are needed.
+    """Start addresses of a test's transfers, made and sent to the GPU on demand.
 
-    A latency test uses its first address twice, and only then replays its list: its list here is one longer, and
-    replayed from the second entry on.
+    A latency test uses its first address twice before it replays its list, so its list here has one more entry and
+    is replayed from the second entry on.
     """
 
     def __init__(self, start: Start, words: NDArray[np.uint32] | None = None) -> None:
-        """Those of the test that `start` begins; `words` is room for them, LIST_LENGTH + 1 entries."""
+        """The list of the test of `start`; `words` is an optional buffer of LIST_LENGTH + 1 entries."""
         self._start = start
         self._repeated = 1 if start.test.operation.startswith("lat-") else 0
         self.length = min(start.test.transactions, LIST_LENGTH + self._repeated)
@@ -28,7 +28,7 @@ class AddressList:
         self.known = 0
 
     def piece(self, transaction: int, most: int) -> tuple[int, int]:
-        """Index in the list of a transaction, and how many follow one another from there, `most` or fewer."""
+        """List index of a transaction, and the number of consecutive entries from there, at most `most`."""
         if transaction < self.length:
             index = transaction
         else:
@@ -37,7 +37,7 @@ class AddressList:
         return index, min(most, self.length - index)
 
     def words(self, index: int, count: int) -> NDArray[np.uint32]:
-        """Index of the first word of transfers; none that is made is made again."""
+        """Indices of the first words of transfers; each entry is computed once."""
         while self.known < index + count:
             piece = min(_PIECE, index + count - self.known)
             offsets = self._start.offsets(self.known, piece)

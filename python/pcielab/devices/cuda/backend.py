@@ -1,4 +1,4 @@
-"""The back end `cuda`: a card is opened, checked, and given its host."""
+"""The back end `cuda`: opens and checks a GPU, and registers the host's buffer with it."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -10,7 +10,7 @@ from pcielab.devices.cuda.compiler import CompileError
 from pcielab.devices.cuda.device import CudaDevice
 from pcielab.devices.cuda.driver import Card, Driver, DriverError, NoDriverError
 from pcielab.devices.cuda.host import CudaHost, why_not_registered
-from pcielab.devices.cuda.link import place_of
+from pcielab.devices.cuda.link import read_pci_facts
 from pcielab.devices.cuda.monitor import load_monitor
 from pcielab.devices.cuda.opened import OpenCard
 from pcielab.devices.cuda.options import CudaOptions, check_read, chosen
@@ -24,18 +24,18 @@ class CudaBackend(Backend):
     origin = "measured"
 
     def __init__(self, options: CudaOptions, number: int, load_driver: Callable[[], Driver] | None = None) -> None:
-        """The card of a number, by the machine's own driver unless another is given."""
+        """GPU `number`, through the machine's driver unless another is given."""
         self._options, self._number, self._load_driver = options, number, load_driver
 
     def options(self) -> Mapping[str, Any]:
-        """As they were given, with what they leave out."""
+        """The options with their defaults."""
         return {"card": self._number, **self._options.model_dump(mode="json")}
 
     def open(self) -> tuple[Device, Host]:
-        """Opens the card.
+        """Open the GPU.
 
         Raises:
-            UnavailableError: There is no driver or card, or it cannot be used as asked.
+            UnavailableError: Driver or GPU is missing, or the GPU does not support the options.
         """
         try:
             driver = (self._load_driver or bindings.load_driver)()
@@ -48,8 +48,8 @@ class CudaBackend(Backend):
             raise _core.UnavailableError(f"--device cuda: a kernel does not compile: {error}") from None
 
     def _opened(self, driver: Driver, card: Card) -> tuple[Device, Host]:
-        place, monitor = place_of(card.address), load_monitor(card.address)
-        host = CudaHost(self._options.host, place)
+        pci, monitor = read_pci_facts(card.address), load_monitor(card.address)
+        host = CudaHost(self._options.host, pci)
         try:
             opened = OpenCard(driver, card.number, card.architecture, self._options.device.read)
         except DriverError as error:
@@ -60,7 +60,7 @@ class CudaBackend(Backend):
             except DriverError as error:
                 raise _core.UnavailableError(why_not_registered(str(error), self._options.host)) from None
             monitor.opened()
-            return CudaDevice(opened, card, host, buffer, place, monitor, self._options.device.read), host
+            return CudaDevice(opened, card, host, buffer, pci, monitor, self._options.device.read), host
         except BaseException:
             with suppress(DriverError):
                 opened.close()
@@ -69,7 +69,7 @@ class CudaBackend(Backend):
 
 def _why(error: DriverError) -> str:
     if error.code == "CUDA_ERROR_DEVICE_UNAVAILABLE":
-        return f"another process has it to itself, or it is in another exclusive use: {error}"
+        return f"another process uses it exclusively: {error}"
     if error.code == "CUDA_ERROR_OUT_OF_MEMORY":
-        return f"its memory is taken: see nvidia-smi for by whom: {error}"
+        return f"its memory is full: nvidia-smi shows who uses it: {error}"
     return str(error)

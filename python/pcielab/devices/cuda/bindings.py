@@ -1,4 +1,4 @@
-"""The driver as cuda-bindings offers it, versions 12 and 13."""
+"""`Driver` over cuda-bindings, versions 12 and 13."""
 
 import ctypes
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ INSTALL = "pip install 'pcielab[cuda13]' (NVIDIA driver 580 or later) or 'pciela
 
 
 def load_driver() -> Driver:
-    """The driver of this machine.
+    """Load the driver of this machine.
 
     Raises:
         NoDriverError: cuda-bindings is not installed, there is no CUDA driver, or it is too old for cuda-bindings.
@@ -30,22 +30,22 @@ def load_driver() -> Driver:
     except DriverError as error:
         raise NoDriverError(f"the CUDA driver does not start: {error}") from None
     except Exception as error:
-        # What cuda-bindings raises here is a class of one of its own parts, which differs between versions.
+        # The class of the exception differs between versions of cuda-bindings.
         raise NoDriverError(
-            "no CUDA driver: libcuda.so.1 is not there: install NVIDIA's driver for the card (580 or later for "
+            "no CUDA driver: libcuda.so.1 is missing: install NVIDIA's driver for the GPU (580 or later for "
             f"pcielab[cuda13]), and in a container pass it in ({type(error).__name__})"
         ) from error
     known, needed = found.version(), int(built_for.partition(".")[0])
     if known[0] < needed:
         raise NoDriverError(
-            f"the CUDA driver knows CUDA {known[0]}.{known[1]}, and {PACKAGE} {built_for} is for CUDA {needed}: "
+            f"the CUDA driver supports CUDA {known[0]}.{known[1]}, and {PACKAGE} {built_for} needs CUDA {needed}: "
             f"install a newer driver, or pip install 'pcielab[cuda{known[0]}]'"
         )
     return found
 
 
 class Bindings:
-    """`Driver` over the module `cuda.bindings.driver`."""
+    """`Driver` over the module `cuda.bindings.driver`; see `Driver` for the methods."""
 
     def __init__(self, cuda: Any) -> None:
         self._cuda = cuda
@@ -65,12 +65,10 @@ class Bindings:
         return DriverError(call, name, text)
 
     def version(self) -> tuple[int, int]:
-        """As `Driver.version`."""
         number = int(self._call(self._cuda.cuDriverGetVersion))
         return number // 1000, number % 1000 // 10
 
     def cards(self) -> list[Card]:
-        """As `Driver.cards`."""
         try:
             count = self._call(self._cuda.cuDeviceGetCount)
         except DriverError as error:
@@ -108,49 +106,40 @@ class Bindings:
         )
 
     def open(self, number: int) -> None:
-        """As `Driver.open`."""
-        # The primary context: the same in versions 12 and 13, and what other libraries of the process use too.
+        # The primary context: the same call in versions 12 and 13, and shared with other libraries of the process.
         context = self._call(self._cuda.cuDevicePrimaryCtxRetain, number)
         self._card = number
         self._call(self._cuda.cuCtxSetCurrent, context)
 
     def close(self) -> None:
-        """As `Driver.close`."""
         if self._card is not None:
             self._functions.clear()
             number, self._card = self._card, None
             self._call(self._cuda.cuDevicePrimaryCtxRelease, number)
 
     def register(self, address: int, size_bytes: int) -> int:
-        """As `Driver.register`."""
         self._call(self._cuda.cuMemHostRegister, address, size_bytes, self._cuda.CU_MEMHOSTREGISTER_DEVICEMAP)
         return int(self._call(self._cuda.cuMemHostGetDevicePointer, address, 0))
 
     def unregister(self, address: int) -> None:
-        """As `Driver.unregister`."""
         self._call(self._cuda.cuMemHostUnregister, address)
 
     def allocate(self, size_bytes: int) -> int:
-        """As `Driver.allocate`."""
         return int(self._call(self._cuda.cuMemAlloc, size_bytes))
 
     def free(self, pointer: int) -> None:
-        """As `Driver.free`."""
         self._call(self._cuda.cuMemFree, pointer)
 
     def load(self, code: bytes) -> int:
-        """As `Driver.load`."""
         return int(self._call(self._cuda.cuModuleLoadData, code))
 
     def stream(self) -> int:
-        """As `Driver.stream`."""
         flag = self._cuda.CUstream_flags.CU_STREAM_NON_BLOCKING
         return int(self._call(self._cuda.cuStreamCreate, int(flag)))
 
     def launch(
         self, module: int, kernel: str, blocks: int, threads: int, arguments: Sequence[int], stream: int
     ) -> None:
-        """As `Driver.launch`."""
         function = self._functions.get((module, kernel))
         if function is None:
             function = self._call(self._cuda.cuModuleGetFunction, module, kernel.encode())
@@ -159,24 +148,19 @@ class Bindings:
         self._call(self._cuda.cuLaunchKernel, function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, 0)
 
     def copy(self, destination: int, source: int, size_bytes: int, stream: int) -> None:
-        """As `Driver.copy`."""
         self._call(self._cuda.cuMemcpyAsync, destination, source, size_bytes, stream)
 
     def hold(self, stream: int, address: int, value: int) -> None:
-        """As `Driver.hold`."""
         flag = self._cuda.CUstreamWaitValue_flags.CU_STREAM_WAIT_VALUE_EQ
         self._call(self._cuda.cuStreamWaitValue32, stream, address, value, int(flag))
 
     def event(self) -> int:
-        """As `Driver.event`."""
         return int(self._call(self._cuda.cuEventCreate, int(self._cuda.CUevent_flags.CU_EVENT_DEFAULT)))
 
     def record(self, event: int, stream: int) -> None:
-        """As `Driver.record`."""
         self._call(self._cuda.cuEventRecord, event, stream)
 
     def is_done(self, event: int) -> bool:
-        """As `Driver.is_done`."""
         code = self._cuda.cuEventQuery(event)[0]
         if code == self._cuda.CUresult.CUDA_ERROR_NOT_READY:
             return False
@@ -185,5 +169,4 @@ class Bindings:
         return True
 
     def elapsed_ns(self, first: int, last: int) -> float:
-        """As `Driver.elapsed_ns`."""
         return 1e6 * float(self._call(self._cuda.cuEventElapsedTime, first, last))

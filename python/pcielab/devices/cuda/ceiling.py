@@ -1,4 +1,4 @@
-"""What a card's link allows at most: a number above it was not moved over the link."""
+"""The bound of a GPU's link: data above it did not cross the link."""
 
 from functools import cache
 
@@ -7,18 +7,18 @@ from pcielab.devices.facts import LinkFacts
 _OF_RATE = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6}
 _FLITS_FROM = 6
 _MARGIN = 1.002
-"""A bound may be passed by so much: by the steps of a clock, over some milliseconds."""
+"""Tolerance above a bound: steps of a clock, over some milliseconds."""
 _READ = {"bw-rd": "read", "bw-wr": "write", "bw-rdwr": "rdwr"}
 
 
 @cache
 def ceiling_gbps(link: LinkFacts, operation: str, size_bytes: int) -> float | None:
-    """The bound of the link's wire by the specification, Gb/s in one direction; None where it is not known."""
+    """The wire bound of the link by the specification, Gb/s in one direction; None if unknown."""
     from pcielab import model
 
     if link.rate_gtps not in _OF_RATE or link.lanes is None:
         return None
-    # Larger payloads and requests than those that are set would allow more: so they do where nothing is known.
+    # Unknown MPS and MRRS count as the largest, which give the highest bound.
     generation = _OF_RATE[link.rate_gtps]
     asked = model.Link(
         generation=generation,
@@ -34,10 +34,10 @@ def ceiling_gbps(link: LinkFacts, operation: str, size_bytes: int) -> float | No
 def check_ceiling(
     link: LinkFacts | None, operation: str, size_bytes: int, transactions: int, elapsed_ns: float
 ) -> None:
-    """Holds a slice of a bandwidth test against its link.
+    """Check a slice of a bandwidth test against the bound of its link.
 
     Raises:
-        RuntimeError: More was moved than the link carries.
+        RuntimeError: The bandwidth is above the bound.
     """
     most = None if link is None else ceiling_gbps(link, operation, size_bytes)
     if most is None:
@@ -46,6 +46,6 @@ def check_ceiling(
     found = 8 * size_bytes * counted / elapsed_ns
     if found > most * _MARGIN:
         raise RuntimeError(
-            f"{found:.2f} Gb/s is above what the link carries, {most:.2f} Gb/s: part of it did not cross the "
-            "link, as where the card answers from a cache"
+            f"{found:.2f} Gb/s is above the bound of the link, {most:.2f} Gb/s: part of it did not cross the "
+            "link: the GPU may have answered from a cache"
         )

@@ -1,7 +1,7 @@
-"""The two clocks of a card: that of a processor, in whose cycles latencies are counted, and the global timer.
+"""The two clocks of a GPU: a processor's clock, which counts latencies, and the global timer.
 
-A processor's clock moves with load and temperature. How long its cycle is comes from the global timer, over every
-launch of a latency test: a tick of such a test is a cycle, with the length that it had then.
+A processor's clock varies with load and temperature. Every launch of a latency test measures the length of its
+cycle with the global timer; that length is the tick of the test.
 """
 
 from dataclasses import dataclass
@@ -13,27 +13,27 @@ from pcielab.devices.cuda.opened import OpenCard, Report
 from pcielab.devices.facts import Timer
 
 CLOCK_CHANGE = 0.005
-"""A clock that moves by more than this within a test is spoken of."""
+"""A clock that varies by more than this within a test gets a remark."""
 _EVENT_SHARE, _EVENT_NS = 0.01, 100e3
-"""Events around a launch may differ from the clocks of its warps by this share, and by what starting it takes."""
+"""Events around a launch may differ from its warps' clocks by this share plus the time to start it."""
 _READINGS = 4096
 _WORTH_NS = 5e6
-"""What is shorter says little of a clock."""
+"""Shorter launches say little about a clock."""
 
 
 @dataclass(frozen=True)
 class Steps:
-    """The smallest steps of both clocks: of the global timer in ns, and between two readings of a processor's."""
+    """Smallest steps of the clocks: of the global timer, and between two readings of a processor's clock."""
 
     timer_ns: int
     reading_cycles: int
 
 
 def measure_steps(card: OpenCard) -> Steps:
-    """Read both clocks, again and again, and see by how much they move.
+    """Measure the steps by repeated readings of both clocks.
 
     Raises:
-        RuntimeError: One of them stands still.
+        RuntimeError: One of them stands still or goes backwards.
     """
     readings = card.memory("clock readings", 16 * _READINGS)
     card.start("clocks", "watch.cu", 1, 1, _READINGS, readings, card.stop_flag)
@@ -42,12 +42,12 @@ def measure_steps(card: OpenCard) -> Steps:
     steps = [np.diff(clock) for clock in pairs.T]
     moved = [step[step > 0] for step in steps]
     if not all(len(step) for step in moved) or any((step < 0).any() for step in steps):
-        raise RuntimeError("the card's clocks do not go forward: nothing can be timed with them")
+        raise RuntimeError("the GPU's clocks do not go forward: nothing can be timed with them")
     return Steps(*(int(step.min()) for step in moved))
 
 
 class Clock:
-    """How long a cycle was, over one test."""
+    """The length of a cycle over one test."""
 
     def __init__(self, nominal: Timer) -> None:
         self._nominal = nominal
@@ -55,7 +55,7 @@ class Clock:
         self._lengths: list[float] = []
 
     def took(self, report: Report) -> None:
-        """Takes over what a launch of one warp says of both clocks."""
+        """Add the clock readings of a launch of one warp."""
         cycles, ns = report.last_cycle - report.first_cycle, report.last_ns - report.first_ns
         if cycles <= 0 or ns <= 0:
             return
@@ -66,7 +66,7 @@ class Clock:
 
     @property
     def timer(self) -> Timer | None:
-        """A tick of the test; None where it was too short to tell."""
+        """The tick of the test; None if it was too short."""
         if self._ns < _WORTH_NS:
             return None
         length = Fraction(self._ns, self._cycles).limit_denominator(10**6)
@@ -79,20 +79,20 @@ class Clock:
 
     @property
     def remark(self) -> str | None:
-        """That the clock moved within the test."""
+        """A remark if the clock varied within the test."""
         if len(self._lengths) < 2:
             return None
         shortest, longest = min(self._lengths), max(self._lengths)
         if longest / shortest <= 1 + CLOCK_CHANGE:
             return None
-        return f"the processor's clock moved between {1e3 / longest:.0f} and {1e3 / shortest:.0f} MHz"
+        return f"the processor's clock varied between {1e3 / longest:.0f} and {1e3 / shortest:.0f} MHz"
 
 
 def check_events(report: Report) -> None:
-    """Holds the clocks of the warps against the events around their launch.
+    """Check the clocks of the warps against the events around their launch.
 
     Raises:
-        RuntimeError: They tell different times.
+        RuntimeError: They disagree.
     """
     excess_ns = abs(report.event_ns - report.elapsed_ns)
     if report.elapsed_ns >= _WORTH_NS and excess_ns > _EVENT_SHARE * report.elapsed_ns + _EVENT_NS:

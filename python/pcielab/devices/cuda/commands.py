@@ -1,4 +1,4 @@
-"""The path `command`: reads and writes that the card's processors issue themselves, a warp to a transfer."""
+"""The path `command`: reads and writes that the GPU's processors issue, one warp for each transfer."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ from pcielab.devices.protocols import BandwidthSlice, LatencySlice, Start
 from pcielab.library.suites.benchmark import Parameters
 
 _TICKS_MOST = 1 << 16
-"""Latencies of a launch at most."""
+"""Most latencies of a launch."""
 _LATENCY_NS = 1500.0
 _BYTES_PER_NS = 64.0
 _TRANSFER_NS_LEAST = 2.0
-"""What transfers are expected to take, until it is known: a round trip, or their share of a fast link."""
+"""First guesses of a transfer's time: a round trip, or a share of a fast link."""
 _WRITES = {"bw-rd": 0, "bw-wr": 1, "bw-rdwr": 2}
 _PROBE_NS = 5e6
 _WARPS_LEAST = 16
@@ -30,7 +30,7 @@ _GAIN_LEAST = 1.01
 
 @dataclass(frozen=True)
 class Shape:
-    """How the transfers of a test are made of pieces."""
+    """Pieces of the transfers of a test."""
 
     words: int
     piece: int
@@ -38,7 +38,7 @@ class Shape:
 
     @classmethod
     def of(cls, test: Parameters, read: ReadForm) -> "Shape":
-        """That of a test."""
+        """The shape of a test."""
         piece = piece_bytes(test, read)
         return cls(test.size_bytes // WORD_BYTES, piece, test.size_bytes // piece)
 
@@ -47,21 +47,21 @@ class Commands:
     """Tests on the path `command`."""
 
     def __init__(self, card: OpenCard, buffer: int, read: ReadForm, warps_most: int) -> None:
-        """On an open card, over the host's buffer as the card sees it."""
+        """`buffer` is the GPU's address of the host's buffer."""
         self._card, self._buffer, self._read, self._warps_most = card, buffer, read, warps_most
         self._list = card.memory("address list", WORD_BYTES * (LIST_LENGTH + 1))
         self._ticks = card.memory("ticks", 4 * _TICKS_MOST)
-        self._room = np.empty(LIST_LENGTH + 1, dtype=np.uint32)
+        self._words = np.empty(LIST_LENGTH + 1, dtype=np.uint32)
         self._sent = 0
         self._found: dict[tuple[str, int, int], int] = {}
 
     def begin(self, start: Start) -> AddressList:
-        """The address list of a test."""
+        """Make the address list of a test."""
         self._sent = 0
-        return AddressList(start, self._room)
+        return AddressList(start, self._words)
 
     def latency(self, start: Start, addresses: AddressList, mark: int, clock: Clock) -> Iterator[LatencySlice]:
-        """Slices of a latency test."""
+        """Yield slices of a latency test."""
         test, shape, done = start.test, Shape.of(start.test, self._read), 0
         writes = test.operation == "lat-wrrd"
         kernel = f"latency_{'write_read' if writes else 'read'}_{shape.piece}"
@@ -93,7 +93,7 @@ class Commands:
             yield self._card.download(self._ticks, count), report.elapsed_ns
 
     def bandwidth(self, start: Start, addresses: AddressList, mark: int, warps: int) -> Iterator[BandwidthSlice]:
-        """Slices of a bandwidth test with so many warps in flight."""
+        """Yield slices of a bandwidth test with `warps` warps in flight."""
         test, done = start.test, 0
         pace = Pace(_expected_ns(test))
         while done < test.transactions:
@@ -109,9 +109,9 @@ class Commands:
             yield count, report.elapsed_ns
 
     def warps(self, start: Start, addresses: AddressList) -> int:
-        """How many warps a bandwidth test has in flight: as it asks, or doubled until 1 % is gained no more.
+        """Warps in flight of a bandwidth test: as requested, or doubled until the gain is below 1 %.
 
-        Transfers are made to find it: a test is prepared for afterwards.
+        The search makes transfers: prepare the test afterwards.
         """
         test = start.test
         if test.outstanding is not None:
@@ -155,7 +155,7 @@ class Commands:
         )
 
     def _send(self, addresses: AddressList, index: int, count: int) -> NDArray[np.uint32]:
-        """Have a part of the list on the card; what is there is not sent again."""
+        """Copy a part of the list to the GPU, unless it is there already."""
         words = addresses.words(index, count)
         if self._sent < index + count:
             self._card.upload(
@@ -164,13 +164,13 @@ class Commands:
             self._sent = index + count
         return words
 
-    def _is_whole(self, report: Report, count: int, what: str) -> bool:
-        """Whether a launch did all of it; only one that was told to stop may have done less."""
+    def _is_whole(self, report: Report, count: int, name: str) -> bool:
+        """Whether a launch made all transfers; only a stopped one may have made fewer."""
         if report.done == count and report.elapsed_ns > 0:
             return True
         if self._card.is_stopped:
             return False
-        raise RuntimeError(f"{what}: {report.done} of {count} transfers were made, in {report.elapsed_ns:.0f} ns")
+        raise RuntimeError(f"{name}: {report.done} of {count} transfers were made, in {report.elapsed_ns:.0f} ns")
 
     def _check_reads(
         self, test: Parameters, addresses: AddressList, first: int, index: int, count: int, report: Report
@@ -180,7 +180,7 @@ class Commands:
         if test.operation == "bw-rd":
             _check_sum(report.sum, words, size_words, 0, 1 << 32)
         elif test.operation == "bw-rdwr":
-            # Whether a word was read before or after it was written, nobody knows: its lower half is the same.
+            # A word may be read before or after it is written: its lower half is the same.
             _check_sum(report.sum, words[(test.transactions - first) & 1 :: 2], size_words, 0, MARK_UNIT)
 
 
@@ -192,6 +192,6 @@ def _check_sum(found: int, words: NDArray[np.uint32], size_words: int, mark: int
     wanted = expected_sum(words, size_words) + len(words) * size_words * mark
     if (found - wanted) % modulus:
         raise RuntimeError(
-            f"wrong data: what {len(words)} transfers of {WORD_BYTES * size_words} bytes read adds up to "
-            f"{found % modulus}, and should to {wanted % modulus}"
+            f"wrong data: {len(words)} transfers of {WORD_BYTES * size_words} bytes read words that add up to "
+            f"{found % modulus}, and should add up to {wanted % modulus}"
         )

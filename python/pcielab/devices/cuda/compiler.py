@@ -1,4 +1,4 @@
-"""Kernels from their source to the machine code of one architecture, by NVRTC, without driver or card."""
+"""Compile kernels for one architecture with NVRTC, without driver or GPU."""
 
 from functools import cache
 from importlib import import_module
@@ -22,16 +22,16 @@ class CompileError(Exception):
 
 @cache
 def compiled(source: str, architecture: int, read: ReadForm, kind: Literal["CUBIN", "PTX"] = "CUBIN") -> bytes:
-    """What becomes of one file of kernels.
+    """Compile one file of kernels.
 
     Args:
-        source: Its name, as `latency.cu`.
+        source: Its name, for example `latency.cu`.
         architecture: Compute capability without the dot.
         read: The instruction that reads host memory.
-        kind: Machine code, or the text that it is assembled from.
+        kind: Machine code, or PTX assembly.
 
     Raises:
-        CompileError: It does not compile, as on an architecture that NVRTC does not know.
+        CompileError: It does not compile, or NVRTC does not support the architecture.
         NoDriverError: NVRTC is not installed.
     """
     nvrtc = _nvrtc()
@@ -45,11 +45,8 @@ def compiled(source: str, architecture: int, read: ReadForm, kind: Literal["CUBI
             [header.name.encode() for header in headers],
         )
     )
-    options = [
-        f"--gpu-architecture=sm_{architecture}",
-        f"-DREAD_FORM={get_args(ReadForm).index(read)}",
-        "--std=c++17",
-    ]
+    form = get_args(ReadForm).index(read)
+    options = [f"--gpu-architecture=sm_{architecture}", f"-DREAD_FORM={form}", "--std=c++17"]
     try:
         code = nvrtc.nvrtcCompileProgram(program, len(options), [option.encode() for option in options])[0]
         if int(code) != 0:
@@ -66,7 +63,7 @@ def _nvrtc() -> Any:
         nvrtc = import_module("cuda.bindings.nvrtc")
         nvrtc.nvrtcVersion()
     except Exception as error:
-        # What cuda-bindings raises where the library is not there is a class of one of its own parts.
+        # A missing library raises an exception class that is internal to cuda-bindings.
         raise NoDriverError(f"CUDA's compiler NVRTC is not installed: {INSTALL}") from error
     return nvrtc
 
@@ -78,9 +75,9 @@ def _checked(result: Any) -> Any:
     return values[0] if values else None
 
 
-def _text(nvrtc: Any, program: Any, what: str) -> bytes:
-    size = int(_checked(getattr(nvrtc, f"nvrtcGet{what}Size")(program)))
-    # NVRTC writes into it, as its interface has it.
+def _text(nvrtc: Any, program: Any, name: str) -> bytes:
+    size = int(_checked(getattr(nvrtc, f"nvrtcGet{name}Size")(program)))
+    # NVRTC writes into this object.
     text = b" " * size
-    _checked(getattr(nvrtc, f"nvrtcGet{what}")(program, text))
+    _checked(getattr(nvrtc, f"nvrtcGet{name}")(program, text))
     return text

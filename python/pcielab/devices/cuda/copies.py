@@ -1,7 +1,7 @@
-"""The path `dma`: copies by the card's copy engines, one engine for each direction.
+"""The path `dma`: copies by the GPU's copy engines, one engine for each direction.
 
-Copies are put on a stream behind a gate, a word of the host that the stream waits for, and are let go together: so
-the engine's queue does not run dry, however slowly it is filled. The time is that of the engines' own events.
+A batch of copies waits on its stream behind a gate, a word of host memory, and is released at once, so that the
+engine's queue never runs dry. The engines' own events measure the time.
 """
 
 from collections.abc import Iterator
@@ -17,10 +17,10 @@ from pcielab.devices.protocols import BandwidthSlice, Start
 from pcielab.library.suites.benchmark import Parameters
 
 _BEHIND_GATE = 256
-"""Copies of a direction that wait behind a gate at most: the driver would wait for room beyond some thousand."""
+"""Most copies of a direction behind a gate: beyond a few thousand, the driver blocks."""
 _BYTES_PER_NS, _COPY_NS_LEAST = 64.0, 1000.0
 _UNTOUCHED = 0xFFFF * MARK_UNIT
-"""The mark of memory that is to be overwritten."""
+"""The mark of memory that a test overwrites."""
 _LISTED_MOST = LIST_LENGTH
 
 
@@ -28,13 +28,13 @@ class Copies:
     """Tests on the path `dma`."""
 
     def __init__(self, card: OpenCard, address: int) -> None:
-        """On an open card, over the host's buffer at its address in this process."""
+        """`address` is the address of the host's buffer in this process."""
         self._card, self._address = card, address
         self._streams = [card.stream, card.driver.stream()]
         self._events = [(card.driver.event(), card.driver.event()) for _ in self._streams]
 
     def prepare(self, test: Parameters, mark: int) -> None:
-        """Have the card's side of a test there: what it will write, and something to be overwritten by reads."""
+        """Fill the GPU's windows of a test: the data that it writes, and memory that its reads overwrite."""
         words = test.window_bytes // WORD_BYTES
         for name, content, wanted in (
             ("window that is read into", _UNTOUCHED, test.operation != "bw-wr"),
@@ -43,16 +43,16 @@ class Copies:
             if wanted:
                 pointer = self._card.memory(name, test.window_bytes)
                 self._card.start("fill", "memory.cu", 1024, 256, pointer, 0, words, content, self._card.stop_flag)
-                self._card.wait_for_stream("filling the card's memory")
+                self._card.wait_for_stream("filling the GPU's memory")
 
     def bandwidth(self, start: Start, addresses: AddressList) -> Iterator[BandwidthSlice]:
-        """Slices of a bandwidth test."""
+        """Yield slices of a bandwidth test."""
         test, done = start.test, 0
         pace = Pace(max(test.size_bytes / _BYTES_PER_NS, _COPY_NS_LEAST))
         while done < test.transactions and not self._card.is_stopped:
             wanted = pace.next_count(min(test.transactions - done, _LISTED_MOST))
             slice_done, slice_ns = 0, 0.0
-            # A batch behind a gate is short; a slice of them may not be, where copies are slow.
+            # A slice may have several batches.
             while slice_done < wanted and not self._card.is_stopped:
                 index, count = addresses.piece(done, min(wanted - slice_done, _BEHIND_GATE))
                 words = addresses.words(index, count)
@@ -64,7 +64,7 @@ class Copies:
                 yield slice_done, slice_ns
 
     def _batch(self, test: Parameters, words: NDArray[np.uint32], turn: int) -> float:
-        """Copies behind a gate; the time from the first start to the last end, ns."""
+        """Run a batch of copies behind a gate; the time from the first start to the last end, ns."""
         driver = self._card.driver
         gate, gate_on_card = self._card.shared_word
         gate[0] = 0
@@ -80,19 +80,19 @@ class Copies:
                     driver.copy(destination, source, test.size_bytes, stream)
                 driver.record(last, stream)
         finally:
-            # Whatever happened: nothing must be left waiting behind it.
+            # Always open the gate: no stream may be left waiting.
             gate[0] = 1
         for _, (_, last), _ in at_work:
             self._card.wait_for(last, "copies")
         return max(driver.elapsed_ns(first, last) for _, (first, _), _ in at_work for _, (_, last), _ in at_work)
 
     def wrong_words(self, test: Parameters, read: NDArray[np.uint32]) -> int:
-        """Words that were not read as they stand in the host's memory, of the transfers that began there."""
+        """Count words read into the GPU that differ from the host's, of transfers that start at `read`."""
         units = np.unique(read)
         listed = self._card.memory("address list", WORD_BYTES * len(units))
         self._card.upload(listed, units)
         into = self._card.memory("window that is read into", 0)
-        # What is written meanwhile may be read before or after it is: its lower half is the same.
+        # A word may be read before or after it is written: its lower half is the same.
         mask = MARK_UNIT - 1 if test.operation == "bw-rdwr" else (1 << 32) - 1
         arguments = (into, listed, len(units), test.size_bytes // WORD_BYTES, 0, mask)
         report = self._card.run("compare", "memory.cu", 1024, 256, *arguments)
@@ -102,9 +102,9 @@ class Copies:
 
 
 def _offsets(words: NDArray[np.uint32], operation: str, turn: int, *, writes: bool) -> list[int]:
-    """Where the reads, or the writes, of a batch start, bytes."""
+    """Offsets of the reads, or of the writes, of a batch, bytes."""
     if operation == "bw-rdwr":
-        # A counter that runs down decides, as on every other device: an odd one writes.
+        # As on every device, a counter that runs down decides: odd values write.
         words = words[(turn ^ 1 if writes else turn) :: 2]
     elif (operation == "bw-wr") != writes:
         return []

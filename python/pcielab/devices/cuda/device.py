@@ -1,4 +1,4 @@
-"""A GPU as a card that runs the micro-benchmarks."""
+"""A GPU as a device that runs the micro-benchmarks."""
 
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -17,13 +17,8 @@ from pcielab.devices.cuda.compiler import ReadForm
 from pcielab.devices.cuda.copies import Copies
 from pcielab.devices.cuda.driver import Card, DriverError
 from pcielab.devices.cuda.host import CudaHost
-from pcielab.devices.cuda.limits import (
-    COMMAND_BYTES_MOST,
-    DMA_BYTES_MOST,
-    WARPS_OF_PROCESSOR,
-    refusal,
-)
-from pcielab.devices.cuda.link import Place, link_state
+from pcielab.devices.cuda.limits import COMMAND_BYTES_MOST, DMA_BYTES_MOST, WARPS_OF_PROCESSOR, refusal
+from pcielab.devices.cuda.link import PciFacts, link_state
 from pcielab.devices.cuda.monitor import Monitor
 from pcielab.devices.cuda.opened import OpenCard
 from pcielab.devices.cuda.reach import CachedError, check_reach
@@ -33,22 +28,17 @@ from pcielab.library.suites.benchmark import Parameters
 
 _Slice = TypeVar("_Slice", LatencySlice, BandwidthSlice)
 DEADLINE_MS = 9000
-"""A launch that does not end is given up after 4 s: this is for a driver that does not answer itself."""
+"""For a driver that does not answer; a launch that does not end is given up after 4 s."""
 _THRASH_BYTES = 128 << 20
 _LINE_BYTES = 64
 _WAKE_LAUNCHES = 50
 _CLOCK_KHZ = 1_000_000
-"""Of a driver that does not say: a tick of each test is found in any case."""
+"""If the driver does not report the clock; every test measures its tick anyway."""
 _WRITING = ("lat-wrrd", "bw-wr", "bw-rdwr")
+_BANDWIDTHS = ("bw-rd", "bw-wr", "bw-rdwr")
 _OPERATIONS = (
-    "command lat-rd",
-    "command lat-wrrd",
-    "command bw-rd",
-    "command bw-wr",
-    "command bw-rdwr",
-    "dma bw-rd",
-    "dma bw-wr",
-    "dma bw-rdwr",
+    *(f"command {operation}" for operation in ("lat-rd", "lat-wrrd", *_BANDWIDTHS)),
+    *(f"dma {operation}" for operation in _BANDWIDTHS),
 )
 
 
@@ -61,13 +51,13 @@ class CudaDevice(Device):
         card: Card,
         host: CudaHost,
         buffer: int,
-        place: Place,
+        pci: PciFacts,
         monitor: Monitor,
         read: ReadForm,
     ) -> None:
-        """Checks the card. Raises `UnavailableError` where its reads do not reach the host."""
+        """Check the GPU. Raises `UnavailableError` if its reads do not reach the host."""
         self._opened, self._card, self._host, self._buffer = opened, card, host, buffer
-        self._place, self._monitor, self._read = place, monitor, read
+        self._pci, self._monitor, self._read = pci, monitor, read
         self._warps_most = WARPS_OF_PROCESSOR * card.processors
         self._commands = Commands(opened, buffer, read, self._warps_most)
         self._copies = Copies(opened, host.address)
@@ -79,17 +69,17 @@ class CudaDevice(Device):
         self._problem: Exception | None = None
         self._marked_bytes = 0
         self._idle_link = link_state(card.address)
-        with self._telling():
+        with self._lost_or_failed():
             self._wake()
             self._steps = measure_steps(opened)
             try:
                 check_reach(opened, buffer, read)
             except CachedError as error:
                 raise _core.UnavailableError(f"--device cuda:{card.number}: {error}") from None
-        self._link = None if card.coherent or card.integrated else link_state(card.address).facts(place)
+        self._link = None if card.coherent or card.integrated else link_state(card.address).facts(pci)
 
     def facts(self) -> DeviceFacts:
-        """What it is. Its link is that of a card at work: idle ones run slower."""
+        """Facts of the GPU. The link is that under load: idle links run slower."""
         kind = ", integrated: not on PCIe" if self._card.integrated else ""
         kind = ", on a coherent link: not on PCIe" if self._card.coherent else kind
         return DeviceFacts(
@@ -100,8 +90,8 @@ class CudaDevice(Device):
             command_transfer_bytes_most=COMMAND_BYTES_MOST,
             outstanding=self._warps_most,
             address=self._card.address,
-            vendor_id=self._place.vendor_id,
-            device_id=self._place.device_id,
+            vendor_id=self._pci.vendor_id,
+            device_id=self._pci.device_id,
             driver=self._monitor.driver or "CUDA {}.{}".format(*self._opened.driver.version()),
             link=self._link,
             operations=_OPERATIONS,
@@ -109,7 +99,7 @@ class CudaDevice(Device):
         )
 
     def conditions(self) -> list[Condition]:
-        """What changes about it, and what the last test found of it."""
+        """Clocks, links and sensors, and the warps of the last test."""
         clock, warps = self._clock.clock_mhz, self._warps
         return [
             Condition("processor_clock", "MHz", clock),
@@ -122,34 +112,34 @@ class CudaDevice(Device):
         ]
 
     def remarks(self) -> Remarks:
-        """How long a tick of the last test was, and what is to be known of its numbers."""
-        link = None if self._link is None else link_state(self._card.address).remark(self._place)
+        """The tick of the last test, and remarks on its numbers."""
+        link = None if self._link is None else link_state(self._card.address).remark(self._pci)
         found = [self._clock.remark, link, *self._monitor.read().remarks()]
         return Remarks(timer=self._clock.timer, message="; ".join(text for text in found if text) or None)
 
     def begin(self, start: Start) -> None:
-        """Takes over the next test, and finds how many warps it takes."""
+        """Prepare for the next test, and find its number of warps."""
         self._start, self._problem, self._warps = start, None, None
         self._clock = Clock(self._nominal)
         self._opened.begin(start.stop)
         self._restore()
         self._addresses = self._commands.begin(start)
         try:
-            with self._telling():
+            with self._lost_or_failed():
                 if self._refusal(start.test) is None and self._finds_warps(start.test):
                     self._warps = self._commands.warps(start, self._addresses)
         except Exception as error:
-            # Told by the test: nobody listens to the beginning of one.
+            # Raised again by the test, where the runner handles it.
             self._problem = error.with_traceback(None)
 
     def thrash(self) -> None:
-        """Writes random lines over the whole buffer."""
+        """Write random lines over the whole buffer."""
         lines = self._host.buffer.size // _LINE_BYTES
         seed = 0 if self._start is None else self._start.position
         self._prepare("scatter", lines, seed, _THRASH_BYTES // _LINE_BYTES)
 
     def warm(self, window_bytes: int) -> None:
-        """Writes the window, twice."""
+        """Write the window, twice."""
         if window_bytes > self._host.buffer.size:
             raise _core.NotSupportedError(
                 f"window_bytes is {window_bytes}: the buffer has {self._host.buffer.size} bytes "
@@ -159,15 +149,15 @@ class CudaDevice(Device):
             self._prepare("fill", 0, window_bytes // pattern.WORD_BYTES, 0)
 
     def latency(self, test: Parameters) -> Generator[LatencySlice, None, None]:
-        """Slices of a latency test."""
+        """Yield slices of a latency test."""
         start, addresses = self._begun(test)
         return self._checked(start, self._commands.latency(start, addresses, _mark(start), self._clock))
 
     def bandwidth(self, test: Parameters) -> Generator[BandwidthSlice, None, None]:
-        """Slices of a bandwidth test."""
+        """Yield slices of a bandwidth test."""
         start, addresses = self._begun(test)
         if test.path == "dma":
-            with self._telling():
+            with self._lost_or_failed():
                 self._copies.prepare(test, _mark(start))
             slices = self._copies.bandwidth(start, addresses)
         else:
@@ -176,15 +166,13 @@ class CudaDevice(Device):
         return self._checked(start, self._below_ceiling(test, slices))
 
     def recover(self) -> None:
-        """Comes back after a failure, unless the card is gone."""
+        """Recover from a failure, unless the GPU is lost."""
         if self._opened.lost:
-            raise _core.DeviceLostError("the card was given up")
+            raise _core.DeviceLostError("the GPU does not answer any more")
 
     def close(self) -> None:
-        """Gives the card back."""
+        """Release the GPU."""
         self._opened.close()
-
-    # How tests are carried out.
 
     def _begun(self, test: Parameters) -> tuple[Start, AddressList]:
         if reason := self._refusal(test):
@@ -199,7 +187,7 @@ class CudaDevice(Device):
         return self._start, self._addresses
 
     def _restore(self) -> None:
-        """Has the buffer as it was at the start, where a test has left its mark there."""
+        """Restore the buffer if a test has written its mark there."""
         if self._marked_bytes:
             self._host.restore(self._marked_bytes)
             self._marked_bytes = 0
@@ -216,9 +204,9 @@ class CudaDevice(Device):
             yield transactions, elapsed_ns
 
     def _checked(self, start: Start, slices: Iterator[_Slice]) -> Generator[_Slice, None, None]:
-        """Slices, and the check of memory behind them, wherever they are broken off."""
+        """Pass slices on, and check memory afterwards, also after an early close."""
         done = 0
-        with self._telling():
+        with self._lost_or_failed():
             try:
                 for results, elapsed_ns in slices:
                     done += len(results) if isinstance(results, np.ndarray) else results
@@ -229,7 +217,7 @@ class CudaDevice(Device):
             self._check_memory(start.test, done)
 
     def _check_memory(self, test: Parameters, done: int) -> None:
-        """Holds memory against what the transfers that were made should have left there."""
+        """Compare memory with the data that the finished transfers should have left."""
         assert self._addresses is not None
         if not done or self._opened.is_stopped:
             return
@@ -252,19 +240,19 @@ class CudaDevice(Device):
         return pattern.wrong_words(window, written, test.size_bytes // pattern.WORD_BYTES, unit_words, mark)
 
     def _prepare(self, kernel: str, *arguments: int) -> None:
-        with self._telling():
+        with self._lost_or_failed():
             blocks = self._card.processors * 4
             self._opened.start(kernel, "memory.cu", blocks, 256, self._buffer, *arguments, self._opened.stop_flag)
             self._opened.wait_for_stream(kernel)
 
     def _wake(self) -> None:
-        """Works for a moment: an idle card has its link at a low rate."""
+        """Keep the GPU busy for a moment: its link runs at a low rate when idle."""
         for _ in range(_WAKE_LAUNCHES):
             self._prepare("fill", 0, self._host.buffer.size // pattern.WORD_BYTES // 8, 0)
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
-        """Says of a failed call whether the card is gone with it."""
+    def _lost_or_failed(self) -> Iterator[None]:
+        """Turn a failed call of the driver into the loss of the device or the failure of a test."""
         try:
             yield
         except DriverError as error:
@@ -272,15 +260,15 @@ class CudaDevice(Device):
 
 
 def _mark(start: Start) -> int:
-    """What a test adds to the words that it writes: never nothing, and never that of the test before."""
+    """The mark that a test adds to the words that it writes: never 0, and not that of the test before."""
     return pattern.MARK_UNIT * (1 + start.position % 0xFFF0)
 
 
 def _of_operation(words: NDArray[np.uint32], test: Parameters, *, writes: bool) -> NDArray[np.uint32]:
-    """Those of a test's transfers that are writes, or reads."""
+    """The writes, or the reads, among a test's transfers."""
     if test.operation != "bw-rdwr":
         return words
-    # A counter that runs down decides, as on every other device: an odd one writes.
+    # As on every device, a counter that runs down decides: odd values write.
     first_write = (test.transactions & 1) ^ 1
     return words[first_write if writes else first_write ^ 1 :: 2]
 
@@ -288,5 +276,5 @@ def _of_operation(words: NDArray[np.uint32], test: Parameters, *, writes: bool) 
 def _refuse_wrong(wrong: int, how: str, test: Parameters) -> None:
     if wrong:
         raise RuntimeError(
-            f"wrong data: {wrong} words of the window are not as {test.operation} should have {how} them"
+            f"wrong data: {wrong} words of the window differ from those that {test.operation} should have {how}"
         )

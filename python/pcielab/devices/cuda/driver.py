@@ -1,7 +1,7 @@
-"""The part of the CUDA driver that measuring takes, as a protocol; and what it says of a card.
+"""The calls of the CUDA driver that measurements use, as a protocol, and its description of a GPU.
 
-Handles and pointers are plain integers. Everything that is put on a stream returns at once; nothing here waits, so
-that whoever calls keeps to a deadline (see `opened`).
+Handles and pointers are plain integers. Calls that take a stream return at once. No call waits: callers keep a
+deadline (see `opened`).
 """
 
 from collections.abc import Sequence
@@ -9,25 +9,25 @@ from dataclasses import dataclass
 from typing import Protocol
 
 HOST_ALIGNMENT_BYTES = 4096
-"""Memory is registered in whole pages."""
+"""Memory is registered in whole pages of this size."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """What the driver says of a GPU.
+    """A GPU, as the driver describes it.
 
     Attributes:
         number: As in `cuda:1`.
         name: Its product name.
         address: Its PCI function, `0000:18:00.0`.
-        architecture: Compute capability without the dot, such as 90.
+        architecture: Compute capability without the dot, for example 90.
         processors: Streaming multiprocessors.
         clock_khz: Highest clock of the processors.
-        l2_bytes: Second-level cache.
-        memory_bytes: Memory.
-        copy_engines: Copies that can be under way at the same time.
+        l2_bytes: Size of the second-level cache.
+        memory_bytes: Size of its memory.
+        copy_engines: Copies that can run at the same time.
         compute_mode: Who may use it: `default`, `exclusive` or `prohibited`.
-        coherent: Whether it shares the host's page tables over a link that is not PCIe, as NVLink-C2C.
+        coherent: Whether it shares the host's page tables over a link that is not PCIe, for example NVLink-C2C.
         integrated: Whether it is part of the host's chip.
     """
 
@@ -49,7 +49,7 @@ class DriverError(Exception):
     """A call of the driver failed.
 
     Attributes:
-        code: The driver's name for it, such as `CUDA_ERROR_OUT_OF_MEMORY`.
+        code: The driver's name for it, for example `CUDA_ERROR_OUT_OF_MEMORY`.
     """
 
     def __init__(self, call: str, code: str, text: str) -> None:
@@ -58,7 +58,7 @@ class DriverError(Exception):
 
 
 class NoDriverError(Exception):
-    """There is no driver that could be called, or none that fits; the text says what mends it."""
+    """The driver is missing or unsuitable; the text has the remedy."""
 
 
 LOST = frozenset(
@@ -81,78 +81,61 @@ LOST = frozenset(
         "UNKNOWN",
     )
 )
-"""Errors after which no call of the same context works again."""
+"""Errors after which no call of the context works again."""
 
 
 class Driver(Protocol):
     """The calls. Each may raise `DriverError`."""
 
     def version(self) -> tuple[int, int]:
-        """Version of CUDA that the driver knows, such as (13, 0)."""
-        ...
+        """Version of CUDA that the driver supports, for example (13, 0)."""
 
     def cards(self) -> Sequence[Card]:
-        """The cards that this process may see."""
-        ...
+        """The GPUs that this process may see."""
 
     def open(self, number: int) -> None:
-        """Makes a card's context the one of this thread; everything below is about it."""
-        ...
+        """Make a GPU's context current in this thread; the calls below use it."""
 
     def close(self) -> None:
-        """Gives the context back, with everything in it."""
-        ...
+        """Release the context and everything in it."""
 
     def register(self, address: int, size_bytes: int) -> int:
-        """Lets the card reach memory of this process; where the card sees it."""
-        ...
+        """Map memory of this process for the GPU; the GPU's address of it."""
 
     def unregister(self, address: int) -> None:
-        """Takes that back."""
-        ...
+        """Unmap registered memory."""
 
     def allocate(self, size_bytes: int) -> int:
-        """Memory of the card itself."""
-        ...
+        """Allocate memory of the GPU."""
 
     def free(self, pointer: int) -> None:
-        """Gives it back."""
-        ...
+        """Free allocated memory."""
 
     def load(self, code: bytes) -> int:
-        """A module of compiled kernels."""
-        ...
+        """Load a module of compiled kernels."""
 
     def stream(self) -> int:
-        """A stream: what is put on it is done in order, and nothing waits for other streams."""
-        ...
+        """Create a stream: in order within itself, independent of other streams."""
 
     def launch(
         self, module: int, kernel: str, blocks: int, threads: int, arguments: Sequence[int], stream: int
     ) -> None:
-        """A kernel, whose parameters are all unsigned and of 8 bytes."""
-        ...
+        """Launch a kernel, whose parameters are all unsigned and of 8 bytes."""
 
     def copy(self, destination: int, source: int, size_bytes: int, stream: int) -> None:
-        """A copy, between any two memories that the card reaches."""
-        ...
+        """Copy between any two memories that the GPU reaches."""
 
     def hold(self, stream: int, address: int, value: int) -> None:
-        """What comes after on the stream waits until the word of 4 bytes there, as the card sees it, is that."""
-        ...
+        """Hold the stream until the 4-byte word at the GPU's address `address` equals `value`."""
 
     def event(self) -> int:
-        """An event, which notes when the card comes by it."""
-        ...
+        """Create an event, which notes when the GPU reaches it."""
 
     def record(self, event: int, stream: int) -> None:
-        """Puts an event on a stream."""
-        ...
+        """Put an event on a stream."""
 
     def is_done(self, event: int) -> bool:
-        """Whether the card came by."""
-        ...
+        """Whether the GPU has reached an event."""
 
     def elapsed_ns(self, first: int, last: int) -> float:
         """Time between two events that are done."""
-        ...

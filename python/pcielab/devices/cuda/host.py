@@ -1,4 +1,4 @@
-"""The host's side: this machine's buffer, reached by the card and full of the pattern that data are checked by."""
+"""The host's side: this machine's buffer, mapped for the GPU and filled with the check pattern."""
 
 import os
 import resource
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pcielab import _core
 from pcielab.devices.cpu import HostOptions
 from pcielab.devices.cuda import pattern
-from pcielab.devices.cuda.link import Place
+from pcielab.devices.cuda.link import PciFacts
 from pcielab.devices.facts import HostFacts
 from pcielab.devices.host import RealHost
 
@@ -28,26 +28,26 @@ class CudaHost(RealHost):
 
     words: NDArray[np.uint32]
 
-    def __init__(self, options: HostOptions, place: Place) -> None:
+    def __init__(self, options: HostOptions, pci: PciFacts) -> None:
         """Allocate the buffer and fill it."""
         super().__init__(options)
-        self._page_bytes, self._place = options.page_bytes, place
+        self._page_bytes, self._pci = options.page_bytes, pci
         self.words = self.buffer.view(np.uint32)
         pattern.fill(self.words)
 
     def facts(self) -> HostFacts:
-        """What it is, the card's own place in it included."""
+        """Facts of this machine, with the GPU's socket and IOMMU mode."""
         known = super().facts()
-        socket = None if self._place.node is None else _socket_of(self._place.node)
-        return replace(known, device_socket=socket, iommu=self._place.iommu)
+        socket = None if self._pci.node is None else _socket_of(self._pci.node)
+        return replace(known, device_socket=socket, iommu=self._pci.iommu)
 
     def warm(self, window_bytes: int) -> None:
-        """Writes the first bytes of the buffer, in whole pages, four times: with what stands there."""
+        """Write the first bytes of the buffer, in whole pages, four times, without changing them."""
         for _ in range(4):
             self.restore(window_bytes)
 
     def restore(self, window_bytes: int) -> None:
-        """Has the first bytes of the buffer, in whole pages, as they were at the start."""
+        """Fill the first bytes of the buffer, in whole pages, with the pattern again."""
         whole = -(-window_bytes // self._page_bytes) * self._page_bytes
         if whole > self.buffer.size:
             raise _core.NotSupportedError(
@@ -67,7 +67,7 @@ def _socket_of(node: int) -> int | None:
 
 
 def why_not_registered(reason: str, options: HostOptions) -> str:
-    """What to look at where the driver does not let the card reach the buffer."""
+    """Explain why the driver may have refused to register the buffer, with the limits in force."""
     return (
         f"the CUDA driver refused to register the buffer: {reason}: {options.buffer_bytes} bytes in pages of "
         f"{options.page_bytes} (host.buffer_bytes, host.page_bytes); {', '.join(_limits())}"
@@ -82,7 +82,7 @@ def _limits() -> Sequence[str]:
         most = Path("/sys/fs/cgroup/memory.max").read_text().strip()
         found.append(f"memory limit of the container (cgroup): {most}")
     except OSError:
-        found.append("memory limit of the container: not known")
+        found.append("memory limit of the container: unknown")
     if not os.access("/dev/nvidia-uvm", os.R_OK | os.W_OK):
         found.append("/dev/nvidia-uvm cannot be opened: pass it into the container")
     return found

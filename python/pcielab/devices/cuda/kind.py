@@ -1,4 +1,4 @@
-"""`cuda` as a kind of device: how it is made, and what is present."""
+"""`cuda` as a kind of device: its constructor and its list of GPUs."""
 
 from pcielab import _core
 from pcielab.devices.cuda.driver import DriverError, NoDriverError
@@ -9,17 +9,19 @@ TITLE = "An NVIDIA GPU: its processors as the path command, its copy engines as 
 
 
 def make(options: CudaOptions, address: str | None) -> _core.Backend:
-    """The back end; an address is the number of a card, as the driver counts them."""
+    """Make the back end; the address is the number of a GPU, as the driver counts them."""
     from pcielab.devices.bridge import bridged
     from pcielab.devices.cuda.backend import CudaBackend
 
     if address is not None and (not (address.isascii() and address.isdigit()) or len(address) > len("1023")):
-        raise InputError(f"--device cuda:{address}: give the number of a card, such as cuda:0; see devices list")
+        raise InputError(
+            f"--device cuda:{address}: give the number of a GPU, for example cuda:0; see devices list"
+        )
     return bridged(CudaBackend(options, int(address or 0)))
 
 
 def present() -> list[tuple[str, str]]:
-    """The cards here, and what is missing to measure with them."""
+    """The GPUs here, each with why it cannot be measured, empty if it can."""
     from pcielab.devices.cuda.bindings import load_driver
 
     try:
@@ -27,5 +29,5 @@ def present() -> list[tuple[str, str]]:
     except (NoDriverError, DriverError) as error:
         return [("an NVIDIA GPU", str(error))]
     if not cards:
-        return [("an NVIDIA GPU", "the CUDA driver sees no card")]
+        return [("an NVIDIA GPU", "the CUDA driver sees no GPU")]
     return [(f"cuda:{card.number} {card.name} at {card.address}", unusable(card) or "") for card in cards]

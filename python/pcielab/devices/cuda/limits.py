@@ -1,4 +1,4 @@
-"""What a card cannot do, told by the limit: None, or why a test is not supported."""
+"""Limits of a GPU, and the refusals of tests beyond them."""
 
 from pcielab.devices.cuda.compiler import ReadForm
 from pcielab.devices.cuda.pattern import WORD_BYTES
@@ -8,18 +8,18 @@ COMMAND_BYTES_MOST = 4096
 WINDOW_BYTES_MOST = WORD_BYTES << 32
 DMA_BYTES_LEAST, DMA_BYTES_MOST = 4096, 64 << 20
 WARPS_OF_PROCESSOR = 16
-"""Warps of a processor that are at work at the same time on every architecture from sm_75 on, one to a block."""
+"""Warps that a processor runs at once on every architecture from sm_75 on, one for each block."""
 _PIECE_BYTES_MOST = {"load": 16, "mmio": 8, "volatile": 16, "cv": 16, "bulk": 16}
 
 
 def piece_bytes(test: Parameters, read: ReadForm) -> int:
-    """What one lane moves with one instruction: as much as size and offset are aligned to."""
+    """Bytes that one lane moves with one instruction: the alignment of size and offset, up to a limit."""
     aligned = test.size_bytes | test.host_offset_bytes
     return min(aligned & -aligned, _PIECE_BYTES_MOST[read])
 
 
 def refusal(test: Parameters, read: ReadForm, buffer_bytes: int, warps_most: int) -> str | None:
-    """Why a test cannot be carried out; None where it can."""
+    """Why a test is not supported; None if it is."""
     if test.window_bytes > buffer_bytes:
         return f"window_bytes is {test.window_bytes}: the buffer has {buffer_bytes} bytes (host.buffer_bytes)"
     if test.window_bytes > WINDOW_BYTES_MOST:
@@ -59,5 +59,5 @@ def _of_command(test: Parameters, read: ReadForm, warps_most: int) -> str | None
             "moves 16 bytes and multiples of it: give those, or device.read=load"
         )
     if test.outstanding is not None and test.outstanding > warps_most:
-        return f"outstanding is {test.outstanding}: {warps_most} warps at most are at work at the same time"
+        return f"outstanding is {test.outstanding}: at most {warps_most} warps run at the same time"
     return None

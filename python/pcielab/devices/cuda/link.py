@@ -1,4 +1,4 @@
-"""Where a card is attached, and its PCIe link, as sysfs shows both."""
+"""PCI facts of a GPU and the state of its link, from sysfs."""
 
 import re
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ _SYSFS = Path("/sys/bus/pci/devices")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
-    """What the kernel says of a card and the port above it; None is not known.
+class PciFacts:
+    """The kernel's facts of a GPU and the port above it; None: unknown.
 
     Attributes:
         vendor_id: PCI vendor.
         device_id: PCI device.
         node: NUMA node.
-        iommu: `off`, `super-pages` or `four-kib-pages`, for the card.
-        mps_bytes: Largest payload that is set.
-        mrrs_bytes: Largest read request that is set.
+        iommu: `off`, `super-pages` or `four-kib-pages`, for the GPU.
+        mps_bytes: MPS in force.
+        mrrs_bytes: MRRS in force.
         rate_most_gtps: Highest rate of a lane that both ends support.
         lanes_most: Lanes that both ends have.
     """
@@ -37,38 +37,35 @@ class Place:
 
 @dataclass(frozen=True)
 class LinkState:
-    """A link as it runs now."""
+    """Current rate and width of a link."""
 
     rate_gtps: float | None
     lanes: int | None
 
-    def facts(self, place: Place) -> LinkFacts | None:
-        """What a link in this state can do at most; None where nothing is known of it."""
+    def facts(self, pci: PciFacts) -> LinkFacts | None:
+        """Limits of a link in this state; None if unknown."""
         if self.rate_gtps is None or self.lanes is None:
             return None
         return LinkFacts(
-            rate_gtps=self.rate_gtps,
-            lanes=self.lanes,
-            mps_bytes=place.mps_bytes,
-            mrrs_bytes=place.mrrs_bytes,
+            rate_gtps=self.rate_gtps, lanes=self.lanes, mps_bytes=pci.mps_bytes, mrrs_bytes=pci.mrrs_bytes
         )
 
     def conditions(self, name: str) -> list[Condition]:
-        """As conditions, whose names begin with that of the state."""
+        """As conditions, whose names begin with `name`."""
         return [
             Condition(f"{name}_rate", "GT/s", self.rate_gtps),
             Condition(f"{name}_lanes", "1", None if self.lanes is None else float(self.lanes)),
         ]
 
-    def remark(self, place: Place) -> str | None:
-        """The link is below the speed that both ends support."""
-        slower = _is_below(self.rate_gtps, place.rate_most_gtps)
-        narrower = _is_below(self.lanes, place.lanes_most)
+    def remark(self, pci: PciFacts) -> str | None:
+        """A remark if the link runs below the speed that both ends support."""
+        slower = _is_below(self.rate_gtps, pci.rate_most_gtps)
+        narrower = _is_below(self.lanes, pci.lanes_most)
         if not slower and not narrower:
             return None
         return (
             f"link is running at {self.rate_gtps:g} GT/s x{self.lanes}; both ends support "
-            f"{place.rate_most_gtps or self.rate_gtps:g} GT/s x{place.lanes_most or self.lanes}"
+            f"{pci.rate_most_gtps or self.rate_gtps:g} GT/s x{pci.lanes_most or self.lanes}"
         )
 
 
@@ -77,7 +74,7 @@ def _is_below(value: float | None, most: float | None) -> bool:
 
 
 def link_state(address: str, root: Path = _SYSFS) -> LinkState:
-    """The link of the card at a bus address, now."""
+    """Read the current state of the link of the GPU at a bus address."""
     return LinkState(
         _number(root / address / "current_link_speed"),
         None if (lanes := _number(root / address / "current_link_width")) is None else int(lanes) or None,
@@ -92,8 +89,8 @@ def _number(path: Path) -> float | None:
     return float(found[0]) if found else None
 
 
-def place_of(address: str, root: Path | None = None) -> Place:
-    """Where the card at a bus address is attached.
+def read_pci_facts(address: str, root: Path | None = None) -> PciFacts:
+    """Read the facts of the GPU at a bus address.
 
     Args:
         address: Its PCI function, as `0000:18:00.0`.
@@ -104,16 +101,16 @@ def place_of(address: str, root: Path | None = None) -> Place:
     try:
         tree = read_sysfs(root)
     except InputError:
-        return Place()
+        return PciFacts()
     # A driver may write the domain with more digits than the kernel does.
     function = next((one for one in tree.functions if one.slot[-10:] == address[-10:]), None)
     if function is None:
-        return Place()
+        return PciFacts()
     port = tree.parent(function)
     ends = [one.link for one in (function, port) if one is not None and one.link is not None]
     rates = [end.max_speed_gtps for end in ends if end.max_speed_gtps is not None]
     lanes = [end.max_lanes for end in ends if end.max_lanes]
-    return Place(
+    return PciFacts(
         vendor_id=function.vendor_id,
         device_id=function.device_id,
         node=function.numa_node if function.numa_node is not None and function.numa_node >= 0 else None,
@@ -126,7 +123,7 @@ def place_of(address: str, root: Path | None = None) -> Place:
 
 
 def _iommu(kind: str | None, group: int | None, pages: str | None) -> str | None:
-    """The mode for a card: only a group that is translated has pages."""
+    """The IOMMU mode for a GPU: only a translated group has pages."""
     if kind == "identity":
         return "off"
     return pages if kind is not None and group is not None else None

@@ -1,7 +1,7 @@
-"""What changes about a card while it is used: clocks, temperature, what throttles it, who else is on it.
+"""Sensors of a GPU: clocks, temperature, power, throttling, other processes.
 
-From NVIDIA's management library, by the package nvidia-ml-py that the extras bring along. It is only read: no
-clock, power limit or mode is ever set.
+They come from NVIDIA's management library through nvidia-ml-py, which the extras install. pcielab never
+changes a clock, power limit or mode.
 """
 
 import os
@@ -19,12 +19,12 @@ _THROTTLED = {
     0x0040: "temperature (hardware)",
     0x0080: "power brake",
 }
-"""Bits of the reasons for lower clocks that mean a card at work is held back; idle and set clocks are none."""
+"""Bits of the reasons for lower clocks that mean throttling; idle and configured clocks do not count."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """A card at one moment; None is not known."""
+    """Sensors of a GPU at one moment; None: unknown."""
 
     processor_clock_mhz: float | None = None
     memory_clock_mhz: float | None = None
@@ -47,50 +47,47 @@ class Reading:
         ]
 
     def remarks(self) -> list[str]:
-        """What of it may have moved numbers."""
+        """Remarks on influences that may have changed the numbers."""
         found = []
         if self.throttled:
-            found.append(f"the card was held back: {', '.join(self.throttled)}")
+            found.append(f"the GPU was throttled: {', '.join(self.throttled)}")
         if self.other_processes:
-            found.append(f"{self.other_processes} other processes were on the card")
+            found.append(f"{self.other_processes} other processes used the GPU")
         return found
 
 
 class Monitor(Protocol):
-    """What reads a card."""
+    """Reads the sensors of a GPU."""
 
     driver: str | None
-    """Version of the driver, such as 580.159.03."""
+    """Version of the driver, for example 580.159.03."""
 
     def opened(self) -> None:
-        """This process has just opened the card: what has appeared on it is its own."""
-        ...
+        """Note that this process has just opened the GPU: processes that appeared on it are its own."""
 
     def read(self) -> Reading:
-        """The card, now."""
-        ...
+        """Read the sensors."""
 
 
 class Unknown:
-    """Where there is nothing to read a card with."""
+    """A monitor without the library: every value is unknown."""
 
     driver: str | None = None
 
     def opened(self) -> None:
-        """Nothing is known."""
+        """Nothing to note."""
 
     def read(self) -> Reading:
-        """Nothing is known."""
+        """A reading without values."""
         return Reading()
 
 
 def load_monitor(address: str) -> Monitor:
-    """What reads the card at a bus address; one that knows nothing where the library is not there."""
+    """Make the monitor of the GPU at a bus address; `Unknown` without the library."""
     try:
-        library = import_module("pynvml")
-        return _Library(library, address)
+        return _Library(import_module("pynvml"), address)
     except Exception:
-        # Whatever is wrong with the library: what it would tell is unknown, and the card can be measured.
+        # A missing or broken library makes sensors unknown; the GPU can still be measured.
         return Unknown()
 
 
@@ -116,7 +113,7 @@ class _Library:
         return None if found is None else frozenset(process.pid for process in found)
 
     def opened(self) -> None:
-        # In a container the numbers of processes may be those of the host, of which this process knows nothing.
+        # In a container the process ids may be the host's, which this process does not know.
         self._own |= (self._processes() or frozenset()) - self._before
 
     def read(self) -> Reading:

@@ -1,7 +1,7 @@
-"""A card in use: kernels launched and waited for by a deadline, and memory moved to and from it.
+"""An open GPU: launches kernels and waits for them up to a deadline, and moves memory to and from it.
 
-Nothing here waits without one: a launch that overruns is told to stop by the flag that every kernel looks at;
-where that does not help, the card is lost, and from then on nothing is asked of it, not even to give things back.
+Every wait has a deadline. The flag that every kernel polls stops a launch that overruns. If that fails, the GPU is
+lost: no further call is made to it, not even to release resources.
 """
 
 import ctypes
@@ -18,34 +18,34 @@ from pcielab.devices.cuda.compiler import SOURCES, ReadForm, compiled
 from pcielab.devices.cuda.driver import LOST, Driver, DriverError
 
 LAUNCH_SECONDS = 3.0
-"""A launch takes 100 ms at most: after so long it is told to stop."""
+"""A launch takes at most 100 ms; after this time it is asked to stop."""
 STOP_SECONDS = 1.0
-"""After so long it must have."""
+"""Time that a launch has to stop."""
 CARD_BYTES_MOST = 2 << 30
-"""Memory of the card that is taken at most."""
+"""Most memory of the GPU that is taken."""
 _REPORT_WORDS = 8
 _POLL_SECONDS = 50e-6
 _NEVER_NS = (1 << 64) - 1
 _STAGING_BYTES = 8 << 20
 _CONTROL_BYTES = 4096
 _ZERO, _ONE, _REPORT, _WORD = 0, 8, 64, 256
-"""Places in the control page: two constants, the report, and a word that a test may share with the card."""
+"""Offsets in the control page: two constants, the report, and a word that a test may share with the GPU."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a launch leaves behind; the words of `kernels/link.cuh`, and the time between the events around it.
+    """The report of a launch: the words of `kernels/link.cuh`, and the time between the events around it.
 
     Attributes:
         event_ns: Time between the events before and after the launch.
-        done: Transfers that were made, or whatever the kernel counts.
-        first_ns: When the first warp started, by the card's global timer.
-        last_ns: When the last one ended.
-        first_cycle: The same by the clock of the processor, where there is only one warp.
-        last_cycle: Likewise.
-        sum: Of the words that were read, each as a number of 32 bits.
-        changes: How often a word changed.
-        wrong: Words that were not what they should be.
+        done: Transfers made, or another count of the kernel.
+        first_ns: Start of the first warp, by the GPU's global timer.
+        last_ns: End of the last warp.
+        first_cycle: Start by the processor's clock, for a single warp.
+        last_cycle: End, likewise.
+        sum: Sum of the words read, each a number of 32 bits.
+        changes: Number of changes of a word.
+        wrong: Number of wrong words.
     """
 
     event_ns: float
@@ -65,22 +65,22 @@ class Report:
 
 
 class OpenCard:
-    """A card with its context, two streams, and memory that both sides reach.
+    """A GPU with its context, two streams, and memory that both sides reach.
 
     Attributes:
         driver: The driver.
-        stream: Where work is put.
-        lost: Whether it was given up.
+        stream: The stream for work.
+        lost: Whether the GPU was given up.
     """
 
     def __init__(self, driver: Driver, number: int, architecture: int, read: ReadForm) -> None:
-        """Opens it, every kernel compiled. Raises `DriverError` or `CompileError`, with nothing left behind."""
+        """Open the GPU and compile every kernel. Raises `DriverError` or `CompileError`, and leaks nothing."""
         self.driver = driver
         self.lost = self._closed = False
         self._allocated: dict[str, tuple[int, int]] = {}
         self._registered: list[int] = []
         self._stop: _core.Stop | None = None
-        self._told_to_stop = False
+        self._stop_sent = False
         code = {source.name: compiled(source.name, architecture, read) for source in SOURCES.glob("*.cu")}
         driver.open(number)
         try:
@@ -90,7 +90,7 @@ class OpenCard:
             self._control_address, self._staging_address = start, start + _CONTROL_BYTES
             self._control_on_card = self.register(start, _CONTROL_BYTES + _STAGING_BYTES)
             memory = np.frombuffer(self._staging, dtype=np.uint8)
-            self._control, self._room = memory[:_CONTROL_BYTES], memory[_CONTROL_BYTES:]
+            self._control, self._buffer = memory[:_CONTROL_BYTES], memory[_CONTROL_BYTES:]
             self._control[_ONE : _ONE + 4].view(np.uint32)[0] = 1
             self.stream, self._stop_stream = driver.stream(), driver.stream()
             self._first, self._last, self._read_back = driver.event(), driver.event(), driver.event()
@@ -103,7 +103,7 @@ class OpenCard:
             raise
 
     def begin(self, stop: _core.Stop) -> None:
-        """Takes over what asks a run to end: launches are told to stop with it."""
+        """Use the stop of a run, which also ends launches."""
         self._stop = stop
 
     @property
@@ -111,28 +111,26 @@ class OpenCard:
         """Whether the run is to end."""
         return self._stop is not None and self._stop.is_requested()
 
-    # Memory.
-
     def register(self, address: int, size_bytes: int) -> int:
-        """Memory of this process, for as long as the card is open; where the card sees it."""
+        """Map memory of this process until the GPU is closed; the GPU's address of it."""
         pointer = self.driver.register(address, size_bytes)
         self._registered.append(address)
         return pointer
 
     def memory(self, name: str, size_bytes: int) -> int:
-        """Memory of the card under a name: what was there is used again if it is large enough.
+        """Memory of the GPU under a name; reuses an allocation that is large enough.
 
         Raises:
-            NotSupportedError: With it more than `CARD_BYTES_MOST` would be taken.
+            NotSupportedError: More than `CARD_BYTES_MOST` would be taken.
         """
-        pointer, there_bytes = self._allocated.get(name, (0, 0))
-        if there_bytes >= size_bytes:
+        pointer, old_bytes = self._allocated.get(name, (0, 0))
+        if old_bytes >= size_bytes:
             return pointer
-        taken = sum(size for _, size in self._allocated.values()) - there_bytes
+        taken = sum(size for _, size in self._allocated.values()) - old_bytes
         if taken + size_bytes > CARD_BYTES_MOST:
             raise _core.NotSupportedError(
-                f"the {name} takes {size_bytes} bytes of the card's memory beside the {taken} that are taken: "
-                f"{CARD_BYTES_MOST} at most: give a smaller window"
+                f"the {name} takes {size_bytes} bytes of the GPU's memory beside the {taken} in use: "
+                f"at most {CARD_BYTES_MOST} in all: give a smaller window"
             )
         if pointer:
             del self._allocated[name]
@@ -142,35 +140,33 @@ class OpenCard:
         return pointer
 
     def upload(self, pointer: int, words: NDArray[Any]) -> None:
-        """Copy an array into the card's memory, and wait for it."""
+        """Copy an array into the GPU's memory, and wait for it."""
         content = np.ascontiguousarray(words).view(np.uint8).reshape(-1)
-        for first in range(0, len(content), len(self._room)):
-            piece = content[first : first + len(self._room)]
-            self._room[: len(piece)] = piece
+        for first in range(0, len(content), len(self._buffer)):
+            piece = content[first : first + len(self._buffer)]
+            self._buffer[: len(piece)] = piece
             self.driver.copy(pointer + first, self._staging_address, len(piece), self.stream)
             self.wait_for_stream("an upload")
 
     def download(self, pointer: int, count: int) -> NDArray[np.uint32]:
-        """Words of 4 bytes from the card's memory, as many as there is room for at once at most."""
+        """Copy words of 4 bytes from the GPU's memory, at most as many as the staging buffer holds."""
         size_bytes = 4 * count
         self.driver.copy(self._staging_address, pointer, size_bytes, self.stream)
         self.wait_for_stream("a download")
-        return self._room[:size_bytes].view(np.uint32).copy()
+        return self._buffer[:size_bytes].view(np.uint32).copy()
 
     @property
     def shared_word(self) -> tuple[NDArray[np.uint32], int]:
-        """A word of the host that kernels and streams may look at, and where the card sees it."""
+        """A word of host memory that kernels and streams may read, and the GPU's address of it."""
         word = self._control[_WORD : _WORD + 4].view(np.uint32)
         return word, self._control_on_card + _WORD
 
-    # Work.
-
     def run(self, kernel: str, source: str, blocks: int, threads: int, *arguments: int) -> Report:
-        """Launch a kernel, whose last parameters are report and stop flag, and wait for it; what it left behind.
+        """Launch a kernel, whose last parameters are report and stop flag, and wait for it; its report.
 
         Raises:
-            DeviceLostError: It did not end, and did not stop when it was told to.
-            RuntimeError: It did not end in time, and stopped when it was told to.
+            DeviceLostError: It neither ended nor stopped.
+            RuntimeError: It did not end in time, but stopped.
         """
         self._clear_report()
         self.driver.record(self._first, self.stream)
@@ -181,16 +177,16 @@ class OpenCard:
         """Put a kernel on the stream."""
         self.driver.launch(self._modules[source], kernel, blocks, threads, arguments, self.stream)
 
-    def finish(self, what: str) -> Report:
-        """Wait for what was started; the report."""
+    def finish(self, name: str) -> Report:
+        """Wait for the started kernel; its report."""
         self.driver.record(self._last, self.stream)
         self.driver.copy(self._control_address + _REPORT, self.report, 8 * _REPORT_WORDS, self.stream)
-        self.wait_for_stream(what)
+        self.wait_for_stream(name)
         elapsed_ns = self.driver.elapsed_ns(self._first, self._last)
         return Report(elapsed_ns, *(int(word) for word in self._report_words()))
 
     def watch(self, kernel: str, source: str, *arguments: int) -> None:
-        """Launch a kernel of one warp and come back at once; `finish` waits for it."""
+        """Launch a kernel of one warp and return at once; `finish` waits for it."""
         self._clear_report()
         self.driver.record(self._first, self.stream)
         self.start(kernel, source, 1, 32, *arguments, self.report, self.stop_flag)
@@ -203,38 +199,36 @@ class OpenCard:
         words[:] = 0
         words[1] = _NEVER_NS
         self.driver.copy(self.report, self._control_address + _REPORT, 8 * _REPORT_WORDS, self.stream)
-        if self._told_to_stop:
+        if self._stop_sent:
             self._set_stop(False, self.stream)
-            self._told_to_stop = False
+            self._stop_sent = False
 
-    # Waiting.
-
-    def wait_for_stream(self, what: str) -> None:
-        """Wait until everything on the stream is done."""
+    def wait_for_stream(self, name: str) -> None:
+        """Wait until the stream is empty."""
         self.driver.record(self._read_back, self.stream)
-        self.wait_for(self._read_back, what)
+        self.wait_for(self._read_back, name)
 
-    def wait_for(self, event: int, what: str) -> None:
-        """Wait until the card came by an event.
+    def wait_for(self, event: int, name: str) -> None:
+        """Wait until the GPU reaches an event.
 
         Raises:
-            DeviceLostError: It did not, and did not stop either.
-            RuntimeError: It did only once it was told to stop.
+            DeviceLostError: It neither reached it nor stopped.
+            RuntimeError: It reached it only after a stop.
         """
         if self._poll(event, LAUNCH_SECONDS, heed_stop=True):
             return
         stopped_by_run = self.is_stopped
-        self._tell_to_stop()
+        self._send_stop()
         if not self._poll(event, STOP_SECONDS, heed_stop=False):
             self.lost = True
             raise _core.DeviceLostError(
-                f"{what} did not end within {LAUNCH_SECONDS:g} s, nor within {STOP_SECONDS:g} s of being told to"
+                f"{name} did not end within {LAUNCH_SECONDS:g} s, nor within {STOP_SECONDS:g} s of a stop"
             )
         if not stopped_by_run:
-            raise RuntimeError(f"{what} did not end within {LAUNCH_SECONDS:g} s: it was told to stop, and did")
+            raise RuntimeError(f"{name} did not end within {LAUNCH_SECONDS:g} s and was stopped")
 
     def _poll(self, event: int, seconds: float, *, heed_stop: bool) -> bool:
-        """Look whether the card came by, until it did, or the time is over, or the run is to end."""
+        """Poll an event until it is done, the time is over, or the run is to end; whether it is done."""
         until = time.monotonic() + seconds
         while not self._is_done(event):
             if time.monotonic() > until or (heed_stop and self.is_stopped):
@@ -248,8 +242,8 @@ class OpenCard:
         except DriverError as error:
             raise self.failure(error) from error
 
-    def _tell_to_stop(self) -> None:
-        self._told_to_stop = True
+    def _send_stop(self) -> None:
+        self._stop_sent = True
         self._set_stop(True, self._stop_stream)
 
     def _set_stop(self, stop: bool, stream: int) -> None:
@@ -257,14 +251,14 @@ class OpenCard:
         self.driver.copy(self.stop_flag, source, 4, stream)
 
     def failure(self, error: DriverError) -> Exception:
-        """What a failed call means: that the card is gone, or that this test failed."""
+        """Classify a failed call: the GPU is lost, or this test failed."""
         if error.code in LOST:
             self.lost = True
             return _core.DeviceLostError(str(error))
         return error
 
     def close(self) -> None:
-        """Give everything back, once; nothing of a card that is lost, whose context might wait for ever."""
+        """Release everything, once; nothing of a lost GPU, whose context might block for ever."""
         if self.lost or self._closed:
             return
         self._closed = True

@@ -1,4 +1,4 @@
-"""What `--device cuda` can be told, and the card that is meant."""
+"""Options of `--device cuda`, and the choice of a GPU."""
 
 from pydantic import Field
 
@@ -14,58 +14,56 @@ class CudaHostOptions(HostOptions):
     """The host's side of a GPU."""
 
     buffer_bytes: Size = 512 << 20
-    """Size of the buffer, in whole pages; windows that are larger than it are refused."""
+    """Size of the buffer, in whole pages; larger windows are refused."""
 
 
 class CardOptions(Part):
-    """The card's side."""
+    """The GPU's side."""
 
     read: ReadForm = "load"
     """The instruction that reads host memory: load, mmio, volatile, cv, or bulk (sm_90 and later)."""
 
 
 class CudaOptions(Part):
-    """Everything that `--device cuda` can be told."""
+    """Options of `--device cuda`."""
 
     device: CardOptions = Field(default=CardOptions())
-    """The card's side."""
+    """The GPU's side."""
     host: CudaHostOptions = Field(default=CudaHostOptions())
     """The host's side."""
 
 
 def chosen(driver: Driver, number: int) -> Card:
-    """The card of a number.
+    """Find a GPU by its number.
 
     Raises:
-        UnavailableError: There is none, or nobody may use it.
+        UnavailableError: It does not exist, or nobody may use it.
     """
     cards = list(driver.cards())
     found = next((card for card in cards if card.number == number), None)
     if found is None:
-        there = ", ".join(f"cuda:{card.number} ({card.name}, {card.address})" for card in cards)
-        raise _core.UnavailableError(
-            f"--device cuda:{number}: there is {there or 'no card that the CUDA driver sees'}"
-        )
+        present = ", ".join(f"cuda:{card.number} ({card.name}, {card.address})" for card in cards)
+        raise _core.UnavailableError(f"--device cuda:{number}: the CUDA driver sees {present or 'no GPU'}")
     if reason := unusable(found):
         raise _core.UnavailableError(f"--device cuda:{number}: {found.name}: {reason}")
     return found
 
 
 def unusable(card: Card) -> str | None:
-    """Why a card cannot be measured with; None where it can."""
+    """Why a GPU cannot be measured; None if it can."""
     if card.compute_mode == "prohibited":
         return "its compute mode prohibits contexts: an administrator can allow them (nvidia-smi -c)"
     return None
 
 
 def check_read(card: Card, read: ReadForm) -> None:
-    """Refuse an instruction that the card has not.
+    """Refuse an instruction that the GPU does not support.
 
     Raises:
-        UnavailableError: It has not.
+        UnavailableError: It does not.
     """
     if read == "bulk" and card.architecture < BULK_FROM:
         raise _core.UnavailableError(
-            f"device.read = bulk: {card.name} is sm_{card.architecture}, and bulk copies are there from "
-            f"sm_{BULK_FROM} on: give load"
+            f"device.read = bulk: {card.name} is sm_{card.architecture}, and bulk copies need "
+            f"sm_{BULK_FROM} or later: give load"
         )

@@ -1,9 +1,8 @@
-"""What host memory is filled with, so that a transfer shows whether it moved what it should have.
+"""The pattern in host memory, which shows whether a transfer moved the right data.
 
-The word of 4 bytes at index i holds `STEP * i + FIRST`, modulo 2^32: what a transfer should read follows from
-where it reads, without looking. A test of writes adds a mark of its own to the words that it writes; marks are
-multiples of 2^16, so that the lower halves of words tell an address whoever wrote them. `kernels/link.cuh` has the
-same constants.
+The word of 4 bytes at index i holds `STEP * i + FIRST`, modulo 2^32, so that an address determines the data that a
+transfer should read. A test of writes adds its mark to the words that it writes. Marks are multiples of 2^16, so
+that the lower half of a word depends on its address alone. `kernels/link.cuh` has the same constants.
 """
 
 import numpy as np
@@ -15,19 +14,19 @@ MARK_UNIT = 1 << 16
 """Marks are multiples of this."""
 _PAGE_WORDS = 1024
 _CHUNK_WORDS = 1 << 18
-"""Looked at in one go, so that it stays in a core's cache."""
+"""Words that are checked at once, so that they stay in a core's cache."""
 _PAGE = (np.arange(_PAGE_WORDS, dtype=np.uint64) * STEP + FIRST).astype(np.uint32)
 
 
 def fill(words: NDArray[np.uint32], mark: int = 0) -> None:
-    """Write memory in order, whole pages of it, from word 0 on."""
+    """Fill whole pages of memory with the pattern, from word 0 on."""
     pages = words.reshape(-1, _PAGE_WORDS)
     starts = (np.arange(len(pages), dtype=np.uint64) * (_PAGE_WORDS * STEP) + mark).astype(np.uint32)
     np.add(starts[:, None], _PAGE[None, :], out=pages)
 
 
 def expected_sum(first_words: NDArray[np.uint32], words: int) -> int:
-    """What the words of transfers add up to, modulo 2^32.
+    """Expected sum of the words of transfers, modulo 2^32.
 
     Args:
         first_words: Index of each transfer's first word.
@@ -42,14 +41,14 @@ def expected_sum(first_words: NDArray[np.uint32], words: int) -> int:
 def wrong_words(
     memory: NDArray[np.uint32], written: NDArray[np.uint32], words: int, unit_words: int, mark: int
 ) -> int:
-    """Words that are not what they should be after transfers wrote some of them with a mark.
+    """Count wrong words after transfers wrote some of them with a mark.
 
     Args:
         memory: The window, from word 0 on.
-        written: Index of the first word of each transfer, in any order, as often as it may be.
+        written: Index of the first word of each transfer, in any order, repeated or not.
         words: Words of each transfer.
-        unit_words: Words of a unit of the window; every transfer starts equally far into one.
-        mark: What was added to each word.
+        unit_words: Words of a unit of the window; every transfer starts at the same offset in its unit.
+        mark: The mark that was added to each word.
     """
     offset = int(written[0]) % unit_words if len(written) else 0
     units = -(-len(memory) // unit_words)

@@ -1,7 +1,7 @@
-"""Whether reads of host memory reach the host each time: shown before anything is measured, not taken for granted.
+"""Check, before anything is measured, that every read of host memory reaches the host.
 
-Twice. The host changes a word while a kernel reads it, and every value has to be seen. And lines that have just
-been read are read again: from a cache of the card they would come in a fraction of the time.
+The first check changes a word of the host while a kernel reads it: the kernel has to see the values. The second
+reads lines again that have just been read: a cache of the GPU would return them in a fraction of the time.
 """
 
 import time
@@ -16,11 +16,11 @@ from pcielab.library.suites.benchmark import Parameters
 _CHANGES = 8
 _CHANGE_SECONDS = 2e-3
 _SEEN_LEAST = 4
-"""A kernel reads a thousand times between two changes; only one that others keep off the card misses some."""
+"""A kernel reads a thousand times between two changes, and misses some only if others keep the GPU busy."""
 _LIMIT_NS = 500_000_000
 _LINES, _LINE_WORDS = 512, 16
 _AGAIN_LEAST = 0.6
-"""Lines take at least this share of the time when they are read again: from a cache of the card, a third."""
+"""Least share of the first time that a second read takes; from a cache of the GPU, it takes a third."""
 
 
 class CachedError(Exception):
@@ -28,30 +28,30 @@ class CachedError(Exception):
 
 
 def check_reach(card: OpenCard, buffer: int, read: ReadForm) -> None:
-    """Both checks.
+    """Run both checks.
 
     Args:
-        card: The card.
-        buffer: Where it sees the host's buffer.
+        card: The GPU.
+        buffer: Its address of the host's buffer.
         read: The instruction that reads.
 
     Raises:
-        CachedError: A read was answered by the card itself.
+        CachedError: The GPU answered a read itself.
     """
     hint = f"device.read is {read}: give another of load, mmio, volatile, cv"
     seen = changes_seen(card)
     if seen < _SEEN_LEAST:
-        raise CachedError(f"of {_CHANGES} values that the host wrote, a kernel saw {seen}: {hint}")
+        raise CachedError(f"a kernel saw only {seen} of {_CHANGES} values that the host wrote: {hint}")
     first, again = (median_cycles(card, buffer, read) for _ in range(2))
     if again < _AGAIN_LEAST * first:
         raise CachedError(
-            f"lines of the host took {first:.0f} cycles, and {again:.0f} when they were read again: they came "
-            f"from a cache of the card: {hint}"
+            f"lines of the host took {first:.0f} cycles, and {again:.0f} when read again, "
+            f"from a cache of the GPU: {hint}"
         )
 
 
 def changes_seen(card: OpenCard) -> int:
-    """How many of the values that the host writes, one after the other, a kernel sees that reads all the time."""
+    """Count the values, among those that the host writes in turn, that a polling kernel sees."""
     word, address = card.shared_word
     word[0] = 0
     card.watch("watch", "watch.cu", address, _CHANGES, _LIMIT_NS)

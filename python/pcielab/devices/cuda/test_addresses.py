@@ -1,4 +1,4 @@
-"""The list on the card is the one that every other device visits, replays included."""
+"""The GPU visits the same addresses as every other device, replays included."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from pcielab.library.suites import benchmark
 
 @pytest.mark.parametrize("operation", ["lat-rd", "lat-wrrd", "bw-rd", "bw-rdwr"])
 @pytest.mark.parametrize("transactions", [1, 5, LIST_LENGTH, LIST_LENGTH + 1, 2 * LIST_LENGTH + 7])
-def test_every_transaction_has_its_address(operation: benchmark.Operation, transactions: int) -> None:
+def test_list_has_the_address_of_every_transaction(operation: benchmark.Operation, transactions: int) -> None:
     suite = single_test(operation, path="command", size=60, window="1M", host_offset=4, transactions=transactions)
     start = devices.Start(3, 7, suite.entries[0].parameters, devices.Stop())
     addresses = AddressList(start)
@@ -21,7 +21,7 @@ def test_every_transaction_has_its_address(operation: benchmark.Operation, trans
         assert np.array_equal(addresses.words(index, count) * np.uint64(4), wanted)
 
 
-def test_a_piece_ends_where_the_list_does() -> None:
+def test_piece_ends_at_the_end_of_the_list() -> None:
     suite = single_test("bw-rd", path="command", size=64, window="1M", transactions=2 * LIST_LENGTH)
     addresses = AddressList(devices.Start(0, 1, suite.entries[0].parameters, devices.Stop()))
     assert addresses.piece(LIST_LENGTH - 3, 100) == (LIST_LENGTH - 3, 3)

@@ -1,4 +1,4 @@
-"""A driver that is missing or too old is told with what to install; errors of calls keep their names."""
+"""A missing or old driver gives an error with the remedy; errors of calls keep their names."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +10,7 @@ from pcielab.devices.cuda.driver import DriverError, NoDriverError
 
 
 def module(version: int, start: int = 0) -> Any:
-    """As much of cuda.bindings.driver as is looked at first."""
+    """A stand-in for `cuda.bindings.driver` with the first calls."""
 
     def cuInit(_flags: int) -> tuple[int]:  # noqa: N802
         return (start,)
@@ -29,19 +29,19 @@ def found(monkeypatch: pytest.MonkeyPatch, package: str, cuda: Any) -> Any:
     return bindings.load_driver()
 
 
-def test_a_driver_that_is_too_old_is_told_with_both_versions(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(NoDriverError, match=r"knows CUDA 12\.4.*cuda-bindings 13\.5\.0.*pcielab\[cuda12\]"):
+def test_old_driver_is_refused_with_both_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(NoDriverError, match=r"supports CUDA 12\.4.*cuda-bindings 13\.5\.0.*pcielab\[cuda12\]"):
         found(monkeypatch, "13.5.0", module(12040))
     assert found(monkeypatch, "12.9.10", module(12040)).version() == (12, 4)
     assert found(monkeypatch, "12.9.10", module(13000)).version() == (13, 0)
 
 
-def test_a_driver_that_does_not_start_is_told_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_start_keeps_the_words_of_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NoDriverError, match=r"CUDA driver does not start: cuInit: no CUDA-capable device"):
         found(monkeypatch, "13.5.0", module(13000, start=100))
 
 
-def test_a_call_that_fails_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_call_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     cuda = module(13000)
     driver = found(monkeypatch, "13.5.0", cuda)
 
@@ -54,7 +54,7 @@ def test_a_call_that_fails_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.code == "CUDA_ERROR_NO_DEVICE"
 
 
-def test_without_the_package_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(_name: str) -> Any:
         raise ImportError
 

@@ -1,4 +1,4 @@
-"""What holds a card back and who else is on it is spoken of; what cannot be read is not known."""
+"""Throttling and other processes give remarks; unreadable sensors are unknown."""
 
 import os
 from types import SimpleNamespace
@@ -10,7 +10,7 @@ from pcielab.devices.cuda import monitor
 
 
 class Library:
-    """As much of pynvml as is looked at."""
+    """A stand-in for pynvml, with the functions in use."""
 
     NVMLError = RuntimeError
     NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_TEMPERATURE_GPU = 1, 2, 0
@@ -48,9 +48,9 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Library:
     return found
 
 
-def test_idle_and_own_processes_are_nothing_to_speak_of(library: Library) -> None:
+def test_idle_clocks_and_own_processes_give_no_remark(library: Library) -> None:
     watched = monitor.load_monitor("0000:18:00.0")
-    # In a container this process has another number than it knows itself by.
+    # In a container this process may have another id on the host.
     library.pids = [7, 4242]
     watched.opened()
     reading = watched.read()
@@ -60,19 +60,19 @@ def test_idle_and_own_processes_are_nothing_to_speak_of(library: Library) -> Non
     assert watched.read().remarks() == []
 
 
-def test_what_moves_numbers_is_spoken_of(library: Library) -> None:
+def test_throttling_and_other_processes_give_remarks(library: Library) -> None:
     watched = monitor.load_monitor("0000:18:00.0")
     library.reasons, library.pids = 0x24, [7, 8]
     assert watched.read().remarks() == [
-        "the card was held back: power cap, temperature",
-        "2 other processes were on the card",
+        "the GPU was throttled: power cap, temperature",
+        "2 other processes used the GPU",
     ]
     values = {condition.metric: condition.value for condition in watched.read().conditions()}
     assert values["throttled"] == 1.0
     assert values["processor_clock_now"] == 1980
 
 
-def test_without_the_library_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sensors_are_unknown_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(_name: str) -> Any:
         raise ImportError
 

@@ -1,8 +1,8 @@
-"""The rules: each is one function from a tree to the findings it makes there.
+"""The rules: each is a function from a tree to its observations.
 
-A docstring gives the reason, the section of the specification, and when the rule is silent. A new rule is a
-function under `@rule(cause)` in a module of this folder, a tree in `test_rules.py` on which it fires, and an
-example in the guide.
+A rule's docstring gives the reason, the section of the specification, and when the rule is silent. A new rule
+needs a function under `@rule(cause)` in a module of this folder, a tree in `test_rules.py` on which it fires, and
+an example in the guide.
 """
 
 from pcielab.doctor.rules import bars, errors, host, link, ordering, payload, power, requests, sharing

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from pcielab.doctor.finding import Observation, Severity, Sureness
 from pcielab.doctor.real_links import real_cards
-from pcielab.doctor.rules.rule import rule, value
+from pcielab.doctor.rules.rule import judged, rule, value
 from pcielab.doctor.tree import Tree
 from pcielab.wording import byte_size
 
@@ -13,9 +13,9 @@ _DISPLAY, _ACCELERATOR, _CXL_MEMORY = 0x03, 0x12, 0x0502
 
 @rule("D36")
 def bar_not_resized(tree: Tree) -> Iterator[Observation]:
-    """A card's memory can be reached by others only through its BAR (Resizable BAR: PCIe 6.0, section 7.8.6).
+    """Hosts and peers reach a device's memory only through its BAR (Resizable BAR: PCIe 6.0, section 7.8.6).
 
-    Displays and accelerators are judged, by the BAR that can become the largest; the others are for registers.
+    Judges displays and accelerators by the BAR with the largest possible size; the others are for registers.
     """
     for link, port in real_cards(tree):
         device = link.device
@@ -25,27 +25,21 @@ def bar_not_resized(tree: Tree) -> Iterator[Observation]:
         if largest.size_bytes < largest.largest_bytes:
             now, could = byte_size(largest.size_bytes), byte_size(largest.largest_bytes)
             yield Observation(
-                severity=Severity.WARNING,
-                sureness=Sureness.LIKELY,
-                device=device.slot,
-                port=port.slot,
+                **judged(Severity.WARNING, Sureness.LIKELY, device, port),
                 what=f"BAR {largest.bar} maps {now} of the device's memory; it can map {could}",
                 values=(value(device, f"ReBAR BAR {largest.bar}", f"{now} of {could}"),),
                 remedy="switch on Above 4G Decoding and Resizable BAR in the BIOS; every bridge above needs a "
-                "window of "
-                "that size",
+                "window of that size",
             )
 
 
 @rule("D45")
 def cxl_memory(tree: Tree) -> Iterator[Observation]:
-    """A CXL memory expander is slower than DRAM: interleaved one to one it slows all memory down."""
+    """A CXL memory expander is slower than DRAM: one-to-one interleaving slows all memory down."""
     for function in tree.functions:
         if function.class_code == _CXL_MEMORY or "Mem" in function.cxl_protocols:
             yield Observation(
-                severity=Severity.NOTE,
-                sureness=Sureness.LIKELY,
-                device=function.slot,
+                **judged(Severity.NOTE, Sureness.LIKELY, function),
                 what="this CXL memory device is slower than DRAM",
                 values=(value(function, "CXL", " ".join(function.cxl_protocols) or "class 0502"),),
                 remedy="find its node with numactl --hardware; interleave pages by bandwidth, not one to one",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from pcielab.doctor.finding import Observation, Severity, Sureness
-from pcielab.doctor.rules.rule import rule, value
+from pcielab.doctor.rules.rule import judged, rule, value
 from pcielab.doctor.tree import Tree
 
 
@@ -11,8 +11,8 @@ from pcielab.doctor.tree import Tree
 def errors_counted(tree: Tree) -> Iterator[Observation]:
     """A receiver counts bad TLPs, bad DLLPs and replays as correctable errors (PCIe 6.0, section 6.2.3.2.2).
 
-    A sum since the start says little, so it is only told: `--watch` says whether it rises. The sticky bits of
-    CESta are not judged, since nothing says when they were set.
+    A sum since boot says little, so it is only a note; `--watch` shows whether it rises. The sticky bits of CESta
+    are not judged: nothing shows when they were set.
     """
     for function in tree.functions:
         counted = function.errors.correctable if function.errors else None
@@ -20,10 +20,7 @@ def errors_counted(tree: Tree) -> Iterator[Observation]:
         if some:
             parent = tree.parent(function)
             yield Observation(
-                severity=Severity.NOTE,
-                sureness=Sureness.LOOK_UNDER_LOAD,
-                device=function.slot,
-                port=parent.slot if parent else None,
+                **judged(Severity.NOTE, Sureness.LOOK_UNDER_LOAD, function, parent),
                 what=f"{sum(some.values())} correctable errors since boot",
                 values=tuple(
                     value(function, f"aer_dev_correctable {name}", count) for name, count in some.items()

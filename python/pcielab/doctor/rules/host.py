@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pcielab.doctor.finding import Observation, Severity, Sureness
 from pcielab.doctor.real_links import real_cards
 from pcielab.doctor.rules.link import rate_gbps
-from pcielab.doctor.rules.rule import rule, value
+from pcielab.doctor.rules.rule import judged, rule, value
 from pcielab.doctor.tree import Function, Tree
 
 _MENTIONED_FROM_GBPS = 16.0
@@ -14,21 +14,18 @@ _VFIO = "vfio-pci"
 
 @rule("D25")
 def node_unknown(tree: Tree) -> Iterator[Observation]:
-    """With several nodes, software places buffers and threads by what the firmware says of a device (_PXM)."""
+    """With several nodes, software pins buffers and threads to the node that the firmware gives (_PXM)."""
     nodes = tree.host.nodes
     if nodes is None or len(nodes) < 2:
         return
     for function in _fast(tree):
         if function.numa_node == -1:
             yield Observation(
-                severity=Severity.WARNING,
-                sureness=Sureness.CERTAIN,
-                device=function.slot,
+                **judged(Severity.WARNING, Sureness.CERTAIN, function),
                 what=f"the firmware does not say to which of the {len(nodes)} NUMA nodes the device is attached",
                 values=(value(function, "numa_node", -1),),
                 remedy="find the node by latency and pin threads and buffers to it; echo N > numa_node sets it "
-                "until the "
-                "next boot; a BIOS update may add _PXM",
+                "until the next boot; a BIOS update may add _PXM",
             )
 
 
@@ -44,67 +41,57 @@ def node_without_memory(tree: Tree) -> Iterator[Observation]:
             and function.numa_node not in memory
         ):
             yield Observation(
-                severity=Severity.WARNING,
-                sureness=Sureness.CERTAIN,
-                device=function.slot,
+                **judged(Severity.WARNING, Sureness.CERTAIN, function),
                 what=f"NUMA node {function.numa_node} of the device has no memory: every buffer is remote",
                 values=(
                     value(function, "numa_node", function.numa_node),
                     value(None, "has_memory", _listed(memory)),
                 ),
-                remedy="add memory modules to that socket, or move the card to another socket's slot",
+                remedy="add memory modules to that socket, or move the device to another socket's slot",
             )
 
 
 @rule("D24")
 def interrupts_elsewhere(tree: Tree) -> Iterator[Observation]:
-    """Interrupts served on another node make their handlers touch the device and its rings from afar."""
+    """Handlers of interrupts on another node access the device and its rings across sockets."""
     for function in _fast(tree):
         served, node = function.interrupt_nodes, function.numa_node
         if served and node is not None and node >= 0 and node not in served:
             yield Observation(
-                severity=Severity.WARNING,
-                sureness=Sureness.CERTAIN,
-                device=function.slot,
+                **judged(Severity.WARNING, Sureness.CERTAIN, function),
                 what=f"the device is on node {node}, but its interrupts run on node {_listed(served)}",
                 values=(
                     value(function, "numa_node", node),
                     value(function, "interrupts on node", _listed(served)),
                 ),
                 remedy="set /proc/irq/N/smp_affinity_list to processors of its node, and stop irqbalance from "
-                "undoing "
-                "it",
+                "undoing it",
             )
 
 
 @rule("D19")
 def iommu_strict(tree: Tree) -> Iterator[Observation]:
-    """With strict invalidation each buffer that is unmapped waits for the IOMMU; lazy mode batches that.
+    """With strict invalidation each unmapping of a buffer waits for the IOMMU; lazy mode batches invalidations.
 
-    The kernel says the mode in the type of the group: `DMA` is strict, `DMA-FQ` is lazy.
+    The type of the IOMMU group shows the mode: `DMA` is strict, `DMA-FQ` is lazy.
     """
     for function in _fast(tree):
         if function.iommu_type == "DMA" and function.driver not in (None, _VFIO):
             yield Observation(
-                severity=Severity.WARNING,
-                sureness=Sureness.LIKELY,
-                device=function.slot,
+                **judged(Severity.WARNING, Sureness.LIKELY, function),
                 what="the IOMMU translates its addresses with strict invalidation",
                 values=(value(function, "iommu_group/type", "DMA"),),
-                remedy="if you trust the device, boot with iommu.strict=0 (lazy) or iommu.passthrough=1; a "
-                "driver that "
-                "maps its buffers once loses nothing",
+                remedy="if you trust the device, boot with iommu.strict=0 (lazy) or iommu.passthrough=1; a driver "
+                "that maps its buffers once loses nothing",
             )
 
 
 @rule("D22")
 def iommu_small_pages(tree: Tree) -> Iterator[Observation]:
-    """An IOMMU that maps 4 KiB pages only needs 512 times the IO-TLB entries of one with 2 MiB pages."""
+    """With 4 KiB pages, an IOMMU needs 512 times as many IO-TLB entries as with 2 MiB pages."""
     if tree.host.iommu_pages == "four-kib-pages":
         yield Observation(
-            severity=Severity.WARNING,
-            sureness=Sureness.CERTAIN,
-            device=None,
+            **judged(Severity.WARNING, Sureness.CERTAIN, None),
             what="the IOMMU maps 4 KiB pages only: a window of a few hundred KiB exceeds the IO-TLB",
             values=(value(None, "IOMMU pages", "4 KiB"),),
             remedy="remove sp_off from intel_iommu= on the kernel's command line, or use passthrough",
@@ -113,13 +100,11 @@ def iommu_small_pages(tree: Tree) -> Iterator[Observation]:
 
 @rule("D21")
 def passthrough_not_in_effect(tree: Tree) -> Iterator[Observation]:
-    """`iommu=pt` asks for passthrough; `amd_iommu=pt` is no such option, and is ignored with a warning."""
+    """`iommu=pt` asks for passthrough; the kernel ignores the unknown `amd_iommu=pt` with a warning."""
     line = tree.host.command_line or {}
     if line.get("amd_iommu") == "pt" and line.get("iommu") != "pt":
         yield Observation(
-            severity=Severity.WARNING,
-            sureness=Sureness.CERTAIN,
-            device=None,
+            **judged(Severity.WARNING, Sureness.CERTAIN, None),
             what="the kernel ignores amd_iommu=pt on its command line: passthrough is off",
             values=(value(None, "command line", "amd_iommu=pt"),),
             remedy="boot with iommu=pt or iommu.passthrough=1",
@@ -129,9 +114,7 @@ def passthrough_not_in_effect(tree: Tree) -> Iterator[Observation]:
     for function in _fast(tree):
         if function.iommu_type in ("DMA", "DMA-FQ") and function.driver != _VFIO:
             yield Observation(
-                severity=Severity.WARNING,
-                sureness=Sureness.CERTAIN,
-                device=function.slot,
+                **judged(Severity.WARNING, Sureness.CERTAIN, function),
                 what="the command line asks for passthrough, but the IOMMU translates the device's addresses",
                 values=(value(function, "iommu_group/type", function.iommu_type),),
                 remedy="search the kernel's log for `Default domain type`; the kernel always translates untrusted "
@@ -145,9 +128,7 @@ def vfio_without_iommu(tree: Tree) -> Iterator[Observation]:
     for function in tree.functions:
         if function.driver == _VFIO and function.iommu_group is None and tree.host.iommu_units == 0:
             yield Observation(
-                severity=Severity.WARNING,
-                sureness=Sureness.CERTAIN,
-                device=function.slot,
+                **judged(Severity.WARNING, Sureness.CERTAIN, function),
                 what="the device is bound to vfio-pci without an IOMMU: VFIO refuses it or protects nothing",
                 values=(value(function, "driver", _VFIO), value(None, "/sys/class/iommu", "empty")),
                 remedy="switch on VT-d, AMD-Vi or the SMMU in the BIOS (on Intel, also boot with intel_iommu=on)",
@@ -155,7 +136,7 @@ def vfio_without_iommu(tree: Tree) -> Iterator[Observation]:
 
 
 def _fast(tree: Tree) -> Iterator[Function]:
-    """One function of each card whose link carries enough for the host to matter."""
+    """One function of each device whose link is fast enough for the host to matter."""
     for link, _ in real_cards(tree):
         if rate_gbps(link.device.link) >= _MENTIONED_FROM_GBPS:
             yield link.device

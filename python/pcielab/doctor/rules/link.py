@@ -1,11 +1,11 @@
-"""Rules about the link itself: its speed, its width, and the links above it."""
+"""Rules about the link: its speed, its width, and the links above it."""
 
 from collections.abc import Iterator
 
 from pcielab.doctor.finding import Loss, Observation, Severity, Sureness, Value
 from pcielab.doctor.loss import loss, use_of
 from pcielab.doctor.real_links import made_up, real_cards, real_links
-from pcielab.doctor.rules.rule import rule, short, value
+from pcielab.doctor.rules.rule import judged, rule, short, value
 from pcielab.doctor.tree import Function, Link, LinkEnd, Speed, Tree
 
 _STORAGE, _DISPLAY, _ACCELERATOR = 0x01, 0x03, 0x12
@@ -16,11 +16,10 @@ _CHIPSETS = ("Chipset", "PCH", "Wellsburg", "Lewisburg", "Emmitsburg", "Promonto
 
 @rule("D01")
 def below_both_ends(tree: Tree) -> Iterator[Observation]:
-    """A link trains to what both ends and the lanes between them can (PCIe 6.0, section 4.2.5): less is a fault.
+    """A link trains to the highest speed and width of both ends (PCIe 6.0, section 4.2.5): less is a fault.
 
-    Both ends' LnkCap count, so a narrow card in a wide port is none. Displays and accelerators lower their speed
-    at rest, and some drives rest at 2.5 GT/s: they are to be looked at under load. Silent where
-    `target-speed-lowered` gives the reason.
+    Both ends' LnkCap count, so a narrow device in a wide port is fine. Displays and accelerators lower their speed
+    at rest, and some drives rest at 2.5 GT/s: look at them under load. Silent where `target-speed-lowered` fires.
     """
     for link, port in real_links(tree):
         device, end = link.device, link.device.link
@@ -45,8 +44,7 @@ def below_both_ends(tree: Tree) -> Iterator[Observation]:
             values=_both_ends(port, device),
             losses=_losses(device, end, speed, lanes),
             remedy=(
-                "read it again while the device is busy; if it stays, look for the causes of a link that is too "
-                "slow"
+                "read it again while the device is busy; if it stays, look for the causes of a slow link"
                 if resting
                 else "reseat the card, try another slot, riser or cable, and look at the speed that the BIOS "
                 "allows for this slot; then retrain the link"
@@ -56,7 +54,7 @@ def below_both_ends(tree: Tree) -> Iterator[Observation]:
 
 @rule("D03")
 def target_speed_lowered(tree: Tree) -> Iterator[Observation]:
-    """Software may lower the target speed of a port (PCIe 6.0, section 7.5.3.19), after a failed retrain for ever.
+    """Software may lower a port's target speed (PCIe 6.0, section 7.5.3.19), permanently after a failed retrain.
 
     Fires if the link runs at the lowered target and both ends support more.
     """
@@ -75,14 +73,13 @@ def target_speed_lowered(tree: Tree) -> Iterator[Observation]:
             values=(value(port, "LnkCtl2 target speed", f"{target:g} GT/s"), *_both_ends(port, device)),
             losses=_losses(device, end, most[0], end.lanes),
             remedy="search the kernel's log for failed retraining first: the link may not hold the higher speed; "
-            "then "
-            "raise the target speed and retrain the link",
+            "then raise the target speed and retrain the link",
         )
 
 
 @rule("D02")
 def port_limits_card(tree: Tree) -> Iterator[Observation]:
-    """The card could do more in another slot; that is how the machine is built, not a fault."""
+    """The device would be faster in another slot: a property of the machine, not a fault."""
     for link, port in real_cards(tree):
         device, end = link.device, link.device.link
         above = port.link
@@ -92,28 +89,22 @@ def port_limits_card(tree: Tree) -> Iterator[Observation]:
             continue
         words = []
         if above.max_speed_gtps < end.max_speed_gtps:
-            words.append(f"{above.max_speed_gtps:g} GT/s (the card supports {end.max_speed_gtps:g})")
+            words.append(f"{above.max_speed_gtps:g} GT/s (the device supports {end.max_speed_gtps:g})")
         if above.max_lanes < end.max_lanes:
-            words.append(f"x{above.max_lanes} (the card supports x{end.max_lanes})")
+            words.append(f"x{above.max_lanes} (the device supports x{end.max_lanes})")
         if words:
             yield Observation(
-                severity=Severity.NOTE,
-                sureness=Sureness.CERTAIN,
-                device=device.slot,
-                port=port.slot,
+                **judged(Severity.NOTE, Sureness.CERTAIN, device, port),
                 what=f"the port is limited to {' and '.join(words)}",
                 values=_both_ends(port, device),
                 losses=_losses(device, end, end.max_speed_gtps, end.max_lanes),
-                remedy="for the card's full bandwidth, use a slot with more lanes or a later generation",
+                remedy="for the device's full bandwidth, use a slot with more lanes or a later generation",
             )
 
 
 @rule("D02")
 def card_limits_port(tree: Tree) -> Iterator[Observation]:
-    """The slot could carry a faster card; nothing is wrong.
-
-    A card with fewer lanes than its slot is not mentioned.
-    """
+    """The slot supports a faster device; nothing is wrong. Silent on a device with fewer lanes than its slot."""
     for link, port in real_cards(tree):
         device, end = link.device, link.device.link
         above = port.link
@@ -121,20 +112,17 @@ def card_limits_port(tree: Tree) -> Iterator[Observation]:
             continue
         if end.max_speed_gtps < above.max_speed_gtps and end.lanes:
             yield Observation(
-                severity=Severity.NOTE,
-                sureness=Sureness.CERTAIN,
-                device=device.slot,
-                port=port.slot,
-                what=f"the card is limited to {end.max_speed_gtps:g} GT/s; the port supports "
+                **judged(Severity.NOTE, Sureness.CERTAIN, device, port),
+                what=f"the device is limited to {end.max_speed_gtps:g} GT/s; the port supports "
                 f"{above.max_speed_gtps:g}",
                 values=_both_ends(port, device),
-                remedy="none needed: the slot is faster than this card",
+                remedy="none needed: the slot is faster than this device",
             )
 
 
 @rule("D02")
 def path_limits_card(tree: Tree) -> Iterator[Observation]:
-    """A card gets no more than the slowest link up to the root port, whatever its own link says."""
+    """The slowest link up to the root port limits a device, however fast its own link is."""
     for link, _ in real_cards(tree):
         device, end = link.device, link.device.link
         if end is None or end.speed_gtps is None or not end.lanes:
@@ -150,10 +138,7 @@ def path_limits_card(tree: Tree) -> Iterator[Observation]:
         use = use_of(device, end)
         now = use.with_link(narrow.speed_gtps, narrow.lanes) if use else None
         yield Observation(
-            severity=Severity.NOTE,
-            sureness=Sureness.CERTAIN,
-            device=device.slot,
-            port=slowest.port.slot if slowest.port else None,
+            **judged(Severity.NOTE, Sureness.CERTAIN, device, slowest.port),
             what=(
                 f"its link is {shown(end.speed_gtps, end.lanes)}, but its path to the root crosses "
                 f"{short(slowest.device.slot)} at {shown(narrow.speed_gtps, narrow.lanes)}"
@@ -169,7 +154,7 @@ def path_limits_card(tree: Tree) -> Iterator[Observation]:
 
 @rule("D25")
 def made_up_link(tree: Tree) -> Iterator[Observation]:
-    """What hypervisors and tunnels show as a link is not the link that carries the data: it is not judged."""
+    """A link shown by a hypervisor or tunnel does not carry the data, so it is not judged."""
     for link in tree.links:
         if not link.device.is_endpoint:
             continue
@@ -187,9 +172,9 @@ def made_up_link(tree: Tree) -> Iterator[Observation]:
 
 @rule("D06")
 def chipset_slot(tree: Tree) -> Iterator[Observation]:
-    """Slots of a chipset share its one link to the processor; that matters to cards that could fill it.
+    """Slots of a chipset share its one link to the processor, which matters to devices that could fill it.
 
-    Known by the name of the root port, so a text without names is not judged.
+    Chipsets are recognised by the name of the root port, so the rule is silent on a text without names.
     """
     for link, _ in real_cards(tree):
         root, end = tree.path(link.device)[-1], link.device.link
@@ -197,13 +182,9 @@ def chipset_slot(tree: Tree) -> Iterator[Observation]:
             continue
         if any(name in root.title for name in _CHIPSETS):
             yield Observation(
-                severity=Severity.NOTE,
-                sureness=Sureness.LIKELY,
-                device=link.device.slot,
-                port=root.slot,
+                **judged(Severity.NOTE, Sureness.LIKELY, link.device, root),
                 what=f"the device is attached to the chipset ({root.name}) and shares the chipset's link with "
-                "every "
-                f"other device there",
+                "every other device there",
                 values=(value(link.device, "LnkSta", shown(end.speed_gtps, end.lanes)),),
                 remedy="move fast devices to a slot of the processor",
             )
@@ -216,7 +197,7 @@ def shown(speed_gtps: float | None, lanes: int | None) -> str:
 
 
 def rate_gbps(end: LinkEnd | None) -> float:
-    """Raw bits a second of a link, one direction, line code taken off; 0 where it is not up."""
+    """Raw bit rate of a link in one direction, after line coding, Gb/s; 0 if it is down."""
     if end is None or end.speed_gtps is None or not end.lanes:
         return 0.0
     code = 0.8 if end.speed_gtps <= 5 else 128 / 130 if end.speed_gtps <= 32 else 1.0
@@ -224,7 +205,7 @@ def rate_gbps(end: LinkEnd | None) -> float:
 
 
 def links_above(tree: Tree, link: Link) -> Iterator[Link]:
-    """The links between a card's own and the root port."""
+    """The links between a device's own and the root port."""
     for function in tree.path(link.device)[1:]:
         above = tree.link_of(function)
         if above is not None:
@@ -232,7 +213,7 @@ def links_above(tree: Tree, link: Link) -> Iterator[Link]:
 
 
 def may_rest(device: Function, end: LinkEnd) -> bool:
-    """Whether a lower speed may be how the device rests: displays at any, drives at the lowest, what sleeps."""
+    """Whether the device may lower its speed at rest: sleeping devices, displays, and drives at 2.5 GT/s."""
     if device.power_state not in (None, "D0"):
         return True
     if device.base_class in (_DISPLAY, _ACCELERATOR):
@@ -241,7 +222,7 @@ def may_rest(device: Function, end: LinkEnd) -> bool:
 
 
 def _most(link: Link) -> tuple[Speed, int] | None:
-    """The highest speed and width that both ends can."""
+    """The highest speed and width that both ends support."""
     upper, lower = link.port.link if link.port else None, link.device.link
     if upper is None or lower is None:
         return None
@@ -251,7 +232,7 @@ def _most(link: Link) -> tuple[Speed, int] | None:
 
 
 def _lowered_target(link: Link) -> Speed | None:
-    """The port's target speed, where it explains why the link is slower than both ends."""
+    """The port's target speed, if it explains why the link is slower than both ends."""
     upper, lower, most = link.port.link if link.port else None, link.device.link, _most(link)
     if upper is None or lower is None or most is None or upper.target_speed_gtps is None:
         return None

@@ -1,11 +1,11 @@
-"""Rules about relaxed ordering: where it is missed, and where it harms."""
+"""Rules about relaxed ordering: where it is missing, and where it harms."""
 
 from collections.abc import Iterator
 
 from pcielab.doctor.finding import Observation, Severity, Sureness
 from pcielab.doctor.real_links import real_cards
-from pcielab.doctor.rules.rule import rule, value
-from pcielab.doctor.tree import Tree
+from pcielab.doctor.rules.rule import judged, rule, value
+from pcielab.doctor.tree import Function, Tree
 
 _INTEL = 0x8086
 _HARMED = (*range(0x6F01, 0x6F0F), *range(0x2F01, 0x2F0F))
@@ -18,9 +18,9 @@ _MISSED_FROM_GTPS = 16.0
 def relaxed_ordering_off(tree: Tree) -> Iterator[Observation]:
     """Only a request marked as relaxed may pass an earlier one (PCIe 6.0, sections 2.4.1 and 7.5.3.4).
 
-    Where the root complex keeps strict order over many memory controllers, writes of network cards suffer. All
-    that was measured of it is on hosts with ports of 16 GT/s and more, so slower ports are not judged; the bit
-    only allows it, so that the driver has to use it, too.
+    Writes of network cards suffer where the root complex keeps strict order over many memory controllers. It was
+    measured only on hosts with ports of 16 GT/s and more, so slower ports are not judged. The bit only allows
+    relaxed ordering: the driver has to use it, too.
     """
     for link, _ in real_cards(tree):
         root = tree.path(link.device)[-1]
@@ -29,21 +29,14 @@ def relaxed_ordering_off(tree: Tree) -> Iterator[Observation]:
             control = function.control
             if control is None or control.relaxed_ordering is not False or not fast:
                 continue
-            if (
-                function.base_class not in (_NETWORK, _ACCELERATOR)
-                or (root.vendor_id, root.device_id) in _harmed()
-            ):
+            if function.base_class not in (_NETWORK, _ACCELERATOR) or _is_harmed(root):
                 continue
             yield Observation(
-                severity=Severity.WARNING,
-                sureness=Sureness.LIKELY,
-                device=function.slot,
-                port=link.port.slot if link.port else None,
+                **judged(Severity.WARNING, Sureness.LIKELY, function, link.port),
                 what="relaxed ordering is off: its writes to memory stay in order",
                 values=(value(function, "DevCtl RlxdOrd", "-"),),
-                remedy="allow it for bulk data, but not for flags that announce data (DevCtl bit 4; for RDMA "
-                "also the "
-                "firmware's PCI_WR_ORDERING and the memory region's flag); then measure",
+                remedy="allow it for bulk data, but not for flags that announce data (DevCtl bit 4; for RDMA also "
+                "the firmware's PCI_WR_ORDERING and the memory region's flag); then measure",
             )
             break
 
@@ -52,21 +45,18 @@ def relaxed_ordering_off(tree: Tree) -> Iterator[Observation]:
 def relaxed_ordering_harmful(tree: Tree) -> Iterator[Observation]:
     """Root ports of Haswell and Broadwell servers handle relaxed requests badly; Linux clears the bit below them.
 
-    Known by the IDs of the root port: a text without `-nn` has none, and a name is not trusted for this.
+    They are recognised by their IDs only, which a text without `-nn` lacks.
     """
     for link, _ in real_cards(tree):
         root, device = tree.path(link.device)[-1], link.device
-        if (root.vendor_id, root.device_id) in _harmed() and device.control and device.control.relaxed_ordering:
+        if _is_harmed(root) and device.control and device.control.relaxed_ordering:
             yield Observation(
-                severity=Severity.WARNING,
-                sureness=Sureness.LIKELY,
-                device=device.slot,
-                port=root.slot,
+                **judged(Severity.WARNING, Sureness.LIKELY, device, root),
                 what="relaxed ordering is on below a root port that handles it badly",
                 values=(value(device, "DevCtl RlxdOrd", "+"), value(root, "device ID", f"{root.device_id:04x}")),
                 remedy="clear bit 4 of DevCtl, or use a kernel that does (Linux 4.13 and later)",
             )
 
 
-def _harmed() -> set[tuple[int | None, int | None]]:
-    return {(_INTEL, device) for device in _HARMED}
+def _is_harmed(root: Function) -> bool:
+    return root.vendor_id == _INTEL and root.device_id in _HARMED

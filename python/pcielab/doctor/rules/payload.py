@@ -1,24 +1,24 @@
-"""Rules about what a TLP carries: the maximum payload size, and what is added to each TLP."""
+"""Rules about the content of TLPs: the maximum payload size, and the ECRC."""
 
 from collections.abc import Iterator
 
 from pcielab.doctor.finding import Loss, Observation, Severity, Sureness, Value
 from pcielab.doctor.loss import loss, use_of
 from pcielab.doctor.real_links import real_cards
-from pcielab.doctor.rules.rule import rule, value
+from pcielab.doctor.rules.rule import judged, rule, value
 from pcielab.doctor.tree import Function, Link, Tree
 
 MENTIONED_LOSS_GBPS = 1.0
-"""A limit that costs less than this by the model is not worth a word."""
+"""Modelled loss below which a limit is not mentioned."""
 ERROR_SHARE = 0.05
 
 
 @rule("D10")
 def mps_below_path(tree: Tree) -> Iterator[Observation]:
-    """A payload may be as large as every function on the way can take (PCIe 6.0, section 2.2.2).
+    """A payload may be as large as every function on the path supports (PCIe 6.0, section 2.2.2).
 
-    Judged by DevCap of the whole path. A card that can less than its path, or a path that can less than its card,
-    is a limit and not this. Silent where a DevCap of the path could not be read.
+    Judged by DevCap of the whole path: a device or path that supports less than the other is a limit, not a wrong
+    setting. Silent where a DevCap of the path could not be read.
     """
     for link, function, possible in _payloads(tree):
         control, end = function.control, link.device.link
@@ -31,10 +31,7 @@ def mps_below_path(tree: Tree) -> Iterator[Observation]:
             losses = loss(use, larger, "write"), loss(use, larger, "read")
         heavy = bool(losses) and losses[0].share >= ERROR_SHARE
         yield Observation(
-            severity=Severity.ERROR if heavy else Severity.WARNING,
-            sureness=Sureness.CERTAIN,
-            device=function.slot,
-            port=link.port.slot if link.port else None,
+            **judged(Severity.ERROR if heavy else Severity.WARNING, Sureness.CERTAIN, function, link.port),
             what=f"maximum payload (MPS) is {control.mps_bytes} B; every device on the path supports {possible} B",
             values=_path_values(tree, function),
             losses=losses,
@@ -47,8 +44,8 @@ def mps_below_path(tree: Tree) -> Iterator[Observation]:
 def mps_differs(tree: Tree) -> Iterator[Observation]:
     """A TLP larger than the receiver's MPS is malformed and an error (PCIe 6.0, section 2.2.2).
 
-    Fires if a card may send more than a port above it accepts. The other way round is allowed, as long as the
-    port sends no more than the card accepts.
+    Fires if a device may send more than a port above it accepts. The reverse is allowed, as long as the port sends
+    no more than the device accepts.
     """
     for _, function, _ in _payloads(tree):
         control = function.control
@@ -62,10 +59,7 @@ def mps_differs(tree: Tree) -> Iterator[Observation]:
         least, above = min(accepted, key=lambda pair: pair[0])
         if control.mps_bytes > least:
             yield Observation(
-                severity=Severity.ERROR,
-                sureness=Sureness.CERTAIN,
-                device=function.slot,
-                port=above.slot,
+                **judged(Severity.ERROR, Sureness.CERTAIN, function, above),
                 what=f"the device may send payloads of {control.mps_bytes} B, but a port above accepts only "
                 f"{least} B",
                 values=_path_values(tree, function),
@@ -75,7 +69,7 @@ def mps_differs(tree: Tree) -> Iterator[Observation]:
 
 @rule("D10")
 def mps_limited(tree: Tree) -> Iterator[Observation]:
-    """The ports above can take less than the card could send: a property of the machine, told where it costs."""
+    """The ports above support less than the device: a property of the machine, noted where it costs bandwidth."""
     for link, function, possible in _payloads(tree):
         control, end = function.control, link.device.link
         if control is None or control.max_payload_bytes is None or end is None:
@@ -88,11 +82,8 @@ def mps_limited(tree: Tree) -> Iterator[Observation]:
             continue
         least = min(tree.path(function)[1:], key=_possible)
         yield Observation(
-            severity=Severity.NOTE,
-            sureness=Sureness.CERTAIN,
-            device=function.slot,
-            port=least.slot,
-            what=f"maximum payload (MPS) is {possible} B: the path supports no more; the card supports "
+            **judged(Severity.NOTE, Sureness.CERTAIN, function, least),
+            what=f"maximum payload (MPS) is {possible} B: the path supports no more; the device supports "
             f"{control.max_payload_bytes} B",
             values=_path_values(tree, function),
             losses=losses,
@@ -104,7 +95,7 @@ def mps_limited(tree: Tree) -> Iterator[Observation]:
 def ecrc_on(tree: Tree) -> Iterator[Observation]:
     """An ECRC adds four bytes to every TLP that a function sends (PCIe 6.0, sections 2.7.1 and 7.8.4.7).
 
-    It protects what passes switches; where nothing checks it, it only costs. Cards are judged, not bridges.
+    It protects data across switches; unless something checks it, it only costs. Judges devices, not bridges.
     """
     for link, _ in real_cards(tree):
         end = link.device.link
@@ -114,10 +105,7 @@ def ecrc_on(tree: Tree) -> Iterator[Observation]:
         device, others = senders[0], len(senders) - 1
         use = use_of(device, end)
         yield Observation(
-            severity=Severity.WARNING,
-            sureness=Sureness.CERTAIN,
-            device=device.slot,
-            port=link.port.slot if link.port else None,
+            **judged(Severity.WARNING, Sureness.CERTAIN, device, link.port),
             what="ECRC is on: it adds 4 bytes to each TLP that the device sends"
             + (f" (and to those of {others} more of its functions)" if others else ""),
             values=tuple(value(one, "AERCap ECRCGenEn", "+") for one in senders),
@@ -128,22 +116,22 @@ def ecrc_on(tree: Tree) -> Iterator[Observation]:
 
 
 def _payloads(tree: Tree) -> Iterator[tuple[Link, Function, int]]:
-    """Cards with what their path can take; one function of those of a card that are set alike."""
+    """Functions with the largest payload of their path; one of those of a device that are set alike."""
     for link, _ in real_cards(tree):
-        told: set[tuple[int | None, int | None]] = set()
+        seen: set[tuple[int | None, int | None]] = set()
         for function in link.functions:
             control = function.control
             capable = [_possible(above) for above in tree.path(function)]
             if control is None or 0 in capable:
                 continue
             settings = (control.mps_bytes, control.max_payload_bytes)
-            if settings not in told:
-                told.add(settings)
+            if settings not in seen:
+                seen.add(settings)
                 yield link, function, min(capable)
 
 
 def _possible(function: Function) -> int:
-    """What it can take; 0 where that is not known."""
+    """The largest payload that a function supports; 0 if unknown."""
     return (function.control.max_payload_bytes if function.control else None) or 0
 
 

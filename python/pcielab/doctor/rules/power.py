@@ -1,15 +1,15 @@
-"""Rules about states of rest: of links, of devices, of processors."""
+"""Rules about low-power states of links, devices and processors."""
 
 from collections.abc import Iterator
 
 from pcielab.doctor.finding import Observation, Severity, Sureness
 from pcielab.doctor.real_links import real_cards
 from pcielab.doctor.rules.link import rate_gbps
-from pcielab.doctor.rules.rule import rule, value
+from pcielab.doctor.rules.rule import judged, rule, value
 from pcielab.doctor.tree import Tree
 
 _MEASURED = (0x02, 0x12)
-"""Classes whose numbers suffer from a link that sleeps between packets: network cards and accelerators."""
+"""Classes that suffer from a link that sleeps between packets: network cards and accelerators."""
 _WIRELESS = 0x0280
 _MENTIONED_FROM_GBPS = 16.0
 _DEEP_EXIT_US = 50.0
@@ -17,11 +17,10 @@ _DEEP_EXIT_US = 50.0
 
 @rule("D08")
 def aspm_on(tree: Tree) -> Iterator[Observation]:
-    """A link that sleeps has to wake for the next TLP (ASPM: PCIe 6.0, sections 5.4.1 and 7.5.3.7).
+    """A sleeping link has to wake for the next TLP (ASPM: PCIe 6.0, sections 5.4.1 and 7.5.3.7).
 
-    Both ends say how long that takes at most; the longer one counts. Network cards and accelerators are found,
-    drives and displays are only told; links under 16 Gb/s and wireless cards, which are meant to save power, are
-    left out.
+    Each end gives its longest exit latency; the longer one counts. Network cards and accelerators get a warning,
+    drives and displays a note. Silent on links under 16 Gb/s and wireless cards, which are meant to save power.
     """
     for link, port in real_cards(tree):
         device, end, upper = link.device, link.device.link, port.link
@@ -33,10 +32,7 @@ def aspm_on(tree: Tree) -> Iterator[Observation]:
         exits = [getattr(one, deepest) for one in (end, upper) if one is not None and getattr(one, deepest)]
         measured = device.base_class in _MEASURED
         yield Observation(
-            severity=Severity.WARNING if measured else Severity.NOTE,
-            sureness=Sureness.LIKELY,
-            device=device.slot,
-            port=port.slot,
+            **judged(Severity.WARNING if measured else Severity.NOTE, Sureness.LIKELY, device, port),
             what=f"ASPM lets the link enter {' and '.join(end.aspm_enabled)} between packets",
             values=(value(device, "LnkCtl ASPM", " ".join(end.aspm_enabled)),),
             added_latency_ns=max(exits, default=None),
@@ -53,9 +49,7 @@ def asleep(tree: Tree) -> Iterator[Observation]:
             continue
         if function.power_state in ("D3hot", "D3cold") and function.driver:
             yield Observation(
-                severity=Severity.NOTE,
-                sureness=Sureness.LOOK_UNDER_LOAD,
-                device=function.slot,
+                **judged(Severity.NOTE, Sureness.LOOK_UNDER_LOAD, function),
                 what=f"the device sleeps ({function.power_state}): its registers say little now",
                 values=(value(function, "power state", function.power_state),),
                 remedy="use the device and run the doctor again; echo on > power/control keeps it awake",
@@ -64,13 +58,11 @@ def asleep(tree: Tree) -> Iterator[Observation]:
 
 @rule("D34")
 def deep_idle(tree: Tree) -> Iterator[Observation]:
-    """Cores that sleep deeply answer interrupts late, and some machines slow their uncore with them."""
+    """Cores in deep idle states answer interrupts late, and some machines slow their uncore with them."""
     name, exit_us = tree.host.deepest_idle, tree.host.deepest_idle_exit_us
     if name is not None and exit_us is not None and exit_us >= _DEEP_EXIT_US:
         yield Observation(
-            severity=Severity.NOTE,
-            sureness=Sureness.LIKELY,
-            device=None,
+            **judged(Severity.NOTE, Sureness.LIKELY, None),
             what=f"processors may enter {name}, which takes {exit_us:g} us to leave",
             values=(value(None, "cpuidle deepest state", name),),
             added_latency_ns=exit_us * 1000,
@@ -80,13 +72,11 @@ def deep_idle(tree: Tree) -> Iterator[Observation]:
 
 @rule("D34")
 def slow_governor(tree: Tree) -> Iterator[Observation]:
-    """A governor that keeps the clock low shows in everything that a core does per packet."""
+    """A low core clock slows all work per packet."""
     governor = tree.host.governor
     if governor is not None and governor != "performance":
         yield Observation(
-            severity=Severity.NOTE,
-            sureness=Sureness.LIKELY,
-            device=None,
+            **judged(Severity.NOTE, Sureness.LIKELY, None),
             what=f"the frequency governor is {governor}, not performance",
             values=(value(None, "scaling_governor", governor),),
             remedy="for measurements: cpupower frequency-set --governor performance",

@@ -1,4 +1,4 @@
-"""Rules about read requests: their size, how many may be in flight, and whether a lost one is noticed."""
+"""Rules about read requests: their size, their number in flight, and their time-out."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from pcielab.doctor.finding import Observation, Severity, Sureness, Value
 from pcielab.doctor.loss import LARGE_BYTES, ROUND_TRIPS_NS, SMALL_BYTES, Use, loss, use_of
 from pcielab.doctor.real_links import real_cards
 from pcielab.doctor.rules.payload import ERROR_SHARE, MENTIONED_LOSS_GBPS
-from pcielab.doctor.rules.rule import rule, value
+from pcielab.doctor.rules.rule import judged, rule, value
 from pcielab.doctor.tree import TAGS_8_BIT, TAGS_10_BIT, Function, Link, Tree
 
 _USUAL_MRRS_BYTES, _MRRS_OF_NICS_BYTES = 512, 4096
@@ -15,19 +15,15 @@ _NETWORK, _PROCESSOR_PORT_GTPS = 0x02, 16.0
 
 @rule("D11")
 def mrrs_small(tree: Tree) -> Iterator[Observation]:
-    """What reads carry is limited by requests in flight times their size (PCIe 6.0, section 7.5.3.4, MRRS).
+    """Requests in flight times their size limit read bandwidth (PCIe 6.0, section 7.5.3.4, MRRS).
 
-    Fires if that product over 1 us is less than the link gives, and for network cards from 16 GT/s on that
-    have less than the 4096 B which their makers ask for. Virtual functions have it reserved.
+    Fires if that product over 1 us is less than the link's bandwidth, and for network cards from 16 GT/s on below
+    the 4096 B that their makers recommend. The field is reserved in virtual functions.
     """
     for link, function, use in _requesters(tree):
         mrrs, end = use.link.mrrs_bytes, link.device.link
-        if (
-            mrrs >= _MRRS_OF_NICS_BYTES
-            or end is None
-            or function.control is None
-            or not function.control.mrrs_bytes
-        ):
+        control = function.control
+        if mrrs >= _MRRS_OF_NICS_BYTES or end is None or control is None or not control.mrrs_bytes:
             continue
         larger = use.with_mrrs(_MRRS_OF_NICS_BYTES if mrrs >= _USUAL_MRRS_BYTES else _USUAL_MRRS_BYTES)
         held_back = [loss(use, larger, "read", LARGE_BYTES, ns) for ns in reversed(ROUND_TRIPS_NS)]
@@ -36,24 +32,17 @@ def mrrs_small(tree: Tree) -> Iterator[Observation]:
         if not binds and not for_a_nic:
             continue
         losses = tuple(held_back) if binds else (loss(use, larger, "rdwr"),)
+        reason = f": with {use.tags} tags, too small for this link" if binds else "; fast NICs want 4096 B"
         yield Observation(
             severity=Severity.ERROR if binds and held_back[1].share >= ERROR_SHARE else Severity.WARNING,
             sureness=Sureness.LIKELY,
             device=function.slot,
             port=link.port.slot if link.port else None,
-            what=(
-                f"maximum read request (MRRS) is {mrrs} B"
-                + (
-                    f": with {use.tags} tags, too small for this link"
-                    if binds
-                    else "; cards of this kind want 4096 B"
-                )
-            ),
+            what=f"maximum read request (MRRS) is {mrrs} B{reason}",
             values=(value(function, "DevCtl MaxReadReq", f"{mrrs} B"), value(function, "tags", use.tags)),
             losses=losses,
             remedy=f"set bits 14:12 with setpci -s {function.slot} CAP_EXP+8.w, or Max Read Request in the BIOS; "
-            "check the "
-            f"driver's documentation first, since it may choose the value",
+            "check the driver's documentation first, since it may choose the value",
         )
 
 
@@ -78,9 +67,9 @@ def extended_tags_off(tree: Tree) -> Iterator[Observation]:
 
 @rule("D12")
 def ten_bit_tags_off(tree: Tree) -> Iterator[Observation]:
-    """Ten-bit tags need a requester and a completer that know them (PCIe 6.0, section 2.2.6.2).
+    """Ten-bit tags need a requester and a completer that support them (PCIe 6.0, section 2.2.6.2).
 
-    The completer is the root port. It fires only if both support them and the requester may not use them.
+    The completer is the root port. Fires only if both support them and they are off in the requester.
     """
     for link, function, use in _requesters(tree):
         control, root = function.control, tree.path(function)[-1]
@@ -107,22 +96,18 @@ def _tags_off(link: Link, function: Function, use: Use, tags: int, what: str, fl
     heavy = any(one.size_bytes == LARGE_BYTES and one.share >= ERROR_SHARE for one in costly)
     held = Severity.ERROR if heavy else Severity.WARNING
     return Observation(
-        severity=held if costly else Severity.NOTE,
-        sureness=Sureness.CERTAIN,
-        device=function.slot,
-        port=link.port.slot if link.port else None,
+        **judged(held if costly else Severity.NOTE, Sureness.CERTAIN, function, link.port),
         what=f"{what}: {use.tags} reads in flight, not {tags}"
         + ("" if costly else "; by the model, this costs nothing on this link"),
         values=(value(function, flag, "-"), *_allowed(function, use)),
         losses=costly,
         remedy="enable it in the BIOS (PCIe Extended Tag, PCIe Ten Bit Tag) or the driver; some BIOSes clear it "
-        "until a "
-        "driver sets it",
+        "until a driver sets it",
     )
 
 
 def _allowed(function: Function, use: Use) -> tuple[Value, ...]:
-    """What the tags alone allow, whatever the link: their number times a request, over a round trip."""
+    """The bandwidth that the tags alone allow: their number times the request size over a round trip."""
     sizes = dict.fromkeys((use.link.mrrs_bytes, SMALL_BYTES))
     return tuple(
         value(
@@ -136,9 +121,9 @@ def _allowed(function: Function, use: Use) -> tuple[Value, ...]:
 
 @rule("D12")
 def tags_limited(tree: Tree) -> Iterator[Observation]:
-    """A card whose DevCap has no extended tags can do no more than 32 reads at once: a property of the card.
+    """A device without extended tags in DevCap supports only 32 reads in flight: a property of the device.
 
-    Told where, by the model, 32 reads of 64 B over 1 us are less than the link gives.
+    Fires where, by the model, 32 reads of 64 B over 1 us are less than the link's bandwidth.
     """
     for link, function, use in _requesters(tree):
         control = function.control
@@ -149,11 +134,8 @@ def tags_limited(tree: Tree) -> Iterator[Observation]:
         if small[0].lost_gbps < MENTIONED_LOSS_GBPS:
             continue
         yield Observation(
-            severity=Severity.NOTE,
-            sureness=Sureness.CERTAIN,
-            device=function.slot,
-            port=link.port.slot if link.port else None,
-            what=f"at most {use.tags} reads in flight: the card does not support extended tags",
+            **judged(Severity.NOTE, Sureness.CERTAIN, function, link.port),
+            what=f"at most {use.tags} reads in flight: the device does not support extended tags",
             values=(value(function, "DevCap ExtTag", "-"), *_allowed(function, use)),
             losses=tuple(one for one in small if one.lost_gbps > 0),
             remedy="none in software: read in larger pieces",
@@ -162,18 +144,15 @@ def tags_limited(tree: Tree) -> Iterator[Observation]:
 
 @rule("completion-timeout")
 def completion_timeout_off(tree: Tree) -> Iterator[Observation]:
-    """A requester without a completion time-out waits for a lost completion for ever (PCIe 6.0, section 2.8).
+    """A requester without a completion time-out waits forever for a lost completion (PCIe 6.0, section 2.8).
 
-    It costs no bandwidth; told because a hang then has no error to show for it.
+    It costs no bandwidth, but a hang then leaves no error.
     """
     for link, _ in real_cards(tree):
         for function in link.functions:
             if function.control is not None and function.control.completion_timeout_off and function.driver:
                 yield Observation(
-                    severity=Severity.NOTE,
-                    sureness=Sureness.CERTAIN,
-                    device=function.slot,
-                    port=link.port.slot if link.port else None,
+                    **judged(Severity.NOTE, Sureness.CERTAIN, function, link.port),
                     what="completion time-out is off: a read without an answer waits forever",
                     values=(value(function, "DevCtl2 TimeoutDis", "+"),),
                     remedy="unless the driver needs it off, clear bit 4 of DevCtl2 (setpci CAP_EXP+28.w)",
@@ -185,18 +164,15 @@ def completion_timeout_off(tree: Tree) -> Iterator[Observation]:
 def bus_master_off(tree: Tree) -> Iterator[Observation]:
     """Without bus mastering a function may issue no memory request (PCIe 6.0, section 7.5.1.1.3).
 
-    With a driver bound that means no DMA and no MSI. Drivers that wait for their first user are common with
-    vfio-pci, which is left out, and so is what sleeps.
+    With a driver bound that means no DMA and no MSI. Silent on vfio-pci, whose devices often wait for their first
+    user, and on sleeping devices.
     """
     for link, _ in real_cards(tree):
         for function in link.functions:
             awake = function.power_state in (None, "D0")
             if function.bus_master is False and function.driver and function.driver != "vfio-pci" and awake:
                 yield Observation(
-                    severity=Severity.WARNING,
-                    sureness=Sureness.CERTAIN,
-                    device=function.slot,
-                    port=link.port.slot if link.port else None,
+                    **judged(Severity.WARNING, Sureness.CERTAIN, function, link.port),
                     what=f"bus mastering is off although driver {function.driver} is bound: no DMA, no MSI",
                     values=(value(function, "Control BusMaster", "-"),),
                     remedy="check in dmesg that the driver started; some drivers enable it when the device is "
@@ -205,15 +181,15 @@ def bus_master_off(tree: Tree) -> Iterator[Observation]:
 
 
 def _requesters(tree: Tree) -> Iterator[tuple[Link, Function, Use]]:
-    """Cards that may read memory, with how they use their link; one function of those that are set alike."""
+    """Functions that may read memory, with their use of the link; one of those of a device that are set alike."""
     for link, _ in real_cards(tree):
-        told: set[tuple[object, ...]] = set()
+        seen: set[tuple[object, ...]] = set()
         for function in link.functions:
             end = link.device.link
             use = use_of(function, end) if end else None
             if use is None or function.control is None or function.bus_master is False:
                 continue
             settings = (use, function.control.extended_tags_possible, function.base_class)
-            if settings not in told:
-                told.add(settings)
+            if settings not in seen:
+                seen.add(settings)
                 yield link, function, use

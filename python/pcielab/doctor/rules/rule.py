@@ -1,10 +1,11 @@
-"""What a rule is, and the words that rules share."""
+"""The type of rules, and helpers that rules share."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from pcielab.doctor.causes import causes
-from pcielab.doctor.finding import Finding, Observation, Value
+from pcielab.doctor.finding import Finding, Observation, Severity, Sureness, Value
 from pcielab.doctor.tree import Function, Tree
 
 See = Callable[[Tree], Iterator[Observation]]
@@ -12,12 +13,12 @@ See = Callable[[Tree], Iterator[Observation]]
 
 @dataclass(frozen=True)
 class Rule:
-    """A function that looks for one thing, with the cause of low numbers that it is about.
+    """A function that looks for one cause of low numbers.
 
     Attributes:
-        name: As findings say it.
+        name: Name in findings.
         cause: Key of the cause.
-        about: The reason, the section of the specification, and when it stays silent.
+        about: The reason, the section of the specification, and when the rule is silent.
         see: The function.
     """
 
@@ -27,13 +28,12 @@ class Rule:
     see: See
 
     def findings(self, tree: Tree) -> Iterator[Finding]:
-        """What it sees in a tree, as findings."""
-        for seen in self.see(tree):
-            yield finding(self.name, self.cause, seen)
+        """Its findings in a tree."""
+        return (finding(self.name, self.cause, seen) for seen in self.see(tree))
 
 
 def finding(name: str, key: str, seen: Observation) -> Finding:
-    """An observation with the rule that made it, and what is known of its cause."""
+    """An observation with its rule and the evidence for its cause."""
     cause = causes()[key]
     return Finding(
         **dict(seen), rule=name, cause=key, evidence=cause.expect, grade=cause.grade, sources=cause.sources
@@ -41,12 +41,20 @@ def finding(name: str, key: str, seen: Observation) -> Finding:
 
 
 def rule(cause: str) -> Callable[[See], Rule]:
-    """Make a rule of a function; its name is the function's."""
+    """Turn a function into a rule of the same name."""
 
     def wrap(see: See) -> Rule:
         return Rule(see.__name__.replace("_", "-"), cause, see.__doc__ or "", see)
 
     return wrap
+
+
+def judged(
+    severity: Severity, sureness: Sureness, device: Function | None, port: Function | None = None
+) -> dict[str, Any]:
+    """The first fields of an `Observation`."""
+    slots = {"device": device and device.slot, "port": port and port.slot}
+    return {"severity": severity, "sureness": sureness, **slots}
 
 
 def value(function: Function | None, name: str, shown: object) -> Value:
@@ -55,5 +63,5 @@ def value(function: Function | None, name: str, shown: object) -> Value:
 
 
 def short(slot: str) -> str:
-    """A slot as people write it: without the domain that most machines have only one of."""
+    """A slot without the domain 0000, the only one of most machines."""
     return slot.removeprefix("0000:")

@@ -1,11 +1,11 @@
-"""Rules about switches: devices that share an uplink, and devices that could talk below it."""
+"""Rules about switches: devices that share an uplink, and peers below one."""
 
 from collections.abc import Iterator
 
 from pcielab.doctor.finding import Observation, Severity, Sureness
 from pcielab.doctor.real_links import made_up, real_cards
 from pcielab.doctor.rules.link import links_above, rate_gbps, shown
-from pcielab.doctor.rules.rule import rule, short, value
+from pcielab.doctor.rules.rule import judged, rule, short, value
 from pcielab.doctor.tree import Link, Tree
 
 _PEERS = (0x01, 0x02, 0x03, 0x12)
@@ -16,7 +16,7 @@ _MENTIONED = 1.01
 
 @rule("D07")
 def uplink_shared(tree: Tree) -> Iterator[Observation]:
-    """What is below one upstream port shares its link: when all are busy, each gets a part."""
+    """Devices below one upstream port share its link: when all are busy, each gets a part."""
     for uplink, cards in _below_switches(tree).values():
         end = uplink.device.link
         if end is None or not end.is_up or made_up(tree, uplink) or len(cards) < 2:
@@ -26,14 +26,10 @@ def uplink_shared(tree: Tree) -> Iterator[Observation]:
             continue
         slots = [short(card.device.slot) for card in cards]
         yield Observation(
-            severity=Severity.NOTE,
-            sureness=Sureness.CERTAIN,
-            device=uplink.device.slot,
-            port=uplink.port.slot if uplink.port else None,
+            **judged(Severity.NOTE, Sureness.CERTAIN, uplink.device, uplink.port),
             what=(
                 f"{len(cards)} links below can deliver {asked:.0f} Gb/s, {asked / has:.1f} times the {has:.0f} "
-                "Gb/s of the "
-                f"uplink at {shown(end.speed_gtps, end.lanes)}"
+                f"Gb/s of the uplink at {shown(end.speed_gtps, end.lanes)}"
             ),
             values=(
                 value(uplink.device, "LnkSta", shown(end.speed_gtps, end.lanes)),
@@ -48,8 +44,8 @@ def uplink_shared(tree: Tree) -> Iterator[Observation]:
 def acs_redirects(tree: Tree) -> Iterator[Observation]:
     """Redirected requests between peers go up to the root and back (ACS: PCIe 6.0, section 6.12.3).
 
-    Fires on switches with at least two cards of a kind that exchange data. Virtual machines need it for
-    isolation.
+    Fires on switches with at least two devices of classes that exchange data. Virtual machines need redirection
+    for isolation.
     """
     for uplink, cards in _below_switches(tree).values():
         peers = [card for card in cards if card.device.base_class in _PEERS and card.port is not None]
@@ -57,11 +53,8 @@ def acs_redirects(tree: Tree) -> Iterator[Observation]:
         if len(peers) < 2 or not redirecting:
             continue
         yield Observation(
-            severity=Severity.WARNING,
-            sureness=Sureness.LIKELY,
-            device=uplink.device.slot,
-            port=uplink.port.slot if uplink.port else None,
-            what=f"{len(peers)} cards below could exchange data directly, but ACS redirects their requests to "
+            **judged(Severity.WARNING, Sureness.LIKELY, uplink.device, uplink.port),
+            what=f"{len(peers)} devices below could exchange data directly, but ACS redirects their requests to "
             "the root",
             values=tuple(
                 value(card.port, "ACSCtl", " ".join(card.port.acs_enabled or ()))
@@ -74,7 +67,7 @@ def acs_redirects(tree: Tree) -> Iterator[Observation]:
 
 
 def _below_switches(tree: Tree) -> dict[str, tuple[Link, list[Link]]]:
-    """The cards below each switch's upstream port."""
+    """The devices below each switch's upstream port."""
     found: dict[str, tuple[Link, list[Link]]] = {}
     for card, _ in real_cards(tree):
         for above in links_above(tree, card):

@@ -1,10 +1,10 @@
-// The state of the page as an address, and back: what is shared, reloaded, and gone back to.
+// The state of the page as an address, and back, for sharing, reloading and history.
 
 export const START = JSON.parse(document.getElementById("controls").dataset.start);
 const isNumber = (word) => word === "seed" || ["number", "range"].includes(document.getElementById(word)?.type);
-const PINS_MOST = 6;
-// What a name has elsewhere: in front, behind, or along the axes of the pictures.
-const TOLD_APART = ["system", "sets", "size", "window", "seed"];
+export const PINS_MOST = 6;
+// Parameters left out of names: shown first, last, or on the axes of the pictures.
+const NOT_IN_NAMES = ["system", "sets", "size", "window", "seed"];
 
 const value = (text) => {
   try {
@@ -56,10 +56,10 @@ export const fromAddress = (search) => {
   };
 };
 
-// What a question differs in from the unchanged system and the test that the page starts with, in a few words.
+// A question's differences from the unchanged system and the first test of the page, in a few words.
 export const named = (question) => {
   const changes = Object.entries(question.sets).map(([key, one]) => `${key.split(".").pop()}=${one}`);
-  const other = Object.keys(START).filter((word) => !TOLD_APART.includes(word) && question[word] !== START[word])
+  const other = Object.keys(START).filter((word) => !NOT_IN_NAMES.includes(word) && question[word] !== START[word])
     .map((word) => question[word]);
   return [question.system, ...other, ...changes].join(" ");
 };

@@ -1,10 +1,10 @@
-// The pictures: Vega-Lite specifications that are compiled once, and then only given other data.
+// The pictures: Vega-Lite specifications that are compiled once, and then get new data.
 import { theme } from "./session.js";
 
 const BYTES = "datum.value >= 1048576 ? format(datum.value / 1048576, '~g') + 'M'"
   + " : datum.value >= 1024 ? format(datum.value / 1024, '~g') + 'K' : format(datum.value, '~g')";
 const RIBBON = 9;
-// Vega warns of every picture that has no data yet.
+// Vega warns about every picture without data.
 const ERRORS = 1;
 
 const powers = (low, high, step) => {
@@ -19,12 +19,22 @@ const bytesAxis = (field, title, low, high, step) => ({
   axis: { values: powers(low, high, step), labelExpr: BYTES },
 });
 const gbps = (field) => ({ field, type: "quantitative", title: "bandwidth (Gb/s)", scale: { zero: true } });
-const told = (...fields) => fields.map(([field, title, format]) => ({ field, title, format, type: format ? "quantitative" : "nominal" }));
+const tips = (...fields) => fields.map(([field, title, format]) => ({ field, title, format, type: format ? "quantitative" : "nominal" }));
 
-// Which run is which: the same colour in every picture.
+// The colour of a run, the same in every picture.
 const coloured = (runs, colours) => ({
-  field: "run", type: "nominal", title: null, scale: { domain: runs, range: runs.map((_, place) => colours[place % colours.length]) },
+  field: "run", type: "nominal", title: null, scale: { domain: runs, range: runs.map((_, index) => colours[index % colours.length]) },
   legend: runs.length > 1 ? { symbolType: "circle" } : null,
+});
+
+// Simulated points, and those of the overlay.
+const points = (x, color, swept) => ({
+  data: { name: "points" }, mark: { type: "point", filled: true, size: 42, opacity: 1, tooltip: true },
+  encoding: {
+    x, y: gbps("gbps"), color,
+    shape: { field: "kind", type: "nominal", scale: { domain: ["simulated", "overlay"], range: ["circle", "diamond"] }, legend: null },
+    tooltip: tips(["run", "run"], ["kind", "kind"], swept, ["gbps", "Gb/s", ".2f"]),
+  },
 });
 
 const sizeChart = ({ runs, colours, bounds, width }) => {
@@ -38,8 +48,8 @@ const sizeChart = ({ runs, colours, bounds, width }) => {
         data: { name: "ribbon" }, mark: { type: "rect", tooltip: true },
         encoding: {
           x: { ...x, field: "from" }, x2: { field: "to" }, y: { value: height - RIBBON }, y2: { value: height },
-          fill: { field: "binds", type: "nominal", title: "what binds", scale: { domain: Object.keys(bounds), range: Object.values(bounds) }, legend: null },
-          tooltip: told(["binds", "binds"], ["size", "size (B)", "d"], ["slack", "then"]),
+          fill: { field: "binds", type: "nominal", title: "binding bound", scale: { domain: Object.keys(bounds), range: Object.values(bounds) }, legend: null },
+          tooltip: tips(["binds", "binding bound"], ["size", "size (B)", "d"], ["slack", "next bounds"]),
         },
       },
       {
@@ -47,21 +57,14 @@ const sizeChart = ({ runs, colours, bounds, width }) => {
         encoding: {
           x, y: gbps("gbps"),
           strokeDash: { field: "name", type: "nominal", title: "reference, MODELLED", scale: { range: [[7, 3], [2, 3], [1, 5], [8, 3, 2, 3]] }, legend: narrow ? null : { symbolType: "stroke", symbolSize: 420, symbolStrokeWidth: 1.8 } },
-          tooltip: told(["name", "reference"], ["size", "size (B)", "d"], ["gbps", "Gb/s", ".2f"]),
+          tooltip: tips(["name", "reference"], ["size", "size (B)", "d"], ["gbps", "Gb/s", ".2f"]),
         },
       },
       {
         data: { name: "bounds" }, mark: { type: "line", strokeWidth: 1.6, tooltip: true },
-        encoding: { x, y: gbps("gbps"), color, tooltip: told(["run", "bound of"], ["size", "size (B)", "d"], ["gbps", "Gb/s, modelled", ".2f"], ["binds", "binds"]) },
+        encoding: { x, y: gbps("gbps"), color, tooltip: tips(["run", "bound of"], ["size", "size (B)", "d"], ["gbps", "Gb/s, modelled", ".2f"], ["binds", "binding bound"]) },
       },
-      {
-        data: { name: "points" }, mark: { type: "point", filled: true, size: 42, opacity: 1, tooltip: true },
-        encoding: {
-          x, y: gbps("gbps"), color,
-          shape: { field: "kind", type: "nominal", scale: { domain: ["simulated", "overlay"], range: ["circle", "diamond"] }, legend: null },
-          tooltip: told(["run", "run"], ["kind", "kind"], ["size", "size (B)", "d"], ["gbps", "Gb/s", ".2f"]),
-        },
-      },
+      points(x, color, ["size", "size (B)", "d"]),
     ],
     resolve: { scale: { strokeDash: "independent" } },
   };
@@ -76,24 +79,23 @@ const windowChart = ({ runs, colours }) => {
       { data: { name: "edges" }, mark: { type: "rule", style: "reference", strokeDash: [3, 3] }, encoding: { x } },
       { data: { name: "edges" }, mark: { type: "text", angle: 270, align: "left", baseline: "bottom", dx: 4, dy: -3, fontSize: 10 }, encoding: { x, y: { value: 216 }, text: { field: "name" } } },
       { data: { name: "bounds" }, mark: { type: "line", strokeWidth: 1.6 }, encoding: { x, y: gbps("gbps"), color } },
-      {
-        data: { name: "points" }, mark: { type: "point", filled: true, size: 42, opacity: 1, tooltip: true },
-        encoding: { x, y: gbps("gbps"), color, shape: { field: "kind", type: "nominal", scale: { domain: ["simulated", "overlay"], range: ["circle", "diamond"] }, legend: null },
-          tooltip: told(["run", "run"], ["window", "window (B)", "d"], ["gbps", "Gb/s", ".2f"]) },
-      },
+      points(x, color, ["window", "window (B)", "d"]),
     ],
   };
 };
 
-const latencyChart = ({ runs, colours }) => ({
-  height: 220,
-  data: { name: "cdf" }, mark: { type: "line", interpolate: "step-after", tooltip: true },
+// A cumulative distribution of latencies, here and on the page of stores.
+export const CDF = {
+  height: 220, mark: { type: "line", interpolate: "step-after", tooltip: true },
   encoding: {
     x: { field: "ns", type: "quantitative", title: "latency (ns)", scale: { zero: false } },
     y: { field: "share", type: "quantitative", title: "share of samples", scale: { domain: [0, 1] } },
-    color: coloured(runs, colours),
-    tooltip: told(["run", "run"], ["ns", "ns", ".1f"], ["share", "share", ".3f"]),
   },
+};
+
+const latencyChart = ({ runs, colours }) => ({
+  ...CDF, data: { name: "cdf" },
+  encoding: { ...CDF.encoding, color: coloured(runs, colours), tooltip: tips(["run", "run"], ["ns", "ns", ".1f"], ["share", "share", ".3f"]) },
 });
 
 const SPECIFICATIONS = { size: sizeChart, window: windowChart, latency: latencyChart };
@@ -111,16 +113,16 @@ export class Charts {
     return this.setting.themes[theme()].range.category;
   }
 
-  // Compiles the pictures anew: for other runs, another theme, another width.
+  // Recompiles the pictures for other runs, another theme or width.
   async build(runs) {
     for (const node of document.querySelectorAll("[data-chart]")) {
       const name = node.dataset.chart;
-      const asked = { runs, colours: this.colours(), bounds: this.setting.bounds, width: node.clientWidth };
+      const setting = { runs, colours: this.colours(), bounds: this.setting.bounds, width: node.clientWidth };
       const specification = {
         $schema: "https://vega.github.io/schema/vega-lite/v6.json",
         width: Math.max(150, node.clientWidth - 10), autosize: { type: "fit-x", contains: "padding", resize: true },
         datasets: Object.fromEntries(NAMES[name].map((one) => [one, []])),
-        ...SPECIFICATIONS[name](asked), config: this.setting.themes[theme()],
+        ...SPECIFICATIONS[name](setting), config: this.setting.themes[theme()],
       };
       this.views[name]?.finalize();
       const embedded = await window.vegaEmbed(node, specification, { actions: false, renderer: "canvas", ast: true, logLevel: ERRORS, tooltip: { theme: theme() } });
@@ -133,7 +135,7 @@ export class Charts {
   async show(name, data) {
     const view = this.views[name];
     if (!view) return;
-    // What has not changed is not laid out again.
+    // Unchanged data are not laid out again.
     let changed = false;
     for (const [dataset, rows] of Object.entries(data)) {
       const text = JSON.stringify(rows);

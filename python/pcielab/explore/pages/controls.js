@@ -1,27 +1,27 @@
-// The controls: every value of the system, and the words of the test. What they are comes from the server.
+// The controls: every value of the system, and the words of the test, both listed by the server.
 import { START } from "./address.js";
 import { bytes, element } from "./session.js";
 
 const STEPS = 400;
 const OCTAVES = 5;
 
-// A slider's places as values: by ratios around a value, or evenly from 0 where that is 0.
+// Positions of a slider as values: by ratios around a value, or evenly from 0 if that is 0.
 const scaleOf = (key, own) => {
   const least = key.least ?? 0, most = key.most ?? Number.MAX_SAFE_INTEGER;
   const whole = key.kind === "whole";
   const round = (value) => (whole ? Math.round(value) : Number(value.toPrecision(4)));
   if (!(own > 0)) {
     const top = Math.min(most, own === 0 ? 1000 : 1);
-    return { at: (place) => round(least + ((top - least) * place) / STEPS), place: (value) => Math.round((STEPS * (value - least)) / (top - least)) };
+    return { at: (step) => round(least + ((top - least) * step) / STEPS), step: (value) => Math.round((STEPS * (value - least)) / (top - least)) };
   }
   const low = Math.max(least, own / 2 ** OCTAVES, whole ? 1 : 0), high = Math.min(most, own * 2 ** OCTAVES);
   return {
-    at: (place) => Math.min(most, Math.max(least, round(low * (high / low) ** (place / STEPS)))),
-    place: (value) => Math.round((STEPS * Math.log(Math.max(value, low) / low)) / Math.log(high / low || 2)),
+    at: (step) => Math.min(most, Math.max(least, round(low * (high / low) ** (step / STEPS)))),
+    step: (value) => Math.round((STEPS * Math.log(Math.max(value, low) / low)) / Math.log(high / low || 2)),
   };
 };
 
-// The words of a question whose controls are of a kind; those of the system's values come later, and are none of these.
+// The words of a question whose controls match a selector; the controls of the system's values are not among them.
 const asked = (kind) => Object.keys(START).filter((word) => document.getElementById(word)?.matches(kind));
 
 export class Controls {
@@ -34,12 +34,12 @@ export class Controls {
       const textContent = why ? `${name} (experimental)` : name;
       document.getElementById("system").append(element("option", { value: name, textContent, title: why ?? "" }));
     }
-    for (const word of ["size", "window"]) document.getElementById(word).max = this.places(word).length - 1;
+    for (const word of ["size", "window"]) document.getElementById(word).max = this.stops(word).length - 1;
     document.getElementById("controls").addEventListener("submit", (event) => event.preventDefault());
     document.getElementById("search").addEventListener("input", () => this.search());
   }
 
-  places(word) {
+  stops(word) {
     return this.setting[`${word}s`];
   }
 
@@ -52,7 +52,7 @@ export class Controls {
     }
     for (const word of ["size", "window"]) {
       const node = document.getElementById(word);
-      const moved = (done) => this.changed({ ...question(), [word]: this.places(word)[Number(node.value)] }, done);
+      const moved = (done) => this.changed({ ...question(), [word]: this.stops(word)[Number(node.value)] }, done);
       node.addEventListener("input", () => moved(false));
       node.addEventListener("change", () => moved(true));
     }
@@ -76,15 +76,15 @@ export class Controls {
   show(question, title) {
     for (const word of asked("select, input[type=number]")) document.getElementById(word).value = question[word] ?? "";
     for (const word of ["size", "window"]) {
-      const places = this.places(word);
-      const nearest = places.findIndex((place) => place >= question[word]);
-      document.getElementById(word).value = nearest < 0 ? places.length - 1 : nearest;
+      const stops = this.stops(word);
+      const nearest = stops.findIndex((stop) => stop >= question[word]);
+      document.getElementById(word).value = nearest < 0 ? stops.length - 1 : nearest;
       document.getElementById(`${word}-text`).textContent = `${bytes(question[word])} B`;
     }
     document.getElementById("title").textContent = title;
   }
 
-  // Makes the controls of every value anew, for another system; `own` are those that it has unchanged.
+  // Rebuilds the controls of all values for another system; `own` has its unchanged values.
   build(keys, own) {
     this.own = Object.fromEntries(own.map((key) => [key.key, key.value]));
     this.rows = {};
@@ -146,7 +146,7 @@ export class Controls {
       undo.disabled = !changed;
       const [first, second] = inputs;
       if (scale) {
-        if (document.activeElement !== first && typeof value === "number") first.value = scale.place(value);
+        if (document.activeElement !== first && typeof value === "number") first.value = scale.step(value);
         if (document.activeElement !== second || changed) second.value = value ?? "none";
       } else first.value = first.tagName === "SELECT" ? JSON.stringify(value) : value ?? "none";
     }

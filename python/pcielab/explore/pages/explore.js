@@ -1,12 +1,11 @@
-// The first page: a question in the address, its answers in pictures.
-import { fromAddress, named, toAddress } from "./address.js";
+// The first page: a question in the address, with its answers as pictures.
+import { fromAddress, named, PINS_MOST, toAddress } from "./address.js";
 import { Charts } from "./charts.js";
 import { Controls } from "./controls.js";
-import { ask, bytes, dark, download, element, Problem, setting, stayConnected, stream } from "./session.js";
+import { ask, bytes, dark, download, element, onResize, Problem, setting, showProblem, stayConnected, stream } from "./session.js";
 
-const PINS_MOST = 6;
-const SAID = { run: "This bandwidth, simulated by itself", latency: "This latency, simulated by itself", model: "The link alone, in closed form",
-  sweep: "The points over sizes: save as explored.toml, then pcielab sweep explored.toml -o explored", suite: "A suite of all curves", profile: "The changed system" };
+const TITLES = { run: "This bandwidth, simulated as a single test", latency: "This latency, simulated as a single test", model: "The link alone, in closed form",
+  sweep: "The points over sizes: save as explored.toml, then run pcielab sweep explored.toml -o explored", suite: "A suite of all curves", profile: "The changed system" };
 const byId = (id) => document.getElementById(id);
 const NOW = "now";
 
@@ -37,13 +36,7 @@ class Workbench {
     });
     const again = () => this.rebuild();
     dark.addEventListener("change", again);
-    let later, width = window.innerWidth;
-    window.addEventListener("resize", () => {
-      if (window.innerWidth === width) return;
-      width = window.innerWidth;
-      clearTimeout(later);
-      later = setTimeout(again, 200);
-    });
+    onResize(again);
     byId("take-out").addEventListener("toggle", () => this.takeOut());
     byId("numbers").addEventListener("toggle", () => this.numbers());
     await this.enter(this.state, true);
@@ -55,14 +48,14 @@ class Workbench {
     for (const name of this.setting.systems) byId("overlay").append(element("option", { value: `system:${name}`, textContent: `${name}, unchanged (simulated)` }));
   }
 
-  // Takes on a whole state: from the address, a pin, an overlay.
+  // Enters a whole state: from the address, a pin or an overlay.
   async enter(state, fromHistory = false) {
     this.state = state;
     if (!fromHistory) history.pushState(null, "", toAddress(state));
     byId("overlay").value = state.overlay;
     this.overlaid = null;
     this.runs = new Map([[NOW, this.run(NOW, state.question)]]);
-    state.pins.forEach((pin, place) => this.runs.set(`pin-${place}`, this.run(`${String.fromCharCode(65 + place)}: ${named(pin)}`, pin)));
+    state.pins.forEach((pin, index) => this.runs.set(`pin-${index}`, this.run(`${String.fromCharCode(65 + index)}: ${named(pin)}`, pin)));
     if (state.overlay.startsWith("system:")) {
       const question = { ...state.question, system: state.overlay.slice(7), sets: {} };
       this.runs.set("overlay", this.run(`${question.system}, unchanged`, question));
@@ -99,11 +92,11 @@ class Workbench {
       const plain = await ask("system", { ...this.state.question, sets: {} });
       this.controls.build(plain.keys, plain.keys);
     } catch (problem) {
-      this.tell(problem);
+      showProblem(problem);
     }
   }
 
-  // A question that a control asked. While a slider moves there is one entry in the history for all of its places.
+  // Asks the question of a control. While a slider moves, all its positions share one entry of the history.
   async ask(question, done) {
     const began = performance.now();
     const before = toAddress(this.state), other = question.system !== this.state.question.system;
@@ -112,7 +105,7 @@ class Workbench {
     if (this.sliding) history.replaceState(null, "", address);
     else if (address !== before) history.pushState(null, "", address);
     this.sliding = !done;
-    // A slider that is let go tells its last place again.
+    // A released slider repeats its last position.
     if (address === before) return;
     const run = this.runs.get(NOW);
     run.question = question;
@@ -121,7 +114,7 @@ class Workbench {
     await this.answer(NOW, began);
   }
 
-  // One question at a time is asked; of those that come meanwhile, the last one is asked next.
+  // Asks one question at a time, and then the last one that came meanwhile.
   async answer(key, began = performance.now()) {
     const run = this.runs.get(key);
     run.stop?.abort();
@@ -137,14 +130,14 @@ class Workbench {
       run.points = { size: new Map(), window: new Map() };
       run.cdf = [];
       if (key === NOW) {
-        this.tell(null);
+        showProblem(null);
         this.controls.show(question, `${run.answer.title} · ${run.answer.link}`);
         this.controls.values(question);
       }
       await this.draw();
       if (key === NOW) document.documentElement.dataset.pictureMs = (performance.now() - began).toFixed(1);
     } catch (problem) {
-      this.tell(problem);
+      showProblem(problem);
       run.busy = false;
       return;
     }
@@ -181,7 +174,7 @@ class Workbench {
       await this.draw();
       if (key === NOW) this.settled();
     } catch (problem) {
-      if (problem.name !== "AbortError") this.tell(problem);
+      if (problem.name !== "AbortError") showProblem(problem);
     }
   }
 
@@ -214,7 +207,7 @@ class Workbench {
     if (byId("numbers").open) this.numbers();
   }
 
-  // Rows of a store that ask for the same but for what is across.
+  // Rows of a store with the question's parameters except the swept one.
   overlayRows(panel) {
     if (!this.overlaid) return [];
     const { question } = this.state, word = `${panel}_bytes`, other = panel === "size" ? "window_bytes" : "size_bytes";
@@ -245,16 +238,16 @@ class Workbench {
       const bar = element("div", { className: "bar" });
       bar.style.width = `${(100 * one.gbps) / most}%`;
       bar.style.background = this.setting.bounds[one.bound] ?? "currentColor";
-      const slack = one.slack > 0 ? `, ${(100 * one.slack).toFixed(0)} % more` : ", binds";
+      const slack = one.slack > 0 ? `, ${(100 * one.slack).toFixed(0)} % more` : ", binding";
       return element("div", { className: "ceiling" }, element("span", { textContent: one.bound }), element("div", {}, bar, element("small", { textContent: `${one.gbps.toFixed(2)} Gb/s${slack}` })));
     }));
-    document.querySelector("#why h2").textContent = `What binds at ${bytes(size)} B · MODELLED`;
+    document.querySelector("#why h2").textContent = `Binding bound at ${bytes(size)} B · MODELLED`;
     const question = { ...run.question, size };
     try {
       const found = await ask("why", { question, operation: question.bandwidth, gbps: run.points.size.get(size)?.gbps ?? null });
       byId("sentences").replaceChildren(...found.sentences.map((text) => element("li", { textContent: text })));
     } catch (problem) {
-      this.tell(problem);
+      showProblem(problem);
     }
   }
 
@@ -265,14 +258,14 @@ class Workbench {
 
   listPins() {
     const colours = this.charts.colours();
-    const made = [...this.runs.entries()].filter(([key]) => key.startsWith("pin-")).map(([key, run], place) => {
+    const made = [...this.runs.entries()].filter(([key]) => key.startsWith("pin-")).map(([key, run], index) => {
       const swatch = element("span", { className: "swatch" });
-      swatch.style.background = colours[(place + 1) % colours.length];
+      swatch.style.background = colours[(index + 1) % colours.length];
       const off = element("button", { type: "button", textContent: "×" });
       off.setAttribute("aria-label", `unpin ${run.name}`);
       const at = Number(key.slice(4));
       off.addEventListener("click", () => this.enter({ ...this.state, pins: this.state.pins.filter((_, other) => other !== at) }));
-      const back = element("button", { type: "button", textContent: run.name, title: "Ask this again" });
+      const back = element("button", { type: "button", textContent: run.name, title: "Restore this question" });
       back.addEventListener("click", () => this.enter({ ...this.state, question: run.question }));
       return element("li", {}, swatch, back, off);
     });
@@ -283,7 +276,7 @@ class Workbench {
     const address = location.origin + toAddress(this.state);
     try {
       await navigator.clipboard.writeText(address);
-      byId("state").textContent = "copied: it opens in a browser that pcielab explore was opened in";
+      byId("state").textContent = "copied: open it in the browser that pcielab explore opened";
     } catch {
       byId("state").textContent = address;
     }
@@ -293,17 +286,17 @@ class Workbench {
     if (!byId("take-out").open) return;
     try {
       const taken = await ask("take-out", this.state.question);
-      const made = Object.entries(SAID).flatMap(([name, said]) => {
+      const made = Object.entries(TITLES).flatMap(([name, title]) => {
         const copy = element("button", { type: "button", textContent: "copy" });
         copy.addEventListener("click", () => navigator.clipboard.writeText(taken[name]));
         const save = element("button", { type: "button", textContent: "save" });
         save.addEventListener("click", () => download(name === "sweep" ? "explored.toml" : `${name}.toml`, taken[name], "text/plain"));
         const isFile = ["profile", "suite", "sweep"].includes(name);
-        return [element("p", { className: "tools" }, element("strong", { textContent: said }), copy, ...(isFile ? [save] : [])), element("pre", { id: `taken-${name}`, textContent: taken[name] })];
+        return [element("p", { className: "tools" }, element("strong", { textContent: title }), copy, ...(isFile ? [save] : [])), element("pre", { id: `taken-${name}`, textContent: taken[name] })];
       });
       byId("taken").replaceChildren(...made);
     } catch (problem) {
-      this.tell(problem);
+      showProblem(problem);
     }
   }
 
@@ -324,20 +317,14 @@ class Workbench {
     }
     return `${lines.join("\n")}\n`;
   }
-
-  tell(problem) {
-    byId("problem").hidden = !problem;
-    byId("problem").textContent = problem ? problem.message : "";
-    if (problem && !(problem instanceof Problem)) console.error(problem);
-  }
 }
 
-// A piece for each size, half way to its neighbours.
-const ribbon = (rows) => rows.map((row, place) => ({
+// A piece around each size, half way to its neighbours.
+const ribbon = (rows) => rows.map((row, index) => ({
   size: row.size, binds: row.binds,
   slack: row.ceilings.slice(1, 4).map((one) => `${one.bound} +${(100 * one.slack).toFixed(0)} %`).join(", "),
-  from: place ? Math.sqrt(row.size * rows[place - 1].size) : row.size,
-  to: place < rows.length - 1 ? Math.sqrt(row.size * rows[place + 1].size) : row.size,
+  from: index ? Math.sqrt(row.size * rows[index - 1].size) : row.size,
+  to: index < rows.length - 1 ? Math.sqrt(row.size * rows[index + 1].size) : row.size,
 }));
 
 new Workbench(await setting()).start();

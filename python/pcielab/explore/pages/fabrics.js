@@ -1,5 +1,5 @@
-// The third page: a fabric as a tree, flows that are drawn with the pointer, and who limits whom.
-import { ask, dark, element, fill, Problem, setting, stayConnected, theme } from "./session.js";
+// The third page: a fabric as a tree, flows drawn with the pointer, and their mutual influence.
+import { ask, dark, element, fill, setting, showProblem, stayConnected, theme } from "./session.js";
 
 const byId = (id) => document.getElementById(id);
 const LEVEL = 92, LEAF = 108, EDGE = 34, RADIUS = 13, BESIDE = 5;
@@ -12,12 +12,6 @@ const state = { name: words.get("name"), set: words.get("set") ?? "", method: wo
 const pairs = words.getAll("flow").map((text) => text.split(">")).filter((pair) => pair.length === 2);
 if (words.has("none") || pairs.length) state.flows = pairs.map(([source, destination]) => ({ source, destination }));
 let found, fabrics, answer, dragged = null;
-
-const tell = (problem) => {
-  byId("problem").hidden = !problem;
-  byId("problem").textContent = problem?.message ?? "";
-  if (problem && !(problem instanceof Problem)) console.error(problem);
-};
 
 const shape = (tag, attributes, text) => {
   const made = document.createElementNS(SVG, tag);
@@ -36,7 +30,7 @@ const remember = () => {
 
 const show = async () => {
   remember();
-  tell(null);
+  showProblem(null);
   try {
     const asked = { name: state.name, method: state.method };
     if (state.flows === null) asked.set = state.set || undefined;
@@ -48,7 +42,7 @@ const show = async () => {
     dressRows();
     fill(byId("influences"), ["change", "what", "flow", "gbytes_per_s", "then_gbytes_per_s"], answer.influences);
   } catch (problem) {
-    tell(problem);
+    showProblem(problem);
     if (answer) state.flows = answer.flows.map(plain);
   }
   document.documentElement.dataset.settled = "yes";
@@ -56,18 +50,18 @@ const show = async () => {
 
 const plain = ({ gbytes_per_s: _share, limit: _limit, ...flow }) => flow;
 
-// Every flow has its colour in the tree, and can be taken away.
+// Gives every row of a flow its colour and a button to remove it.
 const dressRows = () => {
   const colours = found.themes[theme()].range.category;
-  [...document.querySelectorAll("#flows tbody tr")].forEach((row, place) => {
+  [...document.querySelectorAll("#flows tbody tr")].forEach((row, index) => {
     const off = element("button", { type: "button", textContent: "×" });
-    off.setAttribute("aria-label", `remove ${answer.flows[place].name}`);
+    off.setAttribute("aria-label", `remove ${answer.flows[index].name}`);
     off.addEventListener("click", () => {
-      state.flows = answer.flows.filter((_, other) => other !== place).map(plain);
+      state.flows = answer.flows.filter((_, other) => other !== index).map(plain);
       show();
     });
     const swatch = element("span", { className: "swatch" });
-    swatch.style.background = colours[place % colours.length];
+    swatch.style.background = colours[index % colours.length];
     row.firstChild.prepend(swatch, " ");
     row.append(element("td", {}, off));
   });
@@ -77,8 +71,8 @@ const at = (node) => ({ x: EDGE + node.x * LEAF + 20, y: EDGE + node.level * LEV
 
 const draw = () => {
   const tree = byId("tree");
-  const places = new Map(answer.nodes.map((node) => [node.node, { ...node, ...at(node) }]));
-  const width = Math.max(...[...places.values()].map((node) => node.x)) + LEAF, height = Math.max(...[...places.values()].map((node) => node.y)) + EDGE + 12;
+  const nodes = new Map(answer.nodes.map((node) => [node.node, { ...node, ...at(node) }]));
+  const width = Math.max(...[...nodes.values()].map((node) => node.x)) + LEAF, height = Math.max(...[...nodes.values()].map((node) => node.y)) + EDGE + 12;
   tree.setAttribute("viewBox", `0 0 ${width} ${height}`);
   tree.style.minWidth = `${0.85 * width}px`;
   tree.style.maxWidth = `${width * 1.25}px`;
@@ -86,7 +80,7 @@ const draw = () => {
   const parts = [], labels = [];
   const below = new Set(answer.links.map((link) => link.upper));
   for (const link of answer.links) {
-    const upper = places.get(link.upper), lower = places.get(link.lower);
+    const upper = nodes.get(link.upper), lower = nodes.get(link.lower);
     const both = [loads.get(`${link.upper}->${link.lower}`), loads.get(`${link.lower}->${link.upper}`)];
     const used = Math.max(0, ...both.map((edge) => (edge ? edge.load_gbytes_per_s / edge.capacity_gbytes_per_s : 0)));
     const line = shape("line", { x1: upper.x, y1: upper.y, x2: lower.x, y2: lower.y, "stroke-width": 2 + 5 * used });
@@ -94,20 +88,20 @@ const draw = () => {
     line.append(shape("title", {}, `${link.upper} – ${link.lower}: ${link.text}, ${(100 * used).toFixed(0)} % used`));
     parts.push(line);
     const carried = both.map((edge, way) => (edge?.load_gbytes_per_s > 0 ? `${way ? "↑" : "↓"}${edge.load_gbytes_per_s.toFixed(2)}` : "")).filter(Boolean).join(" ");
-    // Of a leaf it stands below, where no other edge comes near.
-    const place = below.has(link.lower) ? { x: lower.x * 0.6 + upper.x * 0.4 + 16, y: lower.y * 0.6 + upper.y * 0.4 } : { x: lower.x - RADIUS, y: lower.y + RADIUS + 15 };
-    if (carried) labels.push(shape("text", { class: "load", ...place }, carried));
+    // Below a leaf, where there is no other edge.
+    const position = below.has(link.lower) ? { x: lower.x * 0.6 + upper.x * 0.4 + 16, y: lower.y * 0.6 + upper.y * 0.4 } : { x: lower.x - RADIUS, y: lower.y + RADIUS + 15 };
+    if (carried) labels.push(shape("text", { class: "load", ...position }, carried));
   }
   const upper = new Map(answer.links.map((link) => [link.lower, link.upper]));
   const colours = found.themes[theme()].range.category;
-  answer.flows.forEach((flow, place) => {
-    const beside = BESIDE * (1 + place - answer.flows.length / 2);
-    const way = route(flow, upper).map((name) => places.get(name)).map((node) => `${node.x + beside},${node.y - beside / 2}`);
+  answer.flows.forEach((flow, index) => {
+    const beside = BESIDE * (1 + index - answer.flows.length / 2);
+    const way = route(flow, upper).map((name) => nodes.get(name)).map((node) => `${node.x + beside},${node.y - beside / 2}`);
     const path = shape("polyline", { class: "flow", points: way.join(" ") });
-    path.style.stroke = colours[place % colours.length];
+    path.style.stroke = colours[index % colours.length];
     parts.push(path);
   });
-  for (const node of places.values()) {
+  for (const node of nodes.values()) {
     const end = ENDS.includes(node.kind);
     const circle = shape("circle", { class: `node${end ? " end" : ""}`, cx: node.x, cy: node.y, r: RADIUS, "data-node": node.node });
     if (end) {
@@ -123,7 +117,7 @@ const draw = () => {
   tree.replaceChildren(...parts, ...labels);
 };
 
-// The nodes that a flow passes: up from its source to where the ways part, and down.
+// The nodes on a flow's path: up from its source to the common ancestor, and down.
 const route = (flow, upper) => {
   const above = (name) => (upper.has(name) ? [name, ...above(upper.get(name))] : [name]);
   const up = above(flow.source), down = above(flow.destination);
@@ -179,7 +173,7 @@ const listen = () => {
 
 const offerSets = () => {
   const { sets } = fabrics.find((one) => one.name === state.name);
-  byId("set").replaceChildren(...["", ...sets].map((name) => element("option", { value: name, textContent: name || "as the file says" })));
+  byId("set").replaceChildren(...["", ...sets].map((name) => element("option", { value: name, textContent: name || "default of the file" })));
   byId("set").value = state.set;
 };
 
@@ -201,4 +195,4 @@ const start = async () => {
   await show();
 };
 
-start().catch(tell);
+start().catch(showProblem);

@@ -1,8 +1,8 @@
-// Asking the server, and telling it that the page is open.
+// Requests to the server, and helpers that pages share.
 
 export class Problem extends Error {}
 
-// The token comes behind the address's #, and stays in the storage of this origin, which no other port sees.
+// The token follows the # of the address, and stays in this origin's storage, which other ports cannot read.
 const KEY = "pcielab-token";
 const given = new URLSearchParams(location.hash.slice(1)).get("token");
 if (given) {
@@ -14,8 +14,8 @@ const request = async (name, options = {}) => {
   const headers = { ...options.headers, "X-Pcielab-Token": localStorage.getItem(KEY) ?? "" };
   const answer = await fetch(`/api/${name}`, { ...options, headers });
   if (answer.ok) return answer;
-  const told = await answer.json().catch(() => ({}));
-  throw new Problem(told.problem ?? `the server failed: ${answer.statusText}`);
+  const failure = await answer.json().catch(() => ({}));
+  throw new Problem(failure.problem ?? `the server failed: ${answer.statusText}`);
 };
 
 const post = (name, asked, signal) =>
@@ -23,7 +23,7 @@ const post = (name, asked, signal) =>
 
 export const ask = async (name, asked, signal) => (await post(name, asked ?? {}, signal)).json();
 
-// Lines of JSON as they come.
+// Lines of JSON as they arrive.
 export const stream = async function* (name, asked, signal) {
   const answer = await post(name, asked, signal);
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -37,18 +37,36 @@ export const stream = async function* (name, asked, signal) {
   }
 };
 
-// What pages need before anything else; without it, the page says why.
+// Shows an error on the page, or with null clears it.
+export const showProblem = (problem) => {
+  const node = document.getElementById("problem");
+  node.hidden = !problem;
+  node.textContent = problem?.message ?? "";
+  if (problem && !(problem instanceof Problem)) console.error(problem);
+};
+
+// The server's settings, which pages need first; without them, the page shows the error.
 export const setting = async () => {
   try {
     return await (await request("setting")).json();
   } catch (problem) {
-    document.getElementById("problem").hidden = false;
-    document.getElementById("problem").textContent = problem.message;
+    showProblem(problem);
     throw problem;
   }
 };
 
-// The server ends when nobody holds this any more.
+// Calls back when the width of the window has changed and settled.
+export const onResize = (callback) => {
+  let later, width = window.innerWidth;
+  window.addEventListener("resize", () => {
+    if (window.innerWidth === width) return;
+    width = window.innerWidth;
+    clearTimeout(later);
+    later = setTimeout(callback, 200);
+  });
+};
+
+// Holds a connection open: the server ends when no page holds one.
 export const stayConnected = async () => {
   for (;;) {
     try {
@@ -56,7 +74,7 @@ export const stayConnected = async () => {
       const reader = held.body.getReader();
       while (!(await reader.read()).done);
     } catch {
-      // The server has gone, or was started again.
+      // The server has ended or restarted.
     }
     await new Promise((resolve) => setTimeout(resolve, 1000));
   }
@@ -84,7 +102,7 @@ export const download = (name, content, type) => {
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 };
 
-// A table of rows; numbers to the right, texts as they are.
+// Fills a table with rows; numbers are right-aligned.
 export const fill = (table, columns, rows, choose) => {
   const head = element("tr", {}, ...columns.map((column) => element("th", { textContent: column.replaceAll("_", " ") })));
   const body = rows.map((row) => {

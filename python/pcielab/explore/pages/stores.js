@@ -1,16 +1,11 @@
-// The second page: runs, their tests, two of them side by side, and the distribution of a row.
-import { ask, dark, element, fill, Problem, setting, stayConnected, theme } from "./session.js";
+// The second page: runs and their tests, two runs side by side, and the distribution of a row.
+import { CDF } from "./charts.js";
+import { ask, dark, element, fill, setting, showProblem, stayConnected, theme } from "./session.js";
 
 const byId = (id) => document.getElementById(id);
 const words = new URLSearchParams(location.search);
 let state = { store: Number(words.get("store") ?? 0), other: words.get("other") ?? "", filter: words.get("filter") ?? "" };
 let found, stores, shown = null;
-
-const tell = (problem) => {
-  byId("problem").hidden = !problem;
-  byId("problem").textContent = problem?.message ?? "";
-  if (problem && !(problem instanceof Problem)) console.error(problem);
-};
 
 const remember = () => {
   const kept = new URLSearchParams(Object.entries(state).filter(([, value]) => value !== "" && value !== 0));
@@ -26,7 +21,7 @@ const distribution = async (row, node) => {
     node?.classList.add("chosen");
     await draw();
   } catch (problem) {
-    tell(problem);
+    showProblem(problem);
   }
 };
 
@@ -35,25 +30,20 @@ const draw = async () => {
   if (!shown) return;
   const store = stores[state.store];
   byId("picture").querySelector("figcaption").textContent = shown.cdf.length
-    ? `${shown.name} · ${store.origin.toUpperCase()}` : `${shown.name}: its distribution was not kept`;
+    ? `${shown.name} · ${store.origin.toUpperCase()}` : `${shown.name}: no distribution in the store`;
   const chart = byId("distribution");
   chart.hidden = shown.cdf.length === 0;
   if (chart.hidden) return;
   await window.vegaEmbed(chart, {
-    width: Math.max(150, chart.clientWidth - 10), height: 220, autosize: { type: "fit-x", contains: "padding" },
+    ...CDF, width: Math.max(150, chart.clientWidth - 10), autosize: { type: "fit-x", contains: "padding" },
     data: { values: shown.cdf.map(([ns, share]) => ({ ns, share })) },
-    mark: { type: "line", interpolate: "step-after", tooltip: true },
-    encoding: {
-      x: { field: "ns", type: "quantitative", title: "latency (ns)", scale: { zero: false } },
-      y: { field: "share", type: "quantitative", title: "share of samples", scale: { domain: [0, 1] } },
-    },
     config: found.themes[theme()],
   }, { actions: false, renderer: "canvas", ast: true, tooltip: { theme: theme() } });
 };
 
 const show = async () => {
   remember();
-  tell(null);
+  showProblem(null);
   const store = stores[state.store];
   byId("about").textContent = `${store.title} · ${store.origin.toUpperCase()} · ${store.extent}`;
   byId("summary").hidden = state.other === "";
@@ -73,7 +63,7 @@ const show = async () => {
       fill(byId("rows"), compared.rows.columns, rows, distribution);
     }
   } catch (problem) {
-    tell(problem);
+    showProblem(problem);
   }
   document.documentElement.dataset.settled = "yes";
 };
@@ -105,4 +95,4 @@ const start = async () => {
   await show();
 };
 
-start().catch(tell);
+start().catch(showProblem);

@@ -1,6 +1,6 @@
-"""Exporters write a store in a format that other tools read. Every one of them carries the origin of the numbers.
+"""Exporters write a store in a format that other tools read, with the origin of the numbers.
 
-A new one is a module with an `EXPORTER`, listed here; the command line offers it by itself.
+A new exporter is a module with an `EXPORTER`, listed here; the command line then has a command for it.
 """
 
 from collections.abc import Sequence
@@ -21,16 +21,16 @@ def export(store: Store, name: str, output: str | Path, *, overwrite: bool = Fal
     """Write a store in a format.
 
     Args:
-        store: What to write.
+        store: The store.
         name: One of `EXPORTERS`.
         output: The file to write; for `pcie-bench`, the folder.
-        overwrite: Replace what is there.
+        overwrite: Replace an existing output.
 
     Returns:
-        What a reader of the output has to be warned of, a line each.
+        Warnings for the reader of the output, a line each.
 
     Raises:
-        InputError: The format is unknown, the output is refused, or the store lacks what the format needs.
+        InputError: The format is unknown, the output is refused, or the store lacks data of the format.
     """
     if name not in EXPORTERS:
         raise InputError(f"{name!r} is no format: give one of {', '.join(EXPORTERS)}")

@@ -1,4 +1,4 @@
-"""What an exporter is: a name, a line of help, and a function."""
+"""The type of exporters: a name, a line of help, and a function."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class Write(Protocol):
         """Write `store` to `output`, which may exist only if `overwrite` is given.
 
         Returns:
-            What a reader of the output has to be warned of, a line each; None is nothing.
+            Warnings for the reader of the output, a line each, or None.
         """
         ...
 
@@ -25,7 +25,7 @@ class Exporter:
     """A format that stores can be written in."""
 
     name: str
-    """As on the command line."""
+    """Name on the command line."""
     help: str
-    """One line for people: what is written."""
+    """One line of help."""
     write: Write

@@ -1,7 +1,7 @@
-"""`export json`: everything that a store has, the same bytes for the same run.
+"""`export json`: the whole store, with identical bytes for identical runs.
 
-What differs between identical runs is left out: the start time and the computer. Tests are in suite order, one to
-a line, so that two exports can be compared with `diff`.
+The start time and the computer are left out. Tests are in suite order, one per line, so that `diff` can compare
+two exports.
 """
 
 import json
@@ -13,7 +13,7 @@ from pcielab.outputs import check_file, write_file
 from pcielab.store import Store
 
 NOT_IDENTICAL = ("started", "machine")
-"""Manifest keys that tell one run from another of the same version, system, suite and seed."""
+"""Manifest keys that differ between runs of the same version, system, suite and seed."""
 
 
 def _encoded(value: Any) -> str:

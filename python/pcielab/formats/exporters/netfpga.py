@@ -44,7 +44,7 @@ def _section(store: Store, test: dict[str, Any]) -> Section:
     named = f"{store.path}: test {test['id']} ({test['family']}, {test['name']})"
     if test["size_bytes"] % SIZE_STEP_BYTES:
         raise InputError(
-            f"{named}: {test['size_bytes']} B is no multiple of {SIZE_STEP_BYTES} B, as the card's are"
+            f"{named}: {test['size_bytes']} B: the NetFPGA's transfers are multiples of {SIZE_STEP_BYTES} B"
         )
     if test["name"].startswith("LAT_"):
         return _latencies(store, test, named)

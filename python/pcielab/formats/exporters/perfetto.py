@@ -1,9 +1,9 @@
 """`export perfetto`: the requests of a traced run of a fabric as trace events, for ui.perfetto.dev.
 
 The format is JSON trace events ("Trace Event Format", the Chromium project), which chrome://tracing reads too.
-Each test is a process; each flow has as many threads in it as requests of it are under way at once; a request is a
-slice on one of them, with its parts within. Times are in microseconds there, and here whole nanoseconds, which is
-what readers keep of them: a part that was cut off otherwise than its request would no longer be within it.
+Each test is a process; each flow has one thread per concurrent request; a request is a slice with its phases
+nested. Times are in microseconds, rounded to whole nanoseconds, the resolution of readers: otherwise a phase could
+end after its request.
 """
 
 import heapq
@@ -56,7 +56,7 @@ def _thread(process: int, thread: int, flow: str) -> dict[str, Any]:
 
 
 def _in_lanes(requests: "pd.DataFrame") -> Iterator[tuple[int, dict[Any, Any]]]:
-    """Each request with the first lane that is free when it is submitted."""
+    """Each request with the lowest lane that is free at its submission."""
     free: list[int] = []
     busy: list[tuple[int, int]] = []
     for row in requests.sort_values("submitted_ns", kind="stable").to_dict("records"):
@@ -67,20 +67,19 @@ def _in_lanes(requests: "pd.DataFrame") -> Iterator[tuple[int, dict[Any, Any]]]:
         yield lane, row
 
 
-def _slices(place: dict[str, Any], row: dict[Any, Any]) -> Iterator[dict[str, Any]]:
-    """A request, and within it what happens one after the other."""
+def _slices(thread: dict[str, Any], row: dict[Any, Any]) -> Iterator[dict[str, Any]]:
     start, reached = row["submitted_ns"], row["reached_ns"]
     left, end = start + row["host_ns"], start + row["total_ns"]
     phases = {key: row[key] for key in ("host_ns", "fabric_ns", "device_ns")}
-    yield place | _slice(f"request {row['request']}", start, end) | {"args": phases}
-    yield place | _slice("queued at the host", start, left)
+    yield thread | _slice(f"request {row['request']}", start, end) | {"args": phases}
+    yield thread | _slice("queued at the host", start, left)
     if math.isnan(reached):
-        yield place | _slice("in the fabric and at the device", left, end)
+        yield thread | _slice("in the fabric and at the device", left, end)
         return
     executed = reached + row["device_ns"]
-    yield place | _slice("command in the fabric", left, reached)
-    yield place | _slice("executed at the device", reached, executed)
-    yield place | _slice("data and completion in the fabric", executed, end)
+    yield thread | _slice("command in the fabric", left, reached)
+    yield thread | _slice("executed at the device", reached, executed)
+    yield thread | _slice("data and completion in the fabric", executed, end)
 
 
 def _slice(name: str, start_ns: float, end_ns: float) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`export requests`: every request of a traced run of a fabric as a row, as Parquet or, by the suffix, as CSV."""
+"""`export requests`: every request of a traced run of a fabric as a row of Parquet or, for `*.csv`, CSV."""
 
 from pathlib import Path
 

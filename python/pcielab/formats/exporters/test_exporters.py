@@ -1,4 +1,4 @@
-"""Exporting: nothing is lost, the origin is always shown, and nothing that was there is destroyed."""
+"""Exports lose nothing, show the origin, and destroy no file."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from pcielab.formats.exporters import EXPORTERS, export
 from pcielab.formats.importers import import_pcie_bench
 
 OF_OTHERS = ("requests", "perfetto", "netfpga")
-"""Need requests through a fabric (see tests/test_own_fabric.py), or another card (tests/test_netfpga.py)."""
+"""Need requests through a fabric (tests/test_own_fabric.py), or a NetFPGA (tests/test_netfpga.py)."""
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def store(published: Path, tmp_path: Path) -> Store:
 
 
 def simulated(path: Path, *, family: str = "single", attachment: str | None = None, **manifest: object) -> Store:
-    """A store as the runner writes it: few transactions, a time of no whole cycles, a test that did not run."""
+    """A store as the runner writes it: few transactions, a time of fractional cycles, a test that did not run."""
     parameters = {
         "cache": "cold",
         "details": False,
@@ -54,7 +54,7 @@ def simulated(path: Path, *, family: str = "single", attachment: str | None = No
     return open_store(path)
 
 
-def test_published_files_come_back_byte_for_byte(store: Store, published: Path, tmp_path: Path) -> None:
+def test_published_files_are_reproduced_byte_for_byte(store: Store, published: Path, tmp_path: Path) -> None:
     export(store, "pcie-bench", tmp_path / "out")
     for file in published.iterdir():
         assert (tmp_path / "out" / file.name).read_bytes() == file.read_bytes(), file.name
@@ -72,12 +72,12 @@ def test_published_files_come_back_byte_for_byte(store: Store, published: Path, 
     assert "#test=LAT_CMD_RD trans_sz=8 win_sz=8192 cache=cold\n     544      453 0.00000000\n" in cdf
 
 
-def test_a_simulated_run_says_what_was_simulated_and_comes_back_as_simulated(tmp_path: Path) -> None:
+def test_a_simulated_run_stays_simulated_through_export_and_import(tmp_path: Path) -> None:
     store = simulated(tmp_path / "run.db", title="a card")
     export(store, "pcie-bench", tmp_path / "out")
     rows = (tmp_path / "out" / "bw_single.csv").read_text().splitlines()
     assert rows[1:] == ["BW_DMA_RD,Stri,Cold,0,0,65536,64,250,1000.5,1280,20,10.23488,19990004.997"]
-    # A test this short is shown in microseconds, and .txt has no room for more digits.
+    # Times below 1 ms are in microseconds.
     assert "   1.00us   1.25KB " in (tmp_path / "out" / "bw_single.txt").read_text()
     origin = (tmp_path / "out" / "ORIGIN.txt").read_text()
     assert "origin: simulated\n" in origin
@@ -124,9 +124,7 @@ def test_json_has_everything(store: Store, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in EXPORTERS if name not in OF_OTHERS])
-def test_an_existing_output_is_kept_unless_overwriting_was_asked_for(
-    store: Store, tmp_path: Path, name: str
-) -> None:
+def test_keeps_an_existing_output_without_overwrite(store: Store, tmp_path: Path, name: str) -> None:
     output = tmp_path / "output"
     export(store, name, output)
     with pytest.raises(InputError, match="exists already"):
@@ -153,14 +151,14 @@ FOREIGN_NAMES = [
 
 
 def _digest_of_attachments(rows: list[tuple[str, str]]) -> str:
-    """As docs/reference/store.md describes it."""
+    """The digest of docs/reference/store.md."""
     texts = [text.encode() for row in rows for text in row]
     parts = [len(rows).to_bytes(8, "little"), *(len(text).to_bytes(8, "little") + text for text in texts)]
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
 @pytest.mark.parametrize("name", FOREIGN_NAMES)
-def test_an_attachment_with_a_foreign_name_is_written_nowhere(store: Store, tmp_path: Path, name: str) -> None:
+def test_refuses_an_attachment_with_an_unsafe_name(store: Store, tmp_path: Path, name: str) -> None:
     victim = tmp_path / "victim.toml"
     victim.write_text("years of work")
     with closing(sqlite3.connect(store.path)) as connection, connection:
@@ -172,24 +170,24 @@ def test_an_attachment_with_a_foreign_name_is_written_nowhere(store: Store, tmp_
     assert [*foreign.attachments] == [name]
     (tmp_path / "a").mkdir()
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(InputError, match=r"run\.db: attachment .*: it must be a plain file name"):
+    with pytest.raises(InputError, match=r"run\.db: attachment .*: give a plain file name"):
         export(foreign, "pcie-bench", tmp_path / "a" / "out")
     assert sorted(tmp_path.rglob("*")) == before
     assert victim.read_text() == "years of work"
 
 
 @pytest.mark.parametrize("family", ["bw_/../../victim", "/../victim", "bw_a\0b", "x" * 300])
-def test_a_family_with_a_foreign_name_is_written_nowhere(tmp_path: Path, family: str) -> None:
+def test_refuses_a_family_with_an_unsafe_name(tmp_path: Path, family: str) -> None:
     (tmp_path / "victim.csv").write_text("years of work")
     foreign = simulated(tmp_path / "run.db", family=family)
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(InputError, match=r"run\.db: family .*: it must be a plain file name"):
+    with pytest.raises(InputError, match=r"run\.db: family .*: give a plain file name"):
         export(foreign, "pcie-bench", tmp_path / "out")
     assert sorted(tmp_path.rglob("*")) == before
     assert (tmp_path / "victim.csv").read_text() == "years of work"
 
 
-def test_no_file_of_an_export_takes_the_place_of_another(tmp_path: Path) -> None:
+def test_no_file_of_an_export_overwrites_another(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"attachment 'bw_single\.csv': would overwrite another file"):
         export(simulated(tmp_path / "run.db", attachment="bw_single.csv"), "pcie-bench", tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -202,7 +200,7 @@ def test_measured_directories_are_never_overwritten(store: Store, published: Pat
     assert sorted(path.name for path in published.iterdir()) == before
 
 
-def test_a_store_without_what_the_published_format_needs_is_refused(tmp_path: Path) -> None:
+def test_refuses_a_store_that_lacks_data_of_the_published_format(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no usable `device\.timer`"):
         export(simulated(tmp_path / "a.db", device=None), "pcie-bench", tmp_path / "out")
     StoreWriter.create(

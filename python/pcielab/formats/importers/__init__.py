@@ -1,4 +1,4 @@
-"""Importers make stores from measurements that pcielab did not take; such a store is a store like any other."""
+"""Importers make ordinary stores from other tools' measurements."""
 
 from pcielab.formats.importers.netfpga import import_netfpga
 from pcielab.formats.importers.pcie_bench import import_pcie_bench

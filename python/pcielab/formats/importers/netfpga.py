@@ -1,10 +1,11 @@
-"""Makes a store from the raw results of a NetFPGA; `pcielab.formats.raw_results` says what such a file is.
+"""Import the raw results of a NetFPGA; `pcielab.formats.raw_results` describes the format.
 
-Everything is read and checked before anything is written.
+The whole file is checked before anything is written.
 """
 
 import json
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +33,15 @@ _PERCENTILES = {"median": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 
 
 def import_netfpga(file: str | Path, output: str | Path, *, overwrite: bool = False) -> None:
-    """Read a file of raw results, all of it, and write it as a store.
+    """Read a file of raw results and write it as a store.
 
     Args:
         file: The file.
         output: The store to create.
-        overwrite: Replace a file that is there.
+        overwrite: Replace an existing file.
 
     Raises:
-        InputError: The file is foreign or damaged, or the output is refused. Nothing has been written then.
+        InputError: The file is foreign or damaged, or the output is refused; nothing has been written.
     """
     file = Path(file)
     check_new_store(Path(output), overwrite=overwrite)
@@ -63,7 +64,7 @@ def import_netfpga(file: str | Path, output: str | Path, *, overwrite: bool = Fa
 
 
 def _read(file: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
-    """What the file says of itself, and the records of its tests."""
+    """The facts in the file's head, and the records of its tests."""
     lines = read_text(file).splitlines()
     if lines[0] != FIRST_LINE:
         raise InputError(f"{file}, line 1: is {shown(lines[0])}: a file of raw results begins with {FIRST_LINE!r}")
@@ -78,7 +79,7 @@ def _read(file: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
             facts |= _words(line[2:])
         elif line.startswith("#"):
             if head is not None:
-                records.append(_record(_Place(file, begins), head, ticks))
+                records.append(_record(_Section(f"{file}, line {begins}", head), ticks))
             head, begins, ticks = _words(line[1:]), number, []
         elif line.strip():
             tick = _whole(line.strip(), _TICKS_MOST)
@@ -99,63 +100,65 @@ def _words(text: str) -> dict[str, str]:
 
 
 def _whole(text: str, most: int) -> int | None:
-    """A whole number up to `most`; None for anything else, however many digits it has."""
+    """A whole number up to `most`; None for anything else, even with many digits."""
     if not text.isdecimal() or len(text) > len(str(most)) or int(text) > most:
         return None
     return int(text)
 
 
-class _Place:
-    """Where a section begins, to name it in an error."""
+@dataclass(frozen=True)
+class _Section:
+    """The head of a section, with its position for errors."""
 
-    def __init__(self, file: Path, line: int) -> None:
-        self._named = f"{file}, line {line}"
+    position: str
+    head: dict[str, str]
 
-    def refuse(self, what: str) -> InputError:
-        return InputError(f"{self._named}: {what}")
+    def refuse(self, problem: str) -> InputError:
+        return InputError(f"{self.position}: {problem}")
 
-    def word(self, head: dict[str, str], key: str, words: dict[str, Any]) -> Any:
-        if head.get(key) not in words:
-            raise self.refuse(f"{key} is {shown(str(head.get(key)))}: give one of {', '.join(words)}")
-        return words[head[key]]
+    def word(self, key: str, words: dict[str, Any]) -> Any:
+        found = self.head.get(key)
+        if found not in words:
+            raise self.refuse(f"{key} is {shown(str(found))}: give one of {', '.join(words)}")
+        return words[found]
 
-    def number(self, head: dict[str, str], key: str, least: int, most: int) -> int:
-        text = head.get(key, "")
+    def number(self, key: str, least: int, most: int) -> int:
+        text = self.head.get(key, "")
         number = _whole(text, most)
         if number is None or number < least:
             raise self.refuse(f"{key} is {shown(text)}: give a whole number, {least} to {most}")
         return number
 
 
-def _record(place: _Place, head: dict[str, str], ticks: list[int]) -> dict[str, Any]:
-    operation, path = place.word(head, "test", BENCHMARKS)
-    size = place.number(head, "size", 1, 1 << 30)
+def _record(section: _Section, ticks: list[int]) -> dict[str, Any]:
+    operation, path = section.word("test", BENCHMARKS)
+    size = section.number("size", 1, 1 << 30)
     if size % SIZE_STEP_BYTES:
-        raise place.refuse(f"size is {size}: the card's are multiples of {SIZE_STEP_BYTES} B")
+        raise section.refuse(f"size is {size}: the NetFPGA's are multiples of {SIZE_STEP_BYTES} B")
     latency = operation.startswith("lat")
     most = LATENCIES_MOST if latency else 1
     if not 1 <= len(ticks) <= most or min(ticks) == 0:
-        raise place.refuse(f"{len(ticks)} numbers: a test like this has 1 to {most}, all above 0")
-    transfers = len(ticks) if latency else place.number(head, "transfers", 1, TRANSFERS_MOST)
-    in_order = latency and head.get("order") == IN_ORDER
+        raise section.refuse(f"{len(ticks)} numbers: a test like this has 1 to {most}, all above 0")
+    transfers = len(ticks) if latency else section.number("transfers", 1, TRANSFERS_MOST)
+    in_order = latency and section.head.get("order") == IN_ORDER
     parameters = {
-        "cache": place.word(head, "cache", CACHE_STATES),
+        "cache": section.word("cache", CACHE_STATES),
         "details": in_order,
-        "device_offset_bytes": place.number(head, "device_offset", 0, 4095),
-        "host_offset_bytes": place.number(head, "host_offset", 0, 4095),
+        "device_offset_bytes": section.number("device_offset", 0, 4095),
+        "host_offset_bytes": section.number("host_offset", 0, 4095),
         "operation": operation,
         "outstanding": None,
         "path": path,
-        "pattern": place.word(head, "pattern", PATTERNS),
+        "pattern": section.word("pattern", PATTERNS),
         "size_bytes": size,
         "stride_units": 1,
         # A row of reads and writes counts one direction of the two.
         "transactions": 2 * transfers if operation == "bw-rdwr" else transfers,
-        "window_bytes": place.number(head, "window", 1, 1 << 40),
+        "window_bytes": section.number("window", 1, 1 << 40),
     }
     found = _latencies(ticks, in_order) if latency else _bandwidth(ticks[0], transfers, size)
     text = json.dumps(parameters, sort_keys=True, separators=(",", ":"))
-    return {"family": head.get("family", "raw"), "name": head["test"], "parameters": text} | found
+    return {"family": section.head.get("family", "raw"), "name": section.head["test"], "parameters": text} | found
 
 
 def _latencies(ticks: list[int], in_order: bool) -> dict[str, Any]:

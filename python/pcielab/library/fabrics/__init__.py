@@ -1,1 +1,1 @@
-"""Fabrics as files: trees of nodes and links, flows that run on them, and suites of experiments."""
+"""Fabrics in files: trees of nodes and links, flows, and suites of experiments."""

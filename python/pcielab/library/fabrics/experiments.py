@@ -1,4 +1,4 @@
-"""Suites of experiments on a fabric: flows, and one value of one of them that is swept."""
+"""Suites of experiments on a fabric: flows, and one swept value."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from pcielab.errors import wrong_value
 from pcielab.library import shipped
 from pcielab.library.fabrics.flows import frame_of
 from pcielab.library.fabrics.parts import Discipline, Flow
-from pcielab.library.finding import suite_file
+from pcielab.library.lookup import suite_file
 from pcielab.library.profiles.part import Name, Part, Title
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.suites.files import check_count
@@ -19,31 +19,30 @@ from pcielab.library.validation import read_as
 
 _MOST_FLOWS = 1_000_000
 _ALL = "*"
-"""Every flow of an experiment, where one is swept."""
+"""In a sweep: every flow of the experiment."""
 Microseconds = Annotated[float, Field(ge=0, le=1e6)]
 
 
 class Experiment(Part):
-    """Flows that run together, once for each value of the sweep."""
+    """Flows that run together, once per value of the sweep."""
 
     family: Name
-    """The figure that it belongs to."""
+    """Its figure."""
     series: Name
     """Its line in that figure."""
     flows: list[Flow] = Field(min_length=1)
     """The flows."""
     sweep: str | None = None
-    """What varies, as `flow.key`, or `*.key` where it is the same for all flows."""
+    """The swept key: `flow.key`, or `*.key` for all flows."""
     values: list[float | int] = Field(default=[])
-    """Its values."""
+    """Values of the swept key."""
     discipline: Discipline = "per-destination"
-    """What has credits of its own at every port."""
+    """Unit that has its own credits at every port."""
     warm_up_us: Microseconds | None = None
-    """What is not counted at the beginning; absent: until every request in flight has come back three times, from
-    50 us to 100 ms."""
+    """Time before counting; absent: until every request in flight has returned three times, 50 us to 100 ms."""
     duration_us: Microseconds = 200.0
-    """What is counted after that; without `warm_up_us`, at least: counting ends when the slowest request has come
-    back once more."""
+    """Time to count; without `warm_up_us` the least time: counting ends when the slowest request has returned once
+    more."""
 
     @model_validator(mode="after")
     def _sweep_exists(self) -> Self:
@@ -58,7 +57,7 @@ class Experiment(Part):
 
     @property
     def count(self) -> int:
-        """How many simulations the experiment is."""
+        """Number of simulations."""
         return len(self.values) if self.sweep is not None else 1
 
     def points(self) -> Iterator["Point"]:
@@ -76,7 +75,7 @@ class Experiment(Part):
 
 @dataclass(frozen=True)
 class Point:
-    """An experiment at one value of its sweep; None where nothing is swept."""
+    """An experiment at one value of its sweep; the value is None without a sweep."""
 
     experiment: Experiment
     value: float | None
@@ -95,9 +94,9 @@ class FabricSuite(Part):
     title: Title
     """One line for people."""
     fabric: str
-    """The fabric that it is made for."""
+    """Its fabric."""
     provenance: Provenance
-    """Where the experiments come from."""
+    """Source of the experiments."""
     experiment: list[Experiment] = Field(min_length=1)
     """The experiments, in run order."""
 
@@ -128,6 +127,6 @@ def load_fabric_suite(name_or_path: str) -> FabricSuite:
     """The suite of that name (`rpciebench`), or in that file (`*.toml`).
 
     Raises:
-        InputError: No such suite, or a problem in it.
+        InputError: The suite is missing or wrong.
     """
     return read_as(FabricSuite, suite_file("fabric", name_or_path))

@@ -1,4 +1,4 @@
-"""The files that fabrics are kept in: nodes and links of a tree, and the flows that run on it."""
+"""The models of fabric files: nodes and links of a tree, and flows."""
 
 from typing import Any, Self
 
@@ -20,18 +20,18 @@ from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.profiles.quantity_types import Size
 
 _OF_FILES = {"host", "device", "bar_addresses"}
-"""Keys of a node that the compiled half takes in another way."""
+"""Keys of a node that only files have."""
 
 
 class Memory(MemoryParameters):
     """A memory of a device."""
 
     bar_bytes: Size | None = None
-    """Length of its window in the bus addresses; absent: only the device's own engines reach it."""
+    """Size of its BAR; absent: only the device's own engines reach it."""
 
 
 class Device(Part):
-    """A kind of card."""
+    """A kind of device."""
 
     memories: list[Memory] = Field(default=[])
     """Its memories."""
@@ -45,7 +45,7 @@ class Node(NodeParameters):
     host: str | None = None
     """The kind of server, from `[hosts]`; hosts only."""
     device: str | None = None
-    """The kind of card, from `[devices]`; devices only."""
+    """The kind of device, from `[devices]`; devices only."""
     bar_addresses: dict[str, Amount64] = Field(default={})
     """First bus address of each memory that has a BAR, by the memory's name."""
 
@@ -54,7 +54,7 @@ class FlowSets(Part):
     """Named sets of flows."""
 
     default: Name | None = None
-    """The set that is meant where none is named."""
+    """The set to use if none is named."""
     sets: dict[Name, list[Flow]] = Field(default={})
     """Flows in this file."""
     files: dict[Name, str] = Field(default={})
@@ -67,17 +67,17 @@ class FabricFile(FabricParameters):
     title: Title
     """One line for people."""
     provenance: Provenance
-    """Where the values come from."""
+    """Source of the values."""
     hosts: dict[Name, Host] = Field(default={})
     """Kinds of servers."""
     devices: dict[Name, Device] = Field(default={})
-    """Kinds of cards."""
+    """Kinds of devices."""
     node: list[Node] = Field(min_length=1)
     """The nodes."""
     link: list[FabricLink] = Field(default=[])
     """The links: one fewer than nodes."""
     flows: FlowSets = FlowSets()
-    """What runs on the fabric."""
+    """Sets of flows."""
 
     @model_validator(mode="after")
     def _kinds_exist(self) -> Self:
@@ -85,9 +85,7 @@ class FabricFile(FabricParameters):
             for key, known in (("host", self.hosts), ("device", self.devices)):
                 kind = getattr(node, key)
                 if kind is not None and kind not in known:
-                    remedy = (
-                        f"[{key}s] has no such kind for node {node.name}: {validation.suggestion(kind, known)}"
-                    )
+                    remedy = f"[{key}s] lacks it for node {node.name}: {validation.suggestion(kind, known)}"
                     raise wrong_value(f"node.{number}.{key}", repr(kind), remedy)
             if node.device is not None:
                 self._check_bars(number, node, self.devices[node.device])

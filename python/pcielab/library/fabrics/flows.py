@@ -1,6 +1,6 @@
-"""Flows as frames, one row each: from lists and from CSV and Parquet files, checked, with defaults and names.
+"""Flows as frames: from lists, CSV and Parquet files; checked, with defaults and names.
 
-Files may hold millions of flows, so whole columns are checked at a time. An empty cell is a key left out.
+Files may hold millions of flows, so whole columns are checked at once. An empty cell stands for an absent key.
 """
 
 import math
@@ -36,7 +36,7 @@ def frame_of(flows: Iterable[Flow], where: str) -> pd.DataFrame:
     """Checked flows as a frame.
 
     Raises:
-        InputError: There are none, or two have one name.
+        InputError: There are no flows, or two have the same name.
     """
     frame = pd.DataFrame([flow.model_dump() for flow in flows], columns=list(Flow.model_fields))
     frame["standalone_gbytes_per_s"] = frame["standalone_gbytes_per_s"].astype("float64")
@@ -66,25 +66,17 @@ def read_flows(path: Path) -> pd.DataFrame:
 
 
 def flows_of(frame: pd.DataFrame, where: str) -> list[Flow]:
-    """The flows of a frame, whoever made it.
-
-    Raises:
-        InputError: One of them is wrong.
-    """
+    """The checked flows of a frame."""
     flows = []
     for number, row in enumerate(frame.to_dict("records"), start=1):
         filled = {str(key): value for key, value in row.items() if not _is_empty(value)}
-        given = {key: _READ.get(key, _as_it_is)(value) for key, value in filled.items()}
+        given = {key: _READ[key](value) if key in _READ else value for key, value in filled.items()}
         flows.append(checked(Flow, given, f"{where}: flow {number}"))
     return flows
 
 
 def check_names(flows: pd.DataFrame, where: str) -> None:
-    """Refuse flows of which two have one name: what is found of a flow is told by its name.
-
-    Raises:
-        InputError: Names the second of them; or there are no flows.
-    """
+    """Refuse repeated names, since results refer to flows by name; and an empty frame."""
     if not len(flows):
         raise InputError(f"{where}: has no flows: give at least one")
     again = flows["name"].duplicated().to_numpy()
@@ -92,13 +84,13 @@ def check_names(flows: pd.DataFrame, where: str) -> None:
         number = int(again.argmax())
         name = named(str(flows["name"].iloc[number]))
         raise InputError(
-            f"{where}: flow {number + 1}: name is {name}: there are two of this name: names are unique"
+            f"{where}: flow {number + 1}: name is {name}: another flow has this name: give unique names"
         )
 
 
 @dataclass(frozen=True)
 class _Read:
-    """The columns of a file as they are, in order."""
+    """The unchecked columns of a file, in order."""
 
     names: list[str]
     values: dict[str, list[Any]]
@@ -142,15 +134,15 @@ def _check_count(rows: int, path: Path) -> None:
 
 
 def _checked(key: str, given: Sequence[Any], path: Path) -> list[Any]:
-    """The values of a column, with the default where a cell is empty."""
+    """The values of a column, with the default for empty cells."""
     field = Flow.model_fields[key]
     missing = ... if field.is_required() else field.default
     number = next((number for number, value in enumerate(given) if _is_empty(value)), None)
     if number is not None and missing is ...:
         raise InputError(f"{path}: flow {number + 1}: {key} is empty: give {field.description}")
-    read = _READ.get(key, _as_it_is)
+    read = _READ.get(key)
     try:
-        values: list[Any] = [missing if _is_empty(value) else read(value) for value in given]
+        values: list[Any] = [missing if _is_empty(value) else read(value) if read else value for value in given]
         return _COLUMNS[key].validate_python(values)
     except ValidationError as error:
         detail = error.errors(include_url=False)[0]
@@ -165,19 +157,15 @@ def _is_empty(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
 def _whole(value: Any) -> Any:
-    """A whole number, which CSV has as text, and Parquet as a real one where a cell of the column is empty."""
+    """A whole number, which CSV has as text, and Parquet as a float if the column has empty cells."""
     if isinstance(value, str) and _WHOLE.fullmatch(value):
         return int(value)
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _real(value: Any) -> Any:
-    """A real number, which CSV has as text and Parquet may have as a whole one."""
+    """A real number, which CSV has as text, and Parquet may have as an integer."""
     if not isinstance(value, str):
         return value
     try:
@@ -196,7 +184,7 @@ _READ = {
 
 
 def _with_names(flows: pd.DataFrame, where: str) -> pd.DataFrame:
-    """Flows without a name are called by their ends, and counted where there are several between two nodes."""
+    """Name unnamed flows by their ends, with a number for several between two nodes."""
     unnamed = flows["name"] == ""
     if unnamed.any():
         arrow = flows["source"].astype(str) + "->" + flows["destination"].astype(str)

@@ -1,4 +1,4 @@
-"""Finding, reading and checking fabrics and their flows."""
+"""Find, read and check fabrics and their flows."""
 
 import json
 from collections.abc import Mapping
@@ -13,8 +13,8 @@ from pcielab.errors import InputError, found_in
 from pcielab.library import shipped
 from pcielab.library.fabrics.files import FabricFile
 from pcielab.library.fabrics.flows import frame_of, read_flows
-from pcielab.library.finding import profile_file
 from pcielab.library.input_files import given_path
+from pcielab.library.lookup import profile_file
 from pcielab.library.validation import read_as, suggestion
 from pcielab.wording import named
 
@@ -52,7 +52,7 @@ class Fabric:
             chosen: A set of the fabric's file, or the path of a CSV or Parquet file; absent: the default set.
 
         Raises:
-            InputError: There is no such set or file, or a flow in it is wrong.
+            InputError: The set or file is missing, or a flow in it is wrong.
         """
         sets = self.file.flows
         known = [*sets.sets, *sets.files]
@@ -68,8 +68,8 @@ class Fabric:
             path = given_path(sets.files[chosen], self.path.parent) if chosen in sets.files else given_path(chosen)
             return check_ends(self, read_flows(path), str(path))
         raise InputError(
-            f"--flows {named(chosen)}: is no set of {self.path}: {suggestion(chosen, known)}; a file is given by "
-            "its path (*.csv, *.parquet)"
+            f"--flows {named(chosen)}: not a set of {self.path}: {suggestion(chosen, known)}; for a file give its "
+            "path (*.csv, *.parquet)"
         )
 
 
@@ -99,15 +99,7 @@ def canonical(description: dict[str, Any]) -> str:
 
 
 def recorded(manifest: Mapping[str, Any], where: str) -> RecordedFabric:
-    """The fabric that a manifest describes, whatever file it came from.
-
-    Args:
-        manifest: Of a run of a fabric.
-        where: What to name in the error.
-
-    Raises:
-        InputError: The manifest describes none, or one that cannot be.
-    """
+    """The fabric that the manifest of a run describes; `where` is the run's path for errors."""
     description = (manifest.get("system") or {}).get("fabric")
     if not isinstance(description, dict):
         raise InputError(f"{where}: the manifest has no `system.fabric`: give a run of `pcielab fabric run`")
@@ -126,7 +118,7 @@ def load(name_or_path: str) -> Fabric:
     """The fabric of that name (`fabrex-u55c`), or in that file (`*.toml`).
 
     Raises:
-        InputError: No such fabric, or a problem in it; the message names file, item, value and remedy.
+        InputError: The fabric is missing or wrong; the message names file, item, value and remedy.
     """
     path = profile_file("fabric", name_or_path)
     fabric = Fabric(read_as(FabricFile, path), path)
@@ -144,7 +136,5 @@ def check_ends(fabric: Fabric | RecordedFabric, flows: pd.DataFrame, where: str)
             number = int(wrong.to_numpy().argmax())
             name = str(flows[key].iloc[number])
             remedy = suggestion(name, [str(node) for node in nodes])
-            raise InputError(
-                f"{where}: flow {number + 1}: {key} is {named(name)}: there is no such node: {remedy}"
-            )
+            raise InputError(f"{where}: flow {number + 1}: {key} is {named(name)}: unknown node: {remedy}")
     return flows

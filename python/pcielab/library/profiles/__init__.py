@@ -1,7 +1,7 @@
-"""Profiles: descriptions of links, hosts, cards and whole systems, kept in TOML with their provenance.
+"""Profiles: links, hosts, devices and whole systems in TOML files with their provenance.
 
-`resolve` makes the complete system that the simulator takes, from a name or a file; `names` lists what is shipped.
-What a value does belongs to the simulator; files, defaults, units, provenance and helpful errors belong here.
+`resolve` makes the complete system that the simulator takes, from a name or a file; `names` lists shipped
+profiles. The simulator interprets values; files, defaults, units, provenance and errors belong here.
 """
 
 from pcielab.library.profiles.files import KINDS, Kind, json_schema

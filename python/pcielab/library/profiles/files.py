@@ -1,7 +1,7 @@
-"""The files that profiles are kept in: one model per kind of file, for editors and for the JSON Schema.
+"""The models of profile files, one per kind, also for the JSON Schema.
 
-A file has a name, a title and a provenance. It may start from another one of its kind (`base`) and say only what
-differs. A system names its link, host and device, or holds them as tables.
+A file has a name, a title and a provenance. It may start from another one of its kind (`base`) and have only the
+differences. A system names its link, host and device, or holds them as tables.
 """
 
 from typing import Any, Literal, TypeAlias
@@ -18,14 +18,14 @@ KINDS: tuple[Kind, ...] = ("system", "host", "device", "link")
 
 
 class Document(Part):
-    """What every file has."""
+    """Keys of every file."""
 
     title: Title
     """One line for people."""
     provenance: Provenance
-    """Where the values come from."""
+    """Source of the values."""
     base: str | None = None
-    """Another file of the same kind, by name or path, whose values hold where this one is silent."""
+    """Another file of the same kind, by name or path, that gives the values that this one lacks."""
 
 
 class LinkFile(Document, Link):
@@ -47,16 +47,16 @@ class SystemFile(Document, Placement):
     """A file under `profiles/systems`."""
 
     aliases: list[str] = Field(default=[])
-    """Other names that a shipped system goes by, such as the paper's; large and small letters are the same."""
+    """Other names of a shipped system, for example the paper's, in upper or lower case."""
     link: str | dict[str, Any]
     """The link: the name of a shipped one, a path relative to this file, or a table with its keys and, if it
     starts from another one, `base`."""
     host: str | dict[str, Any]
     """The host, likewise."""
     device: str | dict[str, Any]
-    """The card, likewise."""
+    """The device, likewise."""
     set_: dict[str, Any] = Field(default={}, alias="set")
-    """Changes to single values, by dotted key, made after everything is put together: what `--set` does."""
+    """Changes to single values, by dotted key, applied after merging, as by `--set`."""
 
 
 FILE_MODELS: dict[Kind, type[Document]] = {
@@ -69,5 +69,5 @@ PARTS: dict[Kind, type[BaseModel]] = {"link": Link, "host": Host, "device": Card
 
 
 def json_schema(kind: Kind) -> dict[str, Any]:
-    """The JSON Schema of a kind of file, for editors and for people who generate profiles."""
+    """The JSON Schema of a kind of file, for editors and generators."""
     return validation.json_schema(FILE_MODELS[kind])

@@ -1,6 +1,6 @@
-"""Every key of a system with its value and what is known about it: for forms, tables, sliders and notebooks.
+"""Every key of a system with its value, range and meaning, for forms, tables, sliders and notebooks.
 
-Everything comes from the models: nothing about a single key is said here.
+All of it comes from the models.
 """
 
 import json
@@ -27,15 +27,15 @@ class Key:
     """A key of a system.
 
     Attributes:
-        key: Dotted, as `--set` takes it.
-        value: What it is in this system.
-        kind: `number`, `whole`, `choice` or `text`: how it can be changed.
-        unit: As people write it; empty where it has none.
-        meaning: What it is.
-        source: Where its value comes from; empty where nothing special is known.
-        least: The smallest number that is accepted; None where there is no limit.
-        most: The largest one.
-        choices: What a choice is between.
+        key: Dotted key, as `--set` takes it.
+        value: Its value in this system.
+        kind: Kind of its values: `number`, `whole`, `choice` or `text`.
+        unit: Its unit; empty if it has none.
+        meaning: Its description.
+        source: Source of its value; empty if unknown.
+        least: The smallest number allowed; None without a limit.
+        most: The largest number allowed; None without a limit.
+        choices: The values of a choice.
     """
 
     key: str
@@ -50,23 +50,18 @@ class Key:
 
     @property
     def group(self) -> str:
-        """The table that it stands in: `host.llc`; empty for what a system says itself."""
+        """Its table: `host.llc`; empty for the system's own keys."""
         return self.key.rpartition(".")[0]
 
 
 def keys_of(system: System, source_of: Callable[[str], str]) -> list[Key]:
-    """Every key of a system that has a single value, in the order of the reference.
-
-    Args:
-        system: The system.
-        source_of: Where the value of a key comes from.
-    """
+    """Every key of a system with a single value, in the order of the reference; `source_of` gives its source."""
     values = system.model_dump(mode="json")
     return [_key(key, described, value, source_of(key)) for key, described, value in _leaves(System, values, "")]
 
 
 def _leaves(model: type[BaseModel], values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any, Value]]:
-    """Dotted key, schema and value of everything below a table; tables that are absent have nothing below."""
+    """Dotted key, schema and value of every key below a table, absent tables excluded."""
     properties = _properties(model)
     for name, field in model.model_fields.items():
         value, key = values.get(name), f"{prefix}{name}"
@@ -115,9 +110,7 @@ def _choices(option: Mapping[str, Any]) -> Sequence[Value]:
 def _kind(value: Value, choices: Sequence[Value], numbers: Sequence[Mapping[str, Any]]) -> str:
     if numbers:
         return "number" if any(option["type"] == "number" for option in numbers) else "whole"
-    if choices:
-        return "choice"
-    return "text"
+    return "choice" if choices else "text"
 
 
 def text_of(value: Value) -> str:
@@ -126,7 +119,7 @@ def text_of(value: Value) -> str:
 
 
 def html_of(title: str, overrides: Mapping[str, object], keys: Iterable[Key]) -> str:
-    """A system as HTML: a table for each part, folded away but for what was changed."""
+    """A system as HTML: the changes, and a collapsed table for each part."""
     changes = "".join(
         f"<li><code>{escape(key)} = {escape(str(value))}</code></li>" for key, value in overrides.items()
     )

@@ -1,4 +1,4 @@
-"""Profiles as rows: every value with where it comes from."""
+"""Profiles as rows: every value with its source."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ class Listing:
 
     title: str
     sources: list[dict[str, str]]
-    """Where each part comes from as a whole: part, source, notes."""
+    """The source of each part: part, source, notes."""
     values: list[dict[str, str]]
-    """Every value: key, value, and what is known of it in particular."""
+    """Every value: key, value, source."""
 
 
 def listing(kind: Kind, name: str, sets: Mapping[str, object] | Sequence[str] = ()) -> Listing:
-    """Every value of a profile, with where it comes from; a system with its link, host and device."""
+    """Every value of a profile with its source; a system includes its link, host and device."""
     if kind == "system":
         resolved = resolve(name, sets)
         sources = [_source(part, found) for part, found in resolved.provenance.items()]
@@ -38,7 +38,7 @@ def listing(kind: Kind, name: str, sets: Mapping[str, object] | Sequence[str] = 
 
 
 def document_listing(kind: str, title: str, provenance: Provenance, content: Mapping[str, Any]) -> Listing:
-    """The values of a single file, in nested tables, with where they come from."""
+    """The values of a single file (nested tables) with their sources."""
     values = [_value(*item, provenance.of(item[0])) for item in _flat(dict(content))]
     return Listing(title, [_source(kind, provenance)], values)
 

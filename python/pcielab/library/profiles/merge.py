@@ -1,6 +1,6 @@
-"""Merge what was read of a system into one table: files over those that they start from, parts, `[set]`, `--set`.
+"""Merge the layers of a system into one table: files over their bases, parts, `[set]`, `--set`.
 
-The table is complete and unchecked, but for the keys of changes: one that no system has is refused here.
+The table is complete but unchecked, except that unknown keys of changes are refused here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,24 +16,24 @@ from pcielab.library.validation import closest, suggestion
 from pcielab.wording import named
 
 _IDENTITY = ("aliases", "name", "title")
-"""What a file has of its own, whatever it starts from."""
+"""Keys that a file never inherits from its base."""
 _FILE_ONLY = ("aliases", "base", "provenance", "set")
 _MOST_LETTERS = 200
-"""Twice as many as the longest key has."""
+"""Twice the length of the longest key."""
 
 
 @dataclass(frozen=True)
 class Merged:
-    """A system as one table, and what it was merged from."""
+    """A system as one table, with the layers that it was merged from."""
 
     table: Table
-    """With all changes."""
+    """The system with all changes."""
     layers: dict[Kind, Layer]
-    """The system and each part over what it starts from, without changes."""
+    """The system and each part over its base, without changes."""
     own_changes: dict[str, Any]
     """The system's own `[set]`."""
     changes: dict[str, object]
-    """What the caller changed, without parts that were exchanged as a whole."""
+    """The caller's changes, without exchanged parts."""
 
 
 def merge(
@@ -42,7 +42,7 @@ def merge(
     """A system and its parts as one table, with the caller's changes.
 
     Raises:
-        InputError: A change is of a key that no system has, or of an entry that a list lacks.
+        InputError: A change has an unknown key, or an index beyond its list.
     """
     exchanged: Table = {kind: overrides[kind] for kind in PARTS if kind in overrides}
     own = Layer({**flattened(system).table, **exchanged}, system[0].path)
@@ -60,13 +60,13 @@ def merge(
 
 
 def values_of(kind: Kind, content: Table) -> Table:
-    """The values of a link, host or device, without what only its file has."""
+    """The values of a link, host or device, without the keys that only files have."""
     dropped = {*_FILE_ONLY, "title"} | ({"name"} if "name" not in PARTS[kind].model_fields else set())
     return {key: value for key, value in content.items() if key not in dropped}
 
 
 def flattened(layers: Sequence[Layer]) -> Layer:
-    """Layers as one; the name and title of a file are its own."""
+    """Merge layers, the first over the next; a file keeps its own name and title."""
     whole = layers[-1].table
     for over in reversed(layers[:-1]):
         own, base = over.table, whole
@@ -81,7 +81,6 @@ def flattened(layers: Sequence[Layer]) -> Layer:
 
 
 def _over(under: Table, over: Table) -> Table:
-    """Two tables as one: `over` wins, tables in both are merged key by key."""
     result = dict(under)
     for key, value in over.items():
         below = result.get(key)
@@ -90,7 +89,7 @@ def _over(under: Table, over: Table) -> Table:
 
 
 def _left(settings: Table, own: Table) -> Table:
-    """Settings of a base, without those of parts or values that a file lays over it has of its own."""
+    """Settings of a base, without those whose parts or values the file over it has itself."""
 
     def has_its_own(key: str) -> bool:
         over: Any = own
@@ -106,11 +105,9 @@ def _left(settings: Table, own: Table) -> Table:
 
 
 def _refuse_unknown(key: str, where: str) -> None:
-    """Refuse a key that no system has, with the closest that one has."""
+    """Refuse an unknown key, and suggest the closest known one."""
     if len(key) > _MOST_LETTERS:
-        raise InputError(
-            f"{where}{named(key)}: no such key: the longest ones have fewer than {_MOST_LETTERS} letters"
-        )
+        raise InputError(f"{where}{named(key)}: unknown key: keys have fewer than {_MOST_LETTERS} letters")
     known = known_keys(System)
     wanted = ".".join(step for step in key.split(".") if not is_index(step))
     if wanted in known:
@@ -125,4 +122,4 @@ def _refuse_unknown(key: str, where: str) -> None:
     else:
         nearest = closest(wanted, known)
         remedy = f"did you mean {nearest}?" if nearest else suggestion(last, siblings or list(System.model_fields))
-    raise InputError(f"{where}{named(key)}: no such key: {remedy}")
+    raise InputError(f"{where}{named(key)}: unknown key: {remedy}")

@@ -1,7 +1,6 @@
-"""Nested tables by dotted key, such as `host.iommu.walk_ns`: which keys there are, and replacing values.
+"""Nested tables by dotted key (`host.iommu.walk_ns`): known keys, and replacing values.
 
-Python can write a key as `llc_ddio_ways` for `host.llc.ddio_ways`: any end of a key that only one key has will do;
-what several have is refused, with their names.
+In Python, any unambiguous end of a key will do: `llc_ddio_ways` for `host.llc.ddio_ways`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,14 +17,14 @@ Table: TypeAlias = dict[str, Any]
 """A table of a TOML file."""
 _SHOWN = 8
 _MOST_DIGITS = 9
-"""Digits of an index, so that no text of thousands of them is taken for a number."""
+"""Most digits of an index."""
 
 _Part = TypeVar("_Part", bound=BaseModel)
 
 
 @cache
 def known_keys(model: type[BaseModel]) -> list[str]:
-    """Every dotted key that a part of a profile has."""
+    """Every dotted key of a part of a profile."""
     keys = []
     for name, field in model.model_fields.items():
         inner = submodel(field.annotation)
@@ -38,19 +37,15 @@ def replaced(table: Table, key: str, value: object, where: str = "") -> Table:
 
     Args:
         table: The tables.
-        key: The key; a number in it is the place in a list.
+        key: The key; a number in it is an index of a list.
         value: The new value.
-        where: What a message begins with.
-
-    Raises:
-        InputError: A list has no such place.
+        where: Prefix of error messages.
     """
     changed: Table = _with(table, key.split("."), value, key, where)
     return changed
 
 
 def _with(table: Any, steps: Sequence[str], value: object, key: str, where: str) -> Any:
-    """A copy of a nested table or list with one value replaced."""
     step, rest = steps[0], steps[1:]
     if isinstance(table, list):
         if not is_index(step) or int(step) >= len(table):
@@ -63,19 +58,19 @@ def _with(table: Any, steps: Sequence[str], value: object, key: str, where: str)
 
 
 def is_index(step: str) -> bool:
-    """Whether a part of a key counts the entries of a list."""
+    """Whether a step of a key is an index of a list."""
     return step.isascii() and step.isdigit() and len(step) <= _MOST_DIGITS
 
 
 def key_of(name: str, model: type[BaseModel]) -> str:
-    """The dotted key that a name means; one that has dots is taken as it is.
+    """The dotted key of a name; a name with dots is returned unchanged.
 
     Args:
         name: The key, or an end of it with underscores for dots.
-        model: The part of a profile whose keys are meant.
+        model: The part of a profile that has the key.
 
     Raises:
-        InputError: No key ends like this, or several do.
+        InputError: No key ends with the name, or several do.
     """
     if "." in name:
         return name
@@ -89,10 +84,10 @@ def key_of(name: str, model: type[BaseModel]) -> str:
 
 
 def part_with(part: _Part, changes: Mapping[str, object]) -> _Part:
-    """A part of a profile with changes, by the names of keys in it.
+    """A part of a profile with changes, by names of its keys.
 
     Raises:
-        InputError: No key is called so, several are, or the value cannot be.
+        InputError: A name is unknown or ambiguous, or a value is wrong.
     """
     model = type(part)
     content = part.model_dump()
@@ -103,7 +98,7 @@ def part_with(part: _Part, changes: Mapping[str, object]) -> _Part:
 
 @cache
 def _ending(model: type[BaseModel]) -> dict[str, tuple[str, ...]]:
-    """The keys that each ending means; a whole key means itself alone."""
+    """The keys with each ending; a whole key stands for itself only."""
     keys = known_keys(model)
     ending: dict[str, tuple[str, ...]] = {}
     for key in keys:

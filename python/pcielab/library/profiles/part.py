@@ -1,7 +1,6 @@
-"""What every part of a profile has in common: strictness, and the types of its values.
+"""The base class of all parts of a profile, and the types of their values.
 
-Units are the last word of a key (`walk_ns`, `llc_bytes`). A number is a number of that unit; sizes may also be
-written as people say them (`"15M"`).
+The last word of a key is its unit (`walk_ns`, `llc_bytes`). Sizes may also have a suffix (`"15M"`).
 """
 
 import json
@@ -27,29 +26,29 @@ from pcielab.library.quantities import MOST_BYTES, parse_bytes
 
 
 class Part(BaseModel):
-    """A table of a profile: unknown keys are refused, and nothing is converted silently."""
+    """A table of a profile: strict and immutable, without unknown keys or implicit conversions."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
     )
 
     def with_(self, **changes: object) -> Self:
-        """This part with changes, by any end of a key that only one key of it has: `llc_ddio_ways=4`.
+        """This part with changes, by any unambiguous end of a key: `llc_ddio_ways=4`.
 
         Raises:
-            InputError: No key is called so, several are, or the value cannot be.
+            InputError: A name is unknown or ambiguous, or a value is wrong.
         """
-        # Which keys there are is known once every part is.
+        # Imported here because it imports this module.
         from pcielab.library.profiles.nested import part_with
 
         return part_with(self, changes)
 
 
 class Ruled(Part):
-    """A part with rules across its keys, which the compiled half has."""
+    """A part whose keys the compiled half checks together."""
 
     rule: ClassVar[str]
-    """Whose rules they are."""
+    """Name of the part's rules in the compiled half."""
 
     @model_validator(mode="after")
     def _keeps_to_its_rules(self) -> Self:
@@ -66,11 +65,11 @@ def _size(value: object) -> object:
     try:
         return parse_bytes(value, "size")
     except InputError:
-        raise PydanticCustomError("size", "give bytes, such as 64, '4K' or '1.5M'") from None
+        raise PydanticCustomError("size", "give bytes, for example 64, '4K' or '1.5M'") from None
 
 
 def plain(text: str) -> str:
-    """A name or title, which is refused unless it can be printed as it is."""
+    """Check that a name or title is printable."""
     if not text.isprintable():
         raise PydanticCustomError("plain", "give letters that can be printed, on one line")
     return text
@@ -94,7 +93,7 @@ def _whole(value: object, handler: ValidatorFunctionWrapHandler) -> object:
 
 
 WHOLE = WrapValidator(_whole)
-"""Refuses True and 1.0 where 1 is one of several numbers: to Python they are equal."""
+"""Refuses True and 1.0 for a literal 1, which equals them in Python."""
 MOST_COUNT = 2**32 - 1
 PAGE_BYTES = 4096
 _NOT_IN_RANGE = frozenset(
@@ -104,11 +103,11 @@ _NOT_IN_RANGE = frozenset(
         "string_too_short", "string_type", "too_long", "too_short",
     }
 )  # fmt: skip
-"""Types of errors (those of pydantic) of a value that a range does not hold."""
+"""Pydantic's types of errors of a value out of range."""
 
 
 class Fits(GroupedMetadata):
-    """The range of a value, as its JSON Schema has it; what would be right is said in the compiled half's words.
+    """The range of a value in the words of JSON Schema, with the compiled half's error messages.
 
     Attributes:
         schema: Keywords of JSON Schema: `minimum`, `exclusiveMinimum`, `maximum`, `multipleOf`, lengths, `anyOf`.
@@ -145,20 +144,20 @@ _CONSTRAINTS: dict[str, Callable[[Any], object]] = {
 
 
 def remedy(schema: Mapping[str, object]) -> str:
-    """What would be right, of a value whose JSON Schema this is: `give 1 to 255`."""
+    """The remedy for a wrong value of this JSON Schema: `give 1 to 255`."""
     return _core.remedy(json.dumps(schema))
 
 
 SIZE = BeforeValidator(_size, json_schema_input_type=int | str)
-"""Reads sizes that are texts, such as "15M"."""
+"""Reads sizes that are texts: "15M"."""
 Bytes = Annotated[int, SIZE]
-"""A size whose key says its range."""
+"""A size; each key adds its range."""
 Name = Annotated[str, AfterValidator(plain), Fits(type="string", minLength=1, maxLength=200)]
 Title = Annotated[str, AfterValidator(plain), Fits(type="string", minLength=1, maxLength=1000)]
 Label = Annotated[str, AfterValidator(plain), Fits(type="string", maxLength=200)]
-"""A name that may be left out."""
+"""A name that may be empty."""
 SizeOrNone = Annotated[int, SIZE, Fits(type="integer", minimum=0, maximum=MOST_BYTES)]
 """A size, or 0."""
 Amount64 = Annotated[int, Fits(type="integer", minimum=0, maximum=MOST_BYTES)]
 StepBytes = Annotated[int | Literal["packet"], BeforeValidator(_step_bytes)]
-"""What a step of a NIC moves."""
+"""Bytes that a step of a NIC moves."""

@@ -1,4 +1,4 @@
-"""The parts of a system as the simulator takes them: keys, ranges, defaults and what they mean.
+"""The parts of a system as the simulator takes them: keys, ranges, defaults, meanings.
 
 Written by `make generate` from `crates/pcie-sim/src/profile`: change the types there.
 """
@@ -23,7 +23,7 @@ from pcielab.library.profiles.quantity_types import (
 
 
 class Link(Ruled):
-    """What the two ends agreed on, and what the card's configuration registers say."""
+    """The negotiated parameters, and those of the device's configuration registers."""
 
     rule: ClassVar[str] = "Link"
 
@@ -38,9 +38,10 @@ class Link(Ruled):
     rcb_bytes: Annotated[Literal[64, 128], WHOLE] = 64
     """Read completion boundary of the root port."""
     ecrc: bool = False
-    """Whether the card appends an ECRC to what it sends (`CGenEn+` in its AER capability)."""
+    """Whether the device appends an ECRC to its TLPs (`CGenEn+` in its AER capability)."""
     tags: Annotated[int, Fits(type="integer", minimum=1, maximum=16_384)]
-    """Read requests the card may have in flight: 32 without extended tags, 256 with, 768 with 10-bit tags."""
+    """Read requests that the device may have in flight: 32 without extended tags, 256 with, 768 with 10-bit
+    tags."""
     flit: bool = False
     """Flit mode: always in generations 6 and 7, optional at lower rates."""
 
@@ -49,13 +50,13 @@ class RootComplex(Part):
     """How requests enter the host, how long they take, and how completions leave it."""
 
     read_ns: StepTime
-    """From a request's arrival to its first completion at the head of the downlink, nothing else being in flight,
-    for data in the last-level cache that the card wrote there."""
+    """From a request's arrival to its first completion at the head of the downlink, with nothing else in flight,
+    for data that the device wrote to the last-level cache."""
     busy_read_ns: StepTime
     """The same when other requests are in flight: a busy root complex cannot bypass its queues."""
     write_ns: StepTime
     """From when the last line of a posted write starts to arrive, for a line in the last-level cache, until a read
-    behind it may go on."""
+    behind it may proceed."""
     line_interval_ns: StepTime
     """From one line of a read request to the next: they are fetched one after the other."""
     completion_interval_ns: StepTime
@@ -69,23 +70,23 @@ class RootComplex(Part):
     write_line_ns: StepTime
     """Time for each line of a posted write before the next write is accepted."""
     partial_line_busy_ns: StepTime
-    """How long a line that a write has filled in part stays closed to the next write that goes on in it; 0 where
-    the root complex merges both."""
+    """Time for which a line that a write has filled in part stays closed to the next write that continues in it; 0
+    if the root complex merges both."""
     jitter_ns: StepTime
     """Half-width of the uniform spread of `read_ns`."""
     busy_jitter_ns: StepTime
     """Half-width of the uniform spread of `busy_read_ns`: a busy root complex is less regular."""
     conflict_share: Share = 0.0
-    """Share of reads that, with nothing else of the card's in flight, find a ring or an agent taken by others."""
+    """Share of reads, with no others of the device in flight, that meet a ring or an agent in use by others."""
     conflict_ns: StepTime = 0.0
-    """The longest that such a read waits; it may be anything up to that."""
+    """Longest wait in this conflict; waits are uniform from 0."""
     completion_order: Literal["fifo", "random", "random-small"]
-    """Order of completions among requests whose data are there: `fifo` (as they came), `random` (any),
+    """Order of completions among requests whose data are available: `fifo` (as they came), `random` (any),
     `random-small` (any while a small one waits, else the oldest)."""
     small_request_bytes: Size32
-    """Requests of at most so many bytes are small."""
+    """Requests of at most this many bytes are small."""
     completion_split: Literal["aligned-mps", "every-rcb"]
-    """Where an answer is cut: at addresses that are multiples of MPS, or at every read completion boundary."""
+    """Where an answer is split: at addresses that are multiples of MPS, or at every read completion boundary."""
     merge_partial_lines: bool
     """Whether partial cache lines at the ends of a request of more than two lines travel with their neighbours."""
     downlink_quantum_bytes: Quantum
@@ -93,7 +94,7 @@ class RootComplex(Part):
     downlink_dllp_bytes: Padding
     """Bytes of DLLPs that the port sends downstream for each posted write that arrives."""
     downlink_stretch: Annotated[float, Fits(type="number", minimum=1, maximum=2)]
-    """Serialisation time downstream over the raw line rate: what DLLPs and SKPs really take (1.0: nothing)."""
+    """Serialisation time downstream over the raw line rate, to account for DLLPs and SKPs (1.0: none)."""
     uplink_stretch: Annotated[float, Fits(type="number", minimum=1, maximum=2)]
     """The same upstream."""
     posted_header_credits: HeaderCredits
@@ -103,7 +104,7 @@ class RootComplex(Part):
     non_posted_header_credits: HeaderCredits
     """Non-posted header credits, likewise."""
     credit_return_ns: StepTime
-    """From a TLP's arrival until its credits are back at the card."""
+    """From a TLP's arrival until its credits are back at the device."""
 
 
 class LastLevelCache(Ruled):
@@ -135,16 +136,15 @@ class Refresh(Part):
     share: Annotated[float, Fits(type="number", minimum=0, maximum=100)]
     """Refreshes met per refresh of one rank: 1 in theory, 0 to switch refresh off."""
     caught_ns: StepTime = 0.0
-    """An access that a refresh catches in its last stretch of this length is broken off, to be made again."""
+    """An access that starts less than this before a refresh is aborted, and repeated after it."""
     again_ns: StepTime = 0.0
-    """What making it again takes once the refresh is over."""
+    """Time to repeat an aborted access after the refresh."""
     hit_share: Share = 0.0
-    """Share of the reads of lines in the cache for which memory is asked all the same, so that they wait for
-    refreshes too."""
+    """Share of reads of cached lines that also access memory, and so wait for refreshes."""
 
 
 class Memory(Part):
-    """What an access costs on top of a hit in the last-level cache on a line that the card wrote."""
+    """Costs of an access over a hit in the last-level cache on a line that the device wrote."""
 
     host_line_ns: StepTime
     """A line in the cache that the CPU wrote."""
@@ -157,11 +157,11 @@ class Memory(Part):
     remote_dirty_ns: StepTime
     """On top of `miss_ns`, a line that is dirty in another socket's cache."""
     busy_remote_ns: StepTime | None = None
-    """`remote_ns` for DMA reads while the root complex is busy; as much as that, if left out."""
+    """`remote_ns` for DMA reads while the root complex is busy; the same if left out."""
     busy_remote_dirty_ns: StepTime | None = None
-    """`remote_dirty_ns` for DMA reads while the root complex is busy; as much as that, if left out."""
+    """`remote_dirty_ns` for DMA reads while the root complex is busy; the same if left out."""
     ownership_ns: StepTime
-    """A full-line write that misses: getting ownership, memory local to the card."""
+    """A full-line write that misses: getting ownership, memory local to the device."""
     remote_ownership_ns: StepTime
     """The same for memory on another socket."""
     untouched_ns: StepTime
@@ -185,17 +185,17 @@ class Iommu(Part):
     walk_ns: StepTime
     """One page walk."""
     walkers: Annotated[int, Fits(type="integer", minimum=1, maximum=4_096)]
-    """Walks that can go on at the same time."""
+    """Concurrent walks."""
     walker_busy_ns: StepTime
     """Time for which a walker is occupied by one walk."""
     busy_walk_spread: Share
-    """Share of a walk's time that varies from walk to walk when many go on, exponentially distributed: a walk may
-    find all or nothing of what it needs in the caches."""
+    """Share of a walk's time that varies between concurrent walks, exponentially distributed: a walk may find all
+    or none of its entries in the caches."""
     pending_walks: Annotated[int, Fits(type="integer", minimum=1, maximum=65_536)]
-    """Walks that can be going on or waiting for a walker; more requests than that wait outside."""
+    """Walks that can be active or waiting for a walker; further requests wait outside."""
     walk_region_bytes: Annotated[Bytes, Fits(type="integer", minimum=0, maximum=1_073_741_824)] = 0
-    """Walks of pages in the same region of this size go on one after the other, as those of 2 MiB that one
-    last-level page table translates; 0: walks of all pages overlap."""
+    """Walks of pages in the same region of this size are serialised, as in 2 MiB, the reach of one last-level page
+    table; 0: walks of all pages overlap."""
 
 
 class WakeCluster(Ruled):
@@ -212,25 +212,25 @@ class WakeCluster(Ruled):
 
 
 class Stalls(Ruled):
-    """Stalls: again and again a machine that nothing keeps awake stops serving its devices for milliseconds.
+    """Stalls: a machine that nothing keeps awake repeatedly stops serving its devices for milliseconds.
 
-    In the latency of a transaction by itself they show as such. A test of write bandwidth takes so much longer;
-    reads in flight keep a machine awake.
+    A stall adds to the latency of a single transaction and to the time of a write bandwidth test. Reads in flight
+    keep a machine awake.
     """
 
     rule: ClassVar[str] = "Stalls"
 
     interval_ns: Annotated[float, Fits(type="number", exclusiveMinimum=0, maximum=1_000_000_000_000)]
-    """Time that a machine serves between two stalls, in the middle of all tests."""
+    """Time of service between two stalls, the median of all tests."""
     interval_spread: Annotated[float, Fits(type="number", minimum=0, maximum=3)]
-    """Standard deviation of that time's natural logarithm from test to test: it hangs on a state of the machine
-    that no test sets. Write bandwidths differ from seed to seed by it; latency tests have the middle."""
+    """Standard deviation of that time's natural logarithm from test to test: it depends on a state of the machine
+    that no test sets. Write bandwidths therefore differ from seed to seed; latency tests use the median."""
     duration_ns: Nanoseconds
     """How long a stall lasts."""
 
 
 class IdleStates(Ruled):
-    """Idle states that a machine falls into when no read keeps it awake."""
+    """Idle states that a machine enters when no read keeps it awake."""
 
     rule: ClassVar[str] = "IdleStates"
 
@@ -241,10 +241,10 @@ class IdleStates(Ruled):
     fast_share_long_gap: Share
     """The same after a long gap."""
     wake_ns: Nanoseconds
-    """What a plain wake-up costs a transaction that comes when the machine is asleep."""
+    """Extra time of a transaction that finds the machine asleep, for a plain wake-up."""
     wake_floor_ns: Nanoseconds
-    """Least latency of a read that had to wake the machine, without the card's part of it and without waiting for
-    a write before it: falling asleep is not broken off, so the sooner a read comes the longer it waits."""
+    """Least latency of a read that wakes the machine, without the device's part and the wait for a write before
+    it: falling asleep is not interrupted, so a read that comes sooner waits longer."""
     clusters: Annotated[list[WakeCluster], Fits(type="array", maxItems=64)]
     """Slower wake-ups; the rest are plain."""
     stalls: Stalls
@@ -259,7 +259,7 @@ class Host(Part):
     sockets: Annotated[int, Fits(type="integer", minimum=1, maximum=64)]
     """Processor sockets, each with its own last-level cache and memory."""
     root_complex: RootComplex
-    """The root complex that the card is attached to."""
+    """The root complex that the device is attached to."""
     llc: LastLevelCache
     """The last-level cache of each socket."""
     memory: Memory
@@ -267,7 +267,7 @@ class Host(Part):
     iommu: Iommu
     """The IOMMU."""
     idle: IdleStates | None = None
-    """Power-saving states that stretch transactions, where the machine has them."""
+    """Power-saving states that delay transactions, if the machine has them."""
 
 
 class Timer(Ruled):
@@ -280,11 +280,11 @@ class Timer(Ruled):
     denominator: Count
     """Length of a tick in ns: denominator."""
     cycles: Count
-    """Clock cycles in a tick: what the published columns count."""
+    """Clock cycles in a tick: the unit of the published columns."""
 
 
 class DataEngine(Ruled):
-    """The engine that moves data between port and card memory, in segments of card addresses."""
+    """The engine that moves data between port and device memory, in segments of device addresses."""
 
     rule: ClassVar[str] = "DataEngine"
 
@@ -293,11 +293,11 @@ class DataEngine(Ruled):
     write_fixed_ns: StepTime
     """Time per DMA, writes."""
     segment_bytes: Size32
-    """Segment of card addresses."""
+    """Segment of device addresses."""
     segment_ns: StepTime
     """Time for a whole segment."""
     word_bytes: Size32
-    """Width of the card's memory bus."""
+    """Width of the device's memory bus."""
     word_ns: StepTime
     """Time per word of a last, partial segment."""
     short_tail_ns: StepTime
@@ -309,11 +309,11 @@ class DataEngine(Ruled):
     boundary_misaligned_ns: StepTime
     """The same, misaligned transfers."""
     write_gap_bytes: Padding
-    """Behind a part of a write that is a single TLP, the uplink ends its TLPs on a multiple of this and stays idle
-    for as much again: nothing hides how the card turns to the next part; 0: it goes straight on."""
+    """Behind a part of a write that is a single TLP, the uplink pads to a multiple of this and idles for as much
+    again, because nothing hides the device's switch to the next part; 0: no gap."""
     write_part_bytes: Size32
-    """Writes are first cut at host addresses that are multiples of this, a power of two of 64 to 4096, and each
-    part then into TLPs of at most MPS, counted from where the part starts."""
+    """Writes are first split at host addresses that are multiples of this, a power of two of 64 to 4096; each part
+    is then split into TLPs of at most MPS, counted from its start."""
 
 
 class DmaPath(Part):
@@ -324,24 +324,24 @@ class DmaPath(Part):
     transfer_bytes_most: Size32
     """Longest transfer."""
     transfer_multiple_bytes: Annotated[Bytes, Fits(type="integer", minimum=1, maximum=4_096)] = 1
-    """Transfers are multiples of so many bytes: others are not supported."""
+    """Every transfer is a multiple of this many bytes."""
     tags: Annotated[int, Fits(type="integer", minimum=1, maximum=16_384)] | None = None
-    """Tags that the card uses, of those that the link gives it; absent: all."""
+    """Tags that the device uses, of those that the link provides; absent: all."""
     tag_order: Literal["in-turn", "any-free"] = "in-turn"
     """Which tag the next read request gets: the next in turn, which is waited for while it is in use even if
     others are free (`in-turn`), or any that is free (`any-free`)."""
     cut_through: bool = False
-    """Whether data are passed on while they arrive, and not once all of a transfer are there."""
+    """Whether data are forwarded while they arrive, and not after the whole transfer."""
     read_overhead_ns: StepTime
     """From the start of a latency measurement until the first TLP is handed to the port, and from the last byte
     received until the end of the measurement, together, for a read."""
     write_overhead_ns: StepTime
-    """What the write of a write-then-read pair takes to start, over what a read takes."""
+    """Extra start time of the write of a write-then-read pair, over that of a read."""
     write_to_read_ns: StepTime
-    """From when the data of the write of a pair are out of the card's memory until the read behind it starts."""
+    """From the end of reading a pair's write data from device memory to the start of the read behind it."""
     write_acknowledged_ns: StepTime
-    """The same from when the write's last TLP has left: the card calls a write done no sooner than the root port
-    has acknowledged it."""
+    """The same from the departure of the write's last TLP: for the device, a write is done once the root port has
+    acknowledged it."""
     loop_ns: Nanoseconds
     """Loop time between two latency measurements."""
     request_interval_ns: StepTime
@@ -349,16 +349,16 @@ class DmaPath(Part):
     busy_request_interval_ns: StepTime = 0.0
     """Least time between any two read requests when many DMAs are going on."""
     partial_word_ns: StepTime
-    """Extra latency of a read that ends on a part of a word of the card's memory."""
+    """Extra latency of a read that ends on a part of a word of device memory."""
     unaligned_card_ns: StepTime
-    """Extra latency of a read that starts off a word of the card's memory."""
+    """Extra latency of a read that starts off a word of device memory."""
     unaligned_host_ns: StepTime
     """The same off a word on the host: the data are shifted."""
     receive_buffers: Annotated[int, Fits(type="integer", minimum=1, maximum=65_536)]
-    """Read requests whose data the card takes in before the data engine is done with them: with so many of them on
-    hand, the root complex has to wait with the next completion."""
+    """Read requests whose data the device can hold until the data engine has moved them; with all buffers in use,
+    the root complex holds back further completions."""
     engine: DataEngine
-    """The engine that moves data between the port and the card's memory."""
+    """The engine that moves data between the port and device memory."""
 
 
 class BarWindow(Part):
@@ -373,7 +373,7 @@ class BarWindow(Part):
 
 
 class CommandPath(Part):
-    """The command path: small reads and writes straight from the card's registers."""
+    """The command path: small reads and writes straight from the device's registers."""
 
     transfer_bytes_most: Size32
     """Longest transfer."""
@@ -390,9 +390,9 @@ class CommandPath(Part):
     loop_ns: Nanoseconds
     """Loop time between two measurements."""
     write_loop_ns: Nanoseconds
-    """Extra loop time of a write-then-read pair, for the shortest write: what is to be written is made ready."""
+    """Extra loop time of a write-then-read pair, to prepare the data, for the shortest write."""
     write_loop_byte_ns: StepTime
-    """And so much more for each byte."""
+    """Extra loop time of a write-then-read pair for each byte."""
     address_bits: Annotated[int, Fits(type="integer", minimum=32, maximum=64)]
     """Address bits that the path can drive: higher ones are dropped."""
     bar_window: BarWindow | None = None
@@ -400,7 +400,7 @@ class CommandPath(Part):
 
 
 class Card(Ruled):
-    """A card that can run the micro-benchmarks."""
+    """A device that can run the micro-benchmarks."""
 
     rule: ClassVar[str] = "Card"
 
@@ -426,22 +426,22 @@ class Card(Ruled):
     dma: DmaPath
     """The DMA path."""
     command: CommandPath | None = None
-    """The command path, where the card has one."""
+    """The command path, if the device has one."""
 
 
 class Placement(Ruled):
-    """What a system says itself, besides the link, host and device that it names."""
+    """A system's own keys, besides the link, host and device that it names."""
 
     rule: ClassVar[str] = "Placement"
 
     name: Name
-    """Short name, such as `ib-011-nosp`."""
+    """Short name, for example `ib-011-nosp`."""
     title: Title
     """One line for people."""
     calibrated: bool
     """Whether the parameters were estimated from measurements of this machine."""
     device_socket: Socket = 0
-    """Socket that the card is attached to."""
+    """Socket that the device is attached to."""
     memory_socket: Socket = 0
     """Socket whose memory holds the host buffer."""
     program_socket: Socket = 0
@@ -455,11 +455,11 @@ class Placement(Ruled):
 
 
 class System(Placement):
-    """A resolved system: the JSON that the simulator takes has exactly these keys."""
+    """A resolved system: the simulator's JSON input has exactly these keys."""
 
     link: Link
     """The negotiated link."""
     host: Host
     """The host."""
     device: Card
-    """The card."""
+    """The device."""

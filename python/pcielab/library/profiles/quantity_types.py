@@ -10,18 +10,17 @@ from pydantic import Field
 from pcielab.library.profiles.part import SIZE, Fits
 
 StepTime = Annotated[float, Fits(type="number", minimum=0, maximum=100_000)]
-"""A step that a transaction waits for: nanoseconds to microseconds, so that times add up in the simulator's whole
-numbers."""
+"""Duration of a step of a transaction, ns: bounded so that sums stay exact in the simulator's integers."""
 Nanoseconds = Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
-"""A pause between transactions, or a time of idle states: at most a second."""
+"""A pause between transactions, or a time of idle states, ns: at most a second."""
 Duration = Annotated[float, Fits(type="number", exclusiveMinimum=0, maximum=1_000_000_000)]
-"""A time that something takes at least a moment of: above zero, at most a second."""
+"""A duration above zero, ns: at most a second."""
 Share = Annotated[float, Fits(type="number", minimum=0, maximum=1)]
 """A share of a whole."""
 Count = Annotated[int, Fits(type="integer", minimum=1, maximum=4_294_967_295)]
 """A count of at least one."""
 Padding = Annotated[int, Fits(type="integer", minimum=0, maximum=4_096)]
-"""Bytes of padding that a port adds: none comes near a page."""
+"""Bytes of padding that a port adds."""
 Quantum = Annotated[int, SIZE, Fits(type="integer", minimum=1, maximum=4_096)]
 """Bytes of a unit in which a port sends."""
 Socket = Annotated[int, Fits(type="integer", minimum=0, maximum=63)]

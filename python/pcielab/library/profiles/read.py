@@ -1,6 +1,6 @@
-"""Read profiles: a file, the files that it starts from, those of the parts that a system names, and `--set`.
+"""Read profiles: a file, its bases, the parts that a system names, and `--set`.
 
-Every table is kept as its file has it, with its path; `merge` lays them over each other.
+Every file's table is kept apart, with its path; `merge` merges them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from pcielab.errors import InputError
 from pcielab.library import shipped
-from pcielab.library.finding import profile_file
 from pcielab.library.input_files import parse_toml, read_toml
+from pcielab.library.lookup import profile_file
 from pcielab.library.profiles.files import PARTS, Kind
 from pcielab.library.profiles.nested import Table
 from pcielab.wording import named, shown
@@ -20,13 +20,13 @@ _BASES_MOST = 8
 
 
 class Layer(NamedTuple):
-    """A table as somebody wrote it, which goes over the one that it starts from."""
+    """The table of a file, to be merged over that of its base."""
 
     table: Table
     path: Path
-    """The file that it is in."""
+    """Its file."""
     is_file: bool = True
-    """Whether it is a whole file, and not a part in the file of a system."""
+    """Whether it is a whole file, not a part within the file of a system."""
 
 
 def names(kind: Kind) -> list[str]:
@@ -35,10 +35,10 @@ def names(kind: Kind) -> list[str]:
 
 
 def parse_sets(sets: Mapping[str, object] | Sequence[str]) -> dict[str, object]:
-    """Changes as a mapping of key to value; texts are read as TOML values where they are one, else as they are.
+    """Changes as a mapping from key to value; texts that are not TOML values stay texts.
 
     Raises:
-        InputError: A text is no change, or changes what another one changes too.
+        InputError: A text is not KEY=VALUE, or a key is given twice.
     """
     if isinstance(sets, Mapping):
         return {key: _value(value) for key, value in sets.items()}
@@ -46,7 +46,7 @@ def parse_sets(sets: Mapping[str, object] | Sequence[str]) -> dict[str, object]:
     for text in sets:
         key, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not key:
-            raise InputError(f"--set {named(text)}: give KEY=VALUE, such as host.iommu.walk_ns=300")
+            raise InputError(f"--set {named(text)}: give KEY=VALUE, for example host.iommu.walk_ns=300")
         if key in changes:
             raise InputError(f"--set {named(key)}: given twice: give one value for a key")
         changes[key] = _value(value)
@@ -66,16 +66,16 @@ def _value(value: object) -> object:
 
 
 def read_profile(kind: Kind, reference: object, beside: Path | None = None, over: int = 0) -> list[Layer]:
-    """A file and those that it starts from, each over the next.
+    """The layers of a file and its bases, each over the next.
 
     Args:
-        kind: Of profile.
-        reference: A name or a path; what is neither has no layers.
-        beside: The folder that paths start from; absent: where the command was called.
-        over: How many layers there are over the file.
+        kind: Kind of profile.
+        reference: A name or a path; anything else has no layers.
+        beside: The folder that paths are relative to; absent: the working directory.
+        over: Number of layers over the file.
 
     Raises:
-        InputError: A file is not there or is not TOML, or files start from each other in a circle.
+        InputError: A file is missing or not TOML, or bases form a circle.
     """
     layers: list[Layer] = []
     while isinstance(reference, str):
@@ -91,22 +91,18 @@ def read_profile(kind: Kind, reference: object, beside: Path | None = None, over
 
 
 def read_parts(system: Sequence[Layer], exchanged: Mapping[str, object]) -> dict[Kind, list[Layer]]:
-    """The layers of a system's link, host and device, or of those that they are exchanged for.
-
-    Raises:
-        InputError: As `read_profile`.
-    """
+    """The layers of a system's link, host and device, or of their replacements in `exchanged`."""
     parts = {}
     for kind in PARTS:
-        said = [layer.table[kind] for layer in system if kind in layer.table]
-        parts[kind] = _part(kind, [exchanged[kind]] if kind in exchanged else said, system[0].path)
+        given = [layer.table[kind] for layer in system if kind in layer.table]
+        parts[kind] = _part(kind, [exchanged[kind]] if kind in exchanged else given, system[0].path)
     return parts
 
 
-def _part(kind: Kind, said: Sequence[Any], path: Path) -> list[Layer]:
-    """A part by what a system's layers say of it: a name, or tables; none where it is something else."""
-    if said and isinstance(said[0], str):
-        return read_profile(kind, said[0], path.parent)
-    tables = list(takewhile(lambda one: isinstance(one, dict), said))
+def _part(kind: Kind, given: Sequence[Any], path: Path) -> list[Layer]:
+    """The layers of a part that a system's layers give as a name or as tables; empty for anything else."""
+    if given and isinstance(given[0], str):
+        return read_profile(kind, given[0], path.parent)
+    tables = list(takewhile(lambda one: isinstance(one, dict), given))
     base = next((table["base"] for table in tables if "base" in table), None)
     return [*(Layer(table, path, False) for table in tables), *read_profile(kind, base, path.parent, over=1)]

@@ -1,4 +1,4 @@
-"""The finished system: read, merged, validated, and handed to the simulator, which refuses what it cannot do."""
+"""Resolve a system: read, merge and validate it, and let the simulator check it."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,21 +21,21 @@ from pcielab.library.profiles.validate import document, validate
 
 @dataclass(frozen=True, repr=False)
 class ResolvedSystem:
-    """A complete, checked system, and what it was made from; never changed, as `with_` makes another one."""
+    """A complete, checked, immutable system with its sources; `with_` makes a changed one."""
 
     system: System
     overrides: dict[str, Any]
-    """The changes asked for by the caller (`--set`); those of the file's own `[set]` are part of the system."""
+    """The caller's changes (`--set`)."""
     own_changes: dict[str, Any]
     """The file's own `[set]`."""
     provenance: dict[Kind, Provenance]
-    """Where the values of each part come from; `system` has those of the system file."""
+    """The sources of each part's values; under `system` those of the system file."""
     files: dict[Kind, Path]
-    """The file that each part was read from."""
+    """The file of each part."""
 
     @property
     def title(self) -> str:
-        """One line for people that follows the values: a changed system is called changed."""
+        """One line for people, with the changes of a changed system."""
         own = self.overrides.get("title")
         return str(own) if own else changed_title(self.system.name, self.system.title, self.overrides)
 
@@ -46,26 +46,26 @@ class ResolvedSystem:
 
     @property
     def host(self) -> Host:
-        """The host; its values are attributes, such as `host.llc.ddio_ways`."""
+        """The host; its values are attributes: `host.llc.ddio_ways`."""
         return self.system.host
 
     @property
     def device(self) -> Card:
-        """The card."""
+        """The device."""
         return self.system.device
 
     def with_(
         self, changes_by_key: Mapping[str, object] | None = None, /, **changes_by_name: object
     ) -> "ResolvedSystem":
-        """This system with changes, which come on top of those that it has already.
+        """This system with further changes.
 
         Args:
-            changes_by_key: By dotted key, such as `{"host.llc.ddio_ways": 4}`.
-            changes_by_name: By any end of a key that only one key has, such as `llc_ddio_ways=4`; `link`, `host`
-                and `device` take the name of a profile, or another system's part.
+            changes_by_key: By dotted key: `{"host.llc.ddio_ways": 4}`.
+            changes_by_name: By any unambiguous end of a key: `llc_ddio_ways=4`; `link`, `host` and `device` take
+                the name of a profile, or another system's part.
 
         Raises:
-            InputError: No key is called so, several are, or the value cannot be.
+            InputError: A name is unknown or ambiguous, or a value is wrong.
         """
         named = {key_of(name, System): value for name, value in changes_by_name.items()}
         asked = {**(changes_by_key or {}), **named}
@@ -89,7 +89,7 @@ class ResolvedSystem:
         return json.dumps(self.system.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
 
     def source_of(self, key: str) -> str:
-        """What is known about where the value of a dotted key comes from; empty where nothing special is."""
+        """The source of the value of a dotted key; empty if unknown."""
         if key in self.overrides:
             return "changed with --set"
         own = self.provenance["system"].of(key)
@@ -102,34 +102,34 @@ class ResolvedSystem:
 
 
 def load_system(name_or_path: str) -> ResolvedSystem:
-    """The system of that name, such as `hsw2620`, or in that file (`*.toml`); `with_` makes others of it.
+    """The system of a name (`hsw2620`) or file (`*.toml`).
 
     Raises:
-        InputError: There is no such system, or something in it is wrong.
+        InputError: The system is missing or wrong.
     """
     return resolve(name_or_path)
 
 
 def load_host(name_or_path: str) -> Host:
-    """The host of that name, such as `snb-e5-2630`, or in that file; `with_` makes others of it, for systems.
+    """The host of a name (`snb-e5-2630`) or file, for `ResolvedSystem.with_`.
 
     Raises:
-        InputError: There is no such host, or something in it is wrong.
+        InputError: The host is missing or wrong.
     """
     file = check_file("host", name_or_path)
     return Host.model_validate(file.model_dump(include=set(Host.model_fields), exclude_unset=True))
 
 
 def resolve(name_or_path: str, sets: Mapping[str, object] | Sequence[str] = ()) -> ResolvedSystem:
-    """The system of that name (or in that file, `*.toml`), with changes made to single values.
+    """The system of a name or file, with changes.
 
     Args:
-        name_or_path: A shipped system, such as `hsw2620`, or the path of a file.
+        name_or_path: A shipped system (`hsw2620`), or the path of a file (`*.toml`).
         sets: Changes, as `{"host.iommu.walk_ns": 300}` or `["host.iommu.walk_ns=300"]`. `link`, `host` and
             `device` take another profile as a whole.
 
     Raises:
-        InputError: Something is unknown, missing, of the wrong type or out of range; the message says where.
+        InputError: A key is unknown or missing, or a value wrong; the message names file and key.
     """
     overrides = parse_sets(sets)
     layers = read_profile("system", name_or_path)
@@ -157,17 +157,17 @@ def _differences(new: Any, old: Any, key: str) -> Iterator[tuple[str, object]]:
 
 
 def changed_title(name: str, title: str, overrides: Mapping[str, Any]) -> str:
-    """One line for people about a system whose values were changed, which its own title says nothing of.
+    """The title of a system with changes; its file's title without changes.
 
     Args:
-        name: of the system.
-        title: of the system as its file has it.
-        overrides: what was changed, by dotted key; the title stands as it is where nothing was.
+        name: The system's name.
+        title: The title in its file.
+        overrides: The changes, by dotted key.
     """
     return f"{changed_name(name, overrides)}, which was: {title}" if overrides else title
 
 
 def changed_name(name: str, overrides: Mapping[str, Any]) -> str:
-    """The name of a system, and what was changed in it."""
+    """The name of a system with its changes."""
     changes = ", ".join(f"{key}={value}" for key, value in overrides.items())
     return f"{name} changed ({changes})" if changes else name

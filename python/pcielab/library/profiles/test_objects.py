@@ -1,4 +1,4 @@
-"""Systems and hosts as objects: changed ones are new ones, and say what was changed."""
+"""Systems and hosts as immutable objects: a change makes a new one and is recorded."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from pcielab import InputError
 from pcielab.library.profiles.keys import keys_of
 
 
-def test_a_changed_system_is_another_one_that_remembers_all_changes() -> None:
+def test_a_changed_system_is_a_new_one_with_all_changes() -> None:
     snb = pcielab.load_system("snb")
     wide = snb.with_(llc_ddio_ways=4).with_({"link.lanes": 4}, iommu_walk_ns=500)
     assert (snb.host.llc.ddio_ways, wide.host.llc.ddio_ways, wide.link.lanes) == (1, 4, 4)
@@ -16,7 +16,7 @@ def test_a_changed_system_is_another_one_that_remembers_all_changes() -> None:
     assert "snb changed" in wide.title
 
 
-def test_a_host_is_an_object_of_its_own_and_goes_into_systems() -> None:
+def test_a_changed_host_can_replace_that_of_a_system() -> None:
     snb, other = pcielab.load_system("snb"), pcielab.load_host("ib-e5-2620v2")
     assert snb.with_(host=other).host == other
     host = snb.host.with_(llc_ddio_ways=4, llc_bytes="30M")
@@ -29,7 +29,7 @@ def test_a_host_is_an_object_of_its_own_and_goes_into_systems() -> None:
         host.with_(lanes=8)
 
 
-def test_every_key_says_what_it_is_and_how_it_can_be_changed() -> None:
+def test_every_key_has_a_meaning_and_a_range() -> None:
     system = pcielab.load_system("ib-000").with_(llc_ddio_ways=4)
     keys = {key.key: key for key in keys_of(system.system, system.source_of)}
     assert len(keys) > 90
@@ -44,7 +44,7 @@ def test_every_key_says_what_it_is_and_how_it_can_be_changed() -> None:
             assert system.with_({key: one.value}).system == system.system
 
 
-def test_what_a_notebook_shows_of_a_system_is_text_whatever_it_says() -> None:
+def test_html_escapes_the_title_of_a_system() -> None:
     attack = "<script>x</script>"
     shown = pcielab.resolve("snb", {"title": attack})._repr_html_()
     assert "&lt;script&gt;" in shown

@@ -1,4 +1,4 @@
-"""What people write in profiles and `--set`, right and wrong."""
+"""Profiles and `--set`, right and wrong."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ def refused(name: str, *sets: str) -> str:
     return str(caught.value)
 
 
-def test_a_file_says_only_what_differs_from_its_base(tmp_path: Path) -> None:
+def test_a_file_inherits_from_its_base(tmp_path: Path) -> None:
     mine, base = resolve(system(tmp_path, "device_socket = 0")), resolve("snb")
     assert mine.system.model_copy(update={"name": "snb", "title": base.system.title}) == base.system
     assert mine.provenance["system"].source.startswith("me. From snb: ")
@@ -64,17 +64,19 @@ def test_set_takes_sizes_indices_absence_and_whole_parts() -> None:
     assert [cluster.share for cluster in changed.idle.clusters][:2] == [shipped.clusters[0].share, 0.5]
     assert resolve("e3", ["host.idle=none"]).system.host.idle is None
     other = resolve("snb", ["host=hsw-e5-2620v3"]).system.host
-    assert (other.name, other.root_complex.read_ns) == ("hsw-e5-2620v3", 308.0), "what snb sets is of its own host"
+    assert (other.name, other.root_complex.read_ns) == ("hsw-e5-2620v3", 308.0), (
+        "settings of snb apply to its own host"
+    )
 
 
-def test_changes_are_visible_in_where_values_come_from() -> None:
+def test_changes_are_sources_of_values() -> None:
     resolved = resolve("snb", ["host.iommu.walk_ns=300"])
     assert resolved.source_of("host.iommu.walk_ns") == "changed with --set"
     assert "LAT_CMD_RD 8 B" in resolved.source_of("host.root_complex.read_ns")
     assert "14 reproduces" in resolved.source_of("device.dma.busy_request_interval_ns")
 
 
-def test_what_a_file_has_of_its_own_goes_before_the_settings_of_its_base(tmp_path: Path) -> None:
+def test_a_files_own_values_override_the_settings_of_its_base(tmp_path: Path) -> None:
     text = '[host]\nbase = "snb-e5-2630"\n[host.llc]\nllc_bytes = "30M"'
     mine = resolve(system(tmp_path, text)).system.host
     assert (mine.llc.llc_bytes, mine.root_complex.read_ns) == (30 << 20, 313.0)
@@ -93,7 +95,7 @@ def test_whole_numbers_and_decimals_give_identical_bytes() -> None:
         ("host.iommu.walk_us=3", "the key is walk_ns"),
         ("link.mps=256", "the key is mps_bytes"),
         ("walk_ns=3", "did you mean host.iommu.walk_ns?"),
-        ("nonsense=3", "no such key"),
+        ("nonsense=3", "unknown key"),
         ("host.iommu.walk_ns", "give KEY=VALUE"),
         ("host.iommu.walk_ns=fast", "'fast': give 0 to 100000"),
         ("host.iommu.walk_ns=true", "give 0 to 100000"),
@@ -133,7 +135,7 @@ def test_a_wrong_change_is_explained(change: str, expected: str) -> None:
         ("memory_socket=3", "memory_socket", "3", "snb-e5-2630 has sockets 0 to 0"),
     ],
 )
-def test_a_rule_across_keys_says_what_it_is_about(change: str, key: str, value: str, remedy: str) -> None:
+def test_a_rule_across_keys_names_key_value_and_remedy(change: str, key: str, value: str, remedy: str) -> None:
     with pytest.raises(InputError) as caught:
         resolve("snb", [change])
     assert (caught.value.key, caught.value.value, caught.value.remedy) == (key, value, remedy)
@@ -150,14 +152,14 @@ def test_an_index_beyond_a_list_is_explained() -> None:
     assert "'99' is not an index of a list of" in refused("e3", "host.idle.clusters.99.share=1")
 
 
-def test_an_unknown_name_lists_what_there_is() -> None:
+def test_an_unknown_name_lists_the_known_ones() -> None:
     message = refused("hsw-2620")
     assert "did you mean hsw2620?" in message
     assert "ib-011-nosp" in message
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    assert "nowhere.toml: no such system profile" in refused(str(tmp_path / "nowhere.toml"))
+    assert "nowhere.toml: system profile not found" in refused(str(tmp_path / "nowhere.toml"))
 
 
 def test_wrong_toml_is_named_with_its_line(tmp_path: Path) -> None:
@@ -171,7 +173,7 @@ def test_wrong_toml_is_named_with_its_line(tmp_path: Path) -> None:
         ('iommu = "on"', "iommu is 'on'"),
         ("chunk_bytes = 1.5", "chunk_bytes is 1.5: give 1 to 9223372036854775807"),
         ("[link]\ngeneration = 3", "missing key link.mps_bytes (Maximum payload size"),
-        ("[set]\nwalk_ns = 3", "[set] walk_ns: no such key: did you mean host.iommu.walk_ns?"),
+        ("[set]\nwalk_ns = 3", "[set] walk_ns: unknown key: did you mean host.iommu.walk_ns?"),
         ('base = "x"', "Cannot overwrite a value"),
     ],
 )
@@ -195,7 +197,7 @@ def test_a_file_without_provenance_is_refused(tmp_path: Path) -> None:
     assert "missing key provenance" in refused(system(tmp_path, f'link = "{name}"'))
 
 
-def test_files_that_start_from_each_other_are_refused(tmp_path: Path) -> None:
+def test_refuses_bases_in_a_circle(tmp_path: Path) -> None:
     name = system(tmp_path, "", base="mine.toml")
     assert "in a circle" in refused(name)
 
@@ -211,7 +213,7 @@ def test_files_that_start_from_each_other_are_refused(tmp_path: Path) -> None:
         ("NetFPGA-HSW", "netfpga-hsw"),
     ],
 )
-def test_the_papers_machines_go_by_its_names(paper: str, name: str) -> None:
+def test_aliases_of_the_paper_name_its_machines(paper: str, name: str) -> None:
     assert resolve(paper).system.name == name
 
 
@@ -219,5 +221,5 @@ def test_a_mistyped_name_of_the_paper_is_suggested() -> None:
     assert "did you mean NFP6000-BDW?" in refused("NFP6000-BDX")
 
 
-def test_what_starts_from_a_system_does_not_go_by_its_other_names(tmp_path: Path) -> None:
+def test_a_system_does_not_inherit_the_aliases_of_its_base(tmp_path: Path) -> None:
     assert "aliases" not in json.loads(resolve(system(tmp_path, "")).to_json())

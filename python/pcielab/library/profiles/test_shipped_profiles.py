@@ -1,4 +1,4 @@
-"""Every shipped profile resolves, says where its values come from, and is called by its file name."""
+"""Every shipped profile resolves, has sources for its values, and is named like its file."""
 
 import json
 from pathlib import Path
@@ -26,18 +26,18 @@ MEASURED = [
 PREDICTED = [
     *("bdw-000", "bdw-000-nosp", "bdw-001", "bdw-010", "bdw-011", "bdw-011-nosp", "hsw2637", "hsw2637-nosp"),
 ]
-"""Of whose runs only the rows of a pack were looked at."""
+"""Calibrated from only the rows of a pack."""
 ROUGH = ["e3", "e3-nosp"]
-"""Measured, and not described well enough to be called calibrated."""
+"""Measured, but not described well enough to be called calibrated."""
 FILES = [(kind, path) for kind in profiles.KINDS for path in shipped.profile_files(kind).values()]
 
 
-def test_the_promised_systems_are_there() -> None:
+def test_ships_the_documented_systems() -> None:
     assert sorted([*MEASURED, *PREDICTED, *ROUGH, "netfpga-hsw", "gen5-x16", "kpio-2012"]) == SYSTEMS
 
 
 @pytest.mark.parametrize(("kind", "path"), FILES, ids=lambda value: getattr(value, "stem", value))
-def test_a_file_is_called_by_its_name(kind: Kind, path: Path) -> None:
+def test_a_profile_is_named_like_its_file(kind: Kind, path: Path) -> None:
     assert read_toml(path)["name"] == path.stem
 
 
@@ -54,7 +54,7 @@ def test_a_file_satisfies_its_schema(kind: Kind, path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_a_system_resolves_to_every_key_that_the_simulator_takes(name: str) -> None:
+def test_a_system_resolves_to_every_key_of_the_simulator(name: str) -> None:
     resolved = profiles.resolve(name)
     content = json.loads(resolved.to_json())
     assert content["name"] == name
@@ -64,7 +64,7 @@ def test_a_system_resolves_to_every_key_that_the_simulator_takes(name: str) -> N
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_only_measured_systems_call_themselves_calibrated(name: str) -> None:
+def test_only_measured_systems_are_calibrated(name: str) -> None:
     assert profiles.resolve(name).system.calibrated == (name in [*MEASURED, *PREDICTED])
 
 
@@ -110,8 +110,7 @@ def test_the_simulator_takes_a_shipped_system(name: str) -> None:
     _core.check_system(profiles.resolve(name).to_json())
 
 
-def test_the_simulator_knows_no_other_keys() -> None:
-    """Every key is known to both sides: one that is left out, and one too many, are refused there."""
+def test_the_simulator_refuses_missing_and_unknown_keys() -> None:
     content = json.loads(profiles.resolve("e3").to_json())
     for path in [key for key in known_keys(System) if "clusters" not in key]:
         for change in ("drop", "add"):

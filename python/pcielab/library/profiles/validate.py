@@ -1,6 +1,6 @@
-"""Validate what was merged: every file by itself, then the system with its changes.
+"""Validate a merged system: every file by itself, then the system with its changes.
 
-What only the simulator can judge is left to it; `system` asks it.
+`system` leaves further checks to the simulator.
 """
 
 from collections.abc import Collection
@@ -15,17 +15,13 @@ from pcielab.library.profiles.nested import Table
 from pcielab.library.profiles.parts import System
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.profiles.read import Layer
-from pcielab.library.validation import explain, place_of
+from pcielab.library.validation import explain, path_of
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
 def validate(merged: Merged) -> tuple[System, dict[Kind, Provenance]]:
-    """A system, and where the values of each file come from.
-
-    Raises:
-        InputError: Something is unknown, missing, of the wrong type or out of range; the message says where.
-    """
+    """A system, and the provenance of each file."""
     documents = {kind: document(kind, layer) for kind, layer in merged.layers.items() if layer.is_file}
     whole = dict(merged.table)
     for kind, model in PARTS.items():
@@ -36,22 +32,18 @@ def validate(merged: Merged) -> tuple[System, dict[Kind, Provenance]]:
 
 
 def document(kind: Kind, file: Layer) -> Document:
-    """A whole file by itself.
-
-    Raises:
-        InputError: As `validate`.
-    """
+    """A whole file by itself."""
     return _validated(FILE_MODELS[kind], file.table, file.path)
 
 
 def _validated(
     model: type[_Model], content: Table, path: Path, prefix: str = "", changed: Collection[str] = ()
 ) -> _Model:
-    """Content as a model; what `--set` made wrong is reported as such, as the files themselves were right."""
+    """Content as a model; an error names `--set` if that caused it."""
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        wrong = {".".join(str(step) for step in place_of(detail)) for detail in error.errors()}
+        wrong = {".".join(str(step) for step in path_of(detail)) for detail in error.errors()}
         where = str(path)
         if changed:
             where = "--set" if wrong <= set(changed) else f"{path} with --set"

@@ -1,7 +1,7 @@
-"""Suites: which tests to run, and in which order, kept in TOML.
+"""Suites: ordered lists of tests in TOML files.
 
-`load_suite` reads a shipped suite or a file, `load_message_suite` one of messages; `single_test` makes the one
-test that a command line describes. What a test does to a machine belongs to the simulator.
+`load_suite` reads a shipped suite or a file, `load_message_suite` one of messages; `single_test` makes the single
+test of a command line. The simulator interprets tests.
 """
 
 from typing import TYPE_CHECKING

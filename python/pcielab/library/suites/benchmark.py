@@ -1,7 +1,7 @@
-"""The micro-benchmarks: what one test is, by its published name or by operation and path, and its parameters.
+"""The micro-benchmarks: a test with its published name and its parameters.
 
-The keys of the parameters are those of `docs/reference/store.md`. The compiled half says which addresses a test
-visits, and which tests no machine could carry out.
+The keys of the parameters are those of `docs/reference/store.md`. The compiled half generates the addresses of a
+test, and refuses impossible tests.
 """
 
 import json
@@ -26,14 +26,13 @@ BENCHMARKS: dict[str, tuple[Operation, Path]] = {
     "BW_DMA_WR": ("bw-wr", "dma"),
     "BW_DMA_RW": ("bw-rdwr", "dma"),
 }
-"""Published name of each micro-benchmark: its operation and the path it takes through the card. Those of
-bandwidth on
-the command path were not published; they are for devices whose processors issue their own loads and stores."""
+"""Operation and path of each micro-benchmark, by its published name. Those of bandwidth on the command path were
+not published; they are for devices whose processors issue their own loads and stores."""
 
 LATENCY_SAMPLES = 2_097_152
 DETAILS_SAMPLES = 16_777_216
 BANDWIDTH_TRANSACTIONS = 8_388_608
-"""How many transactions the published suite asks for."""
+"""Transactions per test in the published suite."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +56,14 @@ def published_name(operation: Operation, path: Path) -> str:
 
 
 def published_transactions(operation: Operation, details: bool = False) -> int:
-    """How many transactions the published suite gives a test of this operation."""
+    """Number of transactions of the published suite for a test of this operation."""
     if operation.startswith("bw"):
         return BANDWIDTH_TRANSACTIONS
     return DETAILS_SAMPLES if details else LATENCY_SAMPLES
 
 
 def impossible(parameters: Parameters) -> InputError | None:
-    """Why no machine could carry out a test, with key, value and remedy; None for a test that can be run."""
+    """Why no machine can run a test, with key, value and remedy; None for a possible test."""
     try:
         _core.check_test(json.dumps(asdict(parameters)))
     except InputError as refused:

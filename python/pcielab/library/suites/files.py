@@ -1,4 +1,4 @@
-"""The files that suites are kept in, and how a group of one unfolds into tests."""
+"""The models of suite files, and the unfolding of their groups into tests."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,11 +23,11 @@ from pcielab.library.validation import suggestion
 from pcielab.wording import shown
 
 Values: TypeAlias = dict[str, Any]
-"""Parameters of a test that vary together, each with a value."""
+"""Values of parameters that vary together."""
 MOST_TESTS = 100_000
 """Most tests of a suite: forty times those of the published one."""
 _WIDTH = re.compile(r"0?\d{0,2}", re.ASCII)
-"""How a size in a family may be written out: `{size:02}`."""
+"""Allowed formats of a size in a family: `{size:02}`."""
 
 
 def _known_test(value: object) -> object:
@@ -39,39 +39,29 @@ def _known_test(value: object) -> object:
 
 
 def _check_family(text: str) -> None:
-    """Refuse a family in which anything but `{direction}` and `{size}`, with a width, stands for something."""
+    """Refuse a family with placeholders other than `{direction}` and `{size}`; only the size may have a width."""
     try:
         fields = [part[1:] for part in Formatter().parse(text) if part[1] is not None]
     except ValueError as error:
         raise ValueError(f"family is {shown(text)}: {error}") from None
     for name, width, conversion in fields:
         if name not in ("direction", "size") or conversion:
-            raise ValueError(f"family is {shown(text)}: only {{direction}} and {{size}} can stand for something")
+            raise ValueError(f"family is {shown(text)}: only {{direction}} and {{size}} are placeholders")
         if width and (name != "size" or not _WIDTH.fullmatch(width)):
-            raise ValueError(
-                f"family is {shown(text)}: give a width of two digits at most, and to sizes: {{size:02}}"
-            )
+            raise ValueError(f"family is {shown(text)}: give a width of at most two digits, to sizes: {{size:02}}")
 
 
 def families_called(families: Sequence[str], known: Iterable[str], suite: str) -> set[str]:
-    """The families of a suite that are called so; `*` and `?` stand for any letters.
-
-    Raises:
-        InputError: The suite has no family that is called so.
-    """
-    there = list(dict.fromkeys(known))
+    """The families of a suite that match patterns with `*` and `?`."""
+    names = list(dict.fromkeys(known))
     for family in families:
-        if not any(fnmatchcase(name, family) for name in there):
-            raise InputError(f"suite {suite} has no family {shown(family)}: {suggestion(family, there)}")
-    return {name for name in there if any(fnmatchcase(name, family) for family in families)}
+        if not any(fnmatchcase(name, family) for name in names):
+            raise InputError(f"suite {suite} has no family {shown(family)}: {suggestion(family, names)}")
+    return {name for name in names if any(fnmatchcase(name, family) for family in families)}
 
 
 def check_count(tests: int) -> None:
-    """Refuse a suite of too many tests before it is written out.
-
-    Raises:
-        ValueError: There are more than `MOST_TESTS`.
-    """
+    """Refuse a suite of too many tests before it is unfolded."""
     if tests > MOST_TESTS:
         raise ValueError(
             f"{tests} tests: give {MOST_TESTS} at most: fewer entries in the lists, or several suites"
@@ -79,21 +69,17 @@ def check_count(tests: int) -> None:
 
 
 def check_loop(loop: Sequence[str], axes: dict[Any, list[Any]]) -> None:
-    """Refuse a loop that names a list twice, or leaves out one with several entries; and too many tests.
-
-    Raises:
-        InputError: Says which.
-    """
+    """Refuse a loop that repeats an axis or lacks one with several entries, and too many tests."""
     if len(set(loop)) < len(loop):
         raise wrong_value("loop", shown(loop), "each entry once")
     unnamed = [axis for axis, values in axes.items() if len(values) > 1 and axis not in loop]
     if unnamed:
-        raise wrong_value("loop", shown(loop), f"add {', '.join(unnamed)}, of which there is more than one")
+        raise wrong_value("loop", shown(loop), f"add {', '.join(unnamed)}, which has several entries")
     check_count(count(axes))
 
 
 def count(axes: dict[Any, list[Any]]) -> int:
-    """The tests of a group whose lists are these."""
+    """Number of tests of a group with these lists."""
     return prod(len(values) for values in axes.values())
 
 
@@ -101,19 +87,19 @@ TestName = Annotated[str, BeforeValidator(_known_test)]
 
 
 class Group(Lists):
-    """Tests that share a family (a file of the published format), as lists that are combined with each other."""
+    """Tests that share a family (a file of the published format): all combinations of some lists."""
 
     family: Name
-    """File that the results belong to. `{direction}` stands for the test's `rd`, `wr`, `rw` or `wrrd`, `{size}`
-    for its size, `{size:02}` with two digits."""
+    """File of the results. `{direction}` stands for the test's `rd`, `wr`, `rw` or `wrrd`, `{size}` for its size,
+    `{size:02}` with two digits."""
     loop: list[Axis] = Field(default=[])
-    """What varies, outermost first: every list with more than one entry must be named."""
+    """Order of the nested loops, outermost first: every list with more than one entry must be named."""
     tests: list[TestName] = Field(min_length=1)
     """Published names of the micro-benchmarks."""
     transactions: Count | None = None
-    """Transactions of each test; absent: as many as the published suite has for its operation."""
+    """Transactions of each test; absent: the published suite's number for its operation."""
     details: bool = False
-    """Whether the full distribution is part of the result."""
+    """Whether the result includes the full distribution."""
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
@@ -130,7 +116,7 @@ class Group(Lists):
         return self
 
     def unfold(self) -> Iterator[Test]:
-        """The tests of the group, in the order in which they run."""
+        """The tests of the group, in run order."""
         axes = self._axes()
         order = [*self.loop, *(axis for axis in AXES if axis not in self.loop)]
         for values in product(*(axes[axis] for axis in order)):
@@ -138,7 +124,7 @@ class Group(Lists):
 
     @property
     def count(self) -> int:
-        """How many tests the group has."""
+        """Number of tests of the group."""
         return count(self._axes())
 
     def _axes(self) -> dict[Axis, list[Values]]:
@@ -151,7 +137,7 @@ class Group(Lists):
         }
 
     def _values(self, varied: Sequence[Parameter]) -> list[Values]:
-        """What an axis goes through: the values of each of its parameters, its others at their defaults."""
+        """The values of an axis: those of each of its parameters, the others at their defaults."""
         plain = {parameter.key: parameter.default for parameter in varied}
         listed = [
             plain | {parameter.key: value} for parameter in varied for value in getattr(self, LISTS[parameter.key])
@@ -180,7 +166,7 @@ class SuiteFile(Part):
     title: Title
     """One line for people."""
     provenance: Provenance
-    """Where the list of tests comes from."""
+    """Source of the list of tests."""
     group: list[Group] = Field(min_length=1)
     """Groups of tests, in run order."""
 

@@ -1,4 +1,4 @@
-"""The lists of a group of a suite, which are combined with each other: one for each parameter that can vary.
+"""The lists of a group of a suite, one for each parameter that can vary; the group has all combinations.
 
 Written by `make generate` from `crates/pcie-workload/src/test.rs`: change the type there.
 """
@@ -13,11 +13,11 @@ from pcielab.library.suites.ranges import Sizes
 
 Axis: TypeAlias = Literal["test", "pattern", "cache", "size", "window", "offset", "stride", "outstanding"]
 AXES: tuple[Axis, ...] = ("test", "pattern", "cache", "size", "window", "offset", "stride", "outstanding")
-"""What can vary."""
+"""The parameters that can vary."""
 
 
 class Lists(Part):
-    """What the tests of a group go through. Words and sizes are to be given; other lists may be empty."""
+    """The values of a group's tests. Lists of words and sizes are required; others may be empty."""
 
     patterns: list[Pattern] = Field(min_length=1)
     """Order of the accesses to the window."""
@@ -30,7 +30,7 @@ class Lists(Part):
     host_offsets: list[Annotated[int, Field(ge=0, le=4_095)]] = Field(default=[])
     """Offset from a cache line on the host, bytes."""
     device_offsets: list[Annotated[int, Field(ge=0, le=4_095)]] = Field(default=[])
-    """Offset from an 8 KiB boundary on the card, bytes."""
+    """Offset from an 8 KiB boundary on the device, bytes."""
     strides: list[Annotated[int, Field(ge=1, le=4_294_967_295)]] = Field(default=[])
     """Units from one access of a strided pattern to the next; 1 otherwise."""
     outstanding: list[Annotated[int, Field(ge=1, le=4_294_967_295)]] = Field(default=[])

@@ -1,4 +1,4 @@
-"""Finding, reading and checking suites."""
+"""Find, read and check suites."""
 
 import json
 from collections.abc import Sequence
@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from pcielab.library import shipped
-from pcielab.library.finding import suite_file
 from pcielab.library.input_files import read_toml
+from pcielab.library.lookup import suite_file
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.suites.benchmark import Test
 from pcielab.library.suites.files import Group, SuiteFile, families_called
@@ -18,7 +18,7 @@ from pcielab.wording import named
 
 @dataclass(frozen=True)
 class Suite:
-    """A list of tests, in the order in which they run: the order matters, as caches and TLBs remember."""
+    """A list of tests in run order, which matters because caches and TLBs keep state."""
 
     kind: ClassVar[Literal["transfers"]] = "transfers"
 
@@ -33,13 +33,13 @@ class Suite:
         return [test.to_dict() for test in self.entries]
 
     def only(self, families: Sequence[str]) -> "Suite":
-        """The tests of some families, in the suite's order: a part has a history of its own.
+        """The tests of some families, in the suite's order; results differ from the whole suite's, as state does.
 
         Args:
-            families: Their names; `*` and `?` stand for any letters.
+            families: Their names, or patterns with `*` and `?`.
 
         Raises:
-            InputError: The suite has no family that is called so.
+            InputError: A pattern matches no family of the suite.
         """
         chosen = families_called(families, (test.family for test in self.entries), self.name)
         entries = (test for test in self.entries if test.family in chosen)
@@ -57,10 +57,10 @@ def names() -> list[str]:
 
 
 def load_suite(name_or_path: str) -> Suite:
-    """The suite of that name (`paper`, `quick`, `demo`), or in that file (`*.toml`).
+    """The suite of a name (`paper`, `quick`, `demo`) or file (`*.toml`).
 
     Raises:
-        InputError: No such suite, or a problem in it; the message names file, group, key, value and remedy.
+        InputError: The suite is missing or wrong; the message names file, group, key, value and remedy.
     """
     path = suite_file("transfers", name_or_path)
     content = read_toml(path)

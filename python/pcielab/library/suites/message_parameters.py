@@ -1,4 +1,4 @@
-"""What a test of messages asks for: its words, and its parameters as the simulator and the store have them.
+"""Tests of messages: their words, and their parameters as in the simulator and the store.
 
 Written by `make generate` from `crates/pcie-workload/src/messages.rs`: change the types there.
 """
@@ -12,9 +12,9 @@ QueueSharing: TypeAlias = Literal["own-queues", "one-queue"]
 Pace: TypeAlias = Literal["alone", "stream"]
 """When a core sends its next message."""
 Eviction: TypeAlias = Literal["in-order", "random"]
-"""In which order full write-combining buffers leave."""
+"""Order in which full write-combining buffers leave."""
 StoreKind: TypeAlias = Literal["plain", "non-temporal", "direct"]
-"""With which instruction a core stores."""
+"""Instruction with which a core stores."""
 
 
 class MessageConnection(TypedDict):
@@ -25,20 +25,20 @@ class MessageConnection(TypedDict):
     pace: Pace
     """Time between its messages."""
     sizes: list[int]
-    """Payloads of its messages, which it sends one after another, over and over."""
+    """Payloads of its messages, sent in a cycle."""
     stores_up_to_bytes: int | None
-    """The longest payload that goes by stores: 0 for none; null for what the test says."""
+    """The longest payload that goes by stores: 0 for none; null for the test's."""
 
 
 class MessageParameters(TypedDict):
     """A test of messages.
 
-    As JSON it is canonical: these keys, in this order, each of them present. What only a simulator can be told
-    (`eviction`, `pressure`) is null for a device that exists.
+    As JSON it is canonical: these keys, in this order, each of them present. `eviction` and `pressure` are for the
+    simulator only, and null for a real device.
     """
 
     connections: str | None
-    """What each core sends, where the way is a mux, as JSON text; null for the same of each."""
+    """Messages of each core, where the way is a mux, as JSON text; null if all cores send the same."""
     cores: int
     """Cores that send."""
     eviction: Eviction | None
@@ -52,7 +52,7 @@ class MessageParameters(TypedDict):
     pace: Pace
     """Time between messages."""
     pressure: float | None
-    """Share of the stores behind which something else takes the buffer; null for whatever happens."""
+    """Share of the stores after which another use evicts the buffer; null for the machine's own."""
     sharing: QueueSharing
     """Queues."""
     size_bytes: int

@@ -1,4 +1,4 @@
-"""Suites of messages: which messages to send, by which way, on which link. TOML files under `suites/messages`."""
+"""Suites of messages: TOML files under `suites/messages`."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 from pcielab import _core
 from pcielab.errors import found_in, wrong_value
 from pcielab.library import shipped
-from pcielab.library.finding import suite_file
+from pcielab.library.lookup import suite_file
 from pcielab.library.profiles.part import Name, Part, SizeOrNone, Title
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.profiles.quantity_types import Count, Share
@@ -60,7 +60,7 @@ _LINK = re.compile(r"gen([1-7])-x(1|2|4|8|12|16|32)")
 
 def _link(value: object) -> object:
     if not isinstance(value, str) or not _LINK.fullmatch(value):
-        raise PydanticCustomError("link", "give generation and lanes, such as gen3-x8")
+        raise PydanticCustomError("link", "give generation and lanes, for example gen3-x8")
     return value
 
 
@@ -68,20 +68,19 @@ LinkName = Annotated[str, BeforeValidator(_link)]
 
 
 class Connection(Part):
-    """What a core of a mux sends."""
+    """The messages of a core of a mux."""
 
     name: Name
     """Unique name."""
     sizes: Sizes
-    """Payloads of its messages, which it sends one after another, over and over."""
+    """Payloads of its messages, which it sends in turn, repeatedly."""
     pace: Pace | None = None
-    """When it sends its next message; as the group, where absent."""
+    """When it sends its next message; absent: the group's pace."""
     stores_up_to: SizeOrNone | None = None
-    """The longest payload that goes by stores, longer ones by descriptors: 0 for none by stores; as the group,
-    where absent."""
+    """The longest payload sent by stores, longer ones go by descriptors: 0 for none; absent: the group's."""
 
     def asked(self, pace: Pace) -> MessageConnection:
-        """It as the simulator takes it."""
+        """The connection as the simulator takes it."""
         return {
             "name": self.name,
             "pace": self.pace or pace,
@@ -91,32 +90,31 @@ class Connection(Part):
 
 
 class MessageGroup(Part):
-    """Tests that share a family, as lists that are combined with each other."""
+    """Tests that share a family: all combinations of some lists."""
 
     family: Name
-    """What the results belong to."""
+    """Family of the results."""
     loop: list[Axis] = Field(default=[])
-    """What varies, outermost first: every list with more than one entry must be named."""
+    """Order of the nested loops, outermost first: every list with more than one entry must be named."""
     ways: list[Way] = Field(min_length=1)
     """How messages go to the device."""
     sizes: Sizes | None = None
-    """Payload: bytes, `"4K"`, or a range such as `"32:1504:16"`, both ends included; not of a mux."""
+    """Payload: bytes, `"4K"`, or a range `"32:1504:16"`, both ends included; not for a mux."""
     connections: list[Connection] = Field(default=[])
-    """What the cores of a mux send, one each."""
+    """The cores of a mux, with their messages."""
     stores_up_to: list[SizeOrNone] = Field(default=[])
-    """Of a mux: longest payloads that go by stores, of connections that do not say."""
+    """For a mux: the longest payloads sent by stores, for connections without their own."""
     links: list[LinkName] = Field(default=[])
-    """Links, such as `gen3-x8`; without any, the one of the profile's system."""
+    """Links, for example `gen3-x8`; empty: the link of the profile's system."""
     cores: list[Count] = Field(default=[1], min_length=1)
     """Cores that send."""
     sharing: list[QueueSharing] = Field(default=["own-queues"], min_length=1)
-    """A queue for each core, or one and a lock."""
+    """A queue per core, or one queue with a lock."""
     evictions: list[Eviction] = Field(default=[])
-    """Order in which full buffers leave, of a simulated core; without any, `in-order` there, and a real core's
-    own."""
+    """Order in which full buffers leave a simulated core; empty: `in-order`. A real core has its own order."""
     pressures: list[Share] = Field(default=[])
-    """Share of the stores behind which something else takes the buffer, of a simulated core; without any, 0 there,
-    and whatever happens on a real one."""
+    """Share of the stores after which other code takes the buffer of a simulated core; empty: 0. On a real core it
+    is not controlled."""
     store_bytes: list[StoreBytes] = Field(default=[8], min_length=1)
     """Widths of a store. A simulated core has 8."""
     store_kinds: list[StoreKind] = Field(default=["plain"], min_length=1)
@@ -125,26 +123,26 @@ class MessageGroup(Part):
     pace: Pace
     """A core sends its next message once the one before is done, or at once."""
     messages: Count
-    """Messages of each core; of a mux at least so many, since all send until the last has sent its own."""
+    """Messages of each core; the least number for a mux, since all send until the last has sent its own."""
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
         self._check_mux()
         check_loop(self.loop, self._axes())
         if "descriptors" in self.ways and max(len(self.store_bytes), len(self.store_kinds)) > 1:
-            remedy = "they have no several store_bytes or store_kinds: give them a group of their own"
+            remedy = "descriptors take one store_bytes and store_kinds: give them a group of their own"
             raise wrong_value("ways", "descriptors", remedy)
         return self
 
     def _check_mux(self) -> None:
-        """Refuse what only a mux has in a group without one, and the other way round."""
+        """Refuse keys of a mux in a group without one, and vice versa."""
         if "mux" not in self.ways:
             if self.connections or self.stores_up_to:
                 raise wrong_value(
-                    "ways", shown(self.ways), 'connections and stores_up_to are of a mux: give ["mux"]'
+                    "ways", shown(self.ways), 'connections and stores_up_to need a mux: give ["mux"]'
                 )
             if self.sizes is None:
-                raise wrong_value("sizes", "none", 'give payloads, such as [64, "4K"]')
+                raise wrong_value("sizes", "none", 'give payloads, for example [64, "4K"]')
             return
         if len(self.ways) > 1 or not self.connections:
             raise wrong_value("ways", shown(self.ways), "a mux has connections: give it a group of its own")
@@ -154,7 +152,7 @@ class MessageGroup(Part):
 
     @property
     def count(self) -> int:
-        """How many tests the group has."""
+        """Number of tests of the group."""
         return count(self._axes())
 
     def _axes(self) -> dict[Axis, list[Any]]:
@@ -172,10 +170,10 @@ class MessageGroup(Part):
         }
 
     def unfold(self, *, simulated: bool) -> Iterator[dict[str, Any]]:
-        """The tests of the group, in the order in which they run.
+        """The tests of the group, in run order.
 
         Args:
-            simulated: Whether what only a simulator can be told stands in them where the suite says nothing of it.
+            simulated: Whether to fill in the simulator's defaults of `eviction` and `pressure`.
         """
         axes = self._axes()
         if simulated:
@@ -215,7 +213,7 @@ class MessageSuiteFile(Part):
     title: Title
     """One line for people."""
     provenance: Provenance
-    """Where the list of tests comes from."""
+    """Source of the list of tests."""
     group: list[MessageGroup] = Field(min_length=1)
     """Groups of tests, in run order."""
 
@@ -251,8 +249,8 @@ class MessageSuite:
         """The suite as canonical JSON: keys sorted, no spaces, every key present.
 
         Args:
-            simulated: False for a device that exists: what only a simulator can be told is null then, unless the
-                suite asks for it, which such a device refuses.
+            simulated: False for a real device: `eviction` and `pressure` are then null, unless the suite gives
+                them, which the device refuses.
         """
         tests = [test for group in self.groups for test in group.unfold(simulated=simulated)]
         content = {"name": self.name, "title": self.title, "tests": tests}
@@ -265,10 +263,10 @@ def message_suite_names() -> list[str]:
 
 
 def load_message_suite(name_or_path: str) -> MessageSuite:
-    """The suite of messages of that name, or in that file (`*.toml`).
+    """The suite of messages of a name or file (`*.toml`).
 
     Raises:
-        InputError: No such suite, or a problem in it; the message names file, key, value and remedy.
+        InputError: The suite is missing or wrong; the message names file, key, value and remedy.
     """
     path = suite_file("messages", name_or_path)
     file = read_as(MessageSuiteFile, path)

@@ -1,4 +1,4 @@
-"""What there is to say about a parameter of a test; `parameters` has all of them."""
+"""The description of a parameter of a test; `parameters` has all of them."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -6,19 +6,19 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class Parameter:
-    """What there is to say about a parameter.
+    """A parameter.
 
     Attributes:
-        key: In stores and in JSON.
-        word: As people say it: `--word` on the command line, a keyword in Python, an axis of sweeps.
-        heading: Over its column in tables.
-        axis: In suites, what varies with it; empty where nothing does.
-        kind: How its value is written: a `word`, a `size` (`4K`), a `whole` number, or a `switch`.
-        default: Where nothing is said; None for the device's or the paper's own.
+        key: Its key in stores and JSON.
+        word: Its name for people: `--word` on the command line, a keyword in Python, an axis of sweeps.
+        heading: Head of its column in tables.
+        axis: Its axis in suites; empty if it cannot vary.
+        kind: Notation of its values: a `word`, a `size` (`4K`), a `whole` number, or a `switch`.
+        default: Its default; None for the device's or the paper's own.
         choices: Words that it can be.
         least: The smallest number.
-        most: The largest.
-        meaning: In one line.
+        most: The largest number.
+        meaning: Its description in one line.
     """
 
     key: str
@@ -34,5 +34,5 @@ class Parameter:
 
     @property
     def option(self) -> str:
-        """On the command line."""
+        """Its option on the command line."""
         return "--" + self.word.replace("_", "-")

@@ -1,4 +1,4 @@
-"""The parameters of a test: what can be asked for, what it is called where, and what it is if nothing is said.
+"""The parameters of a test: their values, names and defaults.
 
 Written by `make generate` from `crates/pcie-workload/src/test.rs`: change the type there.
 """
@@ -9,13 +9,13 @@ from typing import Literal, TypeAlias
 from pcielab.library.suites.parameter import Parameter
 
 Cache: TypeAlias = Literal["cold", "device-thrash", "device-warm", "host-warm"]
-"""What is done to the caches just before the test."""
+"""Preparation of the caches just before the test."""
 Operation: TypeAlias = Literal["lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr"]
 """The five micro-benchmarks."""
 Path: TypeAlias = Literal["dma", "command"]
-"""Which of the card's two paths to the host carries the transactions."""
+"""Which of the device's two paths to the host carries the transactions."""
 Pattern: TypeAlias = Literal["fixed", "sequential", "strided", "random"]
-"""In which order the units of the window are visited."""
+"""Order in which the units of the window are visited."""
 
 
 PARAMETERS: tuple[Parameter, ...] = (
@@ -29,7 +29,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         choices=("lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr"),
         least=None,
         most=None,
-        meaning="What is done.",
+        meaning="The micro-benchmark.",
     ),
     Parameter(
         key="path",
@@ -41,7 +41,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         choices=("dma", "command"),
         least=None,
         most=None,
-        meaning="Path on the card.",
+        meaning="Path on the device.",
     ),
     Parameter(
         key="pattern",
@@ -113,7 +113,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         choices=(),
         least=0,
         most=4095,
-        meaning="Offset from an 8 KiB boundary on the card, bytes.",
+        meaning="Offset from an 8 KiB boundary on the device, bytes.",
     ),
     Parameter(
         key="stride_units",
@@ -149,7 +149,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         choices=(),
         least=1,
         most=4294967295,
-        meaning="Transactions asked for; those of the published suite, where nothing is said.",
+        meaning="Number of transactions; by default that of the published suite.",
     ),
     Parameter(
         key="details",
@@ -164,7 +164,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         meaning="Whether the full distribution is part of the result (the `_details` families), and of 1,048,576 samples or fewer each of them; of latency only.",
     ),
 )
-"""All of them, in the order of columns."""
+"""All parameters, in the order of columns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,9 +172,9 @@ class Parameters:
     """A test: the parameters of one row."""
 
     operation: Operation
-    """What is done."""
+    """The micro-benchmark."""
     path: Path = "dma"
-    """Path on the card."""
+    """Path on the device."""
     pattern: Pattern = "random"
     """Order of the accesses to the window."""
     cache: Cache = "cold"
@@ -186,13 +186,13 @@ class Parameters:
     host_offset_bytes: int = 0
     """Offset from a cache line on the host, bytes."""
     device_offset_bytes: int = 0
-    """Offset from an 8 KiB boundary on the card, bytes."""
+    """Offset from an 8 KiB boundary on the device, bytes."""
     stride_units: int = 1
     """Units from one access of a strided pattern to the next; 1 otherwise."""
     outstanding: int | None = None
     """Most requests in flight; null for the device's own limit."""
     transactions: int = 2097152
-    """Transactions asked for; those of the published suite, where nothing is said."""
+    """Number of transactions; by default that of the published suite."""
     details: bool = False
     """Whether the full distribution is part of the result (the `_details` families), and of 1,048,576 samples or
     fewer each of them; of latency only."""

@@ -1,4 +1,4 @@
-"""Lists of sizes as files have them: bytes, texts such as `"4K"`, and ranges such as `"240:271"` spelled out."""
+"""Lists of sizes in files: bytes, texts (`"4K"`), and ranges (`"240:271"`), which are expanded."""
 
 from typing import Annotated
 
@@ -11,18 +11,17 @@ from pcielab.library.quantities import MOST_SIZES, parse_range
 
 
 def _ranges(value: object) -> object:
-    """Sizes with the ranges among them (`"240:271"`) spelled out."""
     if not isinstance(value, list):
         return value
     sizes: list[object] = []
     for item in value:
-        sizes.extend(_spelled_out(item) if isinstance(item, str) and ":" in item else [item])
+        sizes.extend(_expanded(item) if isinstance(item, str) and ":" in item else [item])
         if len(sizes) > MOST_SIZES:
             raise PydanticCustomError("range", "more than {most} sizes: give a step", {"most": MOST_SIZES})
     return sizes
 
 
-def _spelled_out(text: str) -> list[int]:
+def _expanded(text: str) -> list[int]:
     try:
         return parse_range(text, "range")
     except InputError:

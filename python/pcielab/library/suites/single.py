@@ -1,8 +1,8 @@
-"""One test, as a command line describes it."""
+"""The single test of a command line."""
 
 from typing import Any
 
-from pcielab.errors import InputError
+from pcielab.errors import InputError, with_message
 from pcielab.library.quantities import parse_bytes
 from pcielab.library.suites.benchmark import BENCHMARKS, Test, impossible, published_name, published_transactions
 from pcielab.library.suites.load import Suite
@@ -18,22 +18,21 @@ _OF_WORD = {parameter.word: parameter for parameter in PARAMETERS if parameter i
 def single_test(operation: str, **asked: Any) -> Suite:
     """A suite of one test, named `single`.
 
-    Without anything else said, a test is what the paper does by default: a window of 8 KiB, visited at random,
-    the caches thrashed before it, and the published number of transactions.
+    The defaults are the paper's: a window of 8 KiB, visited at random, thrashed caches, and the published number
+    of transactions.
 
     Args:
-        operation: What is done, such as `bw-rd`.
+        operation: The operation: `bw-rd`.
         asked: The parameters of `pcielab run --test`, by their words: path, size, window, cache, pattern,
-            host_offset, device_offset, stride, outstanding, transactions, details. Sizes may be texts such as
-            `"4K"`.
+            host_offset, device_offset, stride, outstanding, transactions, details. Sizes may be texts (`"4K"`).
 
     Raises:
         InputError: The test is unknown or impossible; the message names the option, its value and the remedy.
-        TypeError: A word is no parameter's.
+        TypeError: A word is not that of a parameter.
     """
     unknown = [word for word in asked if word not in _OF_WORD]
     if unknown:
-        raise TypeError(f"{unknown[0]} is no parameter of a test: {suggestion(unknown[0], _OF_WORD)}")
+        raise TypeError(f"{unknown[0]} is not a parameter of a test: {suggestion(unknown[0], _OF_WORD)}")
     values = {"operation": _one_of(_OPERATION, operation)}
     values |= {
         parameter.key: parameter.default if asked.get(word) is None else _read(parameter, asked[word])
@@ -44,8 +43,8 @@ def single_test(operation: str, **asked: Any) -> Suite:
     parameters = Parameters(**values)
     problem = impossible(parameters)
     if problem is not None:
-        asked_wrongly = next(parameter for parameter in PARAMETERS if parameter.key == problem.key)
-        raise _refused(asked_wrongly, problem.value, problem.remedy or str(problem))
+        wrong = next(parameter for parameter in PARAMETERS if parameter.key == problem.key)
+        raise with_message(problem, f"{wrong.option} {problem.value}: {problem.remedy or problem}")
     name = published_name(parameters.operation, parameters.path)
     return Suite("single", f"One test: {name}", (Test("single", name, parameters),))
 
@@ -68,10 +67,3 @@ def _one_of(parameter: Parameter, word: str) -> Any:
         else suggestion(word, parameter.choices)
     )
     raise InputError(f"{parameter.option} {named(word)}: unknown: {hint}")
-
-
-def _refused(parameter: Parameter, value: object, remedy: str) -> InputError:
-    """Of a parameter, by its option; its parts name the key."""
-    error = InputError(f"{parameter.option} {value}: {remedy}")
-    error.key, error.value, error.remedy = parameter.key, str(value), remedy
-    return error

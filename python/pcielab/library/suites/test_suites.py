@@ -1,4 +1,4 @@
-"""Suites unfold in the order that they say, and wrong ones are explained."""
+"""Suites unfold in the order of their loops, and errors explain wrong ones."""
 
 import json
 from pathlib import Path
@@ -120,7 +120,7 @@ def test_limits_on_requests_in_flight_can_be_swept(tmp_path: Path) -> None:
         ({"loop": '["sizes"]'}, "loop.0 is 'sizes'"),
         ({"cashes": '["cold"]'}, "unknown key cashes: did you mean caches?"),
         ({"caches": '["warm"]'}, "caches.0 is 'warm'"),
-        ({"family": '"{path}"'}, "only {direction} and {size}"),
+        ({"family": '"{path}"'}, "only {direction} and {size} are placeholders"),
         ({"family": '"{"'}, "family is '{'"),
         ({"strides": "[2]"}, "only a strided pattern"),
         ({"strides": "[128]", "patterns": '["strided"]'}, "the window has 128 units"),
@@ -141,7 +141,7 @@ def test_a_wrong_head_is_explained(tmp_path: Path) -> None:
         load_suite(str(path))
 
 
-def test_an_unknown_suite_lists_what_there_is() -> None:
+def test_an_unknown_suite_lists_the_known_ones() -> None:
     with pytest.raises(InputError, match=r"did you mean paper\?"):
         load_suite("papr")
 
@@ -151,11 +151,8 @@ def test_a_single_test_has_the_defaults_of_the_paper() -> None:
     (test,) = made.entries
     assert (made.name, test.family, test.name) == ("single", "single", "BW_DMA_RD")
     assert test.parameters.transactions == 8_388_608
-    assert (test.parameters.window_bytes, test.parameters.cache, test.parameters.pattern) == (
-        8192,
-        "cold",
-        "random",
-    )
+    parameters = test.parameters
+    assert (parameters.window_bytes, parameters.cache, parameters.pattern) == (8192, "cold", "random")
 
 
 def test_a_single_test_takes_every_parameter() -> None:

@@ -1,4 +1,4 @@
-"""The figures of a report, one function each, from one store or several to an Altair chart.
+"""The figures of a report: functions from one or several stores to an Altair chart.
 
     from pcielab.report import figures, save_figure
     from pcielab.store import open_store
@@ -7,10 +7,12 @@
     figures.bandwidth_by_size(run)                       # in a notebook
     save_figure(figures.latency_cdf(run), "cdf.pdf")     # in a paper
 
-Every function takes the runs to draw and, where it makes sense, a `measured` one that is drawn as points over
-them. Each says in its title or legend where its numbers come from, and raises `MissingDataError` where the runs
-lack what it needs. Rows are chosen by their parameters, so that any suite with a sweep is drawn, not the paper's
-alone.
+Arguments that figures share: `sources` are the runs to draw as lines; `measured` is a run to draw as points over
+them; `path` is `dma`, or `command` for accesses that the device issues from its registers; `size_bytes` is the
+transfer size; `accounting` counts the bytes of the link alone, `sigcomm18` as in the paper.
+
+Titles and legends give the origin of the numbers. Every function raises `MissingDataError` if the runs lack its
+data. Rows are selected by their parameters, so that any suite with a sweep is drawn, not only the paper's.
 """
 
 from pcielab.report.figures.bandwidth import bandwidth_by_size, bandwidth_of_long_transfers

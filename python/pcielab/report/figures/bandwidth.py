@@ -1,4 +1,4 @@
-"""Figure 4 of the paper: bandwidth over transfer size, beside what binds and what Ethernet asks for."""
+"""Figure 4 of the paper: bandwidth over transfer size, with its bounds and Ethernet's demand."""
 
 from collections.abc import Sequence
 
@@ -6,20 +6,18 @@ import altair as alt
 import pandas as pd
 
 from pcielab.model.link import Accounting
-from pcielab.report.axes import SizeAxis, bandwidth_axis
-from pcielab.report.figures.findings import bandwidth_findings
-from pcielab.report.figures.frame import OPERATION_TITLES, PANEL_HEIGHT, Figure, panels, titled
+from pcielab.report.axes import POSITION, SizeAxis, bandwidth_axis
+from pcielab.report.figures.claims import bandwidth_claims
+from pcielab.report.figures.frame import OPERATION_TITLES, PANEL_HEIGHT, Figure, panels, titled, tooltips
 from pcielab.report.figures.reference import reference_layers, reference_rows
 from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, measured_of, with_residuals
 from pcielab.report.run import MODELLED, Run, Source, Sources, runs_of
 from pcielab.report.selection import MissingDataError, aligned, matching, widest_sweep
 from pcielab.report.series import Series, label_rows, run_tooltip
 
-_TOLD = ["size_bytes", "window_bytes", "cache", "bandwidth", "rate"]
+_KEPT = ["size_bytes", "window_bytes", "cache", "bandwidth", "rate"]
 OPERATIONS = ("bw-rd", "bw-wr", "bw-rdwr")
 _FAMILIES = {"dma": "bw_dma_sz_sweep", "command": "bw_cmd_sizes_*"}
-
-
 _TITLES = {
     "dma": "Figure 4: DMA bandwidth over transfer size",
     "command": "Bandwidth over transfer size, commands",
@@ -37,18 +35,9 @@ def bandwidth_by_size(
 ) -> Figure:
     """Payload bandwidth over transfer size for reads, writes, and both in turn (figure 4).
 
-    The grey lines are what binds on each run's system, in closed form, the bound of its link alone, and what
-    Ethernet needs at that size, at the rates that such a link is made for; a ribbon says what it is that
-    binds. A row of BW_RDWR counts one direction, as the published suite does; its bounds do too.
-
-    Args:
-        sources: the runs to draw as lines.
-        path: `dma` as in the paper, or `command`: accesses that the device issues from its registers.
-        measured: a run to draw as points over them.
-        accounting: how the bytes of the link alone are counted: `sigcomm18` as the paper does.
-
-    Raises:
-        MissingDataError: no run has a sweep over sizes.
+    Grey lines, in closed form: the binding bound on each run's system, the bound of its link alone, and the demand
+    of Ethernet at rates that suit the link; a ribbon names the binding bound. BW_RDWR counts one direction, as in
+    the published suite, and so do its bounds.
     """
     runs = runs_of(sources, measured)
     drawn = [label_rows(run, _sweep(run, operation, path)) for run in runs for operation in OPERATIONS]
@@ -60,22 +49,11 @@ def bandwidth_by_size(
 
 
 def bandwidth_of_long_transfers(sources: Sources, *, path: str = "dma", measured: Source | None = None) -> Figure:
-    """The same for transfers above a page, where a suite has them in a sweep of their own.
-
-    Args:
-        sources: the runs to draw as lines.
-        path: `dma` or `command`.
-        measured: a run to draw as points over them.
-
-    Raises:
-        MissingDataError: no run has such a sweep, or it is in the figure of all sizes.
-    """
+    """The same for transfers above a page, if a suite has a separate sweep of them."""
     runs = runs_of(sources, measured)
     drawn = [label_rows(run, _long_sweep(run, operation, path)) for run in runs for operation in OPERATIONS]
     if all(rows.empty for rows in drawn):
-        raise MissingDataError(
-            f"bandwidth tests of transfers above 4 KiB on the {path} path in a sweep of their own"
-        )
+        raise MissingDataError(f"bandwidth tests of transfers above 4 KiB on the {path} path in a separate sweep")
     return _drawn(runs, drawn, _LONG_TITLES[path], Accounting.SPEC)
 
 
@@ -83,14 +61,14 @@ def _drawn(runs: Sequence[Run], drawn: Sequence[pd.DataFrame], title: str, accou
     sweeps = pd.concat([rows for rows in drawn if not rows.empty])
     axis = SizeAxis.of(sweeps["size_bytes"])
     references = reference_rows(runs, sweeps, accounting)
-    shown = [*_TOLD, "operation", "run", "run_name", "role", "place"]
-    data = pd.concat([axis.placed(sweeps)[shown], references])
+    shown = [*_KEPT, "operation", "run", "run_name", "role", POSITION]
+    data = pd.concat([axis.positioned(sweeps)[shown], references])
     data = data.assign(panel=data["operation"].map(OPERATION_TITLES))
     x, y = axis.encoding, bandwidth_axis()
     behind = reference_layers(x, y, references, height=PANEL_HEIGHT)
     order = [panel for panel in OPERATION_TITLES.values() if panel in set(data["panel"])]
     series = Series(runs)
-    upper = panels([*behind, *series.layers(x, y, _tooltip())], data, "panel", columns=order)
+    upper = panels([*behind, *series.layers(x, y, bandwidth_tooltip())], data, "panel", columns=order)
     residual = Residual("bandwidth", ["operation", "size_bytes"], "%")
     figure = with_residuals(
         upper,
@@ -98,7 +76,7 @@ def _drawn(runs: Sequence[Run], drawn: Sequence[pd.DataFrame], title: str, accou
         lambda rows: panels(residual.layers(series, x), rows, "panel", columns=order, height=RESIDUAL_HEIGHT),
     )
     note = f"grey lines and ribbon: {MODELLED}" if len(references) else ""
-    return titled(figure, title, runs, note, findings=[*bandwidth_findings(runs, sweeps, references)])
+    return titled(figure, title, runs, note, claims=[*bandwidth_claims(runs, sweeps, references)])
 
 
 def _sweep(run: Run, operation: str, path: str) -> pd.DataFrame:
@@ -113,12 +91,6 @@ def _long_sweep(run: Run, operation: str, path: str) -> pd.DataFrame:
     return found.iloc[:0] if set(found["size_bytes"]) <= set(of_all["size_bytes"]) else found
 
 
-def _tooltip() -> list[alt.Tooltip]:
-    return [
-        run_tooltip(),
-        alt.Tooltip("size_bytes:Q", title="size (B)"),
-        alt.Tooltip("bandwidth:Q", title="bandwidth (Gb/s)", format=".2f"),
-        alt.Tooltip("rate:Q", title="transactions (1/s)", format=".3s"),
-        alt.Tooltip("cache:N", title="cache"),
-        alt.Tooltip("window_bytes:Q", title="window (B)"),
-    ]
+def bandwidth_tooltip() -> list[alt.Tooltip]:
+    """Tooltip of a point in a bandwidth figure."""
+    return [run_tooltip(), *tooltips("size_bytes", "bandwidth", "rate", "cache", "window_bytes")]

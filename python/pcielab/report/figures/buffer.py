@@ -1,4 +1,4 @@
-"""Figure 3 of the paper: the host buffer, and what transactions access of it. A drawing, to scale."""
+"""Figure 3 of the paper: the host buffer and its accesses. A drawing, to scale."""
 
 from typing import cast
 
@@ -17,9 +17,9 @@ def buffer_layout(*, size_bytes: int = 100, offset_bytes: int = 16, window_units
     """The window of a host buffer, its units, and the bytes that a transaction moves (figure 3).
 
     Args:
-        size_bytes: Of a transfer.
-        offset_bytes: Of its start from a cache line.
-        window_units: Units of the window, of the eight that are drawn of the buffer.
+        size_bytes: Transfer size.
+        offset_bytes: Offset of its start from a cache line.
+        window_units: Units of the window, out of the eight drawn.
     """
     unit = -(-(size_bytes + offset_bytes) // _LINE_BYTES) * _LINE_BYTES
     pieces = [
@@ -32,22 +32,23 @@ def buffer_layout(*, size_bytes: int = 100, offset_bytes: int = 16, window_units
         ),
     ]
     data = pd.DataFrame(pieces, columns=["part", "first", "end"])
-    told = {
+    texts = {
         _BUFFER: "cache lines of 64 B",
-        _WINDOW: "accessed again and again",
+        _WINDOW: "accessed repeatedly",
         _UNITS: f"offset + size, in whole lines: {unit} B",
         _ACCESSES: f"{size_bytes} B at offset {offset_bytes} B",
     }
-    data["is"] = data["part"].map(told)
+    data["is"] = data["part"].map(texts)
+    marks = [nth * unit for nth in range(_DRAWN_UNITS + 1)]
     y = alt.Y("part:N", sort=_ROWS, title=None)
     bars = (
         alt.Chart()
         .mark_bar(stroke="white", strokeWidth=1.5, height=28)
         .encode(
-            x=alt.X("first:Q", title="offset in the buffer (bytes)", axis=alt.Axis(values=_marks(unit))),
+            x=alt.X("first:Q", title="offset in the buffer (bytes)", axis=alt.Axis(values=marks)),
             x2="end:Q",
             y=y,
-            color=alt.Color("is:N", title="part", sort=[told[row] for row in _ROWS]),
+            color=alt.Color("is:N", title="part", sort=[texts[row] for row in _ROWS]),
             tooltip=["part:N", "is:N", "first:Q", "end:Q"],
         )
     )
@@ -55,8 +56,3 @@ def buffer_layout(*, size_bytes: int = 100, offset_bytes: int = 16, window_units
     window_bytes = window_units * unit
     note = f"a drawing to scale: transfers of {size_bytes} B, offset {offset_bytes} B, window {window_bytes} B"
     return titled(figure, "Figure 3: host buffer and access parameters", [], note)
-
-
-def _marks(unit: int) -> list[int]:
-    """Where units begin, and would on."""
-    return [nth * unit for nth in range(_DRAWN_UNITS + 1)]

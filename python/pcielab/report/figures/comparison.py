@@ -1,8 +1,7 @@
-"""Figures 8 and 9 of the paper: the change in bandwidth that remote memory, or the IOMMU, makes.
+"""Figures 8 and 9 of the paper: the change of bandwidth with remote memory, or with the IOMMU.
 
-Both compare two runs of the same suite that differ in one thing. Which of them is the base is read from their
-system
-profiles: the one whose buffer is on the card's own socket, and the one without an IOMMU.
+Both compare two runs of the same suite that differ in one property. The base, from the system profiles, is the run
+whose buffer is on the device's socket, or the one without IOMMU.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,8 +11,8 @@ import altair as alt
 import pandas as pd
 
 from pcielab.report.axes import percent_axis, window_axis
-from pcielab.report.figures.findings import change_findings
-from pcielab.report.figures.frame import OPERATION_TITLES, Figure, panels, titled
+from pcielab.report.figures.claims import change_claims
+from pcielab.report.figures.frame import OPERATION_TITLES, Figure, panels, titled, tooltips
 from pcielab.report.run import Run, Sources, runs_of
 from pcielab.report.selection import PAPER_CACHE_STATES, MissingDataError, aligned, matching, widest_sweep
 from pcielab.report.series import Dimension, Series, label_rows
@@ -25,11 +24,7 @@ _KEY = ["operation", "cache", "size_bytes", "window_bytes"]
 def local_against_remote(sources: Sources) -> Figure:
     """Change of DMA bandwidth with the buffer on the other socket, over the window (figure 8).
 
-    Args:
-        sources: runs; the first two are taken that differ in where the memory is, and not in the IOMMU.
-
-    Raises:
-        MissingDataError: there are no such two.
+    Of the runs, the first two count that differ in the memory's socket and not in the IOMMU.
     """
     base, other = _pair(runs_of(sources), Setup.is_local_of, "two runs that differ in the socket of the memory")
     return _change(base, other, "Figure 8: remote against local memory", remote=True)
@@ -38,11 +33,7 @@ def local_against_remote(sources: Sources) -> Figure:
 def iommu_against_none(sources: Sources) -> Figure:
     """Change of DMA bandwidth with the IOMMU on, over the window (figure 9).
 
-    Args:
-        sources: runs; the first two are taken that differ in the IOMMU, and not in their sockets.
-
-    Raises:
-        MissingDataError: there are no such two.
+    Of the runs, the first two count that differ in the IOMMU and not in their sockets.
     """
     base, other = _pair(runs_of(sources), Setup.is_untranslated_of, "two runs of which one has the IOMMU on")
     return _change(base, other, "Figure 9: IOMMU against none", remote=False)
@@ -66,7 +57,7 @@ def _change(base: Run, other: Run, title: str, *, remote: bool) -> Figure:
         state="cache: " + joined["cache"],
     )
     sizes = sorted(set(data["size_bytes"]))
-    # The change belongs to both runs; it is drawn as a line of the one that differs from the base.
+    # The change belongs to both runs; it is drawn as a line of the one that is not the base.
     series = Series([other], Dimension("size_bytes", "transfer size (bytes)", sizes, grows=True))
     x, y = window_axis(data["window_bytes"]), percent_axis("change", "change of bandwidth (%)")
     zero = alt.Chart().mark_rule(style="zero").encode(y=alt.datum(0))
@@ -81,8 +72,8 @@ def _change(base: Run, other: Run, title: str, *, remote: bool) -> Figure:
         rows=states,
         height=200,
     )
-    found = [*change_findings(data, remote=remote)]
-    return titled(figure, title, runs, f"change from {base.label} to {other.label}", findings=found)
+    found = [*change_claims(data, remote=remote)]
+    return titled(figure, title, runs, f"change from {base.label} to {other.label}", claims=found)
 
 
 def _sweeps(run: Run) -> pd.DataFrame:
@@ -91,19 +82,12 @@ def _sweeps(run: Run) -> pd.DataFrame:
         widest_sweep(group, "window_bytes", across=("cache",))
         for _, group in rows.groupby(["operation", "size_bytes"], sort=True)
     ]
-    return (
-        pd.concat(parts).reindex(columns=[*_KEY, "bandwidth"])
-        if parts
-        else pd.DataFrame(columns=[*_KEY, "bandwidth"])
-    )
+    return pd.concat([pd.DataFrame(columns=_KEY), *parts]).reindex(columns=[*_KEY, "bandwidth"])
 
 
 def _tooltip(base: Run, other: Run) -> list[alt.Tooltip]:
     return [
-        alt.Tooltip("operation:N", title="test"),
-        alt.Tooltip("cache:N", title="cache"),
-        alt.Tooltip("size_bytes:Q", title="size (B)"),
-        alt.Tooltip("window_bytes:Q", title="window (B)", format=","),
+        *tooltips("operation", "cache", "size_bytes", "window_bytes"),
         alt.Tooltip("bandwidth_base:Q", title=f"{base.label} (Gb/s)", format=".2f"),
         alt.Tooltip("bandwidth_other:Q", title=f"{other.label} (Gb/s)", format=".2f"),
         alt.Tooltip("change:Q", title="change (%)", format="+.1f"),

@@ -1,4 +1,4 @@
-"""A picture of what moves the tests of two runs: a row for each change, a column for each test."""
+"""Effects of the changes between two runs on their tests: a row for each change, a column for each test."""
 
 from collections.abc import Sequence
 
@@ -16,13 +16,7 @@ _TEST_AXIS = alt.Axis(labelAngle=-60, labelLimit=260, labelOverlap=False)
 
 
 def draw_contrast(contrast: Contrast, first: str, second: str) -> Figure:
-    """What each change does to each test, in percent; the changes that do most come first.
-
-    Args:
-        contrast: What is drawn.
-        first: What the first run is called.
-        second: What the second one is.
-    """
+    """The effect of each change on each test, in percent, largest first; `first` and `second` name the runs."""
     most = [max(abs(row.effects_percent[nth]) for row in contrast.rows) for nth in range(len(contrast.changes))]
     order = sorted(range(len(most)), key=lambda nth: -most[nth])[:_MOST_CHANGES]
     names = [_ALL_TOGETHER, *(_name(contrast.changes[nth]) for nth in order)]
@@ -55,7 +49,7 @@ def draw_contrast(contrast: Contrast, first: str, second: str) -> Figure:
         .properties(width=_CELL_WIDTH * len(tests), height=_CELL_HEIGHT * len(names))
     )
     title = alt.TitleParams(
-        text="What moves each test: one change at a time, simulated",
+        text="Effect of each change on each test: one change at a time, simulated",
         subtitle=[f"from: {first}", f"to: {second}"],
     )
     titled: alt.Chart = chart.properties(title=title)
@@ -67,8 +61,8 @@ def _name(change: Sequence[Difference]) -> str:
 
 
 def _test(row: Moved) -> str:
-    asked = row.parameters
-    offset = asked["host_offset_bytes"] or asked["device_offset_bytes"]
+    test = row.parameters
+    offset = test["host_offset_bytes"] or test["device_offset_bytes"]
     more = f" +{offset}" if offset else ""
-    window = size_text(asked["window_bytes"])
-    return f"{row.name} {asked['size_bytes']} B{more}, {window}, {asked['cache']} ({row.test})"
+    window = size_text(test["window_bytes"])
+    return f"{row.name} {test['size_bytes']} B{more}, {window}, {test['cache']} ({row.test})"

@@ -1,4 +1,4 @@
-"""Figure 6 of the paper: the distribution of latencies, as a CDF, as a histogram, and as the tail beyond."""
+"""Figure 6 of the paper: the distribution of latencies, as a CDF, a histogram, and a tail."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,27 +10,25 @@ import pandas as pd
 
 from pcielab.percentiles import percentile_of_counts
 from pcielab.report.axes import distribution_axis, size_text
-from pcielab.report.figures.findings import distribution_findings
+from pcielab.report.figures.claims import distribution_claims
 from pcielab.report.figures.frame import OPERATION_TITLES, PANEL_HEIGHT, Figure, panels, titled
 from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, measured_of, with_residuals
 from pcielab.report.run import Run, Source, Sources, runs_of
 from pcielab.report.selection import CACHE_STATES, MissingDataError, aligned, matching
 from pcielab.report.series import Dimension, Interpolate, Series, label_rows
 
-# A curve keeps at most this many points: more than a screen can show, and few enough for a page with many curves.
+# Most points of a curve: more than a screen can show, and few enough for a page with many curves.
 _MOST_POINTS = 400
-# The linear figure ends here: beyond it lies the tail, which would squeeze the rest into a corner.
+# The linear figure ends here: the tail beyond would squeeze the rest into a corner.
 _CDF_SHOWN_TO = 0.999
 _SHARES_OF_A_POWER = 8
-
-
 _Numbers: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
-_POWERS = [10.0**-power for power in range(10)]
+_POWERS_AXIS = alt.Axis(format=".0e", values=[10.0**-power for power in range(10)])
 
 
 @dataclass(frozen=True)
 class _Curve:
-    """How a distribution is drawn."""
+    """The drawing of a distribution."""
 
     title: str
     note: str
@@ -38,34 +36,21 @@ class _Curve:
     steps: Interpolate
     axis: alt.Y
     share_axis: alt.X | None
-    """Along which runs are held against one another at equal shares; None where a curve is none of shares."""
+    """Axis of shares at which runs are compared; None for a histogram."""
 
 
 def latency_cdf(
     sources: Sources, *, path: str = "dma", size_bytes: int = 64, measured: Source | None = None
 ) -> Figure:
-    """The cumulative distribution of latencies up to the 99.9th percentile (figure 6).
-
-    Args:
-        sources: the runs to draw.
-        path: `dma` or `command`.
-        size_bytes: transfer size.
-        measured: a run to draw beside them.
-
-    Raises:
-        MissingDataError: no run has such a distribution.
-    """
+    """The cumulative distribution of latencies up to the 99.9th percentile (figure 6)."""
+    axis = {"title": "share of transactions", "axis": alt.Axis(format=".0%"), "scale": alt.Scale(domain=[0, 1])}
     curve = _Curve(
         title=f"Figure 6: latency distribution, {size_bytes} B {PATH_TITLES[path]}",
         note="cumulative, to the 99.9th percentile",
         field="cdf",
         steps="step-after",
-        axis=alt.Y(
-            "cdf:Q", title="share of transactions", axis=alt.Axis(format=".0%"), scale=alt.Scale(domain=[0, 1])
-        ),
-        share_axis=alt.X(
-            "cdf:Q", title="share of transactions", axis=alt.Axis(format=".0%"), scale=alt.Scale(domain=[0, 1])
-        ),
+        axis=alt.Y("cdf:Q", **axis),
+        share_axis=alt.X("cdf:Q", **axis),
     )
     return _distribution(curve, sources, path, size_bytes, measured)
 
@@ -73,21 +58,13 @@ def latency_cdf(
 def latency_histogram(
     sources: Sources, *, path: str = "dma", size_bytes: int = 64, measured: Source | None = None
 ) -> Figure:
-    """The share of transactions at each tick of the card's timer, logarithmic: what makes up figure 6.
-
-    It is asked for as `latency_cdf` is, and refused as that is.
-    """
+    """The share of transactions at each tick of the device's timer, logarithmic."""
     curve = _Curve(
         title=f"Latency histogram, {size_bytes} B {PATH_TITLES[path]}",
         note="share of transactions at each tick, logarithmic",
         field="share",
         steps="step",
-        axis=alt.Y(
-            "share:Q",
-            title="share of transactions",
-            scale=alt.Scale(type="log"),
-            axis=alt.Axis(format=".0e", values=_POWERS),
-        ),
+        axis=alt.Y("share:Q", title="share of transactions", scale=alt.Scale(type="log"), axis=_POWERS_AXIS),
         share_axis=None,
     )
     return _distribution(curve, sources, path, size_bytes, measured)
@@ -96,26 +73,15 @@ def latency_histogram(
 def latency_tail(
     sources: Sources, *, path: str = "dma", size_bytes: int = 64, measured: Source | None = None
 ) -> Figure:
-    """The share of transactions that take each latency or longer, logarithmic: the tail of figure 6.
-
-    It is asked for as `latency_cdf` is, and refused as that is.
-    """
+    """The share of transactions that take each latency or longer, logarithmic."""
     curve = _Curve(
         title=f"Figure 6 (tail): the slowest transactions, {size_bytes} B {PATH_TITLES[path]}",
         note="share of transactions that take a latency or longer, logarithmic",
         field="tail",
         steps="step-before",
-        axis=alt.Y(
-            "tail:Q",
-            title="share this slow",
-            scale=alt.Scale(type="log"),
-            axis=alt.Axis(format=".0e", values=_POWERS),
-        ),
+        axis=alt.Y("tail:Q", title="share this slow", scale=alt.Scale(type="log"), axis=_POWERS_AXIS),
         share_axis=alt.X(
-            "tail:Q",
-            title="share this slow",
-            scale=alt.Scale(type="log", reverse=True),
-            axis=alt.Axis(format=".0e", values=_POWERS),
+            "tail:Q", title="share this slow", scale=alt.Scale(type="log", reverse=True), axis=_POWERS_AXIS
         ),
     )
     return _distribution(curve, sources, path, size_bytes, measured)
@@ -132,10 +98,10 @@ def _distribution(curve: _Curve, sources: Sources, path: str, size_bytes: int, m
             f"latency distributions of {size_bytes} B on the {path} path (lat_dma_details, lat_cmd_details)"
         )
     data = pd.concat(drawn, ignore_index=True)
-    found = [*distribution_findings(data)]
+    found = [*distribution_claims(data)]
     data = data.drop(columns=[*_STATISTICS, "samples"])
     caches = [state for state in CACHE_STATES if state in set(data["cache"])]
-    # Points would hide a curve of hundreds, so that a measured run is a line here too.
+    # Hundreds of points would hide the curves: a measured run is a line here too.
     series = Series(runs, Dimension("cache", "cache", caches), overlay_as_lines=True)
     layers = series.layers(
         distribution_axis(data["latency_ns"]), curve.axis, [], points_on_lines=False, interpolate=curve.steps
@@ -157,11 +123,11 @@ def _distribution(curve: _Curve, sources: Sources, path: str, size_bytes: int, m
         residual.rows(_at_shares(data, curve.field), measured_of(runs)),
         lambda rows: in_panels(residual.layers(series, share_axis, points_on_lines=False), rows, RESIDUAL_HEIGHT),
     )
-    return titled(figure, curve.title, runs, curve.note, overlay_as_points=False, latencies=True, findings=found)
+    return titled(figure, curve.title, runs, curve.note, overlay_as_points=False, latencies=True, claims=found)
 
 
 def _at_shares(data: pd.DataFrame, field: str) -> pd.DataFrame:
-    """The curves at shares that are the same for all of them, which can be held against one another."""
+    """The curves at common shares, for residuals."""
     parts = []
     for _, rows in data.groupby(["run", "operation", "cache", "window_bytes"], sort=False):
         shares = _shares(rows[field], field)
@@ -175,7 +141,7 @@ def _at_shares(data: pd.DataFrame, field: str) -> pd.DataFrame:
 
 
 def _shares(reached: pd.Series, field: str) -> _Numbers:
-    """A hundred shares of the transactions, or of the slowest so many in each power of ten that there are."""
+    """99 shares of the transactions or, in the tail, eight in each power of ten that the curve reaches."""
     if field == "cdf":
         return np.arange(1, 100) / 100
     lowest = int(np.floor(np.log10(reached.min()))) + 1
@@ -183,17 +149,17 @@ def _shares(reached: pd.Series, field: str) -> _Numbers:
 
 
 def _latencies(rows: pd.DataFrame, field: str, shares: _Numbers) -> _Numbers:
-    """The latency that each share of a curve stands at."""
+    """The latency at each share of a curve."""
     ordered = rows.sort_values(field)
-    places = np.searchsorted(ordered[field].to_numpy(), shares, side="left").clip(max=len(ordered) - 1)
-    latencies: _Numbers = ordered["latency_ns"].to_numpy(dtype=np.float64)[places]
+    points = np.searchsorted(ordered[field].to_numpy(), shares, side="left").clip(max=len(ordered) - 1)
+    latencies: _Numbers = ordered["latency_ns"].to_numpy(dtype=np.float64)[points]
     return latencies
 
 
 def _curves(run: Run, path: str, size_bytes: int, curve: _Curve) -> list[pd.DataFrame]:
     tests = matching(aligned(run.finished), path=path, size_bytes=size_bytes, operation=("lat-rd", "lat-wrrd"))
-    # Every latency test has a histogram; the `details` families are asked for with samples enough for a tail. A
-    # run without any of them, such as a single test, shows what it has.
+    # Every latency test has a histogram, but only `details` families have enough samples for a tail. A run without
+    # them, like that of a single test, shows all its latency tests.
     if run.finished["details"].eq(True).any():
         tests = matching(tests, details=True)
     else:
@@ -209,7 +175,7 @@ def _curves(run: Run, path: str, size_bytes: int, curve: _Curve) -> list[pd.Data
 
 
 def panel_of(test: Mapping[Any, Any]) -> dict[str, Any]:
-    """The columns by which rows of a latency test find their panel and their curve."""
+    """The columns that select the panel and the curve of a latency test."""
     return {
         "operation": test["operation"],
         "test": OPERATION_TITLES[test["operation"]],
@@ -220,17 +186,17 @@ def panel_of(test: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 _STATISTICS = {"median_ns": 0.5, "p99_ns": 0.99, "p999_ns": 0.999, "slowest_ns": 1.0}
-"""What is said of a distribution, and the share of its transactions that take no longer."""
+"""Statistics of a distribution, as shares of transactions that take no longer."""
 
 
 def _statistics(distribution: pd.DataFrame) -> dict[str, float]:
     latencies, counts = distribution["latency_ns"], distribution["count"]
-    told = {name: percentile_of_counts(latencies, counts, share) for name, share in _STATISTICS.items()}
-    return told | {"samples": float(counts.sum())}
+    values = {name: percentile_of_counts(latencies, counts, share) for name, share in _STATISTICS.items()}
+    return values | {"samples": float(counts.sum())}
 
 
 def _thinned(distribution: pd.DataFrame, field: str) -> pd.DataFrame:
-    """The curve's points, as few as can be drawn without a visible difference."""
+    """The curve's points, thinned without a visible difference."""
     points = distribution[["latency_ns", "cdf"]].sort_values("latency_ns")
     if field == "cdf":
         points = points[points["cdf"].shift(fill_value=0.0) <= _CDF_SHOWN_TO]

@@ -1,4 +1,4 @@
-"""The experiments on routable fabrics: one line for each series and flow, over what was swept."""
+"""The experiments on routable fabrics: one line for each series and flow over the swept value."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from pcielab.analysis.published_values import FlowSelection, compare_with_published, deviations, published_values
+from pcielab.analysis.published import FlowSelection, compare_with_published, deviations, published_values
 from pcielab.report.axes import bytes_ticks
-from pcielab.report.figures.fabric_findings import sweep_findings
-from pcielab.report.figures.frame import Figure, single_panel, titled, wrapped
+from pcielab.report.figures.fabric_claims import sweep_claims
+from pcielab.report.figures.frame import Figure, single_panel, stacked_bars, titled, wrapped
 from pcielab.report.run import Run, Sources, runs_of
 from pcielab.report.selection import MissingDataError
 from pcielab.store.flows import PHASES
@@ -30,21 +30,21 @@ _SWEPT = {
 _LINES = alt.Legend(labelLimit=320, symbolType="stroke")
 _PERCENTILES = {"p50": "median", "p90": "90th percentile", "p99": "99th percentile"}
 _NEEDED = {"tail": ("p99", "average"), "percentiles": ("p50", "p90", "p99")}
-"""What a metric is made of, where that is more than one."""
+"""The scalars of metrics that need several."""
 
 
 @dataclass(frozen=True)
 class FabricPlot:
-    """What a figure of a fabric shows.
+    """The rows and the metric of a figure of a fabric.
 
     Attributes:
-        family: of the tests that it draws.
-        title: of the figure.
+        family: Family of the tests.
+        title: Title of the figure.
         metric: `average`, `bandwidth`, `tail` for the 99th percentile over the average, or `percentiles` for the
-            50th, 90th and 99th, each with a line of its own.
-        flows: only these flows; empty for all.
-        panel_words: how many words of the names of its experiments, which commas part, stand above a panel; the
-            rest tells its lines apart. None: all in one panel.
+            50th, 90th and 99th, each as a line.
+        flows: Only these flows; empty for all.
+        panel_words: Number of comma-separated words of an experiment's name that name its panel; the rest names
+            its lines. 0: all in one panel.
     """
 
     family: str
@@ -55,56 +55,39 @@ class FabricPlot:
 
 
 def fabric_sweep(sources: Sources, plot: FabricPlot) -> Figure:
-    """A metric of each flow of a family of experiments over what they sweep, or as bars where they sweep nothing.
-
-    Raises:
-        MissingDataError: no run has the family.
-    """
+    """A metric of each flow of a family of experiments over the swept value, or as bars without a sweep."""
     runs = runs_of(sources)
-    data = pd.concat([_rows(run, plot).assign(run=told_of(run, runs)) for run in runs])
+    data = pd.concat([_rows(run, plot).assign(run=label_suffix(run, runs)) for run in runs])
     if data.empty:
         raise MissingDataError(f"simulations of a fabric in the family {plot.family} (suite rpciebench)")
     data = _by_run(_joined(data, _published_rows(runs, plot)))
     swept = data["value"].notna().all()
     note = "diamonds: published" if "source" in data else ""
     missed = (sentence for run in runs for sentence in deviations(run.store, plot.family))
-    findings = [*sweep_findings(data, plot.metric), *missed]
+    claims = [*sweep_claims(data, plot.metric), *missed]
     if plot.panel_words:
-        return titled(_panels(data, plot), plot.title, runs, note, findings=findings)
+        return titled(_panels(data, plot), plot.title, runs, note, claims=claims)
     figure = single_panel(_with_published(_lines(data) if swept else _bars(data), data), data)
     scale = alt.Scale(zero=False) if plot.metric == "tail" else alt.Undefined
     encoded: alt.LayerChart = figure.encode(y=alt.Y("metric:Q", title=_HEADS[plot.metric], scale=scale))
-    return titled(encoded, plot.title, runs, note, findings=findings)
+    return titled(encoded, plot.title, runs, note, claims=claims)
 
 
 def fabric_phases(sources: Sources, family: str = "fig3-latency") -> Figure:
-    """Where the requests of a family spend their time: at the host, in the fabric, at the device.
-
-    Raises:
-        MissingDataError: no run has the family.
-    """
+    """The time of a family's requests by phase: at the host, in the fabric, at the device."""
     runs = runs_of(sources)
-    rows = pd.concat([_by_run(_phase_rows(run, family).assign(run=told_of(run, runs))) for run in runs])
+    rows = pd.concat([_by_run(_phase_rows(run, family).assign(run=label_suffix(run, runs))) for run in runs])
     if rows.empty:
         raise MissingDataError(f"simulations of a fabric in the family {family} (suite rpciebench)")
     rows = rows[rows["value"] == 64]
-    rows = rows.assign(place=rows["phase"].map(PHASES.index))
-    bars = (
-        alt.Chart()
-        .mark_bar()
-        .encode(
-            x=alt.X("average:Q", title="average time (ns)", stack="zero"),
-            y=alt.Y("series:N", title=None, sort=None, axis=alt.Axis(labelLimit=320)),
-            color=alt.Color("phase:N", title="phase", sort=list(PHASES)),
-            order=alt.Order("place:Q"),
-            tooltip=["series:N", "phase:N", alt.Tooltip("average:Q", format=".0f")],
-        )
-    )
-    return titled(single_panel([bars], rows), "Where requests of 64 B spend their time", runs)
+    rows = rows.assign(position=rows["phase"].map(PHASES.index))
+    phase = alt.Color("phase:N", title="phase", sort=list(PHASES))
+    bars = stacked_bars("average", "average time (ns)", "series", list(dict.fromkeys(rows["series"])), phase)
+    return titled(single_panel([bars], rows), "Time of 64 B requests by phase", runs)
 
 
 def _panels(data: pd.DataFrame, plot: FabricPlot) -> alt.FacetChart:
-    """A panel for each group of experiments, beside and below one another; each has a scale of its own."""
+    """A panel with its own scale for each group of experiments."""
     words = data["series"].str.split(", ")
     parted = data.assign(
         panel=words.str[: plot.panel_words].str.join(", "),
@@ -114,7 +97,7 @@ def _panels(data: pd.DataFrame, plot: FabricPlot) -> alt.FacetChart:
         parted["panel"] += parted["run"]
         parted["series"] = parted["percentile"].map(_PERCENTILES)
         head = alt.Y("metric:Q", title=_HEADS[plot.metric], scale=alt.Scale(zero=False))
-        lines = _told_apart(_lines(parted), list(_PERCENTILES.values()))
+        lines = _with_dashes(_lines(parted), list(_PERCENTILES.values()))
     else:
         head = alt.Y("metric:Q", title=_HEADS[plot.metric])
         lines = _lines(parted)
@@ -124,18 +107,13 @@ def _panels(data: pd.DataFrame, plot: FabricPlot) -> alt.FacetChart:
     return scaled
 
 
-def _told_apart(lines: alt.Chart, names: list[str]) -> alt.Chart:
-    """The lines with dashes, so that those that lie on one another are seen, and one legend."""
-    known: dict[str, Any] = {
-        "title": "of requests",
-        "sort": names,
-        "scale": alt.Scale(domain=names),
-        "legend": _LINES,
-    }
-    apart: alt.Chart = lines.encode(
-        color=alt.Color("series:N", **known), strokeDash=alt.StrokeDash("series:N", **known)
-    )
-    return apart
+def _with_dashes(lines: alt.Chart, names: list[str]) -> alt.Chart:
+    """The lines with dashes, so that coinciding ones show, and one legend."""
+    known: dict[str, Any] = {"sort": names, "scale": alt.Scale(domain=names), "legend": _LINES}
+    known["title"] = "of requests"
+    color, dash = alt.Color("series:N", **known), alt.StrokeDash("series:N", **known)
+    dashed: alt.Chart = lines.encode(color=color, strokeDash=dash)
+    return dashed
 
 
 def _lines(data: pd.DataFrame) -> alt.Chart:
@@ -166,13 +144,13 @@ def _lines(data: pd.DataFrame) -> alt.Chart:
 
 
 def _in_words(sweep: str) -> str:
-    """What is swept, for the title of an axis."""
+    """The swept parameter as the title of an axis."""
     flow, _, key = sweep.rpartition(".")
     return _SWEPT.get(key, "{flow}: " + key).format(flow="each flow" if flow == "*" else flow)
 
 
 def _bars(data: pd.DataFrame) -> alt.Chart:
-    told_apart = alt.Legend(labelLimit=320) if data["series"].nunique() > 1 else None
+    legend = alt.Legend(labelLimit=320) if data["series"].nunique() > 1 else None
     chart: alt.Chart = (
         alt.Chart()
         .mark_bar(opacity=0.6)
@@ -180,7 +158,7 @@ def _bars(data: pd.DataFrame) -> alt.Chart:
             x=alt.X("flow:N", title=None, sort=None, axis=alt.Axis(labelAngle=-20, labelLimit=200)),
             xOffset=alt.XOffset("series:N", sort=None),
             y="metric:Q",
-            color=alt.Color("series:N", title="experiment", sort=None, legend=told_apart),
+            color=alt.Color("series:N", title="experiment", sort=None, legend=legend),
             tooltip=["series:N", "flow:N", alt.Tooltip("metric:Q", format=".4~g")],
         )
     )
@@ -188,10 +166,11 @@ def _bars(data: pd.DataFrame) -> alt.Chart:
 
 
 def _with_published(simulated: alt.Chart, data: pd.DataFrame) -> list[alt.Chart]:
-    """What was simulated, and over it a diamond for each number that the paper gives."""
+    """The simulated chart, with a diamond for each published number."""
     if "source" not in data:
         return [simulated]
-    # Without a size, not left out: the scale of a panel to which the paper gives no number would have no ends.
+    # Other rows get size 0 rather than a filter: the scale of a panel without published numbers would have no
+    # ends.
     published: alt.Chart = simulated.mark_point(shape="diamond", filled=True, opacity=0.9).encode(
         size=alt.condition("isValid(datum.source)", alt.value(110), alt.value(0)),
         tooltip=["series:N", "flow:N", "source:N", alt.Tooltip("metric:Q", title="published", format=".4~g")],
@@ -200,7 +179,7 @@ def _with_published(simulated: alt.Chart, data: pd.DataFrame) -> list[alt.Chart]
 
 
 def _joined(data: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Both, with what is swept; rows of the paper have a source, and the column is there only if some have."""
+    """Simulated and published rows; only the latter have a `source`, a column that is missing without them."""
     if published.empty:
         return data
     drawn = data.drop_duplicates("series").set_index("series")
@@ -212,12 +191,12 @@ def _joined(data: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_run(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with the run in the names of their lines, where there are several."""
+    """The rows with the run's suffix in the names of their lines."""
     return rows.assign(series=rows["series"] + rows["run"])
 
 
 def _published_rows(runs: Sequence[Run], plot: FabricPlot) -> pd.DataFrame:
-    """What the paper gives for single points of a family, as the rows of the figure."""
+    """The published single points of a family, as rows of the figure."""
     known = next(filter(None, (published_values(str(run.store.manifest.get("suite"))) for run in runs)), None)
     single = [] if known is None else [one for one in known.value if len(one.of) == 1]
     points = [(one, one.of[0]) for one in single if isinstance(one.of[0], FlowSelection)]
@@ -241,27 +220,20 @@ def _is_point(selection: FlowSelection) -> bool:
 
 
 def _only_series(runs: Sequence[Run], plot: FabricPlot) -> list[str]:
-    """The line that a selection without a series means: the only one of the family."""
+    """The series of a selection that names none: the only one of the family."""
     families = pd.concat([run.rows[run.rows["family"] == plot.family] for run in runs])
     return list(dict.fromkeys(families["series"]))[:1]
 
 
 def published_deviations(sources: Sources) -> Figure:
-    """Every number of the paper against the same of a run: how far off it is, and why where it is far.
-
-    Raises:
-        MissingDataError: no run is of a suite whose numbers are published.
-    """
+    """The error of a run at every number of the paper, with the reasons for large ones."""
     runs = runs_of(sources)
     tables = [compare_with_published(run.store) for run in runs]
     rows = pd.concat([table for table in tables if table is not None] or [pd.DataFrame()])
     if rows.empty:
         raise MissingDataError("a run of a suite of which numbers are published (suite rpciebench)")
     rows = rows.dropna(subset=["error"])
-    rows = rows.assign(
-        number=range(len(rows)),
-        label=rows["source"] + ": " + rows["what"],
-    )
+    rows = rows.assign(number=range(len(rows)), label=rows["source"] + ": " + rows["what"])
     bars = (
         alt.Chart()
         .mark_bar()
@@ -275,11 +247,11 @@ def published_deviations(sources: Sources) -> Figure:
         )
     )
     figure = single_panel([bars], rows, height=14 * len(rows))
-    return titled(figure, "What the paper says, against what is simulated", runs)
+    return titled(figure, "Errors of the simulation at the paper's numbers", runs)
 
 
 def _rows(run: Run, plot: FabricPlot) -> pd.DataFrame:
-    """One row per flow and simulation: series, flow, what was swept, its value, the metric."""
+    """One row per flow and simulation: series, flow, sweep, value, metric."""
     columns = ["series", "flow", "sweep", "value", "metric"]
     wide = _subjects(run, plot.family, "flow ")
     if plot.flows:
@@ -303,8 +275,8 @@ def _phase_rows(run: Run, family: str) -> pd.DataFrame:
     return wide.assign(phase=wide["subject"].str.split(" ").str[0])[["series", "phase", "value", "average"]]
 
 
-def told_of(run: Run, runs: Sequence[Run]) -> str:
-    """What a name ends in that several runs have: which one it is of; nothing where there is one run."""
+def label_suffix(run: Run, runs: Sequence[Run]) -> str:
+    """The suffix with the run's label for names that several runs share; empty for a single run."""
     return f", {run.label}" if len(runs) > 1 else ""
 
 
@@ -317,9 +289,7 @@ def _subjects(run: Run, family: str, kind: str) -> pd.DataFrame:
         return pd.DataFrame(columns=["subject"])
     tests = tests[["id", "series", "sweep", "value"]]
     wide = scalars.pivot(index=["test", "subject"], columns="metric", values="value").reset_index()
-    as_asked = {subject: place for place, subject in enumerate(dict.fromkeys(scalars["subject"]))}
-    wide = wide.sort_values(
-        ["test", "subject"], key=lambda one: one.map(as_asked) if one.name == "subject" else one
-    )
+    order = {subject: nth for nth, subject in enumerate(dict.fromkeys(scalars["subject"]))}
+    wide = wide.sort_values(["test", "subject"], key=lambda one: one.map(order) if one.name == "subject" else one)
     wide["subject"] = wide["subject"].str.removeprefix(kind)
     return tests.merge(wide, left_on="id", right_on="test")

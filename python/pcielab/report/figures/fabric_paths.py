@@ -1,6 +1,6 @@
-"""What a message meets on its way through a fabric, part by part: the one-way breakdown of the rPCIeBench paper.
+"""The one-way latency through a fabric by part, as in the rPCIeBench paper.
 
-Drawn from the description of the fabric in the run, whose parts it adds up; nothing of it is simulated.
+The sum of the delays in the run's description of the fabric; nothing is simulated.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from pcielab.report.figures.frame import Figure, single_panel, titled
+from pcielab.report.figures.frame import Figure, single_panel, stacked_bars, titled
 from pcielab.report.run import MODELLED, Run, Sources, runs_of
 from pcielab.report.selection import MissingDataError
 
@@ -27,14 +27,7 @@ _MOST_WAYS = 16
 
 
 def fabric_one_way(sources: Sources) -> Figure:
-    """What each part adds to a small write from a host to each device, as the fabric is described.
-
-    Args:
-        sources: the runs, one of them of a fabric with a host and a device.
-
-    Raises:
-        MissingDataError: no run has such a fabric.
-    """
+    """The delay of each part for a small write from a host to each device, by the fabric's description."""
     runs = [run for run in runs_of(sources) if run.store.kind == "fabric"]
     rows = pd.DataFrame([row for run in runs for row in _ways(run)])
     if rows.empty:
@@ -42,17 +35,8 @@ def fabric_one_way(sources: Sources) -> Figure:
     ways = list(dict.fromkeys(rows["way"]))[:_MOST_WAYS]
     rows = rows[rows["way"].isin(ways)]
     parts = [part for part in _PARTS if part in set(rows["part"])]
-    bars = (
-        alt.Chart()
-        .mark_bar()
-        .encode(
-            x=alt.X("ns:Q", title="time (ns)", stack="zero"),
-            y=alt.Y("way:N", title=None, sort=ways, axis=alt.Axis(labelLimit=320)),
-            color=alt.Color("part:N", title="part", sort=parts, scale=alt.Scale(domain=parts)),
-            order=alt.Order("place:Q"),
-            tooltip=["way:N", "part:N", alt.Tooltip("ns:Q", title="time (ns)", format=".0f")],
-        )
-    )
+    part = alt.Color("part:N", title="part", sort=parts, scale=alt.Scale(domain=parts))
+    bars = stacked_bars("ns", "time (ns)", "way", ways, part)
     totals = rows.groupby("way", sort=False)["ns"].sum().rename("total").reset_index()
     ends = (
         alt.Chart()
@@ -65,8 +49,8 @@ def fabric_one_way(sources: Sources) -> Figure:
         pd.concat([rows, totals]),
         height=max(60, 26 * len(ways)),
     )
-    note = f"{MODELLED}: delays of the fabric's description, without what a port takes to send"
-    return titled(figure, "One way from a host to a device, part by part", [], note)
+    note = f"{MODELLED}: delays in the fabric's description, without the ports' sending time"
+    return titled(figure, "One way from a host to a device, by part", [], note)
 
 
 def _ways(run: Run) -> Iterator[dict[str, Any]]:
@@ -85,7 +69,7 @@ def _ways(run: Run) -> Iterator[dict[str, Any]]:
 
 
 def _crossed(source: str, destination: str, upper: Mapping[str, Any]) -> tuple[list[str], float]:
-    """The nodes from one to another, both included, and what the links between them take, ns."""
+    """The nodes from one to another, both included, and the latency of the links between them, ns."""
     ways = []
     for end in (source, destination):
         way = [end]
@@ -101,7 +85,7 @@ def _crossed(source: str, destination: str, upper: Mapping[str, Any]) -> tuple[l
 
 def _parts(run: Run, nodes: Sequence[Mapping[str, Any]], cables: float, memory: float) -> Iterator[dict[str, Any]]:
     way = f"{run.label}: {nodes[0]['name']} to {nodes[-1]['name']}"
-    met = [(_KINDS[str(node["kind"])], float(node["delay_ns"])) for node in nodes]
-    for part, ns in [*met, (_CABLES, cables), (_MEMORY, memory)]:
+    parts = [(_KINDS[str(node["kind"])], float(node["delay_ns"])) for node in nodes]
+    for part, ns in [*parts, (_CABLES, cables), (_MEMORY, memory)]:
         if ns > 0:
-            yield {"way": way, "part": part, "ns": ns, "place": _PARTS.index(part)}
+            yield {"way": way, "part": part, "ns": ns, "position": _PARTS.index(part)}

@@ -1,10 +1,10 @@
-"""Table 2 of the rPCIeBench paper: what it measured, what is simulated, what is estimated, flow by flow."""
+"""Table 2 of the rPCIeBench paper: measured, simulated and estimated bandwidth by flow."""
 
 import altair as alt
 import pandas as pd
 
-from pcielab.analysis.published_values import compare_with_published
-from pcielab.report.figures.fabric import told_of
+from pcielab.analysis.published import compare_with_published
+from pcielab.report.figures.fabric import label_suffix
 from pcielab.report.figures.frame import Figure, titled, wrapped
 from pcielab.report.run import MODELLED, Sources, runs_of
 from pcielab.report.selection import MissingDataError
@@ -17,17 +17,10 @@ _KINDS = {
 
 
 def fabric_validation(sources: Sources) -> Figure:
-    """The bandwidths of a paper's validation, a panel for each of its experiments.
-
-    Args:
-        sources: the runs, one of them of a suite whose paper estimates flows.
-
-    Raises:
-        MissingDataError: no run is of such a suite.
-    """
+    """The bandwidths of a paper's validation of its estimator, a panel for each experiment."""
     runs = [run for run in runs_of(sources) if run.store.kind == "fabric"]
     tables = [
-        table.assign(run=told_of(run, runs))
+        table.assign(run=label_suffix(run, runs))
         for run in runs
         if (table := compare_with_published(run.store)) is not None
     ]
@@ -49,7 +42,7 @@ def fabric_validation(sources: Sources) -> Figure:
             x=alt.X("flow:N", title="flow", sort=flows, axis=alt.Axis(labelAngle=0)),
             xOffset=alt.XOffset("kind:N", sort=kinds),
             y=alt.Y("gbytes_per_s:Q", title="bandwidth (GB/s of payload)"),
-            color=alt.Color("kind:N", title="what", sort=kinds, scale=alt.Scale(domain=kinds)),
+            color=alt.Color("kind:N", title="origin", sort=kinds, scale=alt.Scale(domain=kinds)),
             tooltip=["panel:N", "flow:N", "kind:N", alt.Tooltip("gbytes_per_s:Q", title="GB/s", format=".2f")],
         )
     )

@@ -1,4 +1,4 @@
-"""Where the requests of any flows on a fabric spend their time: phases as bars, and as distributions."""
+"""The time of requests on a fabric by phase, as bars and as distributions."""
 
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
@@ -7,8 +7,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from pcielab.report.figures.fabric import told_of
-from pcielab.report.figures.frame import Figure, single_panel, titled, wrapped
+from pcielab.report.figures.fabric import label_suffix
+from pcielab.report.figures.frame import Figure, single_panel, stacked_bars, titled, wrapped
 from pcielab.report.run import Run, Sources, runs_of
 from pcielab.report.selection import MissingDataError
 from pcielab.store.flows import flow_table
@@ -18,66 +18,40 @@ _WORDS = {
     "host": "queued at the host",
     "fabric": "in the fabric",
     "device": "executed at the device",
-    "total": "all of it",
+    "total": "total",
 }
 _MOST_PANELS = 9
 _MOST_STEPS = 400
-"""Points of a distribution that a picture shows."""
+"""Most points of a distribution."""
 
 
 def flow_phases(sources: Sources, family: str) -> Figure:
-    """What each phase takes on average, a bar for each flow in the order of a request's way; of a sweep, its ends.
-
-    Args:
-        sources: the runs.
-        family: of the tests.
-
-    Raises:
-        MissingDataError: no run has requests of the family.
-    """
+    """Average time of each phase, a bar for each flow of a family of tests; of a sweep, its ends only."""
     runs = runs_of(sources)
-    rows = pd.concat([_flows(run, family, told_of(run, runs)) for run in runs])
+    rows = pd.concat([_flows(run, family, label_suffix(run, runs)) for run in runs])
     if rows.empty:
         raise MissingDataError(f"flows of the family {family} with requests")
     parts = [_WORDS["host"], _COMMAND, _WORDS["device"], _DATA, _WORDS["fabric"]]
     tall = _in_parts(rows).melt("label", parts, "phase", "average").dropna(subset=["average"])
     parts = [part for part in parts if part in set(tall["phase"])]
-    tall["place"] = tall["phase"].map(parts.index)
-    bars = (
-        alt.Chart()
-        .mark_bar()
-        .encode(
-            x=alt.X("average:Q", title="average time (ns)", stack="zero"),
-            y=alt.Y("label:N", title=None, sort=list(rows["label"]), axis=alt.Axis(labelLimit=320)),
-            color=alt.Color("phase:N", title="part", sort=parts, scale=alt.Scale(domain=parts)),
-            order=alt.Order("place:Q"),
-            tooltip=["label:N", "phase:N", alt.Tooltip("average:Q", title="average (ns)", format=".1f")],
-        )
-    )
+    tall["position"] = tall["phase"].map(parts.index)
+    phase = alt.Color("phase:N", title="part", sort=parts, scale=alt.Scale(domain=parts))
+    bars = stacked_bars("average", "average time (ns)", "label", list(rows["label"]), phase)
     figure = single_panel([bars], tall, height=max(60, 26 * len(rows)))
-    return titled(figure, f"{family}: where requests spend their time", runs)
+    return titled(figure, f"{family}: time of requests by phase", runs)
 
 
 def flow_distributions(sources: Sources, family: str) -> Figure:
-    """How the times of requests are distributed, a panel for each flow and a line for each phase.
-
-    Args:
-        sources: the runs.
-        family: of the tests.
-
-    Raises:
-        MissingDataError: no run has requests of the family.
-    """
+    """The distribution of request times, a panel for each flow of a family of tests and a line for each phase."""
     runs = runs_of(sources)
-    wanted = [(run, row) for run in runs for row in _flows(run, family, told_of(run, runs)).to_dict("records")]
+    wanted = [
+        (run, row) for run in runs for row in _flows(run, family, label_suffix(run, runs)).to_dict("records")
+    ]
     data = pd.DataFrame([step for run, row in wanted[:_MOST_PANELS] for step in _steps(run, row)])
     if data.empty:
         raise MissingDataError(f"distributions of flows of the family {family}")
-    known: dict[str, Any] = {
-        "title": "part",
-        "sort": [*_WORDS.values()],
-        "scale": alt.Scale(domain=[*_WORDS.values()]),
-    }
+    words = [*_WORDS.values()]
+    known: dict[str, Any] = {"title": "part", "sort": words, "scale": alt.Scale(domain=words)}
     lines = (
         alt.Chart()
         .mark_line(interpolate="step-after")
@@ -92,11 +66,11 @@ def flow_distributions(sources: Sources, family: str) -> Figure:
     figure = wrapped([lines], data, "label", list(dict.fromkeys(data["label"]))).resolve_scale(x="independent")
     left_out = len(wanted) - _MOST_PANELS
     note = f"the first {_MOST_PANELS} flows of {len(wanted)}" if left_out > 0 else ""
-    return titled(figure, f"{family}: how times are distributed", runs, note)
+    return titled(figure, f"{family}: distribution of times", runs, note)
 
 
 def _in_parts(rows: pd.DataFrame) -> pd.DataFrame:
-    """Each flow's phases; where there are commands, their way and that of the data apart, as figure 2 has them."""
+    """Each flow's phases; with commands, the fabric's part is split into command and data, as in figure 2."""
     reached = rows["reached_ns"] if "reached_ns" in rows else pd.Series(np.nan, index=rows.index)
     command = reached - rows["host_ns"]
     return rows[["label"]].assign(
@@ -111,7 +85,7 @@ def _in_parts(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _flows(run: Run, family: str, of_run: str) -> pd.DataFrame:
-    """The flows of a family that have requests, each with a label that ends in `of_run`; of a sweep, its ends."""
+    """The flows of a family that have requests, with labels that end in `of_run`; of a sweep, its ends."""
     table = flow_table(run.store)
     rows = table[(table["family"] == family) & (table["status"] == "ok")]
     if rows.empty or "host_ns" not in rows:
@@ -130,12 +104,12 @@ def _flows(run: Run, family: str, of_run: str) -> pd.DataFrame:
 
 
 def _steps(run: Run, row: Mapping[Hashable, Any]) -> Iterator[dict[str, object]]:
-    """The distribution of each phase of a flow, thinned to what a picture can show."""
+    """The distribution of each phase of a flow, thinned for a picture."""
     for phase, words in _WORDS.items():
         found = run.store.distribution(int(row["id"]), f"{phase} of {row['flow']}")
-        place = pd.Series(range(len(found))) % max(len(found) // _MOST_STEPS, 1) == 0
-        place[[0, len(found) - 1] if len(found) else []] = True
+        kept = pd.Series(range(len(found))) % max(len(found) // _MOST_STEPS, 1) == 0
+        kept[[0, len(found) - 1] if len(found) else []] = True
         times = found.iloc[:, 2]
-        steps = [*zip(times[:1], [0.0], strict=False), *zip(times[place], found["cdf"][place], strict=True)]
+        steps = [*zip(times[:1], [0.0], strict=False), *zip(times[kept], found["cdf"][kept], strict=True)]
         for ns, share in steps:
             yield {"label": row["label"], "phase": words, "ns": float(ns), "share": float(share)}

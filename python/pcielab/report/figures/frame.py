@@ -1,4 +1,4 @@
-"""The frame around a figure: its title, which runs it shows with their origins, and panels side by side."""
+"""Common parts of figures: titles with runs and origins, panels, stacked bars and tooltips."""
 
 from collections.abc import Sequence
 from typing import TypeAlias, cast
@@ -11,8 +11,8 @@ from pcielab.report.run import Run
 Figure: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.VConcatChart
 
 PANEL_HEIGHT = 270
-FINDINGS = "findings"
-"""Key under which a figure carries the sentences about it."""
+CLAIMS = "findings"
+"""Key of a figure's metadata with the sentences about it."""
 _FIGURE_WIDTH = 1010
 _PANEL_WIDTH = 860
 _LONGEST_SUBTITLE = 150
@@ -41,18 +41,9 @@ def panels(
     rows: Sequence[str] = (),
     height: int = PANEL_HEIGHT,
 ) -> alt.FacetChart:
-    """One panel for each value of `column` (and each of `row`), in the given order, sharing their axes.
+    """One panel for each of the `columns` of `column` (and `rows` of `row`), in this order, with shared axes.
 
-    A page that is narrower puts fewer of them side by side.
-
-    Args:
-        layers: what each panel shows.
-        data: the rows of all panels.
-        column: what panels side by side differ in.
-        columns: its values.
-        row: what panels below one another differ in.
-        rows: its values.
-        height: of a panel.
+    Narrower pages put fewer panels side by side.
     """
     across = len(columns) if len(columns) <= _MOST_SMALL_IN_A_ROW else _MOST_IN_A_ROW
     width = min(_PANEL_WIDTH, (_FIGURE_WIDTH - 40 * (across - 1)) // across)
@@ -70,7 +61,7 @@ def panels(
 
 
 def wrapped(layers: Sequence[alt.Chart], data: pd.DataFrame, column: str, names: Sequence[str]) -> alt.FacetChart:
-    """One panel for each value of `column`, in the given order: two or three in a row, with axes of their own."""
+    """One panel for each value of `column`, in the given order: two or three in a row, with separate axes."""
     in_a_row = len(names) if len(names) <= _MOST_IN_A_ROW else 2
     width = (_FIGURE_WIDTH - 60 * (in_a_row - 1)) // in_a_row
     panel = alt.layer(*_pickers_first(layers), data=_inline(data))
@@ -86,15 +77,52 @@ def single_panel(layers: Sequence[alt.Chart], data: pd.DataFrame, *, height: int
     return cast(alt.LayerChart, panel.properties(width=_PANEL_WIDTH, height=height))
 
 
+def stacked_bars(value: str, title: str, line: str, lines: Sequence[str], part: alt.Color) -> alt.Chart:
+    """A horizontal bar for each of the lines, stacked from parts by their `position`; `title` is the value's."""
+    bars: alt.Chart = (
+        alt.Chart()
+        .mark_bar()
+        .encode(
+            x=alt.X(f"{value}:Q", title=title, stack="zero"),
+            y=alt.Y(f"{line}:N", title=None, sort=list(lines), axis=alt.Axis(labelLimit=320)),
+            color=part,
+            order=alt.Order("position:Q"),
+            tooltip=[f"{line}:N", str(part.shorthand), alt.Tooltip(f"{value}:Q", title=title, format=".1f")],
+        )
+    )
+    return bars
+
+
+def tooltips(*columns: str) -> list[alt.Tooltip]:
+    """Tooltips of common columns, with their titles and formats."""
+    return [alt.Tooltip(f"{column}:{kind}", **texts) for column in columns for kind, texts in [_TOOLTIPS[column]]]
+
+
+_TOOLTIPS: dict[str, tuple[str, dict[str, str]]] = {
+    "operation": ("N", {"title": "test"}),
+    "cache": ("N", {"title": "cache"}),
+    "binds": ("N", {}),
+    "size_bytes": ("Q", {"title": "size (B)"}),
+    "window_bytes": ("Q", {"title": "window (B)", "format": ","}),
+    "frame_bytes": ("Q", {"title": "frame (B)"}),
+    "offset_bytes": ("Q", {"title": "offset (B)"}),
+    "bandwidth": ("Q", {"title": "bandwidth (Gb/s)", "format": ".2f"}),
+    "rate": ("Q", {"title": "transactions (1/s)", "format": ".3s"}),
+    "median": ("Q", {"title": "median (ns)", "format": ".1f"}),
+    "minimum": ("Q", {"title": "minimum (ns)", "format": ".1f"}),
+    "p95": ("Q", {"title": "95 % (ns)", "format": ".1f"}),
+}
+
+
 def _pickers_first(layers: Sequence[alt.Chart]) -> list[alt.Chart]:
-    """The layers with those first that carry what is picked in a legend: Altair looks for it nowhere else."""
+    """The layers, those with legend selections first: Altair finds selections only there."""
     return sorted(layers, key=lambda layer: not isinstance(layer.params, list))
 
 
 def _inline(data: pd.DataFrame) -> alt.InlineData:
-    """The rows as the chart carries them, without what they lack and without digits that no picture can show.
+    """The rows for the chart, without missing values and without digits that no picture shows.
 
-    Altair would refuse more than 5,000 rows of a frame; the rows here are what the figure draws, and no more.
+    Inline, since Altair refuses frames of more than 5,000 rows.
     """
     rows = [
         {str(key): _short(value) for key, value in row.items() if not pd.isna(value)}
@@ -115,18 +143,18 @@ def titled(
     *,
     overlay_as_points: bool = True,
     latencies: bool = False,
-    findings: Sequence[str] = (),
+    claims: Sequence[str] = (),
 ) -> Figure:
-    """The figure with its title, and under it where its numbers come from.
+    """The figure with its title, and the origins of its numbers below.
 
     Args:
-        figure: what it is the title of.
-        title: in a few words.
-        runs: that it shows.
-        note: how to read it.
-        overlay_as_points: the measured overlay is drawn as points.
-        latencies: it shows latencies: what they include is said where a device tells.
-        findings: sentences about what it shows, computed from what it draws; a page puts them below it.
+        figure: The figure.
+        title: A few words.
+        runs: The runs that it shows.
+        note: How to read it.
+        overlay_as_points: Whether the measured overlay is drawn as points.
+        latencies: Whether it shows latencies: the subtitle then lists what they include, if devices report it.
+        claims: Sentences computed from its rows; a page puts them below it.
     """
     lines: list[str] = []
     for run in runs:
@@ -139,14 +167,12 @@ def titled(
         lines.append(note)
     if latencies:
         lines += [
-            f"{run.label}: a latency includes: {told}" for run in runs if (told := run.store.latency_includes)
+            f"{run.label}: a latency includes: {parts}" for run in runs if (parts := run.store.latency_includes)
         ]
-    return figure.properties(
-        title=alt.TitleParams(text=title, subtitle=lines), usermeta={FINDINGS: list(findings)}
-    )
+    return figure.properties(title=alt.TitleParams(text=title, subtitle=lines), usermeta={CLAIMS: list(claims)})
 
 
-def findings_of(figure: Figure) -> list[str]:
-    """The sentences that the figure's own numbers gave."""
+def claims_of(figure: Figure) -> list[str]:
+    """The sentences about a figure."""
     carried = figure.usermeta
-    return [str(sentence) for sentence in carried.get(FINDINGS, [])] if isinstance(carried, dict) else []
+    return [str(sentence) for sentence in carried.get(CLAIMS, [])] if isinstance(carried, dict) else []

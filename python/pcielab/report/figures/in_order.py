@@ -1,4 +1,4 @@
-"""Latencies in the order in which they came: whether slow ones come alone, in rows, or again and again."""
+"""Latencies in their order: slow ones can be single, in bursts, or periodic."""
 
 import altair as alt
 import pandas as pd
@@ -11,19 +11,13 @@ from pcielab.report.selection import CACHE_STATES, MissingDataError, aligned, ma
 from pcielab.report.series import Dimension, Series, label_rows
 
 _MOST_POINTS = 1024
-"""Of a longer series as many stretches are drawn, each by its slowest latency: a stall is never left out."""
+"""Longer series are drawn as this many stretches, each by its slowest latency: no stall is lost."""
 
 
 def latencies_in_order(
     sources: Sources, *, path: str = "dma", size_bytes: int = 64, measured: Source | None = None
 ) -> Figure:
-    """The latencies of a test one after the other, as far as the store keeps them.
-
-    It is asked for as `latency_cdf` is.
-
-    Raises:
-        MissingDataError: no run keeps latencies in order.
-    """
+    """The latencies of a test in their order, as far as the store keeps them."""
     runs = runs_of(sources, measured)
     drawn = [points for run in runs for points in _points(run, path, size_bytes)]
     if not drawn:
@@ -65,7 +59,7 @@ def _points(run: Run, path: str, size_bytes: int) -> list[pd.DataFrame]:
 
 
 def _thinned(latencies: pd.Series) -> pd.DataFrame:
-    """The latencies, or the slowest of each of many stretches."""
+    """The latencies, or the slowest of each stretch."""
     stretch = -(-len(latencies) // _MOST_POINTS)
     slowest = latencies.groupby(latencies.index // stretch).idxmax()
     return pd.DataFrame(

@@ -1,4 +1,4 @@
-"""Figure 1 of the paper: what a link leaves for packets, bare and with the interactions of three NICs."""
+"""Figure 1 of the paper: bandwidth that a link leaves for packets, bare and with three NICs."""
 
 from collections.abc import Iterator, Sequence
 from typing import cast
@@ -10,31 +10,22 @@ from pcielab import model
 from pcielab.model.link import Accounting
 from pcielab.report.axes import bandwidth_axis
 from pcielab.report.bounds import ethernet_line, ethernet_rates, interactions, link_of, link_text
-from pcielab.report.figures.frame import Figure, panels, titled
+from pcielab.report.figures.frame import Figure, panels, titled, tooltips
 from pcielab.report.run import MODELLED, Sources, runs_of
 from pcielab.report.selection import MissingDataError
 from pcielab.report.series import DASH_LEGEND
 
-# Steps of a double word: the padding of sizes in between would hide the curve in a second, finer saw-tooth.
+# Steps of a double word: the padding of sizes between them would hide the curve in a finer saw-tooth.
 _FIRST_FRAME_BYTES, _LAST_FRAME_BYTES, _STEP_BYTES = 64, 1518, 4
 _TICKS = [64, 256, 512, 768, 1024, 1280, 1518]
 
 
 def modelled_interactions(sources: Sources) -> Figure:
-    """Bandwidth that the link and three NIC models reach over Ethernet frame size, beside Ethernet's (figure 1).
-
-    Everything in it is modelled; the runs say for which links.
-
-    Args:
-        sources: the runs whose links are modelled; each different link is a panel.
-
-    Raises:
-        MissingDataError: no run says what its link is.
-    """
+    """Modelled bandwidth over Ethernet frame size, bare and by NIC; a panel for each link of the runs."""
     runs = runs_of(sources)
     links = list(dict.fromkeys(link for run in runs if (link := link_of(run)) is not None))
     if not links:
-        raise MissingDataError("the link's generation, lanes, MPS and MRRS, which the store does not say")
+        raise MissingDataError("the link's generation, lanes, MPS and MRRS")
     of = ", ".join(run.label for run in runs if link_of(run) is not None)
     return interactions_of_links(links, note=f"{MODELLED} for the link of {of}")
 
@@ -42,13 +33,7 @@ def modelled_interactions(sources: Sources) -> Figure:
 def interactions_of_links(
     links: Sequence[model.Link], accounting: Accounting = Accounting.SPEC, *, note: str = ""
 ) -> Figure:
-    """The same for links that no run is of: a panel for each.
-
-    Args:
-        links: What is modelled.
-        accounting: How bytes are counted: `sigcomm18` as the paper does.
-        note: Where the links are from; the accounting, unless something is said.
-    """
+    """The same for given links; the note is the accounting by default."""
     data = pd.concat([_curves(link, accounting) for link in links], ignore_index=True)
     devices = list(dict.fromkeys(data["device"].dropna()))
     picked = alt.selection_point(name="picked_device", fields=["device"], bind="legend")
@@ -67,25 +52,25 @@ def interactions_of_links(
     )
     behind = [_ethernet_line()] if "reference" in data else []
     figure = panels([*behind, lines], data, "link", columns=[link_text(link) for link in links], height=320)
-    title = "Figure 1: what a NIC gets out of the link, over Ethernet frame size"
+    title = "Figure 1: bandwidth of a NIC on the link, over Ethernet frame size"
     said = note or f"{MODELLED}, accounting {accounting.value}"
-    return titled(figure, title, [], said, findings=[one for link in links for one in _findings(link, data)])
+    return titled(figure, title, [], said, claims=[one for link in links for one in _claims(link, data)])
 
 
-def _findings(link: model.Link, data: pd.DataFrame) -> Iterator[str]:
-    """From which frame on each device carries the fastest Ethernet that is drawn, and whatever is longer."""
+def _claims(link: model.Link, data: pd.DataFrame) -> Iterator[str]:
+    """The frame size from which each device sustains the fastest Ethernet drawn."""
     drawn = data[data["link"] == link_text(link)].set_index("frame_bytes")
     for rate in ethernet_rates([link])[-1:]:
         need = drawn.loc[drawn["reference"] == _ethernet_name(rate), "bandwidth"]
         for device, rows in drawn.groupby("device", sort=False):
             short = rows.index[rows["bandwidth"] < need.loc[rows.index]]
             first = rows.index[rows.index > short.max()] if len(short) else rows.index
-            told = (
+            result = (
                 f"sustains {rate}G Ethernet with frames of {first.min():.0f} B and more"
                 if len(first)
                 else f"sustains {rate}G Ethernet with no frame size"
             )
-            yield f"{link_text(link)}, {device}: {told}."
+            yield f"{link_text(link)}, {device}: {result}."
 
 
 def _ethernet_name(rate_gbps: int) -> str:
@@ -121,8 +106,4 @@ def _frame_axis() -> alt.X:
 
 
 def _tooltip(name: str) -> list[alt.Tooltip]:
-    return [
-        alt.Tooltip(f"{name}:N"),
-        alt.Tooltip("frame_bytes:Q", title="frame (B)"),
-        alt.Tooltip("bandwidth:Q", title="bandwidth (Gb/s)", format=".2f"),
-    ]
+    return [alt.Tooltip(f"{name}:N"), *tooltips("frame_bytes", "bandwidth")]

@@ -4,8 +4,8 @@ import altair as alt
 import pandas as pd
 
 from pcielab.report.axes import SizeAxis, latency_axis
-from pcielab.report.figures.findings import latency_findings
-from pcielab.report.figures.frame import Figure, single_panel, titled
+from pcielab.report.figures.claims import latency_claims
+from pcielab.report.figures.frame import Figure, single_panel, titled, tooltips
 from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, measured_of, with_residuals
 from pcielab.report.run import Run, Source, Sources, runs_of
 from pcielab.report.selection import MissingDataError, aligned, matching, widest_sweep
@@ -22,16 +22,9 @@ _TESTS = {
 
 
 def latency_by_size(sources: Sources, *, measured: Source | None = None) -> Figure:
-    """Median latency over transfer size of LAT_RD and LAT_WRRD, on each path that the runs have (figure 5).
+    """Median latency over transfer size of LAT_RD and LAT_WRRD, on each path of the runs (figure 5).
 
     Bars reach from the minimum to the 95th percentile.
-
-    Args:
-        sources: the runs to draw as lines.
-        measured: a run to draw as points over them.
-
-    Raises:
-        MissingDataError: no run has a latency sweep over sizes.
     """
     runs = runs_of(sources, measured)
     drawn = [label_rows(run, _sweep(run, op, path)) for run in runs for path in PATHS for op in OPERATIONS]
@@ -43,7 +36,7 @@ def latency_by_size(sources: Sources, *, measured: Source | None = None) -> Figu
     tests = [title for title in _TESTS.values() if title in set(data["test"])]
     series = Series(runs, Dimension("test", "test", tests))
     axis = SizeAxis.of(data["size_bytes"])
-    data = axis.placed(data)
+    data = axis.positioned(data)
     x, y = axis.encoding, latency_axis()
     bars = series.range_bars(x, "minimum", "p95")
     layers = [*bars, *series.layers(x, y, latency_tooltip())]
@@ -59,7 +52,7 @@ def latency_by_size(sources: Sources, *, measured: Source | None = None) -> Figu
         runs,
         "bars: minimum to 95th percentile" if bars else "",
         latencies=True,
-        findings=[*latency_findings(runs, data)],
+        claims=[*latency_claims(runs, data)],
     )
 
 
@@ -70,14 +63,8 @@ def _sweep(run: Run, operation: str, path: str) -> pd.DataFrame:
 
 
 def latency_tooltip() -> list[alt.Tooltip]:
-    """What a point of a latency figure tells."""
+    """Tooltip of a point in a latency figure."""
     return [
         run_tooltip(),
-        alt.Tooltip("operation:N", title="test"),
-        alt.Tooltip("cache:N", title="cache"),
-        alt.Tooltip("size_bytes:Q", title="size (B)"),
-        alt.Tooltip("window_bytes:Q", title="window (B)", format=","),
-        alt.Tooltip("median:Q", title="median (ns)", format=".1f"),
-        alt.Tooltip("minimum:Q", title="minimum (ns)", format=".1f"),
-        alt.Tooltip("p95:Q", title="95 % (ns)", format=".1f"),
+        *tooltips("operation", "cache", "size_bytes", "window_bytes", "median", "minimum", "p95"),
     ]

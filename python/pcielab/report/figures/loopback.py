@@ -1,4 +1,4 @@
-"""Figure 2 of the pcie-bench paper: how much of the latency of a looped packet is PCIe's."""
+"""Figure 2 of the pcie-bench paper: PCIe's share in the latency of a looped packet."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -24,13 +24,7 @@ _PARTS = {"total_ns": f"NIC, round trip · {MODELLED}", "pcie_ns": f"PCIe's part
 def modelled_loopback(sources: Sources) -> Figure:
     """The latency of packets written by stores, looped back and returned by DMA, and PCIe's part (figure 2).
 
-    Everything in it is modelled, from one measured point: that of the profile in the manifest of each run.
-
-    Args:
-        sources: runs, one of them of messages on a machine whose loopback was measured.
-
-    Raises:
-        MissingDataError: no run is.
+    Modelled from the measured point in the profile of each run of messages.
     """
     runs = [run for run in runs_of(sources) if (run.manifest.get("messages") or {}).get("loopback")]
     profiles: list[RecordedMessages] = []
@@ -46,12 +40,12 @@ def modelled_loopback(sources: Sources) -> Figure:
 
 
 def loopback() -> Figure:
-    """The same of the shipped profile, of which no run is needed."""
+    """The same for the shipped profile, without a run."""
     return _drawn([model.load_message_profile(_PROFILE)])
 
 
 def _drawn(profiles: Sequence[_Profile]) -> Figure:
-    """A row of panels, one for each link, of each profile."""
+    """A row of panels for each profile, with a panel for each link."""
     curves = [
         _curves(profile, replace(profile.link, generation=number, flit_mode=None), named=len(profiles) > 1)
         for profile in profiles
@@ -78,13 +72,12 @@ def _drawn(profiles: Sequence[_Profile]) -> Figure:
     names = list(dict.fromkeys(data["link"]))
     figure = panels([lines], data, "link", columns=names)
     note = f"{MODELLED} with {'; '.join(map(_measured, profiles))}"
-    findings = [*_findings(data)]
     return titled(
-        figure, "Figure 2: latency of a looped packet, and PCIe's part in it", [], note, findings=findings
+        figure, "Figure 2: latency of a looped packet, and PCIe's part", [], note, claims=[*_claims(data)]
     )
 
 
-def _findings(data: pd.DataFrame) -> Iterator[str]:
+def _claims(data: pd.DataFrame) -> Iterator[str]:
     """PCIe's share of the shortest and of the longest packet, on each link."""
     for link, rows in data.groupby("link", sort=False):
         ends = rows.drop_duplicates("packet_bytes").sort_values("packet_bytes").iloc[[0, -1]].to_dict("records")
@@ -93,7 +86,7 @@ def _findings(data: pd.DataFrame) -> Iterator[str]:
 
 
 def _measured(profile: _Profile) -> str:
-    """The point that everything follows from."""
+    """The measured point of a profile, in words."""
     point = profile.loopback
     if point is None:
         return profile.name

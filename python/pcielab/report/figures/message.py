@@ -1,14 +1,14 @@
-"""Figures 7 and 8 of the kPIO+WC paper: latency and bandwidth of messages over their size, by each way."""
+"""Figures 7 and 8 of the kPIO+WC paper: latency and bandwidth of messages over their size, by method."""
 
 import altair as alt
 import pandas as pd
 
 from pcielab import model
-from pcielab.analysis.published_values import deviations
+from pcielab.analysis.published import deviations
 from pcielab.report.axes import bandwidth_axis, bytes_axis
 from pcielab.report.bounds import link_of
 from pcielab.report.figures.frame import Figure, panels, single_panel, titled
-from pcielab.report.figures.message_findings import ways_findings
+from pcielab.report.figures.message_claims import ways_claims
 from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, measured_of, with_residuals
 from pcielab.report.run import MODELLED, Run, Source, Sources, runs_of
 from pcielab.report.selection import MissingDataError
@@ -35,59 +35,27 @@ _COLUMNS = [
 
 
 def message_latency_by_size(sources: Sources, *, measured: Source | None = None) -> Figure:
-    """Latency of a message by itself over its payload, on the link of the run's system (figure 7).
-
-    Args:
-        sources: the runs to draw as lines.
-        measured: a run to draw as points over them.
-
-    Raises:
-        MissingDataError: no run has messages of several sizes.
-    """
+    """Latency of a message by itself over its payload, on the link of the run's system (figure 7)."""
     return _by_size(sources, measured, "alone", "median", "Latency of a message by itself, over its payload")
 
 
 def message_bandwidth_by_size(sources: Sources, *, measured: Source | None = None) -> Figure:
-    """Payload bandwidth of message after message, on the link of the run's system (figure 8).
-
-    Args:
-        sources: the runs to draw as lines.
-        measured: a run to draw as points over them.
-
-    Raises:
-        MissingDataError: no run has messages of several sizes.
-    """
+    """Payload bandwidth of message after message, on the link of the run's system (figure 8)."""
     return _by_size(sources, measured, "stream", "bandwidth", "Bandwidth of message after message, over payload")
 
 
 def message_latency_by_link(sources: Sources, *, measured: Source | None = None) -> Figure:
-    """The latency of messages on other links, a panel each.
-
-    Args:
-        sources: the runs to draw as lines.
-        measured: a run to draw as points over them.
-
-    Raises:
-        MissingDataError: no run has messages of several sizes on links that its suite names.
-    """
+    """The latency of messages on other links, a panel each."""
     return _by_link(sources, measured, "alone", "median", "Latency of a message by itself, on later links")
 
 
 def message_bandwidth_by_link(sources: Sources, *, measured: Source | None = None) -> Figure:
-    """The bandwidth of messages on other links, a panel each.
-
-    Args:
-        sources: the runs to draw as lines.
-        measured: a run to draw as points over them.
-
-    Raises:
-        MissingDataError: no run has messages of several sizes on links that its suite names.
-    """
+    """The bandwidth of messages on other links, a panel each."""
     return _by_link(sources, measured, "stream", "bandwidth", "Bandwidth of message after message, on later links")
 
 
 def message_rows(run: Run, *, own_link: bool) -> pd.DataFrame:
-    """The rows of messages from one core without anything in the way, on the system's link or on those named."""
+    """The rows of messages from one core without evictions, on the system's link or on named ones."""
     rows = run.finished
     if "way" not in rows or rows["way"].isna().all():
         return rows.head(0).assign(link="")
@@ -101,7 +69,7 @@ def message_rows(run: Run, *, own_link: bool) -> pd.DataFrame:
 
 
 def link_name(generation: float | None, lanes: float | None) -> str:
-    """The link that a test of messages names, as `Gen5 x8`; empty where it names none."""
+    """The link that a test of messages names, as `Gen5 x8`; empty if none."""
     return "" if pd.isna(generation) or pd.isna(lanes) else f"Gen{generation:.0f} x{lanes:.0f}"
 
 
@@ -114,8 +82,7 @@ def _rows(run: Run, pace: str, *, own_link: bool) -> pd.DataFrame:
 
 def _drawn(runs: list[Run], pace: str, *, own_link: bool) -> pd.DataFrame:
     drawn = pd.concat([label_rows(run, _rows(run, pace, own_link=own_link)) for run in runs])
-    # A link that only one way was tried on has nothing to be held against; one of a few sizes, in another family,
-    # would be a panel that is nearly empty.
+    # A link with one method has nothing to compare; one with a few sizes would be a nearly empty panel.
     by_link = drawn.groupby("link")
     sizes = by_link["size_bytes"].transform("nunique")
     kept: pd.DataFrame = drawn[(by_link["way"].transform("nunique") > 1) & (2 * sizes >= sizes.max())]
@@ -156,7 +123,7 @@ def _by_size(sources: Sources, measured: Source | None, pace: str, metric: str, 
     missed = (
         sentence for run in runs for family in set(data["family"]) for sentence in deviations(run.store, family)
     )
-    return titled(figure, title, runs, note, findings=[*ways_findings(data, metric), *missed])
+    return titled(figure, title, runs, note, claims=[*ways_claims(data, metric), *missed])
 
 
 def _residual(metric: str) -> Residual:
@@ -175,12 +142,12 @@ def _by_link(sources: Sources, measured: Source | None, pace: str, metric: str, 
         residual.rows(data, measured_of(runs)),
         lambda rows: panels(residual.layers(series, x), rows, "link", columns=links, height=RESIDUAL_HEIGHT),
     )
-    note = "the machine of the profile on another link; all else of core and device is as the profile has it"
-    return titled(figure, title, runs, note, findings=[*ways_findings(data, metric)])
+    note = "the profile's machine with another link; core and device are unchanged"
+    return titled(figure, title, runs, note, claims=[*ways_claims(data, metric)])
 
 
 def _bare_link(runs: list[Run], data: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """What the link would carry of, or take for, the payload alone; empty unless all runs share one link."""
+    """The link's bandwidth, or time, for the payload alone; empty unless all runs share one link."""
     links = {link_of(run) for run in runs}
     link = links.pop()
     if links or link is None:
@@ -204,7 +171,7 @@ def _bound_line(x: alt.X, y: alt.Y) -> alt.Chart:
 
 
 def message_tooltip() -> list[alt.Tooltip]:
-    """What a point of a figure of messages tells."""
+    """Tooltip of a point in a figure of messages."""
     return [
         run_tooltip(),
         alt.Tooltip("way_title:N", title="way"),

@@ -1,4 +1,4 @@
-"""What stands in the way of messages by stores: other cores, and evictions of buffers that are not full yet."""
+"""Obstacles of messages by stores: other cores, and early evictions of buffers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -21,14 +21,7 @@ _BANDWIDTH = {"bandwidth": "bandwidth (Gb/s)"}
 
 
 def message_cores(sources: Sources) -> Figure:
-    """Bandwidth of all cores together, and latency of a message, over the cores that send.
-
-    Args:
-        sources: the runs; each has its lines.
-
-    Raises:
-        MissingDataError: no run has messages from several cores.
-    """
+    """Bandwidth of all cores together, and latency of a message, over the number of cores."""
     runs = runs_of(sources)
     data = pd.concat([label_rows(run, _cores(run)) for run in runs])
     if data.empty:
@@ -37,30 +30,21 @@ def message_cores(sources: Sources) -> Figure:
     x = alt.X(
         "cores:Q", title="cores", scale=alt.Scale(type="log", base=2, nice=False), axis=alt.Axis(values=cores)
     )
-    findings = [*_change_findings(data, "cores", "with {:.0f} cores", "with {:.0f}")]
+    claims = [*_change_claims(data, "cores", "with {:.0f} cores", "with {:.0f}")]
     figure = panels_of_metrics(runs, data, x, _BANDWIDTH | {"median": "latency (ns)"})
-    return titled(figure, "Messages from several cores", runs, findings=findings)
+    return titled(figure, "Messages from several cores", runs, claims=claims)
 
 
 def message_evictions(sources: Sources) -> Figure:
-    """Bandwidth, and bytes to the device, over the share of the stores behind which a buffer is evicted.
-
-    Args:
-        sources: the runs; each has its lines.
-
-    Raises:
-        MissingDataError: no run has messages with evictions.
-    """
+    """Bandwidth, and bytes to the device, over the share of stores followed by an eviction."""
     runs = runs_of(sources)
     data = pd.concat([label_rows(run, _evictions(run)) for run in runs])
     if data.empty:
         raise MissingDataError("tests of messages with evictions (pcielab run --suite kpio)")
     x = alt.X("pressure:Q", title="share of the stores with an eviction", axis=alt.Axis(format=".0%"))
-    findings = [*_change_findings(data, "pressure", "at a share of {:.0%}", "at {:.0%}")]
-    figure = panels_of_metrics(
-        runs, data, x, _BANDWIDTH | {"downstream_bytes": "bytes to the device for a message"}
-    )
-    return titled(figure, "Buffers evicted before they are full", runs, findings=findings)
+    claims = [*_change_claims(data, "pressure", "at a share of {:.0%}", "at {:.0%}")]
+    figure = panels_of_metrics(runs, data, x, _BANDWIDTH | {"downstream_bytes": "bytes to the device per message"})
+    return titled(figure, "Buffers evicted before they are full", runs, claims=claims)
 
 
 def _sent_by_stores(run: Run) -> pd.DataFrame:
@@ -71,7 +55,7 @@ def _sent_by_stores(run: Run) -> pd.DataFrame:
 
 
 def _cores(run: Run) -> pd.DataFrame:
-    """Messages without evictions, from tests that differ in the cores that send them."""
+    """Messages without evictions, from tests that differ in their number of cores."""
     rows = _sent_by_stores(run)
     rows = rows[(rows["pressure"] == 0) & (rows["eviction"] == "in-order")]
     alike = ["way", "size_bytes", "sharing", "generation", "lanes"]
@@ -81,11 +65,11 @@ def _cores(run: Run) -> pd.DataFrame:
         f"{_WAYS[way]}, {size} B, {_SHARINGS.get(sharing, sharing)}"
         for way, size, sharing in zip(rows["way"], rows["size_bytes"], rows["sharing"], strict=True)
     ]
-    return rows.assign(place=links, line=lines).sort_values("cores", kind="stable")
+    return rows.assign(group=links, line=lines).sort_values("cores", kind="stable")
 
 
 def _evictions(run: Run) -> pd.DataFrame:
-    """Messages of one core, from tests that differ in how often a buffer is evicted."""
+    """Messages of one core, from tests that differ in their rate of evictions."""
     rows = _sent_by_stores(run)
     rows = rows[rows["cores"] == 1] if len(rows) else rows
     alike = ["way", "size_bytes", "eviction", "generation", "lanes"]
@@ -95,11 +79,11 @@ def _evictions(run: Run) -> pd.DataFrame:
         f"{_WAYS[way]}, {_EVICTIONS.get(eviction, eviction)}"
         for way, eviction in zip(rows["way"], rows["eviction"], strict=True)
     ]
-    return rows.assign(place=links, line=lines).sort_values("pressure", kind="stable")
+    return rows.assign(group=links, line=lines).sort_values("pressure", kind="stable")
 
 
 def link_of_test(run: Run, test: Mapping[Any, Any]) -> str:
-    """The link that a message crosses: the one that its test names, or its system's own."""
+    """The link of a message: the one named by its test, or its system's."""
     named, own = link_name(test["generation"], test["lanes"]), link_of(run)
     if named:
         return named
@@ -115,21 +99,16 @@ def panels_of_metrics(
     lines: str = "messages",
     scale: Literal["linear", "log"] = "linear",
 ) -> Figure:
-    """A panel for each metric and place; lines have the same colour in all of them.
+    """A panel for each metric and group; lines have the same colour in all.
 
-    Args:
-        runs: whose rows they are.
-        data: what is drawn, with the columns `place` and `line`, that of `x`, and those of the metrics.
-        x: horizontal axis.
-        metrics: columns, with their titles.
-        lines: what lines are, for the legend.
-        scale: of the metrics.
+    Data have the columns `group` and `line`, that of `x`, and those of `metrics`, which maps columns to titles;
+    `lines` is the legend's title, and `scale` that of the metrics.
     """
     series = Series(runs, Dimension("line", lines, list(dict.fromkeys(data["line"]))))
     folded = pd.concat(
-        [data.assign(value=data[metric], panel=data["place"] + " · " + title) for metric, title in metrics.items()]
+        [data.assign(value=data[metric], panel=data["group"] + " · " + title) for metric, title in metrics.items()]
     )
-    names = [f"{place} · {title}" for place in sorted(set(data["place"])) for title in metrics.values()]
+    names = [f"{group} · {title}" for group in sorted(set(data["group"])) for title in metrics.values()]
     y = alt.Y(
         "value:Q", title=None, scale=alt.Scale(type=scale, zero=True if scale == "linear" else alt.Undefined)
     )
@@ -140,13 +119,13 @@ def panels_of_metrics(
     return wrapped(layers, folded[kept], "panel", names)
 
 
-def _change_findings(data: pd.DataFrame, swept: str, last: str, first: str) -> Iterator[str]:
-    """What bandwidth the last of what is swept has beside the first, for each line."""
-    for (run, where), drawn in data.groupby(["run", "place"], sort=False):
-        told = []
+def _change_claims(data: pd.DataFrame, swept: str, last: str, first: str) -> Iterator[str]:
+    """The bandwidth at the last swept value beside the first, for each line."""
+    for (run, where), drawn in data.groupby(["run", "group"], sort=False):
+        changes = []
         for line, rows in drawn.groupby("line", sort=False):
             times = rows["bandwidth"].iloc[-1] / rows["bandwidth"].iloc[0]
             same = abs(times - 1) < _NOTICED
-            told.append(f"{line}: {'the same, within 1 %' if same else f'{times:.2f} times as much'}")
-        places = last.format(drawn[swept].max()), first.format(drawn[swept].min())
-        yield f"{run}, {where}, bandwidth {places[0]} beside that {places[1]}: {'; '.join(told)}."
+            changes.append(f"{line}: {'the same, within 1 %' if same else f'{times:.2f} times as much'}")
+        ends = last.format(drawn[swept].max()), first.format(drawn[swept].min())
+        yield f"{run}, {where}, bandwidth {ends[0]} beside that {ends[1]}: {'; '.join(changes)}."

@@ -1,4 +1,4 @@
-"""Stores and descriptors on one link: what each connection of a mux gets, over the longest message by stores."""
+"""Stores and descriptors on one link: each connection of a mux, over the longest message by stores."""
 
 from collections.abc import Iterator
 
@@ -15,18 +15,11 @@ from pcielab.store.connections import with_connections
 
 _METRICS = {"bandwidth": "bandwidth (Gb/s)", "median": "median latency (ns)"}
 _NONE = "none"
-_OWN = "as each connection has it"
+_OWN = "set by each connection"
 
 
 def message_mux(sources: Sources) -> Figure:
-    """Bandwidth and latency of each connection, over the longest message that goes by stores.
-
-    Args:
-        sources: the runs; each has its lines.
-
-    Raises:
-        MissingDataError: no run has a mux.
-    """
+    """Bandwidth and latency of each connection, over the longest message that goes by stores."""
     runs = runs_of(sources)
     data = pd.concat([label_rows(run, _rows(run)) for run in runs])
     if data.empty:
@@ -35,7 +28,7 @@ def message_mux(sources: Sources) -> Figure:
     x = alt.X("limit:O", title="messages by stores up to (bytes)", sort=order, axis=alt.Axis(labelAngle=0))
     figure = panels_of_metrics(runs, data, x, _METRICS, lines="connection", scale="log")
     note = "longer messages go by descriptors; all connections send at once, until the last has sent its messages"
-    return titled(figure, "Stores and descriptors on one link", runs, note, findings=[*_findings(data)])
+    return titled(figure, "Stores and descriptors on one link", runs, note, claims=[*_claims(data)])
 
 
 def _rows(run: Run) -> pd.DataFrame:
@@ -44,16 +37,16 @@ def _rows(run: Run) -> pd.DataFrame:
     if tests.empty:
         return tests
     rows = with_connections(run.store, tests)
-    # The limit of the test, where one is swept; a connection may have another of its own.
+    # The limit of the test, if swept; a connection may have its own.
     swept = rows["id"].map(tests.set_index("id")["stores_up_to_bytes"]).astype(float)
     rows = rows.assign(stores_up_to_bytes=swept, limit=[_limit(value) for value in swept])
     rows = rows[rows["connection"].notna()]
     varying = [column for column in ("eviction", "pressure") if rows[column].nunique() > 1]
-    places = [
+    groups = [
         ", ".join([link_of_test(run, test), test["family"], *(f"{one} {test[one]}" for one in varying)])
         for test in rows.to_dict("records")
     ]
-    return rows.assign(place=places, line=rows["connection"]).sort_values("stores_up_to_bytes", kind="stable")
+    return rows.assign(group=groups, line=rows["connection"]).sort_values("stores_up_to_bytes", kind="stable")
 
 
 def _limit(value: float) -> str:
@@ -62,15 +55,15 @@ def _limit(value: float) -> str:
     return _NONE if value == 0 else size_text(value) if value % 1024 == 0 else f"{value:,.0f}"
 
 
-def _findings(data: pd.DataFrame) -> Iterator[str]:
-    """Where each connection is soonest, and how many of its messages overtake others there."""
-    for (run, place), drawn in data.groupby(["run", "place"], sort=False):
-        told = []
+def _claims(data: pd.DataFrame) -> Iterator[str]:
+    """The limits at which each connection is fastest and slowest, and the share of its messages that overtake."""
+    for (run, group), drawn in data.groupby(["run", "group"], sort=False):
+        lines = []
         for line, rows in drawn.groupby("line", sort=False):
             best, worst = rows.iloc[rows["median"].argmin()], rows.iloc[rows["median"].argmax()]
             said = f"{line}: {best['median']:,.0f} ns at {best['limit']}"
             if worst["limit"] != best["limit"]:
                 said += f", {worst['median']:,.0f} ns at {worst['limit']}"
             overtook = rows["overtook"].sum() / rows["samples"].sum()
-            told.append(said + (f", {overtook:.0%} of all messages before one sent earlier" if overtook else ""))
-        yield f"{run}, {place}, median latency where it is least and most: {'; '.join(told)}."
+            lines.append(said + (f", {overtook:.0%} of all messages before one sent earlier" if overtook else ""))
+        yield f"{run}, {group}, least and largest median latency: {'; '.join(lines)}."

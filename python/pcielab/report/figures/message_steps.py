@@ -1,4 +1,4 @@
-"""Table 1 of the kPIO+WC paper as a time line: when each step of a small message happens."""
+"""Table 1 of the kPIO+WC paper as a time line: the steps of a small message."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,9 +15,9 @@ from pcielab.report.selection import MissingDataError
 _PAYLOAD_BYTES = 64
 _PHASES = {
     "descriptors": (
-        ("doorbell", "descriptor-request", "doorbell, until the descriptor is asked for"),
+        ("doorbell", "descriptor-request", "doorbell, until the descriptor is requested"),
         ("descriptor-request", "descriptor", "descriptor's round trip"),
-        ("descriptor", "payload-request", "descriptor, until the payload is asked for"),
+        ("descriptor", "payload-request", "descriptor, until the payload is requested"),
         ("payload-request", "payload", "payload's round trip"),
     ),
     "write-combined": (("first-store", "last-store", "stores of the payload"),),
@@ -26,18 +26,11 @@ _ORDER = [title for phases in _PHASES.values() for _, _, title in phases]
 
 
 def message_steps(sources: Sources) -> Figure:
-    """The steps of a message of 64 B by itself, by stores and by descriptors, on every link that the runs have.
-
-    Args:
-        sources: the runs; each has its rows.
-
-    Raises:
-        MissingDataError: no run has such a message with its steps.
-    """
+    """The steps of a single message of 64 B, by stores and by descriptors, on every link of the runs."""
     runs = runs_of(sources)
     data = pd.DataFrame([row for run in runs for row in _rows(run)])
     if data.empty:
-        raise MissingDataError("messages of 64 B by themselves with their steps (pcielab run --suite kpio)")
+        raise MissingDataError("single messages of 64 B with their steps (pcielab run --suite kpio)")
     lines = list(dict.fromkeys(data["line"]))
     colour = alt.Color("phase:N", title="step", sort=_ORDER, scale=alt.Scale(domain=_ORDER))
     y = alt.Y("line:N", title=None, sort=lines, axis=alt.Axis(labelLimit=320))
@@ -56,7 +49,7 @@ def message_steps(sources: Sources) -> Figure:
         .encode(x="to_ns:Q", y=y, text=alt.Text("to_ns:Q", format=",.0f"))
     )
     figure = single_panel([bars, ends], data, height=26 * len(lines))
-    return titled(figure, f"Where the time of a message of {_PAYLOAD_BYTES} B goes", runs)
+    return titled(figure, f"Time of a message of {_PAYLOAD_BYTES} B by step", runs)
 
 
 def _rows(run: Run) -> Iterator[dict[str, Any]]:
@@ -74,11 +67,11 @@ def _phases(run: Run, test: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
     phases = _PHASES.get(test["way"], ())
     own = link_of(run)
     link = test["link"] or (f"Gen{own.generation} x{own.lanes}" if own else "own link")
-    place = f"{run.label}, {link}"
+    start = f"{run.label}, {link}"
     for begin, end, title in phases:
         if begin in at and end in at:
             yield {
-                "line": f"{place}: {WAYS[test['way']]}",
+                "line": f"{start}: {WAYS[test['way']]}",
                 "phase": title,
                 "from_ns": at[begin],
                 "to_ns": at[end],

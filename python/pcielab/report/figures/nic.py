@@ -1,10 +1,10 @@
-"""A NIC on simulated machines: what it came to over the frame size, beside the closed form and the line."""
+"""A NIC on simulated machines: bandwidth over frame size, beside the closed forms and the line rate."""
 
 import altair as alt
 import pandas as pd
 
 from pcielab.report.axes import bandwidth_axis
-from pcielab.report.figures.frame import Figure, panels, titled
+from pcielab.report.figures.frame import Figure, panels, titled, tooltips
 from pcielab.report.run import MODELLED, Run, Sources, runs_of
 from pcielab.report.selection import MissingDataError
 from pcielab.report.series import DASH_LEGEND
@@ -17,14 +17,7 @@ _DROPPED = 0.001
 
 
 def nic_throughput(sources: Sources) -> Figure:
-    """Bandwidth of a NIC over the size of frames, a panel for each machine.
-
-    Args:
-        sources: runs of NICs (`pcielab run --nic`).
-
-    Raises:
-        MissingDataError: no run is one of a NIC.
-    """
+    """Bandwidth of a NIC over the size of frames, a panel for each machine (runs of `pcielab run --nic`)."""
     runs = [run for run in runs_of(sources) if run.store.kind == "frames"]
     if not runs:
         raise MissingDataError("a run of a NIC (pcielab run --nic)")
@@ -34,9 +27,8 @@ def nic_throughput(sources: Sources) -> Figure:
     y = bandwidth_axis("gbps")
     tooltip = [
         alt.Tooltip("curve:N"),
-        alt.Tooltip("frame_bytes:Q", title="frame (B)"),
+        *tooltips("frame_bytes", "binds"),
         alt.Tooltip("gbps:Q", title="bandwidth (Gb/s)", format=".2f"),
-        alt.Tooltip("binds:N"),
         alt.Tooltip("dropped_share:Q", title="dropped", format=".1%"),
         alt.Tooltip("median:Q", title="wire to ring, median (ns)", format=".0f"),
     ]
@@ -56,7 +48,7 @@ def nic_throughput(sources: Sources) -> Figure:
         "A NIC on a machine: bandwidth of each direction",
         runs,
         "closed forms MODELLED",
-        findings=_found(runs),
+        claims=_claims(runs),
     )
 
 
@@ -65,9 +57,9 @@ def _curves(run: Run) -> pd.DataFrame:
     parts = []
     for curve, column in _CURVES.items():
         entry = f"{curve} · {run.badge if curve == _SIMULATED else MODELLED}"
-        told = ["binds", "dropped_share", "median"] if curve == _SIMULATED else []
-        told = [name for name in told if name in rows]
-        parts.append(rows[["frame_bytes", *told]].assign(gbps=rows[column], curve=entry, machine=run.label))
+        details = ["binds", "dropped_share", "median"] if curve == _SIMULATED else []
+        details = [name for name in details if name in rows]
+        parts.append(rows[["frame_bytes", *details]].assign(gbps=rows[column], curve=entry, machine=run.label))
     return pd.concat(parts)
 
 
@@ -75,21 +67,21 @@ def _dashes(names: list[str]) -> list[list[int]]:
     return [_DASHES[name.split(" · ")[0]] for name in names]
 
 
-def _found(runs: list[Run]) -> list[str]:
-    """From which size on each machine holds the line."""
+def _claims(runs: list[Run]) -> list[str]:
+    """The frame size from which each machine sustains the line rate."""
     sentences = []
     for run in runs:
         rows = nic_rows(run.store).sort_values("frame_bytes")
         short = rows[rows["rate"] < (1 - _DROPPED) * rows["line_rate"]]
         line = f"{rows['line_gbps'].iloc[0]:g} Gb/s"
         if short.empty:
-            sentences.append(f"{run.label} holds {line} with every frame size tried.")
+            sentences.append(f"{run.label} sustains {line} with every frame size tried.")
             continue
         held = rows[rows["frame_bytes"] > short["frame_bytes"].max()]
         worst = short.iloc[0]
         from_ = f"from {held['frame_bytes'].iloc[0]:.0f} B on" if len(held) else "with no frame size tried"
         sentences.append(
-            f"{run.label} holds {line} {from_}; with {worst['frame_bytes']:.0f} B it comes to "
-            f"{worst['bandwidth']:.1f} Gb/s, and {worst['binds']} binds."
+            f"{run.label} sustains {line} {from_}; with {worst['frame_bytes']:.0f} B it reaches "
+            f"{worst['bandwidth']:.1f} Gb/s, limited by {worst['binds']}."
         )
     return sentences

@@ -1,4 +1,4 @@
-"""What it costs to start off a cache line: latency and bandwidth over the offset on the host and on the card."""
+"""Cost of alignment: latency and bandwidth over the offset on the host and on the device."""
 
 from collections.abc import Sequence
 
@@ -6,32 +6,22 @@ import altair as alt
 import pandas as pd
 
 from pcielab.report.axes import bandwidth_axis, latency_axis
-from pcielab.report.figures.findings import offset_findings
-from pcielab.report.figures.frame import OPERATION_TITLES, Figure, panels, titled
+from pcielab.report.figures.claims import offset_claims
+from pcielab.report.figures.frame import OPERATION_TITLES, Figure, panels, titled, tooltips
 from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, measured_of, with_residuals
 from pcielab.report.run import Run, Source, Sources, runs_of
 from pcielab.report.selection import MissingDataError, matching
 from pcielab.report.series import Dimension, Series, label_rows, run_tooltip
 
-_SIDES = {"host_offset_bytes": "offset on the host", "device_offset_bytes": "offset on the card"}
-# With several runs only these are drawn: smaller transfers are where alignment matters, and more cannot be told
-# apart.
+_SIDES = {"host_offset_bytes": "offset on the host", "device_offset_bytes": "offset on the device"}
+# Sizes drawn for several runs: alignment matters most for small transfers, and more lines would be illegible.
 _SIZES_OF_SEVERAL = (64, 256)
 _PATHS = {"dma": "DMA path", "command": "command path"}
 _COLUMNS = ["operation", "cache", "size_bytes", "window_bytes", "median", "minimum", "p95", "bandwidth", "rate"]
 
 
 def bandwidth_by_offset(sources: Sources, *, measured: Source | None = None, cache: str = "host-warm") -> Figure:
-    """DMA bandwidth over the offset of the transfer, on the host and on the card, for each transfer size.
-
-    Args:
-        sources: the runs to draw as lines. One run shows all its sizes, several show 64 and 256 B.
-        measured: a run to draw as points over them.
-        cache: state of the caches.
-
-    Raises:
-        MissingDataError: no run has such tests.
-    """
+    """DMA bandwidth over the offset on host or device, by transfer size; of several runs, 64 and 256 B."""
     runs = runs_of(sources, measured)
     data = _offsets(runs, ("bw-rd", "bw-wr"), "dma", cache)
     if data.empty:
@@ -42,17 +32,7 @@ def bandwidth_by_offset(sources: Sources, *, measured: Source | None = None, cac
 def latency_by_offset(
     sources: Sources, *, path: str = "dma", measured: Source | None = None, cache: str = "host-warm"
 ) -> Figure:
-    """Median latency over the offset of the transfer, on the host and on the card, for each transfer size.
-
-    Args:
-        sources: the runs to draw as lines. One run shows all its sizes, several show 64 and 256 B.
-        path: `dma` or `command`.
-        measured: a run to draw as points over them.
-        cache: state of the caches.
-
-    Raises:
-        MissingDataError: no run has such tests.
-    """
+    """Median latency over the offset on host or device, by transfer size; of several runs, 64 and 256 B."""
     runs = runs_of(sources, measured)
     data = _offsets(runs, ("lat-rd", "lat-wrrd"), path, cache)
     if data.empty:
@@ -105,16 +85,14 @@ def _figure(runs: Sequence[Run], data: pd.DataFrame, y: alt.Y, title: str, metri
         residual.rows(data, measured_of(runs)),
         lambda rows: drawn(residual.layers(series, x, lines=False), rows, RESIDUAL_HEIGHT),
     )
-    note = f"cache: {data['cache'].iloc[0]}; what is between two offsets follows from neither: no lines are drawn"
-    return titled(figure, title, runs, note, findings=[*offset_findings(runs, data, metric)])
+    note = f"cache: {data['cache'].iloc[0]}; no lines, since values between two offsets cannot be inferred"
+    return titled(figure, title, runs, note, claims=[*offset_claims(runs, data, metric)])
 
 
 def _tooltip(metric: str) -> list[alt.Tooltip]:
     unit = "Gb/s" if metric == "bandwidth" else "ns"
     return [
         run_tooltip(),
-        alt.Tooltip("operation:N", title="test"),
-        alt.Tooltip("size_bytes:Q", title="size (B)"),
-        alt.Tooltip("offset_bytes:Q", title="offset (B)"),
+        *tooltips("operation", "size_bytes", "offset_bytes"),
         alt.Tooltip(f"{metric}:Q", title=f"{metric} ({unit})", format=".2f"),
     ]

@@ -1,4 +1,4 @@
-"""What bandwidth is held against: what binds, the bound of the link alone, and what Ethernet needs."""
+"""References of bandwidth: the binding bound, the bound of the link alone, and Ethernet's demand."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -8,15 +8,16 @@ import pandas as pd
 
 from pcielab import model
 from pcielab.model.link import Accounting
-from pcielab.report.axes import PLACE, SizeAxis
+from pcielab.report.axes import POSITION, SizeAxis
 from pcielab.report.bounds import bounds_of_rows, ethernet_need, ethernet_rates, link_bounds, link_of, link_text
+from pcielab.report.figures.frame import tooltips
 from pcielab.report.run import MODELLED, Run
 from pcielab.report.series import DASH_LEGEND
 from pcielab.report.style import BOUND_COLOURS
 
-# Steps of a double word: the padding of sizes in between would draw a second, finer saw-tooth.
+# Steps of a double word: the padding of sizes between them would draw a finer saw-tooth.
 _LINE_STEP_BYTES = 4
-# Of longer transfers no line shows where a TLP is not full.
+# For longer transfers, partly filled TLPs do not show.
 _SAW_TOOTH_BYTES = 4096
 _DASHES = ([1, 0], [7, 3], [3, 2, 1, 2], [1, 2])
 _ETHERNET_DASHES = ([2, 3], [1, 5])
@@ -27,14 +28,10 @@ _MOST_RIBBONS = 3
 def reference_rows(
     runs: Sequence[Run], sweeps: pd.DataFrame, accounting: Accounting = Accounting.SPEC
 ) -> pd.DataFrame:
-    """Rows of role `reference` over the sizes of the sweeps, and rows of role `ribbon` that say what binds.
+    """Rows of role `reference` over the sizes of the sweeps, and of role `ribbon` with the binding bound.
 
-    Where a run has a profile, its bound is that of everything that the profile can limit, at the sizes tested.
-
-    Args:
-        runs: whose bounds are modelled.
-        sweeps: rows that are drawn: parameters of tests, and `run`.
-        accounting: how the bytes of the link alone are counted.
+    A run with a profile has the binding bound of its system, at the tested sizes; the sweeps' rows have parameters
+    of tests, and `run`.
     """
     axis = SizeAxis.of(sweeps["size_bytes"])
     sizes, operations = _sizes(sweeps["size_bytes"]), list(sweeps["operation"].unique())
@@ -49,18 +46,18 @@ def reference_rows(
         need = ethernet_need(sizes, rate).assign(reference=f"needed by {rate}G Ethernet · {MODELLED}")
         parts += [need.assign(operation=operation) for operation in operations]
     empty = pd.DataFrame({"size_bytes": [], "reference": []})
-    lines = axis.placed(pd.concat([empty, *parts]).assign(role="reference"))
+    lines = axis.positioned(pd.concat([empty, *parts]).assign(role="reference"))
     return pd.concat([lines, *_ribbons(lines, [run.entry for run in runs])])
 
 
 def _link_entry(link: model.Link, accounting: Accounting) -> str:
-    """What the line is called; the paper's accounting is an estimate, which measurements exceed, and no bound."""
+    """Name of the line; the paper's accounting is an estimate, which measurements exceed, not a bound."""
     of = "bound of the link alone" if accounting is Accounting.SPEC else "the paper's model"
     return f"{of}, {link_text(link)} · {MODELLED}"
 
 
 def reference_layers(x: alt.X, y: alt.Y, rows: pd.DataFrame, *, height: int) -> Iterator[alt.Chart]:
-    """The grey lines, told apart by their dashes, and the ribbon at the foot of a panel of some height."""
+    """The grey lines, each with its dash, and the ribbon at the foot of a panel of this height."""
     names = list(rows.loc[rows["role"] == "reference", "reference"].unique())
     if not names:
         return
@@ -70,12 +67,7 @@ def reference_layers(x: alt.X, y: alt.Y, rows: pd.DataFrame, *, height: int) -> 
         scale=alt.Scale(domain=names, range=list(_dashes(names))),
         legend=DASH_LEGEND,
     )
-    tooltip = [
-        alt.Tooltip("reference:N"),
-        alt.Tooltip("size_bytes:Q", title="size (B)"),
-        alt.Tooltip("bandwidth:Q", title="bandwidth (Gb/s)", format=".2f"),
-        alt.Tooltip("binds:N"),
-    ]
+    tooltip = [alt.Tooltip("reference:N"), *tooltips("size_bytes", "bandwidth", "binds")]
     lines = alt.Chart().transform_filter("datum.role === 'reference'").mark_line(style="reference")
     yield lines.encode(x=x, y=y, strokeDash=dash, tooltip=tooltip)
     ribbons = rows[rows["role"] == "ribbon"]
@@ -85,7 +77,7 @@ def reference_layers(x: alt.X, y: alt.Y, rows: pd.DataFrame, *, height: int) -> 
 
 
 def _system_bounds(run: Run, drawn: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """What binds on a run's system, for the tests of its sweeps."""
+    """The binding bounds of a run's system, for the tests of its sweeps."""
     for operation, rows in drawn.groupby("operation", sort=False):
         tests = rows.to_dict("records")
         found = [
@@ -99,40 +91,41 @@ def _system_bounds(run: Run, drawn: pd.DataFrame) -> Iterator[pd.DataFrame]:
 
 
 def _ribbons(lines: pd.DataFrame, entries: Sequence[str]) -> Iterator[pd.DataFrame]:
-    """For each run and operation a piece for each size tested, half way to its neighbours."""
+    """For each run and operation, a piece around each tested size, half way to its neighbours."""
     if "of" not in lines:
         return
     shown = [entry for entry in entries if entry in set(lines["of"])][:_MOST_RIBBONS]
     for (entry, _), rows in lines[lines["of"].isin(shown)].groupby(["of", "operation"], sort=False):
-        middles = rows[PLACE].rolling(2).mean()
-        begins = middles.fillna(rows[PLACE])
-        ends = middles.shift(-1).fillna(rows[PLACE])
+        middles = rows[POSITION].rolling(2).mean()
+        begins = middles.fillna(rows[POSITION])
+        ends = middles.shift(-1).fillna(rows[POSITION])
         pieces = rows[["size_bytes", "operation", "binds", "of"]]
-        yield pieces.assign(place=begins, to_place=ends, nth=shown.index(str(entry)), role="ribbon")
+        yield pieces.assign(**{POSITION: begins}, to_position=ends, nth=shown.index(str(entry)), role="ribbon")
 
 
 def _ribbon(x: alt.X, present: Sequence[str], nth: int, top: int) -> alt.Chart:
-    """A strip with the colour of what binds."""
+    """A strip in the colours of the binding bounds."""
     fill = alt.Fill(
         "binds:N",
         title=f"ribbon: binding bound · {MODELLED}",
         scale=alt.Scale(domain=list(present), range=[BOUND_COLOURS[name] for name in present]),
         legend=alt.Legend(symbolType="square", symbolStrokeWidth=0),
     )
-    tooltip = [
-        alt.Tooltip("of:N", title="run"),
-        alt.Tooltip("binds:N"),
-        alt.Tooltip("size_bytes:Q", title="size (B)"),
-    ]
+    tooltip = [alt.Tooltip("of:N", title="run"), *tooltips("binds", "size_bytes")]
     pieces = alt.Chart().transform_filter(f"datum.role === 'ribbon' && datum.nth === {nth}").mark_rect()
     strip: alt.Chart = pieces.encode(
-        x=x, x2="to_place:Q", y=alt.value(top), y2=alt.value(top + _RIBBON_HEIGHT - 1), fill=fill, tooltip=tooltip
+        x=x,
+        x2="to_position:Q",
+        y=alt.value(top),
+        y2=alt.value(top + _RIBBON_HEIGHT - 1),
+        fill=fill,
+        tooltip=tooltip,
     )
     return strip
 
 
 def _sizes(present: Iterable[Any]) -> list[int]:
-    """Where lines are worked out: at every double word of short transfers, at the sizes tested of long ones."""
+    """Sizes of the lines: every double word of short transfers, the tested sizes of long ones."""
     sizes = sorted({int(size) for size in present})
     first = -(-sizes[0] // _LINE_STEP_BYTES) * _LINE_STEP_BYTES
     short = range(first, min(sizes[-1], _SAW_TOOTH_BYTES) + 1, _LINE_STEP_BYTES)

@@ -1,6 +1,6 @@
-"""What is left between a simulation and its measurement: panels below the figures that show both.
+"""Residuals of simulations against a measurement: panels below the figures that show both.
 
-A residual belongs to the run that is not the measured one, and is drawn with the line of that run.
+A residual belongs to the simulated run, and has the style of its line.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,13 +19,13 @@ _RESIDUAL, _REFERENCE = "residual", "reference_value"
 
 @dataclass(frozen=True)
 class Residual:
-    """How the values of runs are held against those of one of them.
+    """The comparison of runs' values with those of one of them.
 
     Attributes:
         metric: Column of the values.
         keys: Columns in which a value and its counterpart agree.
         unit: `%` of the counterpart, or the unit of both for their difference.
-        title: What the difference is called.
+        title: Name of the difference.
     """
 
     metric: str
@@ -34,12 +34,7 @@ class Residual:
     title: str = "residual"
 
     def rows(self, data: pd.DataFrame, reference: Run | None) -> pd.DataFrame:
-        """The rows of the other runs that have a counterpart, and how far they are from it; maybe none.
-
-        Args:
-            data: What the figure draws, labelled with its runs; what belongs to none of them is left out.
-            reference: The run that the others are held against; None if there is none.
-        """
+        """The rows of other runs with a counterpart in the reference run, with residuals; none without it."""
         if reference is None:
             return data.head(0)
         keys = list(self.keys)
@@ -53,12 +48,12 @@ class Residual:
     def layers(
         self, series: Series, x: alt.X, *, lines: bool = True, points_on_lines: bool = True
     ) -> list[alt.Chart]:
-        """The lines of such rows around zero, over data that the caller adds; options as of `Series.layers`."""
+        """The lines of residuals around zero, over data that the caller adds; options as for `Series.layers`."""
         y = alt.Y(f"{_RESIDUAL}:Q", title=f"{self.title} ({self.unit})", axis=alt.Axis(tickCount=4))
         tooltip = [
             run_tooltip(),
             alt.Tooltip(f"{self.metric}:Q", title=self.metric, format=".2f"),
-            alt.Tooltip(f"{_REFERENCE}:Q", title="held against", format=".2f"),
+            alt.Tooltip(f"{_REFERENCE}:Q", title="reference", format=".2f"),
             alt.Tooltip(f"{_RESIDUAL}:Q", title=f"{self.title} ({self.unit})", format="+.2f"),
         ]
         zero = alt.Chart().mark_rule(style="zero").encode(y=alt.datum(0))
@@ -67,14 +62,14 @@ class Residual:
 
 
 def measured_of(runs: Sequence[Run]) -> Run | None:
-    """The run that the others are held against: the measured overlay, or the only measured one among others."""
+    """The reference run: the measured overlay, or the only measured run among others."""
     overlays = [run for run in runs if run.measured_overlay]
     measured = overlays or [run for run in runs if run.store.origin == "measured"]
     return measured[0] if len(measured) == 1 < len(runs) else None
 
 
 def with_residuals(upper: Figure, rows: pd.DataFrame, draw: Callable[[pd.DataFrame], Figure]) -> Figure:
-    """A figure, and below it what `draw` makes of residual rows; the figure alone where there are none."""
+    """A figure with its residual rows, drawn by `draw`, below; the figure alone without rows."""
     if rows.empty:
         return upper
     both: alt.VConcatChart = alt.vconcat(upper, draw(rows), spacing=8)

@@ -1,4 +1,4 @@
-"""Figure 7 of the paper: what the window does to latency and bandwidth, by the state of the caches."""
+"""Figure 7 of the paper: latency and bandwidth over the window, by cache state."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,8 @@ import altair as alt
 import pandas as pd
 
 from pcielab.report.axes import bandwidth_axis, latency_axis, window_axis
-from pcielab.report.figures.findings import cache_findings, window_findings
+from pcielab.report.figures.bandwidth import bandwidth_tooltip
+from pcielab.report.figures.claims import cache_claims, window_claims
 from pcielab.report.figures.frame import OPERATION_TITLES, Figure, panels, titled
 from pcielab.report.figures.latency import latency_tooltip
 from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, measured_of, with_residuals
@@ -19,7 +20,7 @@ from pcielab.report.selection import (
     matching,
     widest_sweep,
 )
-from pcielab.report.series import RUN_FIELD, Dimension, Series, label_rows, run_tooltip
+from pcielab.report.series import RUN_FIELD, Dimension, Series, label_rows
 
 _PATHS = {"dma": "DMA", "command": "commands"}
 _BANDWIDTH_TITLES = {
@@ -28,18 +29,7 @@ _BANDWIDTH_TITLES = {
 }
 _BANDWIDTH_FAMILIES = {"dma": "bw_dma_win_sweep_*", "command": "bw_cmd_win_*"}
 _KEYS = ["operation", "cache", "size_bytes", "window_bytes"]
-_COLUMNS = [
-    "operation",
-    "path",
-    "cache",
-    "size_bytes",
-    "window_bytes",
-    "median",
-    "minimum",
-    "p95",
-    "bandwidth",
-    "rate",
-]
+_COLUMNS = [*_KEYS, "path", "median", "minimum", "p95", "bandwidth", "rate"]
 
 
 def latency_by_window(
@@ -47,14 +37,7 @@ def latency_by_window(
 ) -> Figure:
     """Median latency over the window, by cache state (figure 7a); bars: minimum to 95th percentile.
 
-    Args:
-        sources: the runs to draw as lines. One run shows all its cache states, several show cold and host-warm.
-        path: `command` as in the paper, or `dma`.
-        size_bytes: transfer size.
-        measured: a run to draw as points over them.
-
-    Raises:
-        MissingDataError: no run has such a sweep.
+    One run shows all its cache states, several show cold and host-warm.
     """
     runs = runs_of(sources, measured)
     data = _sweeps(runs, ("lat-rd", "lat-wrrd"), path, [size_bytes])
@@ -75,23 +58,16 @@ def latency_by_window(
     )
     title = f"Figure 7 (a): median latency over the window, {size_bytes} B {_PATHS[path]}"
     note = "bars: minimum to 95th percentile" if bars else ""
-    found = [*window_findings(runs, data, "median")]
-    return titled(figure, title, runs, note, latencies=True, findings=found)
+    found = [*window_claims(runs, data, "median")]
+    return titled(figure, title, runs, note, latencies=True, claims=found)
 
 
 def bandwidth_by_window(
     sources: Sources, *, path: str = "dma", sizes: Sequence[int] = (64,), measured: Source | None = None
 ) -> Figure:
-    """Bandwidth over the window, by cache state, one column for each transfer size (figure 7b).
+    """Bandwidth over the window, by cache state, one column for each of the transfer sizes (figure 7b).
 
-    Args:
-        sources: the runs to draw as lines. One run shows all its cache states, several show cold and host-warm.
-        path: `dma` as in the paper, or `command`.
-        sizes: transfer sizes.
-        measured: a run to draw as points over them.
-
-    Raises:
-        MissingDataError: no run has such a sweep.
+    One run shows all its cache states, several show cold and host-warm.
     """
     runs = runs_of(sources, measured)
     data = _sweeps(runs, ("bw-rd", "bw-wr"), path, sizes)
@@ -100,7 +76,7 @@ def bandwidth_by_window(
         raise MissingDataError(f"bandwidth tests of {wanted} B over windows on the {path} path ({family})")
     runs = _shown(runs, data)
     series, x = Series(runs, _cache_dimension(data)), window_axis(data["window_bytes"])
-    layers = series.layers(x, bandwidth_axis(), _bandwidth_tooltip())
+    layers = series.layers(x, bandwidth_axis(), bandwidth_tooltip())
     title = _BANDWIDTH_TITLES[path]
     residual = Residual("bandwidth", _KEYS, "%")
     apart, residual_layers = residual.rows(data, measured_of(runs)), residual.layers(series, x)
@@ -111,8 +87,8 @@ def bandwidth_by_window(
             apart,
             lambda rows: panels(residual_layers, rows, "panel", columns=columns, height=RESIDUAL_HEIGHT),
         )
-        found = [*window_findings(runs, data, "bandwidth"), *cache_findings(runs, data)]
-        return titled(figure, f"{title}, {sizes[0]} B", runs, findings=found)
+        found = [*window_claims(runs, data, "bandwidth"), *cache_claims(runs, data)]
+        return titled(figure, f"{title}, {sizes[0]} B", runs, claims=found)
 
     def by_size(layers: Sequence[alt.Chart], rows: pd.DataFrame, height: int) -> alt.FacetChart:
         return panels(
@@ -128,7 +104,7 @@ def bandwidth_by_window(
     figure = with_residuals(
         by_size(layers, data, 200), apart, lambda rows: by_size(residual_layers, rows, RESIDUAL_HEIGHT)
     )
-    return titled(figure, f"{title}, larger transfers", runs, findings=[*cache_findings(runs, data)])
+    return titled(figure, f"{title}, larger transfers", runs, claims=[*cache_claims(runs, data)])
 
 
 def _sweeps(runs: Sequence[Run], operations: Sequence[str], path: str, sizes: Sequence[int]) -> pd.DataFrame:
@@ -148,21 +124,10 @@ def _sweeps(runs: Sequence[Run], operations: Sequence[str], path: str, sizes: Se
 
 
 def _shown(runs: Sequence[Run], data: pd.DataFrame) -> list[Run]:
-    """The runs that have something to show: a card without a command path is not named beside its curves."""
+    """The runs with rows: a device without a command path is not in the legend."""
     present = set(data[RUN_FIELD])
     return [run for run in runs if run.entry in present]
 
 
 def _cache_dimension(data: pd.DataFrame) -> Dimension:
     return Dimension("cache", "cache", [state for state in CACHE_STATES if state in set(data["cache"])])
-
-
-def _bandwidth_tooltip() -> list[alt.Tooltip]:
-    return [
-        run_tooltip(),
-        alt.Tooltip("cache:N", title="cache"),
-        alt.Tooltip("size_bytes:Q", title="size (B)"),
-        alt.Tooltip("window_bytes:Q", title="window (B)", format=","),
-        alt.Tooltip("bandwidth:Q", title="bandwidth (Gb/s)", format=".2f"),
-        alt.Tooltip("rate:Q", title="transactions (1/s)", format=".3s"),
-    ]

@@ -1,5 +1,4 @@
-// Draws every figure in the theme that the reader's system asks for and as wide as its card, and again when one of these
-// changes.
+// Draws every figure in the theme of the reader's system and in the width of its box, and again when one of these changes.
 "use strict";
 (() => {
   const parse = (id) => JSON.parse(document.getElementById(id).textContent);
@@ -7,10 +6,10 @@
   const configurations = parse("configurations");
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
-  // What stands beside the panels: an axis with its labels and title, and half a label at the other end.
+  // Widths beside the panels: an axis with its labels and title, and half a label at the other end.
   const AXIS = 64, END = 18, GAP = 22, LEAST_PANEL = 235, NARROW = 640, MENU = 70;
 
-  // A text in as many lines as it needs, by the average width of a letter.
+  // A text wrapped into lines, by the average width of a letter.
   const wrapped = (text, width, letter) => [text].flat().flatMap((line) => {
     const lines = [""];
     for (const word of String(line).split(" ")) {
@@ -22,7 +21,7 @@
     return lines;
   });
 
-  // Panels as wide as the card lets them be, and as many beside one another as can still be read.
+  // Panels of the available width, and as many side by side as stay legible.
   const fit = (node, width) => {
     for (const part of node.vconcat ?? []) fit(part, width);
     if (node.facet && node.spec) {
@@ -49,14 +48,14 @@
   const valuesOf = (specification) =>
     specification.data?.values ?? specification.datasets?.[specification.data?.name] ?? [];
 
-  // On a narrow card legends stand below one another, and long entries in several lines: none of them is cut.
+  // In a narrow box, legends are stacked and long entries wrapped, so that none is cut.
   const narrow = (specification, configuration, width) => {
     const lines = (letters) =>
       `split(replace(datum.label, regexp('(.{1,${letters}})(?: |$)', 'g'), '$1\\n'), '\\n')`;
     for (const part of [specification, ...(specification.vconcat ?? [])]) {
       if (part.facet) part.facet.header = { ...part.facet.header, labelExpr: "split(datum.label, ' · ')" };
     }
-    // Legends begin where the plot does, beside its labels.
+    // Legends begin at the plot, beside its labels.
     const long = (channel) => channel.axis?.labelLimit > width / 2;
     const room = width - 40 - (encodings(specification).some(long) ? width * 0.45 : 0);
     for (const channel of encodings(specification)) {
@@ -67,7 +66,7 @@
         if (channel.title && channel.type !== "quantitative") channel.title = wrapped(channel.title, width - 20, 6);
       }
       if (long(channel)) {
-        // Three lines of a smaller letter stand beside a bar.
+        // Three lines of small letters fit beside a bar.
         Object.assign(channel.axis, { labelExpr: lines(28), labelFontSize: 8, labelLineHeight: 9, labelOverlap: false });
         const rows = new Set(valuesOf(specification).map((value) => value[channel.field])).size;
         const longest = Math.max(0, ...valuesOf(specification).map((value) => String(value[channel.field]).length));
@@ -104,7 +103,7 @@
       });
       let width = figure.clientWidth;
       await embed(width);
-      // How wide labels are is known once they are drawn.
+      // The width of labels is known only after drawing.
       for (let tries = 0; tries < 3; tries += 1) {
         const over = Math.ceil(figure.querySelector("svg").getBoundingClientRect().width - figure.clientWidth);
         if (over <= 0) break;
@@ -117,14 +116,14 @@
     }
   };
 
-  // One after the other, from the top, so that a reader sees the first ones soon.
+  // One after the other, from the top, so that the first ones appear soon.
   const drawAll = async () => {
     for (const figure of document.querySelectorAll("[data-figure]")) {
       await draw(figure);
     }
   };
 
-  // The figures push what stands below them down, and with it what the address asks for.
+  // Figures push down the content below them, and with it the target of the address.
   drawAll().then(() => document.getElementById(location.hash.slice(1))?.scrollIntoView());
   dark.addEventListener("change", drawAll);
   let width = window.innerWidth, later;

@@ -1,10 +1,10 @@
-//! Requests: what each moves, how far it has come, and where its time went.
+//! Requests: sizes, progress and times.
 
 use pcie_time::Picoseconds;
 
-/// What a processor reads or writes at a time.
+/// Access size of a processor.
 const LINE_BYTES: u64 = 64;
-/// A request and where its time went.
+/// A request, its progress and its times.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Request {
     pub flow: u32,
@@ -12,14 +12,14 @@ pub(crate) struct Request {
     /// Sizes of a scatter-gather list; empty for a request in one piece.
     pub(super) segments: Vec<u64>,
     pub(super) segments_begun: usize,
-    /// What a processor has not asked for of the segment that it is at.
+    /// Bytes left of the segment that a processor reads or writes.
     pub(super) segment_left: u64,
     pub submitted: Picoseconds,
-    /// When its command was sent.
+    /// Time at which its command was sent.
     pub sent: Picoseconds,
-    /// When its command came to the device; none for MMIO.
+    /// Time at which its command reached the device; none for MMIO.
     pub reached: Option<Picoseconds>,
-    /// In the command queue and the engine, until its first transfer could start; for MMIO, in the device's memory.
+    /// Time in the command queue and the engine, until its first transfer; for MMIO, in the device's memory.
     pub at_device: Picoseconds,
     /// Bytes whose transfers have not been started.
     pub(super) to_start: u64,
@@ -45,11 +45,11 @@ impl Request {
     }
 }
 
-/// Bytes of a request that have come to where they go.
+/// Bytes of a request that have arrived.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrival {
     pub request: u32,
-    /// Where in the request they are.
+    /// Offset in the request.
     pub offset: u64,
     pub bytes: u16,
 }

@@ -1,4 +1,4 @@
-//! What a machine knows of its flows, requests and engines, and the messages that follow from it.
+//! The state of a machine: flows, requests and engines, and the messages that follow from it.
 
 use pcie_time::{CalendarQueue, Picoseconds};
 
@@ -9,7 +9,7 @@ use crate::simulate::flow::Flow;
 use crate::simulate::network::{Listener, Message, Tlp};
 use crate::simulate::traffic::Primitive;
 
-/// TLPs that a source keeps ready for its port while that sends the one before; more would only hold up others.
+/// TLPs that a source queues at its port while the port sends; more would only delay others.
 pub(super) const SOURCE_TLPS: usize = 1;
 
 #[derive(Debug)]
@@ -18,11 +18,11 @@ pub(super) struct State {
     pub(super) flows: Vec<Flow>,
     pub(super) requests: Vec<Request>,
     pub(super) engines: Vec<Option<Engine>>,
-    /// Of each node: of a device, what others see of it through its BARs; of a host, the way to its other sockets.
+    /// By node: the BARs of a device, or the link between a host's sockets.
     pub(super) sides: Vec<Side>,
-    /// None while nothing is counted.
+    /// None before counting.
     pub(super) counting_from: Option<Picoseconds>,
-    /// What has arrived since it was last taken; none where nobody asks.
+    /// Arrivals since they were last taken; none where they are not recorded.
     pub(super) arrivals: Option<Vec<Arrival>>,
 }
 
@@ -45,10 +45,10 @@ impl Listener for State {
 /// The engine that executes the commands of a flow and moves its data.
 #[expect(
     clippy::expect_used,
-    reason = "flows with commands are placed on devices only, and each has its engines"
+    reason = "flows with commands use devices only, and each device has its engines"
 )]
 pub(super) fn engine_of<'a>(engines: &'a mut [Option<Engine>], flow: &Flow) -> &'a mut Engine {
-    engines[flow.engine].as_mut().expect("only a device is sent commands")
+    engines[flow.engine].as_mut().expect("commands go to devices only")
 }
 
 impl State {
@@ -62,17 +62,17 @@ impl State {
         &mut self.flows[self.requests[request as usize].flow as usize]
     }
 
-    /// Whether nothing of a request is under way: all of it has been started, and has arrived. What a stream sends is on
-    /// its own.
+    /// Whether all bytes of a request have been started and have arrived; always true for streams.
     pub(super) fn is_whole(&self, number: u32) -> bool {
         let request = &self.requests[number as usize];
         let is_stream = self.flow(number).primitive == Primitive::Stream;
         is_stream || (request.to_start == 0 && request.to_arrive == 0)
     }
 
-    /// The next TLP that an engine sends, if it has room for one, and the status that follows the data of a D2H.
-    pub(super) fn next_transfer(&mut self, place: usize) -> Option<(Tlp, Option<Tlp>)> {
-        let engine = self.engines[place].as_mut()?;
+    /// The next TLP that an engine sends, if it has room for one, and the status behind the last data of a
+    /// D2H.
+    pub(super) fn next_transfer(&mut self, engine: usize) -> Option<(Tlp, Option<Tlp>)> {
+        let engine = self.engines[engine].as_mut()?;
         let (requests, flows) = (&mut self.requests, &mut self.flows);
         let (number, bytes) = engine.start(self.mps_bytes, |engine, number| {
             let flow = &flows[requests[number as usize].flow as usize];
@@ -91,7 +91,7 @@ impl State {
         Some((tlp, completes.then(|| self.status(number))))
     }
 
-    /// When what a read asks for has come out of its memory.
+    /// Time at which the data of a read leave their memory.
     pub(super) fn look_up(&mut self, now: Picoseconds, number: u32, bytes: u16) -> Picoseconds {
         let request = &mut self.requests[number as usize];
         let Flow { primitive, times, bar, host, .. } = &self.flows[request.flow as usize];
@@ -111,7 +111,7 @@ impl State {
         }
     }
 
-    /// When what has come to a host is at the socket that it is for.
+    /// Time at which data that have reached a host are at their socket.
     pub(super) fn at_host(&mut self, now: Picoseconds, number: u32, bytes: u16) -> Picoseconds {
         let Flow { times, host, .. } = &self.flows[self.requests[number as usize].flow as usize];
         if times.other_socket == Picoseconds::ZERO {
@@ -120,7 +120,7 @@ impl State {
         self.sides[*host].write(now, times.other_socket_byte.of(bytes.into())) + times.other_socket
     }
 
-    /// When a BAR has put the data of a write into the memory.
+    /// Time at which the data of a write are in the memory behind a BAR.
     pub(super) fn write_bar(&mut self, now: Picoseconds, number: u32, bytes: u16) -> Picoseconds {
         let request = &mut self.requests[number as usize];
         let Flow { primitive, times, bar, .. } = &self.flows[request.flow as usize];
@@ -137,14 +137,17 @@ impl State {
         }
     }
 
-    /// Notes bytes of a request that have arrived; says whether they were the last.
+    /// Records arrived bytes of a request; returns whether they were the last.
     pub(super) fn arrive(&mut self, number: u32, bytes: u16) -> bool {
         let request = &mut self.requests[number as usize];
         if let Some(arrivals) = &mut self.arrivals {
             let offset = request.size_bytes - request.to_arrive;
             arrivals.push(Arrival { request: number, offset, bytes });
         }
-        debug_assert!(request.to_arrive >= u64::from(bytes), "request {number} gets more than it asked for");
+        debug_assert!(
+            request.to_arrive >= u64::from(bytes),
+            "request {number} receives more than it asked for"
+        );
         request.to_arrive -= u64::from(bytes);
         request.to_arrive == 0
     }

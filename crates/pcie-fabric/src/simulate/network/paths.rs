@@ -1,4 +1,4 @@
-//! Ways through the network: which ports and queues a TLP passes from one node to another, and how long that takes.
+//! Paths through the network: the ports and queues between two nodes, and their delays.
 
 use std::collections::VecDeque;
 
@@ -9,22 +9,22 @@ use super::{CreditKind, DATA_CREDIT_BYTES, Discipline, Hop, NO_TURN, Network, OU
 use crate::simulate::rate::ByteTime;
 use crate::topology::{EdgeId, NodeId, Topology};
 
-/// Buffer beyond what the loop of a credit needs, TLPs.
+/// Buffer beyond the credit loop, TLPs.
 const SPARE_TLPS: u32 = 4;
 
-/// A way that TLPs of one kind of a flow take.
+/// The ends of a path, for TLPs of one kind of a flow.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::simulate) struct Way {
     pub flow: u32,
     pub kind: CreditKind,
     pub source: NodeId,
     pub destination: NodeId,
-    /// Whether what holds up TLPs that turn between lower ports holds these up.
+    /// Whether the limits of turns between lower ports apply.
     pub held_up_at_turns: bool,
 }
 
 impl Network {
-    /// Adds a way; returns its first step.
+    /// Adds a path; returns its first hop.
     pub fn add_path(&mut self, topology: &Topology, way: Way) -> u32 {
         let Way { flow, kind, source, destination, held_up_at_turns } = way;
         let mut edges = vec![];
@@ -37,21 +37,21 @@ impl Network {
         let hosts = [source, destination].map(|node| topology.nodes()[node as usize].host.is_some());
         let between_devices = hosts == [false, false];
         let start = self.hops.len();
-        for (place, edge) in edges.iter().enumerate() {
-            let before = place.checked_sub(1).map(|place| edges[place]);
+        for (index, edge) in edges.iter().enumerate() {
+            let before = index.checked_sub(1).map(|index| edges[index]);
             let mut delay_ns = topology.links()[*edge as usize / 2].latency_ns
-                + delay_after(topology, *edge, edges.get(place + 1).copied(), between_devices);
-            if place == 0 {
+                + delay_after(topology, *edge, edges.get(index + 1).copied(), between_devices);
+            if index == 0 {
                 delay_ns += topology.nodes()[source as usize].delay_ns;
             }
-            // Memory is no FIFO: at its source, every flow has a queue.
+            // Memory is not a FIFO: each flow has its own queue at its source.
             let key =
                 if before.is_some() { (before, 0, (class, kind)) } else { (None, source, (flow, kind)) };
             let queue = self.queue(key);
-            if place > 0 {
-                self.hops[start + place - 1].next_queue = queue;
+            if index > 0 {
+                self.hops[start + index - 1].next_queue = queue;
             }
-            let turns = held_up_at_turns && between_devices && is_turn(*edge, edges.get(place + 1).copied());
+            let turns = held_up_at_turns && between_devices && is_turn(*edge, edges.get(index + 1).copied());
             let turn = if turns { self.turn(topology, *edge) } else { NO_TURN };
             self.hops.push(Hop {
                 edge: *edge,
@@ -84,7 +84,7 @@ impl Network {
         queue
     }
 
-    /// The turn of the node above an edge; [`NO_TURN`] where it holds nothing up.
+    /// The turn of the node above an edge; [`NO_TURN`] without a limit.
     fn turn(&mut self, topology: &Topology, edge: EdgeId) -> u32 {
         let upper = topology.node(&topology.links()[edge as usize / 2].upper);
         let Some((node, turn)) =
@@ -100,7 +100,7 @@ impl Network {
         number
     }
 
-    /// A port's buffer holds what its link sends until a credit comes round, and a few TLPs more.
+    /// Sizes buffers: the bytes that a link sends during a credit loop, and a few TLPs more.
     fn provide_buffers(&mut self, topology: &Topology, start: usize) {
         for hop in &self.hops[start..] {
             if hop.next_queue == OUT {
@@ -118,12 +118,12 @@ impl Network {
     }
 }
 
-/// Whether a way that goes up an edge goes down the next.
+/// Whether a path goes up an edge and down the next.
 fn is_turn(edge: EdgeId, next: Option<EdgeId>) -> bool {
     !edge.is_multiple_of(2) && next.is_some_and(|next| next.is_multiple_of(2))
 }
 
-/// What an edge carries of what comes from the edge before it.
+/// Capacity of an edge for TLPs from the edge before it.
 fn capacity(topology: &Topology, before: Option<EdgeId>, edge: EdgeId) -> f64 {
     let turned = before.is_some_and(|before| is_turn(before, Some(edge)));
     match topology.links()[edge as usize / 2].peer_down_gbytes_per_s {
@@ -132,7 +132,7 @@ fn capacity(topology: &Topology, before: Option<EdgeId>, edge: EdgeId) -> f64 {
     }
 }
 
-/// What the node behind an edge takes; what goes on between devices passes it without a translation of addresses.
+/// Delay of the node behind an edge. TLPs between devices pass it without address translation.
 fn delay_after(topology: &Topology, edge: EdgeId, next: Option<EdgeId>, between_devices: bool) -> f64 {
     let link = &topology.links()[edge as usize / 2];
     let behind = topology.node(if edge.is_multiple_of(2) { &link.lower } else { &link.upper });

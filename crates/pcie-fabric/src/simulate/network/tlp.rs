@@ -1,38 +1,38 @@
-//! A TLP, as far as the network and those who use it look at it.
+//! A TLP of the simulation.
 
-/// A TLP on its way, in two words that are put together in registers: fields that are stored one by one and then copied
-/// as a whole make the processor wait.
+/// A TLP in two words that are built in registers: storing fields one by one and then copying the whole
+/// stalls the processor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::simulate) struct Tlp {
-    /// The next step of its way, and below it the request that it is about.
-    place: u64,
-    /// Length above what it is.
-    what: u64,
+    /// Next hop (high half) and request (low half).
+    target: u64,
+    /// Length (bits 8 and up) and message.
+    content: u64,
 }
 
 impl Tlp {
-    /// `hop` is the first step of its way, `length` the bytes that it carries or asks for.
+    /// `hop` is the first hop of its path, `length` the bytes that it carries or asks for.
     #[inline]
     pub fn new(hop: u32, request: u32, message: Message, length: u16) -> Self {
         Self {
-            place: u64::from(hop) << 32 | u64::from(request),
-            what: u64::from(length) << 8 | message as u64,
+            target: u64::from(hop) << 32 | u64::from(request),
+            content: u64::from(length) << 8 | message as u64,
         }
     }
 
     #[inline]
     pub fn hop(self) -> u32 {
-        (self.place >> 32) as u32
+        (self.target >> 32) as u32
     }
 
     #[inline]
     pub fn request(self) -> u32 {
-        self.place as u32
+        self.target as u32
     }
 
     #[inline]
     pub fn message(self) -> Message {
-        match self.what & 0xff {
+        match self.content & 0xff {
             0 => Message::Command,
             1 => Message::Ask,
             2 => Message::Data,
@@ -43,26 +43,26 @@ impl Tlp {
 
     #[inline]
     pub fn length(self) -> u16 {
-        (self.what >> 8) as u16
+        (self.content >> 8) as u16
     }
 
     /// Its two words; the second one is below 2^24.
     #[inline]
     pub fn words(self) -> (u64, u64) {
-        (self.place, self.what)
+        (self.target, self.content)
     }
 
     #[inline]
-    pub fn from_words(place: u64, what: u64) -> Self {
-        Self { place, what }
+    pub fn from_words(target: u64, content: u64) -> Self {
+        Self { target, content }
     }
 
-    /// On the next step of its way.
+    /// The TLP at the next hop of its path.
     pub(super) fn onward(self) -> Self {
-        Self { place: self.place + (1 << 32), ..self }
+        Self { target: self.target + (1 << 32), ..self }
     }
 
-    /// What it takes of the links' capacity, bytes.
+    /// Bytes on links, whose capacity is of payload.
     #[inline]
     pub(super) fn payload(self) -> u64 {
         match self.message() {
@@ -72,17 +72,17 @@ impl Tlp {
     }
 }
 
-/// What a TLP is.
+/// The kind of a TLP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::simulate) enum Message {
     /// A command for an engine.
     Command = 0,
     /// A read request.
     Ask = 1,
-    /// Data: posted, or the answer to a read request.
+    /// Data: posted, or a completion.
     Data = 2,
-    /// The note that a command is done.
+    /// Status: a command is done.
     Status = 3,
-    /// The note of another device that it has the last of the data.
+    /// Another device has received the last data.
     Acknowledgement = 4,
 }

@@ -1,12 +1,12 @@
-//! The way from one lower port of a node to another, where it leads through the root complex: TLPs take it one by one.
+//! The turn from one lower port of a node to another through the root complex, which TLPs pass one by one.
 
 use pcie_time::Picoseconds;
 
 use crate::description::NodeParameters;
 use crate::simulate::rate::ByteTime;
 
-/// A server of TLPs, in the order in which they come. Source: section 4.3 of the paper, which finds that transfers
-/// between chassis contend at the root complex.
+/// Serves TLPs in order of arrival. Source: section 4.3 of the paper, which finds that transfers between
+/// chassis contend at the root complex.
 #[derive(Debug)]
 pub(super) struct Turn {
     tlp: Picoseconds,
@@ -15,7 +15,7 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// That of a node; none where it holds nothing up.
+    /// The turn of a node; none without a limit.
     pub fn of(node: &NodeParameters) -> Option<Self> {
         let limited = node.turn_tlp_ns > 0.0 || node.turn_gbytes_per_s.is_some();
         limited.then(|| Self {
@@ -25,7 +25,7 @@ impl Turn {
         })
     }
 
-    /// Takes a TLP with so much payload that comes at `at`; says when it is through.
+    /// Passes a TLP that arrives at `at`; returns the time at which it is through.
     pub fn pass(&mut self, at: Picoseconds, payload_bytes: u64) -> Picoseconds {
         self.free_at = self.free_at.max(at) + self.tlp + self.byte_time.of(payload_bytes);
         self.free_at
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tlps_take_it_one_by_one() {
+    fn tlps_pass_one_by_one() {
         let mut turn =
             Turn { tlp: Picoseconds(20_000), byte_time: ByteTime::at(25.6), free_at: Picoseconds::ZERO };
         assert_eq!(turn.pass(Picoseconds(100_000), 128), Picoseconds(125_000));

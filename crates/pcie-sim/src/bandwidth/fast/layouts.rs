@@ -1,7 +1,6 @@
-//! What the DMAs of a test have in common: how each is split, and what its parts take.
+//! TLP layouts: how a DMA is split into TLPs, and their sizes and times.
 //!
-//! Splitting depends on where in a page a DMA starts and on how long its addresses are, and a test starts its DMAs at few
-//! places of a page. So each kind of DMA is worked out once.
+//! The layout depends only on the alignment class of a DMA, so each is computed once.
 
 use crate::link::alignment::{AlignmentClass, AlignmentClasses};
 use crate::link::port::Port;
@@ -11,43 +10,40 @@ use pcie_wire::{Piece, TlpKind};
 use pcie_workload::Test;
 use std::ops::Range;
 
-/// What all requests have in common.
+/// The common properties of all requests, where each read is one request and all requests are alike.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Alike {
     pub(super) length: u32,
     pub(super) small: bool,
     pub(super) uplink_bytes: u64,
-    /// What the completions of each occupy on the downlink.
+    /// Bytes that each completion of a request occupies on the downlink.
     pub(super) completion_bytes: Vec<u64>,
     pub(super) move_time: Picoseconds,
 }
 
-/// A read request of a DMA.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestLayout {
-    /// Where it starts, from the start of the DMA.
+    /// Offset from the start of the DMA.
     pub(super) start: u64,
     pub(super) length: u32,
-    /// What it occupies on the uplink.
     pub(super) uplink_bytes: u64,
-    /// Whether it is of at most `small_request_bytes`.
+    /// Whether it has at most `small_request_bytes`.
     pub(super) small: bool,
-    /// What the data engine takes to move its data.
+    /// Time of the data engine for its data.
     pub(super) move_time: Picoseconds,
-    /// The completions that answer it: a range of [`TlpLayouts::completion_bytes`].
+    /// Its completions: a range of [`TlpLayouts::completion_bytes`].
     pub(super) completions: (u32, u32),
 }
 
-/// A write TLP of a DMA.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WriteLayout {
-    /// Where it starts, from the start of the DMA.
+    /// Offset from the start of the DMA.
     pub(super) start: u64,
     pub(super) length: u32,
     pub(super) uplink_bytes: u64,
-    /// What the uplink leaves free behind it.
+    /// Bytes that the uplink leaves idle behind it.
     pub(super) gap_bytes: u32,
-    /// What the data engine takes to pull its data.
+    /// Time of the data engine to pull its data.
     pub(super) pull_time: Picoseconds,
 }
 
@@ -67,7 +63,7 @@ impl TlpLayout {
     }
 }
 
-/// The layouts met so far.
+/// The layouts computed so far.
 #[derive(Debug)]
 pub(super) struct TlpLayouts<'a> {
     machine: &'a Machine,
@@ -78,7 +74,6 @@ pub(super) struct TlpLayouts<'a> {
     layouts: Vec<TlpLayout>,
     pub(super) requests: Vec<RequestLayout>,
     pub(super) writes: Vec<WriteLayout>,
-    /// What completions occupy on the downlink.
     pub(super) completion_bytes: Vec<u64>,
 }
 
@@ -103,24 +98,23 @@ impl<'a> TlpLayouts<'a> {
         let class = self.classes.of(offset);
         match self.classes.number(class) {
             Some(number) => self.layouts[number].parts(of_write),
-            None => self.work_out(offset, class).parts(of_write),
+            None => self.compute(offset, class).parts(of_write),
         }
     }
 
-    /// The layout of a read request.
     #[inline]
     pub(super) fn request(&self, layout: u32) -> &RequestLayout {
         &self.requests[layout as usize]
     }
 
-    /// What the completions that answer a request occupy on the downlink.
+    /// Bytes that each completion of a request occupies on the downlink.
     #[inline]
     pub(super) fn completions(&self, request: &RequestLayout) -> &[u64] {
         let (first, end) = request.completions;
         &self.completion_bytes[first as usize..end as usize]
     }
 
-    /// What is to be known of a request that is all of its read.
+    /// The properties of a request that is the only one of its read.
     pub(super) fn alone(&self, layout: u32) -> Alike {
         let request = self.request(layout);
         Alike {
@@ -132,17 +126,17 @@ impl<'a> TlpLayouts<'a> {
         }
     }
 
-    /// The offsets at a place of a page in the first chunk of the buffer with short addresses and the first with long ones.
-    pub(super) fn with_both_lengths_of_address(&self, place: u64) -> impl Iterator<Item = u64> + use<> {
-        self.classes.with_both_lengths_of_address(place)
+    /// See [`AlignmentClasses::with_both_lengths_of_address`].
+    pub(super) fn with_both_lengths_of_address(&self, byte: u64) -> impl Iterator<Item = u64> + use<> {
+        self.classes.with_both_lengths_of_address(byte)
     }
 
     #[cold]
-    fn work_out(&mut self, offset: u64, class: AlignmentClass) -> TlpLayout {
+    fn compute(&mut self, offset: u64, class: AlignmentClass) -> TlpLayout {
         let (machine, size) = (self.machine, self.test.size_bytes);
         let first_request = self.requests.len() as u32;
         for piece in machine.read_requests(offset, size) {
-            let request = self.cut(offset, piece);
+            let request = self.request_layout(offset, piece);
             self.requests.push(request);
         }
         let first_write = self.writes.len() as u32;
@@ -165,7 +159,7 @@ impl<'a> TlpLayouts<'a> {
         layout
     }
 
-    fn cut(&mut self, offset: u64, piece: Piece) -> RequestLayout {
+    fn request_layout(&mut self, offset: u64, piece: Piece) -> RequestLayout {
         let machine = self.machine;
         let first = self.completion_bytes.len() as u32;
         let mut completions = machine.completions(piece);

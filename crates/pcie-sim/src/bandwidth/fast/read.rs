@@ -1,9 +1,8 @@
 //! Tests that only read.
 //!
-//! Without writes the two ends of the link see each other over a long way: the data of a request that is still to be sent
-//! are not there before the link and the root complex have had their time. So the root complex gives all answers up to
-//! there at once, and then the card sends all requests that those answers allow: tens of them, where single steps would
-//! alternate, and nothing could predict how.
+//! Without writes, an unsent request cannot have data before the latency of link and root complex has passed.
+//! So the root complex gives all answers up to that time in one batch, and then the device sends all requests
+//! that these answers allow. Batches of tens spare the branch mispredictions of alternating single steps.
 
 mod card;
 mod free;
@@ -15,13 +14,13 @@ use crate::bandwidth::start::{Finished, Start};
 use path::ReadPath;
 use pcie_time::Picoseconds;
 
-/// A test that only reads, going on.
+/// A running test that only reads.
 #[derive(Debug)]
 pub(crate) struct ReadRun<'a> {
     path: ReadPath<'a>,
-    /// Whether workers or credits can be waited for.
+    /// Whether a read may have to wait for a worker or a credit.
     waits: bool,
-    /// What all requests have in common, where that is all.
+    /// Properties of all requests, if all are alike.
     alike: Option<Alike>,
 }
 
@@ -35,18 +34,17 @@ impl<'a> ReadRun<'a> {
         }
     }
 
-    /// See [`crate::BandwidthRun::run`].
     pub(crate) fn run(&mut self, count: u64, noted: Option<&mut Vec<Finished>>) -> Picoseconds {
         let path = &mut self.path;
         let target = path.completed + count;
         path.noted = noted.is_some().then(Vec::new);
+        let (any, alike) = (Alike::default(), &self.alike);
         if self.waits {
-            while path.answer_all(target) && path.send_all() {}
-        } else if let Some(alike) = &self.alike {
-            while path.answer_free::<true>(alike, target) && path.send_free::<true>(alike) {}
+            while path.answer_all::<true, false>(&any, target) && path.send_all() {}
+        } else if let Some(alike) = alike {
+            while path.answer_all::<false, true>(alike, target) && path.send_free::<true>(alike) {}
         } else {
-            let any = Alike::default();
-            while path.answer_free::<false>(&any, target) && path.send_free::<false>(&any) {}
+            while path.answer_all::<false, false>(&any, target) && path.send_free::<false>(&any) {}
         }
         if let (Some(noted), Some(own)) = (noted, &mut path.noted) {
             noted.append(own);

@@ -1,11 +1,11 @@
 //! Tests that read and write.
 //!
-//! A write is answered by DLLPs as soon as it arrives, so the two ends of the link see each other at close range:
-//! [`ReadWriteRun::step`] lets the card go on to where the next answer could concern it, and then gives that answer.
+//! DLLPs acknowledge a write as soon as it arrives, so neither end of the link can run far ahead of the
+//! other: [`ReadWriteRun::step`] advances the device up to the next answer, and then gives that answer.
 
 mod card;
+mod pending_reads;
 mod root_port;
-mod waiting;
 
 use super::NEVER;
 use super::layouts::TlpLayouts;
@@ -14,11 +14,11 @@ use crate::root_complex::under_load::Complex;
 use card::{Card, Outgoing, Step};
 use pcie_time::Picoseconds;
 use pcie_wire::Piece;
+use pending_reads::PendingRead;
 use root_port::RootPort;
 use std::collections::VecDeque;
-use waiting::Waiting;
 
-/// A test that reads and writes, going on.
+/// A running test that reads and writes.
 #[derive(Debug)]
 pub(crate) struct ReadWriteRun<'a> {
     layouts: TlpLayouts<'a>,
@@ -26,20 +26,18 @@ pub(crate) struct ReadWriteRun<'a> {
     root_port: RootPort,
     complex: Complex<'a>,
     flight: Picoseconds,
-    /// The transaction that it began with.
+    /// The first transaction of the run.
     first: u64,
     completed: Completed,
 }
 
-/// The completions so far.
 #[derive(Debug, Default)]
 struct Completed {
-    /// Those that one of the other direction could still overtake.
+    /// Completions that one of the other direction could still overtake.
     reads: VecDeque<Finished>,
     writes: VecDeque<Finished>,
     count: u64,
     last: Picoseconds,
-    /// Whether they are noted.
     noting: bool,
     noted: Vec<Finished>,
 }
@@ -54,7 +52,7 @@ impl Completed {
         }
     }
 
-    /// Counts finished transactions up to a time, before which none is still to come, and up to a number.
+    /// Counts completions up to `until`, before which all are known, and up to `target`.
     fn settle(&mut self, until: Picoseconds, target: u64) {
         while self.count < target {
             let time = |queue: &VecDeque<Finished>| queue.front().map_or(NEVER, |first| first.time);
@@ -69,8 +67,8 @@ impl Completed {
     }
 }
 
-/// So many completions are put in order at a time.
-const SETTLED: usize = 64;
+/// Completions that are merged in one batch.
+const BATCH: usize = 64;
 
 impl<'a> ReadWriteRun<'a> {
     pub(crate) fn new(start: Start<'a>) -> Self {
@@ -90,13 +88,12 @@ impl<'a> ReadWriteRun<'a> {
         }
     }
 
-    /// See [`crate::BandwidthRun::run`].
     pub(crate) fn run(&mut self, count: u64, noted: Option<&mut Vec<Finished>>) -> Picoseconds {
         let target = self.completed.count + count;
         self.completed.noting = noted.is_some();
         while self.completed.count < target {
             let reached = self.step();
-            let enough = SETTLED.min((target - self.completed.count) as usize);
+            let enough = BATCH.min((target - self.completed.count) as usize);
             if reached == NEVER || self.completed.reads.len() + self.completed.writes.len() >= enough {
                 self.completed.settle(reached, target);
             }
@@ -110,22 +107,20 @@ impl<'a> ReadWriteRun<'a> {
         self.completed.last
     }
 
-    /// Writes that have begun and that the root complex has not let through, and reads that have begun and are not complete,
-    /// at the last completion.
+    /// Writes (until the root complex has let them through) and reads in flight at the last completion.
     pub(crate) fn in_flight(&self) -> [f64; 2] {
         self.card.in_flight(self.first + self.completed.count, self.completed.last)
     }
 
-    /// Goes on by a step of the card or of the root complex; returns up to when all completions are known, which is never
-    /// once nothing is left.
+    /// Takes a step; returns the time up to which all completions are known: `NEVER` at the end.
     #[inline]
     fn step(&mut self) -> Picoseconds {
-        // No completion that is not sent yet arrives before this.
+        // No unsent completion arrives before this.
         let answer = self.root_port.next_answer();
         let horizon = if answer == NEVER { NEVER } else { answer + self.flight };
         let (time, step) = self.card.next_step(&self.layouts);
         if time <= horizon && time != NEVER {
-            self.go_on(time, step);
+            self.advance(time, step);
             return time;
         }
         if answer == NEVER {
@@ -135,9 +130,8 @@ impl<'a> ReadWriteRun<'a> {
         answer
     }
 
-    /// Carries out the next step of the card.
     #[inline]
-    fn go_on(&mut self, now: Picoseconds, step: Step) {
+    fn advance(&mut self, now: Picoseconds, step: Step) {
         match step {
             Step::Issue => {
                 if let Some(tlp) = self.card.issue(now, &mut self.layouts) {
@@ -157,7 +151,7 @@ impl<'a> ReadWriteRun<'a> {
         }
     }
 
-    /// A TLP is ready: it is sent at once if it can be, or stands in line.
+    /// Sends a TLP that is ready at once if possible; otherwise queues it.
     #[inline]
     fn offer(&mut self, now: Picoseconds, tlp: Outgoing) {
         if self.card.outgoing.is_empty() && self.card.send_time(&tlp, &self.layouts) <= now {
@@ -167,7 +161,7 @@ impl<'a> ReadWriteRun<'a> {
         }
     }
 
-    /// Sends a TLP, through the root complex to where its data are there or it is written.
+    /// Sends a TLP through the root complex, up to the time at which its data are available or written.
     #[inline]
     fn send(&mut self, now: Picoseconds, tlp: Outgoing) {
         let left = self.card.send(now, &tlp, &self.layouts);
@@ -177,9 +171,9 @@ impl<'a> ReadWriteRun<'a> {
             let piece = Piece { address: tlp.offset + request.start, length: request.length };
             let (credit_back, data) = self.complex.admit(piece, arrival);
             if let Some(credits) = &mut self.card.non_posted {
-                credits.take(credit_back);
+                credits.take_until(credit_back);
             }
-            self.root_port.ready.add(data, Waiting::new(tag, request.small));
+            self.root_port.pending.add(data, PendingRead::new(tag, request.small));
             return;
         }
         let write = &self.layouts.writes[tlp.layout as usize];
@@ -192,7 +186,6 @@ impl<'a> ReadWriteRun<'a> {
         }
     }
 
-    /// Sends the next completion at `now`, if it can be sent then.
     #[inline]
     fn answer(&mut self, now: Picoseconds) {
         let Some(answer) = self.root_port.answer(now, &self.card, &self.layouts) else { return };

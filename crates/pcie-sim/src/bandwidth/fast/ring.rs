@@ -1,59 +1,63 @@
-//! Things used in turn, as the times at which they are free again: the n-th user needs the one that the user as many before
-//! it had as there are.
+//! A resource of N units used in turn, as the times at which they are free: user n waits for user n - N.
 
 use super::NEVER;
+use crate::profile::Credits;
 use pcie_time::Picoseconds;
 
 /// Workers, receive buffers or header credits.
 #[derive(Debug)]
 pub(super) struct Ring {
-    /// `NEVER` while it is not known.
+    /// `NEVER` while it is unknown.
     free_at: Vec<Picoseconds>,
     next: usize,
-    /// The one in use that is free again next, where they come back in turn, too.
+    /// The next unit to be returned, where units are returned in turn.
     returns: usize,
 }
 
 impl Ring {
-    /// So many of them, all free.
+    /// `count` free units.
     pub(super) fn new(count: usize) -> Self {
         Self { free_at: vec![Picoseconds::ZERO; count], next: 0, returns: 0 }
     }
 
-    /// When the next one is free.
+    /// Header credits of one kind; `None` for infinite credits.
+    pub(super) fn of_credits(advertised: Credits) -> Option<Self> {
+        advertised.count().map(|count| Self::new(count as usize))
+    }
+
+    /// When the next unit is free.
     #[inline]
     pub(super) fn next(&self) -> Picoseconds {
         self.free_at[self.next]
     }
 
-    /// Takes the next one.
     #[inline]
     pub(super) fn take(&mut self) {
         self.free_at[self.next] = NEVER;
         self.next = self.after(self.next);
     }
 
-    /// Takes the next one, which is free again at a time.
+    /// Takes the next unit until `time`.
     #[inline]
     pub(super) fn take_until(&mut self, time: Picoseconds) {
         self.free_at[self.next] = time;
         self.next = self.after(self.next);
     }
 
-    /// The one that was taken first is free again at a time.
+    /// The unit that was taken first is free at `time`.
     #[inline]
     pub(super) fn free_first(&mut self, time: Picoseconds) {
         self.free_at[self.returns] = time;
         self.returns = self.after(self.returns);
     }
 
-    /// How many are taken at a time that the holders of all of them know.
+    /// Units in use at `now`.
     pub(super) fn taken_at(&self, now: Picoseconds) -> usize {
         self.free_at.iter().filter(|free_at| **free_at > now).count()
     }
 
     #[inline]
-    fn after(&self, place: usize) -> usize {
-        if place + 1 == self.free_at.len() { 0 } else { place + 1 }
+    fn after(&self, unit: usize) -> usize {
+        if unit + 1 == self.free_at.len() { 0 } else { unit + 1 }
     }
 }

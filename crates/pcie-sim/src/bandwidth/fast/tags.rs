@@ -1,20 +1,19 @@
-//! Tags as times: when the one that the next request gets is free.
+//! Tags, as the times at which they are free.
 
 use super::NEVER;
 use crate::machine::Machine;
 use crate::profile::TagOrder;
 use pcie_time::Picoseconds;
 
-/// The tags. Requests get their places in turn.
+/// A ring of slots, of which requests take one after the other.
 #[derive(Debug)]
 pub(super) struct Tags {
     order: TagOrder,
-    /// By place, when a tag is free there: `NEVER` while that is not known.
+    /// By slot, when its tag is free: `NEVER` while that is unknown.
     free_at: Vec<Picoseconds>,
-    /// By place, the tag.
     tags: Vec<u32>,
     next: usize,
-    /// Where the tag that becomes free next is put, where any serves: they come back in the order of the answers.
+    /// Slot of the next tag to be freed, with `AnyFree`: tags are freed in the order of the answers.
     returns: usize,
 }
 
@@ -30,50 +29,46 @@ impl Tags {
         }
     }
 
-    /// How many there are.
     pub(super) fn count(&self) -> usize {
         self.tags.len()
     }
 
-    /// When the next one is free.
     #[inline]
     pub(super) fn next(&self) -> Picoseconds {
         self.free_at[self.next]
     }
 
-    /// The place of the next one.
     #[inline]
-    pub(super) fn next_place(&self) -> usize {
+    pub(super) fn next_slot(&self) -> usize {
         self.next
     }
 
-    /// Takes the next one.
     #[inline]
     pub(super) fn take(&mut self) -> u32 {
-        let place = self.next;
-        self.free_at[place] = NEVER;
-        self.next = self.after(place);
-        self.tags[place]
+        let slot = self.next;
+        self.free_at[slot] = NEVER;
+        self.next = self.after(slot);
+        self.tags[slot]
     }
 
-    /// A tag is free again at a time, later than those before it; returns its place.
+    /// Frees a tag at `time`, which must not decrease from call to call; returns its slot.
     #[inline]
     pub(super) fn free(&mut self, tag: u32, time: Picoseconds) -> usize {
-        let place = match self.order {
+        let slot = match self.order {
             TagOrder::InTurn => tag as usize,
             TagOrder::AnyFree => {
-                let place = self.returns;
-                self.returns = self.after(place);
-                self.tags[place] = tag;
-                place
+                let slot = self.returns;
+                self.returns = self.after(slot);
+                self.tags[slot] = tag;
+                slot
             }
         };
-        self.free_at[place] = time;
-        place
+        self.free_at[slot] = time;
+        slot
     }
 
     #[inline]
-    fn after(&self, place: usize) -> usize {
-        if place + 1 == self.tags.len() { 0 } else { place + 1 }
+    fn after(&self, slot: usize) -> usize {
+        if slot + 1 == self.tags.len() { 0 } else { slot + 1 }
     }
 }

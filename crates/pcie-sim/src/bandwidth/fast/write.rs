@@ -1,4 +1,4 @@
-//! Tests that only write: in order from end to end, so each TLP follows from those before it.
+//! Tests that only write. Everything happens in order: a TLP's times follow from those of the TLPs before.
 
 use super::NEVER;
 use super::credits::DataCredits;
@@ -15,20 +15,18 @@ use pcie_wire::Piece;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// A test that only writes, going on.
+/// A running test that only writes.
 #[derive(Debug)]
 pub(crate) struct WriteRun<'a> {
     planned: Planned<'a>,
-    /// The transaction that it began with.
+    /// The first transaction of the run.
     first: u64,
     /// Transactions that the test has left.
     left: u64,
-    /// The number of the next.
     next: u64,
     head: Head,
-    /// By worker, when it is free for another DMA.
     workers: Ring,
-    /// Before this nothing more is issued.
+    /// Earliest time of the next issue.
     issues_at: Picoseconds,
     clock: Picoseconds,
     engine_free: Picoseconds,
@@ -36,30 +34,29 @@ pub(crate) struct WriteRun<'a> {
     outgoing: VecDeque<Outgoing>,
     sent_at: Picoseconds,
     headers: Option<Ring>,
-    /// None if headers run out first.
+    /// `None` if headers always run out first.
     data: Option<DataCredits>,
-    /// TLPs of a transaction, about.
+    /// Approximate number of TLPs of a transaction.
     tlps_each: f64,
     uplink: Port,
     flight: Picoseconds,
     complex: Complex<'a>,
     completed: u64,
-    /// When the last of them was.
+    /// Time of the last completion.
     last: Picoseconds,
     noted: Option<Vec<Finished>>,
 }
 
-/// The DMA at the head of the queue, with the TLPs of it that were not issued yet.
+/// The DMA at the head of the queue, with its unissued TLPs.
 #[derive(Clone, Debug, Default)]
 struct Head {
     offset: u64,
     tlps: Range<u32>,
 }
 
-/// A TLP that was issued.
 #[derive(Clone, Copy, Debug)]
 struct Outgoing {
-    /// When its data have come out of the card's memory.
+    /// When its data have been read from device memory.
     ready: Picoseconds,
     offset: u64,
     layout: u32,
@@ -91,7 +88,7 @@ impl<'a> WriteRun<'a> {
             engine_free: Picoseconds::ZERO,
             outgoing: VecDeque::new(),
             sent_at: Picoseconds::ZERO,
-            headers: root.posted_header_credits.count().map(|count| Ring::new(count as usize)),
+            headers: Ring::of_credits(root.posted_header_credits),
             data: DataCredits::new(root.posted_data_credits).filter(|_| data_bind),
             tlps_each: test.size_bytes.div_ceil(u64::from(system.link.mps_bytes)) as f64,
             uplink,
@@ -103,7 +100,6 @@ impl<'a> WriteRun<'a> {
         }
     }
 
-    /// See [`crate::BandwidthRun::run`].
     pub(crate) fn run(&mut self, count: u64, noted: Option<&mut Vec<Finished>>) -> Picoseconds {
         let target = self.completed + count;
         self.noted = noted.is_some().then(Vec::new);
@@ -128,8 +124,7 @@ impl<'a> WriteRun<'a> {
         self.last
     }
 
-    /// DMAs that have begun and are not complete, and writes that the root complex has not let through, at the last
-    /// completion, in transactions.
+    /// Transactions in flight at the last completion, until the root complex has let their writes through.
     pub(crate) fn in_flight(&self) -> f64 {
         let dmas = (self.next - self.first - self.completed) as f64;
         let of_headers = self.headers.as_ref().map_or(0, |headers| headers.taken_at(self.last));
@@ -137,7 +132,7 @@ impl<'a> WriteRun<'a> {
         dmas + of_headers.max(of_data) as f64 / self.tlps_each
     }
 
-    /// When the head can go a TLP further, for all that is known.
+    /// Time of the next issue, as far as it is known.
     #[inline(always)]
     fn issue_time(&self) -> Picoseconds {
         let time = self.issues_at.max(self.engine_free);
@@ -150,7 +145,6 @@ impl<'a> WriteRun<'a> {
         time.max(self.workers.next())
     }
 
-    /// When a TLP can be sent.
     #[inline(always)]
     fn send_time(&self, tlp: &Outgoing) -> Picoseconds {
         let mut time = tlp.ready.max(self.sent_at);
@@ -166,8 +160,8 @@ impl<'a> WriteRun<'a> {
         }
     }
 
-    /// Takes the head a TLP further, if not too much waits for the uplink. Once its data have come out of the card's memory
-    /// it is sent, if it can be: nothing else gets in between.
+    /// Issues the head's next TLP, if the uplink's backlog allows. If possible, sends it as soon as its data
+    /// have been read from device memory: no other step comes in between.
     #[inline(always)]
     fn issue(&mut self, now: Picoseconds) {
         let wait = self.uplink.free_at().since(UPLINK_BACKLOG);
@@ -195,7 +189,7 @@ impl<'a> WriteRun<'a> {
         }
     }
 
-    /// Sends a TLP, through the root complex to where it is written.
+    /// Sends a TLP through the root complex, up to the time at which it is written.
     #[inline(always)]
     fn send(&mut self, now: Picoseconds, tlp: Outgoing) {
         let write = &self.planned.layouts.writes[tlp.layout as usize];

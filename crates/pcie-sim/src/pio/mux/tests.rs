@@ -26,7 +26,7 @@ fn gbps(outcome: &MuxOutcome, connection: usize) -> f64 {
 }
 
 #[test]
-fn a_connection_by_itself_is_as_fast_as_the_way_that_it_takes() {
+fn a_single_connection_is_as_fast_as_its_path() {
     for pace in [Pace::Alone, Pace::Stream] {
         for bytes in [20, 64, 1500] {
             let mixed = sent(&kpio(), 40, &[connection(&[bytes], ALL, pace)]);
@@ -46,7 +46,7 @@ fn a_connection_by_itself_is_as_fast_as_the_way_that_it_takes() {
 }
 
 #[test]
-fn a_limit_decides_message_by_message_and_those_by_stores_overtake() {
+fn the_limit_selects_the_path_of_each_message_and_stores_overtake() {
     let sizes = [64, 1500, 256, 257];
     let outcome = sent(&kpio(), 40, &[connection(&sizes, 256, Pace::Stream)]);
     let mut latest = Picoseconds::ZERO;
@@ -64,7 +64,7 @@ fn a_limit_decides_message_by_message_and_those_by_stores_overtake() {
 }
 
 #[test]
-fn short_messages_are_sooner_by_stores_beside_long_ones_by_descriptors() {
+fn short_messages_by_stores_beat_long_ones_by_descriptors() {
     let bulk = |limit| connection(&[16 << 10], limit, Pace::Stream);
     let short = |limit| connection(&[64], limit, Pace::Alone);
     let latency = |short_limit, bulk_limit| {
@@ -77,7 +77,7 @@ fn short_messages_are_sooner_by_stores_beside_long_ones_by_descriptors() {
 }
 
 #[test]
-fn both_ways_get_their_turn_on_a_full_link() {
+fn both_paths_share_a_full_link() {
     let machine = machine_with(|profile| profile.descriptors.messages_in_flight = 32);
     let plans = [connection(&[4096], ALL, Pace::Stream), connection(&[4096], 0, Pace::Stream)];
     let outcome = sent(&machine, 100, &plans);
@@ -92,7 +92,7 @@ fn both_ways_get_their_turn_on_a_full_link() {
 }
 
 #[test]
-fn all_connections_send_until_the_last_has_done_its_messages() {
+fn all_connections_send_until_the_last_is_finished() {
     let plans = [connection(&[64], ALL, Pace::Alone), connection(&[64 << 10], 0, Pace::Stream)];
     let outcome = sent(&kpio(), 20, &plans);
     assert_eq!(outcome.connections[1].len(), 20);
@@ -101,7 +101,7 @@ fn all_connections_send_until_the_last_has_done_its_messages() {
 }
 
 #[test]
-fn a_connection_that_is_too_far_ahead_is_said() {
+fn reports_a_connection_that_is_too_far_ahead() {
     let plans = [connection(&[1], ALL, Pace::Stream), connection(&[64 << 10], ALL, Pace::Stream)];
     let machine = kpio();
     let run = MuxRun::new(&machine, plan(), KEY, 1 << 17, plans.to_vec());

@@ -6,19 +6,17 @@ use crate::pio::queue::BUFFER_WORDS;
 use pcie_time::Picoseconds;
 use std::collections::VecDeque;
 
-/// What a core waits for.
+/// The cause of a core's waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waiting {
-    /// One of its buffers.
     Buffer,
-    /// Space in its queue that it knows of.
+    /// Known space in its queue.
     Space,
     Lock,
-    /// For the message before to be delivered.
+    /// Delivery of the previous message.
     Delivery,
 }
 
-/// A buffer, or a part of one, on its way.
 #[derive(Clone, Debug)]
 pub(super) struct Flushed {
     pub(super) queue: usize,
@@ -28,17 +26,16 @@ pub(super) struct Flushed {
     pub(super) words: Vec<Word>,
 }
 
-/// A buffer that a core has filled, as far as it did.
+/// A buffer that a core has filled, perhaps in part.
 #[derive(Clone, Debug)]
 pub(super) struct Filled {
     pub(super) flushed: Flushed,
     /// Whether the message ends with it.
     pub(super) last: bool,
-    /// Whether it is not the first of its message.
+    /// Whether others of its message precede it.
     pub(super) follows: bool,
 }
 
-/// A message that is being written.
 #[derive(Clone, Debug)]
 struct Writing {
     message: usize,
@@ -47,23 +44,21 @@ struct Writing {
     first_buffer: u64,
 }
 
-/// A core.
 #[derive(Clone, Debug)]
 pub(super) struct Core {
-    /// The queue that it writes to.
     pub(super) queue: usize,
-    /// Messages that it has to write: their numbers and frames.
+    /// Messages to write: numbers and frames.
     pub(super) todo: VecDeque<(usize, Vec<u8>)>,
     writing: Option<Writing>,
     buffers: u32,
     free_buffers: u32,
-    /// What has left its buffers' filling and waits for the link.
+    /// Flushed buffers that wait for the link.
     pub(super) flushed: VecDeque<Flushed>,
-    /// When its next buffer may leave: the gap behind the one before is the core's, and the link is free in it.
+    /// Earliest start of its next TLP: the gap between buffers is the core's, and leaves the link free.
     pub(super) next_send: Picoseconds,
     pub(super) waiting: Option<(Waiting, Picoseconds)>,
     pub(super) pace: Pace,
-    /// It may start a message: it holds the lock, or needs none.
+    /// Whether it may start a message: it holds the lock, or needs none.
     pub(super) admitted: bool,
 }
 
@@ -89,12 +84,12 @@ impl Core {
         }
     }
 
-    /// Whether it has written what it was given and, where it is to, has waited until that was done.
+    /// Whether it has written all its messages, and waited for delivery if required.
     pub(super) fn is_free(&self) -> bool {
         self.todo.is_empty() && self.writing.is_none() && self.waiting.is_none()
     }
 
-    /// Whether besides nothing of what it wrote waits in a buffer.
+    /// Whether it is free and all its buffers are empty.
     pub(super) fn is_idle(&self) -> bool {
         self.is_free() && self.flushed.is_empty() && self.free_buffers == self.buffers
     }
@@ -107,27 +102,25 @@ impl Core {
         self.free_buffers > 0
     }
 
-    /// A buffer has left: it is free again.
     pub(super) fn free_buffer(&mut self) {
-        debug_assert!(self.free_buffers < self.buffers, "a buffer is given back that was not in use");
+        debug_assert!(self.free_buffers < self.buffers, "an unused buffer is freed");
         self.free_buffers += 1;
     }
 
-    /// Begins with a message, which has the buffers of its queue from `first_buffer` on.
+    /// Starts a message, which has the buffers of its queue from `first_buffer` on.
     pub(super) fn begin(&mut self, message: usize, words: Vec<Word>, first_buffer: u64) {
-        debug_assert!(self.writing.is_none() && self.admitted, "a core writes one message, once it may");
-        debug_assert!(!words.is_empty(), "a message has a header at least");
+        debug_assert!(self.writing.is_none() && self.admitted, "the core is busy or not admitted");
+        debug_assert!(!words.is_empty(), "empty message");
         self.writing = Some(Writing { message, words, next_word: 0, first_buffer });
     }
 
-    /// The buffer of its queue that it fills next; none if it writes nothing.
+    /// The buffer of its queue that it fills next; `None` if it writes no message.
     pub(super) fn next_buffer(&self) -> Option<u64> {
         let writing = self.writing.as_ref()?;
         Some(writing.first_buffer + (writing.next_word / BUFFER_WORDS) as u64)
     }
 
-    /// Fills a buffer up to where it leaves: when it holds `most_words`, when the message ends, or when something else
-    /// needs it, which is asked after each word.
+    /// Fills a buffer until it is full, the message ends, or `is_needed_elsewhere` is true after a word.
     pub(super) fn fill(
         &mut self,
         combine: bool,
@@ -144,8 +137,8 @@ impl Core {
                 break;
             }
         }
-        debug_assert!(self.free_buffers > 0, "a buffer is filled that is not free");
-        debug_assert!(writing.next_word > from, "a buffer leaves with nothing in it");
+        debug_assert!(self.free_buffers > 0, "a used buffer is filled");
+        debug_assert!(writing.next_word > from, "an empty buffer is flushed");
         self.free_buffers -= 1;
         let words = writing.words[from..writing.next_word].to_vec();
         Some(Filled {
@@ -155,7 +148,7 @@ impl Core {
         })
     }
 
-    /// The message that it has written to its end, if it has; it writes none then.
+    /// Takes the message that it has written completely, if any.
     pub(super) fn take_written(&mut self) -> Option<usize> {
         let done = self.writing.take_if(|writing| writing.next_word == writing.words.len());
         done.map(|writing| writing.message)

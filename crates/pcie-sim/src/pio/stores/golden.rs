@@ -1,5 +1,6 @@
-//! Golden vectors for the FPGA core: stores as they arrive at the device, and the messages that have to leave it. The bench of
-//! `rtl/src/message_receiver.sv` reads them. `PCIELAB_GOLDEN=write cargo test -p pcie-sim golden` makes them anew.
+//! Golden vectors for the FPGA core: stores as they arrive at the device, and the messages that must leave
+//! it. The test bench of `rtl/src/message_receiver.sv` reads them. `PCIELAB_GOLDEN=write cargo test -p
+//! pcie-sim golden` writes them.
 
 use super::{Ending, Event, EvictionOrder, Pace, Sharing, StorePlan, StoresRun};
 use crate::cache::history::TestKey;
@@ -13,13 +14,13 @@ const KEY: TestKey = TestKey { seed: 19, test: 0 };
 const CORES: u64 = 3;
 const MESSAGES: u64 = 10;
 const HEADER_BYTES: u32 = 36;
-const PLACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../rtl/tb/golden_stores.json");
+const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../rtl/tb/golden_stores.json");
 
 fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Frames of all lengths, those around the end of a buffer above all; a fifth of them with a signature as one of their words.
+/// Frames of all lengths, half of them near the end of a buffer; a fifth has a signature in the payload.
 fn frames() -> Vec<Vec<Vec<u8>>> {
     let draws = Draws::new(KEY.seed, KEY.test, Stream::Payload);
     let mut drawn = 0;
@@ -39,7 +40,7 @@ fn frames() -> Vec<Vec<Vec<u8>>> {
                 *byte = below(256) as u8;
             }
             if below(5) == 0 {
-                // As a whole word behind the first, or across two, where it is payload like any other.
+                // As a whole word behind the first, or across two words, where it is ordinary payload.
                 let words = frame.len() as u64 / WORD_BYTES;
                 let at = (1 + below(words - 1)) * WORD_BYTES - below(2) * 4;
                 frame[at as usize..(at + WORD_BYTES) as usize].copy_from_slice(&SIGNATURE);
@@ -102,12 +103,15 @@ fn golden_vectors_are_current() {
     ]);
     let text = format!("{cases}\n").replace("],[", "],\n[");
     if std::env::var_os("PCIELAB_GOLDEN").is_some() {
-        std::fs::write(PLACE, &text).unwrap_or_else(|error| panic!("{PLACE}: {error}"));
+        std::fs::write(PATH, &text).unwrap_or_else(|error| panic!("{PATH}: {error}"));
     }
-    let found = std::fs::read_to_string(PLACE).unwrap_or_default();
+    let found = std::fs::read_to_string(PATH).unwrap_or_default();
     assert!(
         found == text,
-        "{PLACE} is not what the simulation says: PCIELAB_GOLDEN=write cargo test -p pcie-sim golden"
+        "{PATH} differs from the simulation: run PCIELAB_GOLDEN=write cargo test -p pcie-sim golden"
     );
-    assert!(found.contains("[false,") && found.contains("[true,"), "no message was dropped, or every one");
+    assert!(
+        found.contains("[false,") && found.contains("[true,"),
+        "some messages must be dropped, and some not"
+    );
 }

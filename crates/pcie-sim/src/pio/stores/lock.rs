@@ -1,19 +1,17 @@
-//! The lock of a queue that several cores use: who holds it writes a message, the others wait in turn.
+//! The lock of a queue that several cores share: its holder writes a message, the others wait in turn.
 
 use std::collections::VecDeque;
 
-/// What a core that asks for the lock is told.
+/// The answer to a core that asks for the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// It holds the lock, and can go on.
+    /// It holds the lock, and can continue.
     Holds,
-    /// It holds the lock, whose cache line has to travel to it first from the core that held it before.
-    HoldsOnceTravelled,
-    /// Another core holds it.
+    /// It holds the lock, once its cache line has moved from the previous holder.
+    HoldsAfterMove,
     Waits,
 }
 
-/// The lock.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lock {
     holder: Option<usize>,
@@ -22,26 +20,24 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// A core asks for the lock.
     pub(super) fn ask(&mut self, core: usize) -> Asked {
-        debug_assert!(!self.waiting.contains(&core), "core {core} asks, and waits already");
+        debug_assert!(!self.waiting.contains(&core), "core {core} already waits");
         if self.holder.is_some_and(|holder| holder != core) {
             self.waiting.push_back(core);
             return Asked::Waits;
         }
         self.holder = Some(core);
-        let travels = self.last.replace(core).is_some_and(|last| last != core);
-        if travels { Asked::HoldsOnceTravelled } else { Asked::Holds }
+        let moves = self.last.replace(core).is_some_and(|last| last != core);
+        if moves { Asked::HoldsAfterMove } else { Asked::Holds }
     }
 
-    /// The core that holds it is done; returns the one that may ask again.
+    /// Releases the lock; returns the core that may ask again.
     pub(super) fn release(&mut self, core: usize) -> Option<usize> {
-        debug_assert_eq!(self.holder, Some(core), "only the core that holds the lock gives it back");
+        debug_assert_eq!(self.holder, Some(core), "only the holder releases the lock");
         self.holder = None;
         self.waiting.pop_front()
     }
 
-    /// Whether no core holds it, and none waits.
     pub(super) fn is_idle(&self) -> bool {
         self.holder.is_none() && self.waiting.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What a device sends back for stores: acknowledgements, and the message itself, written to host memory.
+//! The device's answers to stores: acknowledgements, and the message itself, written to host memory.
 
 use crate::link::port::Port;
 use crate::pio::plan::{Back, StoreMessage};
@@ -17,7 +17,7 @@ pub(super) struct LoopBack {
 }
 
 impl LoopBack {
-    /// A device that answers, on an idle link; `buffer_tlp_bytes` is what a write of a buffer has.
+    /// A device on an idle link; `buffer_tlp_bytes` is the size of a buffer's write TLP.
     pub(super) fn new(answers: &Answers, uplink: Port, buffer_tlp_bytes: u32) -> Self {
         let [loop_back, gap, acknowledged] =
             [answers.loop_back_ns, answers.loop_back_gap_ns, answers.store_acknowledged_ns]
@@ -25,9 +25,9 @@ impl LoopBack {
         Self { uplink, buffer_tlp_bytes, loop_back, gap, acknowledged }
     }
 
-    /// The device writes a message that left its filter at `now` back to host memory, buffer by buffer, as they were.
+    /// Writes a message that left the filter at `now` back to host memory, buffer by buffer.
     pub(super) fn send(&mut self, now: Picoseconds, stored: &StoreMessage, frame_bytes: u64) -> Back {
-        debug_assert!(stored.tlps > 0 && stored.last_left <= now, "a message leaves before it has come");
+        debug_assert!(stored.tlps > 0 && stored.last_left <= now, "a message leaves before it arrives");
         let buffers = (frame_bytes.div_ceil(WORD_BYTES) + 1).div_ceil(BUFFER_WORDS as u64);
         let mut back = Back {
             first_acknowledged: stored.first_left + self.acknowledged,

@@ -1,7 +1,7 @@
-// Bandwidth: every warp moves one transfer after the other, and as many warps are at work as transfers are to be in flight.
+// Bandwidth: every warp moves one transfer after the other, with one warp for each transfer in flight. A block is one warp.
 //
-// A warp waits for what it reads; what it writes it hands over, and waits for all of it at its end. Warps take two
-// transfers at a time, so that each of them reads and writes by turns in a test of both. A block is one warp.
+// A warp waits for each read; it waits for all of its writes at its end. Warps take two transfers at a time, so that
+// each alternates between reads and writes in a test of both.
 #include "transfer.cuh"
 
 struct BandwidthArguments {

@@ -1,7 +1,7 @@
-// Latencies: one warp, one transfer at a time, each after the one before it and each timed in cycles of its processor.
+// Latencies: one warp makes one transfer at a time and times each in cycles of its processor.
 //
-// A lane alone moves 16 bytes or less. The address of a transfer hangs on what the one before it read, by a mask of zeros
-// that the compiler does not know.
+// A single lane moves 16 bytes or less. The address of a transfer depends on the data of the one before, through a mask
+// of zeros that the compiler does not know.
 #include "transfer.cuh"
 
 struct LatencyArguments {

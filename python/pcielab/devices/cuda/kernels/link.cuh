@@ -1,10 +1,9 @@
-// How a thread reads and writes host memory so that every access crosses the link, and what all kernels share:
-// clocks, the stop flag, the report, and the pattern that memory is filled with.
+// Accesses to host memory that cross the link, and code that all kernels share: clocks, stop flag, report and pattern.
 //
-// Nothing here is cached by a promise of the compiler: accesses are inline PTX of system scope. That they reach the
-// link is shown at run time (watch.cu), not taken for granted.
+// Accesses are inline PTX of system scope, which the compiler does not cache. watch.cu checks at run time that they
+// reach the link.
 //
-// READ_FORM says which instruction reads: 0 ld.relaxed.sys, 1 ld.mmio.relaxed.sys, 2 ld.volatile, 3 ld.cv,
+// READ_FORM is the instruction that reads: 0 ld.relaxed.sys, 1 ld.mmio.relaxed.sys, 2 ld.volatile, 3 ld.cv,
 // 4 cp.async.bulk into shared memory (sm_90 and later).
 #pragma once
 
@@ -31,11 +30,11 @@ typedef unsigned long long u64;
 
 #define LANES 32u
 #define TRANSFER_BYTES_MOST 4096u
-// Word i of memory that is in order holds WORD_STEP * i + WORD_FIRST; a test of writes adds its mark to it.
+// Word i of the pattern is WORD_STEP * i + WORD_FIRST; a test of writes adds its mark.
 #define WORD_STEP 2654435761u
 #define WORD_FIRST 305419896u
 
-// What a launch leaves behind, one u64 each.
+// The report of a launch, one u64 each.
 enum Report { DONE, FIRST_NS, LAST_NS, FIRST_CYCLE, LAST_CYCLE, SUM, CHANGES, WRONG };
 
 __device__ __forceinline__ u32 word_at(u64 index, u32 mark) { return WORD_STEP * (u32)index + WORD_FIRST + mark; }
@@ -52,22 +51,22 @@ __device__ __forceinline__ u64 nanoseconds() {
     return now;
 }
 
-// The flag lies in the card's own memory: looking at it costs the link nothing.
+// The flag lies in the GPU's own memory, so that polling it does not load the link.
 __device__ __forceinline__ bool is_stopped(u64 stop) {
     u32 flag;
     asm volatile("ld.volatile.global.u32 %0, [%1];" : "=r"(flag) : "l"(stop) : "memory");
     return flag != 0;
 }
 
-// Waits until a value is there: nothing after it is issued before. The store never takes place where the two differ, and
-// what it would change is a word that nobody reads.
+// Waits for a value: later instructions are not issued before. The store runs only if value and `never` are equal, and
+// then changes a word that nobody reads.
 __device__ __forceinline__ void await(u32 value, u32 never, u64 unread) {
     asm volatile(
         "{\n\t.reg .pred there;\n\tsetp.eq.u32 there, %0, %1;\n\t@there st.volatile.global.u32 [%2], %0;\n\t}"
         :: "r"(value), "r"(never), "l"(unread) : "memory");
 }
 
-// A piece of a transfer: what one lane moves with one instruction.
+// The part of a transfer that one lane moves with one instruction.
 template <int WORDS> struct Piece { u32 word[WORDS]; };
 
 __device__ __forceinline__ void load(Piece<1> &piece, u64 address) {
@@ -100,7 +99,7 @@ __device__ __forceinline__ void store(const Piece<2> &piece, u64 address) {
 #endif
 }
 
-// A memory-mapped access has no vectors of more than 8 bytes.
+// ld.mmio and st.mmio have no vectors of more than 8 bytes.
 #if READ_FORM != 1
 __device__ __forceinline__ void load(Piece<4> &piece, u64 address) {
     asm volatile(LOAD ".v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -115,11 +114,11 @@ __device__ __forceinline__ void store(const Piece<4> &piece, u64 address) {
 }
 #endif
 
-// Everything that a lane's stores have done is there for the host.
+// Makes all stores of a lane visible to the host.
 __device__ __forceinline__ void fence() { asm volatile("fence.sc.sys;" ::: "memory"); }
 
 #if BULK
-// A transfer of whole 16 bytes into shared memory by one instruction, and the wait for it. Its words are summed from there.
+// One instruction copies a multiple of 16 bytes into shared memory; the words are summed there after a wait.
 __device__ __forceinline__ u32 shared_address(const void *pointer) { return (u32)__cvta_generic_to_shared(pointer); }
 
 __device__ __forceinline__ void bulk_ready(u64 *barrier) {
@@ -129,7 +128,7 @@ __device__ __forceinline__ void bulk_ready(u64 *barrier) {
 
 __device__ __forceinline__ void bulk_read(void *into, u64 address, u32 bytes, u64 *barrier, u32 phase, u64 stop) {
     const u32 at = shared_address(barrier);
-    // What was read before has been looked at by every lane.
+    // Every lane has used the data of the read before.
     __syncwarp();
     if (threadIdx.x % LANES == 0) {
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -138,7 +137,7 @@ __device__ __forceinline__ void bulk_read(void *into, u64 address, u32 bytes, u6
                      :: "r"(shared_address(into)), "l"(address), "r"(bytes), "r"(at) : "memory");
     }
     u32 done = 0;
-    // The instruction waits for a while itself; a card that does not answer must still be told to stop.
+    // The instruction waits for a limited time, so that the loop can poll the stop flag.
     while (!done) {
         asm volatile(
             "{\n\t.reg .pred done;\n\tmbarrier.try_wait.parity.shared::cta.b64 done, [%1], %2;\n\t"

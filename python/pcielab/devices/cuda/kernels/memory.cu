@@ -1,10 +1,9 @@
-// What is done to memory around tests: it is filled with its pattern, in order or line by line, and held against it.
+// Kernels that fill memory with the pattern, in order or line by line, and compare memory with it.
 #include "link.cuh"
 
 #define LINE_WORDS 16u
 
-// Words `first` to `first + count` of memory in order, with a mark; by plain stores of system scope, as far as the host's
-// memory is meant.
+// Fills words `first` to `first + count` with the pattern and a mark, by plain stores of system scope.
 extern "C" __global__ void fill(u64 base, u64 first, u64 count, u64 mark, u64 stop) {
     const u64 threads = (u64)gridDim.x * blockDim.x;
     u32 step = 0;
@@ -17,7 +16,7 @@ extern "C" __global__ void fill(u64 base, u64 first, u64 count, u64 mark, u64 st
     fence();
 }
 
-// `count` lines of 64 bytes, each anywhere among `lines`: half a warp writes one, with what it should hold.
+// Writes the pattern to `count` random lines of 64 bytes among `lines`: half a warp writes one line.
 extern "C" __global__ void scatter(u64 base, u64 lines, u64 seed, u64 count, u64 stop) {
     const u64 threads = (u64)gridDim.x * blockDim.x / LINE_WORDS;
     const u32 word = threadIdx.x % LINE_WORDS;
@@ -25,7 +24,7 @@ extern "C" __global__ void scatter(u64 base, u64 lines, u64 seed, u64 count, u64
 #pragma unroll 1
     for (u64 n = ((u64)blockIdx.x * blockDim.x + threadIdx.x) / LINE_WORDS; n < count; n += threads) {
         if (step++ % 64 == 0 && is_stopped(stop)) break;
-        // SplitMix64, of which any bits will do.
+        // SplitMix64.
         u64 drawn = (seed + n + 1) * 0x9e3779b97f4a7c15ull;
         drawn = (drawn ^ drawn >> 30) * 0xbf58476d1ce4e5b9ull;
         drawn = (drawn ^ drawn >> 27) * 0x94d049bb133111ebull;
@@ -36,7 +35,7 @@ extern "C" __global__ void scatter(u64 base, u64 lines, u64 seed, u64 count, u64
     fence();
 }
 
-// Words of transfers that differ, in the bits of a mask, from memory in order with a mark.
+// Counts words of transfers that differ, in the bits of `mask`, from the pattern with `mark`.
 extern "C" __global__ void compare(
     u64 base, u64 listed, u64 count, u64 words, u64 mark, u64 mask, u64 report, u64 stop) {
     u64 wrong = 0;

@@ -1,15 +1,14 @@
-// One transfer by one warp: whole pieces, side by side, every load of it issued before any is waited for.
+// One transfer by one warp, in adjacent pieces: all loads are issued before the first wait.
 #pragma once
 #include "link.cuh"
 
-// What a transfer is made of.
 struct Transfer {
-    u64 address;   // of its first byte, as the card knows it
+    u64 address;   // of its first byte, as the GPU sees it
     u64 word;      // index of its first word in the buffer
-    u32 pieces;    // so many
+    u32 pieces;    // number of pieces
 };
 
-// The words that a lane has read, added up.
+// Sum of the words that a lane reads.
 template <int WORDS> __device__ __forceinline__ u32 read(const Transfer &transfer, u32 lane) {
     constexpr u32 MOST = TRANSFER_BYTES_MOST / (LANES * WORDS * 4);
     Piece<WORDS> piece[MOST];

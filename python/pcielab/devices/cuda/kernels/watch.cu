@@ -1,7 +1,7 @@
-// What has to be known before anything is measured: the steps of both clocks, and that reads reach the host each time.
+// Checks before the first measurement: the steps of both clocks, and that every read reaches the host.
 #include "link.cuh"
 
-// `count` readings of both clocks, one pair after the other.
+// Writes `count` pairs of readings of both clocks.
 extern "C" __global__ void __launch_bounds__(32) clocks(u64 count, u64 readings, u64 stop) {
 #pragma unroll 1
     for (u64 n = 0; n < count; n++) {
@@ -12,8 +12,8 @@ extern "C" __global__ void __launch_bounds__(32) clocks(u64 count, u64 readings,
     }
 }
 
-// Reads one word of the host until it is `last`, and counts how often it changed: the host changes it meanwhile, one up
-// at a time. Ends after `limit_ns` whatever happens.
+// Reads one word of the host, which the host increments meanwhile, until it is `last`, and counts the changes. Ends after
+// `limit_ns` at the latest.
 extern "C" __global__ void __launch_bounds__(32) watch(u64 word, u64 last, u64 limit_ns, u64 report, u64 stop) {
 #if BULK
     __shared__ __align__(128) u32 into[4];

@@ -1,9 +1,8 @@
 """`export pcie-bench`: a folder in the published format, so that tools made for it work on any store.
 
-Each family is a file in three forms, the details families have their distributions in three forms more,
-attachments come back as files. Plots made for the published data find what they read: every `.dat` file, its
-sections at their places, and the modelled curves. The columns have no room for the origin, so `ORIGIN.txt` beside
-them has it.
+Each family is a file in three forms; details families add their distributions in three forms; attachments are
+files. Plots made for the published data find every `.dat` file with its sections in order, and the modelled
+curves. The columns have no room for the origin, so `ORIGIN.txt` has it.
 """
 
 from collections import defaultdict
@@ -51,31 +50,31 @@ def _write(store: Store, output: Path, *, overwrite: bool) -> list[str]:
 
 def _family_files(family: str, store: Store, rows: list[Row], shape: Shape) -> dict[str, str]:
     published = sections(shape.rows(family))
-    files = row_files(family, rows, lambda found: shape.placed(family, found, published))
+    files = row_files(family, rows, lambda found: shape.ordered(family, found, published))
     if any(row.test["details"] for row in rows):
         files |= distribution_files(family, store, rows, shape)
     return files
 
 
 def _lacking_files(family: str, shape: Shape) -> dict[str, str]:
-    """What plots read of a published family that the store has nothing of."""
+    """The files that plots read of a published family that the store lacks."""
     rows = shape.rows(family)
-    files = {f"{family}.dat": dat_file(family, shape.placed(family, [], sections(rows)))}
+    files = {f"{family}.dat": dat_file(family, shape.ordered(family, [], sections(rows)))}
     if any(row.test["details"] for row in rows):
         files |= cdf_of_none(family, shape)
     return files
 
 
-def _add(files: dict[str, str], more: dict[str, str], what: str) -> None:
-    """Add files, none of which may be there already."""
+def _add(files: dict[str, str], more: dict[str, str], subject: str) -> None:
+    """Add files; refuse one that exists already."""
     taken = files.keys() & more.keys()
     if taken:
-        raise InputError(f"{what}: would overwrite another file of the export, {min(taken)}")
+        raise InputError(f"{subject}: would overwrite another file of the export, {min(taken)}")
     files |= more
 
 
 def _families(store: Store, timer: Timer) -> dict[str, list[Row]]:
-    """The rows of each file, in suite order. A family whose name does not say its kind gets it put before."""
+    """The rows of each file, in suite order; a family's name gets the prefix of its kind if it lacks one."""
     families: dict[str, list[Row]] = defaultdict(list)
     for record in store.scalars.to_dict("records"):
         test = {str(column): value for column, value in record.items()}

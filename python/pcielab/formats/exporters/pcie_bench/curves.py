@@ -1,8 +1,8 @@
 """The modelled curves behind plots of the published data: `bw_calc.dat`, `pcie_bw.dat`, `nic_bw.dat`.
 
-They hold the 2018 paper's model (the accounting `sigcomm18`) for the link of the store, and 40 Gb/s Ethernet, as
-the paper compares with. The first two are one table under the two names that it goes by. Rates are of payload, in
-Gb/s; the head names the columns, in quotes, as gnuplot's `columnheader` takes them; NaN is what does not exist.
+They hold the 2018 paper's model (the accounting `sigcomm18`) for the link of the store, and 40 Gb/s Ethernet for
+comparison. The first two files are the same table under two names. Rates are of payload, in Gb/s; the head names
+the columns in quotes, for gnuplot's `columnheader`; missing values are NaN.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,9 +14,9 @@ from pcielab.model.link import Accounting
 from pcielab.store.setup import link_parameters
 
 PUBLISHED_LINK = Link(generation=3, lanes=8, mps_bytes=256, mrrs_bytes=512)
-"""Of the card that the published numbers were measured with."""
+"""The link of the card that the published numbers were measured with."""
 LINE_GBPS = 40
-"""The Ethernet line that the paper compares with."""
+"""Line rate of the Ethernet that the paper compares with."""
 _SIZES = range(1, 2049)
 _FRAMES = range(64, 1501)
 _FCS_BYTES = 4
@@ -37,7 +37,7 @@ _NICS_HEAD = ("Frame(Bytes)", "Effective PCIe BW", f"{LINE_GBPS}G Ethernet", *_N
 
 
 def link_of(manifest: Mapping[str, Any]) -> tuple[Link, bool]:
-    """The link that a store is about, and whether the store says so: else it is that of the published card."""
+    """The link of a store, and whether the store gives it; otherwise `PUBLISHED_LINK`."""
     known = link_parameters(manifest)
     names = ("generation", "lanes", "mps_bytes", "mrrs_bytes")
     if any(known.get(name) is None for name in names):
@@ -71,14 +71,14 @@ def _transfers(link: Link) -> str:
 
 
 def _lines_gbps(link: Link) -> dict[int, float]:
-    """What a full line carries, by the bytes of a frame that cross PCIe."""
+    """Payload rate of a full line, by the bytes of a frame that cross PCIe."""
     frames = range(_FRAMES.start, _SIZES.stop + _FCS_BYTES)
     answers = model.nic(model.load_nic("simple-nic"), link, frames, accounting=Accounting.SIGCOMM18)
     return {answer.frame_bytes - _FCS_BYTES: answer.line_gbps for answer in answers}
 
 
 def _ethernet(size_bytes: int, lines_gbps: Mapping[int, float]) -> str:
-    """Bandwidth, frames a second and the time of one; frames shorter than Ethernet's do not exist."""
+    """Bandwidth, frames per second and time per frame; NaN for frames shorter than Ethernet's."""
     if size_bytes not in lines_gbps:
         return "NaN NaN NaN"
     gbps = lines_gbps[size_bytes]

@@ -16,10 +16,10 @@ _HEAD = _COLUMNS.format(*CDF_HEAD)
 
 
 def distribution_files(family: str, store: Store, rows: Sequence[Row], shape: Shape) -> dict[str, str]:
-    """The three `_cdf` files of a family, by name; the `.dat` alone if the store has none of its distributions.
+    """The three `_cdf` files of a family, by name; only the `.dat` if the store has none of its distributions.
 
     Raises:
-        InputError: Some of the family's tests have a distribution, and others have not.
+        InputError: Some tests of the family have a distribution, and others lack it.
     """
     points = [_points(store, row) for row in rows]
     if not any(points):
@@ -33,8 +33,8 @@ def distribution_files(family: str, store: Store, rows: Sequence[Row], shape: Sh
     cells = [f"{cycles},{ns},{share}" for section in points for cycles, ns, share in section]
     texts = [_section(row, section) for row, section in zip(rows, points, strict=True)]
     by_test = {row.test["id"]: text for row, text in zip(rows, texts, strict=True)}
-    placed = shape.placed(f"{family}_cdf", [[row] for row in rows], [[row] for row in shape.rows(family)])
-    dat = [_lacking(row) if row.lacking else by_test[row.test["id"]] for [row] in placed]
+    ordered = shape.ordered(f"{family}_cdf", [[row] for row in rows], [[row] for row in shape.rows(family)])
+    dat = [_lacking(row) if row.lacking else by_test[row.test["id"]] for [row] in ordered]
     return {
         f"{family}_cdf.csv": "".join(f"{line}\r\n" for line in [",".join(CDF_HEAD), *cells]),
         f"{family}_cdf.dat": _dat(dat),
@@ -44,8 +44,8 @@ def distribution_files(family: str, store: Store, rows: Sequence[Row], shape: Sh
 
 def cdf_of_none(family: str, shape: Shape) -> dict[str, str]:
     """The `.dat` form of a published family without distributions, its sections filled."""
-    placed = shape.placed(f"{family}_cdf", [], [[row] for row in shape.rows(family)])
-    return {f"{family}_cdf.dat": _dat([_lacking(row) for [row] in placed])} if placed else {}
+    ordered = shape.ordered(f"{family}_cdf", [], [[row] for row in shape.rows(family)])
+    return {f"{family}_cdf.dat": _dat([_lacking(row) for [row] in ordered])} if ordered else {}
 
 
 def _dat(texts: Sequence[str]) -> str:

@@ -49,20 +49,16 @@ BANDWIDTH_FORMATS = {
 
 @dataclass(frozen=True)
 class Row:
-    """A test, as a row of `Store.scalars`, to be written with a timer's cycles."""
+    """A test (a row of `Store.scalars`) to write in cycles of a timer."""
 
     store: Path
     test: dict[str, Any]
     timer: Timer
     lacking: bool = False
-    """It stands for a row of the published suite that the store lacks: its numbers are NaN."""
+    """Whether it fills in for a row that the store lacks: its numbers are NaN."""
 
     def metric(self, name: str) -> float:
-        """A number of the test.
-
-        Raises:
-            InputError: It has none of that name.
-        """
+        """A number of the test."""
         value = self.test.get(name, math.nan)
         if math.isnan(value):
             raise InputError(
@@ -72,7 +68,7 @@ class Row:
         return float(value)
 
     def key(self) -> Cells:
-        """The columns that say which test it is."""
+        """The columns that identify the test."""
         test = self.test
         return {
             "Test": test["name"],
@@ -109,24 +105,18 @@ class Row:
         }
 
 
-Places: TypeAlias = Callable[[list[list[Row]]], list[list[Row]]]
-"""Puts the sections of a family where the published files have them."""
+Order: TypeAlias = Callable[[list[list[Row]]], list[list[Row]]]
+"""Puts the sections of a family in the published order, and fills missing ones."""
 
 
-def row_files(family: str, rows: Sequence[Row], places: Places) -> dict[str, str]:
-    """The three files of a family, by name.
-
-    Args:
-        family: Their name.
-        rows: What the store has.
-        places: Puts sections where the published `.dat` form has them, and fills what lacks.
-    """
+def row_files(family: str, rows: Sequence[Row], order: Order) -> dict[str, str]:
+    """The three files of a family, by name; `order` applies to the `.dat` form."""
     parts = sections(rows)
     txt = "\n\n".join("\n".join(_fixed(row, _txt, _formats(family)) for row in part) for part in parts)
     lines = [",".join(_formats(family)), *(",".join(map(str, row.cells().values())) for row in rows)]
     return {
         f"{family}.csv": "".join(f"{line}\r\n" for line in lines),
-        f"{family}.dat": dat_file(family, places(parts)),
+        f"{family}.dat": dat_file(family, order(parts)),
         f"{family}.txt": f"{_head(family)}\n{txt}\n",
     }
 
@@ -150,7 +140,7 @@ def _width(form: str) -> int:
 
 
 def sections(rows: Sequence[Row]) -> list[list[Row]]:
-    """A new section begins where the test or the cache state changes, or a list of offsets begins again.
+    """Split rows into sections where the test or cache state changes, or a list of offsets restarts.
 
     The details families have one section per test.
     """
@@ -185,12 +175,12 @@ def _shown(value: Value, form: str) -> str:
 
 
 def _truncated(value: Value) -> int:
-    """Whole cycles or ns; a value that is whole but for its last bits counts as whole."""
+    """Truncate to whole cycles or ns, with a tolerance for rounding errors."""
     return math.floor(float(value) + 1e-6)
 
 
 def _dat(cells: Cells) -> Cells:
-    """What the `.dat` form shows differently: times have 12 digits."""
+    """Cells that the `.dat` form formats differently: times have 12 digits."""
     shown: Cells = {"WinSZ": str(cells["WinSZ"])}
     if "Time" in cells:
         shown |= {"Time": _digits(float(cells["Time"]))}
@@ -198,7 +188,7 @@ def _dat(cells: Cells) -> Cells:
 
 
 def _txt(cells: Cells) -> Cells:
-    """What the `.txt` form shows differently: sizes and times with units."""
+    """Cells that the `.txt` form formats differently: sizes and times have units."""
     shown: Cells = {"WinSZ": _size(float(cells["WinSZ"]))}
     if "Time" in cells:
         shown |= {"Time": _time(float(cells["Time"])), "Bytes": _size(float(cells["Bytes"]))}
@@ -206,7 +196,7 @@ def _txt(cells: Cells) -> Cells:
 
 
 def _window(window_bytes: int) -> int | float:
-    """The published program held windows of 1.5 MiB as floating-point numbers, and its files show it."""
+    """A float for windows like 1.5 MiB, as in the published files."""
     return float(window_bytes) if window_bytes > MIB and window_bytes % MIB else window_bytes
 
 
@@ -218,7 +208,6 @@ def _digits(value: float) -> str:
 
 
 def _time(time_ns: float) -> str:
-    """Milliseconds; a test that is over sooner is shown in microseconds."""
     return f"{time_ns / 1e6:.2f}ms" if time_ns >= 1e6 else f"{time_ns / 1e3:.2f}us"
 
 

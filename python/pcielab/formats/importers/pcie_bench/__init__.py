@@ -1,7 +1,7 @@
-"""Makes a store from a directory in the published pcie-bench format.
+"""Import a folder in the published pcie-bench format.
 
-Everything is read and checked before anything is written. Families come in the order in which a full run goes
-through them, rows in file order, duplicates kept; every `sys-*.txt` is attached.
+All files are checked before anything is written. Families are in the order of a full run, rows in file order,
+duplicates kept; every `sys-*.txt` is attached.
 """
 
 import json
@@ -21,7 +21,7 @@ from pcielab.outputs import check_new_store
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where the numbers of a directory come from; our own exports say it, published ones were measured."""
+    """Origin of the numbers of a folder: our own exports give it, published ones were measured."""
 
     origin: str = "measured"
     device: str = "nfp6000"
@@ -30,16 +30,16 @@ class Provenance:
 
 
 def import_pcie_bench(directory: str | Path, output: str | Path, *, overwrite: bool = False) -> None:
-    """Read a published directory, all of it, and write it as a store.
+    """Read a published folder and write it as a store.
 
     Args:
         directory: Holds `bw_*.csv` and `lat_*.csv`.
         output: The store to create.
-        overwrite: Replace a file that is there.
+        overwrite: Replace an existing file.
 
     Raises:
-        InputError: There are no data, a file is foreign, truncated or damaged, or the output is refused. Nothing
-            has been written then.
+        InputError: There are no data, a file is foreign, truncated or damaged, or the output is refused; nothing
+            has been written.
     """
     directory = Path(directory)
     check_new_store(Path(output), overwrite=overwrite)
@@ -61,11 +61,9 @@ def import_pcie_bench(directory: str | Path, output: str | Path, *, overwrite: b
 
 
 def _family_files(directory: Path) -> list[Path]:
-    """The families' files in run order; families that the suite does not have follow by the alphabet."""
+    """The families' files in run order; families that the suite lacks follow in alphabetical order."""
     if not directory.is_dir():
-        raise InputError(
-            f"{directory}: no such directory: give one that holds published bw_*.csv and lat_*.csv files"
-        )
+        raise InputError(f"{directory}: not a folder: give one with published bw_*.csv and lat_*.csv files")
     files = {
         path.stem: path
         for path in sorted(directory.glob("*.csv"))
@@ -73,8 +71,7 @@ def _family_files(directory: Path) -> list[Path]:
     }
     if not files:
         raise InputError(
-            f"{directory}: holds no bw_*.csv or lat_*.csv file: give a directory in the published pcie-bench "
-            "format"
+            f"{directory}: holds no bw_*.csv or lat_*.csv file: give a folder in the published pcie-bench format"
         )
     known = [files.pop(family) for family in FAMILIES if family in files]
     return known + list(files.values())
@@ -94,8 +91,8 @@ def _provenance(directory: Path) -> Provenance:
         )
     except (KeyError, ValueError) as error:
         raise InputError(
-            f"{path}: has no usable origin, device, tick_ns and tick_cycles: it must be as `pcielab export` wrote "
-            "it, or absent"
+            f"{path}: has no usable origin, device, tick_ns and tick_cycles: export the folder again, or delete "
+            "this file"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""The distributions of the `_details` families, from whichever of the three forms of the `_cdf` file is there.
+"""Read the distributions of the `_details` families, from the first form of the `_cdf` file that exists.
 
 The `.csv` form has full precision and no names; the others name each section and round to eight decimals, which is
 enough to recover every count of 16,777,216 samples.
@@ -20,7 +20,7 @@ LABEL = re.compile(
     r"#?test=(?P<test>\S+) trans_sz=(?P<size>\d+) win_sz=(?P<window>\d+)(\.0)? cache=(?P<cache>\S+)"
 )
 _FILLED = re.compile(r"\s*NaN\s+NaN\s+NaN\s*", re.MULTILINE)
-"""The line of a section that an exporter filled, as it had no such distribution."""
+"""The line of a section that an exporter filled because the store lacked its distribution."""
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Section:
 def add_distributions(directory: Path, family: str, records: list[dict[str, Any]], timer: Timer) -> None:
     """Give each record of a details family its distribution, if the directory has them.
 
-    Sections and rows are in the same order; where sections have names, the names are checked.
+    Sections and rows are in the same order; names of sections are checked.
 
     Raises:
         InputError: A section is damaged, or there are not as many sections as rows.
@@ -56,7 +56,7 @@ def add_distributions(directory: Path, family: str, records: list[dict[str, Any]
         if section.label not in (None, _label(record)):
             raise InputError(
                 f"{path}, line {section.line}: the section is {shown(section.label)}: {family}.csv has "
-                f"{_label(record)!r} at this place"
+                f"{_label(record)!r} here"
             )
         samples = next(round(scalar["value"]) for scalar in record["scalars"] if scalar["metric"] == "samples")
         record["distributions"] = [
@@ -72,11 +72,7 @@ def _label(record: dict[str, Any]) -> str:
 
 
 def sections_of(path: Path) -> list[Section]:
-    """The distributions of a `_cdf` file, in order. A section begins where the share is 0.
-
-    Raises:
-        InputError: The file is damaged; the message names the line.
-    """
+    """The distributions of a `_cdf` file, in order. A section begins where the share is 0."""
     separator = "," if path.suffix == ".csv" else None
     lines = read_text(path).splitlines()
     if lines[0].lstrip("#").replace(",", " ").split() != list(CDF_HEAD):

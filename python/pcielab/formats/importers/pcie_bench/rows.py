@@ -1,4 +1,4 @@
-"""The rows of a published CSV file, each checked and turned into the record of a test."""
+"""Read the rows of a published CSV file as records of tests, checking each."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -21,13 +21,13 @@ BANDWIDTH_SCALARS = {
     "Trans/s": ("rate", "1/s"),
 }
 MOST_NUMBER = 1e18
-"""Nothing that was measured comes near: 30 years in ns, or an exabyte."""
+"""Far above every measured number: 30 years in ns, or an exabyte."""
 COUNTS = {"#outliers": "outliers", "#samples": "samples"}
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a file, with what is needed to name it in an error."""
+    """One line of a file, with its position for errors."""
 
     path: Path
     line: int
@@ -39,7 +39,7 @@ class Row:
         raise InputError(f"{self.path}, line {self.line}: column {column!r} is {cell}: give {expected}")
 
     def number(self, column: str) -> float:
-        """The number in a column: 0 or more, and such as a store can hold exactly where it is whole."""
+        """The number in a column, from 0 to `MOST_NUMBER`."""
         try:
             value = float(self.cells[column])
         except ValueError:
@@ -60,7 +60,7 @@ class Row:
         return self.whole(column) or self.refuse(column, "a number above 0")
 
     def word(self, column: str, words: dict[str, Any]) -> Any:
-        """What a word in a column stands for."""
+        """The value that `words` gives for the word in a column."""
         found = self.cells[column]
         return words[found] if found in words else self.refuse(column, f"one of {', '.join(words)}")
 
@@ -70,10 +70,7 @@ def read_rows(path: Path, timer: Timer) -> list[dict[str, Any]]:
 
     Args:
         path: A `.csv` file whose name is that of the family.
-        timer: The timer in whose cycles the file counts.
-
-    Raises:
-        InputError: The file is foreign, truncated or damaged; the message names the line.
+        timer: The timer of the file's cycles.
     """
     latency = path.stem.startswith("lat_")
     head = LATENCY_HEAD if latency else BANDWIDTH_HEAD
@@ -150,7 +147,7 @@ def _bandwidth_scalars(row: Row, timer: Timer) -> list[dict[str, Any]]:
         ("BW (GB/s)", 8 * values["Bytes"] / time_ns),
         ("Trans/s", 1e9 * values["Trans"] / time_ns),
     ):
-        # Wide enough for means of batches, narrow enough for a number that lost its end.
+        # Wide enough for means of batches, narrow enough to detect a truncated number.
         if not math.isclose(values[column], expected, rel_tol=0.01):
             row.refuse(column, f"about {expected:.6g}, as the columns Time, Bytes and Trans say")
     return [

@@ -1,6 +1,6 @@
-"""What the recorded `sys-*.txt` files say of device and host, read lightly: what is not there is left out.
+"""Facts about device and host from the recorded `sys-*.txt` files; missing ones are left out.
 
-The texts themselves are kept as attachments; `pcielab.formats.published` has what all published runs share.
+The texts are kept as attachments; `pcielab.formats.published` has the facts that all published runs share.
 """
 
 import re
@@ -9,7 +9,7 @@ from typing import Any
 from pcielab.formats.published import Timer
 
 CARD = re.compile(r"^[0-9a-f:.]+ .*Netronome Systems, Inc\. Device 6000\b.*\n(?:[ \t]+.*\n?)*", re.MULTILINE)
-"""The card's part of `lspci -vvv`. Some machines hold another Netronome card too; 6000 is the one measured."""
+"""The measured card's block of `lspci -vvv`. Some machines hold another Netronome card, too."""
 
 
 def device_facts(texts: dict[str, str], name: str, timer: Timer) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Importing: what is there arrives unchanged and in order; what is wrong is named by file and line."""
+"""Imports keep rows unchanged and in order, and name damage by file and line."""
 
 import re
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def test_rows_keep_run_order_file_order_and_duplicates(published: Path) -> None:
     assert tests["path"].tolist() == ["command"] * 3 + ["dma"] * 3
 
 
-def test_numbers_arrive_as_they_are_and_reads_and_writes_together_were_twice_as_many(published: Path) -> None:
+def test_numbers_are_kept_and_rows_of_reads_and_writes_asked_for_twice_the_transactions(published: Path) -> None:
     scalars = open_store(imported(published)).scalars
     assert scalars["bandwidth"].tolist()[3:] == [8.519356156310172, 32.09426017247589, 4.259678078155086]
     assert scalars["median"].tolist()[:3] == [480.0, 466.6666666666667, 466.6666666666667]
@@ -33,7 +33,7 @@ def test_numbers_arrive_as_they_are_and_reads_and_writes_together_were_twice_as_
     assert scalars["transactions_asked"].tolist()[5] == 8388608
 
 
-def test_distributions_are_counts_again(published: Path) -> None:
+def test_recovers_the_counts_of_distributions(published: Path) -> None:
     store = open_store(imported(published))
     cold = store.distribution(0)
     assert cold["bin"].tolist() == [34, 36, 37]
@@ -44,7 +44,7 @@ def test_distributions_are_counts_again(published: Path) -> None:
     assert store.distribution(3).empty
 
 
-def test_the_manifest_says_where_the_numbers_come_from(published: Path) -> None:
+def test_manifest_has_origin_timer_and_host(published: Path) -> None:
     store = open_store(imported(published))
     assert store.origin == "measured"
     assert store.manifest["device"]["timer"] == {"numerator_ns": 40, "denominator": 3, "cycles": 16}
@@ -52,7 +52,7 @@ def test_the_manifest_says_where_the_numbers_come_from(published: Path) -> None:
     assert list(store.attachments) == ["sys-cpuinfo.txt"]
 
 
-def test_other_forms_of_a_distribution_serve_where_the_csv_is_missing(published: Path) -> None:
+def test_reads_the_dat_form_of_distributions_without_the_csv(published: Path) -> None:
     (published / "lat_cmd_details_cdf.csv").unlink()
     label = "#test=LAT_CMD_RD trans_sz=8 win_sz=8192 cache="
     (published / "lat_cmd_details_cdf.dat").write_text(
@@ -107,9 +107,7 @@ def truncated(name: str, keep: int) -> Callable[[Path], None]:
         (truncated("lat_cmd_details_cdf.csv", -68), r"lat_cmd_details_cdf\.csv: 2 distributions where .* 3 rows"),
     ],
 )
-def test_damage_is_named_and_nothing_is_written(
-    published: Path, damage: Callable[[Path], None], message: str
-) -> None:
+def test_names_damage_and_writes_nothing(published: Path, damage: Callable[[Path], None], message: str) -> None:
     damage(published)
     with pytest.raises(InputError) as raised:
         imported(published)
@@ -117,20 +115,20 @@ def test_damage_is_named_and_nothing_is_written(
     assert not (published.parent / "run.db").exists()
 
 
-def test_binary_data_are_refused(published: Path) -> None:
+def test_refuses_binary_data(published: Path) -> None:
     (published / "bw_dma_sz_sweep.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="byte 0: is not text"):
         imported(published)
 
 
-def test_a_directory_without_data_is_refused(tmp_path: Path) -> None:
+def test_refuses_a_folder_without_data(tmp_path: Path) -> None:
     for directory in (tmp_path, tmp_path / "missing"):
         with pytest.raises(InputError, match=re.escape(str(directory))):
             import_pcie_bench(directory, tmp_path / "run.db")
     assert not (tmp_path / "run.db").exists()
 
 
-def test_an_output_that_exists_is_kept_unless_overwriting_was_asked_for(published: Path) -> None:
+def test_keeps_an_existing_store_without_overwrite(published: Path) -> None:
     output = imported(published)
     before = output.read_bytes()
     with pytest.raises(InputError, match="exists already"):

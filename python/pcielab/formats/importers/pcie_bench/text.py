@@ -1,4 +1,4 @@
-"""Reading the text files of a published directory."""
+"""Read the text files of a published folder."""
 
 from pathlib import Path
 
@@ -7,11 +7,7 @@ from pcielab.library import input_files
 
 
 def read_text(path: Path) -> str:
-    """The content of a file, which must be there, be text, and not be empty; line ends stay as they are.
-
-    Raises:
-        InputError: It cannot be read, or is not text in UTF-8, or is empty.
-    """
+    """The content of a file, with its line ends."""
     text = input_files.read_text(path)
     if not text:
         raise InputError(f"{path}, line 1: the file is empty: copy it again")

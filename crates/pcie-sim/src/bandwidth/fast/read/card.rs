@@ -1,4 +1,4 @@
-//! The card of a test that only reads: which DMA goes a request further, and what becomes of its data.
+//! The device of a test that only reads: issues requests, and receives their data.
 
 use super::super::NEVER;
 use super::super::planned::Planned;
@@ -11,60 +11,56 @@ use pcie_workload::Test;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// The card.
 #[derive(Debug)]
 pub(super) struct Card {
     /// Transactions that the test has left.
     pub(super) left: u64,
     pub(super) head: Head,
-    /// By worker, when it is free for another DMA; none if there are more than can be at work.
+    /// When each worker is free for another DMA; `None` if there are more than can be busy.
     pub(super) workers: Option<Ring>,
     pub(super) tags: Tags,
-    /// By tag, the request that has it.
+    /// By tag.
     pub(super) in_flight: Vec<InFlight>,
-    /// Of the reads in flight that have several requests, those whose data were not moved yet.
+    /// Unmoved requests of each read in flight that has several.
     pub(super) open: Vec<u32>,
-    /// Places among them that no read has.
+    /// Free slots in `open`.
     pub(super) vacant: Vec<u32>,
-    /// The head's read.
+    /// The head's slot in `open`.
     pub(super) read: u32,
     pub(super) transaction: u64,
-    /// Before this nothing more is issued.
+    /// Earliest time of the next issue.
     pub(super) issues_at: Picoseconds,
     pub(super) clock: Picoseconds,
     /// Requests that wait for credits.
     pub(super) outgoing: VecDeque<Outgoing>,
     pub(super) sent_at: Picoseconds,
-    /// None if they are always back before there is a tag.
+    /// `None` if they are always returned before a tag is free.
     pub(super) credits: Option<Ring>,
     pub(super) dllp_bytes: u32,
-    /// When the completions arrive, in order, and how many of them were answered by DLLPs.
+    /// Arrivals of completions, in order, and how many of them were acknowledged by DLLPs.
     pub(super) arrivals: Vec<Picoseconds>,
     pub(super) acknowledged: usize,
     pub(super) engine_free: Picoseconds,
-    /// By receive buffer, when it is free.
     pub(super) buffers: Ring,
 }
 
-/// The DMA at the head of the queue, with the requests of it that were not issued yet.
+/// The DMA at the head of the queue, with its unissued requests.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Head {
     pub(super) offset: u64,
     pub(super) requests: Range<u32>,
 }
 
-/// A request in flight.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct InFlight {
     pub(super) layout: u32,
-    /// Its read among those in flight; `ALONE` if it is the only request of it.
+    /// Slot of its read in `open`; `ALONE` if it is the only request of its read.
     pub(super) read: u32,
     pub(super) transaction: u64,
 }
 
 pub(super) const ALONE: u32 = u32::MAX;
 
-/// A request that was issued.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outgoing {
     pub(super) issued: Picoseconds,
@@ -79,10 +75,10 @@ impl Card {
         let device = &system.device;
         let tags = Tags::new(machine);
         let buffers = device.dma.receive_buffers as usize;
-        // A DMA at work has a tag, or a receive buffer, or is the head.
+        // A DMA in progress has a tag or a receive buffer, or is the head.
         let workers = test.outstanding.unwrap_or(u32::MAX).min(device.dma.outstanding) as usize;
         let workers_bind = workers < tags.count() + buffers + 2;
-        // The request whose credit is needed had its data before the one before it got its tag.
+        // With as many credits as tags, the request whose credit is needed has its data before a tag is free.
         let root = &system.host.root_complex;
         let credits = root.non_posted_header_credits.count().map(|count| count as usize);
         let credits_bind =
@@ -110,7 +106,7 @@ impl Card {
         }
     }
 
-    /// When the head can go a request further: never if it has to wait for a completion that was not sent yet.
+    /// Time of the next issue; `NEVER` if it needs a completion that has not been sent.
     #[inline(always)]
     pub(super) fn issue_time(&self) -> Picoseconds {
         let time = self.issues_at.max(self.tags.next());
@@ -123,20 +119,19 @@ impl Card {
         self.workers.as_ref().map_or(time, |workers| workers.next().max(time))
     }
 
-    /// When the card sends something next, for all that is known.
+    /// Time of the device's next step, as far as it is known.
     #[inline]
     pub(super) fn next_send(&self) -> Picoseconds {
         self.issue_time().min(self.outgoing.front().map_or(NEVER, |first| self.send_time(first)))
     }
 
-    /// When a request that was issued can be sent.
     #[inline]
     pub(super) fn send_time(&self, request: &Outgoing) -> Picoseconds {
         let time = request.issued.max(self.sent_at);
         self.credits.as_ref().map_or(time, |credits| credits.next().max(time))
     }
 
-    /// Gives the uplink the DLLPs for the completions that have arrived by `now`.
+    /// Sends the DLLPs for completions that have arrived by `now`.
     #[inline]
     pub(super) fn acknowledge(&mut self, uplink: &mut Port, now: Picoseconds) {
         while let Some(arrival) = self.arrivals.get(self.acknowledged)
@@ -147,7 +142,7 @@ impl Card {
         }
     }
 
-    /// Forgets the completions that were answered by DLLPs, once they are many.
+    /// Drops acknowledged arrivals, once they are many.
     pub(super) fn forget_arrivals(&mut self) {
         if self.acknowledged > 256 {
             self.arrivals.drain(..self.acknowledged);
@@ -155,7 +150,6 @@ impl Card {
         }
     }
 
-    /// Makes the next request.
     #[inline(always)]
     pub(super) fn issue(&mut self, now: Picoseconds, planned: &mut Planned<'_>) -> Outgoing {
         if self.head.requests.is_empty() {
@@ -177,7 +171,7 @@ impl Card {
         Outgoing { issued: now, offset: self.head.offset, layout, tag }
     }
 
-    /// Notes how many requests the head has, if it has several.
+    /// Records the head's number of requests, if it has several.
     #[inline(always)]
     fn begin_read(&mut self) {
         let count = self.head.requests.end - self.head.requests.start;
@@ -192,7 +186,7 @@ impl Card {
         self.open[self.read as usize] = count;
     }
 
-    /// Whether the request moved last, of a read, completes that.
+    /// Whether `read` is complete, after one of its requests was moved at `moved`.
     #[inline(always)]
     pub(super) fn completes(&mut self, read: u32, moved: Picoseconds) -> bool {
         if read != ALONE {

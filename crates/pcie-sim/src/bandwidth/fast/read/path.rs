@@ -1,30 +1,30 @@
-//! What the reads of a test go through: the card, the uplink, the root complex, the downlink; and how far they have come.
+//! The path of reads through device, uplink, root complex and downlink, with its state.
 
-use super::card::Card;
-use crate::bandwidth::fast::layouts::TlpLayouts;
+use super::card::{Card, InFlight};
+use crate::bandwidth::fast::NEVER;
+use crate::bandwidth::fast::layouts::{Alike, TlpLayouts};
+use crate::bandwidth::fast::packed_reads::PackedReads;
 use crate::bandwidth::fast::planned::Planned;
-use crate::bandwidth::fast::ready::Ready;
 use crate::bandwidth::start::{Finished, Start};
 use crate::link::port::Port;
 use crate::root_complex::under_load::Complex;
 use pcie_time::{Picoseconds, Stream};
 
-/// The path of reads.
 #[derive(Debug)]
 pub(super) struct ReadPath<'a> {
     pub(super) planned: Planned<'a>,
     pub(super) card: Card,
     pub(super) uplink: Port,
     pub(super) complex: Complex<'a>,
-    pub(super) ready: Ready,
+    pub(super) pending: PackedReads,
     pub(super) downlink: Port,
     /// When the downlink is free for another request's completions.
     pub(super) answers_at: Picoseconds,
     pub(super) flight: Picoseconds,
-    /// From when a request is sent, its data are not there sooner than this.
+    /// Least time from sending a request until its data are available.
     pub(super) lookahead: Picoseconds,
     pub(super) completed: u64,
-    /// When the last of them was.
+    /// Time of the last completion.
     pub(super) last: Picoseconds,
     pub(super) noted: Option<Vec<Finished>>,
 }
@@ -48,7 +48,7 @@ impl<'a> ReadPath<'a> {
             uplink,
             lookahead: flight + complex.least_read(),
             complex,
-            ready: Ready::new(root.completion_order, order, first_draw, machine.tags() as usize),
+            pending: PackedReads::new(root.completion_order, order, first_draw, machine.tags() as usize),
             downlink,
             answers_at: Picoseconds::ZERO,
             flight,
@@ -58,9 +58,74 @@ impl<'a> ReadPath<'a> {
         }
     }
 
-    /// When the next request can be answered, of those that were sent.
+    /// When the next of the sent requests can be answered.
     #[inline]
     pub(super) fn next_answer(&self) -> Picoseconds {
-        self.answers_at.max(self.ready.earliest())
+        self.answers_at.max(self.pending.earliest())
+    }
+
+    /// Answers requests up to the time at which an unsent one could be chosen; false at `target` completions.
+    ///
+    /// Without `WAITS`, the path never waits for workers or credits. With `ALIKE`, each read is one request
+    /// and all requests have the same sizes and times, which saves the look-ups.
+    pub(super) fn answer_all<const WAITS: bool, const ALIKE: bool>(
+        &mut self,
+        alike: &Alike,
+        target: u64,
+    ) -> bool {
+        let mut wanted = target.saturating_sub(self.completed);
+        if wanted == 0 {
+            return false;
+        }
+        let Self { pending, card, planned, noted, last, flight, lookahead, .. } = self;
+        let (flight, lookahead) = (*flight, *lookahead);
+        // Locals, because each answer depends on the one before.
+        let mut downlink = self.downlink.clone();
+        let mut engine_free = card.engine_free;
+        let mut arrivals = std::mem::take(&mut card.arrivals);
+        let next_tag = card.tags.next_slot();
+        let (issues_at, done) = (card.issues_at, card.left == 0 && card.head.requests.is_empty());
+        let next_send = if WAITS { card.next_send() } else { card.issue_time() };
+        let answer = |now: Picoseconds, tag: u32, mut limit: Picoseconds| {
+            let in_flight = &card.in_flight[tag as usize];
+            let (completions, move_time) = if ALIKE {
+                (&alike.completion_bytes[..], alike.move_time)
+            } else {
+                let request = planned.layouts.request(in_flight.layout);
+                (planned.layouts.completions(request), request.move_time)
+            };
+            let mut left = now.max(card.buffers.next());
+            for bytes in completions {
+                left = downlink.send_units(left, *bytes);
+                arrivals.push(left + flight);
+            }
+            let arrival = left + flight;
+            let freed = card.tags.free(tag, arrival);
+            engine_free = engine_free.max(arrival) + move_time;
+            card.buffers.take_until(engine_free);
+            let InFlight { read, transaction, .. } = *in_flight;
+            if ALIKE || card.completes(read, engine_free) {
+                *last = engine_free;
+                if let Some(noted) = noted {
+                    noted.push(Finished { transaction, time: engine_free });
+                }
+                wanted -= 1;
+                if wanted == 0 {
+                    return (left, Picoseconds::ZERO);
+                }
+            }
+            if WAITS && limit == NEVER {
+                limit = card.next_send().saturating_add(lookahead);
+            } else if !WAITS && freed == next_tag && !done {
+                limit = issues_at.max(arrival) + lookahead;
+            }
+            (left, limit)
+        };
+        self.answers_at = pending.answer_while(self.answers_at, next_send.saturating_add(lookahead), answer);
+        card.engine_free = engine_free;
+        card.arrivals = arrivals;
+        self.downlink = downlink;
+        self.completed = target - wanted;
+        wanted > 0
     }
 }

@@ -1,64 +1,16 @@
-//! The steps of a [`ReadPath`] in which workers or credits can be waited for.
+//! Sends the requests of a [`ReadPath`] that may wait for workers or credits.
 
-use super::card::{InFlight, Outgoing};
+use super::card::Outgoing;
 use super::path::ReadPath;
 use crate::bandwidth::card::UPLINK_BACKLOG;
 use crate::bandwidth::fast::NEVER;
-use crate::bandwidth::start::Finished;
 use pcie_time::Picoseconds;
 use pcie_wire::Piece;
 
 impl ReadPath<'_> {
-    /// Answers all requests that no other can be chosen before that is still to be sent; false once there are as many
-    /// completions as asked for.
-    pub(super) fn answer_all(&mut self, target: u64) -> bool {
-        if self.completed >= target {
-            return false;
-        }
-        let Self { ready, card, planned, completed, last, noted, flight, lookahead, .. } = self;
-        let (flight, lookahead) = (*flight, *lookahead);
-        // What each answer waits for stays close at hand.
-        let mut downlink = self.downlink.clone();
-        let mut engine_free = card.engine_free;
-        let limit = card.next_send().saturating_add(lookahead);
-        let answer = |now: Picoseconds, tag: u32, mut limit: Picoseconds| {
-            let InFlight { layout, read, transaction } = card.in_flight[tag as usize];
-            let request = planned.layouts.request(layout);
-            let mut left = now.max(card.buffers.next());
-            for bytes in planned.layouts.completions(request) {
-                left = downlink.send_units(left, *bytes);
-                if card.dllp_bytes > 0 {
-                    card.arrivals.push(left + flight);
-                }
-            }
-            let arrival = left + flight;
-            card.tags.free(tag, arrival);
-            engine_free = engine_free.max(arrival) + request.move_time;
-            card.buffers.take_until(engine_free);
-            if card.completes(read, engine_free) {
-                *completed += 1;
-                *last = engine_free;
-                if let Some(noted) = noted {
-                    noted.push(Finished { transaction, time: engine_free });
-                }
-                if *completed == target {
-                    return (left, Picoseconds::ZERO);
-                }
-            }
-            if limit == NEVER {
-                limit = card.next_send().saturating_add(lookahead);
-            }
-            (left, limit)
-        };
-        self.answers_at = ready.answer_while(self.answers_at, limit, answer);
-        card.engine_free = engine_free;
-        self.downlink = downlink;
-        *completed < target
-    }
-
-    /// Sends all requests for which no completion counts that is still to come; false if nothing is left to happen.
+    /// Sends all requests that no future completion can affect; false at the end of the test.
     pub(super) fn send_all(&mut self) -> bool {
-        // No completion that is not sent yet arrives before this.
+        // No unsent completion arrives before this.
         let mut horizon = self.answers_at + self.flight;
         let mut any = self.next_answer() != NEVER;
         loop {
@@ -84,7 +36,7 @@ impl ReadPath<'_> {
         }
     }
 
-    /// Takes the head a request further, if not too much waits for the uplink. It is sent at once, if it can be.
+    /// Issues the head's next request if the uplink's backlog allows, and sends it at once if possible.
     #[inline(always)]
     fn issue(&mut self, now: Picoseconds) {
         self.card.acknowledge(&mut self.uplink, now);
@@ -101,7 +53,7 @@ impl ReadPath<'_> {
         }
     }
 
-    /// Sends a request, through the root complex to where its data are there.
+    /// Sends a request through the root complex, up to the time at which its data are available.
     #[inline(always)]
     fn send(&mut self, now: Picoseconds, request: Outgoing) {
         self.card.sent_at = now;
@@ -112,6 +64,6 @@ impl ReadPath<'_> {
         if let Some(credits) = &mut self.card.credits {
             credits.take_until(credit_back);
         }
-        self.ready.add(data, request.tag, layout.small);
+        self.pending.add(data, request.tag, layout.small);
     }
 }

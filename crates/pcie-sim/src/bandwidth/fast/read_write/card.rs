@@ -1,8 +1,9 @@
-//! The card's side: which DMA goes a TLP further, which TLP is sent, and what the data engine has done.
+//! The device's side: issues and sends TLPs, and receives the data of reads.
 
 use super::super::NEVER;
-use super::super::credits::{DataCredits, HeaderCredits};
+use super::super::credits::DataCredits;
 use super::super::layouts::{RequestLayout, TlpLayouts};
+use super::super::ring::Ring;
 use super::super::tags::Tags;
 use crate::bandwidth::card::UPLINK_BACKLOG;
 use crate::bandwidth::start::Finished;
@@ -13,98 +14,87 @@ use pcie_time::Picoseconds;
 use pcie_workload::{AddressList, Test};
 use std::collections::VecDeque;
 
-/// What the card does next.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
-    /// The data of a write TLP have come out of its memory.
+    /// The data of a write TLP have been read from device memory.
     Pulled,
-    /// The TLP that is first in line is sent.
     Send,
-    /// The DMA at the head of the queue goes a TLP further.
+    /// The DMA at the head of the queue issues its next TLP.
     Issue,
 }
 
-/// The DMA at the head of the queue: none once all of its TLPs are issued.
+/// The DMA at the head of the queue; void once `next == end`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Head {
     transaction: u64,
     offset: u64,
     writes: bool,
-    /// Its TLPs that were not issued yet: a range of the layouts' requests or writes.
+    /// Its unissued TLPs: a range of the layouts' requests or writes.
     next: u32,
     end: u32,
 }
 
-/// A read request in flight, by tag.
 #[derive(Clone, Copy, Debug, Default)]
 struct InFlight {
     layout: u32,
     dma: u32,
 }
 
-/// A DMA read in flight.
 #[derive(Clone, Copy, Debug, Default)]
 struct Read {
     transaction: u64,
-    /// Requests whose data were not moved yet.
+    /// Requests whose data have not been moved.
     open: u32,
 }
 
-/// A TLP that the card has ready.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outgoing {
-    /// When it is ready.
     pub(super) ready: Picoseconds,
-    /// Where its DMA starts.
+    /// Offset of its DMA.
     pub(super) offset: u64,
-    /// The place of its layout among the layouts' requests or writes.
+    /// Index of its layout among the layouts' requests or writes.
     pub(super) layout: u32,
-    /// The tag of a request.
     pub(super) tag: Option<u32>,
     /// The transaction that a write ends.
     pub(super) ends: Option<u64>,
 }
 
-/// The card.
 #[derive(Debug)]
 pub(super) struct Card<'a> {
     test: &'a Test,
     list: &'a AddressList,
     next: u64,
-    /// Where the next DMA starts, looked up ahead.
+    /// Offset of the next DMA, looked up ahead.
     next_offset: u64,
     head: Head,
     workers: Workers,
-    /// TLPs of a write, about.
+    /// Approximate number of TLPs of a write.
     tlps_each: f64,
-    /// Before this nothing more is issued.
+    /// Earliest time of the next issue.
     issues_at: Picoseconds,
     clock: Picoseconds,
     tags: Tags,
     in_flight: Vec<InFlight>,
-    /// DMA reads in flight.
     reads: Vec<Read>,
-    /// Places among them that no read has.
+    /// Free slots in `reads`.
     vacant: Vec<u32>,
-    /// The head's place, while it is a read.
-    read_place: u32,
+    /// The head's slot in `reads`, while it is a read.
+    read_slot: u32,
     write_engine_free: Picoseconds,
-    /// The write TLP whose data come out of the card's memory.
+    /// The write TLP whose data are being read from device memory.
     pub(super) pulled: Option<Outgoing>,
     /// TLPs that wait for credits.
     pub(super) outgoing: VecDeque<Outgoing>,
     sent_at: Picoseconds,
-    pub(super) non_posted: Option<HeaderCredits>,
-    posted: Option<HeaderCredits>,
+    pub(super) non_posted: Option<Ring>,
+    posted: Option<Ring>,
     posted_data: Option<DataCredits>,
     uplink: Port,
     dllp_bytes: u32,
-    /// When the completions arrive whose DLLPs were not sent yet.
+    /// Arrivals of completions whose DLLPs have not been sent.
     completions: VecDeque<Picoseconds>,
     read_engine_free: Picoseconds,
-    /// By receive buffer, when it is free.
-    buffers: Vec<Picoseconds>,
-    buffer: usize,
+    buffers: Ring,
 }
 
 impl<'a> Card<'a> {
@@ -133,33 +123,32 @@ impl<'a> Card<'a> {
             tags,
             reads: Vec::new(),
             vacant: Vec::new(),
-            read_place: 0,
+            read_slot: 0,
             write_engine_free: Picoseconds::ZERO,
             pulled: None,
             outgoing: VecDeque::new(),
             sent_at: Picoseconds::ZERO,
-            non_posted: HeaderCredits::new(root.non_posted_header_credits),
-            posted: HeaderCredits::new(root.posted_header_credits),
+            non_posted: Ring::of_credits(root.non_posted_header_credits),
+            posted: Ring::of_credits(root.posted_header_credits),
             posted_data: DataCredits::new(root.posted_data_credits),
             uplink,
             dllp_bytes: machine.uplink_dllp_bytes(),
             completions: VecDeque::new(),
             read_engine_free: Picoseconds::ZERO,
-            buffers: vec![Picoseconds::ZERO; device.dma.receive_buffers as usize],
-            buffer: 0,
+            buffers: Ring::new(device.dma.receive_buffers as usize),
         }
     }
 
-    /// Writes and reads that are in flight at a time, when all transactions before `complete` are complete.
+    /// Writes and reads in flight at `now`, when all transactions before `complete` are complete.
     pub(super) fn in_flight(&self, complete: u64, now: Picoseconds) -> [f64; 2] {
-        let of_headers = self.posted.as_ref().map_or(0, |headers| headers.held_at(now));
+        let of_headers = self.posted.as_ref().map_or(0, |headers| headers.taken_at(now));
         let of_data = self.posted_data.as_ref().map_or(0, |data| data.held_at(now));
         let reads = (self.reads.len() - self.vacant.len()) as f64;
         let writes = (self.next - complete) as f64 - reads;
         [writes + of_headers.max(of_data) as f64 / self.tlps_each, reads]
     }
 
-    /// What the card does next of what is known, and when: never if it has to wait for a completion that was not sent yet.
+    /// The device's next step and its time; `NEVER` if it needs a completion that has not been sent.
     #[inline]
     pub(super) fn next_step(&self, layouts: &TlpLayouts<'_>) -> (Picoseconds, Step) {
         let mut first = (self.issue_time(), Step::Issue);
@@ -177,7 +166,7 @@ impl<'a> Card<'a> {
         first
     }
 
-    /// When the head can go a TLP further, for all that is known.
+    /// Time of the next issue, as far as it is known.
     #[inline]
     fn issue_time(&self) -> Picoseconds {
         let (worker, writes) = if self.head.next < self.head.end {
@@ -196,14 +185,14 @@ impl<'a> Card<'a> {
         AddressList::writes(self.test.operation, transaction, self.test.transactions)
     }
 
-    /// When the TLP that is first in line can be sent.
+    /// When the first queued TLP can be sent.
     #[inline]
     pub(super) fn send_time(&self, outgoing: &Outgoing, layouts: &TlpLayouts<'_>) -> Picoseconds {
         let credit = match outgoing.tag {
-            Some(_) => self.non_posted.as_ref().map_or(Picoseconds::ZERO, HeaderCredits::ready),
+            Some(_) => self.non_posted.as_ref().map_or(Picoseconds::ZERO, Ring::next),
             None => {
                 let length = layouts.writes[outgoing.layout as usize].length;
-                let header = self.posted.as_ref().map_or(Picoseconds::ZERO, HeaderCredits::ready);
+                let header = self.posted.as_ref().map_or(Picoseconds::ZERO, Ring::next);
                 let data = self
                     .posted_data
                     .as_ref()
@@ -214,7 +203,7 @@ impl<'a> Card<'a> {
         outgoing.ready.max(self.sent_at).max(credit)
     }
 
-    /// Gives the uplink the DLLPs for the completions that have arrived by `now`.
+    /// Sends the DLLPs for completions that have arrived by `now`.
     #[inline]
     fn send_dllps(&mut self, now: Picoseconds) {
         while self.completions.front().is_some_and(|arrival| *arrival <= now) {
@@ -224,7 +213,7 @@ impl<'a> Card<'a> {
         }
     }
 
-    /// Takes the head a TLP further, if not too much waits for the uplink; returns the TLP that this makes ready.
+    /// Issues the head's next TLP, if the uplink's backlog allows; returns it if it is ready at once.
     #[inline]
     pub(super) fn issue(&mut self, now: Picoseconds, layouts: &mut TlpLayouts<'_>) -> Option<Outgoing> {
         self.send_dllps(now);
@@ -248,7 +237,7 @@ impl<'a> Card<'a> {
             None
         } else {
             let tag = self.tags.take();
-            self.in_flight[tag as usize] = InFlight { layout, dma: self.read_place };
+            self.in_flight[tag as usize] = InFlight { layout, dma: self.read_slot };
             Some(Outgoing { ready: now, offset: head.offset, layout, tag: Some(tag), ends: None })
         }
     }
@@ -263,16 +252,16 @@ impl<'a> Card<'a> {
         let writes = self.is_write(transaction);
         let parts = layouts.parts(offset, writes);
         if !writes {
-            self.read_place = self.vacant.pop().unwrap_or_else(|| {
+            self.read_slot = self.vacant.pop().unwrap_or_else(|| {
                 self.reads.push(Read::default());
                 (self.reads.len() - 1) as u32
             });
-            self.reads[self.read_place as usize] = Read { transaction, open: parts.end - parts.start };
+            self.reads[self.read_slot as usize] = Read { transaction, open: parts.end - parts.start };
         }
         self.head = Head { transaction, offset, writes, next: parts.start, end: parts.end };
     }
 
-    /// Sends a TLP; its credits are taken once it is known when they are back. Returns when its last byte has left.
+    /// Sends a TLP, except for taking its credits; returns when its last byte has left.
     #[inline]
     pub(super) fn send(&mut self, now: Picoseconds, tlp: &Outgoing, layouts: &TlpLayouts<'_>) -> Picoseconds {
         self.send_dllps(now);
@@ -292,30 +281,29 @@ impl<'a> Card<'a> {
         left
     }
 
-    /// The credits of the write sent last are back at a time.
+    /// Takes the credits of the last write, which are returned at `back`.
     #[inline]
     pub(super) fn posted_credits_taken(&mut self, bytes: u32, back: Picoseconds) {
         if let Some(headers) = &mut self.posted {
-            headers.take(back);
+            headers.take_until(back);
         }
         if let Some(data) = &mut self.posted_data {
             data.take(data_credits(bytes), back);
         }
     }
 
-    /// The layout of the request that has a tag.
     #[inline]
     pub(super) fn request<'s>(&self, tag: u32, layouts: &'s TlpLayouts<'_>) -> &'s RequestLayout {
         &layouts.requests[self.in_flight[tag as usize].layout as usize]
     }
 
-    /// When there is room for the data of another request.
+    /// When a receive buffer is free for another request.
     #[inline]
     pub(super) fn room_at(&self) -> Picoseconds {
-        self.buffers[self.buffer]
+        self.buffers.next()
     }
 
-    /// A completion arrives at a time, and is answered by a DLLP.
+    /// A completion arrives, and will be acknowledged by a DLLP.
     #[inline]
     pub(super) fn completion_arrives(&mut self, arrival: Picoseconds) {
         if self.dllp_bytes > 0 {
@@ -323,8 +311,7 @@ impl<'a> Card<'a> {
         }
     }
 
-    /// All data of a request have arrived: its tag is free, and the data engine moves them on. Returns the DMA that this
-    /// completes.
+    /// The last completion of a request arrives: frees its tag, moves its data. Returns a completed DMA.
     #[inline]
     pub(super) fn answered(
         &mut self,
@@ -336,8 +323,7 @@ impl<'a> Card<'a> {
         self.tags.free(tag, arrival);
         let moved = self.read_engine_free.max(arrival) + layouts.requests[layout as usize].move_time;
         self.read_engine_free = moved;
-        self.buffers[self.buffer] = moved;
-        self.buffer = if self.buffer + 1 == self.buffers.len() { 0 } else { self.buffer + 1 };
+        self.buffers.take_until(moved);
         let read = &mut self.reads[dma as usize];
         read.open -= 1;
         if read.open > 0 {
@@ -349,24 +335,30 @@ impl<'a> Card<'a> {
     }
 }
 
-/// Workers that wait for a DMA, by the times at which they became free.
+/// Idle workers, by the times at which they became free.
 #[derive(Debug)]
 struct Workers {
-    /// Those that had none yet.
+    /// Workers without a DMA so far.
     idle: u32,
     after_reads: VecDeque<Picoseconds>,
     after_writes: VecDeque<Picoseconds>,
 }
 
 impl Workers {
-    /// When the next one is free: never if that is not known.
+    /// When the first worker of each queue is free; `NEVER` if that is unknown.
+    #[inline]
+    fn first(&self) -> (Picoseconds, Picoseconds) {
+        let first = |queue: &VecDeque<Picoseconds>| queue.front().copied().unwrap_or(NEVER);
+        (first(&self.after_reads), first(&self.after_writes))
+    }
+
     #[inline]
     fn free_at(&self) -> Picoseconds {
         if self.idle > 0 {
             return Picoseconds::ZERO;
         }
-        let first = |queue: &VecDeque<Picoseconds>| queue.front().copied().unwrap_or(NEVER);
-        first(&self.after_reads).min(first(&self.after_writes))
+        let (read, write) = self.first();
+        read.min(write)
     }
 
     #[inline]
@@ -375,11 +367,11 @@ impl Workers {
             self.idle -= 1;
             return;
         }
-        let first = |queue: &VecDeque<Picoseconds>| queue.front().copied().unwrap_or(NEVER);
-        if first(&self.after_reads) <= first(&self.after_writes) {
-            self.after_reads.pop_front();
+        let (read, write) = self.first();
+        if read <= write {
+            self.after_reads.pop_front()
         } else {
-            self.after_writes.pop_front();
-        }
+            self.after_writes.pop_front()
+        };
     }
 }

@@ -1,38 +1,36 @@
-//! The root port's side of the link: which completion is sent next, and when.
+//! The root port's side of the link: chooses and times completions.
 
 use super::super::NEVER;
 use super::super::layouts::TlpLayouts;
 use super::card::Card;
-use super::waiting::Ready;
+use super::pending_reads::PendingReads;
 use crate::cache::history::TestKey;
 use crate::link::port::Port;
 use crate::machine::Machine;
 use pcie_time::{Picoseconds, Stream};
 use std::collections::VecDeque;
 
-/// The downlink and the requests that wait for it. The DLLPs that answer writes take their part of it.
+/// The downlink and the requests that wait for it. It also carries the DLLPs that acknowledge writes.
 #[derive(Debug)]
 pub(super) struct RootPort {
-    pub(super) ready: Ready,
+    pub(super) pending: PendingReads,
     downlink: Port,
     dllp_bytes: u32,
-    /// When the writes arrive whose DLLPs were not sent yet.
+    /// Arrivals of writes whose DLLPs have not been sent.
     writes: VecDeque<Picoseconds>,
-    /// When the root port looks for something to send.
+    /// When the root port next looks for a TLP to send.
     looks_at: Picoseconds,
     answering: Option<Answering>,
 }
 
-/// The request that is being answered.
 #[derive(Clone, Copy, Debug)]
 struct Answering {
     tag: u32,
-    /// Its completions that were not sent yet: a range of the layouts' completions.
+    /// Its unsent completions: a range of the layouts' completions.
     next: u32,
     end: u32,
 }
 
-/// A completion that was sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answer {
     pub(super) tag: u32,
@@ -48,7 +46,7 @@ impl RootPort {
         let order = key.draws(Stream::CompletionOrder);
         let tags = machine.tags() as usize;
         Self {
-            ready: Ready::new(root.completion_order, order, first_draw, tags),
+            pending: PendingReads::new(root.completion_order, order, first_draw, tags),
             downlink,
             dllp_bytes: machine.downlink_dllp_bytes(),
             writes: VecDeque::new(),
@@ -57,16 +55,16 @@ impl RootPort {
         }
     }
 
-    /// The earliest time at which a completion can be sent of the requests that there are.
+    /// The earliest time at which a completion of the pending requests can be sent.
     #[inline]
     pub(super) fn next_answer(&self) -> Picoseconds {
         match self.answering {
             Some(_) => self.looks_at,
-            None => self.ready.earliest().map_or(NEVER, |data| self.looks_at.max(data)),
+            None => self.pending.earliest().map_or(NEVER, |data| self.looks_at.max(data)),
         }
     }
 
-    /// A write arrives at a time: it is answered by a DLLP.
+    /// A write arrives, and will be acknowledged by a DLLP.
     #[inline]
     pub(super) fn write_arrives(&mut self, arrival: Picoseconds) {
         if self.dllp_bytes > 0 {
@@ -74,7 +72,7 @@ impl RootPort {
         }
     }
 
-    /// Sends the next completion at a time; none if it has to wait.
+    /// Sends the next completion at `now`; `None` if it has to wait.
     #[inline]
     pub(super) fn answer(
         &mut self,
@@ -93,7 +91,7 @@ impl RootPort {
         let Answering { tag, next, end } = match self.answering {
             Some(answering) => answering,
             None => {
-                let tag = self.ready.choose(now);
+                let tag = self.pending.choose(now);
                 let (next, end) = card.request(tag, layouts).completions;
                 let chosen = Answering { tag, next, end };
                 let room = card.room_at();

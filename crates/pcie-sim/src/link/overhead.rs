@@ -1,34 +1,34 @@
-//! What the specification asks of a link, held by the simulated one.
+//! The overhead (DLLPs and SKPs) that the specification demands of a link.
 //!
-//! A profile says what its ports were seen to send besides TLPs: on the link that was measured. On another link more may
-//! be asked for, because the receiver of as many bytes sends its DLLPs more often there. What a profile leaves out of
-//! that is sent with the TLPs, so that no simulated link carries more than the specification's accounting says it can.
+//! A profile states the overhead that was observed on the measured link. Another link may demand more,
+//! because its receivers send DLLPs more often for the same bytes. The difference is charged to the TLPs, so
+//! that no simulated link carries more than the specification's accounting allows.
 
 use crate::profile::{Card, RootComplex};
 use pcie_wire::{Accounting, DllpIntervals, LinkConfiguration};
 
-/// Bytes that the longest TLP has besides its data: a write with a 64-bit address and an ECRC.
+/// Greatest overhead of a TLP: a write with a 64-bit address and an ECRC.
 const TLP_OVERHEAD_BYTES: u32 = 28;
 
-/// What is asked of a link, and how much of it its ports' times cover.
+/// The overhead that a link demands, and the part that its ports' times cover.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct AskedFor {
-    /// Bytes of DLLPs for each byte of TLPs that comes the other way; none of their own in flit mode.
+pub(crate) struct LinkOverhead {
+    /// Bytes of DLLPs demanded for each received byte of TLPs; 0 in flit mode.
     pub(crate) dllp_share: f64,
-    /// Time over the raw line rate of the two ports: what SKPs take, at least.
+    /// Serialisation time over the raw line rate: at least that of SKPs.
     pub(crate) uplink_stretch: f64,
     pub(crate) downlink_stretch: f64,
-    /// Bytes that are covered for each byte that a port sends.
+    /// Demanded bytes that each sent byte covers.
     pub(crate) covered_upstream: f64,
     pub(crate) covered_downstream: f64,
     /// Bytes of DLLPs that the ports send for each TLP that arrives.
     pub(crate) uplink_dllp_bytes: u32,
     pub(crate) downlink_dllp_bytes: u32,
-    /// Whether the card's own DLLPs are as many as the longest completion asks for.
+    /// Whether the device's own DLLPs suffice for the longest completion.
     pub(crate) card_sends_enough: bool,
 }
 
-impl AskedFor {
+impl LinkOverhead {
     pub(crate) fn of(link: &LinkConfiguration, card: &Card, root: &RootComplex) -> Self {
         let byte_time = link.byte_time();
         let raw_ps = byte_time.numerator as f64 / byte_time.denominator as f64;
@@ -36,15 +36,15 @@ impl AskedFor {
         let uplink_stretch = root.uplink_stretch.max(skp_stretch);
         let downlink_stretch = root.downlink_stretch.max(skp_stretch);
         let dllp_share = DllpIntervals::limits(link).bytes_per_received_byte(link);
-        let longest_asks_for = f64::from(link.mps.bytes() + TLP_OVERHEAD_BYTES) * dllp_share;
-        // In flits DLLPs have a place of their own.
+        let longest_needs = f64::from(link.mps.bytes() + TLP_OVERHEAD_BYTES) * dllp_share;
+        // Flits have fixed bytes for DLLPs.
         let own = |bytes| if link.flit_mode() { 0 } else { bytes };
         let uplink_dllp_bytes = own(card.uplink_dllp_bytes);
         Self {
             dllp_share,
             uplink_dllp_bytes,
-            downlink_dllp_bytes: own(root.downlink_dllp_bytes.max(longest_asks_for.ceil() as u32)),
-            card_sends_enough: f64::from(uplink_dllp_bytes) >= longest_asks_for,
+            downlink_dllp_bytes: own(root.downlink_dllp_bytes.max(longest_needs.ceil() as u32)),
+            card_sends_enough: f64::from(uplink_dllp_bytes) >= longest_needs,
             uplink_stretch,
             downlink_stretch,
             covered_upstream: uplink_stretch / skp_stretch,
@@ -53,10 +53,10 @@ impl AskedFor {
     }
 }
 
-/// Bytes that a port sends on top of `taken_bytes`, each of which covers `covered`, to cover those that are asked for.
-pub(crate) fn lacking_bytes(asked_bytes: f64, taken_bytes: u64, covered: f64) -> u64 {
-    // A cast of what is below zero gives zero.
-    (asked_bytes / covered - taken_bytes as f64).ceil() as u64
+/// Bytes to send besides `sent_bytes`, each of which covers `covered`, to cover `demanded_bytes`.
+pub(crate) fn missing_bytes(demanded_bytes: f64, sent_bytes: u64, covered: f64) -> u64 {
+    // The cast turns negative values into 0.
+    (demanded_bytes / covered - sent_bytes as f64).ceil() as u64
 }
 
 #[cfg(test)]
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn on_the_link_that_was_measured_nothing_is_lacking() {
+    fn measured_link_needs_no_more_overhead() {
         let machine = on_a_link(3, 8, 16);
         let (uplink, downlink) = machine.ports();
         assert_eq!(machine.request_units(&uplink, REQUEST), 24);
@@ -86,11 +86,11 @@ mod tests {
     }
 
     #[test]
-    fn a_card_that_answers_no_completions_sends_the_dllps_that_a_narrow_link_asks_for() {
+    fn requests_carry_the_dllps_of_a_narrow_link_for_a_device_without_dllps() {
         let machine = on_a_link(1, 1, 0);
         let (uplink, _) = machine.ports();
-        // An Ack and an UpdateFC in 416 symbol times: 16/416 of the completion's 276 B are 10.6 B; less the gap of 12 B
-        // behind each TLP, and what the stretch of 1.0146 leaves over the 0.26 % of SKPs, nothing is lacking.
+        // An Ack and an UpdateFC in 416 symbol times: 16/416 of the completion's 276 B are 10.6 B. The gap of
+        // 12 B behind each TLP and the stretch of 1.0146, less the 0.26 % of SKPs, cover them.
         assert_eq!(machine.request_units(&uplink, REQUEST), 24);
         let mut system = machine.system().clone();
         system.device.uplink_gap_bytes = 0;
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn in_flits_dllps_take_nothing() {
+    fn dllps_are_free_in_flit_mode() {
         let machine = on_a_link(6, 8, 16);
         let (uplink, _) = machine.ports();
         assert_eq!((machine.uplink_dllp_bytes(), machine.downlink_dllp_bytes()), (0, 0));

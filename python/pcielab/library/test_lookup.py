@@ -1,4 +1,4 @@
-"""A name or a path means the same, and is refused alike, for every kind of profile and suite."""
+"""Names and paths work alike for every kind of profile and suite."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ from pcielab import InputError, load_host, load_message_suite, load_suite, load_
 from pcielab.library.catalog import profile_kinds, suite_kind
 from pcielab.library.fabrics.experiments import load_fabric_suite
 from pcielab.library.fabrics.load import load as load_fabric
-from pcielab.library.finding import profile_file
+from pcielab.library.lookup import profile_file
 from pcielab.library.message_profiles import load_message_profile
 from pcielab.library.nics import load_nic
 
@@ -24,50 +24,48 @@ LOADED: list[tuple[str, Callable[[str], Any], str]] = [
     ("suite of messages", load_message_suite, "kpio-mux"),
     ("fabric suite", load_fabric_suite, "rpciebench"),
 ]
-kinds = pytest.mark.parametrize(("what", "load", "name"), LOADED, ids=[what for what, *_ in LOADED])
+kinds = pytest.mark.parametrize(("label", "load", "name"), LOADED, ids=[label for label, *_ in LOADED])
 
 
 @kinds
-def test_a_name_is_found_in_any_letters(what: str, load: Callable[[str], Any], name: str) -> None:
+def test_names_ignore_case(label: str, load: Callable[[str], Any], name: str) -> None:
     assert load(name.upper()).name == load(name).name == name
 
 
 @kinds
-def test_a_name_that_is_nearly_right_is_told_the_right_one(
-    what: str, load: Callable[[str], Any], name: str
-) -> None:
-    with pytest.raises(InputError, match=f"no {what} is named '{name}x': did you mean {name}") as refused:
+def test_suggests_the_name_for_a_typing_error(label: str, load: Callable[[str], Any], name: str) -> None:
+    with pytest.raises(InputError, match=f"no {label} is named '{name}x': did you mean {name}") as refused:
         load(f"{name}x")
-    assert (refused.value.value, "a file is given by its path" in str(refused.value.remedy)) == (f"{name}x", True)
+    assert (refused.value.value, "for a file give its path" in str(refused.value.remedy)) == (f"{name}x", True)
 
 
 @kinds
 @pytest.mark.parametrize("path", ["missing.toml", "some/folder"])
-def test_a_path_leads_to_no_shipped_file(what: str, load: Callable[[str], Any], name: str, path: str) -> None:
-    with pytest.raises(InputError, match=f"{path}: no such {what}") as refused:
+def test_a_path_never_finds_a_shipped_file(label: str, load: Callable[[str], Any], name: str, path: str) -> None:
+    with pytest.raises(InputError, match=f"{path}: {label} not found") as refused:
         load(path)
     assert refused.value.subject == path
 
 
 @kinds
-def test_a_folder_is_no_file(what: str, load: Callable[[str], Any], name: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=f"no such {what}"):
+def test_refuses_a_folder(label: str, load: Callable[[str], Any], name: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=f"{label} not found"):
         load(str(tmp_path))
 
 
-def test_paths_start_beside_the_file_that_names_them(tmp_path: Path) -> None:
+def test_paths_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text("")
     assert profile_file("host", "own.toml", tmp_path) == tmp_path / "own.toml"
 
 
-def test_other_names_of_a_profile_are_names() -> None:
+def test_aliases_find_a_profile() -> None:
     assert profile_kinds("nfp6000-snb") == ["system"]
     assert profile_file("system", "NFP6000-SNB").stem == "snb"
     with pytest.raises(InputError, match="did you mean NFP6000-SNB"):
         profile_file("system", "NFP6000-SNBX")
 
 
-def test_a_suite_of_no_kind_is_told_those_of_all() -> None:
+def test_suggests_suites_of_all_kinds() -> None:
     assert suite_kind("KPIO-mux") == "messages"
     with pytest.raises(InputError, match="did you mean kpio"):
         suite_kind("kpi")

@@ -1,61 +1,60 @@
-//! Requests on their way through the root complex, in the order in which their data will be there, and the choice among
-//! those whose data are.
+//! The queue of read requests in the root complex, ordered by the time of their data, and the choice among
+//! those whose data are available. Each request is packed into one word.
 //!
-//! Which request is chosen, how many have come to be ready since the last choice, and where a new one belongs are chance, so
-//! branches on them would be predicted wrongly. What is usual is done without: a few steps are always taken, and change
-//! nothing where there is nothing to do. What is rare is left to loops.
+//! The choice, the number of requests that became available since the last one, and the position of a new
+//! request are random, so branches on them would be mispredicted. The common case is branchless: a fixed
+//! number of steps, which change nothing if there is nothing to do. Loops handle the rest.
 
 use super::NEVER;
 use crate::profile::CompletionOrder;
 use pcie_time::{Draws, Picoseconds};
 use std::hint::select_unpredictable;
 
-/// A request that was not chosen yet: when its data are there, since the base of the list, and below that its tag, and
-/// below that whether it is small. Numbers of one word are quicker to order than pairs.
+/// A request: in the upper 48 bits the time of its data since the queue's base, then its tag, and in the
+/// lowest bit whether it is small. Single words are faster to sort than pairs.
 ///
-/// 48 bits are 281 seconds, and no request takes longer: as many as there are tags wait for each other in the root complex,
-/// a few times as long each as `machine/check.rs` lets a step take.
+/// 48 bits hold 281 s, longer than any request: at most as many as there are tags wait for each other in the
+/// root complex, each for a few of the longest steps that a profile allows.
 type Key = u64;
 
 const REQUEST_BITS: u32 = 16;
 const REQUEST: Key = (1 << REQUEST_BITS) - 1;
-/// The latest time of a key.
 const LATEST: u64 = Key::MAX >> REQUEST_BITS;
-/// With its base so far back, the list counts from a later one.
+/// Age of the base at which it is moved forward.
 const BASE_AGE_MAX: Picoseconds = Picoseconds(LATEST / 4);
 const NO_KEY: Key = Key::MAX;
 
-/// Keys by which a new one moves forward without a look at whether it has to.
+/// Keys with which a new one is always compared.
 const STEPS: usize = 3;
-/// Keys that are looked at behind those that are known to be ready.
+/// Keys behind the available ones that are always checked.
 const LOOKS: usize = 2;
 
-/// The requests that were not chosen yet.
+/// Requests that have not been chosen.
 #[derive(Debug)]
-pub(super) struct Ready {
+pub(super) struct PackedReads {
     rule: CompletionOrder,
     draws: Draws,
     drawn: u64,
-    /// Times of the keys count from here.
+    /// Origin of the keys' times.
     base: Picoseconds,
-    /// Keys in order, earliest data first. Those before `first` are of requests that have gone; they are as many at least
-    /// as a new one is compared with, and earlier than it. Those from `end` on are of a time that does not come.
+    /// Keys in order, earliest data first. Those before `first` are of chosen requests: at least `STEPS`, all
+    /// earlier than a new key. Those from `end` on are `NO_KEY`.
     keys: Vec<Key>,
     first: usize,
     end: usize,
-    /// The data of those before were there when last looked at.
+    /// Requests before this index had data at the last check.
     looked: usize,
-    /// How many of them are small.
+    /// Small ones among them.
     small_ones: u64,
-    /// From so many on, those that have gone are cleared away.
+    /// Chosen requests to keep before they are removed.
     gone_most: usize,
-    /// How many requests fit into a word, and how many bits each then has.
+    /// Requests that fit into a word of [`Order`], and bits of each.
     packed_most: u32,
     packed_bits: u32,
 }
 
-impl Ready {
-    /// For at most as many requests as there are tags.
+impl PackedReads {
+    /// For at most `tags` requests.
     pub(super) fn new(rule: CompletionOrder, draws: Draws, drawn: u64, tags: usize) -> Self {
         let packed_bits = (2 * tags).next_power_of_two().trailing_zeros();
         let packed_most = u64::BITS / packed_bits;
@@ -78,7 +77,6 @@ impl Ready {
         }
     }
 
-    /// When the first data are there that were not chosen.
     #[inline]
     pub(super) fn earliest(&self) -> Picoseconds {
         if self.first == self.end {
@@ -87,16 +85,15 @@ impl Ready {
         self.base + Picoseconds(self.keys[self.first] >> REQUEST_BITS)
     }
 
-    /// Adds the request with a tag, `small` if it counts as such, behind those whose data are there no later.
+    /// Inserts a request behind those of the same or an earlier time.
     #[inline(always)]
     pub(super) fn add(&mut self, time: Picoseconds, tag: u32, small: bool) {
         let request = u64::from(tag) << 1 | u64::from(small);
         let mut key = time.since(self.base).0 << REQUEST_BITS | request;
-        let mut place = self.end - STEPS;
+        let mut start = self.end - STEPS;
         self.end += 1;
         loop {
-            // Each is compared with the one before it, and the later of the two goes behind.
-            let keys = &mut self.keys[place..=place + STEPS];
+            let keys = &mut self.keys[start..=start + STEPS];
             for nth in (0..STEPS).rev() {
                 let other = keys[nth];
                 let later = other > key | REQUEST;
@@ -104,17 +101,16 @@ impl Ready {
                 key = select_unpredictable(later, key, other);
             }
             keys[0] = key;
-            if place < STEPS || self.keys[place - 1] <= key | REQUEST {
+            if start < STEPS || self.keys[start - 1] <= key | REQUEST {
                 return;
             }
-            place -= STEPS;
+            start -= STEPS;
         }
     }
 
-    /// Has requests answered, one after the other, the first of them no sooner than `at`: each is chosen among those whose
-    /// data are there once the one before it was answered, and before `limit`. `answer` is given the time of the choice,
-    /// the tag, and the limit; it returns when the next can be chosen, and the limit from then on. Returns when the next
-    /// can be chosen.
+    /// Answers requests one after the other, from `at` until `limit`: each is chosen among those with data
+    /// when the one before has been answered. `answer(time of the choice, tag, limit)` returns the time of
+    /// the next choice and the new limit. Returns the time of the next choice.
     #[inline(always)]
     pub(super) fn answer_while(
         &mut self,
@@ -130,13 +126,13 @@ impl Ready {
             if now >= limit {
                 break;
             }
-            let there = now.since(self.base).0.min(LATEST - 1) << REQUEST_BITS | REQUEST;
+            let available = now.since(self.base).0.min(LATEST - 1) << REQUEST_BITS | REQUEST;
             for _ in 0..LOOKS {
-                let come = keys[looked] <= there;
+                let come = keys[looked] <= available;
                 small_ones += keys[looked] & u64::from(come);
                 looked += usize::from(come);
             }
-            while keys[looked] <= there {
+            while keys[looked] <= available {
                 small_ones += keys[looked] & 1;
                 looked += 1;
             }
@@ -157,14 +153,14 @@ impl Ready {
         (self.first, self.looked, self.small_ones) = (first, looked, small_ones);
         let now = at.min(limit);
         if first > self.gone_most || now.since(self.base) > BASE_AGE_MAX {
-            self.clear_away(now);
+            self.rebase(now);
         }
         at
     }
 
-    /// Clears away the keys of requests that have gone, and lets times count from `now`. Data that were there before are there
-    /// now, too: those requests stay in order, and new ones come later.
-    fn clear_away(&mut self, now: Picoseconds) {
+    /// Removes the keys of chosen requests and moves the base to `now`. Earlier times become `now`: those
+    /// requests keep their order, and new ones are later.
+    fn rebase(&mut self, now: Picoseconds) {
         let since = now.since(self.base).0;
         self.base += Picoseconds(since);
         let left = self.end - self.first;
@@ -180,58 +176,55 @@ impl Ready {
     }
 }
 
-/// The order of the first requests, without their times, in one word, the first in its lowest bits: taking one out from
-/// among the others is a matter of shifts.
+/// The first requests in order, without times, in one word, the first in the lowest bits: shifts remove one.
 #[derive(Clone, Copy, Debug)]
 struct Order {
     word: u64,
-    /// How many there are in the word.
     count: u32,
     bits: u32,
 }
 
 impl Order {
     #[inline(always)]
-    fn new(ready: &Ready) -> Self {
-        let bits = ready.packed_bits;
-        let count = ready.packed_most.min((ready.end - ready.first) as u32);
-        let first = &ready.keys[ready.first..ready.first + count as usize];
+    fn new(reads: &PackedReads) -> Self {
+        let bits = reads.packed_bits;
+        let count = reads.packed_most.min((reads.end - reads.first) as u32);
+        let first = &reads.keys[reads.first..reads.first + count as usize];
         let word = first.iter().rev().fold(0, |word: u64, key| word.wrapping_shl(bits) | key & REQUEST);
         Self { word, count, bits }
     }
 
-    /// Takes out the n-th request that has not gone, of which the first is at place `first` of the keys.
+    /// Removes the n-th request, counted from index `first` of the keys.
     #[inline(always)]
     fn take(&mut self, keys: &mut [Key], first: usize, nth: u64) -> u64 {
         if nth >= u64::from(self.count) {
             return self.take_behind(keys, first, nth as usize);
         }
-        let place = nth as u32 * self.bits;
-        let from = self.word >> place;
-        let below = (1u64 << place) - 1;
-        self.word = self.word & below | from >> self.bits << place;
-        // The next moves up behind the others. Where there is none, what moves up is never taken.
+        let shift = nth as u32 * self.bits;
+        let from = self.word >> shift;
+        let below = (1u64 << shift) - 1;
+        self.word = self.word & below | from >> self.bits << shift;
+        // The next key follows the others. If there is none, these bits are never taken.
         let next = keys[first + self.count as usize] & ((1 << self.bits) - 1);
         self.word |= next << (self.bits * (self.count - 1));
         from & ((1 << self.bits) - 1)
     }
 
-    /// The same, of one that is not in the word: those between move up by one.
+    /// Removes a request that is not in the word: shifts those between by one.
     #[cold]
     fn take_behind(&mut self, keys: &mut [Key], first: usize, nth: usize) -> u64 {
         let chosen = keys[first + nth] & REQUEST;
-        for place in (first + self.count as usize..first + nth).rev() {
-            keys[place + 1] = keys[place + 1] & !REQUEST | keys[place] & REQUEST;
+        for index in (first + self.count as usize..first + nth).rev() {
+            keys[index + 1] = keys[index + 1] & !REQUEST | keys[index] & REQUEST;
         }
         chosen
     }
 
-    /// Brings the keys from place `first` on into this order.
+    /// Writes this order back to the keys from index `first` on.
     #[inline(always)]
     fn put_back(self, keys: &mut [Key], first: usize, end: usize) {
         let mut word = self.word;
-        let places = first..end.min(first + self.count as usize);
-        for key in &mut keys[places] {
+        for key in &mut keys[first..end.min(first + self.count as usize)] {
             *key = *key & !REQUEST | word & ((1 << self.bits) - 1);
             word >>= self.bits;
         }

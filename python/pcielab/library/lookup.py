@@ -1,7 +1,7 @@
-"""What a name or a path means: the one way in which every kind of profile and suite is found.
+"""Find the file of a profile or suite by name or path, for every kind.
 
-What ends in `.toml` or has a slash is a path. All else is the name of something shipped, or another name that it
-goes by, in whatever letters.
+A reference that ends in `.toml` or has a slash is a path. Any other is the name or alias of a shipped file, in
+upper or lower case.
 """
 
 from collections.abc import Mapping
@@ -23,11 +23,11 @@ _PROFILES: dict[ProfileKind, str] = {
     "fabric": "fabric",
 }
 _SUITES: dict[SuiteKind, str] = {"transfers": "suite", "messages": "suite of messages", "fabric": "fabric suite"}
-"""What a kind is called in messages."""
+"""Names of the kinds in messages."""
 
 
 def is_path(reference: str) -> bool:
-    """Whether someone wrote a path, and not a name."""
+    """Whether a reference is a path and not a name."""
     return reference.endswith(".toml") or "/" in reference
 
 
@@ -35,12 +35,9 @@ def profile_file(kind: ProfileKind, reference: str | Path, beside: Path | None =
     """The file of a profile.
 
     Args:
-        kind: Which kind is meant.
-        reference: A name or a path.
-        beside: The folder that paths start from; absent: where the command was called.
-
-    Raises:
-        InputError: No profile of this kind is called so, or there is no such file.
+        kind: Its kind.
+        reference: Its name or path.
+        beside: The folder that paths are relative to; absent: the working directory.
     """
     return _found(_PROFILES[kind], str(reference), shipped.profile_files(kind), beside, kind)
 
@@ -49,11 +46,8 @@ def suite_file(kind: SuiteKind, reference: str | Path) -> Path:
     """The file of a suite.
 
     Args:
-        kind: Which kind is meant.
-        reference: A name or a path.
-
-    Raises:
-        InputError: No suite of this kind is called so, or there is no such file.
+        kind: Its kind.
+        reference: Its name or path.
     """
     return _found(_SUITES[kind], str(reference), shipped.suite_files(kind))
 
@@ -69,55 +63,51 @@ def suite_kinds(name: str) -> list[SuiteKind]:
     return [kind for kind in _SUITES if _called(name, shipped.suite_files(kind)) is not None]
 
 
-def existing(path: Path, what: str) -> Path:
-    """The path, if there is something to read.
-
-    Raises:
-        InputError: There is nothing, or a folder.
-    """
+def existing(path: Path, label: str) -> Path:
+    """The path, if there is something to read."""
     if is_there(path):
         return path
-    error = InputError(f"{path}: no such {what}")
+    error = InputError(f"{path}: {label} not found")
     error.subject = str(path)
     raise error
 
 
-def unknown(what: str, name: str, known: Mapping[str, str]) -> InputError:
-    """Of a name that nothing has.
+def unknown(label: str, name: str, known: Mapping[str, str]) -> InputError:
+    """The error of an unknown name.
 
     Args:
-        what: What was meant, as `NIC`.
+        label: The kind in messages: `NIC`.
         name: The name.
-        known: The names there are and other names for them, each with the name itself.
+        known: The known names and aliases, each with the name that it stands for.
     """
-    # Loads the library that models of files need; a name that is known waits for none of it.
+    # Imported here because it loads pydantic, which known names do not need.
     from pcielab.library.validation import closest, suggestion
 
     other = closest(name, [alias for alias, of in known.items() if alias != of])
     remedy = f"did you mean {other}?" if other is not None else suggestion(name, dict.fromkeys(known.values()))
-    remedy = f"{remedy}; a file is given by its path (*.toml)"
-    error = InputError(f"no {what} is named {shown(name)}: {remedy}")
+    remedy = f"{remedy}; for a file give its path (*.toml)"
+    error = InputError(f"no {label} is named {shown(name)}: {remedy}")
     error.value, error.remedy = name, remedy
     return error
 
 
 def _found(
-    what: str,
+    label: str,
     reference: str,
     files: Mapping[str, Path],
     beside: Path | None = None,
     kind: ProfileKind | None = None,
 ) -> Path:
     if is_path(reference):
-        return existing(given_path(reference, beside), what)
+        return existing(given_path(reference, beside), label)
     name = _called(reference, files, kind)
     if name is None:
-        raise unknown(what, reference, {name: name for name in files} | (shipped.aliases(kind) if kind else {}))
+        raise unknown(label, reference, {name: name for name in files} | (shipped.aliases(kind) if kind else {}))
     return files[name]
 
 
 def _called(reference: str, files: Mapping[str, Path], kind: ProfileKind | None = None) -> str | None:
-    """The name of what goes by a name."""
+    """The name of the file that a name or alias refers to; None if there is none."""
     if reference in files:
         return reference
     wanted = reference.casefold()

@@ -1,8 +1,8 @@
-// From the n-th usable unit of a window to the place of its first byte in the host buffer.
+// The offset in the host buffer of the n-th usable unit of a window. One unit each clock, LATENCY clocks after its number.
 //
-// Units whose transfer would cross a page are left out. Their places repeat with a period of at most 64 units: a table,
-// which software fills, names those of a period that may be used. One unit a clock, LATENCY clocks after its number.
-module unit_place #(
+// Units whose transfer would cross a page are left out. They repeat with a period of at most 64 units; software writes the
+// usable units of a period into a table.
+module unit_offset #(
     parameter LATENCY = 5
 ) (
     input  logic clk,

@@ -7,13 +7,8 @@ import pandas as pd
 _MOST_RUNS = 2
 
 
-def ways_findings(data: pd.DataFrame, metric: str) -> Iterator[str]:
-    """Up to which payload stores that are combined are ahead of descriptors, on each link that is drawn.
-
-    Args:
-        data: rows with `run`, `link`, `way`, `size_bytes` and the metric.
-        metric: `median`, of which less is better, or `bandwidth`.
-    """
+def ways_claims(data: pd.DataFrame, metric: str) -> Iterator[str]:
+    """The payloads at which write-combined stores are ahead of descriptors, on each link."""
     for run in list(dict.fromkeys(data["run"]))[:_MOST_RUNS]:
         for link, rows in data[data["run"] == run].groupby("link", sort=False):
             table = rows.pivot_table(index="size_bytes", columns="way", values=metric).sort_index()
@@ -27,7 +22,7 @@ def ways_findings(data: pd.DataFrame, metric: str) -> Iterator[str]:
 
 
 def _where(ahead: pd.Series) -> str:
-    """At which sizes, in words."""
+    """The sizes, in words."""
     sizes = ahead.index[ahead]
     if len(sizes) == len(ahead):
         return f"at every one of {len(ahead)} sizes"
@@ -36,4 +31,4 @@ def _where(ahead: pd.Series) -> str:
     last = f"{sizes.max():,} B"
     if ahead.loc[: sizes.max()].all():
         return f"up to {last}"
-    return f"at {len(sizes)} of {len(ahead)} sizes, {last} the largest of them"
+    return f"at {len(sizes)} of {len(ahead)} sizes, at most {last}"

@@ -1,8 +1,7 @@
-"""Table 2 of the paper for any runs: what caches, NUMA and the IOMMU cost, and what to do about it.
+"""Table 2 of the paper for any runs: the cost of caches, NUMA and the IOMMU, with recommendations.
 
-Each line is computed from rows of the runs, which it names; where they show no effect, it says that, and where
-they lack the rows, there is no line. The recommendations are those of the paper's section 7, as far as the numbers
-bear them out.
+Each claim is computed from rows of the runs, which it names. Without an effect it says so; without rows there is
+no claim. The recommendations are the paper's (section 7), as far as the numbers support them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +17,7 @@ from pcielab.wording import byte_size
 
 _KIB = 1 << 10
 _INSIDE_BYTES = 256 * _KIB
-"""A window that any last-level cache holds, and its DDIO ways too."""
+"""A window that fits into the DDIO ways of any last-level cache."""
 _NOTICED_NS = 5.0
 _NOTICED_PERCENT = 3.0
 _SMALL_BYTES, _LARGE_BYTES = 64, 512
@@ -26,16 +25,16 @@ _CHANGE_KEY = ["operation", "cache", "size_bytes", "window_bytes"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class Claim:
     """A line of the table.
 
     Attributes:
         area: DDIO, NUMA or IOMMU.
-        compared: The runs that it is about.
-        observation: What they show.
-        numbers: From which rows, and their values.
-        recommendation: What to do.
-        origin: Where the numbers come from.
+        compared: The runs.
+        observation: The effect that they show.
+        numbers: The rows and their values.
+        recommendation: The recommendation.
+        origin: Origin of the numbers.
     """
 
     area: str
@@ -46,11 +45,11 @@ class Finding:
     origin: str
 
 
-def findings(sources: Sources) -> list[Finding]:
-    """The findings that the runs show, in the order of the paper's table.
+def claims(sources: Sources) -> list[Claim]:
+    """The claims for runs, in the order of the paper's table.
 
     Args:
-        sources: Stores: one shows what caches do, two of one machine what differs between them.
+        sources: Stores: one shows the effect of caches, two of one machine that of their difference.
     """
     runs = runs_of(sources)
     found = [*_of_pairs(runs, Setup.is_untranslated_of, _iommu)]
@@ -62,11 +61,11 @@ def findings(sources: Sources) -> list[Finding]:
 def _of_pairs(
     runs: Sequence[Run],
     differ: Callable[[Setup, Setup], bool],
-    tell: Callable[[Run, Run, pd.DataFrame], Iterator[Finding]],
-) -> Iterator[Finding]:
+    compare: Callable[[Run, Run, pd.DataFrame], Iterator[Claim]],
+) -> Iterator[Claim]:
     for base, other in permutations(runs, 2):
         if base.store.origin == other.store.origin and differ(setup_of(base.manifest), setup_of(other.manifest)):
-            yield from tell(base, other, _changes(base, other))
+            yield from compare(base, other, _changes(base, other))
 
 
 def _rows(run: Run, **parameters: object) -> pd.DataFrame:
@@ -74,7 +73,7 @@ def _rows(run: Run, **parameters: object) -> pd.DataFrame:
 
 
 def _changes(base: Run, other: Run) -> pd.DataFrame:
-    """Bandwidths of rows that both have, and by how many percent they change."""
+    """Bandwidths of rows that both runs have, and their change in percent."""
     parts = [
         _rows(run, operation=("bw-rd", "bw-wr"), path="dma")[[*_CHANGE_KEY, "bandwidth"]].drop_duplicates(
             _CHANGE_KEY, keep="last"
@@ -90,7 +89,7 @@ def _median(run: Run, operation: str, cache: str, path: str, size: int, window: 
     return float(rows["median"].iloc[-1]) if len(rows) else None
 
 
-def _ddio(run: Run) -> Iterator[Finding]:
+def _ddio(run: Run) -> Iterator[Claim]:
     for path, size in (("command", 8), ("dma", _SMALL_BYTES)):
         cold, warm = (_median(run, "lat-rd", cache, path, size, _INSIDE_BYTES) for cache in ("cold", "host-warm"))
         if cold is None or warm is None:
@@ -101,14 +100,14 @@ def _ddio(run: Run) -> Iterator[Finding]:
             observation = f"reads of data in the cache are {saved:.0f} ns faster"
             remedy = "keep descriptor rings and headers in the cache: rings as small as latency allows"
         else:
-            observation = "where data are makes no difference to reads"
+            observation = "reads are equally fast from cache and memory"
             remedy = "nothing to gain from the cache here"
-        yield Finding("DDIO", run.label, observation, numbers, remedy, run.store.origin)
+        yield Claim("DDIO", run.label, observation, numbers, remedy, run.store.origin)
     yield from _ddio_writes(run)
 
 
-def _ddio_writes(run: Run) -> Iterator[Finding]:
-    """From which window on dirty lines have to leave before a write."""
+def _ddio_writes(run: Run) -> Iterator[Claim]:
+    """The window from which writes wait for the eviction of dirty lines."""
     rows = _rows(run, operation="lat-wrrd", cache="cold", path="command", size_bytes=8).sort_values("window_bytes")
     if len(rows) < 2:
         return
@@ -118,66 +117,60 @@ def _ddio_writes(run: Run) -> Iterator[Finding]:
         return
     last = rows.iloc[-1]
     fits = rows[rows["window_bytes"] < slower["window_bytes"].iloc[0]]["window_bytes"].max()
-    yield Finding(
+    yield Claim(
         "DDIO",
         run.label,
         f"writes go to the cache while the window is at most {byte_size(fits)}, and are up to "
         f"{last['median'] - least:.0f} ns slower beyond",
         f"8 B write and read, cold: {least:.0f} ns at {byte_size(rows['window_bytes'].iloc[0])}, "
         f"{last['median']:.0f} ns at {byte_size(last['window_bytes'])}",
-        f"keep what the device writes again and again below {byte_size(fits)}",
+        f"keep buffers that the device writes repeatedly below {byte_size(fits)}",
         run.store.origin,
     )
 
 
-def _numa(base: Run, other: Run, changes: pd.DataFrame) -> Iterator[Finding]:
+def _numa(base: Run, other: Run, changes: pd.DataFrame) -> Iterator[Claim]:
     compared = f"{base.label} to {other.label}"
     reads = changes[(changes["operation"] == "bw-rd") & (changes["cache"] == "host-warm")]
     inside = reads[reads["window_bytes"] <= _INSIDE_BYTES]
     small, large = (inside[inside["size_bytes"] == size] for size in (_SMALL_BYTES, _LARGE_BYTES))
-    if len(small):
-        worst = small.iloc[int(small["change"].to_numpy().argmin())]
-        costs = worst["change"] < -_NOTICED_PERCENT
-        yield Finding(
-            "NUMA",
-            compared,
-            f"small reads of remote memory {'are slower' if costs else 'are not slower'}",
-            _told(worst),
-            "place descriptor rings, and buffers of small packets, on the card's socket"
-            if costs
-            else "small buffers may be on either socket",
-            base.store.origin,
-        )
-    if len(large):
-        worst = large.iloc[int(large["change"].to_numpy().argmin())]
-        costs = worst["change"] < -_NOTICED_PERCENT
-        yield Finding(
-            "NUMA",
-            compared,
-            f"reads of {_LARGE_BYTES} B from remote memory {'are slower' if costs else 'are not slower'}",
-            _told(worst),
-            "place packet buffers on the card's socket, too"
-            if costs
-            else f"place packet buffers where packets are processed: {_LARGE_BYTES} B and more hide it",
-            base.store.origin,
-        )
+    for rows, reads, if_slower, otherwise in (
+        (
+            small,
+            "small reads of remote memory",
+            "allocate descriptor rings, and buffers of small packets, on the device's socket",
+            "small buffers may be on either socket",
+        ),
+        (
+            large,
+            f"reads of {_LARGE_BYTES} B from remote memory",
+            "allocate packet buffers on the device's socket, too",
+            f"allocate packet buffers where packets are processed: {_LARGE_BYTES} B and more hide the distance",
+        ),
+    ):
+        if len(rows):
+            worst = rows.iloc[int(rows["change"].to_numpy().argmin())]
+            slower = worst["change"] < -_NOTICED_PERCENT
+            observation = f"{reads} {'are slower' if slower else 'are not slower'}"
+            remedy = if_slower if slower else otherwise
+            yield Claim("NUMA", compared, observation, _numbers(worst), remedy, base.store.origin)
     yield from _remote_latency(base, other, compared)
 
 
-def _remote_latency(base: Run, other: Run, compared: str) -> Iterator[Finding]:
+def _remote_latency(base: Run, other: Run, compared: str) -> Iterator[Claim]:
     near, far = (_median(run, "lat-rd", "host-warm", "dma", _SMALL_BYTES, _INSIDE_BYTES) for run in (base, other))
     if near is not None and far is not None:
-        yield Finding(
+        yield Claim(
             "NUMA",
             compared,
             f"remote accesses add {far - near:.0f} ns of latency",
             f"64 B reads, warm, 256 KiB window: {near:.0f} ns local, {far:.0f} ns remote",
-            "count on it when sizing what is in flight",
+            "include it when sizing the number of reads in flight",
             base.store.origin,
         )
 
 
-def _iommu(base: Run, other: Run, changes: pd.DataFrame) -> Iterator[Finding]:
+def _iommu(base: Run, other: Run, changes: pd.DataFrame) -> Iterator[Claim]:
     compared = f"{base.label} to {other.label}"
     for operation, word in (("bw-rd", "reads"), ("bw-wr", "writes")):
         rows = changes[(changes["operation"] == operation) & (changes["cache"] == "host-warm")]
@@ -186,36 +179,25 @@ def _iommu(base: Run, other: Run, changes: pd.DataFrame) -> Iterator[Finding]:
             continue
         worst = rows.iloc[int(rows["change"].to_numpy().argmin())]
         fallen = rows[rows["change"] < -_NOTICED_PERCENT]
-        if fallen.empty:
-            yield Finding(
-                "IOMMU",
-                compared,
-                f"{word} are not slower",
-                _told(worst),
-                "pages are large enough",
-                base.store.origin,
+        observation, remedy = f"{word} are not slower", "pages are large enough"
+        if len(fallen):
+            first = fallen["window_bytes"].iloc[0]
+            fits = rows[rows["window_bytes"] < first]["window_bytes"]
+            window = f"above {byte_size(fits.max())}" if len(fits) else f"from {byte_size(first)} on"
+            observation = f"{word} fall off with windows {window}"
+            remedy = (
+                "put buffers into super-pages, and into as few as possible; or keep the window below that; "
+                f"transfers of {_LARGE_BYTES} B and more lose least"
             )
-            continue
-        first = fallen["window_bytes"].iloc[0]
-        fits = rows[rows["window_bytes"] < first]["window_bytes"]
-        window = f"above {byte_size(fits.max())}" if len(fits) else f"from {byte_size(first)} on"
-        yield Finding(
-            "IOMMU",
-            compared,
-            f"{word} fall off with windows {window}",
-            _told(worst),
-            "put buffers into super-pages, and into as few as possible; or keep the window below that; "
-            f"transfers of {_LARGE_BYTES} B and more lose least",
-            base.store.origin,
-        )
+        yield Claim("IOMMU", compared, observation, _numbers(worst), remedy, base.store.origin)
     yield from _miss(base, other, compared)
 
 
-def _miss(base: Run, other: Run, compared: str) -> Iterator[Finding]:
+def _miss(base: Run, other: Run, compared: str) -> Iterator[Claim]:
     large = 64 << 20
     off, on = (_median(run, "lat-rd", "cold", "dma", _SMALL_BYTES, large) for run in (base, other))
     if off is not None and on is not None and on - off > _NOTICED_NS:
-        yield Finding(
+        yield Claim(
             "IOMMU",
             compared,
             f"a miss in the IO-TLB takes {on - off:.0f} ns",
@@ -225,7 +207,7 @@ def _miss(base: Run, other: Run, compared: str) -> Iterator[Finding]:
         )
 
 
-def _told(row: pd.Series) -> str:
+def _numbers(row: pd.Series) -> str:
     operation = {"bw-rd": "reads", "bw-wr": "writes"}[str(row["operation"])]
     return (
         f"{row['size_bytes']} B {operation}, {row['cache']}, {byte_size(int(row['window_bytes']))} window: "

@@ -11,37 +11,35 @@ _WHOLE_FROM = 1000
 _A_MULTIPLE_FROM_PERCENT = 100.0
 
 
-def sweep_findings(data: pd.DataFrame, metric: str) -> Iterator[str]:
-    """What the last point of each line is against its first; of many lines those that change most.
+def sweep_claims(data: pd.DataFrame, metric: str) -> Iterator[str]:
+    """The last point of each line beside its first; of many lines, those that change most.
 
-    Args:
-        data: rows with `series`, `flow`, `value` and `metric`; those of a paper have a `source`, and are left out.
-        metric: what `metric` holds, as `FabricPlot` names it.
+    Published rows, which have a `source`, are left out; `metric` is as in `FabricPlot`.
     """
     simulated = data[data["source"].isna()] if "source" in data else data
     unit = _UNITS[metric]
     keys = ["series", "flow", *(["percentile"] if "percentile" in simulated else [])]
-    told = []
+    sentences = []
     for key, rows in simulated.groupby(keys, sort=False, dropna=False):
         rows = rows.sort_values("value", kind="stable")
         first, last = float(rows["metric"].iloc[0]), float(rows["metric"].iloc[-1])
         name = ", ".join(str(part) for part in key)
         if len(rows) == 1 or rows["value"].isna().any():
-            told += [(0.0, f"{name}: {_text(float(one))} {unit}.") for one in rows["metric"]]
+            sentences += [(0.0, f"{name}: {_text(float(one))} {unit}.") for one in rows["metric"]]
             continue
         change = 100 * (last / first - 1) if first else 0.0
         apart = _apart(change)
-        places = [_text(float(place)) for place in rows["value"].iloc[[0, -1]]]
-        span = f"{_text(first)} {unit} at {places[0]}, {_text(last)} at {places[1]}"
-        told.append((abs(change), f"{name}: {span} ({apart})."))
-    shown = sorted(told, key=lambda one: -one[0])[:_MOST_SENTENCES]
+        ends = [_text(float(value)) for value in rows["value"].iloc[[0, -1]]]
+        span = f"{_text(first)} {unit} at {ends[0]}, {_text(last)} at {ends[1]}"
+        sentences.append((abs(change), f"{name}: {span} ({apart})."))
+    shown = sorted(sentences, key=lambda one: -one[0])[:_MOST_SENTENCES]
     yield from (sentence for _, sentence in shown)
-    if len(told) > len(shown):
-        yield f"The figure has {len(told) - len(shown)} more."
+    if len(sentences) > len(shown):
+        yield f"The figure has {len(sentences) - len(shown)} more lines."
 
 
 def _apart(change_percent: float) -> str:
-    """How far two values are apart: in percent, and as a multiple where that would be a number of hundreds."""
+    """The change in words: in percent, or as a multiple from 100 % on."""
     if abs(change_percent) < _NOTICED_PERCENT:
         return "equal within 1 %"
     if change_percent >= _A_MULTIPLE_FROM_PERCENT:

@@ -1,6 +1,6 @@
-"""Sentences about what a figure shows, each computed from the rows that the figure draws.
+"""Sentences about figures, each computed from the rows that the figure draws.
 
-Nothing is said that the numbers do not say; where a run shows no such effect, that is the sentence.
+Where a run shows no effect, the sentence says so.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,21 +13,21 @@ from pcielab.report.run import Run
 
 OPERATIONS = {
     "lat-rd": "reads",
-    "lat-wrrd": "a write with a read behind it",
+    "lat-wrrd": "a write followed by a read",
     "bw-rd": "reads",
     "bw-wr": "writes",
     "bw-rdwr": "reads and writes in turn",
 }
 _NOTICED = 0.03
-"""A change of a latency or bandwidth that is worth a word."""
+"""Smallest relative change of latency or bandwidth to report."""
 _FASTER_PERCENT = 2.0
 _MOST_RUNS = 2
 _LEAST_IN_A_TAIL = 10
-"""A share of a distribution is said where at least so many transactions are beyond it."""
+"""A percentile is given if at least this many transactions are beyond it."""
 
 
-def bandwidth_findings(runs: Sequence[Run], sweeps: pd.DataFrame, references: pd.DataFrame) -> Iterator[str]:
-    """From which size on a test keeps up with Ethernet, how near it comes to what binds, and what that is."""
+def bandwidth_claims(runs: Sequence[Run], sweeps: pd.DataFrame, references: pd.DataFrame) -> Iterator[str]:
+    """The size from which a test sustains Ethernet, its share of the binding bound, and that bound's name."""
     for run in [run for run in runs if not run.measured_overlay][:_MOST_RUNS]:
         drawn = sweeps[sweeps["run"] == run.entry]
         link = link_of(run)
@@ -40,7 +40,7 @@ def bandwidth_findings(runs: Sequence[Run], sweeps: pd.DataFrame, references: pd
                 said += f"; {_keeps_up(rows, rate)}"
             if "of" in references:
                 bound = references[(references["of"] == run.entry) & (references["operation"] == operation)]
-                said += _what_binds(rows, bound)
+                said += _share_of_bound(rows, bound)
             yield said + "."
 
 
@@ -56,7 +56,7 @@ def _keeps_up(rows: pd.DataFrame, rate_gbps: int) -> str:
     return f"{rate_gbps}G Ethernet from {larger.min():.0f} B on"
 
 
-def _what_binds(rows: pd.DataFrame, references: pd.DataFrame) -> str:
+def _share_of_bound(rows: pd.DataFrame, references: pd.DataFrame) -> str:
     bounds = references[references["role"] == "reference"].set_index("size_bytes")
     if bounds.empty:
         return ""
@@ -66,8 +66,8 @@ def _what_binds(rows: pd.DataFrame, references: pd.DataFrame) -> str:
     return f"; {100 * share.min():.0f} to {100 * share.max():.0f} % of the bound ({named} of {len(rows)} sizes)"
 
 
-def latency_findings(runs: Sequence[Run], data: pd.DataFrame) -> Iterator[str]:
-    """The medians of the shortest and the longest transfer of each test, and what a byte between them takes."""
+def latency_claims(runs: Sequence[Run], data: pd.DataFrame) -> Iterator[str]:
+    """The medians of the shortest and the longest transfer of each test, and the time per byte between them."""
     for run in [run for run in runs if not run.measured_overlay][:_MOST_RUNS]:
         for test, rows in data[data["run"] == run.entry].groupby("test", sort=False):
             rows = rows.sort_values("size_bytes")
@@ -77,8 +77,8 @@ def latency_findings(runs: Sequence[Run], data: pd.DataFrame) -> Iterator[str]:
             yield f"{run.label}, {test}: {ends}, {per_byte:.2f} ns per additional byte."
 
 
-def offset_findings(runs: Sequence[Run], data: pd.DataFrame, metric: str) -> Iterator[str]:
-    """At which offset a test is furthest from itself without one, by operation and side."""
+def offset_claims(runs: Sequence[Run], data: pd.DataFrame, metric: str) -> Iterator[str]:
+    """The largest change from the aligned value, by operation and side."""
     for run in [run for run in runs if not run.measured_overlay][:_MOST_RUNS]:
         for (operation, side), rows in data[data["run"] == run.entry].groupby(["operation", "side"], sort=False):
             aligned = rows[rows["offset_bytes"] == 0].set_index("size_bytes")[metric]
@@ -89,14 +89,14 @@ def offset_findings(runs: Sequence[Run], data: pd.DataFrame, metric: str) -> Ite
             most = held.iloc[int(change.abs().to_numpy().argmax())]
             percent = 100 * (most[metric] / most["aligned"] - 1)
             if abs(percent) <= 100 * _NOTICED:
-                told = f"constant within {100 * _NOTICED:.0f} % at every offset"
+                effect = f"constant within {100 * _NOTICED:.0f} % at every offset"
             else:
-                told = f"up to {percent:+.0f} % ({most['size_bytes']:.0f} B at {most['offset_bytes']:.0f})"
-            yield f"{run.label}, {OPERATIONS[str(operation)]}, {side}: {told}."
+                effect = f"up to {percent:+.0f} % ({most['size_bytes']:.0f} B at {most['offset_bytes']:.0f})"
+            yield f"{run.label}, {OPERATIONS[str(operation)]}, {side}: {effect}."
 
 
-def window_findings(runs: Sequence[Run], data: pd.DataFrame, metric: str) -> Iterator[str]:
-    """Up to which window a metric stays as it is, by operation and cache state, and where it ends."""
+def window_claims(runs: Sequence[Run], data: pd.DataFrame, metric: str) -> Iterator[str]:
+    """The window up to which a metric is constant, and its total change, by operation and cache state."""
     for run in [run for run in runs if not run.measured_overlay][:_MOST_RUNS]:
         drawn = data[data["run"] == run.entry]
         parts = ["operation", "size_bytes"] if drawn["size_bytes"].nunique() > 1 else ["operation"]
@@ -104,10 +104,10 @@ def window_findings(runs: Sequence[Run], data: pd.DataFrame, metric: str) -> Ite
             found = [_course(group, metric) for _, group in rows.groupby("cache", sort=False)]
             states = [str(cache) for cache, _ in rows.groupby("cache", sort=False)]
             size = f" of {key[1]:.0f} B" if len(parts) > 1 else ""
-            told: dict[str, list[str]] = {}
+            by_course: dict[str, list[str]] = {}
             for state, course in zip(states, found, strict=True):
-                told.setdefault(course, []).append(state)
-            courses = "; ".join(f"{', '.join(group)}: {course}" for course, group in told.items())
+                by_course.setdefault(course, []).append(state)
+            courses = "; ".join(f"{', '.join(group)}: {course}" for course, group in by_course.items())
             yield f"{run.label}, {OPERATIONS[str(key[0])]}{size}: {courses}."
 
 
@@ -118,12 +118,12 @@ def _course(rows: pd.DataFrame, metric: str) -> str:
     if not apart.any():
         return f"constant within {100 * _NOTICED:.0f} % over all windows"
     change = 100 * (float(rows[metric].iloc[-1]) / first - 1)
-    place = size_text(float(rows["window_bytes"][apart].iloc[0]))
-    return f"changes from {place} on, {change:+.0f} % at {size_text(float(rows['window_bytes'].iloc[-1]))}"
+    start = size_text(float(rows["window_bytes"][apart].iloc[0]))
+    return f"changes from {start} on, {change:+.0f} % at {size_text(float(rows['window_bytes'].iloc[-1]))}"
 
 
-def cache_findings(runs: Sequence[Run], data: pd.DataFrame) -> Iterator[str]:
-    """How far bandwidths of warm and cold caches are apart, by operation and size."""
+def cache_claims(runs: Sequence[Run], data: pd.DataFrame) -> Iterator[str]:
+    """The largest difference of bandwidth between warm and cold caches, by operation and size."""
     for run in [run for run in runs if not run.measured_overlay][:_MOST_RUNS]:
         drawn = data[(data["run"] == run.entry) & data["cache"].isin(["cold", "host-warm"])]
         keys = ["operation", "size_bytes", "window_bytes"]
@@ -145,8 +145,8 @@ def _most(rows: pd.DataFrame) -> str:
     return f"differ by up to {most['gain']:+.0f} % (window {size_text(float(most['window_bytes']))})"
 
 
-def distribution_findings(curves: pd.DataFrame) -> Iterator[str]:
-    """How many transactions a distribution stands on, and its median, tail and slowest: in the smallest window."""
+def distribution_claims(curves: pd.DataFrame) -> Iterator[str]:
+    """Median, tail, maximum and number of transactions of each distribution in the smallest window."""
     smallest = curves[curves["window_bytes"] == curves["window_bytes"].min()]
     for entry, drawn in smallest.groupby("run", sort=False):
         for (test, cache, window), rows in drawn.groupby(["test", "cache", "window"], sort=False):
@@ -164,8 +164,8 @@ def distribution_findings(curves: pd.DataFrame) -> Iterator[str]:
             yield f"{entry}, {test}, {cache}, {window}: {shown} ({one['samples']:,.0f} transactions)."
 
 
-def change_findings(data: pd.DataFrame, *, remote: bool) -> Iterator[str]:
-    """The largest loss by operation and size, and gains, which are no property of the memory."""
+def change_claims(data: pd.DataFrame, *, remote: bool) -> Iterator[str]:
+    """The largest loss by operation and size, and gains, which are artefacts of the order of tests."""
     for (operation, size), rows in data.groupby(["operation", "size_bytes"], sort=False):
         worst = rows.iloc[int(rows["change"].to_numpy().argmin())]
         where = f"{worst['cache']}, window {size_text(float(worst['window_bytes']))}"
@@ -179,7 +179,7 @@ def change_findings(data: pd.DataFrame, *, remote: bool) -> Iterator[str]:
         where = f"{best['cache']}, window {size_text(float(best['window_bytes']))}"
         test = f"{OPERATIONS[str(best['operation'])]} of {best['size_bytes']:.0f} B"
         yield (
-            f"Where remote memory looks faster (up to {best['change']:+.0f} %: {test}, {where}) it is not the "
-            "memory that is but history: what earlier tests of the suite left in caches, and which memory nobody "
-            "had written yet. It goes away with another order of tests."
+            f"Where remote memory looks faster (up to {best['change']:+.0f} %: {test}, {where}), the cause is "
+            "history: lines that earlier tests left in caches, and memory not written yet. Another order of tests "
+            "removes it."
         )

@@ -1,6 +1,6 @@
-"""What needs no measurement: link, card, caches, sockets and addresses of a machine, from its `sys-*.txt`.
+"""The system that a machine's `sys-*.txt` files describe: link, card, caches, sockets and addresses.
 
-What a file does not say is assumed as on the base host, and told. Nothing is estimated here.
+A value that no file states is the base host's, with a warning. Nothing is estimated here.
 """
 
 import re
@@ -18,10 +18,9 @@ from pcielab.store.setup import setup_of
 
 CARD = "19ee:6000"
 BOARDS = {"AMDA0058-0001": "nfp6000-0001", "AMDA0058-0002": "nfp6000", "AMDA0058-0011": "nfp6000"}
-"""Boards of the card, by `assembly.partno`, and the device profile of each; one is as the other until shown
-otherwise."""
+"""Device profiles of the card's boards, by `assembly.partno`; two boards share one until shown to differ."""
 CARDS = tuple(dict.fromkeys(BOARDS.values()))
-"""The device profiles that can be calibrated with."""
+"""The device profiles that calibration supports."""
 
 BASE_HOST = "generic-e5"
 DUAL_BASE_HOST = "generic-e5-dual"
@@ -33,7 +32,7 @@ _DEFAULT_CHUNKS = 16
 _MIB = 1 << 20
 _OLDER_HOST = "snb-e5-2630"
 MERGING: Table = {"merge_partial_lines": True, "partial_line_busy_ns": 0.0}
-"""What a root complex does with partial lines from Haswell on."""
+"""How a root complex treats partial lines from Haswell on."""
 _BEFORE_HASWELL = frozenset({42, 45, 58, 62})
 """Intel's model numbers, family 6, of Sandy Bridge and Ivy Bridge."""
 _WAY_BYTES = 128 << 10
@@ -41,17 +40,16 @@ _WAY_BYTES = 128 << 10
 
 
 @dataclass
-class Facts:
-    """A system as far as its files describe it: `system` is complete, its host that of the base.
+class RecordedSystem:
+    """A complete system: recorded values over those of a base host.
 
     Attributes:
-        system: The raw content of a resolved system, link, host and device included.
+        system: A resolved system as a table, link, host and device included.
         device: Name of the device profile.
-        base_host: Name of the host profile that holds where nothing else is known.
-        sources: Where the value of a dotted key comes from.
-        warnings: What had to be assumed.
-        unplaced: The machine has several sockets, and nothing says on which of them the memory and the
-            control program were.
+        base_host: Name of the host profile that fills the gaps.
+        sources: File and entry behind the value of a dotted key.
+        warnings: The assumptions.
+        unplaced: Several sockets, and no record of the memory's and the control program's.
     """
 
     system: Table
@@ -62,14 +60,16 @@ class Facts:
     unplaced: bool = False
 
 
-def read_facts(texts: Mapping[str, str], folder: str, name: str, base_host: str = BASE_HOST) -> Facts:
-    """The facts of a machine.
+def read_recorded_system(
+    texts: Mapping[str, str], folder: str, name: str, base_host: str = BASE_HOST
+) -> RecordedSystem:
+    """Read the system of a machine.
 
     Args:
         texts: The `sys-*.txt` files by name; any may be missing.
-        folder: Name of the folder that they were in: it may end in the sockets and the IOMMU mode.
+        folder: Name of their folder; it may end in the sockets and the IOMMU mode.
         name: Name of the new system.
-        base_host: Host profile that holds where nothing else is known.
+        base_host: Host profile that fills the gaps.
 
     Raises:
         InputError: The files are of another card.
@@ -86,35 +86,35 @@ def read_facts(texts: Mapping[str, str], folder: str, name: str, base_host: str 
         "host": host,
         "device": _part("device", device or BOARDS[DEFAULT_BOARD]),
     }
-    facts = Facts(system, device or BOARDS[DEFAULT_BOARD], base_host)
+    recorded = RecordedSystem(system, device or BOARDS[DEFAULT_BOARD], base_host)
     if device is None:
-        facts.warnings.append(f"sys-nfp-hwinfo.txt does not say which board it is: {DEFAULT_BOARD} is assumed")
+        recorded.warnings.append(f"sys-nfp-hwinfo.txt names no board: {DEFAULT_BOARD} assumed")
     else:
-        facts.sources["device"] = "sys-nfp-hwinfo.txt: assembly.partno"
-    _add_link(facts, texts.get("sys-lspci.txt", ""))
-    _add_processor(facts, texts)
-    _add_placement(facts, texts, folder)
-    _add_buffer(facts, texts)
-    return facts
+        recorded.sources["device"] = "sys-nfp-hwinfo.txt: assembly.partno"
+    _add_link(recorded, texts.get("sys-lspci.txt", ""))
+    _add_processor(recorded, texts)
+    _add_placement(recorded, texts, folder)
+    _add_buffer(recorded, texts)
+    return recorded
 
 
 @cache
 def older_host() -> Table:
-    """The measured Sandy Bridge host: it has what older hosts do and no row of a pack times."""
+    """The measured Sandy Bridge host, for behaviour of older hosts that no row of a pack shows."""
     return _part("host", _OLDER_HOST)
 
 
 def not_merging() -> Table:
-    """What a root complex does with partial lines before Haswell.
+    """How a root complex treats partial lines before Haswell.
 
-    It sends each by itself, and keeps one that a write has begun closed to the next write: no aligned row shows
-    how long.
+    It sends each separately, and a line that a write has begun blocks the next write to it; no aligned row shows
+    for how long.
     """
     return {key: older_host()["root_complex"][key] for key in MERGING}
 
 
 def _part(kind: Kind, name: str) -> Table:
-    """A part, with every key that the simulator takes."""
+    """A part with every key of the simulator."""
     values = values_of(kind, flattened(read_profile(kind, name)).table)
     return PARTS[kind].model_validate(values).model_dump(mode="json")
 
@@ -125,16 +125,16 @@ def _board(texts: Mapping[str, str]) -> str | None:
         return None
     if found[1] not in BOARDS:
         raise InputError(
-            f"sys-nfp-hwinfo.txt: assembly.partno={found[1]}: only boards {', '.join(BOARDS)} of the NFP-6000 can "
-            "be calibrated: the constants of another card are not known"
+            f"sys-nfp-hwinfo.txt: assembly.partno={found[1]}: calibration knows the constants of the NFP-6000 "
+            f"boards {', '.join(BOARDS)} only"
         )
     return BOARDS[found[1]]
 
 
-def _add_link(facts: Facts, lspci: str) -> None:
+def _add_link(recorded: RecordedSystem, lspci: str) -> None:
     if not lspci.strip():
-        facts.system["link"] = _link(_DEFAULT_LINK)
-        facts.warnings.append(f"sys-lspci.txt is missing: the link of {_DEFAULT_LINK} is assumed")
+        recorded.system["link"] = _part("link", _DEFAULT_LINK)
+        recorded.warnings.append(f"sys-lspci.txt is missing: link {_DEFAULT_LINK} assumed")
         return
     try:
         card = find(parse(lspci), CARD)
@@ -142,17 +142,13 @@ def _add_link(facts: Facts, lspci: str) -> None:
         raise InputError(
             f"sys-lspci.txt: {error}: calibration knows the constants of the NFP-6000 ({CARD}) only"
         ) from None
-    facts.system["link"] = card.link().model_dump()
-    facts.sources["link"] = f"sys-lspci.txt: {card.slot}"
+    recorded.system["link"] = card.link().model_dump()
+    recorded.sources["link"] = f"sys-lspci.txt: {card.slot}"
 
 
-def _link(name: str) -> Table:
-    return _part("link", name)
-
-
-def _add_processor(facts: Facts, texts: Mapping[str, str]) -> None:
+def _add_processor(recorded: RecordedSystem, texts: Mapping[str, str]) -> None:
     cpuinfo = texts.get("sys-cpuinfo.txt", "")
-    host = facts.system["host"]
+    host = recorded.system["host"]
     model = re.search(r"^model name\s*:\s*(.+)", cpuinfo, re.MULTILINE)
     cache = re.search(r"^cache size\s*:\s*(\d{1,12}) KB", cpuinfo, re.MULTILINE)
     nodes = re.search(r"^available: (\d{1,3}) nodes", texts.get("sys-numactl.txt", ""), re.MULTILINE)
@@ -165,28 +161,24 @@ def _add_processor(facts: Facts, texts: Mapping[str, str]) -> None:
     ) in _BEFORE_HASWELL:
         for key, value in not_merging().items():
             host["root_complex"][key] = value
-            facts.sources[f"host.root_complex.{key}"] = "sys-cpuinfo.txt: a processor from before Haswell"
+            recorded.sources[f"host.root_complex.{key}"] = "sys-cpuinfo.txt: a processor from before Haswell"
     if sockets:
         host["sockets"] = sockets
-        facts.sources["host.sockets"] = "sys-cpuinfo.txt: physical id" if packages else "sys-numactl.txt"
+        recorded.sources["host.sockets"] = "sys-cpuinfo.txt: physical id" if packages else "sys-numactl.txt"
     else:
-        facts.warnings.append(
-            f"sys-cpuinfo.txt does not say how many sockets there are: {host['sockets']} assumed"
-        )
+        recorded.warnings.append(f"sys-cpuinfo.txt has no number of sockets: {host['sockets']} assumed")
     if cache:
         host["llc"] = {**host["llc"], **llc_shape(int(cache[1]) << 10)}
-        facts.sources["host.llc.llc_bytes"] = "sys-cpuinfo.txt: cache size"
-        facts.sources["host.llc.ways"] = "size over slices of 2,048 sets"
+        recorded.sources["host.llc.llc_bytes"] = "sys-cpuinfo.txt: cache size"
+        recorded.sources["host.llc.ways"] = "size over slices of 2,048 sets"
     else:
-        facts.warnings.append(
-            "sys-cpuinfo.txt does not say how large the LLC is: that of the base host is assumed"
-        )
+        recorded.warnings.append("sys-cpuinfo.txt has no LLC size: the base host's assumed")
 
 
 def llc_shape(llc_bytes: int) -> dict[str, int]:
-    """Capacity, ways and slices of the last-level cache of a Xeon: slices of 2.5 MiB and 20 ways, or 2 MiB and 16.
+    """Capacity, ways and slices of a Xeon's last-level cache: slices of 2.5 MiB and 20 ways, or 2 MiB and 16.
 
-    Other sizes keep the ways of the base host.
+    For other sizes only the capacity: the ways stay the base host's.
     """
     for slice_bytes in (5 * _MIB // 2, 2 * _MIB):
         if llc_bytes % slice_bytes == 0:
@@ -198,30 +190,30 @@ def llc_shape(llc_bytes: int) -> dict[str, int]:
     return {"llc_bytes": llc_bytes}
 
 
-def _add_placement(facts: Facts, texts: Mapping[str, str], folder: str) -> None:
-    system = facts.system
+def _add_placement(recorded: RecordedSystem, texts: Mapping[str, str], folder: str) -> None:
+    system = recorded.system
     command_line = texts.get("sys-kernel-cmdline.txt")
     setup = setup_of({"host": {"command_line": command_line}, "source": {"directory": folder}})
     if setup.iommu is not None:
         system["iommu"] = setup.iommu
-        facts.sources["iommu"] = "sys-kernel-cmdline.txt: intel_iommu"
+        recorded.sources["iommu"] = "sys-kernel-cmdline.txt: intel_iommu"
     else:
         words = folder.split("-")
         system["iommu"] = ("four-kib-pages" if "nosp" in words else "super-pages") if "iommu" in words else "off"
-        facts.warnings.append(
-            f"sys-kernel-cmdline.txt is missing: IOMMU {system['iommu']}, as the folder is called"
+        recorded.warnings.append(
+            f"sys-kernel-cmdline.txt is missing: IOMMU {system['iommu']} taken from the folder's name"
         )
     if setup.sockets is not None:
         for key, socket in zip(("device_socket", "memory_socket", "program_socket"), setup.sockets, strict=True):
             system[key] = socket
-            facts.sources[key] = "name of the folder"
+            recorded.sources[key] = "name of the folder"
         system["host"]["sockets"] = max(system["host"]["sockets"], *(socket + 1 for socket in setup.sockets))
     elif system["host"]["sockets"] > 1:
-        facts.unplaced = True
+        recorded.unplaced = True
 
 
-def _add_buffer(facts: Facts, texts: Mapping[str, str]) -> None:
-    system = facts.system
+def _add_buffer(recorded: RecordedSystem, texts: Mapping[str, str]) -> None:
+    system = recorded.system
     found = re.findall(r"0x[0-9a-fA-F]{1,16}\b", texts.get("sys-dma-addrs.txt", ""))
     addresses = [int(address, 16) for address in found]
     size = re.match(r"\s*(\d{1,18})\b", texts.get("sys-buf-sz.txt", ""))
@@ -229,9 +221,9 @@ def _add_buffer(facts: Facts, texts: Mapping[str, str]) -> None:
         chunk_bytes = int(size[1]) // len(addresses) if size else _DEFAULT_CHUNK_BYTES
         system["chunk_bytes"] = chunk_bytes
         system["chunk_addresses"] = addresses
-        facts.sources["chunk_addresses"] = "sys-dma-addrs.txt"
+        recorded.sources["chunk_addresses"] = "sys-dma-addrs.txt"
         return
     start = 0xC000_0000 if system["iommu"] != "off" else 0x4_0000_0000
     system["chunk_bytes"] = _DEFAULT_CHUNK_BYTES
-    system["chunk_addresses"] = [start + _DEFAULT_CHUNK_BYTES * place for place in range(_DEFAULT_CHUNKS)]
-    facts.warnings.append("sys-dma-addrs.txt is missing: where the buffer lies is assumed")
+    system["chunk_addresses"] = [start + _DEFAULT_CHUNK_BYTES * chunk for chunk in range(_DEFAULT_CHUNKS)]
+    recorded.warnings.append("sys-dma-addrs.txt is missing: addresses of the buffer assumed")

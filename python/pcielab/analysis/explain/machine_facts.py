@@ -1,9 +1,8 @@
-"""What a store says of the machine behind its numbers, as far as bounds ask for it.
+"""The facts about a run's machine that bounds need, from its store.
 
-A simulated run has its resolved system profile. A device that was measured says of itself which link it has. An
-import has the texts that were recorded on the machine: the link is what `lspci -vvv` shows of the card, the bus
-addresses of the host buffer and the IOMMU mode come from the measurement's own notes. What a store does not say is
-named in `missing`, and what depends on it is left out.
+A simulated run has its resolved system profile. A measured device reports its link. An import has texts recorded
+on the machine: `lspci -vvv` for the link, the measurement's notes for bus addresses and IOMMU mode. `missing`
+names the unknown facts; results that depend on them are left out.
 """
 
 from collections.abc import Mapping
@@ -28,17 +27,17 @@ _ADDRESSES = "sys-dma-addrs.txt"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facts:
-    """A machine, as a store describes it.
+class MachineFacts:
+    """The facts about a machine that a store holds.
 
     Attributes:
         link: The negotiated link.
-        tags: Read requests that the device may have in flight; None where not known.
-        setup: Host, card, IOMMU mode and sockets.
-        system: The resolved system profile, where the store has a complete one.
+        tags: Most read requests of the device in flight; None if unknown.
+        setup: Host, device, IOMMU mode and sockets.
+        system: The resolved system profile, if the store has a complete one.
         chunk_bytes: Size of a physically contiguous piece of the host buffer.
-        chunk_addresses: Bus address of each piece, in buffer order; empty where not known.
-        missing: What the store does not say, and what is left out for that.
+        chunk_addresses: Bus address of each piece, in buffer order; empty if unknown.
+        missing: Sentences on unknown facts, and the results left out.
     """
 
     link: Link
@@ -50,18 +49,18 @@ class Facts:
     missing: tuple[str, ...]
 
     def low_share(self, test: Mapping[str, Any]) -> float:
-        """The share of a test's transfers whose addresses are below 4 GiB, and so need the shorter header."""
+        """The share of a test's transfers below 4 GiB, which need the shorter header."""
         visited = test["size_bytes" if test["pattern"] == "fixed" else "window_bytes"]
         return low_share(self.chunk_addresses, self.chunk_bytes, visited)
 
     @cached_property
     def capacities(self) -> Capacities | None:
-        """What a window can outgrow in the machine; None without a complete system profile."""
+        """Capacities that a window can outgrow; None without a complete system profile."""
         return None if self.system is None else system_capacities(self.system.model_dump_json())
 
     @property
     def model_link(self) -> model.Link:
-        """The link, for memory anywhere: with addresses of 64 bits."""
+        """The link, with 64-bit addresses."""
         return model.Link(
             generation=self.link.generation,
             lanes=self.link.lanes,
@@ -74,7 +73,7 @@ class Facts:
 
 
 def no_link(store: Store) -> bool:
-    """Whether the run was carried out by a device that has no PCIe link, such as a core, or does not say which."""
+    """Whether the run's device has no PCIe link, like a core of the host, or does not report one."""
     manifest = store.manifest
     device = manifest.get("device") or {}
     described = manifest.get("system") or device.get("link")
@@ -82,19 +81,19 @@ def no_link(store: Store) -> bool:
     return bool(manifest.get("backend")) and not described and not shown
 
 
-def facts_of(store: Store) -> Facts:
-    """What the store says of its machine.
+def facts_of(store: Store) -> MachineFacts:
+    """The facts of a run's machine.
 
     Raises:
-        InputError: It does not even say which link that was.
+        InputError: Not even the link is known.
     """
     system = store.manifest.get("system")
     return _of_profile(store, system) if system else _of_texts(store)
 
 
-def facts_of_system(system: System) -> Facts:
-    """What a resolved system says of itself: everything."""
-    return Facts(
+def facts_of_system(system: System) -> MachineFacts:
+    """The facts of a resolved system: all of them."""
+    return MachineFacts(
         link=system.link,
         tags=system.link.tags,
         setup=setup_of({"system": system.model_dump(mode="json")}),
@@ -105,17 +104,17 @@ def facts_of_system(system: System) -> Facts:
     )
 
 
-def _of_profile(store: Store, described: Mapping[str, Any]) -> Facts:
+def _of_profile(store: Store, described: Mapping[str, Any]) -> MachineFacts:
     missing = []
     system = None
     try:
         system = System.model_validate(described)
         link = system.link
     except ValidationError:
-        missing.append("the manifest's system is no complete profile: only the link and the tags are bounds")
+        missing.append("the manifest has no complete system profile: only link and tags are bounds")
         link = _link_of_profile(store, described)
     addresses = tuple(described.get("chunk_addresses") or ())
-    return Facts(
+    return MachineFacts(
         link=link,
         tags=link.tags,
         setup=setup_of(store.manifest),
@@ -141,33 +140,31 @@ def _link_of_profile(store: Store, described: Mapping[str, Any]) -> Link:
     except ValidationError as error:
         keys = ", ".join(sorted({f"link.{'.'.join(map(str, problem['loc']))}" for problem in error.errors()}))
         raise InputError(
-            f"{store.path}: the manifest's system does not say which link it has ({keys.replace('link., ', '')}): "
-            "give a run whose profile is complete"
+            f"{store.path}: the manifest's system has no complete link ({keys.replace('link., ', '')}): give "
+            "a run with a complete profile"
         ) from None
 
 
-def _of_texts(store: Store) -> Facts:
-    missing = [
-        "no system profile: only the link and the tags are bounds, and latencies include the card's own time"
-    ]
+def _of_texts(store: Store) -> MachineFacts:
+    missing = ["no system profile: only link and tags are bounds, and latencies include the device's own time"]
     measured = measured_link(store)
     if measured.tags is None:
-        missing.append("how many reads the device may have in flight is not known: tags are no bound")
+        missing.append("reads in flight unknown: no bound from tags")
     addresses = _addresses(store)
     if not addresses:
-        missing.append(f"no attachment {_ADDRESSES}: headers are taken to have 64-bit addresses")
+        missing.append(f"no attachment {_ADDRESSES}: 64-bit addresses assumed in headers")
     buffer_bytes = (store.manifest.get("host") or {}).get("buffer_bytes")
     setup = setup_of(store.manifest)
     if setup.iommu is None:
-        missing.append("the kernel's command line is not known: nothing is said of the IOMMU")
+        missing.append("kernel command line unknown: IOMMU not considered")
     if setup.sockets is None:
-        missing.append("the sockets of card and memory are not known: nothing is said of remote memory")
-    return Facts(
+        missing.append("sockets of device and memory unknown: remote memory not considered")
+    return MachineFacts(
         link=measured.link,
         tags=measured.tags,
         setup=setup,
         system=None,
-        # Without the buffer's size, every piece counts alike in every test.
+        # Without the buffer's size, every piece weighs the same in every test.
         chunk_bytes=buffer_bytes // len(addresses) if buffer_bytes and addresses else 1,
         chunk_addresses=addresses,
         missing=tuple(missing),

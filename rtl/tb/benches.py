@@ -1,0 +1,49 @@
+"""The benches of the core: module under test, and the sizes that ``make rtl-test`` runs.
+
+The cocotb tests of bench ``NAME`` are in ``test_NAME.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A bench: the module at the top, and its parameters in each size; mutants run the first size."""
+
+    top: str
+    sizes: tuple[Mapping[str, int], ...] = ({},)
+    fast: int = 0
+    """Number of sizes, from the first one on, that ``make test`` runs too."""
+
+
+def sizes(**values: tuple[int, ...]) -> tuple[Mapping[str, int], ...]:
+    """All combinations of values of parameters."""
+    return tuple(dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
+
+
+WIDTHS = (256, 512)
+CORE = tuple({"DATA_WIDTH": width, "TAGS": tags} for width, tags in ((256, 64), (512, 64), (256, 256), (512, 32)))
+BENCHES = {
+    "address_generator": Bench("address_generator"),
+    "bandwidth_counters": Bench("bandwidth_counters"),
+    "completion_tracker": Bench("flat_completion_tracker", ({"DATA_WIDTH": 256, "TAGS": 32},)),
+    "core": Bench("pcielab_core", CORE, fast=1),
+    "data_checker": Bench("data_checker", sizes(DATA_WIDTH=WIDTHS)),
+    "draw_below": Bench("draw_below"),
+    "fault_counters": Bench("fault_counters"),
+    "headers": Bench("header_pair", sizes(DATA_WIDTH=WIDTHS, HEADER_DWORDS=(3, 4))),
+    "id_pool": Bench("id_pool", ({"COUNT": 8},)),
+    "interrupter": Bench("interrupter"),
+    "latency_recorder": Bench("latency_recorder", ({"RECORDS": 4096},)),
+    "message_receiver": Bench("flat_message_receiver", sizes(DATA_WIDTH=WIDTHS, QUEUES=(4,), SLOTS=(64,))),
+    "registers": Bench("pcielab_core", CORE[:1], fast=1),
+    "request_arbiter": Bench("flat_request_arbiter", ({"DATA_WIDTH": 256, "SOURCES": 3},)),
+    "request_engine": Bench("flat_request_engine", sizes(DATA_WIDTH=WIDTHS, TAGS=(64,))),
+    "splitter": Bench("splitter"),
+    "stream_fifo": Bench("stream_fifo", ({"WIDTH": 8, "DEPTH": 4},)),
+    "usp": Bench("pcielab_usp", sizes(DATA_WIDTH=WIDTHS, TAGS=(64,))),
+}

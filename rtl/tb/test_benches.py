@@ -1,0 +1,27 @@
+"""Every bench, in every size."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from benches import BENCHES
+from simulator import HERE, run_bench
+
+
+def cases() -> Iterator[Any]:
+    """Benches and sizes; those outside ``make test`` are marked as slow."""
+    for name, bench in BENCHES.items():
+        for number, size in enumerate(bench.sizes):
+            marks = () if number < bench.fast else pytest.mark.slow
+            yield pytest.param(name, size, marks=marks, id="-".join([name, *(f"{k}{v}" for k, v in size.items())]))
+
+
+@pytest.mark.parametrize(("name", "size"), cases())
+def test_bench(name: str, size: dict[str, int]) -> None:
+    run_bench(BENCHES[name].top, f"test_{name}", size)
+
+
+def test_table_has_every_bench() -> None:
+    found = {path.stem.removeprefix("test_") for path in HERE.glob("test_*.py") if "@cocotb" in path.read_text()}
+    assert found == {*BENCHES, "root"} | {"benches"}
