@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pcielab import RunOptions, open_store
-from pcielab import run as run_work
+from pcielab import RunOptions, open_store, run as run_work
 from pcielab.library.suites import single_test
 
 _BENCHES = Path(__file__).parents[1] / "rtl" / "tb"

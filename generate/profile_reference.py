@@ -8,8 +8,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from pcielab.library.fabrics.files import Device, FabricFile, Memory, Node
-from pcielab.library.fabrics.parts import FabricLink, Flow
-from pcielab.library.fabrics.parts import Host as FabricHost
+from pcielab.library.fabrics.parts import FabricLink, Flow, Host as FabricHost
 from pcielab.library.message_profiles import MessageProfile
 from pcielab.library.nics import NicProfile, Queues, Step
 from pcielab.library.profiles.files import SystemFile

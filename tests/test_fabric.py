@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pcielab import InputError, fabric
-from pcielab import run as run_work
+from pcielab import InputError, fabric, run as run_work
 from pcielab.analysis.published import compare_with_published, published_values, score
 from pcielab.analysis.published.compare import verdict_of
 from pcielab.report import write_report

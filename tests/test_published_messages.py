@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pcielab import open_store
-from pcielab import run as run_work
+from pcielab import open_store, run as run_work
 from pcielab.analysis.published import compare_with_published, deviations, published_values
 from pcielab.report import write_report
 from shell import refuse, succeed

@@ -1,34 +1,43 @@
-"""Load names of a package on first use, so that commands start fast.
+"""Packages whose names load at first use, so that a command waits only for what it needs.
 
-The packages also import the names under `TYPE_CHECKING`, for editors and type checkers.
+The stub `__init__.pyi` of a package lists its names once, for this module, for editors and for type checkers.
 """
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable
     from typing import Any
 
 
-def names_on_demand(
-    package: str, modules: "Mapping[str, Iterable[str]]", subpackages: "Iterable[str]" = ()
-) -> "Callable[[str], Any]":
-    """The `__getattr__` of a package.
+def names_on_demand(package: str, file: str) -> "tuple[Callable[[str], Any], Callable[[], list[str]]]":
+    """The `__getattr__` and `__dir__` of a package.
 
     Args:
         package: Its name.
-        modules: The names that it exports, by module.
-        subpackages: The subpackages that it exports.
+        file: Its `__init__.py`, which has the stub beside it.
     """
-    inside = frozenset(subpackages)
-    home = {name: module for module, names in modules.items() for name in names}
+    modules: dict[str, str] = {}
+
+    def read_stub() -> dict[str, str]:
+        if not modules:
+            import ast
+            from pathlib import Path
+
+            for node in ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ImportFrom) and node.module:
+                    modules.update(dict.fromkeys((alias.name for alias in node.names), node.module))
+        return modules
 
     def load(name: str) -> "Any":
-        import importlib
-
-        if name in inside:
-            return importlib.import_module(f"{package}.{name}")
-        if name not in home:
+        if name == "__all__":
+            return sorted(read_stub())
+        if name.startswith("__") and name != "__version__":
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(home[name]), name)
+        from importlib import import_module
 
-    return load
+        module = read_stub().get(name)
+        if module is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return import_module(f"{package}.{name}") if module == package else getattr(import_module(module), name)
+
+    return load, lambda: sorted(read_stub())

@@ -19,8 +19,7 @@ sys.path.insert(0, str(ROOT / "rtl"))
 @cocotb.test()
 async def registers_are_as_described(dut: Any) -> None:
     """Values after reset, writable fields, and no side effect on other registers."""
-    from generate_registers import address_map
-    from generate_registers import registers as described
+    from generate_registers import address_map, registers as described
 
     await start(dut, **IDLE_INPUTS)
     core = Core(dut)

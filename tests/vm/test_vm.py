@@ -19,8 +19,7 @@ from pcielab import load_suite, open_store, single_test
 from pcielab.library.suites import load_message_suite
 from shell import succeed
 
-from . import guest as made
-from . import machine, programs
+from . import guest as made, machine, programs
 
 HERE = Path(__file__).parent
 FOLDER = HERE.parents[1] / "target" / "vm"

@@ -98,8 +98,8 @@ pub struct Test {
     /// State of the caches before it.
     #[schemars(extend("x-word" = "cache", "x-heading" = "cache", "x-column" = 4, "x-axis" = "cache", "default" = "cold"))]
     pub cache: CacheState,
-    /// Whether the full distribution is part of the result (the `_details` families), and of 1,048,576
-    /// samples or fewer each of them; of latency only.
+    /// Whether a latency test stores its full distribution, as the `_details` families do, and each sample if
+    /// there are at most 1,048,576.
     #[schemars(extend("x-word" = "details", "x-heading" = "details", "x-column" = 12, "default" = false))]
     pub details: bool,
     /// Offset from an 8 KiB boundary on the device, bytes.
@@ -113,7 +113,7 @@ pub struct Test {
     /// The micro-benchmark.
     #[schemars(extend("x-word" = "test", "x-heading" = "test", "x-column" = 1, "x-axis" = "test"))]
     pub operation: Operation,
-    /// Most requests in flight; null for the device's own limit.
+    /// Maximum number of requests in flight; null for the device's own limit.
     #[schemars(extend("x-word" = "outstanding", "x-heading" = "outstanding", "x-column" = 10, "x-axis" = "outstanding"))]
     #[schemars(range(min = 1, max = 4_294_967_295_u32))]
     pub outstanding: Option<u32>,
@@ -127,7 +127,7 @@ pub struct Test {
     #[schemars(extend("x-word" = "size", "x-heading" = "size (B)", "x-column" = 5, "x-axis" = "size", "default" = 64, "x-size" = true))]
     #[schemars(range(min = 1, max = TRANSFER_BYTES_MOST))]
     pub size_bytes: u64,
-    /// Units from one access of a strided pattern to the next; 1 otherwise.
+    /// Distance of a strided pattern's accesses, in units; 1 for other patterns.
     #[schemars(extend("x-word" = "stride", "x-heading" = "stride (units)", "x-column" = 9, "x-axis" = "stride", "default" = 1))]
     #[schemars(range(min = 1, max = 4_294_967_295_u32))]
     pub stride_units: u64,

@@ -33,8 +33,7 @@ def calibrate(
     Rows may be missing: parameters that the rows do not determine keep a typical host's values and are marked in
     the profile. It takes one to two minutes on two cores.
     """
-    from pcielab.analysis.calibrate import calibrate as calibrate_machine
-    from pcielab.analysis.calibrate import read_measured
+    from pcielab.analysis.calibrate import calibrate as calibrate_machine, read_measured
     from pcielab.cli.progress import Bar
     from pcielab.outputs import check_file, write_file
 

@@ -9,7 +9,7 @@ from typer.core import TyperCommand, TyperGroup
 COMMANDS = {
     "model": (
         "model:app",
-        "Compute what a link, host and device can deliver at most, and which bound binds.",
+        "Compute the highest rate of a link, host and device, and the bound that binds.",
     ),
     "explain": (
         "explain:explain",

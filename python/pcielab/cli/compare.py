@@ -51,8 +51,7 @@ def compare(
 
     `pcielab compare baseline.db new.db --fail-above 0.5% --format csv`
     """
-    from pcielab.analysis.compare import compare as compare_stores
-    from pcielab.analysis.compare import parse_limit
+    from pcielab.analysis.compare import compare as compare_stores, parse_limit
     from pcielab.outputs import check_file, write_file
     from pcielab.report.comparison import draw
 

@@ -51,9 +51,9 @@ def bind(
 ) -> None:
     """Bind a device to the kernel's vfio-pci driver for measuring; needs root.
 
-    It refuses a device in use, at any depth below it: a mounted disk, a part of a volume or RAID, swap, an
-    interface that is up or has the default route, the console's display or keyboard, a bridge. `run` itself never
-    binds and needs no root.
+    It refuses a device if anything at any depth below it is in use: a mounted disk, swap, a part of a volume or
+    RAID, an interface that is up or has the default route, the console's display or keyboard. It also refuses a
+    bridge. `run` itself never binds and needs no root.
 
     Examples:
     `sudo pcielab devices bind 0000:3b:00.0 --user $USER`

@@ -50,7 +50,7 @@ def doctor(
 ) -> None:
     """Find PCIe settings that cost a machine bandwidth or latency, worst first, with the modelled cost and a fix.
 
-    The doctor is read-only. Root sees every register; for other users it lists hidden ones.
+    The doctor is read-only. As root it sees every register; for other users it lists the hidden registers.
 
     Examples:
     `pcielab doctor`
@@ -59,7 +59,7 @@ def doctor(
 
     `pcielab doctor --lspci lspci.txt --format json`
 
-    `sudo pcielab doctor --save machine.json`, and elsewhere `pcielab doctor machine.json`
+    `sudo pcielab doctor --save machine.json`; then, on another machine, `pcielab doctor machine.json`
 
     `pcielab doctor measured.db --strict`
     """

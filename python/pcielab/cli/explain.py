@@ -42,7 +42,7 @@ def explain(
         Path | None,
         typer.Argument(
             metavar="[RUN_B]",
-            help="A second simulated run: show which differences between the two systems move each test.",
+            help="A second simulated run: show which differences of the two systems change each value.",
             show_default=False,
         ),
     ] = None,
@@ -68,7 +68,7 @@ def explain(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="With RUN_B: draw the changes that move each test, as .png, .svg, .pdf or .html.",
+            help="With RUN_B: draw the effect of each change on each test, as .png, .svg, .pdf or .html.",
             show_default=False,
         ),
     ] = None,
@@ -78,13 +78,13 @@ def explain(
 ) -> None:
     """Show which bound limits each test of a RUN, or a link given by options, and the slack of the other bounds.
 
-    For a RUN, each row is a bandwidth test: its value, the binding bound and the value's share of it, the slack of
-    the next bounds, and possible causes where the value is more than 5 % below. A simulated run is compared with
-    every limit of its profile; an import has no profile and is compared with its link and tags, using its own read
-    latency.
+    For a RUN, each row is a bandwidth test: its value, the binding bound, the value's share of it, and the slack
+    of the next bounds. If the value is more than 5 % below its bound, the row lists possible causes. A simulated
+    run is compared with every limit of its profile; an import has no profile and is compared with its link and
+    tags, using its own read latency.
 
-    For two simulated runs, each row is a test of both: its value on each system, simulated again, and the changes
-    that move it, each tried alone. This takes up to a minute.
+    For two simulated runs, each row is a test that both have. It shows the value on each system, simulated again,
+    and the effect of each change alone. This takes up to a minute.
 
     For a link, each row is the rate that one bound alone allows, tightest first; `slack_percent` is its distance
     above the binding bound.

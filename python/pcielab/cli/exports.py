@@ -16,7 +16,7 @@ def _add(exporter: Exporter) -> None:
     @app.command(exporter.name, help=exporter.help)
     def write(
         run: Annotated[Path, typer.Argument(metavar="RUN", help="The store to export.")],
-        output: Annotated[Path, typer.Option("--output", "-o", metavar="PATH", help="What to write.")],
+        output: Annotated[Path, typer.Option("--output", "-o", metavar="PATH", help="File or folder to write.")],
         overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     ) -> None:
         for warning in export(opened(run), exporter.name, output, overwrite=overwrite):

@@ -75,8 +75,8 @@ WarmUpOption = Annotated[
     typer.Option(
         "--warm-up-us",
         "--warm-up",
-        help="Simulated time before counting begins. Without it: until every request in flight has returned "
-        "three times, 50 us to 100 ms.",
+        help="Simulated time before counting begins. By default, counting begins when every request in flight has "
+        "returned three times, after at least 50 us and at most 100 ms.",
     ),
 ]
 MethodOption = Annotated[Method, typer.Option("--method", help="Estimator.")]
@@ -134,7 +134,8 @@ def estimate(
         typer.Option("--standalone", help="Bandwidth of each flow alone: declared in the file, or simulated."),
     ] = Standalone.DECLARED,
     discipline: Annotated[
-        Discipline, typer.Option("--discipline", help="With --standalone simulated: who has credits of its own.")
+        Discipline,
+        typer.Option("--discipline", help="With --standalone simulated: unit that has its own credits."),
     ] = Discipline.PER_DESTINATION,
     duration_us: Annotated[
         float, typer.Option("--duration-us", help="With --standalone simulated: simulated time of each flow.")
@@ -145,7 +146,7 @@ def estimate(
     """Estimate each flow's share when all run at once, in GB/s of payload, and the edge that limits it.
 
     `max-min` assumes that every flow has its own credits; `ecr` is the estimator of the rPCIeBench paper and never
-    gives more. Both are models, not measurements.
+    estimates a higher share. Both are models, not measurements.
 
     `--standalone simulated` simulates each flow alone, with its primitive, size and outstanding requests, then all
     together. It prints each estimate beside the simulated share, with its error.
@@ -304,7 +305,7 @@ def run_fabric(
     suite: SuiteOption = None,
     flows: FlowsOption = None,
     discipline: Annotated[
-        Discipline, typer.Option("--discipline", help="Without --suite: who has credits of its own at a port.")
+        Discipline, typer.Option("--discipline", help="Without --suite: unit that has its own credits at a port.")
     ] = Discipline.PER_DESTINATION,
     duration_us: Annotated[
         float, typer.Option("--duration-us", help="Without --suite: simulated time after the warm-up.")

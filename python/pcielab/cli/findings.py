@@ -17,10 +17,10 @@ def findings(
     ],
     output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
 ) -> None:
-    """What caches, NUMA and the IOMMU cost between runs, the numbers behind it, and what to do.
+    """Show the cost of caches, NUMA and the IOMMU in one or several runs, with the numbers and the remedy.
 
-    One run shows what its caches do; two of one machine, with the buffer on either socket or the IOMMU on and off,
-    what that costs. The suite fig8-fig9 has the rows.
+    One run shows the effect of its caches. Two runs of one machine show the cost of remote memory, or of the
+    IOMMU. The suite fig8-fig9 measures the rows that this needs.
 
     Examples:
     `pcielab paper findings snb.db`

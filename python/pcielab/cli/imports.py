@@ -16,7 +16,7 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the store 
 @app.command("pcie-bench")
 def pcie_bench(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Holds published `bw_*.csv` and `lat_*.csv` files.")
+        Path, typer.Argument(metavar="DIR", help="Folder with published `bw_*.csv` and `lat_*.csv` files.")
     ],
     output: Output,
     overwrite: Overwrite = False,

@@ -65,7 +65,7 @@ def bandwidth(
 
     `tlp_gbps` is the link's rate for TLPs in each direction. With `--rtt-ns`, `tags_to_fill` is the number of
     outstanding read requests that fills the link. `--details` adds the TLPs of one transfer, transfers per second,
-    the bandwidth of TLPs with headers in each direction, and its share of data.
+    the bandwidth of TLPs with headers in each direction, and the share of data in it.
 
     Examples:
     `pcielab model bandwidth --gen 3 --lanes 8 --mps 256 --mrrs 512 --sizes 64:1500`

@@ -74,8 +74,8 @@ def pio(
 ) -> None:
     """Compare messages sent by stores (uncached or write-combined) with descriptor DMA.
 
-    The profile gives the link unless an option changes it; the link's share of the profile's times then changes,
-    and the rest stays. Latencies are of one message alone, in ns; bandwidth is payload of back-to-back messages.
+    The profile describes the link; options change it. Only the link's part of each time then changes. Latencies
+    are of one message alone, in ns; bandwidth is payload of back-to-back messages.
 
     Examples:
     `pcielab model pio --messages 20,64`

@@ -50,14 +50,15 @@ def numbers(
     ] = None,
     output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
 ) -> None:
-    """Compare every number that a paper gives with ours: error, allowed error, and the reason for a larger one.
+    """Compare every number of a paper with ours: error, allowed error, and the reason if the error is larger.
 
-    Without a run, these are the numbers in the pcie-bench paper's text: modelled for links and NICs, otherwise
-    simulated on the machines of its table 1, which takes about a minute. With a run of the suite `kpio` or
+    Without a run, these are the numbers in the pcie-bench paper's text. Those of links and NICs are modelled; the
+    others are simulated on the machines of its table 1 in about a minute. With a run of the suite `kpio` or
     `rpciebench`, they are the numbers of that paper.
 
-    The verdict is `within` the allowed error, `explained`, `off`, or `input`: a profile was given the number, so
-    it is no prediction and does not count. By default the allowed error is 5 %, of shares 3 points.
+    Verdicts are `within` (the allowed error), `explained`, `off` and `input`. `input` means that a profile
+    contains the number, so it is no prediction and does not count. The allowed error is 5 % by default, and 3
+    percentage points for shares.
 
     Examples:
     `pcielab paper numbers --section 6.1`

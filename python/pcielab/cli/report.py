@@ -33,7 +33,7 @@ def report(
 ) -> None:
     """Write a self-contained HTML report: the machine, the paper's figures and every row.
 
-    A run of the suite paper takes ten seconds.
+    The report of a run of the suite paper takes ten seconds.
 
     Examples:
     `pcielab report snb.db -o report.html`

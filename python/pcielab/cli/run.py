@@ -35,7 +35,7 @@ Profile = Annotated[
         metavar="NAME|FILE",
         autocompletion=profile_names("system", "messages"),
         help="System: a shipped name or a file [default: hsw2620]. For a suite of messages, a message profile "
-        "[default: kpio-2012]. For other devices than sim, a file of the device's options.",
+        "[default: kpio-2012]. For devices other than sim, a file with the device's options.",
         show_default=False,
     ),
 ]
@@ -85,7 +85,8 @@ Line = Annotated[
     typer.Option("--line", help="With --nic: line rate in Gb/s [default: 40].", show_default=False),
 ]
 Direction = Annotated[
-    str | None, choice("--direction", ("both", "tx", "rx"), "With --nic: both forwards received packets")
+    str | None,
+    choice("--direction", ("both", "tx", "rx"), "With --nic: send, receive, or both (send the received packets)"),
 ]
 TestOption = Annotated[str | None, choice("--test", get_args(benchmark.Operation), "One test")]
 RowFormat = Annotated[Format, typer.Option("--format", help="Format of a single test's row.")]

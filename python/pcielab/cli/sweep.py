@@ -32,8 +32,8 @@ def sweep(
 ) -> None:
     """Simulate one test on a system over many parameter values.
 
-    SPEC combines lists of values (`[grid]`) with ranges to sample (`[draw]`): a Latin hypercube, or a design for
-    Sobol indices, which show the parameters that matter. Each point equals one `pcielab run --test`.
+    SPEC has lists of values (`[grid]`) or ranges to sample (`[draw]`), by a Latin hypercube or a design for Sobol
+    indices. Sobol indices show the parameters that matter. Each point equals one `pcielab run --test`.
 
     The folder holds `points.jsonl` with every finished point and, at the end, `results.parquet` with one row per
     point. `--resume` keeps finished points even if SPEC changed. A `sobol` sweep also prints the indices and draws

@@ -30,7 +30,9 @@ def validate(
     exclude: Annotated[
         Path | None,
         typer.Option(
-            "--exclude", metavar="CSV", help="Leave out the rows listed in this file (the format of a pack)."
+            "--exclude",
+            metavar="CSV",
+            help="Leave out the rows listed in this file, in the format of `calibrate --pack`.",
         ),
     ] = None,
     output: Annotated[
@@ -44,11 +46,12 @@ def validate(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the HTML file if it exists.")] = False,
     output_format: Annotated[Format, typer.Option("--format", help="Output format of the scores.")] = Format.TABLE,
 ) -> None:
-    """Run the suite paper on a twin and score it against measured rows, by kind of test and by limit.
+    """Run the suite paper on a twin and compare it with measured rows, by kind of test and by bound.
 
     Scores are the relative error of bandwidths, the errors of median and average latency, and the mean difference
-    of the quantiles of distributions, in ns. On a machine with idle states, write bandwidths are compared with the
-    middle 90 % of the twin's over several seeds. It takes one to two minutes on two cores.
+    of the quantiles of distributions, in ns. On a machine with idle states, measured write bandwidths are
+    compared with the middle 90 % of the twin's values over several seeds. It takes one to two minutes on two
+    cores.
     """
     from pcielab.analysis.calibrate.measured import read_pack
     from pcielab.analysis.validate import score, write_bands
@@ -113,5 +116,5 @@ def _rows(result: "Score") -> list[dict[str, Cell]]:
 
 
 def _row(group: str, metric: str, unit: str, rows: int, mean: float) -> dict[str, Cell]:
-    same = {"group": group, "metric": metric, "unit": unit, "rows": rows}
+    same: dict[str, Cell] = {"group": group, "metric": metric, "unit": unit, "rows": rows}
     return {**same, "median": None, "mean": mean, "p95": None, "maximum": None}

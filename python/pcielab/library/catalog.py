@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pcielab.errors import InputError
 from pcielab.library import shipped
 from pcielab.library.input_files import given_path, read_toml
-from pcielab.library.lookup import existing, is_path, suite_kinds, unknown
-from pcielab.library.lookup import profile_kinds as profile_kinds_of_name
+from pcielab.library.lookup import existing, is_path, profile_kinds as profile_kinds_of_name, suite_kinds, unknown
 from pcielab.library.shipped import ProfileKind, SuiteKind
 
 if TYPE_CHECKING:

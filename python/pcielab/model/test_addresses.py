@@ -1,8 +1,7 @@
 """Bounds of buffers on both sides of 4 GiB lie between those of the two lengths of addresses."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcielab import model
 from pcielab.model.addresses import low_share, with_addresses

@@ -134,7 +134,7 @@ def _numa(base: Run, other: Run, changes: pd.DataFrame) -> Iterator[Claim]:
     reads = changes[(changes["operation"] == "bw-rd") & (changes["cache"] == "host-warm")]
     inside = reads[reads["window_bytes"] <= _INSIDE_BYTES]
     small, large = (inside[inside["size_bytes"] == size] for size in (_SMALL_BYTES, _LARGE_BYTES))
-    for rows, reads, if_slower, otherwise in (
+    for rows, subject, if_slower, otherwise in (
         (
             small,
             "small reads of remote memory",
@@ -151,7 +151,7 @@ def _numa(base: Run, other: Run, changes: pd.DataFrame) -> Iterator[Claim]:
         if len(rows):
             worst = rows.iloc[int(rows["change"].to_numpy().argmin())]
             slower = worst["change"] < -_NOTICED_PERCENT
-            observation = f"{reads} {'are slower' if slower else 'are not slower'}"
+            observation = f"{subject} {'are slower' if slower else 'are not slower'}"
             remedy = if_slower if slower else otherwise
             yield Claim("NUMA", compared, observation, _numbers(worst), remedy, base.store.origin)
     yield from _remote_latency(base, other, compared)

@@ -12,8 +12,7 @@ from typing import Any
 from pcielab import model
 from pcielab.analysis.explain.machine_facts import MachineFacts
 from pcielab.model.addresses import with_addresses
-from pcielab.model.answers import Answer
-from pcielab.model.answers import TestBounds as SystemBounds
+from pcielab.model.answers import Answer, TestBounds as SystemBounds
 from pcielab.model.questions import system_bounds
 
 _RATE_OF = {"bw-rd": "read", "bw-wr": "write", "bw-rdwr": "rdwr"}

@@ -135,7 +135,10 @@ def _tests(store: Store) -> list[dict[str, Any]]:
 def _chosen(store: Store, pairs: Any, tests: Sequence[str]) -> tuple[list[int], list[str]]:
     both = [int(test) for test in pairs["test_a"]]
     if tests:
-        records = store.tests[["id", "family", "name"]].to_dict("records")
+        records = [
+            dict(zip(("id", "family", "name"), row, strict=True))
+            for row in store.tests[["id", "family", "name"]].itertuples(index=False)
+        ]
         meant = {record["id"] for record in records if any(is_meant(wanted, record) for wanted in tests)}
         kept = [test for test in both if test in meant]
         if not kept:

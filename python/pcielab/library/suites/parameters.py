@@ -125,7 +125,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         choices=(),
         least=1,
         most=4294967295,
-        meaning="Units from one access of a strided pattern to the next; 1 otherwise.",
+        meaning="Distance of a strided pattern's accesses, in units; 1 for other patterns.",
     ),
     Parameter(
         key="outstanding",
@@ -137,7 +137,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         choices=(),
         least=1,
         most=4294967295,
-        meaning="Most requests in flight; null for the device's own limit.",
+        meaning="Maximum number of requests in flight; null for the device's own limit.",
     ),
     Parameter(
         key="transactions",
@@ -161,7 +161,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         choices=(),
         least=None,
         most=None,
-        meaning="Whether the full distribution is part of the result (the `_details` families), and of 1,048,576 samples or fewer each of them; of latency only.",
+        meaning="Whether a latency test stores its full distribution, as the `_details` families do, and each sample if there are at most 1,048,576.",
     ),
 )
 """All parameters, in the order of columns."""
@@ -188,11 +188,11 @@ class Parameters:
     device_offset_bytes: int = 0
     """Offset from an 8 KiB boundary on the device, bytes."""
     stride_units: int = 1
-    """Units from one access of a strided pattern to the next; 1 otherwise."""
+    """Distance of a strided pattern's accesses, in units; 1 for other patterns."""
     outstanding: int | None = None
-    """Most requests in flight; null for the device's own limit."""
+    """Maximum number of requests in flight; null for the device's own limit."""
     transactions: int = 2097152
     """Number of transactions; by default that of the published suite."""
     details: bool = False
-    """Whether the full distribution is part of the result (the `_details` families), and of 1,048,576 samples or
-    fewer each of them; of latency only."""
+    """Whether a latency test stores its full distribution, as the `_details` families do, and each sample if there
+    are at most 1,048,576."""

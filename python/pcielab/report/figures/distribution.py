@@ -43,7 +43,11 @@ def latency_cdf(
     sources: Sources, *, path: str = "dma", size_bytes: int = 64, measured: Source | None = None
 ) -> Figure:
     """The cumulative distribution of latencies up to the 99.9th percentile (figure 6)."""
-    axis = {"title": "share of transactions", "axis": alt.Axis(format=".0%"), "scale": alt.Scale(domain=[0, 1])}
+    axis: dict[str, Any] = {
+        "title": "share of transactions",
+        "axis": alt.Axis(format=".0%"),
+        "scale": alt.Scale(domain=[0, 1]),
+    }
     curve = _Curve(
         title=f"Figure 6: latency distribution, {size_bytes} B {PATH_TITLES[path]}",
         note="cumulative, to the 99.9th percentile",

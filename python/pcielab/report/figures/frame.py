@@ -1,7 +1,7 @@
 """Common parts of figures: titles with runs and origins, panels, stacked bars and tooltips."""
 
 from collections.abc import Sequence
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import altair as alt
 import pandas as pd
@@ -98,7 +98,7 @@ def tooltips(*columns: str) -> list[alt.Tooltip]:
     return [alt.Tooltip(f"{column}:{kind}", **texts) for column in columns for kind, texts in [_TOOLTIPS[column]]]
 
 
-_TOOLTIPS: dict[str, tuple[str, dict[str, str]]] = {
+_TOOLTIPS: dict[str, tuple[str, dict[str, Any]]] = {
     "operation": ("N", {"title": "test"}),
     "cache": ("N", {"title": "cache"}),
     "binds": ("N", {}),

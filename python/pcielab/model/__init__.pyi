@@ -1,0 +1,31 @@
+"""Names of the package, loaded at first use: `pcielab.on_demand` reads this file."""
+
+from pcielab.library.link import Link as Link
+from pcielab.library.message_profiles import (
+    MessageProfile as MessageProfile,
+    load_message_profile as load_message_profile,
+    shipped_message_profiles as shipped_message_profiles,
+)
+from pcielab.library.nics import (
+    NicProfile as NicProfile,
+    Step as Step,
+    load_nic as load_nic,
+    shipped_nics as shipped_nics,
+)
+from pcielab.model.answers import (
+    Answer as Answer,
+    Bandwidth as Bandwidth,
+    Ceiling as Ceiling,
+    Crossing as Crossing,
+    Crossings as Crossings,
+    LinkUse as LinkUse,
+    Loopback as Loopback,
+    Messages as Messages,
+    NicThroughput as NicThroughput,
+    PathSizing as PathSizing,
+    Sending as Sending,
+    Sizing as Sizing,
+)
+from pcielab.model.link import Accounting as Accounting, Ethernet as Ethernet, Gap as Gap, Limits as Limits
+from pcielab.model.message_questions import crossings as crossings, loopback as loopback, messages as messages
+from pcielab.model.questions import bandwidth as bandwidth, nic as nic, sizing as sizing
