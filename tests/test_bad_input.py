@@ -99,7 +99,7 @@ def test_an_impossible_run_is_refused(tmp_path: Path, arguments: tuple[str, ...]
         (("--size", "4000", "--host-offset", "97"), ("--host-offset 97", "must not exceed 4096")),
         (("--size", "4000", "--device-offset", "97"), ("--device-offset 97", "must not exceed 4096")),
         (("--host-offset", "-1"), ("--host-offset -1", "give 0 to 4095")),
-        (("--size", "512", "--window", "256"), ("--window 256", "needs 512 or more")),
+        (("--size", "512", "--window", "256"), ("--window 256", "give 512 or more")),
         (("--window", "99999999999G"), ("--window 99999999999G", "give at most 9223372036854775807 bytes")),
         (("--window", "-8K"), ("--window: '-8K'", "whole bytes above 0")),
         (("--cache", "hot"), ("--cache hot", "host-warm")),
@@ -137,7 +137,7 @@ def test_a_wrong_profile_is_named_with_its_key(tmp_path: Path, line: str, expect
     [
         ("BW_DMA_RD", "BW_DMA_RDD", "'BW_DMA_RDD': unknown test: did you mean BW_DMA_RD?"),
         ("[64]", "[0]", "sizes.0 is 0"),
-        ("8K", "32", "window_bytes is 32: smaller than the transfer"),
+        ("8K", "32", "window_bytes is 32: give 64 or more"),
         ('caches = ["cold"]', "", "missing key caches"),
         ("[[group]]", "[[groop]]", "unknown key groop: did you mean group?"),
     ],

@@ -271,7 +271,7 @@ def test_a_wrong_key_of_a_fabric_is_named(tmp_path: Path, old: str, new: str, me
 @pytest.mark.parametrize(
     ("one", "message"),
     [
-        (flow("host1", "A", "h2d", 64, outstanding=257), "A has 256 tags"),
+        (flow("host1", "A", "h2d", 64, outstanding=257), "give at most 256, the tags of A"),
         (flow("host1", "A", "mmio-read", 8 << 20, memory="bram"), "the region bram of A has 4194304 bytes"),
         (flow("A", "M", "d2d-write", 64), "M is not a device"),
         (flow("host1", "A", "h2d", 64, socket=2), "sockets 0 to 1"),

@@ -368,7 +368,7 @@ def test_a_program_saves_its_trace_as_a_run(tmp_path: Path) -> None:
         ('name = "log"', 'name = "=restore"', "another flow has this name"),
         ("size_bytes = 64\n", "size_bytes = 65\n", "moves packets of 64 bytes"),
         ("alignment_bytes = 32", "alignment_bytes = 3", "alignment_bytes"),
-        ("outstanding = 4\n", "outstanding = 65\n", "ssd-2 has 64 tags"),
+        ("outstanding = 4\n", "outstanding = 65\n", "outstanding is 65: give at most 64, the tags of ssd-2"),
         ("standalone_gbytes_per_s = 40.0", "standalone_gbytes_per_s = -1.0", "standalone_gbytes_per_s"),
     ],
 )

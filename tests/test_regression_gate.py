@@ -103,7 +103,7 @@ def test_the_gate_compares_flows_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["0.02", "2", "-2%", "two%", "", "2%%", "1e3%", "nan%"])
 def test_other_notations_are_refused_with_the_remedy(folder: Path, text: str) -> None:
-    with pytest.raises(InputError, match="give a percentage with its sign, like 2% or"):
+    with pytest.raises(InputError, match="give a number from 0 and a percent sign, like 2% or"):
         parse_limit(text, "--fail-above")
     refuse("compare", folder / "baseline.db", folder / "same.db", f"--fail-above={text}")
 

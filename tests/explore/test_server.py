@@ -211,7 +211,7 @@ def test_a_question_that_is_too_long_is_refused_without_a_length_too(served: Ser
         ({"sets": {f"k{number}": 1 for number in range(101)}}, "100"),
         ({"size": 10**12}, "size"),
         ({"size": 10**400}, "size"),
-        ({"window": 1}, "smaller than the transfer"),
+        ({"window": 1}, "give 64 or more"),
         ({"size": 5000}, "multiple"),
         ({"bandwidth": "rm -rf"}, "bandwidth"),
         ({"seed": -1}, "seed"),

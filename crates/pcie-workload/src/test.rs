@@ -113,7 +113,7 @@ pub struct Test {
     /// The micro-benchmark.
     #[schemars(extend("x-word" = "test", "x-heading" = "test", "x-column" = 1, "x-axis" = "test"))]
     pub operation: Operation,
-    /// Maximum number of requests in flight; null for the device's own limit.
+    /// Maximum number of requests in flight; by default (null) the device's own limit.
     #[schemars(extend("x-word" = "outstanding", "x-heading" = "outstanding", "x-column" = 10, "x-axis" = "outstanding"))]
     #[schemars(range(min = 1, max = 4_294_967_295_u32))]
     pub outstanding: Option<u32>,
@@ -127,7 +127,7 @@ pub struct Test {
     #[schemars(extend("x-word" = "size", "x-heading" = "size (B)", "x-column" = 5, "x-axis" = "size", "default" = 64, "x-size" = true))]
     #[schemars(range(min = 1, max = TRANSFER_BYTES_MOST))]
     pub size_bytes: u64,
-    /// Distance of a strided pattern's accesses, in units; 1 for other patterns.
+    /// Distance of a strided pattern's accesses, in units (a transfer in whole cache lines); 1 for others.
     #[schemars(extend("x-word" = "stride", "x-heading" = "stride (units)", "x-column" = 9, "x-axis" = "stride", "default" = 1))]
     #[schemars(range(min = 1, max = 4_294_967_295_u32))]
     pub stride_units: u64,
@@ -204,8 +204,7 @@ impl Test {
         let unit_bytes = self.unit_bytes();
         if self.window_bytes < unit_bytes {
             let (size, offset) = (self.size_bytes, self.host_offset_bytes);
-            let needed = format!("size {size} at host offset {offset} needs {unit_bytes} or more");
-            let remedy = format!("smaller than the transfer: {needed}");
+            let remedy = format!("give {unit_bytes} or more, for size {size} at host offset {offset}");
             return Err(Refusal::of("window_bytes", self.window_bytes, remedy));
         }
         let refused = |remedy: String| Err(Refusal::of("stride_units", self.stride_units, remedy));
@@ -264,7 +263,7 @@ pub(crate) mod tests {
             ),
             (
                 Test { window_bytes: 64, host_offset_bytes: 1, ..sample() },
-                "window_bytes is 64: smaller than the transfer: size 64 at host offset 1 needs 128 or more",
+                "window_bytes is 64: give 128 or more, for size 64 at host offset 1",
             ),
             (Test { stride_units: 0, ..sample() }, "stride_units is 0: give 1 to 4294967295"),
             (Test { outstanding: Some(0), ..sample() }, "outstanding is 0: give 1 to 4294967295"),

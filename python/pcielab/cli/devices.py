@@ -53,7 +53,7 @@ def bind(
 
     It refuses a device if anything at any depth below it is in use: a mounted disk, swap, a part of a volume or
     RAID, an interface that is up or has the default route, the console's display or keyboard. It also refuses a
-    bridge. `run` itself never binds and needs no root.
+    bridge. `pcielab run` binds no device and needs no root.
 
     Examples:
     `sudo pcielab devices bind 0000:3b:00.0 --user $USER`
@@ -117,7 +117,7 @@ def schema(
         typer.Argument(metavar="KIND", help="A kind of device.", autocompletion=lambda: [*_kinds()]),
     ],
 ) -> None:
-    """Print the JSON Schema of the options file of `run --device KIND --profile FILE`.
+    """Print the JSON Schema of a device's options, the FILE in `run --device KIND --profile FILE`.
 
     Example:
     `pcielab devices schema cpu`

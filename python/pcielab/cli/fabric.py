@@ -75,8 +75,8 @@ WarmUpOption = Annotated[
     typer.Option(
         "--warm-up-us",
         "--warm-up",
-        help="Simulated time before counting begins. By default, counting begins when every request in flight has "
-        "returned three times, after at least 50 us and at most 100 ms.",
+        help="Simulated time before counting begins. By default, it begins after three round trips of every "
+        "outstanding request, but not before 50 us and not after 100 ms.",
     ),
 ]
 MethodOption = Annotated[Method, typer.Option("--method", help="Estimator.")]
@@ -135,7 +135,10 @@ def estimate(
     ] = Standalone.DECLARED,
     discipline: Annotated[
         Discipline,
-        typer.Option("--discipline", help="With --standalone simulated: unit that has its own credits."),
+        typer.Option(
+            "--discipline",
+            help="With --standalone simulated: own credits at a port for each flow, destination, or none (fifo).",
+        ),
     ] = Discipline.PER_DESTINATION,
     duration_us: Annotated[
         float, typer.Option("--duration-us", help="With --standalone simulated: simulated time of each flow.")
@@ -305,7 +308,11 @@ def run_fabric(
     suite: SuiteOption = None,
     flows: FlowsOption = None,
     discipline: Annotated[
-        Discipline, typer.Option("--discipline", help="Without --suite: unit that has its own credits at a port.")
+        Discipline,
+        typer.Option(
+            "--discipline",
+            help="Without --suite: own credits at a port for each flow, destination, or none (fifo).",
+        ),
     ] = Discipline.PER_DESTINATION,
     duration_us: Annotated[
         float, typer.Option("--duration-us", help="Without --suite: simulated time after the warm-up.")

@@ -33,11 +33,11 @@ def findings(
     stores = [opened(path) for path in runs]
     for store in stores:
         store.require_kind("transfers", "what caches and IOMMU cost")
-        store.require_speed("a finding")
+        store.require_speed("what caches and IOMMU cost")
     found = find(stores)
     if not found:
         raise InputError(
-            "nothing to find: no run has reads over a cold and a warm window, and no two are of one machine that "
-            "differ in the socket of the memory or in the IOMMU; the suite fig8-fig9 has the rows"
+            "these runs show no cost of caches, NUMA or IOMMU: give a run with reads of cold and warm windows, or "
+            "two runs of one machine that differ in the memory's socket or the IOMMU (suite fig8-fig9)"
         )
     print_rows([asdict(one) for one in found], output_format, title="What these runs show, and what to do")

@@ -65,7 +65,7 @@ def bandwidth(
 
     `tlp_gbps` is the link's rate for TLPs in each direction. With `--rtt-ns`, `tags_to_fill` is the number of
     outstanding read requests that fills the link. `--details` adds the TLPs of one transfer, transfers per second,
-    the bandwidth of TLPs with headers in each direction, and the share of data in it.
+    the bandwidth in each direction including TLP headers, and the share of data in it.
 
     Examples:
     `pcielab model bandwidth --gen 3 --lanes 8 --mps 256 --mrrs 512 --sizes 64:1500`
@@ -185,7 +185,7 @@ def sizing(
     gap: GapOption = Gap.STANDARD,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
-    """Compute how many DMAs a device must keep in flight at line rate, and its cycles for each.
+    """Compute how many DMAs a device must keep in flight at line rate, and the clock cycles that it has for each.
 
     Examples:
     `pcielab model sizing --line 40 --sizes 128 --latency-ns 560,666,900`

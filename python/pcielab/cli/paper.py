@@ -45,7 +45,9 @@ def numbers(
     runs: Annotated[
         Path | None,
         typer.Option(
-            "--runs", metavar="FOLDER", help="Use the stores in this folder, and add missing ones; without RUN.db."
+            "--runs",
+            metavar="FOLDER",
+            help="Only without RUN.db: use the stores in this folder, and add missing ones.",
         ),
     ] = None,
     output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,

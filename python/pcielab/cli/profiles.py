@@ -111,7 +111,7 @@ def make_skeleton(
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", help="File to write; its name without .toml names the system. `-` is stdout."
+            "--output", "-o", help="File to write, or `-` for stdout. Its name without .toml names the system."
         ),
     ],
     device: Annotated[

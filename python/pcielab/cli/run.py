@@ -115,8 +115,8 @@ def run(
     """Run a suite or one test and keep the results in a store.
 
     Without --device, results are simulated; every table and picture says whether its numbers were simulated or
-    measured. On two cores, the simulated suite quick takes a second, demo and kpio a few seconds, paper ten to
-    twenty seconds (seven minutes with --samples full).
+    measured. On two cores, simulating `quick` takes a second, and `demo` or `kpio` a few seconds. `paper` takes
+    ten to twenty seconds, or seven minutes with --samples full.
 
     A single test prints its parameters, the bound that limits it, and advice.
 

@@ -29,7 +29,7 @@ def list_suites(
     kind: Annotated[SuiteKind | None, typer.Option("--kind", help="Only this kind.")] = None,
     output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
 ) -> None:
-    """List the shipped suites. Fabric suites are for `fabric run`, the others for `run`."""
+    """List the shipped suites. `pcielab fabric run` takes fabric suites, `pcielab run` the others."""
     rows: list[dict[str, Cell]] = [
         {"kind": one, "name": name, "tests": len(_tests(one, name)), "title": shipped.title(path)}
         for one in ([kind] if kind else shipped.SUITE_FOLDERS)

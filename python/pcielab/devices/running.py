@@ -125,7 +125,7 @@ def open_work(
     most = carrier.backend.jobs_most
     if not 0 <= options.jobs <= most:
         many = f"1 to {most}" if most > 1 else f"1: {carrier.backend.kind} does one test at a time"
-        raise InputError(f"--jobs {options.jobs}: give {many}, or 0 for the most")
+        raise InputError(f"--jobs {options.jobs}: give {many}, or 0 for one per core")
     return carrier
 
 

@@ -278,8 +278,8 @@ impl<'a> Checker<'a> {
             return Err(self.value("size_bytes", size_bytes, "give a multiple".into()).problem(problem));
         }
         if self.traffic.outstanding > engine.tags {
-            let too_many = self.value("outstanding", self.traffic.outstanding, "give at most as many".into());
-            return Err(too_many.problem(format!("{name} has {} tags", engine.tags)));
+            let remedy = format!("give at most {}, the tags of {name}", engine.tags);
+            return Err(self.value("outstanding", self.traffic.outstanding, remedy));
         }
         Ok(number)
     }

@@ -235,8 +235,8 @@ def _require_known_card(store: Store) -> None:
     more = len(apart[nearest]) - len(keys)
     listed = ", ".join([*keys, f"{more} more"] if more > 0 else keys)
     raise InputError(
-        f"{store.path}: its device {shown(name)} is not the shipped {nearest} ({listed}): calibration knows the "
-        f"constants of the NFP-6000 ({', '.join(CARDS)}) only"
+        f"{store.path}: its device {shown(name)} differs from the shipped {nearest} ({listed}): give a run of an "
+        f"unchanged {' or '.join(CARDS)}, because calibration knows only their constants"
     )
 
 

@@ -46,7 +46,7 @@ def parse_limit(text: str, option: str) -> float:
     """
     found = _PERCENT.fullmatch(text.strip())
     if found is None:
-        raise InputError(f"{option} {shown(text)}: give a percentage with its sign, like 2% or 0.5%")
+        raise InputError(f"{option} {shown(text)}: give a number from 0 and a percent sign, like 2% or 0.5%")
     return float(found[1])
 
 

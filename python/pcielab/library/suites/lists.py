@@ -32,9 +32,9 @@ class Lists(Part):
     device_offsets: list[Annotated[int, Field(ge=0, le=4_095)]] = Field(default=[])
     """Offset from an 8 KiB boundary on the device, bytes."""
     strides: list[Annotated[int, Field(ge=1, le=4_294_967_295)]] = Field(default=[])
-    """Distance of a strided pattern's accesses, in units; 1 for other patterns."""
+    """Distance of a strided pattern's accesses, in units (a transfer in whole cache lines); 1 for others."""
     outstanding: list[Annotated[int, Field(ge=1, le=4_294_967_295)]] = Field(default=[])
-    """Maximum number of requests in flight; null for the device's own limit."""
+    """Maximum number of requests in flight; by default (null) the device's own limit."""
 
 
 LISTS = {

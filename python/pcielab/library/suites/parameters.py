@@ -125,7 +125,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         choices=(),
         least=1,
         most=4294967295,
-        meaning="Distance of a strided pattern's accesses, in units; 1 for other patterns.",
+        meaning="Distance of a strided pattern's accesses, in units (a transfer in whole cache lines); 1 for others.",
     ),
     Parameter(
         key="outstanding",
@@ -137,7 +137,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         choices=(),
         least=1,
         most=4294967295,
-        meaning="Maximum number of requests in flight; null for the device's own limit.",
+        meaning="Maximum number of requests in flight; by default (null) the device's own limit.",
     ),
     Parameter(
         key="transactions",
@@ -188,9 +188,9 @@ class Parameters:
     device_offset_bytes: int = 0
     """Offset from an 8 KiB boundary on the device, bytes."""
     stride_units: int = 1
-    """Distance of a strided pattern's accesses, in units; 1 for other patterns."""
+    """Distance of a strided pattern's accesses, in units (a transfer in whole cache lines); 1 for others."""
     outstanding: int | None = None
-    """Maximum number of requests in flight; null for the device's own limit."""
+    """Maximum number of requests in flight; by default (null) the device's own limit."""
     transactions: int = 2097152
     """Number of transactions; by default that of the published suite."""
     details: bool = False

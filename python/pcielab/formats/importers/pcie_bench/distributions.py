@@ -119,8 +119,8 @@ def _bins(path: Path, section: Section, samples: int, timer: Timer) -> list[tupl
         ticks, rest = divmod(cycles, timer.cycles)
         if rest or upto < below:
             raise InputError(
-                f"{path}, line {section.line + offset}: {cycles} cycles, cdf {share}: cycles must be a multiple "
-                f"of {timer.cycles}, and the cdf must not fall"
+                f"{path}, line {section.line + offset}: "
+                + (f"{cycles} cycles: give a multiple of {timer.cycles}" if rest else f"the cdf falls to {share}")
             )
         if upto > below:
             bins.append((ticks, upto - below))
