@@ -117,7 +117,7 @@ def schema(
         typer.Argument(metavar="KIND", help="A kind of device.", autocompletion=lambda: [*_kinds()]),
     ],
 ) -> None:
-    """Print the JSON Schema of a device's options, the FILE in `run --device KIND --profile FILE`.
+    """Print the JSON Schema of the options file that `run --device KIND --profile FILE` reads.
 
     Example:
     `pcielab devices schema cpu`

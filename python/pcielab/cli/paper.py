@@ -58,7 +58,7 @@ def numbers(
     others are simulated on the machines of its table 1 in about a minute. With a run of the suite `kpio` or
     `rpciebench`, they are the numbers of that paper.
 
-    Verdicts are `within` (the allowed error), `explained`, `off` and `input`. `input` means that a profile
+    The verdicts are: `within` (the allowed error), `explained`, `off`, and `input`. `input` means that a profile
     contains the number, so it is no prediction and does not count. The allowed error is 5 % by default, and 3
     percentage points for shares.
 
