@@ -236,7 +236,7 @@ def _require_known_card(store: Store) -> None:
     listed = ", ".join([*keys, f"{more} more"] if more > 0 else keys)
     raise InputError(
         f"{store.path}: its device {shown(name)} differs from the shipped {nearest} ({listed}): give a run of an "
-        f"unchanged {' or '.join(CARDS)}, because calibration knows only their constants"
+        f"unchanged NFP-6000 ({' or '.join(CARDS)}), because calibration knows only its constants"
     )
 
 
