@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -146,3 +147,16 @@ def test_inputs_of_a_profile_do_not_count_as_predictions() -> None:
 
 def test_a_section_without_numbers_is_refused() -> None:
     assert "give one of 2, 3" in refuse("paper", "numbers", "--section", "9")
+
+
+def test_former_names_work_and_are_hidden(tmp_path: Path) -> None:
+    assert "wrote" in succeed("figure", "1", "-o", tmp_path / "one.svg").stderr
+    path = tmp_path / "one.db"
+    succeed("run", "--test", "bw-wr", "-o", path)
+    assert "fig8-fig9" in refuse("findings", path)
+    for group in ("suites", "fabric"):
+        assert "pcielab run --suite kpio" in refuse(group, "validate", path)
+        assert "validate" not in succeed(group, "-h").stdout
+    listed = succeed("-h").stdout
+    assert "paper" in listed
+    assert not re.search(r"│ (figure|findings) ", listed)
