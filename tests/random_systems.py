@@ -47,6 +47,8 @@ KEYS: dict[str, Draw] = {
     "device.dma.outstanding": _whole(1, 2048),
     "device.dma.tag_order": _one_of("in-turn", "any-free"),
     "device.dma.receive_buffers": _whole(1, 2048),
+    "device.dma.completion_buffer_bytes": _whole(4096, 1 << 18),
+    "device.dma.completion_buffer_headers": _whole(64, 4096),
     "device.dma.busy_request_interval_ns": _between(0.5, 100),
     "device.dma.engine.write_fixed_ns": _between(0.5, 100),
     "device.dma.engine.read_fixed_ns": _between(0.5, 100),

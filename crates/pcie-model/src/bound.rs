@@ -31,6 +31,8 @@ pub enum Bound {
     WriteRate,
     /// Read requests whose data the device can buffer until it has processed them.
     ReceiveBuffers,
+    /// Read requests for whose completions the device has reserved space.
+    CompletionBuffer,
     /// Page walks of the IOMMU.
     PageWalks,
     /// Time between two stores of a core on the link.

@@ -43,6 +43,11 @@ pub struct Limits {
     pub receive_buffers: Option<u32>,
     /// From the departure of a request's first completion until the device has processed its data, in ns.
     pub receive_ns: Option<f64>,
+    /// Headers of completions that the device can buffer: each read request reserves as many as RCB allows.
+    pub completion_buffer_headers: Option<u32>,
+    /// Data of completions that the device can buffer, in bytes: each read request reserves room for its data,
+    /// in whole credits of 16 B.
+    pub completion_buffer_bytes: Option<u32>,
     /// Page walks that an average DMA needs.
     pub walks_per_dma: Option<f64>,
     /// Least time between two page walks, all walkers together, in ns.
@@ -63,6 +68,8 @@ impl Limits {
             ("posted_data_credits", self.posted_data_credits),
             ("non_posted_header_credits", self.non_posted_header_credits),
             ("receive_buffers", self.receive_buffers),
+            ("completion_buffer_headers", self.completion_buffer_headers),
+            ("completion_buffer_bytes", self.completion_buffer_bytes),
             ("ack_interval_symbols", self.ack_interval_symbols),
             ("update_fc_interval_symbols", self.update_fc_interval_symbols),
         ] {
@@ -86,6 +93,13 @@ impl Limits {
         }
         for (key, given, needed, time) in [
             ("tags", self.tags, "round_trip_ns", self.round_trip_ns),
+            (
+                "completion_buffer_headers",
+                self.completion_buffer_headers,
+                "round_trip_ns",
+                self.round_trip_ns,
+            ),
+            ("completion_buffer_bytes", self.completion_buffer_bytes, "round_trip_ns", self.round_trip_ns),
             ("dmas_in_flight", self.dmas_in_flight, "round_trip_ns", self.dma_ns.or(self.round_trip_ns)),
             ("receive_buffers", self.receive_buffers, "receive_ns", self.receive_ns),
             ("posted_header_credits", self.posted_header_credits, "credit_return_ns", self.credit_return_ns),

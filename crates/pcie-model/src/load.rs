@@ -18,6 +18,10 @@ pub struct Load {
     pub downstream_bytes: f64,
     /// Read requests of the device: each holds a tag and a non-posted header credit.
     pub read_requests: f64,
+    /// Headers that these requests reserve in the device's buffer for completions.
+    pub reserved_headers: f64,
+    /// Bytes that they reserve there, in whole credits of 16.
+    pub reserved_bytes: f64,
     /// Write TLPs of the device: each holds a posted header credit.
     pub write_tlps: f64,
     /// Posted data credits, of 16 B, of those TLPs.
@@ -52,6 +56,8 @@ impl Load {
             upstream_bytes: read.request_bytes,
             downstream_bytes: read.completion_bytes,
             read_requests: read.requests,
+            reserved_headers: read.reserved_headers,
+            reserved_bytes: read.reserved_bytes,
             completions: read.completions,
             dmas: 1.0,
             ..Self::default()
@@ -111,6 +117,8 @@ impl Load {
             upstream_bytes: combine(self.upstream_bytes, other.upstream_bytes),
             downstream_bytes: combine(self.downstream_bytes, other.downstream_bytes),
             read_requests: combine(self.read_requests, other.read_requests),
+            reserved_headers: combine(self.reserved_headers, other.reserved_headers),
+            reserved_bytes: combine(self.reserved_bytes, other.reserved_bytes),
             write_tlps: combine(self.write_tlps, other.write_tlps),
             write_data_credits: combine(self.write_data_credits, other.write_data_credits),
             write_lines: combine(self.write_lines, other.write_lines),
@@ -141,6 +149,8 @@ impl Mul<f64> for Load {
 struct Read {
     requests: f64,
     request_bytes: f64,
+    reserved_headers: f64,
+    reserved_bytes: f64,
     completions: f64,
     completion_bytes: f64,
 }
@@ -158,6 +168,9 @@ impl Read {
         for request in link.read_requests(address, length, split_at) {
             read.requests += 1.0;
             read.request_bytes += tlp_bytes(link, accounting, TlpKind::MemoryRead, request);
+            let space = link.completion_space(request);
+            read.reserved_headers += f64::from(space.headers);
+            read.reserved_bytes += f64::from(space.bytes);
             if accounting == Accounting::Spec {
                 link.completions(request, policy).for_each(|piece| read.complete(link, accounting, piece));
             }

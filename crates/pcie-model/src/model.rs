@@ -94,7 +94,7 @@ impl Model {
     }
 
     /// The time that each bound needs for one unit of work; 0 where it does not apply.
-    pub(crate) fn costs_ns(&self, load: &Load) -> [(Bound, f64); 13] {
+    pub(crate) fn costs_ns(&self, load: &Load) -> [(Bound, f64); 14] {
         let bytes_per_ns = self.accounting.tlp_gbps(&self.link) / 8.0;
         let returned = self.accounting.dllp_bytes_per_received_byte(&self.link, self.dllp_intervals());
         let wire_ns = |sent: f64, received: f64| (sent + returned * received) / bytes_per_ns;
@@ -102,6 +102,10 @@ impl Model {
         let posted_ns = f64::max(
             queue_ns(load.write_tlps, limits.posted_header_credits, limits.credit_return_ns),
             queue_ns(load.write_data_credits, limits.posted_data_credits, limits.credit_return_ns),
+        );
+        let completion_buffer_ns = f64::max(
+            queue_ns(load.reserved_headers, limits.completion_buffer_headers, limits.round_trip_ns),
+            queue_ns(load.reserved_bytes, limits.completion_buffer_bytes, limits.round_trip_ns),
         );
         let walks = load.dmas * limits.walks_per_dma.unwrap_or(0.0);
         let write_ns = in_turn_ns(load.write_tlps, limits.write_interval_ns)
@@ -128,6 +132,7 @@ impl Model {
             (Bound::RequestRate, in_turn_ns(load.read_requests, limits.request_interval_ns)),
             (Bound::WriteRate, write_ns),
             (Bound::ReceiveBuffers, queue_ns(load.read_requests, limits.receive_buffers, limits.receive_ns)),
+            (Bound::CompletionBuffer, completion_buffer_ns),
             (Bound::PageWalks, in_turn_ns(walks, limits.walk_interval_ns)),
         ]
     }

@@ -86,13 +86,14 @@ impl Machine {
         // Reads and writes take turns, and a write may be done at once.
         let reads_in_flight = (f64::from(self.dmas_in_flight(test)) / kinds).ceil();
         let of_dmas = reads_in_flight * (cost.load.read_requests / reads + ROUNDING).floor();
-        of_dmas.min(f64::from(self.tags()))
+        of_dmas.min(f64::from(self.tags())).min(self.requests_in_completion_buffer(cost))
     }
 
     fn limits(&self, test: &Test, cost: &Cost, round_trip_ns: Option<f64>) -> Limits {
         let (card, complex) = (&self.system.device, &self.system.host.root_complex);
         let dmas = cost.load.dmas;
         let walk_interval_ns = self.walk_interval_ns(test);
+        let buffer = self.usable_completion_buffer(cost);
         Limits {
             round_trip_ns,
             tags: round_trip_ns.map(|_| self.tags()),
@@ -111,6 +112,8 @@ impl Machine {
             write_line_ns: some_time(complex.write_line_ns),
             receive_buffers: round_trip_ns.map(|_| card.dma.receive_buffers),
             receive_ns: round_trip_ns.map(|_| self.receive_ns(cost)),
+            completion_buffer_headers: buffer.headers,
+            completion_buffer_bytes: buffer.bytes,
             walks_per_dma: some_time(walk_interval_ns).and(some_time(self.walks_of_a_transfer(test))),
             walk_interval_ns: some_time(walk_interval_ns),
             ..Limits::default()

@@ -2,6 +2,7 @@
 //! classes of transfers. `pcie-wire` computes the bytes of a TLP.
 
 pub(crate) mod alignment;
+pub(crate) mod completion_buffer;
 pub(crate) mod credits;
 pub(crate) mod overhead;
 pub(crate) mod port;

@@ -99,6 +99,17 @@ fn a_machine_with_one_short_resource_reaches_its_bound() {
 }
 
 #[test]
+fn completion_buffer_binds_with_whole_requests() {
+    for (key, value) in [("completion_buffer_bytes", 3 * 512 + 128), ("completion_buffer_headers", 3 * 8)] {
+        let machine = ideal(&[(&format!("device.dma.{key}"), json!(value))]);
+        let test = dma(Operation::BwRd, 512, 1 << 20);
+        assert_eq!(bounds(&machine, &test).answer.bound, Bound::CompletionBuffer, "{key}");
+        let share = share(&machine, &test);
+        assert!((0.97..1.0025).contains(&share), "{key}: {share}");
+    }
+}
+
+#[test]
 fn receive_buffers_bind_on_a_device_that_empties_them_slowly() {
     let machine = ideal(&[
         ("device.dma.receive_buffers", json!(2)),

@@ -5,7 +5,7 @@ mod machines;
 use machines::{dma, ideal, latency_ns, random_ns, stalling, steady_ns, transaction_ns};
 use pcie_sim::Machine;
 use pcie_workload::{Operation, Test};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Gen3 x8: 8 lanes of 8 GT/s, 128b/130b, less the SKPs that every profile has.
 const BYTES_PER_NS: f64 = 8.0 * 128.0 / 130.0 * (1.0 - 4.0 / 1538.0);
@@ -61,6 +61,39 @@ fn few_tags_give_littles_law() {
         let expected = round_trip / f64::from(tags);
         assert_close(random_ns(&machine, Operation::BwRd, 64, 8192), expected, 5e-3);
     }
+}
+
+/// Requests of 512 B reserve 512 B and, with the read completion boundary of 64 B, eight headers.
+#[test]
+fn completion_buffer_acts_like_as_many_tags_as_it_holds_requests() {
+    let times = |changes: &[(&str, Value)]| {
+        let machine = ideal(changes);
+        [Operation::BwRd, Operation::BwRdwr].map(|operation| random_ns(&machine, operation, 512, 1 << 20))
+    };
+    let tagged = times(&[("link.tags", json!(4))]);
+    for changes in [
+        [("device.dma.completion_buffer_bytes", json!(4 * 512))],
+        // Half a request more is of no use.
+        [("device.dma.completion_buffer_bytes", json!(4 * 512 + 256))],
+        [("device.dma.completion_buffer_headers", json!(4 * 8))],
+    ] {
+        assert_eq!(times(&changes), tagged, "{changes:?}");
+    }
+    let boundary = ("link.rcb_bytes", json!(128));
+    let halved = [boundary.clone(), ("device.dma.completion_buffer_headers", json!(4 * 4))];
+    assert_eq!(times(&halved), times(&[boundary, ("link.tags", json!(4))]));
+}
+
+/// Alone, a read of 2048 B sends its second half once the first is there, as with two tags.
+#[test]
+fn latency_waits_for_space_for_completions() {
+    let latency = |changes: &[(&str, Value)]| {
+        let machine = ideal(changes);
+        latency_ns(&machine, &dma(Operation::LatRd, 2048, 8192), machine.boot(), 10)
+    };
+    let buffered = latency(&[("device.dma.completion_buffer_bytes", json!(1024))]);
+    assert_eq!(buffered, latency(&[("link.tags", json!(2))]));
+    assert!(buffered > latency(&[]) + 300.0, "{buffered} ns");
 }
 
 #[test]

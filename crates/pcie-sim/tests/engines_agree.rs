@@ -114,6 +114,9 @@ fn engines_agree_on_transfers_longer_than_a_page() {
 fn engines_agree_with_one_short_resource() {
     for (key, value) in [
         ("device.dma.receive_buffers", json!(1)),
+        ("device.dma.completion_buffer_bytes", json!(512)),
+        ("device.dma.completion_buffer_bytes", json!(2400)),
+        ("device.dma.completion_buffer_headers", json!(11)),
         ("device.kind", json!("direct")),
         ("host.root_complex.completion_order", json!("random")),
         ("host.root_complex.completion_order", json!("fifo")),

@@ -54,7 +54,33 @@ impl Iterator for Completions {
     }
 }
 
+/// Bytes that one data credit is for (PCI Express Base Specification, section 2.6.1).
+const CREDIT_BYTES: u32 = 16;
+
+/// Space in the buffer in which a device receives completions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CompletionSpace {
+    /// Headers of completions.
+    pub headers: u32,
+    /// Bytes of data, in whole credits of 16.
+    pub bytes: u32,
+}
+
 impl LinkConfiguration {
+    /// The most space that the completions of one request need, however the host cuts them.
+    ///
+    /// A device must advertise infinite credits for completions, so it reserves this space before it sends the
+    /// request (PCI Express Base Specification, section 2.6.1).
+    pub fn completion_space(&self, request: Piece) -> CompletionSpace {
+        self.completions(request, CompletionPolicy::EveryRcb).fold(
+            CompletionSpace::default(),
+            |space, piece| CompletionSpace {
+                headers: space.headers + 1,
+                bytes: space.bytes + piece.padded_bytes().next_multiple_of(CREDIT_BYTES),
+            },
+        )
+    }
+
     /// The completions of one request from [`LinkConfiguration::read_requests`].
     #[inline]
     pub fn completions(&self, request: Piece, policy: CompletionPolicy) -> Completions {

@@ -21,7 +21,7 @@ mod split;
 mod tlp;
 
 pub use accounting::Accounting;
-pub use completion::{CompletionPolicy, Completions};
+pub use completion::{CompletionPolicy, CompletionSpace, Completions};
 pub use dllp::{DLLP_BYTES, DllpIntervals};
 pub use generation::Generation;
 pub use lanes::Lanes;

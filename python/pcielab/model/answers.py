@@ -20,6 +20,7 @@ Bound: TypeAlias = Literal[
     "request-rate",
     "write-rate",
     "receive-buffers",
+    "completion-buffer",
     "page-walks",
     "store-interval",
     "core-stores",

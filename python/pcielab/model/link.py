@@ -63,6 +63,11 @@ class Limits:
     """Read requests whose data the device can buffer until it has processed them."""
     receive_ns: float | None = None
     """From the departure of a request's first completion until the device has processed its data, in ns."""
+    completion_buffer_headers: int | None = None
+    """Headers of completions that the device can buffer: each read request reserves as many as RCB allows."""
+    completion_buffer_bytes: int | None = None
+    """Data of completions that the device can buffer, in bytes: each read request reserves room for its data, in
+    whole credits of 16 B."""
     walks_per_dma: float | None = None
     """Page walks that an average DMA needs."""
     walk_interval_ns: float | None = None

@@ -30,6 +30,7 @@ BOUND_COLOURS = {
     "latency": "#8e3b6b",
     "device-rate": "#e0863a",
     "receive-buffers": "#a8541f",
+    "completion-buffer": "#d9a08b",
     "request-rate": "#5b8c5a",
     "write-rate": "#9cb86f",
     "posted-credits": "#5aa5a5",

@@ -7,6 +7,7 @@
 //! other depends on the kind of test. Steps of equal time follow the reference: first completions arrive,
 //! then other events occur, then device and root complex look for TLPs to send.
 
+mod completion_buffer;
 mod credits;
 mod layouts;
 mod packed_reads;

@@ -4,6 +4,7 @@
 
 use super::card::{Tags, UPLINK_BACKLOG};
 use super::start::{Finished, Start};
+use crate::link::completion_buffer::FreeSpace;
 use crate::link::credits::Credits;
 use crate::link::port::Port;
 use crate::link::slots::Slots;
@@ -113,6 +114,8 @@ pub(super) struct ReferenceRun<'a> {
     reads: Slots<Read>,
     requests: Slots<Request>,
     tags: Tags,
+    /// Space for completions, if it is limited.
+    completion_buffer: Option<FreeSpace>,
     credits: Credits,
     outgoing: VecDeque<Outgoing>,
     /// Requests whose data the device has received in part or as a whole, and has not moved.
@@ -151,6 +154,7 @@ impl<'a> ReferenceRun<'a> {
             reads: Slots::default(),
             requests: Slots::default(),
             tags: Tags::new(system.device.dma.tag_order, machine.tags()),
+            completion_buffer: machine.completion_buffer(),
             credits: Credits::new(system),
             outgoing: VecDeque::new(),
             taken_in: 0,
@@ -276,12 +280,19 @@ impl<'a> ReferenceRun<'a> {
         self.head
     }
 
-    /// Issues the head's next read request; false if it has to wait for a tag.
+    /// Issues the head's next read request; false if it has to wait for a tag or for space for completions.
     fn issue_request(&mut self, mut head: Head) -> bool {
         let Some(piece) = self.machine.read_requests(head.next_offset, head.left_bytes).next() else {
             return false;
         };
+        let space = self.machine.completion_space(piece);
+        if self.completion_buffer.is_some_and(|free| !free.holds(space)) {
+            return false;
+        }
         let Some(tag) = self.tags.take() else { return false };
+        if let Some(free) = &mut self.completion_buffer {
+            free.take(space);
+        }
         let dma = *head.read.get_or_insert_with(|| {
             self.reads.put(Read {
                 transaction: head.transaction,
@@ -398,6 +409,9 @@ impl<'a> ReferenceRun<'a> {
     fn answered(&mut self, request: u32) {
         let Request { piece, tag, dma } = *self.requests.get(request);
         self.tags.release(tag);
+        if let Some(free) = &mut self.completion_buffer {
+            free.give_back(self.machine.completion_space(piece));
+        }
         let offset = self.reads.get(dma).offset;
         let time = self.machine.move_time(self.test, offset, u64::from(piece.length));
         self.read_engine_free = self.read_engine_free.max(self.now) + time;

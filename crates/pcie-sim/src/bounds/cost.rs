@@ -5,7 +5,7 @@ use crate::link::port::Port;
 use crate::machine::Machine;
 use pcie_model::Load;
 use pcie_time::Picoseconds;
-use pcie_wire::{Accounting, CompletionPolicy, Piece, TlpKind};
+use pcie_wire::{Accounting, CompletionPolicy, CompletionSpace, Piece, TlpKind};
 use pcie_workload::{Operation, Test};
 
 /// The cost of an average transfer; of a read and a write together, where the test does both.
@@ -15,6 +15,8 @@ pub(super) struct Cost {
     /// Time for which each port is busy.
     pub(super) device_port_ns: f64,
     pub(super) root_port_ns: f64,
+    /// Least and most space for completions that a request reserves.
+    pub(super) spaces: Option<(CompletionSpace, CompletionSpace)>,
     /// Serialisation times of requests and their completions, on idle ports.
     pub(super) requests_ns: f64,
     pub(super) answers_ns: f64,
@@ -42,6 +44,7 @@ impl Cost {
             load: total.load * (1.0 / count),
             device_port_ns: device_port.free_at().as_ns() / count,
             root_port_ns: root_port.free_at().as_ns() / count,
+            spaces: total.spaces,
             requests_ns: total.requests_ns / count,
             answers_ns: total.answers_ns / count,
             moved_ns: total.moved_ns / count,
@@ -58,6 +61,12 @@ impl Cost {
             device_port.send(Picoseconds::ZERO, bytes);
             self.load.read_requests += 1.0;
             self.load.upstream_bytes += f64::from(bytes);
+            let space = machine.completion_space(request);
+            self.spaces = Some(self.spaces.map_or((space, space), |(least, most)| {
+                (each(least, space, u32::min), each(most, space, u32::max))
+            }));
+            self.load.reserved_headers += f64::from(space.headers);
+            self.load.reserved_bytes += f64::from(space.bytes);
             self.requests_ns += machine.sent_alone(TlpKind::MemoryRead, request);
             // The wire's bound assumes the specification's best split; the ports' bounds this host's.
             let best = machine.link_at(offset).completions(request, CompletionPolicy::AsLargeAsMps);
@@ -99,6 +108,11 @@ impl Cost {
         self.last_tlp_ns += last_tlp_ns;
         self.pulled_ns += machine.pull_time(test, 0, test.size_bytes).as_ns();
     }
+}
+
+/// Combines two spaces, kind by kind.
+fn each(one: CompletionSpace, other: CompletionSpace, combine: impl Fn(u32, u32) -> u32) -> CompletionSpace {
+    CompletionSpace { headers: combine(one.headers, other.headers), bytes: combine(one.bytes, other.bytes) }
 }
 
 impl Machine {

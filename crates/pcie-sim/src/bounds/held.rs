@@ -9,6 +9,13 @@ use pcie_workload::{CacheState, LINE_BYTES, Operation, Pattern, Test};
 /// Bound on random deviations from the mean, in standard deviations.
 const BY_CHANCE: f64 = 5.0;
 
+/// Headers and bytes of the completion buffer that can be in use; `None` where it does not limit them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct UsableBuffer {
+    pub(super) headers: Option<u32>,
+    pub(super) bytes: Option<u32>,
+}
+
 impl Machine {
     /// Least average time for which a read request holds its tag, with `in_flight` requests in flight.
     ///
@@ -31,6 +38,34 @@ impl Machine {
         let find_idle_per_ns = f64::min(1.0 / idle_ns, in_flight / (way_ns + idle_ns));
         let find_busy_per_ns = (in_flight - find_idle_per_ns * (way_ns + idle_ns)) / (way_ns + busy_ns);
         in_flight / (find_idle_per_ns + find_busy_per_ns)
+    }
+
+    /// Lower bound on the read requests for whose completions the device has space.
+    pub(super) fn requests_in_completion_buffer(&self, cost: &Cost) -> f64 {
+        let Some((_, most)) = cost.spaces else { return f64::INFINITY };
+        let path = &self.system.device.dma;
+        let requests =
+            |free: Option<u32>, each: u32| free.map_or(f64::INFINITY, |free| f64::from(free / each));
+        requests(path.completion_buffer_headers, most.headers)
+            .min(requests(path.completion_buffer_bytes, most.bytes))
+    }
+
+    /// The part of the completion buffer that an average number of whole requests can use.
+    pub(super) fn usable_completion_buffer(&self, cost: &Cost) -> UsableBuffer {
+        let Some((least, _)) = cost.spaces else { return UsableBuffer::default() };
+        let path = &self.system.device.dma;
+        let usable = |free: u32, least: u32, reserved: f64| {
+            let whole = f64::from(free / least) * reserved / cost.load.read_requests;
+            free.min(whole.ceil() as u32)
+        };
+        UsableBuffer {
+            headers: path
+                .completion_buffer_headers
+                .map(|free| usable(free, least.headers, cost.load.reserved_headers)),
+            bytes: path
+                .completion_buffer_bytes
+                .map(|free| usable(free, least.bytes, cost.load.reserved_bytes)),
+        }
     }
 
     /// From the departure of a request's first completion until the device has moved all of its data.

@@ -31,8 +31,7 @@ pub(super) struct Host<'a> {
     walk: Picoseconds,
     write: Picoseconds,
     flight: Picoseconds,
-    /// Read requests that the device can have in flight, and the least time between two.
-    tags: usize,
+    /// Least time between two read requests.
     request_interval: Picoseconds,
 }
 
@@ -51,7 +50,6 @@ impl<'a> Host<'a> {
             walk: Picoseconds::from_ns(host.iommu.walk_ns),
             write: Picoseconds::from_ns(host.root_complex.write_ns),
             flight: Picoseconds::from_ns(host.root_complex.flight_ns),
-            tags: machine.tags() as usize,
             request_interval: Picoseconds::from_ns(machine.system.device.dma.request_interval_ns),
         }
     }
@@ -89,8 +87,8 @@ impl<'a> Host<'a> {
             let ready = self.access(passage, admitted, &completion, times);
             return ready + completion.downlink_time + self.flight;
         }
-        if requests.len() > self.tags || plan.moves.is_some() {
-            return self.read_with_few_tags(passage, plan, times, after);
+        if requests.last().is_some_and(|last| last.behind > 0) || plan.moves.is_some() {
+            return self.read_in_part(passage, plan, times, after);
         }
         let mut downlink = self.downlink.clone();
         let mut last = Picoseconds::ZERO;
@@ -119,9 +117,9 @@ impl<'a> Host<'a> {
         last
     }
 
-    /// Answers a read with more requests than N tags: request n waits for the data of request n - N.
+    /// Answers a read whose later requests wait for the data of earlier ones.
     #[cold]
-    fn read_with_few_tags(
+    fn read_in_part(
         &mut self,
         passage: Passage,
         plan: &Plan,
@@ -133,7 +131,7 @@ impl<'a> Host<'a> {
         let mut answered: Vec<Picoseconds> = Vec::with_capacity(plan.requests.len());
         let (mut arrival, mut moved) = (Picoseconds::ZERO, Picoseconds::ZERO);
         for request in &plan.requests {
-            arrival = match answered.len().checked_sub(self.tags) {
+            arrival = match request.behind.checked_sub(1) {
                 None => request.arrival.max(after),
                 Some(before) => (arrival + self.request_interval).max(answered[before] + request.way),
             };

@@ -39,8 +39,10 @@ pub(super) struct Write {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Request {
-    /// When it arrives at the root complex.
+    /// When it arrives at the root complex, if it need not wait.
     pub(super) arrival: Picoseconds,
+    /// Requests before it that must be answered first, for its tag and its space for completions.
+    pub(super) behind: usize,
     /// Its time to the root complex on an idle uplink.
     pub(super) way: Picoseconds,
     /// Its first line, counted from that of the transaction.
@@ -223,13 +225,15 @@ impl<'a> Plans<'a> {
         let machine = self.machine;
         let interval = Picoseconds::from_ns(machine.system.device.dma.request_interval_ns);
         let mut issued = start;
-        let requests = machine.read_requests(offset, self.test.size_bytes);
-        let request = |piece: Piece| {
+        let requests: Vec<Piece> = machine.read_requests(offset, self.test.size_bytes).collect();
+        let behind = answered_before(machine, &requests);
+        let request = |(piece, behind): (Piece, usize)| {
             let sent = uplink.send(issued, machine.tlp_bytes(TlpKind::MemoryRead, piece));
             issued += interval;
             let completions = machine.completions(piece).enumerate();
             Request {
                 arrival: sent + self.flight(),
+                behind,
                 way: self
                     .uplink
                     .clone()
@@ -241,7 +245,7 @@ impl<'a> Plans<'a> {
                     .collect(),
             }
         };
-        requests.map(request).collect()
+        requests.into_iter().zip(behind).map(request).collect()
     }
 
     fn completion(&mut self, offset: u64, request: Piece, nth: usize, piece: Piece) -> Completion {
@@ -274,6 +278,24 @@ impl<'a> Plans<'a> {
     fn flight(&self) -> Picoseconds {
         Picoseconds::from_ns(self.machine.system.host.root_complex.flight_ns)
     }
+}
+
+/// For each request of a read, how many requests before it must be answered first.
+fn answered_before(machine: &Machine, requests: &[Piece]) -> Vec<usize> {
+    let space = |request: &Piece| machine.completion_space(*request);
+    let (mut free, mut answered) = (machine.completion_buffer(), 0);
+    let behind = requests.iter().enumerate().map(|(number, request)| {
+        let by_tags = (number + 1).saturating_sub(machine.tags() as usize);
+        if let Some(free) = &mut free {
+            while answered < number && (answered < by_tags || !free.holds(space(request))) {
+                free.give_back(space(&requests[answered]));
+                answered += 1;
+            }
+            free.take(space(request));
+        }
+        answered.max(by_tags)
+    });
+    behind.collect()
 }
 
 /// Bytes of a transfer whose time in the device's engine is not hidden: with cut-through only a word.

@@ -6,6 +6,7 @@
 use super::event::{Access, NicEvent, Timer};
 use super::path::Shape;
 use crate::cache::history::TestKey;
+use crate::link::completion_buffer::FreeSpace;
 use crate::link::credits::Credits;
 use crate::link::port::Port;
 use crate::link::slots::Slots;
@@ -79,7 +80,7 @@ pub(super) struct Counted {
     /// Time for which the ports sent.
     pub(super) uplink_busy: Picoseconds,
     pub(super) downlink_busy: Picoseconds,
-    /// Time for which a read waited for a tag, and a write for credits, at the head of its queue.
+    /// Time for which a read waited for a tag or space for its completions, and a write for credits, at the head of its queue.
     pub(super) tags_waited: Picoseconds,
     pub(super) credits_waited: Picoseconds,
 }
@@ -99,6 +100,8 @@ pub(super) struct Bus<'a> {
     accesses: Slots<InFlight>,
     requests: Slots<Request>,
     tags: u32,
+    /// Space for completions, if it is limited.
+    completion_buffer: Option<FreeSpace>,
     credits: Credits,
     answers: VecDeque<Access>,
     descriptor_reads: VecDeque<Request>,
@@ -132,6 +135,7 @@ impl<'a> Bus<'a> {
             accesses: Slots::default(),
             requests: Slots::default(),
             tags: machine.tags(),
+            completion_buffer: machine.completion_buffer(),
             credits: Credits::new(&machine.system),
             answers: VecDeque::new(),
             descriptor_reads: VecDeque::new(),
@@ -244,8 +248,11 @@ impl<'a> Bus<'a> {
         if !last {
             return None;
         }
-        let access = self.requests.get(request).access;
+        let Request { access, piece } = *self.requests.get(request);
         self.requests.free(request);
+        if let Some(free) = &mut self.completion_buffer {
+            free.give_back(self.machine.completion_space(piece));
+        }
         debug_assert!(self.tags < self.machine.tags(), "an unused tag is freed");
         self.tags += 1;
         self.plan_uplink(self.now);
@@ -333,7 +340,9 @@ impl<'a> Bus<'a> {
             false => &mut self.descriptor_reads,
         };
         let Some(request) = reads.front().copied() else { return false };
-        if self.tags == 0 || !self.credits.take_non_posted() {
+        let space = self.machine.completion_space(request.piece);
+        let has_space = self.completion_buffer.is_none_or(|free| free.holds(space));
+        if self.tags == 0 || !has_space || !self.credits.take_non_posted() {
             self.without_tag_since.get_or_insert(self.now);
             return false;
         }
@@ -342,6 +351,9 @@ impl<'a> Bus<'a> {
             self.counted.tags_waited += self.now.since(since);
         }
         self.tags -= 1;
+        if let Some(free) = &mut self.completion_buffer {
+            free.take(space);
+        }
         self.writes_next = true;
         let units = self.machine.request_units(&self.uplink, request.piece);
         let left = self.uplink.send_units(self.now, units);

@@ -138,6 +138,14 @@ pub struct DmaPath {
     /// use, the root complex holds back further completions.
     #[schemars(range(min = 1, max = 65536))]
     pub receive_buffers: u32,
+    /// Data that the buffer for completions holds. A read request reserves room for its data, in whole credits
+    /// of 16 bytes, and gives it back with its tag; absent: never too small.
+    #[schemars(range(min = 128, max = 1_073_741_824))]
+    pub completion_buffer_bytes: Option<u32>,
+    /// Headers that the same buffer holds: a read request reserves one for each completion that the read
+    /// completion boundary (`link.rcb_bytes`) allows; absent: never too few.
+    #[schemars(range(min = 1, max = 65536))]
+    pub completion_buffer_headers: Option<u32>,
     /// The engine that moves data between the port and device memory.
     pub engine: DataEngine,
 }

@@ -167,6 +167,7 @@ impl Ruled for System {
         chunks(self.chunk_bytes, &self.chunk_addresses)?;
         sockets(self)?;
         data_credits(self)?;
+        completion_buffer(self)?;
         self.link.check().map_err(|unfit| unfit.below("link"))?;
         self.device.check().map_err(|unfit| unfit.below("device"))?;
         self.host.llc.check().map_err(|unfit| unfit.below("host.llc"))?;
@@ -192,6 +193,31 @@ fn data_credits(system: &System) -> Checked {
     }
     let remedy = format!("give {needed} or more: the credits of a TLP of {} bytes", system.link.mps_bytes);
     Err(Refusal::of("host.root_complex.posted_data_credits", credits, remedy))
+}
+
+/// A device with too little space for its longest request would never send it.
+fn completion_buffer(system: &System) -> Checked {
+    let (path, link) = (&system.device.dma, &system.link);
+    for (key, given, needed, unit) in [
+        ("completion_buffer_bytes", path.completion_buffer_bytes, link.mrrs_bytes, "bytes"),
+        (
+            "completion_buffer_headers",
+            path.completion_buffer_headers,
+            link.mrrs_bytes / link.rcb_bytes,
+            "completions",
+        ),
+    ] {
+        if let Some(given) = given
+            && given < needed
+        {
+            let remedy = format!(
+                "give {needed} or more, the {unit} of a read request of link.mrrs_bytes, which is {}, or lower that",
+                link.mrrs_bytes
+            );
+            return Err(Refusal::of(&format!("device.dma.{key}"), given, remedy));
+        }
+    }
+    Ok(())
 }
 
 fn chunks(chunk_bytes: u64, addresses: &[u64]) -> Checked {
@@ -266,6 +292,16 @@ mod tests {
                 "/host/root_complex/posted_header_credits",
                 json!(u32::MAX),
                 "posted_header_credits is 4294967295: give 1 to 65536 or \"infinite\"",
+            ),
+            (
+                "/device/dma/completion_buffer_bytes",
+                json!(256),
+                "completion_buffer_bytes is 256: give 512 or more, the bytes of a read request of link.mrrs_bytes, which is 512",
+            ),
+            (
+                "/device/dma/completion_buffer_headers",
+                json!(7),
+                "completion_buffer_headers is 7: give 8 or more, the completions of a read request",
             ),
             ("/device/uplink_gap_bytes", json!(u32::MAX), "uplink_gap_bytes is 4294967295"),
             (

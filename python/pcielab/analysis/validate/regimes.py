@@ -17,6 +17,7 @@ _BOUNDS = {
     "latency": "tag-limited",
     "device-rate": "card-limited",
     "receive-buffers": "card-limited",
+    "completion-buffer": "card-limited",
     "request-rate": "host-limited",
     "write-rate": "host-limited",
 }

@@ -357,6 +357,14 @@ class DmaPath(Part):
     receive_buffers: Annotated[int, Fits(type="integer", minimum=1, maximum=65_536)]
     """Read requests whose data the device can hold until the data engine has moved them; with all buffers in use,
     the root complex holds back further completions."""
+    completion_buffer_bytes: Annotated[Bytes, Fits(type="integer", minimum=128, maximum=1_073_741_824)] | None = (
+        None
+    )
+    """Data that the buffer for completions holds. A read request reserves room for its data, in whole credits of
+    16 bytes, and gives it back with its tag; absent: never too small."""
+    completion_buffer_headers: Annotated[int, Fits(type="integer", minimum=1, maximum=65_536)] | None = None
+    """Headers that the same buffer holds: a read request reserves one for each completion that the read completion
+    boundary (`link.rcb_bytes`) allows; absent: never too few."""
     engine: DataEngine
     """The engine that moves data between the port and device memory."""
 

@@ -6,7 +6,7 @@ use crate::link::alignment::{AlignmentClass, AlignmentClasses};
 use crate::link::port::Port;
 use crate::machine::Machine;
 use pcie_time::Picoseconds;
-use pcie_wire::{Piece, TlpKind};
+use pcie_wire::{CompletionSpace, Piece, TlpKind};
 use pcie_workload::Test;
 use std::ops::Range;
 
@@ -31,6 +31,8 @@ pub(super) struct RequestLayout {
     pub(super) small: bool,
     /// Time of the data engine for its data.
     pub(super) move_time: Picoseconds,
+    /// Space that it reserves for its completions.
+    pub(super) space: CompletionSpace,
     /// Its completions: a range of [`TlpLayouts::completion_bytes`].
     pub(super) completions: (u32, u32),
 }
@@ -173,6 +175,7 @@ impl<'a> TlpLayouts<'a> {
             uplink_bytes: machine.request_units(&self.uplink, piece),
             small: piece.length <= machine.system.host.root_complex.small_request_bytes,
             move_time: machine.move_time(self.test, offset, u64::from(piece.length)),
+            space: machine.completion_space(piece),
             completions: (first, self.completion_bytes.len() as u32),
         }
     }

@@ -4,6 +4,13 @@ use super::layouts::{Alike, TlpLayouts};
 use pcie_workload::{AddressList, Offsets};
 use std::ops::Range;
 
+/// A read with its unissued requests: a range of the layouts' requests.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Head {
+    pub(super) offset: u64,
+    pub(super) requests: Range<u32>,
+}
+
 /// The DMAs of a test in order, where all are reads or all are writes.
 #[derive(Debug)]
 pub(super) struct Planned<'a> {
@@ -23,6 +30,13 @@ impl<'a> Planned<'a> {
     pub(super) fn next(&mut self) -> (u64, Range<u32>) {
         let offset = self.offsets.next_offset();
         (offset, self.layouts.parts(offset, self.writes))
+    }
+
+    /// The next DMA, which is a read.
+    #[inline(always)]
+    pub(super) fn next_head(&mut self) -> Head {
+        let (offset, requests) = self.next();
+        Head { offset, requests }
     }
 
     #[inline(always)]

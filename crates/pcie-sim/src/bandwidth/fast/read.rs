@@ -18,7 +18,7 @@ use pcie_time::Picoseconds;
 #[derive(Debug)]
 pub(crate) struct ReadRun<'a> {
     path: ReadPath<'a>,
-    /// Whether a read may have to wait for a worker or a credit.
+    /// Whether a read may have to wait for a worker, a credit or space for completions.
     waits: bool,
     /// Properties of all requests, if all are alike.
     alike: Option<Alike>,
@@ -28,7 +28,9 @@ impl<'a> ReadRun<'a> {
     pub(crate) fn new(start: Start<'a>) -> Self {
         let mut path = ReadPath::new(start);
         Self {
-            waits: path.card.workers.is_some() || path.card.credits.is_some(),
+            waits: path.card.workers.is_some()
+                || path.card.credits.is_some()
+                || path.card.completion_buffer.is_some(),
             alike: path.planned.alike(),
             path,
         }

@@ -1,7 +1,8 @@
 //! The device of a test that only reads: issues requests, and receives their data.
 
 use super::super::NEVER;
-use super::super::planned::Planned;
+use super::super::completion_buffer::CompletionBuffer;
+use super::super::planned::{Head, Planned};
 use super::super::ring::Ring;
 use super::super::tags::Tags;
 use crate::link::port::Port;
@@ -9,7 +10,6 @@ use crate::machine::Machine;
 use pcie_time::Picoseconds;
 use pcie_workload::Test;
 use std::collections::VecDeque;
-use std::ops::Range;
 
 #[derive(Debug)]
 pub(super) struct Card {
@@ -19,6 +19,10 @@ pub(super) struct Card {
     /// When each worker is free for another DMA; `None` if there are more than can be busy.
     pub(super) workers: Option<Ring>,
     pub(super) tags: Tags,
+    /// Space for completions, if it is limited.
+    pub(super) completion_buffer: Option<CompletionBuffer>,
+    /// With limited space, the DMA behind the head: its first request may be larger or smaller.
+    following: Option<Head>,
     /// By tag.
     pub(super) in_flight: Vec<InFlight>,
     /// Unmoved requests of each read in flight that has several.
@@ -44,13 +48,6 @@ pub(super) struct Card {
     pub(super) buffers: Ring,
 }
 
-/// The DMA at the head of the queue, with its unissued requests.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Head {
-    pub(super) offset: u64,
-    pub(super) requests: Range<u32>,
-}
-
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct InFlight {
     pub(super) layout: u32,
@@ -70,7 +67,13 @@ pub(super) struct Outgoing {
 }
 
 impl Card {
-    pub(super) fn new(machine: &Machine, test: &Test, first: u64, least_read: Picoseconds) -> Self {
+    pub(super) fn new(
+        machine: &Machine,
+        test: &Test,
+        first: u64,
+        least_read: Picoseconds,
+        planned: &mut Planned<'_>,
+    ) -> Self {
         let system = &machine.system;
         let device = &system.device;
         let tags = Tags::new(machine);
@@ -83,6 +86,11 @@ impl Card {
         let credits = root.non_posted_header_credits.count().map(|count| count as usize);
         let credits_bind =
             |count: &usize| *count < tags.count() || Picoseconds::from_ns(root.credit_return_ns) > least_read;
+        let mut following = None;
+        let completion_buffer = machine.completion_buffer().map(|free| {
+            let head = following.insert(planned.next_head());
+            CompletionBuffer::new(free, planned.layouts.request(head.requests.start).space)
+        });
         Self {
             left: test.transactions.saturating_sub(first),
             head: Head::default(),
@@ -98,6 +106,8 @@ impl Card {
             sent_at: Picoseconds::ZERO,
             credits: credits.filter(credits_bind).map(Ring::new),
             tags,
+            completion_buffer,
+            following,
             dllp_bytes: machine.uplink_dllp_bytes(),
             arrivals: Vec::new(),
             acknowledged: 0,
@@ -110,6 +120,7 @@ impl Card {
     #[inline(always)]
     pub(super) fn issue_time(&self) -> Picoseconds {
         let time = self.issues_at.max(self.tags.next());
+        let time = self.completion_buffer.as_ref().map_or(time, |buffer| buffer.ready().max(time));
         if !self.head.requests.is_empty() {
             return time;
         }
@@ -153,8 +164,7 @@ impl Card {
     #[inline(always)]
     pub(super) fn issue(&mut self, now: Picoseconds, planned: &mut Planned<'_>) -> Outgoing {
         if self.head.requests.is_empty() {
-            let (offset, requests) = planned.next();
-            self.head = Head { offset, requests };
+            self.head = self.following.take().unwrap_or_else(|| planned.next_head());
             self.transaction += 1;
             self.left -= 1;
             if let Some(workers) = &mut self.workers {
@@ -168,7 +178,20 @@ impl Card {
         self.in_flight[tag as usize] =
             InFlight { layout, read: self.read, transaction: self.transaction - 1 };
         self.issues_at = now + self.clock;
+        self.reserve(planned);
         Outgoing { issued: now, offset: self.head.offset, layout, tag }
+    }
+
+    /// Takes the space of the request that was issued, if space is limited.
+    #[inline(always)]
+    fn reserve(&mut self, planned: &mut Planned<'_>) {
+        let Some(buffer) = &mut self.completion_buffer else { return };
+        let next = match self.head.requests.is_empty() {
+            true => self.following.get_or_insert_with(|| planned.next_head()).requests.start,
+            false => self.head.requests.start,
+        };
+        buffer.take();
+        buffer.expect(planned.layouts.request(next).space);
     }
 
     /// Records the head's number of requests, if it has several.

@@ -40,8 +40,8 @@ impl<'a> ReadPath<'a> {
         let complex = Complex::new(machine.system(), machine.lines(), key, state, first_draw);
         let order = key.draws(Stream::CompletionOrder);
         let flight = Picoseconds::from_ns(root.flight_ns);
-        let card = Card::new(machine, test, first, complex.least_read());
-        let planned = Planned::new(layouts, list, first, false);
+        let mut planned = Planned::new(layouts, list, first, false);
+        let card = Card::new(machine, test, first, complex.least_read(), &mut planned);
         Self {
             planned,
             card,
@@ -101,6 +101,9 @@ impl<'a> ReadPath<'a> {
             }
             let arrival = left + flight;
             let freed = card.tags.free(tag, arrival);
+            if WAITS && let Some(buffer) = &mut card.completion_buffer {
+                buffer.give_back(planned.layouts.request(in_flight.layout).space, arrival);
+            }
             engine_free = engine_free.max(arrival) + move_time;
             card.buffers.take_until(engine_free);
             let InFlight { read, transaction, .. } = *in_flight;

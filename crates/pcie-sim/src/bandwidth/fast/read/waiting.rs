@@ -1,4 +1,4 @@
-//! Sends the requests of a [`ReadPath`] that may wait for workers or credits.
+//! Sends the requests of a [`ReadPath`] that may wait for workers, credits or space for completions.
 
 use super::card::Outgoing;
 use super::path::ReadPath;

@@ -1,6 +1,7 @@
 //! The device's side: issues and sends TLPs, and receives the data of reads.
 
 use super::super::NEVER;
+use super::super::completion_buffer::CompletionBuffer;
 use super::super::credits::DataCredits;
 use super::super::layouts::{RequestLayout, TlpLayouts};
 use super::super::ring::Ring;
@@ -74,6 +75,8 @@ pub(super) struct Card<'a> {
     issues_at: Picoseconds,
     clock: Picoseconds,
     tags: Tags,
+    /// Space for completions, if it is limited.
+    completion_buffer: Option<CompletionBuffer>,
     in_flight: Vec<InFlight>,
     reads: Vec<Read>,
     /// Free slots in `reads`.
@@ -104,11 +107,16 @@ impl<'a> Card<'a> {
         list: &'a AddressList,
         uplink: Port,
         first: u64,
+        layouts: &mut TlpLayouts<'_>,
     ) -> Self {
         let system = &machine.system;
         let (device, root) = (&system.device, &system.host.root_complex);
         let workers = test.outstanding.unwrap_or(u32::MAX).min(device.dma.outstanding);
         let tags = Tags::new(machine);
+        let completion_buffer = machine.completion_buffer().map(|free| {
+            let request = layouts.parts(list.offset(first), false).start;
+            CompletionBuffer::new(free, layouts.requests[request as usize].space)
+        });
         Self {
             test,
             list,
@@ -121,6 +129,7 @@ impl<'a> Card<'a> {
             clock: machine.request_clock(),
             in_flight: vec![InFlight::default(); tags.count()],
             tags,
+            completion_buffer,
             reads: Vec::new(),
             vacant: Vec::new(),
             read_slot: 0,
@@ -176,7 +185,11 @@ impl<'a> Card<'a> {
         } else {
             return NEVER;
         };
-        let engine = if writes { self.write_engine_free } else { self.tags.next() };
+        let engine = match (writes, &self.completion_buffer) {
+            (true, _) => self.write_engine_free,
+            (false, None) => self.tags.next(),
+            (false, Some(buffer)) => self.tags.next().max(buffer.ready()),
+        };
         self.issues_at.max(worker).max(engine)
     }
 
@@ -229,7 +242,7 @@ impl<'a> Card<'a> {
         let layout = head.next;
         head.next += 1;
         self.issues_at = now + self.clock;
-        if head.writes {
+        let issued = if head.writes {
             self.write_engine_free = now + layouts.writes[layout as usize].pull_time;
             let ends = (head.next == head.end).then_some(head.transaction);
             let ready = self.write_engine_free;
@@ -237,9 +250,27 @@ impl<'a> Card<'a> {
             None
         } else {
             let tag = self.tags.take();
+            if let Some(buffer) = &mut self.completion_buffer {
+                buffer.take();
+            }
             self.in_flight[tag as usize] = InFlight { layout, dma: self.read_slot };
             Some(Outgoing { ready: now, offset: head.offset, layout, tag: Some(tag), ends: None })
-        }
+        };
+        self.expect_request(layouts);
+        issued
+    }
+
+    /// Looks up the space of the next request, if space is limited and the next TLP is a request.
+    #[inline]
+    fn expect_request(&mut self, layouts: &mut TlpLayouts<'_>) {
+        let Some(buffer) = &mut self.completion_buffer else { return };
+        let request = match self.head.next < self.head.end {
+            true if self.head.writes => return,
+            true => self.head.next,
+            false if AddressList::writes(self.test.operation, self.next, self.test.transactions) => return,
+            false => layouts.parts(self.next_offset, false).start,
+        };
+        buffer.expect(layouts.requests[request as usize].space);
     }
 
     #[inline]
@@ -321,6 +352,9 @@ impl<'a> Card<'a> {
     ) -> Option<Finished> {
         let InFlight { layout, dma } = self.in_flight[tag as usize];
         self.tags.free(tag, arrival);
+        if let Some(buffer) = &mut self.completion_buffer {
+            buffer.give_back(layouts.requests[layout as usize].space, arrival);
+        }
         let moved = self.read_engine_free.max(arrival) + layouts.requests[layout as usize].move_time;
         self.read_engine_free = moved;
         self.buffers.take_until(moved);
