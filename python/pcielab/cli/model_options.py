@@ -75,6 +75,14 @@ class ModelOptions:
     non_posted_headers: Annotated[
         int | None, _count("--non-posted-headers", "Non-posted header credits; needs --credit-rtt-ns.")
     ] = None
+    completion_headers: Annotated[
+        int | None,
+        _count("--completion-headers", "Headers in the device's buffer for completions; needs --rtt-ns."),
+    ] = None
+    completion_buffer: Annotated[
+        int | None,
+        _count("--completion-buffer", "Bytes of data in the device's buffer for completions; needs --rtt-ns."),
+    ] = None
     device_rate: Annotated[
         float | None, _time("--device-rate", "DMAs that the device starts, in millions per second.")
     ] = None
@@ -111,6 +119,8 @@ class ModelOptions:
             posted_data_credits=self.posted_data,
             non_posted_header_credits=self.non_posted_headers,
             credit_return_ns=self.credit_rtt_ns,
+            completion_buffer_headers=self.completion_headers,
+            completion_buffer_bytes=self.completion_buffer,
             device_mdmas_per_s=self.device_rate,
             ack_interval_symbols=self.ack_interval,
             update_fc_interval_symbols=self.fc_interval,
@@ -140,6 +150,8 @@ _OPTION_OF_KEY = {
     "posted_header_credits": "--posted-headers",
     "posted_data_credits": "--posted-data",
     "non_posted_header_credits": "--non-posted-headers",
+    "completion_buffer_headers": "--completion-headers",
+    "completion_buffer_bytes": "--completion-buffer",
     "device_mdmas_per_s": "--device-rate",
     "ack_interval_symbols": "--ack-interval",
     "update_fc_interval_symbols": "--fc-interval",

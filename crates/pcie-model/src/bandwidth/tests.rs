@@ -129,6 +129,12 @@ fn every_limit_binds_when_it_is_tight() {
             Bound::WireDownstream,
             Bound::WriteRate,
         ),
+        (Limits { completion_buffer_headers: Some(4), ..rtt }, Bound::CompletionBuffer, Bound::WireUpstream),
+        (
+            Limits { completion_buffer_bytes: Some(4 * 64), ..rtt },
+            Bound::CompletionBuffer,
+            Bound::WireUpstream,
+        ),
         (
             Limits { receive_buffers: Some(2), receive_ns: Some(500.0), ..rtt },
             Bound::ReceiveBuffers,
