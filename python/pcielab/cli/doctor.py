@@ -1,6 +1,7 @@
 """`pcielab doctor`: find PCIe settings that cost bandwidth or latency."""
 
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,8 @@ from pcielab.cli.output import Cell, Format, print_data, print_rows, print_text,
 
 if TYPE_CHECKING:
     from pcielab.doctor import Examination, Finding, Tree
+
+_STANDARD_INPUT = Path("-")
 
 
 def doctor(
@@ -22,7 +25,12 @@ def doctor(
         ),
     ] = None,
     lspci: Annotated[
-        Path | None, typer.Option("--lspci", metavar="FILE", help="Read the output of `sudo lspci -vvv` instead.")
+        Path | None,
+        typer.Option(
+            "--lspci",
+            metavar="FILE",
+            help="Read the output of `sudo lspci -vvv` instead; - is standard input.",
+        ),
     ] = None,
     sysfs: Annotated[
         Path | None, typer.Option("--sysfs", metavar="DIR", help="Read a copy of /sys instead of this machine's.")
@@ -40,7 +48,10 @@ def doctor(
             "--watch", metavar="SECONDS", min=0.1, max=86_400, help="Read twice and report changes in between."
         ),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if a finding is an error.")] = False,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Exit with 1 if a finding is an error, or if registers could not be read."),
+    ] = False,
     output_format: Annotated[
         Format, typer.Option("--format", help="Output format of the findings.")
     ] = Format.TABLE,
@@ -58,6 +69,8 @@ def doctor(
     `sudo pcielab doctor --tree --watch 30`
 
     `pcielab doctor --lspci lspci.txt --format json`
+
+    `ssh server sudo lspci -vvv | pcielab doctor --lspci -`
 
     `sudo pcielab doctor --save machine.json`; then, on another machine, `pcielab doctor machine.json`
 
@@ -77,7 +90,7 @@ def doctor(
         _save(machine, save, overwrite=overwrite)
     examination = examine(machine, more)
     _print(examination, machine, output_format, with_tree=tree)
-    if strict and examination.has_errors:
+    if strict and (examination.has_errors or not examination.is_complete):
         raise typer.Exit(1)
 
 
@@ -92,8 +105,10 @@ def _refuse_two_machines(run: Path | None, lspci: Path | None, sysfs: Path | Non
 
 
 def _read(run: Path | None, lspci: Path | None, sysfs: Path | None) -> "Tree":
-    from pcielab.doctor import read_file, read_lspci_file, read_sysfs
+    from pcielab.doctor import read_file, read_lspci_file, read_lspci_stream, read_sysfs
 
+    if lspci == _STANDARD_INPUT:
+        return read_lspci_stream(sys.stdin.buffer, "standard input")
     if lspci is not None:
         return read_lspci_file(lspci)
     return read_sysfs(sysfs) if run is None else read_file(run)
@@ -158,4 +173,5 @@ def _row(finding: "Finding") -> dict[str, Cell]:
         "could_gbps": first.could_gbps if first else None,
         "added_latency_ns": finding.added_latency_ns,
         "remedy": finding.remedy,
+        "command": finding.command,
     }

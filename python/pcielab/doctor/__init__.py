@@ -10,7 +10,7 @@ The doctor is read-only and leaves sleeping devices asleep. The cost of a findin
 
 from pcielab.doctor.causes import Cause, causes
 from pcielab.doctor.examine import Examination, examine
-from pcielab.doctor.files import read_file, read_lspci_file
+from pcielab.doctor.files import read_file, read_lspci_file, read_lspci_stream
 from pcielab.doctor.finding import Finding, Loss, Severity, Sureness, Value
 from pcielab.doctor.lspci_text import read_lspci
 from pcielab.doctor.rules import RULES
@@ -42,6 +42,7 @@ __all__ = [
     "read_file",
     "read_lspci",
     "read_lspci_file",
+    "read_lspci_stream",
     "read_sysfs",
     "saved",
 ]

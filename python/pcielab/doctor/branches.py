@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from pcielab.doctor.loss import LARGE_BYTES, loss, use_of
-from pcielab.doctor.real_links import made_up
+from pcielab.doctor.real_links import not_judged
 from pcielab.doctor.rules.link import rate_gbps
 from pcielab.doctor.tree import Function, Link, Record, Tree
 from pcielab.model.answers import Bound
@@ -30,7 +30,7 @@ class Branch(Record):
     below_gbps: float | None = None
     """Sum of the raw rates of the device links below it."""
     made_up: str | None = None
-    """Why the registers do not describe a real link."""
+    """Why the link is not judged: inside a chip, or not a real one."""
 
     @property
     def is_port(self) -> bool:
@@ -72,7 +72,7 @@ def _branch(tree: Tree, function: Function, depth: int) -> Branch:
             "write_bound": write.now_bound,
             "raw_gbps": rate_gbps(end),
             "below_gbps": _below(tree, link) or None,
-            "made_up": made_up(tree, link) if function.is_endpoint else None,
+            "made_up": not_judged(tree, link) if function.is_endpoint else None,
         }
     )
 

@@ -24,7 +24,7 @@ Read = Callable[[int, int], bytes]
 """Read (offset, size); returns fewer bytes if no more can be read."""
 
 _POWER_MANAGEMENT, _EXPRESS = 0x01, 0x10
-_AER, _ACS, _REBAR, _DVSEC, _DEVICE_3 = 0x0001, 0x000D, 0x0015, 0x0023, 0x002F
+_AER, _ACS, _REBAR, _SECONDARY, _DVSEC, _DEVICE_3 = 0x0001, 0x000D, 0x0015, 0x0019, 0x0023, 0x002F
 _CXL_VENDOR, _CXL_DEVICE = 0x1E98, 0
 _ALL_ONES = b"\xff\xff\xff\xff"
 _MOST_CAPABILITIES = 48
@@ -40,8 +40,14 @@ _KINDS: dict[int, Kind] = {
     9: "integrated-endpoint",
     10: "event-collector",
 }
+_SLOT_IMPLEMENTED = 1 << 8
 _WITHOUT_LINK: tuple[Kind, ...] = ("integrated-endpoint", "event-collector")
 ACS_SERVICES = ("SrcValid", "TransBlk", "ReqRedir", "CmpltRedir", "UpstreamFwd", "EgressCtrl", "DirectTrans")
+_CORRECTABLE = (
+    *("RxErr", "", "", "", "", "", "BadTLP", "BadDLLP", "Rollover", "", "", "", "Timeout"),
+    *("AdvNonFatalErr", "CorrIntErr", "HeaderOF"),
+)
+"""Names of the bits of the correctable error status, as lspci prints them."""
 _L0S_EXIT_NS = (64.0, 128.0, 256.0, 512.0, 1e3, 2e3, 4e3, None)
 _L1_EXIT_NS = (1e3, 2e3, 4e3, 8e3, 16e3, 32e3, 64e3, None)
 
@@ -92,6 +98,20 @@ class ConfigSpace:
             "kind": kind,
             "control": self._control(base, has_second_half),
             "link": None if kind in _WITHOUT_LINK else self._link(base, has_second_half),
+        } | self._slot(base, kind, flags)
+
+    def _slot(self, base: int, kind: Kind | None, flags: int) -> dict[str, Any]:
+        """The slot of a root port or downstream port, from SltCap, SltCtl and SltSta."""
+        if kind not in ("root-port", "downstream-port"):
+            return {}
+        if not flags & _SLOT_IMPLEMENTED:
+            return {"has_slot": False}
+        capable, control = self._number(base + 0x14, 4), self._number(base + 0x18, 2)
+        switched = bool(self._flag(capable, 1))
+        return {
+            "has_slot": True,
+            "card_present": self._flag(self._number(base + 0x1A, 2), 6),
+            "slot_off": switched and self._flag(control, 10),
         }
 
     def _control(self, base: int, has_second_half: bool) -> Control:
@@ -129,13 +149,24 @@ class ConfigSpace:
             l0s_exit_ns=None if capable is None else _L0S_EXIT_NS[capable >> 12 & 7],
             l1_exit_ns=None if capable is None else _L1_EXIT_NS[capable >> 15 & 7],
             flit_mode=self._flag(status_2, 10),
+            active=self._flag(status, 13) if self._flag(capable, 20) else None,
+            disabled=self._flag(control, 4),
+            lane_errors=self._lane_errors(_lanes(capable)),
         )
+
+    def _lane_errors(self, lanes: int | None) -> tuple[int, ...] | None:
+        """Lanes with errors, of those that the link has: the bits of the others are reserved."""
+        secondary = self._extended.get(_SECONDARY)
+        status = None if secondary is None else self._number(secondary + 8, 4)
+        return None if status is None else tuple(lane for lane in range(lanes or 0) if status >> lane & 1)
 
     def _extensions(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
         if (aer := self._extended.get(_AER)) is not None:
             ecrc = self._flag(self._number(aer + 0x18, 4), 6)
-            found["errors"] = ErrorReporting.model_construct(ecrc_generated=ecrc)
+            status = self._number(aer + 0x10, 4)
+            seen = None if status is None else tuple(filter(None, _names(status, _CORRECTABLE)))
+            found["errors"] = ErrorReporting.model_construct(ecrc_generated=ecrc, correctable_status=seen)
         if (acs := self._extended.get(_ACS)) is not None:
             control = self._number(acs + 6, 2)
             if control is not None:

@@ -35,6 +35,11 @@ class Examination(Record):
         """Whether a finding is an error."""
         return any(finding.severity is Severity.ERROR for finding in self.findings)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether a link was shown, and every register that the doctor reads could be read."""
+        return self.links > 0 and not self.unseen
+
 
 def examine(tree: Tree, more: Sequence[Finding] = ()) -> Examination:
     """Apply every rule to a tree.

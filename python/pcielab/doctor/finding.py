@@ -85,6 +85,8 @@ class Observation(Record):
     """Most latency that it adds."""
     remedy: str
     """The fix, or the first check."""
+    command: str | None = None
+    """The fix as one register write, if it is one. Risky: it may hang the machine, and is lost at the next reset."""
 
     @property
     def lost_gbps(self) -> float:

@@ -56,6 +56,12 @@ _IDS = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]|^([0-9a-f]{4}):([0-9a-f]{4})
 _BUSES = re.compile(r"\bsecondary=([0-9a-f]{2}), subordinate=([0-9a-f]{2})")
 _BAR = re.compile(r"BAR (\d): current size: (\S+), supported: ([^\n]*)")
 _LISTED_LAST = re.compile(r"(?: \((?:rev|prog-if) [^)]*\))+$")
+_ALL_ONES = re.compile(r"!!! Unknown header type 7f|\(rev ff\) \(prog-if ff\)")
+_REGISTERS_OF_ALL = {"DevCap", "DevCtl"}
+"""Registers of every function with a PCI Express capability (PCIe 6.0, section 7.5.3)."""
+_REGISTERS_OF_LINKS = {"LnkCap", "LnkSta"}
+_WITHOUT_LINK: tuple[Kind, ...] = ("integrated-endpoint", "event-collector")
+_MOST_NAMED = 4
 _UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
 _TIMES_NS = {"ns": 1.0, "us": 1e3}
 
@@ -78,7 +84,8 @@ def read_lspci(text: str, source: str) -> Tree:
         raise InputError(f"{source}: {len(blocks)} PCI functions: give a machine of {MOST_FUNCTIONS} at most")
     blocks, doubled = _of_one_machine(blocks)
     functions = tuple(_function(block) for block in blocks)
-    return Tree(source=source, functions=functions, unseen=(*doubled, *_unseen(text, blocks, functions)))
+    unseen = (*doubled, *_unseen(text, blocks, functions))
+    return Tree(source=source, functions=functions, unseen=unseen)
 
 
 def _of_one_machine(blocks: Sequence[lspci.Function]) -> tuple[list[lspci.Function], list[str]]:
@@ -109,15 +116,56 @@ def _unseen(text: str, blocks: Sequence[lspci.Function], functions: Sequence[Fun
             f"line {blocks[0].line} and all others: no registers, as the text was made without -vvv: give the "
             f"output of `{lspci.COMMAND}`"
         )
+        return
     last = blocks[-1]
-    express = "] Express " in last.text
-    cut_in_register = express and functions[-1].link is not None and "LnkSta" not in last.registers
-    if not denied and (cut_in_register or not text.endswith("\n")) and any(block.registers for block in blocks):
+    is_cut = not denied and _is_cut(text, last, functions[-1])
+    if is_cut:
         yield (
             f"line {len(text.splitlines())}: the text ends inside {last.slot}, as if it were cut off: what should "
             f"follow is missing: give the whole output of `{lspci.COMMAND}`"
         )
+    yield from _silent(blocks)
+    yield from _incomplete(blocks[:-1] if is_cut else blocks)
     yield from _lost(functions)
+
+
+def _is_cut(text: str, last: lspci.Function, function: Function) -> bool:
+    cut_in_register = "] Express " in last.text and function.link is not None and "LnkSta" not in last.registers
+    # Copied text often lacks the last line end; most functions end with the kernel's driver.
+    ends = text.rstrip("`").endswith("\n") or last.text.rpartition("\n")[2].lstrip().startswith("Kernel ")
+    return cut_in_register or (not ends and bool(last.registers))
+
+
+def _silent(blocks: Sequence[lspci.Function]) -> Iterator[str]:
+    silent = [block.slot for block in blocks if _ALL_ONES.search(block.text)]
+    if silent:
+        yield (
+            f"{_some(silent)}: no answer, lspci read all ones: the device is off (D3cold), or off the bus: search the "
+            "kernel's log for its slot"
+        )
+
+
+def _incomplete(blocks: Sequence[lspci.Function]) -> Iterator[str]:
+    """Report functions whose PCI Express capability is named without its registers."""
+    without = [block.slot for block in blocks if not _has_registers(block)]
+    if without and any(block.registers for block in blocks):
+        yield (
+            f"registers of {_some(without)}: the text names the PCI Express capability, but shows no DevCap, DevCtl, "
+            f"LnkCap or LnkSta: give the output of `{lspci.COMMAND}` unchanged"
+        )
+
+
+def _has_registers(block: lspci.Function) -> bool:
+    kind = _kind(block.text)
+    if kind is None:
+        return True
+    needed = _REGISTERS_OF_ALL | (set() if kind in _WITHOUT_LINK else _REGISTERS_OF_LINKS)
+    return needed <= block.registers.keys()
+
+
+def _some(slots: Sequence[str]) -> str:
+    more = len(slots) - _MOST_NAMED
+    return ", ".join(slots[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _lost(functions: Sequence[Function]) -> Iterator[str]:
@@ -166,6 +214,8 @@ def _function(block: lspci.Function) -> Function:
         control=_control(block) if "DevCap" in block.registers else None,
         errors=_errors(block),
         acs_enabled=_services(block),
+        **_slot(block),
+        answers=False if _ALL_ONES.search(block.text) else None,
         resizable_bars=tuple(_resizable(block.text)),
         cxl_protocols=_cxl(block),
     )
@@ -193,10 +243,11 @@ def _link(block: lspci.Function) -> LinkEnd:
     capable, status = block.registers["LnkCap"], block.registers.get("LnkSta", "")
     control = block.registers.get("LnkCtl", "")
     aspm = re.search(r"ASPM ([^;]*)", control)
+    lanes, lane_errors = _lanes(capable), block.registers.get("LaneErrStat")
     rcb = _integer(control, r"RCB (64|128) bytes")
     return LinkEnd.model_construct(
         max_speed_gtps=_speed(capable),
-        max_lanes=_lanes(capable),
+        max_lanes=lanes,
         speed_gtps=_speed(status),
         lanes=_lanes(status),
         target_speed_gtps=_speed(block.registers.get("LnkCtl2", "")),
@@ -205,7 +256,16 @@ def _link(block: lspci.Function) -> LinkEnd:
         l0s_exit_ns=_time_ns(capable, r"(?:L0s|L0) <(\d{1,6})(ns|us)"),
         l1_exit_ns=_time_ns(capable, r"L1 <(\d{1,6})(ns|us)"),
         flit_mode=_flag(block.registers.get("LnkSta2", ""), "(?:Flit|FltMode)"),
+        active=_flag(status, "DLActive") if _flag(capable, "LLActRep") else None,
+        disabled=_flag(control, "(?:LnkDisable|Disabled)"),
+        lane_errors=None if lane_errors is None else _lanes_named(lane_errors, lanes or 0),
     )
+
+
+def _lanes_named(shown: str, lanes: int) -> tuple[int, ...]:
+    """Lanes of the lane error status, of those that the link has: the bits of the others are reserved."""
+    named = re.match(r"LaneErr at lane:((?: \d{1,2})+)", shown)
+    return tuple(lane for lane in map(int, named[1].split()) if lane < lanes) if named else ()
 
 
 def _control(block: lspci.Function) -> Control:
@@ -227,11 +287,24 @@ def _control(block: lspci.Function) -> Control:
     )
 
 
+def _slot(block: lspci.Function) -> dict[str, bool | None]:
+    """The slot of a port: whether it has one, and what SltCtl and SltSta say about it."""
+    switched = _flag(block.registers.get("SltCap", ""), "PwrCtrl")
+    return {
+        "has_slot": _flag(block.text, r"Express (?:\(v\d+\) )?(?:Root|Downstream) Port \(Slot"),
+        "card_present": _flag(block.registers.get("SltSta", ""), "PresDet"),
+        "slot_off": bool(switched) and _flag(block.registers.get("SltCtl", ""), "Power"),
+    }
+
+
 def _errors(block: lspci.Function) -> ErrorReporting | None:
-    shown = block.registers.get("AERCap")
-    if shown is None:
+    shown, status = block.registers.get("AERCap"), block.registers.get("CESta")
+    if shown is None and status is None:
         return None
-    return ErrorReporting.model_construct(ecrc_generated=_flag(shown, "(?:ECRCGenEn|CGenEn)"))
+    return ErrorReporting.model_construct(
+        ecrc_generated=_flag(shown or "", "(?:ECRCGenEn|CGenEn)"),
+        correctable_status=None if status is None else tuple(re.findall(r"\b([A-Z]\w{1,20})\+", status)),
+    )
 
 
 def _services(block: lspci.Function) -> tuple[str, ...] | None:
@@ -255,7 +328,7 @@ def _cxl(block: lspci.Function) -> tuple[str, ...]:
 
 
 def _power_state(text: str) -> str | None:
-    shown = _word(text, r"\n\s+Status: (D[0-3])\b")
+    shown = _word(text, r"\n\s*Status: (D[0-3])\b")
     return "D3hot" if shown == "D3" else shown
 
 

@@ -46,6 +46,15 @@ class Made:
     aspm: int = 0
     power_state: int = 0
     ecrc: bool = False
+    correctable: int = 0
+    """CESta."""
+    lane_errors: int | None = None
+    """Lane Error Status; None without that capability."""
+    present: bool | None = None
+    """Whether a card is in its slot; None for a port without a slot."""
+    active: bool | None = None
+    """Whether its data link layer is active; None for a port that does not report it."""
+    disabled: bool = False
     acs: tuple[str, ...] | None = None
     rebar: tuple[int, int] | None = None
     """Present and largest size of a BAR, MiB."""
@@ -72,14 +81,16 @@ class Made:
 
     def _express(self, space: bytearray, base: int) -> None:
         size = [PAYLOADS.index(value) for value in (*self.payloads, self.mrrs)]
-        flags = 2 | KINDS[self.kind] << 4
+        flags = 2 | KINDS[self.kind] << 4 | (self.present is not None) << 8
         capable = size[0] | self.extended_tags[0] << 5
         control = size[1] << 5 | size[2] << 12 | self.extended_tags[1] << 8 | self.relaxed_ordering << 4
         struct.pack_into("<BBHIH", space, base, 0x10, 0, flags, capable, control)
         # Exit latencies: L0s under 1 us (code 4), L1 under 16 us (code 4).
         link = (SPEEDS.index(self.speeds[0]) + 1) | self.lanes[0] << 4 | 3 << 10 | 4 << 12 | 4 << 15
-        speed = SPEEDS.index(self.speeds[1]) + 1
-        struct.pack_into("<IHH", space, base + 0x0C, link, self.aspm, speed | self.lanes[1] << 4)
+        link |= (self.active is not None) << 20
+        status = (SPEEDS.index(self.speeds[1]) + 1) | self.lanes[1] << 4 | bool(self.active) << 13
+        struct.pack_into("<IHH", space, base + 0x0C, link, self.aspm | self.disabled << 4, status)
+        struct.pack_into("<H", space, base + 0x1A, bool(self.present) << 6)
         capable_2 = self.ten_bit[0] << 16 | self.ten_bit[1] << 17
         struct.pack_into("<IH", space, base + 0x24, capable_2, self.ten_bit[2] << 12 | self.timeout_off << 4)
         struct.pack_into("<H", space, base + 0x30, SPEEDS.index(self.target_speed) + 1)
@@ -93,6 +104,8 @@ class Made:
             shown, largest = (size.bit_length() - 1 for size in self.rebar)
             sizes = sum(1 << 4 + power for power in range(6, largest + 1))
             parts.append((0x0015, 1, struct.pack("<II", sizes, 1 << 5 | shown << 8)))
+        if self.lane_errors is not None:
+            parts.append((0x0019, 1, struct.pack("<II", 0, self.lane_errors)))
         if self.cxl is not None:
             bits = sum(1 << ("Cache", "IO", "Mem").index(name) for name in self.cxl)
             parts.append((0x0023, 1, struct.pack("<IHHH", 0x1E98 | 0x038 << 20, 0, 0x1E, bits)))
@@ -105,7 +118,8 @@ class Made:
 
     def _aer(self) -> bytes:
         # Generation possible (5), generation on (6).
-        return bytes(20) + struct.pack("<I", 1 << 5 | self.ecrc << 6) + bytes(20)
+        status = bytes(12) + struct.pack("<I", self.correctable) + bytes(4)
+        return status + struct.pack("<I", 1 << 5 | self.ecrc << 6) + bytes(20)
 
 
 def server() -> list[Made]:

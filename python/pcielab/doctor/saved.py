@@ -4,6 +4,7 @@ The file identifies neither machine nor device: it has no serial numbers, MAC ad
 kernel's command line only the parameters about PCI, IOMMU and power.
 """
 
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -11,8 +12,11 @@ from pydantic import ValidationError
 
 from pcielab.doctor.tree import MOST_FUNCTIONS, Record, Tree
 from pcielab.errors import InputError
+from pcielab.library.copied_lspci import SLOT
 from pcielab.library.input_files import read_text
 from pcielab.wording import named
+
+_OF_LSPCI = re.compile(rf"^[ \t>]*{SLOT} \S", re.MULTILINE)
 
 
 class SavedTree(Record):
@@ -41,6 +45,10 @@ def read_saved(path: Path) -> Tree:
     try:
         found = SavedTree.model_validate_json(text)
     except ValidationError as error:
+        if _OF_LSPCI.search(text):
+            raise InputError(
+                f"{path}: the output of lspci, not a saved tree: give it with --lspci {path}"
+            ) from None
         where = named(".".join(map(str, error.errors()[0]["loc"])) or "the whole file")
         raise InputError(
             f"{path}: not a saved tree ({where} is wrong): give a file that `pcielab doctor --save` wrote"

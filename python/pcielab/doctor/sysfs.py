@@ -95,6 +95,7 @@ class _Reader:
         self._nodes = nodes
         self._without_capabilities = 0
         self._asleep: list[str] = []
+        self._silent: list[str] = []
         self._interrupts_left = _MOST_INTERRUPTS
 
     def function(self, slot: str, link: Path) -> Function | None:
@@ -111,6 +112,9 @@ class _Reader:
                 if space.is_present:
                     known = {key: value for key, value in space.fields.items() if value is not None}
                     found = _merged(found, known)
+                else:
+                    found["answers"] = False
+                    self._silent.append(slot)
             self._without_capabilities += not space.complete
         return Function.model_construct(slot=slot, title=_title(found), **found)
 
@@ -123,6 +127,11 @@ class _Reader:
             )
         if self._asleep:
             yield f"{', '.join(self._asleep)}: asleep in D3cold, and not woken: use the device and read again"
+        if self._silent:
+            yield (
+                f"{', '.join(self._silent)}: no answer, the configuration space cannot be read: the device is off, or "
+                "off the bus: search the kernel's log for its slot"
+            )
         if self._folder.outside:
             paths = ", ".join(str(path) for path in self._folder.outside[:3])
             yield (
@@ -201,7 +210,7 @@ def _merged(kernel: dict[str, Any], space: dict[str, Any]) -> dict[str, Any]:
         merged["power_state"] = kernel["power_state"]
     counted, seen = kernel["errors"], space.get("errors")
     if counted is not None and seen is not None:
-        merged["errors"] = counted.model_copy(update={"ecrc_generated": seen.ecrc_generated})
+        merged["errors"] = counted.model_copy(update=seen.model_dump(include={"ecrc_generated", "correctable_status"}))
     return merged
 
 

@@ -50,13 +50,15 @@ def _counted(examination: Examination) -> str:
     if not examination.links and examination.unseen:
         return "no link can be judged: too many registers are hidden"
     if not examination.links:
-        where = f" ({examination.hypervisor})" if examination.hypervisor else ""
-        return f"no link can be judged in a virtual machine{where}: run the doctor on the host"
+        if examination.hypervisor:
+            return f"no link can be judged in a virtual machine ({examination.hypervisor}): run the doctor on the host"
+        return "no link can be judged: no device with a PCI Express link is shown"
     if not examination.findings:
-        return "no findings"
+        return "no findings in what could be read" if examination.unseen else "no findings"
+    hidden = "; some registers could not be read" if examination.unseen else ""
     found = [finding.severity for finding in examination.findings]
     counts = ((found.count(severity), severity.value) for severity in Severity)
-    return ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts if count)
+    return ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts if count) + hidden
 
 
 def _finding(finding: Finding, tree: Tree, width: int) -> Iterator[str]:
@@ -76,6 +78,9 @@ def _finding(finding: Finding, tree: Tree, width: int) -> Iterator[str]:
     if finding.severity is not Severity.NOTE:
         yield from _item("measured elsewhere: ", f"{finding.evidence} (grade {finding.grade})", width)
     yield from _item("fix: ", finding.remedy, width)
+    if finding.command is not None:
+        yield "  command, risky (it may hang the machine; lost at the next reset):"
+        yield f"    {finding.command}"
 
 
 def _item(head: str, text: str, width: int) -> list[str]:

@@ -38,6 +38,7 @@ Kind = Literal[
 ]
 Bus = Annotated[int, Field(ge=0, le=255)]
 TAGS_5_BIT, TAGS_8_BIT, TAGS_10_BIT, TAGS_14_BIT = 32, 256, 768, 15_360
+_HOST_BRIDGE = 0x0600
 MOST_FUNCTIONS = 8192
 """Most functions of a machine: sixteen devices with 512 virtual functions each."""
 
@@ -71,6 +72,12 @@ class LinkEnd(Record):
     """Longest time to leave L1 (LnkCap)."""
     flit_mode: bool | None = None
     """Whether the link runs in flit mode (LnkSta2)."""
+    active: bool | None = None
+    """Of a port: whether its data link layer is active (LnkSta); None if it does not report that (LnkCap)."""
+    disabled: bool | None = None
+    """Of a port: whether software disabled the link (LnkCtl)."""
+    lane_errors: tuple[int, ...] | None = None
+    """Lanes on which this end saw errors since the bits were cleared (Lane Error Status), from 8 GT/s on."""
 
     @property
     def is_up(self) -> bool:
@@ -125,6 +132,8 @@ class ErrorReporting(Record):
     """Correctable errors since boot, by name, as the kernel counts them."""
     fatal: dict[str, int] | None = None
     """Uncorrectable errors since boot, by name."""
+    correctable_status: tuple[str, ...] | None = None
+    """Correctable errors seen since the bits were cleared (CESta): RxErr, BadTLP, BadDLLP, Rollover, Timeout..."""
 
 
 class ResizableBar(Record):
@@ -154,6 +163,14 @@ class Function(Record):
     """Of a bridge: the highest bus below it."""
     is_virtual_function: bool = False
     """Whether it is an SR-IOV virtual function: most of its control bits are reserved, and its PF's count."""
+    has_slot: bool | None = None
+    """Of a port: whether it leads to a slot (Slot Implemented)."""
+    card_present: bool | None = None
+    """Of a port with a slot: whether something is in it (Presence Detect State)."""
+    slot_off: bool | None = None
+    """Of a port with a slot: whether the power of the slot is switched off (Power Controller Control)."""
+    answers: bool | None = None
+    """False if its configuration space reads as all ones: it is off, or off the bus."""
     driver: str | None = None
     bus_master: bool | None = None
     """Whether it may issue requests of its own."""
@@ -287,6 +304,19 @@ class Tree(Record):
             if domain == function.domain and bus <= function.bus <= (bridge.subordinate_bus or bus)
         ]
         return max(around, key=lambda bridge: bridge.secondary_bus or 0, default=None)
+
+    @cached_property
+    def is_selection(self) -> bool:
+        """Whether it holds some devices without any port above them, as `lspci -s SLOT` prints them.
+
+        Of a whole machine there are host bridges or ports; virtual machines have devices on bus 0.
+        """
+        if self.host.hypervisor is not None:
+            return False
+        return all(
+            one.secondary_bus is None and not one.is_port and one.class_code != _HOST_BRIDGE and one.bus != 0
+            for one in self.functions
+        )
 
     @cached_property
     def _titles(self) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Parse the text of `lspci -vvv`: a machine's PCIe functions with their negotiated links and settings.
 
-It accepts text of old and new pciutils. A function is found by its slot, or by the IDs or the `Device 6000` that
+It accepts text of old and new pciutils, also as mail, forums and Markdown change it. A function is found by its slot, or by the IDs or the `Device 6000` that
 the text shows.
 """
 
@@ -9,14 +9,26 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pcielab.errors import InputError
+from pcielab.library.copied_lspci import SLOT, as_printed
 from pcielab.library.profiles.parts import Link
 from pcielab.library.validation import checked
 from pcielab.wording import named, printable
 
 COMMAND = "sudo lspci -vvv"
 _GENERATIONS = {"2.5": 1, "5": 2, "8": 3, "16": 4, "32": 5, "64": 6, "128": 7}
-_SLOT = re.compile(r"(?P<slot>(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?P<title>\S.*)")
-_REGISTER = re.compile(r" {16}(?P<name>[A-Z][A-Za-z]+\d?):\s+(?P<value>.*)")  # deeper lines continue a register
+_SLOT = re.compile(rf"(?P<slot>{SLOT}) (?P<title>\S.*)")
+_REGISTER = re.compile(r"(?P<indentation> *)(?P<name>[A-Z][A-Za-z]+\d?):(?:\s+(?P<value>.*))?$")
+_INDENTATION = 16
+"""Blanks before a register; deeper lines continue it."""
+_REGISTERS = {
+    *("DevCap", "DevCtl", "DevSta", "DevCap2", "DevCtl2", "DevCap3", "DevCtl3", "DevSta3"),
+    *("LnkCap", "LnkCtl", "LnkSta", "LnkCap2", "LnkCtl2", "LnkSta2", "LnkCtl3", "LaneErrStat"),
+    *("SltCap", "SltCtl", "SltSta", "RootCap", "RootCtl", "RootSta", "RootCmd", "ErrorSrc"),
+    *("UESta", "UEMsk", "UESvrt", "CESta", "CEMsk", "AERCap", "HeaderLog"),
+    *("ACSCap", "ACSCtl", "ARICap", "ARICtl", "CXLCap", "CXLCtl", "CXLSta", "DpcCap", "DpcCtl", "DpcSta"),
+}
+"""Registers that are found in a text without its indentation, too."""
+_AFTER_REGISTERS = ("Capabilities:", "Kernel driver in use:", "Kernel modules:")
 _IDS = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]")
 _MOST_LINES, _MOST_LETTERS = 1_000_000, 4096
 _TAGS_5_BIT, _TAGS_8_BIT, _TAGS_10_BIT = 32, 256, 768
@@ -114,7 +126,7 @@ def parse(text: str) -> list[Function]:
     if text.count("\n") > _MOST_LINES:
         raise InputError(f"more than {_MOST_LINES} lines: give the output of `{COMMAND}` on one machine")
     blocks: list[tuple[int, list[str]]] = []
-    for number, whole in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
+    for number, whole in enumerate(as_printed(text).split("\n"), start=1):
         line = whole[:_MOST_LETTERS]
         if _SLOT.match(line):
             blocks.append((number, [line]))
@@ -155,11 +167,11 @@ def _function(block: list[str], number: int) -> Function:
     name = ""
     for line in block[1:]:
         register = _REGISTER.match(line.expandtabs())
-        if register:
+        if register and (len(register["indentation"]) == _INDENTATION or register["name"] in _REGISTERS):
             # The first register of a name counts: several capabilities have `Caps`.
             name = "" if register["name"] in registers else register["name"]
-            registers.setdefault(register["name"], [register["value"]])
-        elif name and not line.lstrip().startswith("Capabilities:"):
+            registers.setdefault(register["name"], [register["value"] or ""])
+        elif name and not line.lstrip().startswith(_AFTER_REGISTERS):
             registers[name].append(line.strip())
         else:
             name = ""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from pcielab.doctor.finding import Observation, Severity, Sureness
-from pcielab.doctor.real_links import real_cards
+from pcielab.doctor.real_links import cards
 from pcielab.doctor.rules.rule import judged, rule, value
 from pcielab.doctor.tree import Tree
 from pcielab.wording import byte_size
@@ -17,8 +17,8 @@ def bar_not_resized(tree: Tree) -> Iterator[Observation]:
 
     Judges displays and accelerators by the BAR with the largest possible size; the others are for registers.
     """
-    for link, port in real_cards(tree):
-        device = link.device
+    for link in cards(tree):
+        device, port = link.device, link.port
         largest = max(device.resizable_bars, key=lambda bar: bar.largest_bytes, default=None)
         if largest is None or device.base_class not in (_DISPLAY, _ACCELERATOR):
             continue

@@ -1,10 +1,14 @@
 """Rules about the link: its speed, its width, and the links above it."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from pcielab.doctor.finding import Loss, Observation, Severity, Sureness, Value
+from pcielab.doctor.internal_links import internal
+from pcielab.doctor.line_rates import needed_raw_gbps
 from pcielab.doctor.loss import loss, use_of
-from pcielab.doctor.real_links import made_up, real_cards, real_links
+from pcielab.doctor.real_links import made_up, not_judged, real_cards, real_links
+from pcielab.doctor.register_writes import enable_link
 from pcielab.doctor.rules.rule import judged, rule, short, value
 from pcielab.doctor.tree import Function, Link, LinkEnd, Speed, Tree
 
@@ -19,7 +23,9 @@ def below_both_ends(tree: Tree) -> Iterator[Observation]:
     """A link trains to the highest speed and width of both ends (PCIe 6.0, section 4.2.5): less is a fault.
 
     Both ends' LnkCap count, so a narrow device in a wide port is fine. Displays and accelerators lower their speed
-    at rest, and some drives rest at 2.5 GT/s: look at them under load. Silent where `target-speed-lowered` fires.
+    at rest, also behind a switch of their own, and some drives rest at 2.5 GT/s: look at them under load. A network
+    controller that the link carries all the same is a note: boards wire one lane to two ports of 1 Gb/s. Links inside
+    a chip are not judged. Silent where `target-speed-lowered` fires.
     """
     for link, port in real_links(tree):
         device, end = link.device, link.device.link
@@ -31,24 +37,19 @@ def below_both_ends(tree: Tree) -> Iterator[Observation]:
         narrower = end.lanes < lanes
         if not slower and not narrower:
             continue
-        resting = not narrower and may_rest(device, end)
+        judgement = _enough(link, end) or (_AT_REST if not narrower and may_rest(tree, device, end) else _FAULT)
         yield Observation(
-            severity=Severity.NOTE if resting else Severity.ERROR,
-            sureness=Sureness.LOOK_UNDER_LOAD if resting else Sureness.CERTAIN,
+            severity=judgement.severity,
+            sureness=judgement.sureness,
             device=device.slot,
             port=port.slot,
-            what=(
-                f"link is running at {shown(end.speed_gtps, end.lanes)}; both ends support {shown(speed, lanes)}"
-                + ("; this kind of device lowers its speed at rest" if resting else "")
-            ),
+            what=f"link is running at {shown(end.speed_gtps, end.lanes)}; both ends support {shown(speed, lanes)}"
+            + judgement.reason,
             values=_both_ends(port, device),
             losses=_losses(device, end, speed, lanes),
-            remedy=(
-                "read it again while the device is busy; if it stays, look for the causes of a slow link"
-                if resting
-                else "reseat the card, try another slot, riser or cable, and look at the speed that the BIOS "
-                "allows for this slot; then retrain the link"
-            ),
+            remedy=judgement.remedy
+            or "reseat the card, try another slot, riser or cable, and look at the speed that the BIOS allows for this "
+            "slot; then retrain the link",
         )
 
 
@@ -56,17 +57,17 @@ def below_both_ends(tree: Tree) -> Iterator[Observation]:
 def target_speed_lowered(tree: Tree) -> Iterator[Observation]:
     """Software may lower a port's target speed (PCIe 6.0, section 7.5.3.19), permanently after a failed retrain.
 
-    Fires if the link runs at the lowered target and both ends support more.
+    Fires if the link runs at the lowered target and both ends support more. A note where `below-both-ends` is one.
     """
     for link, port in real_links(tree):
         device, end = link.device, link.device.link
         most, target = _most(link), _lowered_target(link)
         if end is None or end.lanes is None or most is None or target is None or end.speed_gtps is None:
             continue
-        resting = may_rest(device, end)
+        judgement = _enough(link, end) or (_AT_REST if may_rest(tree, device, end) else _FAULT)
         yield Observation(
-            severity=Severity.NOTE if resting else Severity.ERROR,
-            sureness=Sureness.LOOK_UNDER_LOAD if resting else Sureness.CERTAIN,
+            severity=judgement.severity,
+            sureness=judgement.sureness,
             device=device.slot,
             port=port.slot,
             what=f"the port's target speed is set to {target:g} GT/s; both ends support {most[0]:g} GT/s",
@@ -74,6 +75,39 @@ def target_speed_lowered(tree: Tree) -> Iterator[Observation]:
             losses=_losses(device, end, most[0], end.lanes),
             remedy="search the kernel's log for failed retraining first: the link may not hold the higher speed; "
             "then raise the target speed and retrain the link",
+        )
+
+
+@rule("link-down")
+def link_down(tree: Tree) -> Iterator[Observation]:
+    """A port whose slot holds a card should have a link: PresDet+ and DLActive- contradict each other.
+
+    Judges ports that report both (Slot Implemented, LLActRep+: PCIe 6.0, sections 7.5.3.6 and 7.5.3.11) and are awake.
+    Silent if the slot's power is off, or if a device below sleeps in D3cold, which takes the link down.
+    """
+    for port in tree.functions:
+        end = port.link
+        if not port.is_port or end is None or end.active is not False or not port.card_present or port.slot_off:
+            continue
+        below = tree.children(port)
+        if port.power_state not in (None, "D0") or any(one.power_state == "D3cold" for one in below):
+            continue
+        lost = f"; {short(below[0].slot)} was there" if below else ""
+        yield Observation(
+            **judged(Severity.WARNING if end.disabled else Severity.ERROR, Sureness.CERTAIN, port),
+            what="a card is present, but software disabled the link"
+            if end.disabled
+            else f"a card is present, but the link is down: the card does not train{lost}",
+            values=(
+                value(port, "SltSta PresDet", "+"),
+                value(port, "LnkSta DLActive", "-"),
+                value(port, "LnkCtl LnkDisable", "+" if end.disabled else "-"),
+            ),
+            remedy="search the kernel's log for the port's slot; reseat the card, then try another cable, riser or "
+            "slot, and check the power of the card"
+            if not end.disabled
+            else "find out what disabled it (a BIOS setting, hot plug, a script); bit 4 of LnkCtl enables it again",
+            command=enable_link(port) if end.disabled else None,
         )
 
 
@@ -133,7 +167,7 @@ def path_limits_card(tree: Tree) -> Iterator[Observation]:
         if slowest is None or slowest.device.link is None or rate_gbps(slowest.device.link) >= own:
             continue
         narrow = slowest.device.link
-        if narrow.speed_gtps is None or not narrow.lanes or made_up(tree, slowest):
+        if narrow.speed_gtps is None or not narrow.lanes or not_judged(tree, slowest):
             continue
         use = use_of(device, end)
         now = use.with_link(narrow.speed_gtps, narrow.lanes) if use else None
@@ -152,14 +186,35 @@ def path_limits_card(tree: Tree) -> Iterator[Observation]:
         )
 
 
+@rule("D01")
+def port_not_shown(tree: Tree) -> Iterator[Observation]:
+    """The other end of a link decides what is normal: a text of one device, as of `lspci -s SLOT`, lacks it."""
+    for link in tree.links if tree.is_selection else ():
+        device, end = link.device, link.device.link
+        if not device.is_endpoint or end is None or not end.is_up or not_judged(tree, link):
+            continue
+        now, could = shown(end.speed_gtps, end.lanes), shown(end.max_speed_gtps, end.max_lanes)
+        less = "" if now == could else f"; the device supports {could}, and the port may not"
+        yield Observation(
+            **judged(Severity.NOTE, Sureness.CERTAIN, device),
+            what=f"link is running at {now}{less}: without the port above, the speed, the width, the MPS of the path, "
+            "10-bit tags and relaxed ordering cannot be judged",
+            values=(value(device, "LnkCap", could), value(device, "LnkSta", now)),
+            remedy="give the whole output of `sudo lspci -vvv`, or add the port above with a second -s",
+        )
+
+
 @rule("D25")
 def made_up_link(tree: Tree) -> Iterator[Observation]:
-    """A link shown by a hypervisor or tunnel does not carry the data, so it is not judged."""
+    """A link shown by a hypervisor or tunnel does not carry the data, so it is not judged.
+
+    Nor is that of a GPU whose data cross NVLink-C2C. Links inside a chip are left out without a word.
+    """
     for link in tree.links:
         if not link.device.is_endpoint:
             continue
         reason = made_up(tree, link)
-        if reason is not None:
+        if reason is not None and internal(link) is None:
             yield Observation(
                 severity=Severity.NOTE,
                 sureness=Sureness.CERTAIN if link.port or tree.host.hypervisor else Sureness.LIKELY,
@@ -212,13 +267,45 @@ def links_above(tree: Tree, link: Link) -> Iterator[Link]:
             yield above
 
 
-def may_rest(device: Function, end: LinkEnd) -> bool:
-    """Whether the device may lower its speed at rest: sleeping devices, displays, and drives at 2.5 GT/s."""
+def may_rest(tree: Tree, device: Function, end: LinkEnd) -> bool:
+    """Whether the device may lower its speed at rest: sleeping devices, displays, and drives at 2.5 GT/s.
+
+    A display may have a switch of its own: then the link of the switch's upstream port rests.
+    """
     if device.power_state not in (None, "D0"):
         return True
-    if device.base_class in (_DISPLAY, _ACCELERATOR):
+    inside = [device, *(below for down in tree.children(device) for below in tree.children(down))]
+    if any(one.base_class in (_DISPLAY, _ACCELERATOR) for one in inside):
         return True
     return end.speed_gtps == 2.5 and device.base_class == _STORAGE
+
+
+@dataclass(frozen=True)
+class _Judgement:
+    """How to report a link that is slower or narrower than both ends support."""
+
+    severity: Severity
+    sureness: Sureness
+    reason: str = ""
+    remedy: str = ""
+
+
+_FAULT = _Judgement(Severity.ERROR, Sureness.CERTAIN)
+_AT_REST = _Judgement(
+    Severity.NOTE,
+    Sureness.LOOK_UNDER_LOAD,
+    "; this kind of device lowers its speed at rest",
+    "read it again while the device is busy; if it stays, look for the causes of a slow link",
+)
+
+
+def _enough(link: Link, end: LinkEnd) -> _Judgement | None:
+    """The judgement of a link that carries all that its device can use; None if it does not, or that is unknown."""
+    needed = needed_raw_gbps(link)
+    if needed is None or rate_gbps(end) < needed:
+        return None
+    reason = f"; the device needs no more than {needed:.3g} of its {rate_gbps(end):.3g} Gb/s"
+    return _Judgement(Severity.NOTE, Sureness.CERTAIN, reason, "none needed: boards wire few lanes to such a device")
 
 
 def _most(link: Link) -> tuple[Speed, int] | None:

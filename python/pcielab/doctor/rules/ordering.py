@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from pcielab.doctor.finding import Observation, Severity, Sureness
 from pcielab.doctor.real_links import real_cards
+from pcielab.doctor.register_writes import set_relaxed_ordering
 from pcielab.doctor.rules.rule import judged, rule, value
 from pcielab.doctor.tree import Function, Tree
 
@@ -25,20 +26,23 @@ def relaxed_ordering_off(tree: Tree) -> Iterator[Observation]:
     for link, _ in real_cards(tree):
         root = tree.path(link.device)[-1]
         fast = root.link is not None and (root.link.max_speed_gtps or 0) >= _MISSED_FROM_GTPS
-        for function in link.functions:
-            control = function.control
-            if control is None or control.relaxed_ordering is not False or not fast:
-                continue
-            if function.base_class not in (_NETWORK, _ACCELERATOR) or _is_harmed(root):
-                continue
-            yield Observation(
-                **judged(Severity.WARNING, Sureness.LIKELY, function, link.port),
-                what="relaxed ordering is off: its writes to memory stay in order",
-                values=(value(function, "DevCtl RlxdOrd", "-"),),
-                remedy="allow it for bulk data, but not for flags that announce data (DevCtl bit 4; for RDMA also "
-                "the firmware's PCI_WR_ORDERING and the memory region's flag); then measure",
-            )
-            break
+        ordered = [
+            function
+            for function in link.functions
+            if function.control is not None
+            and function.control.relaxed_ordering is False
+            and function.base_class in (_NETWORK, _ACCELERATOR)
+        ]
+        if not ordered or not fast or _is_harmed(root):
+            continue
+        yield Observation(
+            **judged(Severity.WARNING, Sureness.LIKELY, ordered[0], link.port),
+            what="relaxed ordering is off: its writes to memory stay in order",
+            values=(value(ordered[0], "DevCtl RlxdOrd", "-"),),
+            remedy="allow it for bulk data, but not for flags that announce data (DevCtl bit 4; for RDMA also "
+            "the firmware's PCI_WR_ORDERING and the memory region's flag); then measure",
+            command=set_relaxed_ordering(ordered, on=True),
+        )
 
 
 @rule("D14")
@@ -55,6 +59,7 @@ def relaxed_ordering_harmful(tree: Tree) -> Iterator[Observation]:
                 what="relaxed ordering is on below a root port that handles it badly",
                 values=(value(device, "DevCtl RlxdOrd", "+"), value(root, "device ID", f"{root.device_id:04x}")),
                 remedy="clear bit 4 of DevCtl, or use a kernel that does (Linux 4.13 and later)",
+                command=set_relaxed_ordering([device], on=False),
             )
 
 

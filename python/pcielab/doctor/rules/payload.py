@@ -4,13 +4,12 @@ from collections.abc import Iterator
 
 from pcielab.doctor.finding import Loss, Observation, Severity, Sureness, Value
 from pcielab.doctor.loss import loss, use_of
-from pcielab.doctor.real_links import real_cards
+from pcielab.doctor.real_links import cards, real_cards
 from pcielab.doctor.rules.rule import judged, rule, value
 from pcielab.doctor.tree import Function, Link, Tree
 
 MENTIONED_LOSS_GBPS = 1.0
 """Modelled loss below which a limit is not mentioned."""
-ERROR_SHARE = 0.05
 
 
 @rule("D10")
@@ -18,7 +17,7 @@ def mps_below_path(tree: Tree) -> Iterator[Observation]:
     """A payload may be as large as every function on the path supports (PCIe 6.0, section 2.2.2).
 
     Judged by DevCap of the whole path: a device or path that supports less than the other is a limit, not a wrong
-    setting. Silent where a DevCap of the path could not be read.
+    setting. Silent where a DevCap of the path could not be read. The cost is modelled, so it is never an error.
     """
     for link, function, possible in _payloads(tree):
         control, end = function.control, link.device.link
@@ -29,9 +28,8 @@ def mps_below_path(tree: Tree) -> Iterator[Observation]:
         if use is not None:
             larger = use.with_mps(possible)
             losses = loss(use, larger, "write"), loss(use, larger, "read")
-        heavy = bool(losses) and losses[0].share >= ERROR_SHARE
         yield Observation(
-            **judged(Severity.ERROR if heavy else Severity.WARNING, Sureness.CERTAIN, function, link.port),
+            **judged(Severity.WARNING, Sureness.CERTAIN, function, link.port),
             what=f"maximum payload (MPS) is {control.mps_bytes} B; every device on the path supports {possible} B",
             values=_path_values(tree, function),
             losses=losses,
@@ -97,7 +95,7 @@ def ecrc_on(tree: Tree) -> Iterator[Observation]:
 
     It protects data across switches; unless something checks it, it only costs. Judges devices, not bridges.
     """
-    for link, _ in real_cards(tree):
+    for link in cards(tree):
         end = link.device.link
         senders = [one for one in link.functions if one.errors is not None and one.errors.ecrc_generated]
         if not senders or end is None:

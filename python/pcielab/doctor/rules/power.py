@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from pcielab.doctor.finding import Observation, Severity, Sureness
 from pcielab.doctor.real_links import real_cards
+from pcielab.doctor.register_writes import switch_aspm_off
 from pcielab.doctor.rules.link import rate_gbps
 from pcielab.doctor.rules.rule import judged, rule, value
 from pcielab.doctor.tree import Tree
@@ -38,6 +39,7 @@ def aspm_on(tree: Tree) -> Iterator[Observation]:
             added_latency_ns=max(exits, default=None),
             remedy="for measurements, boot with pcie_aspm.policy=performance, or write 0 to "
             f"/sys/bus/pci/devices/{device.slot}/link/l1_aspm",
+            command=switch_aspm_off(device),
         )
 
 

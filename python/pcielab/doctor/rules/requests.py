@@ -4,12 +4,16 @@ from collections.abc import Iterator
 
 from pcielab.doctor.finding import Observation, Severity, Sureness, Value
 from pcielab.doctor.loss import LARGE_BYTES, ROUND_TRIPS_NS, SMALL_BYTES, Use, loss, use_of
-from pcielab.doctor.real_links import real_cards
-from pcielab.doctor.rules.payload import ERROR_SHARE, MENTIONED_LOSS_GBPS
+from pcielab.doctor.real_links import cards
+from pcielab.doctor.register_writes import set_extended_tags, set_mrrs, switch_completion_timeout_on
+from pcielab.doctor.rules.payload import MENTIONED_LOSS_GBPS
 from pcielab.doctor.rules.rule import judged, rule, value
-from pcielab.doctor.tree import TAGS_8_BIT, TAGS_10_BIT, Function, Link, Tree
+from pcielab.doctor.tree import TAGS_8_BIT, TAGS_10_BIT, Function, Link, Payload, Tree
 
-_USUAL_MRRS_BYTES, _MRRS_OF_NICS_BYTES = 512, 4096
+_USUAL_MRRS_BYTES: Payload = 512
+_MRRS_OF_NICS_BYTES: Payload = 4096
+_HANDLES_ALL_TAGS_GTPS = 8.0
+"""Ports from this speed on follow a specification that requires them to answer 8-bit tags."""
 _NETWORK, _PROCESSOR_PORT_GTPS = 0x02, 16.0
 
 
@@ -25,7 +29,8 @@ def mrrs_small(tree: Tree) -> Iterator[Observation]:
         control = function.control
         if mrrs >= _MRRS_OF_NICS_BYTES or end is None or control is None or not control.mrrs_bytes:
             continue
-        larger = use.with_mrrs(_MRRS_OF_NICS_BYTES if mrrs >= _USUAL_MRRS_BYTES else _USUAL_MRRS_BYTES)
+        larger_bytes = _MRRS_OF_NICS_BYTES if mrrs >= _USUAL_MRRS_BYTES else _USUAL_MRRS_BYTES
+        larger = use.with_mrrs(larger_bytes)
         held_back = [loss(use, larger, "read", LARGE_BYTES, ns) for ns in reversed(ROUND_TRIPS_NS)]
         for_a_nic = function.base_class == _NETWORK and (end.speed_gtps or 0) >= _PROCESSOR_PORT_GTPS
         binds = held_back[0].now_bound == "tags" and held_back[0].lost_gbps >= MENTIONED_LOSS_GBPS
@@ -34,15 +39,13 @@ def mrrs_small(tree: Tree) -> Iterator[Observation]:
         losses = tuple(held_back) if binds else (loss(use, larger, "rdwr"),)
         reason = f": with {use.tags} tags, too small for this link" if binds else "; fast NICs want 4096 B"
         yield Observation(
-            severity=Severity.ERROR if binds and held_back[1].share >= ERROR_SHARE else Severity.WARNING,
-            sureness=Sureness.LIKELY,
-            device=function.slot,
-            port=link.port.slot if link.port else None,
+            **judged(Severity.WARNING, Sureness.LIKELY, function, link.port),
             what=f"maximum read request (MRRS) is {mrrs} B{reason}",
             values=(value(function, "DevCtl MaxReadReq", f"{mrrs} B"), value(function, "tags", use.tags)),
             losses=losses,
-            remedy=f"set bits 14:12 with setpci -s {function.slot} CAP_EXP+8.w, or Max Read Request in the BIOS; "
-            "check the driver's documentation first, since it may choose the value",
+            remedy="set Max Read Request in the BIOS, or the register; check the driver's documentation first, since "
+            "it may choose the value",
+            command=set_mrrs(function, larger_bytes),
         )
 
 
@@ -62,7 +65,16 @@ def extended_tags_off(tree: Tree) -> Iterator[Observation]:
             TAGS_8_BIT,
             "extended (8-bit) tags are off although the device supports them",
             "DevCtl ExtTag",
+            set_extended_tags(function) if _handles_all_tags(tree, function) else None,
         )
+
+
+def _handles_all_tags(tree: Tree, function: Function) -> bool:
+    """Whether every port above is known to answer 8-bit tags."""
+    above = [port.link for port in tree.path(function)[1:]]
+    return bool(above) and all(
+        end is not None and (end.max_speed_gtps or 0) >= _HANDLES_ALL_TAGS_GTPS for end in above
+    )
 
 
 @rule("D12")
@@ -75,7 +87,7 @@ def ten_bit_tags_off(tree: Tree) -> Iterator[Observation]:
         control, root = function.control, tree.path(function)[-1]
         if control is None or not control.ten_bit_requester or control.ten_bit_tags is not False:
             continue
-        if control.fourteen_bit_tags or root.control is None or not root.control.ten_bit_completer:
+        if control.fourteen_bit_tags or root is function or root.control is None or not root.control.ten_bit_completer:
             continue
         yield _tags_off(
             link,
@@ -87,22 +99,23 @@ def ten_bit_tags_off(tree: Tree) -> Iterator[Observation]:
         )
 
 
-def _tags_off(link: Link, function: Function, use: Use, tags: int, what: str, flag: str) -> Observation:
+def _tags_off(
+    link: Link, function: Function, use: Use, tags: int, what: str, flag: str, command: str | None = None
+) -> Observation:
     more = use.with_tags(tags)
     all_losses = [
         loss(use, more, "read", size, ns) for size in (LARGE_BYTES, SMALL_BYTES) for ns in reversed(ROUND_TRIPS_NS)
     ]
     costly = tuple(one for one in all_losses if one.lost_gbps >= MENTIONED_LOSS_GBPS)
-    heavy = any(one.size_bytes == LARGE_BYTES and one.share >= ERROR_SHARE for one in costly)
-    held = Severity.ERROR if heavy else Severity.WARNING
     return Observation(
-        **judged(held if costly else Severity.NOTE, Sureness.CERTAIN, function, link.port),
+        **judged(Severity.WARNING if costly else Severity.NOTE, Sureness.CERTAIN, function, link.port),
         what=f"{what}: {use.tags} reads in flight, not {tags}"
         + ("" if costly else "; by the model, this costs nothing on this link"),
         values=(value(function, flag, "-"), *_allowed(function, use)),
         losses=costly,
         remedy="enable it in the BIOS (PCIe Extended Tag, PCIe Ten Bit Tag) or the driver; some BIOSes clear it "
         "until a driver sets it",
+        command=command,
     )
 
 
@@ -148,14 +161,15 @@ def completion_timeout_off(tree: Tree) -> Iterator[Observation]:
 
     It costs no bandwidth, but a hang then leaves no error.
     """
-    for link, _ in real_cards(tree):
+    for link in cards(tree):
         for function in link.functions:
             if function.control is not None and function.control.completion_timeout_off and function.driver:
                 yield Observation(
                     **judged(Severity.NOTE, Sureness.CERTAIN, function, link.port),
                     what="completion time-out is off: a read without an answer waits forever",
                     values=(value(function, "DevCtl2 TimeoutDis", "+"),),
-                    remedy="unless the driver needs it off, clear bit 4 of DevCtl2 (setpci CAP_EXP+28.w)",
+                    remedy="unless the driver needs it off, clear bit 4 of DevCtl2",
+                    command=switch_completion_timeout_on(function),
                 )
                 break
 
@@ -167,7 +181,7 @@ def bus_master_off(tree: Tree) -> Iterator[Observation]:
     With a driver bound that means no DMA and no MSI. Silent on vfio-pci, whose devices often wait for their first
     user, and on sleeping devices.
     """
-    for link, _ in real_cards(tree):
+    for link in cards(tree):
         for function in link.functions:
             awake = function.power_state in (None, "D0")
             if function.bus_master is False and function.driver and function.driver != "vfio-pci" and awake:
@@ -182,7 +196,7 @@ def bus_master_off(tree: Tree) -> Iterator[Observation]:
 
 def _requesters(tree: Tree) -> Iterator[tuple[Link, Function, Use]]:
     """Functions that may read memory, with their use of the link; one of those of a device that are set alike."""
-    for link, _ in real_cards(tree):
+    for link in cards(tree):
         seen: set[tuple[object, ...]] = set()
         for function in link.functions:
             end = link.device.link

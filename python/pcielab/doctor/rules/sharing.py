@@ -10,6 +10,7 @@ from pcielab.doctor.tree import Link, Tree
 
 _PEERS = (0x01, 0x02, 0x03, 0x12)
 """Classes that exchange data with each other: storage, network, display, accelerator."""
+_OFTEN_PEERS = (0x03, 0x12)
 _REDIRECTS = ("ReqRedir", "CmpltRedir")
 _MENTIONED = 1.01
 
@@ -44,16 +45,19 @@ def uplink_shared(tree: Tree) -> Iterator[Observation]:
 def acs_redirects(tree: Tree) -> Iterator[Observation]:
     """Redirected requests between peers go up to the root and back (ACS: PCIe 6.0, section 6.12.3).
 
-    Fires on switches with at least two devices of classes that exchange data. Virtual machines need redirection
-    for isolation.
+    Fires on switches with at least two devices of classes that exchange data; a note unless one is a display or an
+    accelerator, since drives and network controllers alone rarely do. Virtual machines need redirection for isolation.
     """
     for uplink, cards in _below_switches(tree).values():
         peers = [card for card in cards if card.device.base_class in _PEERS and card.port is not None]
         redirecting = [card for card in peers if card.port and set(_REDIRECTS) & set(card.port.acs_enabled or ())]
         if len(peers) < 2 or not redirecting:
             continue
+        exchanging = any(card.device.base_class in _OFTEN_PEERS for card in peers)
         yield Observation(
-            **judged(Severity.WARNING, Sureness.LIKELY, uplink.device, uplink.port),
+            **judged(
+                Severity.WARNING if exchanging else Severity.NOTE, Sureness.LIKELY, uplink.device, uplink.port
+            ),
             what=f"{len(peers)} devices below could exchange data directly, but ACS redirects their requests to "
             "the root",
             values=tuple(
