@@ -1,6 +1,7 @@
 """`pcielab doctor` as people type it."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import jsonschema
@@ -9,7 +10,7 @@ import pytest
 from pcielab._core import StoreWriter
 from pcielab.doctor.examine import Examination
 from pcielab.doctor.made_machine import server, write
-from shell import pcielab, refuse
+from shell import PCIELAB, pcielab, refuse
 
 TEXTS = Path(__file__).parent / "lspci_texts"
 SERVER = TEXTS / "pciutils-3.9.txt"
@@ -35,6 +36,68 @@ def test_a_text_without_root_is_not_taken_for_a_virtual_machine(tmp_path: Path) 
     assert "0 links, no link can be judged: too many registers are hidden" in done.stdout
     assert "virtual machine" not in done.stdout
     assert "give the output of `sudo lspci -vvv`" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "01:00.0 Ethernet controller: Some NIC\n\tFlags: fast devsel\n\tCapabilities: <access denied>\n",
+        "01:00.0 Ethernet controller: Some NIC\n",
+        "01:00.0 Ethernet controller: Some NIC\n\tCapabilities: [60] Express Endpoint, MSI 00\n",
+        "00:1f.0 ISA bridge: Intel Corporation C620 LPC\n\tControl: I/O+ Mem+ BusMaster+\n",
+    ],
+    ids=["without root", "without -v", "with one -v", "no device with a link"],
+)
+def test_strict_does_not_pass_registers_that_were_not_read(text: str, tmp_path: Path) -> None:
+    (tmp_path / "lspci.txt").write_text(text)
+    done = pcielab("doctor", "--lspci", "lspci.txt", "--strict", cwd=tmp_path)
+    assert done.exit_code == 1
+    assert "no link can be judged" in done.stdout
+    assert pcielab("doctor", "--lspci", "lspci.txt", cwd=tmp_path).exit_code == 0
+
+
+def test_a_machine_that_was_read_in_part_is_not_called_free_of_findings(tmp_path: Path) -> None:
+    functions = server()
+    root = write(tmp_path / "m", functions)
+    hidden = root / "sys/devices/pci0000:00" / functions[-1].slot / "config"
+    hidden.write_bytes(hidden.read_bytes()[:64])
+    done = pcielab("doctor", "--sysfs", root, "--strict")
+    assert done.exit_code == 1
+    assert done.stdout.strip().endswith("no findings in what could be read")
+    assert "run it as root" in done.stderr
+
+
+def piped(text: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [PCIELAB, "doctor", "--lspci", "-", *arguments], input=text, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_text_is_read_from_standard_input() -> None:
+    done = piped(SERVER.read_text(), "--format", "json")
+    from_file = pcielab("doctor", "--lspci", SERVER, "--format", "json")
+    assert json.loads(done.stdout)["findings"] == json.loads(from_file.stdout)["findings"]
+    assert json.loads(done.stdout)["source"] == "standard input"
+
+
+def test_an_empty_standard_input_is_refused() -> None:
+    done = piped("")
+    assert done.returncode == 2
+    assert "standard input: no PCI function in this text" in done.stderr
+
+
+def test_a_text_in_the_wrong_place_names_the_option() -> None:
+    assert f"give it with --lspci {SERVER}" in refuse("doctor", SERVER)
+
+
+def test_a_command_of_one_register_write_is_marked_as_risky() -> None:
+    shown = pcielab("doctor", "--lspci", SERVER).stdout
+    assert (
+        "  command, risky (it may hang the machine; lost at the next reset):\n"
+        "    sudo setpci -s 0000:01:00.0 CAP_EXP+8.w=5000:7000\n"
+    ) in shown
+    commands = [one for one in shown.splitlines() if "setpci" in one]
+    assert all("risky" in shown.splitlines()[shown.splitlines().index(one) - 1] for one in commands)
 
 
 def test_json_is_one_object_of_its_schema() -> None:

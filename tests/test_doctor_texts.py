@@ -41,21 +41,50 @@ def test_old_and_new_pciutils_give_the_same_findings(name: str) -> None:
     assert examination.unseen == ()
 
 
+def quoted(text: str) -> str:
+    return "Hello,\n\nhere it is:\n" + "".join(f"> {line}\n" for line in text.splitlines()) + "\nRegards\n"
+
+
+def collapsed(text: str) -> str:
+    """Runs of blanks and tabs as single blanks, as forums show them; nothing is left of the indentation."""
+    return "".join(" ".join(line.split()) + "\n" for line in text.splitlines())
+
+
 @pytest.mark.parametrize(
     "change",
     [
         lambda text: text.replace("\n", "\r\n"),
+        collapsed,
+        lambda text: "".join(f" {line}\n" for line in collapsed(text).splitlines()),
+        lambda text: text.replace("\t", " "),
+        lambda text: text.replace("\t", "\xa0\xa0"),
+        lambda text: f"Output:\n\n```text\n{text}```",
+        lambda text: "".join(f"    {line}\n" for line in text.splitlines()),
+        lambda text: "".join(f"    {line}\n" for line in text.expandtabs().splitlines()),
+        lambda text: "".join(f"`{line}`\n" for line in text.splitlines()),
+        quoted,
+        lambda text: quoted(quoted(text)),
+        lambda text: quoted(collapsed(text)),
+        lambda text: "".join(f">{line}\n" for line in text.splitlines()),
+        lambda text: "\ufeff" + text,
+        lambda text: text.rstrip("\n"),
         lambda text: text.expandtabs(),
         lambda text: "some shell prompt $ lspci -vvv\n" + text,
         lambda text: (
             "\n".join(f"0000:{line}" if line[:1].isdigit() else line for line in text.splitlines()) + "\n"
         ),
     ],
-    ids=["line ends of Windows", "blanks for tabs", "a prompt before it", "with domains"],
+    ids=["line ends of Windows", "no indentation", "one blank before each line", "one blank for a tab",
+         "two odd blanks for a tab", "a code fence", "an indented code block", "the same with blanks for tabs",
+         "backticks around lines", "a quoted mail", "quoted twice", "quoted without indentation", "quoted without blanks",
+         "a byte order mark", "no last line end",
+         "blanks for tabs", "a prompt before it", "with domains"],
 )
 def test_findings_do_not_depend_on_how_the_text_was_copied(change: object) -> None:
     assert callable(change)
-    assert seen(examine(read(change(SERVER)))) == FINDINGS
+    examination = examine(read(change(SERVER)))
+    assert seen(examination) == FINDINGS
+    assert examination.unseen == ()
 
 
 def without_root(text: str) -> str:
@@ -100,6 +129,40 @@ def test_the_note_on_a_cut_off_text_names_the_line() -> None:
 def test_functions_cut_off_below_a_port_are_reported_missing() -> None:
     cut = SERVER[: SERVER.index("08:00.0 CXL")]
     assert any("functions below 0000:00:05.0" in note for note in read(cut).unseen)
+
+
+ONE_CARD = SERVER[SERVER.index("01:00.0 Ethernet") : SERVER.index("02:00.0 3D")]
+
+
+def test_one_device_is_judged_by_itself_and_the_port_is_missed() -> None:
+    """`lspci -s 01:00` prints no port, so nothing is known about what the link could be."""
+    examination = examine(read(ONE_CARD))
+    assert seen(examination) == {("port-not-shown", "01:00.0"), ("mrrs-small", "01:00.0")}
+    found = next(one for one in examination.findings if one.rule == "port-not-shown")
+    assert "running at 16 GT/s x8; the device supports 32 GT/s x16, and the port may not" in found.what
+    assert "cannot be judged" in found.what
+    assert examination.unseen == ()
+
+
+def test_one_device_without_root_is_not_passed() -> None:
+    examination = examine(read("41:00.0 Ethernet controller: Some NIC\n\tCapabilities: <access denied>\n"))
+    assert not examination.is_complete
+
+
+def test_a_device_that_does_not_answer_is_reported() -> None:
+    gone = "02:00.0 3D controller: NVIDIA Corporation GH100 (rev ff) (prog-if ff)\n\t!!! Unknown header type 7f\n\n"
+    text = SERVER[: SERVER.index("02:00.0 3D")] + gone + SERVER[SERVER.index("04:00.0 PCI") :]
+    assert any(note.startswith("02:00.0: no answer") for note in read(text).unseen)
+
+
+@pytest.mark.parametrize("register", ["DevCap", "DevCtl", "LnkCap", "LnkSta"])
+def test_a_missing_register_is_reported_with_its_function(register: str) -> None:
+    """A text that lacks registers in its middle must not pass for a healthy machine."""
+    start, end = SERVER.index("02:00.0 3D"), SERVER.index("04:00.0 PCI")
+    card = SERVER[start:end].replace(f"\t\t{register}:", f"\t\t{register[0].lower()}:")
+    examination = examine(read(SERVER[:start] + card + SERVER[end:]))
+    assert any(note.startswith("registers of 02:00.0") for note in examination.unseen)
+    assert not examination.is_complete
 
 
 def test_two_machines_in_one_text_are_not_mixed() -> None:

@@ -55,6 +55,7 @@ _CLASS_CODE = re.compile(r" \[([0-9a-f]{4})\]$|^([0-9a-f]{4})$|^Class ([0-9a-f]{
 _IDS = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]|^([0-9a-f]{4}):([0-9a-f]{4})\b")
 _BUSES = re.compile(r"\bsecondary=([0-9a-f]{2}), subordinate=([0-9a-f]{2})")
 _BAR = re.compile(r"BAR (\d): current size: (\S+), supported: ([^\n]*)")
+_LATE = re.compile(r"Capabilities: \[[1-9a-f][0-9a-f]{2} v|Kernel driver in use:|Kernel modules:")
 _LISTED_LAST = re.compile(r"(?: \((?:rev|prog-if) [^)]*\))+$")
 _ALL_ONES = re.compile(r"!!! Unknown header type 7f|\(rev ff\) \(prog-if ff\)")
 _REGISTERS_OF_ALL = {"DevCap", "DevCtl"}
@@ -131,8 +132,8 @@ def _unseen(text: str, blocks: Sequence[lspci.Function], functions: Sequence[Fun
 
 def _is_cut(text: str, last: lspci.Function, function: Function) -> bool:
     cut_in_register = "] Express " in last.text and function.link is not None and "LnkSta" not in last.registers
-    # Copied text often lacks the last line end; most functions end with the kernel's driver.
-    ends = text.rstrip("`").endswith("\n") or last.text.rpartition("\n")[2].lstrip().startswith("Kernel ")
+    # Copied text often lacks the last line end: then the last function should have got to its extended capabilities.
+    ends = text.rstrip("`").endswith("\n") or _LATE.search(last.text) is not None
     return cut_in_register or (not ends and bool(last.registers))
 
 

@@ -23,7 +23,7 @@ def describe(examination: Examination, tree: Tree, width: int = _MOST_WIDTH) -> 
     width = max(_LEAST_WIDTH, min(width, _MOST_WIDTH))
     lines = [
         f"{examination.source}: {examination.functions} functions, {examination.links} links, "
-        f"{_counted(examination)}"
+        f"{_counted(examination, tree)}"
     ]
     for severity in Severity:
         found = [finding for finding in examination.findings if finding.severity is severity]
@@ -46,8 +46,8 @@ def draw(tree: Tree) -> str:
     return "\n".join([*map(_line, shown), *([f"{rest} more functions without a link"] if rest else []), ""])
 
 
-def _counted(examination: Examination) -> str:
-    if not examination.links and examination.unseen:
+def _counted(examination: Examination, tree: Tree) -> str:
+    if examination.unseen and all(link.device.link is None for link in tree.links):
         return "no link can be judged: too many registers are hidden"
     if not examination.links:
         if examination.hypervisor:

@@ -19,4 +19,4 @@ def as_printed(text: str) -> str:
     if _QUOTED_SLOT.search(text):
         text = _QUOTES.sub("", text)
     text = _BEFORE_SLOTS.sub("", _FENCES.sub("", text))
-    return "\n".join(line.rstrip(" \t*`") for line in text.split("\n"))
+    return "\n".join(line.removeprefix("`").rstrip(" \t*`") for line in text.split("\n"))
