@@ -6,7 +6,7 @@ from the name of the device, or from its ID where there is no name.
 
 import re
 
-from pcielab.doctor.tree import Function, Link
+from pcielab.doctor.tree import Function, Link, LinkEnd
 
 _NETWORK = 0x02
 _PAYLOAD_SHARE = 0.8
@@ -33,6 +33,12 @@ def needed_raw_gbps(link: Link) -> float | None:
     rates = [_line_rate_gbps(function) for function in link.functions]
     known = [rate for rate in rates if rate is not None]
     return sum(known) / _PAYLOAD_SHARE if known and len(known) == len(rates) else None
+
+
+def carries_all(link: Link, end: LinkEnd) -> bool:
+    """Whether the link, as it is, is known to carry all that its device can use."""
+    needed = needed_raw_gbps(link)
+    return needed is not None and end.raw_gbps >= needed
 
 
 def _line_rate_gbps(function: Function) -> float | None:

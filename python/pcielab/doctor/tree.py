@@ -84,6 +84,14 @@ class LinkEnd(Record):
         """Whether something is attached, and both values of the link are known."""
         return self.speed_gtps is not None and bool(self.lanes)
 
+    @property
+    def raw_gbps(self) -> float:
+        """Raw bit rate in one direction, after line coding, Gb/s; 0 if it is down."""
+        if self.speed_gtps is None or not self.lanes:
+            return 0.0
+        code = 0.8 if self.speed_gtps <= 5 else 128 / 130 if self.speed_gtps <= 32 else 1.0
+        return self.speed_gtps * self.lanes * code
+
 
 class Control(Record):
     """How a function may use its link: DevCap, DevCtl, DevCap2, DevCtl2."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pcielab.doctor.finding import Loss, Observation, Severity, Sureness, Value
 from pcielab.doctor.internal_links import internal
-from pcielab.doctor.line_rates import needed_raw_gbps
+from pcielab.doctor.line_rates import carries_all, needed_raw_gbps
 from pcielab.doctor.loss import loss, use_of
 from pcielab.doctor.real_links import made_up, not_judged, real_cards, real_links
 from pcielab.doctor.register_writes import enable_link
@@ -253,10 +253,7 @@ def shown(speed_gtps: float | None, lanes: int | None) -> str:
 
 def rate_gbps(end: LinkEnd | None) -> float:
     """Raw bit rate of a link in one direction, after line coding, Gb/s; 0 if it is down."""
-    if end is None or end.speed_gtps is None or not end.lanes:
-        return 0.0
-    code = 0.8 if end.speed_gtps <= 5 else 128 / 130 if end.speed_gtps <= 32 else 1.0
-    return end.speed_gtps * end.lanes * code
+    return 0.0 if end is None else end.raw_gbps
 
 
 def links_above(tree: Tree, link: Link) -> Iterator[Link]:
@@ -301,10 +298,9 @@ _AT_REST = _Judgement(
 
 def _enough(link: Link, end: LinkEnd) -> _Judgement | None:
     """The judgement of a link that carries all that its device can use; None if it does not, or that is unknown."""
-    needed = needed_raw_gbps(link)
-    if needed is None or rate_gbps(end) < needed:
+    if not carries_all(link, end):
         return None
-    reason = f"; the device needs no more than {needed:.3g} of its {rate_gbps(end):.3g} Gb/s"
+    reason = f"; the device needs no more than {needed_raw_gbps(link):.3g} of the link's {end.raw_gbps:.3g} Gb/s"
     return _Judgement(Severity.NOTE, Sureness.CERTAIN, reason, "none needed: boards wire few lanes to such a device")
 
 

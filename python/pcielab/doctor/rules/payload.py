@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from pcielab.doctor.finding import Loss, Observation, Severity, Sureness, Value
+from pcielab.doctor.line_rates import carries_all
 from pcielab.doctor.loss import loss, use_of
 from pcielab.doctor.real_links import cards, real_cards
 from pcielab.doctor.rules.rule import judged, rule, value
@@ -17,7 +18,8 @@ def mps_below_path(tree: Tree) -> Iterator[Observation]:
     """A payload may be as large as every function on the path supports (PCIe 6.0, section 2.2.2).
 
     Judged by DevCap of the whole path: a device or path that supports less than the other is a limit, not a wrong
-    setting. Silent where a DevCap of the path could not be read. The cost is modelled, so it is never an error.
+    setting. Silent where a DevCap of the path could not be read. The cost is modelled, so it is never an error;
+    it is a note for a network controller that the link carries all the same.
     """
     for link, function, possible in _payloads(tree):
         control, end = function.control, link.device.link
@@ -28,8 +30,9 @@ def mps_below_path(tree: Tree) -> Iterator[Observation]:
         if use is not None:
             larger = use.with_mps(possible)
             losses = loss(use, larger, "write"), loss(use, larger, "read")
+        content = carries_all(link, end)
         yield Observation(
-            **judged(Severity.WARNING, Sureness.CERTAIN, function, link.port),
+            **judged(Severity.NOTE if content else Severity.WARNING, Sureness.CERTAIN, function, link.port),
             what=f"maximum payload (MPS) is {control.mps_bytes} B; every device on the path supports {possible} B",
             values=_path_values(tree, function),
             losses=losses,
