@@ -15,15 +15,19 @@ _INTRODUCTION = """\
 `pcielab doctor` reads a machine's PCIe tree and lists settings that cost bandwidth or latency, with a fix for
 each. [Is my link right?](../guides/is-my-link-right.md) shows every finding. `--format json` writes one object;
 its schema is [doctor.schema.json](doctor.schema.json). Exit codes: 0 whatever the doctor found, 1 with
-`--strict` if a finding is an error, 2 if the input is unreadable.
+`--strict` if a finding is an error, if registers could not be read, or if no link was shown, 2 if the input is
+unreadable.
 
-* **severity**: an `error` is a setting that costs a large part of what the hardware supports. A `warning` costs
-  little, or only some kinds of traffic. A `note` is a limit or property of the hardware, not a fault.
+* **severity**: an `error` is a fault that the registers or counters show; a modelled loss alone is never one. A
+  `warning` is a setting that costs little, or only some kinds of traffic, or whose cost is modelled. A `note` is a
+  limit or property of the hardware, not a fault.
 * **sureness**: `certain`: the registers say so, at both ends where there are two. `likely`: the setting is
   certain; its cost on this machine is inferred from other machines. `look under load`: the device may have been
   idle.
 * **losses** are modelled (`pcielab model`), never measured: the link's bandwidth now and after the fix, with
   the bound that binds in each case. Without a round trip, tags do not bind.
+* **command** is the fix as one register write with `setpci`, if it is one. It is risky: it may hang the
+  machine, and the next reset undoes it.
 * **added_latency_ns** is the largest latency that the registers allow.
 """
 

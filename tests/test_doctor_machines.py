@@ -1,7 +1,7 @@
 """Machines after public bug reports: the healthy ones are silent, and the sick ones have exactly the named fault.
 
-The texts in `lspci_texts` were written for these tests in the format of `lspci -vvv -nn`; serial numbers and addresses
-are made up. Each entry says what kind of report it follows.
+The texts in `lspci_texts` were written for these tests in the format of `lspci -vvv -nn`; serial numbers and
+addresses are made up. Each entry says what kind of report it follows.
 """
 
 from dataclasses import dataclass, field
@@ -48,7 +48,8 @@ HEALTHY = [
     ),
     Machine(
         "epyc-9354-genoa",
-        "a list of names older than the processor: internal bridges show as bare device numbers; an empty drive bay",
+        "a list of names older than the processor: internal bridges show as bare device numbers; an empty "
+        "drive bay",
     ),
     Machine(
         "xeon-8480-sapphire-rapids",

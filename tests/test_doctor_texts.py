@@ -74,11 +74,26 @@ def collapsed(text: str) -> str:
             "\n".join(f"0000:{line}" if line[:1].isdigit() else line for line in text.splitlines()) + "\n"
         ),
     ],
-    ids=["line ends of Windows", "no indentation", "one blank before each line", "one blank for a tab",
-         "two odd blanks for a tab", "a code fence", "an indented code block", "the same with blanks for tabs",
-         "backticks around lines", "a quoted mail", "quoted twice", "quoted without indentation", "quoted without blanks",
-         "a byte order mark", "no last line end",
-         "blanks for tabs", "a prompt before it", "with domains"],
+    ids=[
+        "line ends of Windows",
+        "no indentation",
+        "one blank before each line",
+        "one blank for a tab",
+        "two odd blanks for a tab",
+        "a code fence",
+        "an indented code block",
+        "the same with blanks for tabs",
+        "backticks around lines",
+        "a quoted mail",
+        "quoted twice",
+        "quoted without indentation",
+        "quoted without blanks",
+        "a byte order mark",
+        "no last line end",
+        "blanks for tabs",
+        "a prompt before it",
+        "with domains",
+    ],
 )
 def test_findings_do_not_depend_on_how_the_text_was_copied(change: object) -> None:
     assert callable(change)
@@ -150,7 +165,9 @@ def test_one_device_without_root_is_not_passed() -> None:
 
 
 def test_a_device_that_does_not_answer_is_reported() -> None:
-    gone = "02:00.0 3D controller: NVIDIA Corporation GH100 (rev ff) (prog-if ff)\n\t!!! Unknown header type 7f\n\n"
+    gone = (
+        "02:00.0 3D controller: NVIDIA Corporation GH100 (rev ff) (prog-if ff)\n\t!!! Unknown header type 7f\n\n"
+    )
     text = SERVER[: SERVER.index("02:00.0 3D")] + gone + SERVER[SERVER.index("04:00.0 PCI") :]
     assert any(note.startswith("02:00.0: no answer") for note in read(text).unseen)
 

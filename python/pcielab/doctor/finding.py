@@ -11,9 +11,9 @@ class Severity(StrEnum):
     """Severity of a finding, the worst first."""
 
     ERROR = "error"
-    """A wrong setting that costs a large part of the hardware's bandwidth or latency."""
+    """A fault that the registers or counters show; a modelled loss alone is never one."""
     WARNING = "warning"
-    """A setting that costs little, or costs only some kinds of traffic."""
+    """A setting that costs little, costs only some kinds of traffic, or whose cost is modelled."""
     NOTE = "note"
     """A limit or property of the hardware, not a fault."""
 
@@ -86,7 +86,7 @@ class Observation(Record):
     remedy: str
     """The fix, or the first check."""
     command: str | None = None
-    """The fix as one register write, if it is one. Risky: it may hang the machine, and is lost at the next reset."""
+    """The fix as one register write, if it is one: risky (it may hang the machine), and lost at the next reset."""
 
     @property
     def lost_gbps(self) -> float:

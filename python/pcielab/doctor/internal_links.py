@@ -1,14 +1,15 @@
 """Recognise links inside a chip or package: their registers are nominal, and no lanes leave the silicon.
 
-AMD processors attach USB, SATA, the PSP and the DMA engines below *Internal PCIe GPP Bridges*. Both ends report the
-full speed and width of the family (16 GT/s x16 in an EPYC) and the default MPS, whatever the fabric below carries, and
-no setting there matters. Intel attaches the network controllers of its chipsets and SoCs in the same way (Linux, `ixgbe`:
-bus type *internal*). A link is internal if one of these holds:
+AMD processors attach USB, SATA, the PSP and the DMA engines below *Internal PCIe GPP Bridges*. Both ends
+report the full speed and width of the family (16 GT/s x16 in an EPYC) and the default MPS, whatever the
+fabric below carries, and no setting there matters. Intel attaches the network controllers of its chipsets and
+SoCs in the same way (Linux, `ixgbe`: bus type *internal*). A link is internal if one of these holds:
 
 * the port is an internal bridge or a virtual switch port, by ID or by name;
 * the device is a dummy function or an integrated network controller, by ID or by name;
-* the port is a root port without a slot, both ends support x16, and the device has a function of AMD itself. This
-  covers processors that the lists below do not have. Graphics cards have ATI's vendor ID, and chipsets have fewer lanes.
+* the port is a root port without a slot, both ends support x16, and the device has a function of AMD itself.
+  This covers processors that the lists below do not have. Graphics cards have ATI's vendor ID, and chipsets
+  have fewer lanes.
 
 Endpoints that the PCI Express capability calls *integrated* have no link at all: the tree gives them none.
 """

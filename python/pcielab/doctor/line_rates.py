@@ -1,7 +1,7 @@
 """Line rates of devices that need little: they are content with fewer lanes than they have.
 
-Boards wire one lane to a network controller of two ports at 1 Gb/s that supports two, and nothing is lost. Rates come
-from the name of the device, or from its ID where there is no name.
+Boards wire one lane to a network controller of two ports at 1 Gb/s that supports two, and nothing is lost.
+Rates come from the name of the device, or from its ID where there is no name.
 """
 
 import re

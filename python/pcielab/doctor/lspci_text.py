@@ -132,7 +132,7 @@ def _unseen(text: str, blocks: Sequence[lspci.Function], functions: Sequence[Fun
 
 def _is_cut(text: str, last: lspci.Function, function: Function) -> bool:
     cut_in_register = "] Express " in last.text and function.link is not None and "LnkSta" not in last.registers
-    # Copied text often lacks the last line end: then the last function should have got to its extended capabilities.
+    # Copied text often lacks the last line end: then the last function should get to its extended capabilities.
     ends = text.rstrip("`").endswith("\n") or _LATE.search(last.text) is not None
     return cut_in_register or (not ends and bool(last.registers))
 
@@ -141,8 +141,8 @@ def _silent(blocks: Sequence[lspci.Function]) -> Iterator[str]:
     silent = [block.slot for block in blocks if _ALL_ONES.search(block.text)]
     if silent:
         yield (
-            f"{_some(silent)}: no answer, lspci read all ones: the device is off (D3cold), or off the bus: search the "
-            "kernel's log for its slot"
+            f"{_some(silent)}: no answer, lspci read all ones: the device is off (D3cold), or off the bus: "
+            "search the kernel's log for its slot"
         )
 
 
@@ -151,8 +151,8 @@ def _incomplete(blocks: Sequence[lspci.Function]) -> Iterator[str]:
     without = [block.slot for block in blocks if not _has_registers(block)]
     if without and any(block.registers for block in blocks):
         yield (
-            f"registers of {_some(without)}: the text names the PCI Express capability, but shows no DevCap, DevCtl, "
-            f"LnkCap or LnkSta: give the output of `{lspci.COMMAND}` unchanged"
+            f"registers of {_some(without)}: the text names the PCI Express capability, but shows no DevCap, "
+            f"DevCtl, LnkCap or LnkSta: give the output of `{lspci.COMMAND}` unchanged"
         )
 
 
@@ -215,7 +215,9 @@ def _function(block: lspci.Function) -> Function:
         control=_control(block) if "DevCap" in block.registers else None,
         errors=_errors(block),
         acs_enabled=_services(block),
-        **_slot(block),
+        has_slot=_flag(block.text, r"Express (?:\(v\d+\) )?(?:Root|Downstream) Port \(Slot"),
+        card_present=_flag(block.registers.get("SltSta", ""), "PresDet"),
+        slot_off=_slot_off(block),
         answers=False if _ALL_ONES.search(block.text) else None,
         resizable_bars=tuple(_resizable(block.text)),
         cxl_protocols=_cxl(block),
@@ -288,14 +290,10 @@ def _control(block: lspci.Function) -> Control:
     )
 
 
-def _slot(block: lspci.Function) -> dict[str, bool | None]:
-    """The slot of a port: whether it has one, and what SltCtl and SltSta say about it."""
+def _slot_off(block: lspci.Function) -> bool | None:
+    """Whether the slot's power is off; `Power+` in SltCtl means off, and counts where SltCap has a controller."""
     switched = _flag(block.registers.get("SltCap", ""), "PwrCtrl")
-    return {
-        "has_slot": _flag(block.text, r"Express (?:\(v\d+\) )?(?:Root|Downstream) Port \(Slot"),
-        "card_present": _flag(block.registers.get("SltSta", ""), "PresDet"),
-        "slot_off": bool(switched) and _flag(block.registers.get("SltCtl", ""), "Power"),
-    }
+    return bool(switched) and _flag(block.registers.get("SltCtl", ""), "Power")
 
 
 def _errors(block: lspci.Function) -> ErrorReporting | None:

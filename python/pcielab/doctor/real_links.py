@@ -1,4 +1,4 @@
-"""Select the links to judge: both ends shown, with lanes of their own, and not made up by a hypervisor or tunnel."""
+"""Select the links to judge: both ends shown, not inside a chip, not made up by a hypervisor or tunnel."""
 
 import re
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 """Finished `setpci` lines for fixes that are one register write.
 
-A mask keeps the other bits of the register. Every line is risky: a write may hang the machine, a driver may undo it, and
-the next reset does. Fixes that need a second end or a second write (MPS, 10-bit tags, target speed) have no line.
-Registers are those of the PCI Express capability (PCIe 6.0, section 7.5.3).
+A mask keeps the other bits of the register. Every line is risky: a write may hang the machine, a driver may
+undo it, and the next reset does. Fixes that need a second end or a second write (MPS, 10-bit tags, target
+speed) have no line. Registers are those of the PCI Express capability (PCIe 6.0, section 7.5.3).
 """
 
 from collections.abc import Sequence

@@ -129,8 +129,8 @@ class _Reader:
             yield f"{', '.join(self._asleep)}: asleep in D3cold, and not woken: use the device and read again"
         if self._silent:
             yield (
-                f"{', '.join(self._silent)}: no answer, the configuration space cannot be read: the device is off, or "
-                "off the bus: search the kernel's log for its slot"
+                f"{', '.join(self._silent)}: no answer, the configuration space cannot be read: the device "
+                "is off, or off the bus: search the kernel's log for its slot"
             )
         if self._folder.outside:
             paths = ", ".join(str(path) for path in self._folder.outside[:3])
@@ -210,7 +210,9 @@ def _merged(kernel: dict[str, Any], space: dict[str, Any]) -> dict[str, Any]:
         merged["power_state"] = kernel["power_state"]
     counted, seen = kernel["errors"], space.get("errors")
     if counted is not None and seen is not None:
-        merged["errors"] = counted.model_copy(update=seen.model_dump(include={"ecrc_generated", "correctable_status"}))
+        merged["errors"] = counted.model_copy(
+            update=seen.model_dump(include={"ecrc_generated", "correctable_status"})
+        )
     return merged
 
 

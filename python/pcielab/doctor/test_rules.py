@@ -93,8 +93,8 @@ BROKEN = [
     ),
     Broken(
         "a NIC of two ports at 1 Gb/s on one lane of two",
-        {NIC_PORT: {"speeds": (5.0, 5.0), "lanes": (2, 1), "target_speed": 5.0}}
-        | both(NICS, ids=(0x14E4, 0x165F), speeds=(5.0, 5.0), lanes=(2, 1), target_speed=5.0, ten_bit=(False,) * 3),
+        {NIC_PORT: {"speeds": (5.0, 5.0), "lanes": (2, 1)}}
+        | both(NICS, ids=(0x14E4, 0x165F), speeds=(5.0, 5.0), lanes=(2, 1), ten_bit=(False,) * 3),
         {("below-both-ends", NIC)},
     ),
     Broken(
@@ -294,7 +294,12 @@ def examined(changes: dict[str, dict[str, Any]], tmp_path: Path) -> Any:
         # 16 GT/s x8 instead of 32 GT/s x16: a quarter of the wire.
         ("below-both-ends", both((NIC_PORT, *NICS), speeds=(32.0, 16.0), lanes=(16, 8)), 3 / 4, "error"),
         # 32 tags of 512 B over 1 us are 131 Gb/s.
-        ("extended-tags-off", both(NICS, extended_tags=(True, False), ten_bit=(False,) * 3, mrrs=512), 0.72, "warning"),
+        (
+            "extended-tags-off",
+            both(NICS, extended_tags=(True, False), ten_bit=(False,) * 3, mrrs=512),
+            0.72,
+            "warning",
+        ),
         # 128 B instead of 512 B: the model's loss alone is no error.
         ("mps-below-path", both(NICS, payloads=(512, 128)), 0.11, "warning"),
     ],
@@ -329,14 +334,14 @@ def test_an_x1_of_a_slow_nic_is_a_note_and_one_of_a_fast_nic_an_error(tmp_path: 
     on_one_lane = {"speeds": (5.0, 5.0), "lanes": (2, 1), "target_speed": 5.0}
     for name, ids, severity in (("slow", (0x8086, 0x1521), "note"), ("fast", (0x8086, 0x10FB), "error")):
         changes = {NIC_PORT: on_one_lane} | both(NICS, ids=ids, **on_one_lane)
-        found = next(
-            one for one in examined(changes, tmp_path / name).findings if one.rule == "below-both-ends"
-        )
+        found = next(one for one in examined(changes, tmp_path / name).findings if one.rule == "below-both-ends")
         assert found.severity == severity
 
 
 def test_errors_name_their_lanes_at_both_ends(tmp_path: Path) -> None:
-    changes = {NIC_PORT: {"correctable": 0x1, "lane_errors": 0x8}} | both(NICS, correctable=0x1040, lane_errors=0x9)
+    changes = {NIC_PORT: {"correctable": 0x1, "lane_errors": 0x8}} | both(
+        NICS, correctable=0x1040, lane_errors=0x9
+    )
     [found] = examined(changes, tmp_path).findings
     assert found.severity is Severity.WARNING
     assert "the port received them on lane 3, the device received them on lanes 0 and 3" in found.what

@@ -51,7 +51,8 @@ def _counted(examination: Examination, tree: Tree) -> str:
         return "no link can be judged: too many registers are hidden"
     if not examination.links:
         if examination.hypervisor:
-            return f"no link can be judged in a virtual machine ({examination.hypervisor}): run the doctor on the host"
+            where = f"a virtual machine ({examination.hypervisor})"
+            return f"no link can be judged in {where}: run the doctor on the host"
         return "no link can be judged: no device with a PCI Express link is shown"
     if not examination.findings:
         return "no findings in what could be read" if examination.unseen else "no findings"

@@ -1,7 +1,7 @@
 """Parse the text of `lspci -vvv`: a machine's PCIe functions with their negotiated links and settings.
 
-It accepts text of old and new pciutils, also as mail, forums and Markdown change it. A function is found by its slot, or by the IDs or the `Device 6000` that
-the text shows.
+It accepts text of old and new pciutils, also as mail, forums and Markdown change it. A function is found by
+its slot, or by the IDs or the `Device 6000` that the text shows.
 """
 
 import re

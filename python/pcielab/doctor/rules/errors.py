@@ -36,9 +36,10 @@ def errors_counted(tree: Tree) -> Iterator[Observation]:
 def lanes_with_errors(tree: Tree) -> Iterator[Observation]:
     """A receiver keeps the lanes on which it saw errors (Lane Error Status: PCIe 6.0, section 7.7.3.3).
 
-    With errors of the link in CESta (RxErr, BadTLP, BadDLLP, Rollover, Timeout) at the same end that is a warning, and
-    names the lanes. Either alone may be left from training: CESta without lanes is a note, except RxErr alone, and
-    lanes without CESta are silent. All these bits stay set until they are cleared, so look whether they come back.
+    With errors of the link in CESta (RxErr, BadTLP, BadDLLP, Rollover, Timeout) at the same end that is a
+    warning, and names the lanes. Either alone may be left from training: CESta without lanes is a note,
+    except RxErr alone, and lanes without CESta are silent. All these bits stay set until they are cleared, so
+    look whether they come back.
     """
     for link in tree.links:
         if not_judged(tree, link):
@@ -47,7 +48,9 @@ def lanes_with_errors(tree: Tree) -> Iterator[Observation]:
         marked = [one for one in ends if _lanes(one)]
         if not marked and not any(set(_seen(one)) - {"RxErr"} for one in ends):
             continue
-        where = [f"{'port' if one is link.port else 'device'} received them on {_named(_lanes(one))}" for one in marked]
+        where = [
+            f"{'port' if one is link.port else 'device'} received them on {_named(_lanes(one))}" for one in marked
+        ]
         yield Observation(
             **judged(
                 Severity.WARNING if marked else Severity.NOTE, Sureness.LOOK_UNDER_LOAD, link.device, link.port

@@ -22,10 +22,10 @@ _CHIPSETS = ("Chipset", "PCH", "Wellsburg", "Lewisburg", "Emmitsburg", "Promonto
 def below_both_ends(tree: Tree) -> Iterator[Observation]:
     """A link trains to the highest speed and width of both ends (PCIe 6.0, section 4.2.5): less is a fault.
 
-    Both ends' LnkCap count, so a narrow device in a wide port is fine. Displays and accelerators lower their speed
-    at rest, also behind a switch of their own, and some drives rest at 2.5 GT/s: look at them under load. A network
-    controller that the link carries all the same is a note: boards wire one lane to two ports of 1 Gb/s. Links inside
-    a chip are not judged. Silent where `target-speed-lowered` fires.
+    Both ends' LnkCap count, so a narrow device in a wide port is fine. Displays and accelerators lower their
+    speed at rest, also behind a switch of their own, and some drives rest at 2.5 GT/s: look at them under
+    load. A network controller that the link carries all the same is a note: boards wire one lane to two ports
+    of 1 Gb/s. Links inside a chip are not judged. Silent where `target-speed-lowered` fires.
     """
     for link, port in real_links(tree):
         device, end = link.device, link.device.link
@@ -48,8 +48,8 @@ def below_both_ends(tree: Tree) -> Iterator[Observation]:
             values=_both_ends(port, device),
             losses=_losses(device, end, speed, lanes),
             remedy=judgement.remedy
-            or "reseat the card, try another slot, riser or cable, and look at the speed that the BIOS allows for this "
-            "slot; then retrain the link",
+            or "reseat the card, try another slot, riser or cable, and look at the speed that the BIOS "
+            "allows for this slot; then retrain the link",
         )
 
 
@@ -82,8 +82,9 @@ def target_speed_lowered(tree: Tree) -> Iterator[Observation]:
 def link_down(tree: Tree) -> Iterator[Observation]:
     """A port whose slot holds a card should have a link: PresDet+ and DLActive- contradict each other.
 
-    Judges ports that report both (Slot Implemented, LLActRep+: PCIe 6.0, sections 7.5.3.6 and 7.5.3.11) and are awake.
-    Silent if the slot's power is off, or if a device below sleeps in D3cold, which takes the link down.
+    Judges ports that report both (Slot Implemented, LLActRep+: PCIe 6.0, sections 7.5.3.6 and 7.5.3.11) and
+    are awake. Silent if the slot's power is off, or if a device below sleeps in D3cold, which takes the link
+    down.
     """
     for port in tree.functions:
         end = port.link
@@ -103,10 +104,11 @@ def link_down(tree: Tree) -> Iterator[Observation]:
                 value(port, "LnkSta DLActive", "-"),
                 value(port, "LnkCtl LnkDisable", "+" if end.disabled else "-"),
             ),
-            remedy="search the kernel's log for the port's slot; reseat the card, then try another cable, riser or "
-            "slot, and check the power of the card"
+            remedy="search the kernel's log for the port's slot; reseat the card, then try another cable, "
+            "riser or slot, and check the power of the card"
             if not end.disabled
-            else "find out what disabled it (a BIOS setting, hot plug, a script); bit 4 of LnkCtl enables it again",
+            else "find out what disabled it (a BIOS setting, hot plug, a script); bit 4 of LnkCtl enables "
+            "it again",
             command=enable_link(port) if end.disabled else None,
         )
 
@@ -197,10 +199,10 @@ def port_not_shown(tree: Tree) -> Iterator[Observation]:
         less = "" if now == could else f"; the device supports {could}, and the port may not"
         yield Observation(
             **judged(Severity.NOTE, Sureness.CERTAIN, device),
-            what=f"link is running at {now}{less}: without the port above, the speed, the width, the MPS of the path, "
-            "10-bit tags and relaxed ordering cannot be judged",
+            what=f"link is running at {now}{less}: without the port above, the speed, the width, the MPS of "
+            "the path, 10-bit tags and relaxed ordering cannot be judged",
             values=(value(device, "LnkCap", could), value(device, "LnkSta", now)),
-            remedy="give the whole output of `sudo lspci -vvv`, or add the port above with a second -s",
+            remedy="give the output of `sudo lspci -vvv` for the whole machine",
         )
 
 
@@ -297,11 +299,13 @@ _AT_REST = _Judgement(
 
 
 def _enough(link: Link, end: LinkEnd) -> _Judgement | None:
-    """The judgement of a link that carries all that its device can use; None if it does not, or that is unknown."""
+    """The judgement of a link that carries all that its device can use; None for any other."""
     if not carries_all(link, end):
         return None
     reason = f"; the device needs no more than {needed_raw_gbps(link):.3g} of the link's {end.raw_gbps:.3g} Gb/s"
-    return _Judgement(Severity.NOTE, Sureness.CERTAIN, reason, "none needed: boards wire few lanes to such a device")
+    return _Judgement(
+        Severity.NOTE, Sureness.CERTAIN, reason, "none needed: boards wire few lanes to such a device"
+    )
 
 
 def _most(link: Link) -> tuple[Speed, int] | None:

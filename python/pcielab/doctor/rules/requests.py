@@ -43,8 +43,8 @@ def mrrs_small(tree: Tree) -> Iterator[Observation]:
             what=f"maximum read request (MRRS) is {mrrs} B{reason}",
             values=(value(function, "DevCtl MaxReadReq", f"{mrrs} B"), value(function, "tags", use.tags)),
             losses=losses,
-            remedy="set Max Read Request in the BIOS, or the register; check the driver's documentation first, since "
-            "it may choose the value",
+            remedy="set Max Read Request in the BIOS, or the register; check the driver's documentation "
+            "first, since it may choose the value",
             command=set_mrrs(function, larger_bytes),
         )
 
@@ -87,7 +87,12 @@ def ten_bit_tags_off(tree: Tree) -> Iterator[Observation]:
         control, root = function.control, tree.path(function)[-1]
         if control is None or not control.ten_bit_requester or control.ten_bit_tags is not False:
             continue
-        if control.fourteen_bit_tags or root is function or root.control is None or not root.control.ten_bit_completer:
+        if (
+            control.fourteen_bit_tags
+            or root is function
+            or root.control is None
+            or not root.control.ten_bit_completer
+        ):
             continue
         yield _tags_off(
             link,

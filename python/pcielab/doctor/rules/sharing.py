@@ -45,8 +45,9 @@ def uplink_shared(tree: Tree) -> Iterator[Observation]:
 def acs_redirects(tree: Tree) -> Iterator[Observation]:
     """Redirected requests between peers go up to the root and back (ACS: PCIe 6.0, section 6.12.3).
 
-    Fires on switches with at least two devices of classes that exchange data; a note unless one is a display or an
-    accelerator, since drives and network controllers alone rarely do. Virtual machines need redirection for isolation.
+    Fires on switches with at least two devices of classes that exchange data; a note unless one is a display
+    or an accelerator, since drives and network controllers alone rarely do. Virtual machines need redirection
+    for isolation.
     """
     for uplink, cards in _below_switches(tree).values():
         peers = [card for card in cards if card.device.base_class in _PEERS and card.port is not None]
