@@ -223,6 +223,12 @@ def test_the_bar_holds_the_stored_pattern(guest: Guest) -> None:
             assert bar.read(AREA) == expected, name
 
 
+def test_the_store_has_the_memory_types_that_the_kernel_granted(guest: Guest) -> None:
+    granted = {"uncached": "uncached-minus", "write_combined": "write-combining"}
+    for name, expected in (("root-bar.db", granted), ("bar.db", dict.fromkeys(granted))):
+        assert open_store(guest.out / name).manifest["device"]["memory_types"] == expected, name
+
+
 def test_every_refusal_names_the_remedy(guest: Guest) -> None:
     refusals = (guest.out / "refusals.txt").read_text()
     for text in (

@@ -49,6 +49,20 @@ pub struct DeviceHardware {
     pub latency_includes: Vec<String>,
     /// Longest silence before the device is given up, ms.
     pub deadline_ms: Option<u64>,
+    /// Memory types of the mappings of its BAR; none without stores into a BAR.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_types: Option<MemoryTypes>,
+}
+
+/// Memory types that the kernel granted to mappings of a BAR, in its words: `uncached-minus`,
+/// `write-combining`. None where the kernel does not show it, or where there is no mapping of the kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MemoryTypes {
+    /// Of the mapping for uncached stores.
+    pub uncached: Option<String>,
+    /// Of the mapping for write-combined stores.
+    pub write_combined: Option<String>,
 }
 
 /// A PCIe link, in the form that importers write, too.

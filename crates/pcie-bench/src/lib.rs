@@ -28,8 +28,8 @@ pub use backend::{Backend, Bench, OpenError};
 pub use benchmarks::Benchmarks;
 pub use device::{BandwidthSlice, Device, DeviceError, LatencySlice, Start};
 pub use facts::{
-    CacheFacts, Condition, DeviceFacts, DeviceHardware, HostFacts, HostHardware, LinkFacts, Remarks,
-    TimerFacts,
+    CacheFacts, Condition, DeviceFacts, DeviceHardware, HostFacts, HostHardware, LinkFacts, MemoryTypes,
+    Remarks, TimerFacts,
 };
 pub use faults::{Breakable, Faults, Faulty};
 pub use host::Host;

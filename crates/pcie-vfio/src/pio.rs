@@ -1,12 +1,17 @@
 //! `pio`: a core stores messages into a prefetchable BAR, uncached and through write-combining buffers.
 //!
-//! The BAR is mapped through the kernel's `resourceN` and `resourceN_wc` of a device without a driver. Times
-//! end with a fence of the core; only the device knows when stores arrive.
+//! The BAR is mapped through the kernel's `resourceN` or `resourceN_wc` of a device without a driver, one at a
+//! time, because the kernel gives simultaneous mappings one memory type. Times end with a fence of the core;
+//! only the device knows when stores arrive.
 
 #[cfg(target_os = "linux")]
 mod buffers;
 #[cfg(target_os = "linux")]
 mod device;
+#[cfg(target_os = "linux")]
+mod mapping;
+#[cfg(target_os = "linux")]
+mod memory_type;
 mod options;
 #[cfg(target_os = "linux")]
 mod range;

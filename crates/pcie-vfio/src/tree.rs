@@ -19,6 +19,8 @@ pub struct Tree {
 pub struct Bar {
     /// Its number, 0 to 5.
     pub number: u32,
+    /// Its first address, as the processor sees it.
+    pub start: u64,
     /// Its bytes.
     pub bytes: u64,
     /// Whether it is memory rather than I/O ports.
@@ -206,6 +208,7 @@ impl Function {
             let (start, end, flags) = (words.next()??, words.next()??, words.next()??);
             (end > start).then_some(Bar {
                 number,
+                start,
                 bytes: end - start + 1,
                 is_memory: flags & RESOURCE_MEMORY != 0,
                 is_prefetchable: flags & RESOURCE_PREFETCH != 0,

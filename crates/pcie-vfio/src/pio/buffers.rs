@@ -24,9 +24,8 @@ pub(super) struct Found {
     pub(super) confidence: f64,
 }
 
-/// Counts the buffers; none without a knee or without write-combining.
+/// Counts the buffers through a write-combining mapping; none without a knee.
 pub(super) fn count(range: &Range, clock: &Clock) -> Option<Found> {
-    range.window(true)?;
     let most = (range.bytes() / LINE).min(LINES_MOST);
     let trial = |_| {
         let times: Vec<f64> = (1..=most).map(|lines| time_ns(range, clock, lines) / lines as f64).collect();
@@ -37,7 +36,7 @@ pub(super) fn count(range: &Range, clock: &Clock) -> Option<Found> {
 
 /// The least time of a round over `lines` lines, ns.
 fn time_ns(range: &Range, clock: &Clock, lines: u64) -> f64 {
-    let Some((window, start)) = range.window(true) else { return 0.0 };
+    let Some((window, start)) = range.window() else { return 0.0 };
     let round = |_| {
         let before = clock.now();
         for word in 0..WORDS {

@@ -1,6 +1,7 @@
 //! A BAR as a device that takes messages.
 
 use super::buffers::{self, Found};
+use super::mapping::Kind;
 use super::options::{PioHostOptions, PioOptions};
 use super::range::{Part, Range};
 use super::stores::{Instruction, StoreLoop, fence};
@@ -8,7 +9,8 @@ use crate::address::Address;
 use crate::listing::ready_for_stores;
 use crate::tree::{Function, Tree};
 use pcie_bench::{
-    Condition, DeviceError, DeviceFacts, DeviceHardware, Host, MessageDevice, MessageResult, MessageStart,
+    Condition, DeviceError, DeviceFacts, DeviceHardware, Host, MemoryTypes, MessageDevice, MessageResult,
+    MessageStart,
 };
 use pcie_host::{Clock, Cold, HostOptions, PageSize, RealHost, Topology};
 use pcie_refusal::Refusal;
@@ -39,11 +41,11 @@ pub(super) struct PioDevice {
     message: Box<Message>,
     read_back_ns: f64,
     found: Option<Found>,
+    memory_types: MemoryTypes,
 }
 
 struct Sending {
     stores: StoreLoop,
-    is_combining: bool,
     is_fenced: bool,
     /// Bytes from one message to the next in the range.
     stride: u64,
@@ -72,20 +74,38 @@ impl PioDevice {
         let topology = Topology::here();
         let (host, _) = RealHost::open(&bufferless, topology.clone())?;
         let clock = Clock::measured(&topology);
-        let range = Range::open(&function, part)?;
-        let (read_back_ns, found) = (read_back_ns(&range, &clock), buffers::count(&range, &clock));
-        range.restore();
+        let mut range = Range::open(tree, &function, part)?;
+        let read_back_ns = read_back_ns(&range, &clock);
+        let mut memory_types =
+            MemoryTypes { uncached: range.map(Kind::Uncached)?.granted.clone(), write_combined: None };
+        let mut found = None;
+        if range.can_combine() {
+            let mapped = range.map(Kind::WriteCombining)?;
+            memory_types.write_combined = mapped.granted.clone();
+            if mapped.downgraded().is_none() {
+                found = buffers::count(&range, &clock);
+                range.restore();
+            }
+        }
         let message = Box::new(Message([0; MESSAGE_BYTES_MOST]));
-        Ok(Self { function, host, clock, range, message, read_back_ns, found })
+        Ok(Self { function, host, clock, range, message, read_back_ns, found, memory_types })
+    }
+
+    /// Maps the range for a way. Refuses it if the kernel granted another memory type.
+    fn map(&mut self, way: Way) -> Result<(), DeviceError> {
+        let refused = |reason: String| Err(DeviceError::NotSupported(reason));
+        let kind = if way == Way::Uncached { Kind::Uncached } else { Kind::WriteCombining };
+        if kind == Kind::WriteCombining && !self.range.can_combine() {
+            return refused("way: the kernel maps this BAR uncached only: give uncached".into());
+        }
+        let mapped = self.range.map(kind).map_err(|refusal| DeviceError::Failed(refusal.to_string()))?;
+        let Some(granted) = mapped.downgraded() else { return Ok(()) };
+        let problem = format!("way: the kernel granted this mapping the memory type {granted}");
+        refused(format!("{problem}: {}", self.range.end_other_mappers()))
     }
 
     fn sending(&self, test: &MessageTest) -> Result<Sending, DeviceError> {
-        check(test)?;
         let refused = |reason: String| Err(DeviceError::NotSupported(reason));
-        let is_combining = test.way != Way::Uncached;
-        if self.range.window(is_combining).is_none() {
-            return refused("way: the kernel maps this BAR uncached only: give uncached".into());
-        }
         let instruction = match test.store_kind.unwrap_or(StoreKind::Plain) {
             StoreKind::Plain => Instruction::Plain,
             StoreKind::NonTemporal => Instruction::NonTemporal,
@@ -105,7 +125,7 @@ impl PioDevice {
             return refused(format!("size_bytes is {size}: device.range has {range} bytes"));
         }
         let is_fenced = test.way == Way::WriteCombinedFenced || test.pace == MessagePace::Alone;
-        Ok(Sending { stores, is_combining, is_fenced, stride, slots })
+        Ok(Sending { stores, is_fenced, stride, slots })
     }
 
     fn fill(&mut self, position: u64, bytes: usize) {
@@ -124,7 +144,7 @@ impl PioDevice {
         times: Option<&mut Vec<f64>>,
     ) -> Result<(), DeviceError> {
         let outside = || DeviceError::Failed("a message lies outside device.range".into());
-        let (window, start) = self.range.window(sending.is_combining).ok_or_else(outside)?;
+        let (window, start) = self.range.window().ok_or_else(outside)?;
         let message = &self.message.0[..bytes];
         let store = |number: u64| -> Result<(), DeviceError> {
             let offset = start + number % sending.slots * sending.stride;
@@ -143,6 +163,33 @@ impl PioDevice {
             times.push(self.clock.ns(self.clock.now() - before));
         }
         Ok(())
+    }
+
+    /// Stores the messages of a test, and checks that they arrived.
+    fn stored(&self, sending: &Sending, start: &MessageStart<'_>) -> Result<MessageResult, DeviceError> {
+        let MessageStart { test, stop, pulse, .. } = start;
+        let (bytes, messages) = (test.size_bytes as usize, u64::from(test.messages));
+        let mut times = (test.pace == MessagePace::Alone).then(Vec::new);
+        let mut elapsed_ns = 0.0;
+        let mut sent = 0;
+        while sent < messages && !stop.is_requested() {
+            let last = messages.min(sent + u64::from(SLICE));
+            times.iter_mut().for_each(|times| times.reserve(SLICE as usize));
+            let started = self.clock.now();
+            self.slice(sending, bytes, sent..last, times.as_mut())?;
+            fence();
+            elapsed_ns += self.clock.ns(self.clock.now() - started);
+            sent = last;
+            pulse.beat();
+        }
+        self.check_arrival(sending, bytes, sent)?;
+        let cpu_ns = vec![elapsed_ns / messages as f64];
+        Ok(MessageResult {
+            latencies_ns: times.unwrap_or_default(),
+            elapsed_ns,
+            cpu_ns,
+            ..MessageResult::default()
+        })
     }
 
     /// Checks that the BAR holds the stored messages, if it can be read.
@@ -180,6 +227,7 @@ impl PioDevice {
                 link: Some(function.link_facts()),
                 latency_includes: ["processor", "timer"].map(str::to_owned).into(),
                 deadline_ms: Some(DEADLINE.as_millis() as u64),
+                memory_types: Some(self.memory_types.clone()),
                 ..DeviceHardware::default()
             }),
         }
@@ -246,34 +294,87 @@ impl MessageDevice for PioDevice {
     }
 
     fn send(&mut self, start: MessageStart<'_>) -> Result<MessageResult, DeviceError> {
-        let MessageStart { position, test, stop, pulse } = start;
-        let sending = self.sending(test)?;
-        let (bytes, messages) = (test.size_bytes as usize, u64::from(test.messages));
-        self.fill(position, bytes);
+        check(start.test)?;
+        let sending = self.sending(start.test)?;
+        self.map(start.test.way)?;
+        self.fill(start.position, start.test.size_bytes as usize);
         if self.range.reads_back {
             self.range.clear();
         }
-        let mut times = (test.pace == MessagePace::Alone).then(Vec::new);
-        let mut elapsed_ns = 0.0;
-        let mut sent = 0;
-        while sent < messages && !stop.is_requested() {
-            let last = messages.min(sent + u64::from(SLICE));
-            times.iter_mut().for_each(|times| times.reserve(SLICE as usize));
-            let started = self.clock.now();
-            self.slice(&sending, bytes, sent..last, times.as_mut())?;
-            fence();
-            elapsed_ns += self.clock.ns(self.clock.now() - started);
-            sent = last;
-            pulse.beat();
-        }
-        self.check_arrival(&sending, bytes, sent)?;
+        let result = self.stored(&sending, &start);
         self.range.restore();
-        let cpu_ns = vec![elapsed_ns / messages as f64];
-        Ok(MessageResult {
-            latencies_ns: times.unwrap_or_default(),
-            elapsed_ns,
-            cpu_ns,
-            ..MessageResult::default()
-        })
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pio::mapping::tests::{list_type, machine, mapped};
+    use pcie_bench::{Pulse, Stop};
+    use pcie_workload::QueueSharing;
+    use std::fs;
+
+    fn opened(tree: &Tree) -> PioDevice {
+        let options = PioOptions { range: Some("BAR2:4K+4K".into()) };
+        let address = "01:00.0".parse().unwrap();
+        PioDevice::open(tree, address, &options, &PioHostOptions::default()).unwrap()
+    }
+
+    fn send(device: &mut PioDevice, way: Way) -> Result<MessageResult, DeviceError> {
+        let test = MessageTest {
+            connections: None,
+            cores: 1,
+            eviction: None,
+            generation: None,
+            lanes: None,
+            messages: 100,
+            pace: MessagePace::Stream,
+            pressure: None,
+            sharing: QueueSharing::OwnQueues,
+            size_bytes: 200,
+            store_bytes: None,
+            store_kind: None,
+            stores_up_to_bytes: None,
+            way,
+        };
+        let (stop, pulse) = (Stop::default(), Pulse::default());
+        device.send(MessageStart { position: 0, test: &test, stop: &stop, pulse: &pulse })
+    }
+
+    fn memory_types(device: &PioDevice) -> MemoryTypes {
+        device.facts().hardware.and_then(|hardware| hardware.memory_types).unwrap()
+    }
+
+    #[test]
+    fn each_test_maps_the_bar_its_way_and_restores_it() {
+        let (_directory, tree, function) = machine();
+        let mut device = opened(&tree);
+        assert_eq!(memory_types(&device), MemoryTypes::default());
+        for (way, file) in [(Way::Uncached, "resource2"), (Way::WriteCombined, "resource2_wc")] {
+            assert!(send(&mut device, way).unwrap().elapsed_ns > 0.0);
+            assert_eq!(mapped(&function), [file]);
+            assert_eq!(fs::read(function.folder.join("resource2")).unwrap(), [7; 65536], "{way:?}");
+        }
+    }
+
+    #[test]
+    fn a_mapping_of_another_memory_type_runs_no_test() {
+        let (_directory, tree, _) = machine();
+        list_type(&tree, "0xe0001000-0xe0002000", "uncached-minus");
+        let mut device = opened(&tree);
+        let uncached = || Some("uncached-minus".to_owned());
+        assert_eq!(memory_types(&device), MemoryTypes { uncached: uncached(), write_combined: uncached() });
+        assert_eq!(device.found, None);
+        let refused = send(&mut device, Way::WriteCombined).unwrap_err();
+        let said = "way: the kernel granted this mapping the memory type uncached-minus: end the process or driver \
+                    that maps this BAR";
+        assert!(
+            matches!(&refused, DeviceError::NotSupported(reason) if reason.starts_with(said)),
+            "{refused}"
+        );
+        assert!(send(&mut device, Way::Uncached).is_ok());
+        list_type(&tree, "0xe0001000-0xe0002000", "write-combining");
+        assert!(send(&mut device, Way::WriteCombined).is_ok());
     }
 }

@@ -1,13 +1,11 @@
-//! The part of a BAR that may be stored into: chosen by the user, mapped both ways, saved and restored.
+//! The part of a BAR that may be stored into: chosen by the user, mapped one way at a time, saved and restored.
 
-use crate::obstacle;
+use super::mapping::{Kind, Mapped, Pages};
+use super::stores::fence;
 use crate::options::range;
-use crate::tree::{Bar, Function};
+use crate::tree::{Bar, Function, Tree};
 use crate::window::Window;
 use pcie_refusal::Refusal;
-use std::fs::OpenOptions;
-use std::io;
-use std::path::Path;
 
 /// Longest range, bytes: saving takes about a microsecond for each 8 bytes.
 const RANGE_BYTES_MOST: u64 = 1 << 20;
@@ -60,12 +58,13 @@ impl Part {
     }
 }
 
-/// A mapped range, uncached and, if the kernel supports it, write-combining. Dropping restores its contents.
+/// A mapped range, with one mapping at a time. Dropping restores its contents.
 #[derive(Debug)]
 pub(super) struct Range {
-    uncached: Window,
-    combining: Option<Window>,
-    /// Offset of the range in the mappings.
+    pages: Pages,
+    /// None only after a mapping has failed.
+    mapped: Option<Mapped>,
+    /// Offset of the range in the mapping.
     start: u64,
     bytes: u64,
     saved: Vec<u64>,
@@ -74,24 +73,15 @@ pub(super) struct Range {
 }
 
 impl Range {
-    pub(super) fn open(function: &Function, part: Part) -> Result<Self, Refusal> {
+    /// Maps a part of a BAR uncached, and saves its contents.
+    pub(super) fn open(tree: &Tree, function: &Function, part: Part) -> Result<Self, Refusal> {
         let first = part.start / PAGE * PAGE;
-        let length = (part.start + part.bytes - first).next_multiple_of(PAGE);
-        let map = |suffix: &str| {
-            let path = function.folder.join(format!("resource{}{suffix}", part.bar));
-            let file = OpenOptions::new().read(true).write(true).open(&path);
-            let window = file.and_then(|file| Window::map(&file, first, length as usize));
-            window.map_err(|error| refused(function, &path.display().to_string(), &error))
-        };
-        let has_combining = function.folder.join(format!("resource{}_wc", part.bar)).exists();
-        let mut range = Self {
-            uncached: map("")?,
-            combining: has_combining.then(|| map("_wc")).transpose()?,
-            start: part.start - first,
-            bytes: part.bytes,
-            saved: Vec::new(),
-            reads_back: false,
-        };
+        let bytes = (part.start + part.bytes - first).next_multiple_of(PAGE);
+        let pages = Pages { tree: tree.clone(), function: function.clone(), bar: part.bar, first, bytes };
+        let mapped = Some(pages.map(Kind::Uncached)?);
+        let start = part.start - first;
+        let mut range =
+            Self { pages, mapped, start, bytes: part.bytes, saved: Vec::new(), reads_back: false };
         range.saved = range.words().collect();
         range.reads_back = range.answers();
         Ok(range)
@@ -101,37 +91,76 @@ impl Range {
         self.bytes
     }
 
-    /// The mapping for stores of a kind, and the offset of the range in it.
-    pub(super) fn window(&self, is_combining: bool) -> Option<(&Window, u64)> {
-        let window = if is_combining { self.combining.as_ref()? } else { &self.uncached };
-        Some((window, self.start))
+    /// Whether the kernel has a file for write-combining mappings of this BAR.
+    pub(super) fn can_combine(&self) -> bool {
+        self.pages.path(Kind::WriteCombining).exists()
+    }
+
+    /// Replaces the mapping by one of a kind. If the kernel refuses it, the mapping is the previous one again.
+    pub(super) fn map(&mut self, kind: Kind) -> Result<&Mapped, Refusal> {
+        let mapped = match self.mapped.take() {
+            Some(mapped) if mapped.kind == kind => mapped,
+            other => {
+                let before = other.as_ref().map(|other| other.kind);
+                drop(other);
+                self.pages.map(kind).inspect_err(|_| {
+                    self.mapped = before.and_then(|before| self.pages.map(before).ok());
+                })?
+            }
+        };
+        Ok(self.mapped.insert(mapped))
+    }
+
+    /// Who else maps the BAR, and the remedy.
+    pub(super) fn end_other_mappers(&self) -> String {
+        self.pages.end_other_mappers()
+    }
+
+    /// The mapping, and the offset of the range in it.
+    pub(super) fn window(&self) -> Option<(&Window, u64)> {
+        self.mapped.as_ref().map(|mapped| (&mapped.window, self.start))
     }
 
     pub(super) fn read(&self, offset: u64) -> u64 {
-        self.uncached.read_long(self.start + offset).unwrap_or_default()
+        self.window().and_then(|(window, start)| window.read_long(start + offset)).unwrap_or_default()
+    }
+
+    fn write(&self, offset: u64, word: u64) {
+        if let Some((window, start)) = self.window() {
+            window.write_long(start + offset, word);
+        }
     }
 
     fn words(&self) -> impl Iterator<Item = u64> + '_ {
         (0..self.bytes).step_by(8).map(|offset| self.read(offset))
     }
 
+    /// Writes words from the start on, and waits until the device has them.
+    fn fill(&self, words: impl Iterator<Item = u64>) {
+        (0..self.bytes).step_by(8).zip(words).for_each(|(offset, word)| self.write(offset, word));
+        fence();
+        // A read follows earlier stores on the link.
+        std::hint::black_box(self.read(0));
+    }
+
     pub(super) fn clear(&self) {
-        for offset in (0..self.bytes).step_by(8) {
-            self.uncached.write_long(self.start + offset, 0);
-        }
+        self.fill(std::iter::repeat(0));
     }
 
     fn answers(&self) -> bool {
         let last = self.bytes - 8;
         let was = self.read(last);
         [!was, 0x0123_4567_89ab_cdef, was].iter().all(|value| {
-            self.uncached.write_long(self.start + last, *value);
+            self.write(last, *value);
+            fence();
             self.read(last) == *value
         })
     }
 
     /// The first offset whose word differs from the expected one: offset, word, expected word.
     pub(super) fn differs(&self, expected: impl Iterator<Item = u64>) -> Option<(u64, u64, u64)> {
+        // Stores may still be in write-combining buffers.
+        fence();
         let words = (0..self.bytes).step_by(8).zip(self.words()).zip(expected);
         words
             .map(|((offset, held), expected)| (offset, held, expected))
@@ -140,55 +169,32 @@ impl Range {
 
     pub(super) fn restore(&self) {
         if self.reads_back {
-            for (word, offset) in self.saved.iter().zip((self.start..).step_by(8)) {
-                self.uncached.write_long(offset, *word);
-            }
+            self.fill(self.saved.iter().copied());
         }
     }
 }
 
 impl Drop for Range {
     fn drop(&mut self) {
+        if self.mapped.is_none() {
+            self.mapped =
+                [Kind::Uncached, Kind::WriteCombining].iter().find_map(|kind| self.pages.map(*kind).ok());
+        }
         self.restore();
-    }
-}
-
-fn refused(function: &Function, path: &str, error: &io::Error) -> Refusal {
-    let address = function.address;
-    match error.kind() {
-        io::ErrorKind::PermissionDenied => obstacle::no_stores(address, Path::new(path)),
-        // The kernel maps a BAR one way at a time, and a driver has already mapped it.
-        io::ErrorKind::InvalidInput => obstacle::not_unbound(address, "a driver"),
-        _ => obstacle::kernel(path.to_owned(), error),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::Tree;
+    use crate::pio::mapping::tests::{machine, mapped};
     use std::fs;
 
-    /// A function with BAR 0 of 4 KiB, not prefetchable, and BAR 2 of 64 KiB, represented by files.
-    fn function(directory: &tempfile::TempDir) -> Function {
-        let folder = directory.path().join("sys/bus/pci/devices/0000:01:00.0");
-        fs::create_dir_all(&folder).unwrap();
-        let resource = "0xfe000000 0xfe000fff 0x40200\n0x0 0x0 0x0\n0xe0000000 0xe000ffff 0x14220c\n";
-        for (name, content) in
-            [("vendor", "0x1af4"), ("device", "0x1110"), ("class", "0x050000"), ("resource", resource)]
-        {
-            fs::write(folder.join(name), content).unwrap();
-        }
-        for name in ["resource2", "resource2_wc"] {
-            fs::write(folder.join(name), [7; 65536]).unwrap();
-        }
-        Tree::at(directory.path()).function("01:00.0".parse().unwrap()).unwrap()
-    }
+    const PART: Part = Part { bar: 2, start: 4160, bytes: 128 };
 
     #[test]
     fn range_must_be_within_a_prefetchable_bar() {
-        let directory = tempfile::tempdir().unwrap();
-        let function = function(&directory);
+        let (_directory, _, function) = machine();
         assert_eq!(Part::named(Some("BAR2:4K+1K"), &function), Ok(Part { bar: 2, start: 4096, bytes: 1024 }));
         for (text, named) in [
             (None, "device.range=BAR2:0+64K: 0000:01:00.0 has these prefetchable BARs: BAR2, of 65536 bytes"),
@@ -206,9 +212,8 @@ mod tests {
 
     #[test]
     fn range_is_restored_and_the_rest_untouched() {
-        let directory = tempfile::tempdir().unwrap();
-        let function = function(&directory);
-        let range = Range::open(&function, Part { bar: 2, start: 4160, bytes: 128 }).unwrap();
+        let (_directory, tree, function) = machine();
+        let range = Range::open(&tree, &function, PART).unwrap();
         assert!(range.reads_back);
         range.clear();
         assert_eq!(range.differs(std::iter::repeat(0)), None);
@@ -218,5 +223,44 @@ mod tests {
         assert!(held[4160..4288].iter().all(|byte| *byte == 0));
         drop(range);
         assert_eq!(fs::read(function.folder.join("resource2")).unwrap(), [7; 65536]);
+    }
+
+    #[test]
+    fn one_mapping_exists_at_a_time_and_any_restores() {
+        for last in [Kind::Uncached, Kind::WriteCombining] {
+            let (_directory, tree, function) = machine();
+            let mut range = Range::open(&tree, &function, PART).unwrap();
+            assert_eq!(mapped(&function), ["resource2"]);
+            for (kind, file) in [(Kind::WriteCombining, "resource2_wc"), (Kind::Uncached, "resource2")] {
+                assert_eq!(range.map(kind).unwrap().kind, kind);
+                assert_eq!(mapped(&function), [file]);
+            }
+            range.map(last).unwrap();
+            range.clear();
+            assert_eq!(range.differs(std::iter::repeat(0)), None);
+            drop(range);
+            assert_eq!(mapped(&function), [""; 0]);
+            assert_eq!(fs::read(function.folder.join("resource2")).unwrap(), [7; 65536]);
+        }
+    }
+
+    #[test]
+    fn range_is_restored_although_a_mapping_fails() {
+        let (_directory, tree, function) = machine();
+        let [uncached, combining, away] =
+            ["resource2", "resource2_wc", "away"].map(|name| function.folder.join(name));
+        let mut range = Range::open(&tree, &function, PART).unwrap();
+        range.clear();
+        fs::remove_file(&combining).unwrap();
+        let error = range.map(Kind::WriteCombining).unwrap_err().to_string();
+        assert!(error.contains("resource2_wc: "), "{error}");
+        assert_eq!(mapped(&function), ["resource2"]);
+        assert_eq!(range.differs(std::iter::repeat(0)), None);
+        fs::rename(&uncached, &away).unwrap();
+        assert!(range.map(Kind::WriteCombining).is_err());
+        assert_eq!((mapped(&function), range.read(0)), (vec![], 0));
+        fs::rename(&away, &uncached).unwrap();
+        drop(range);
+        assert_eq!(fs::read(&uncached).unwrap(), [7; 65536]);
     }
 }

@@ -1,9 +1,14 @@
 //! Stores into a BAR that is memory, which the test outside the guest reads.
 
 use super::address;
+use pcie_bench::{Backend, DeviceError, MessageDevice, MessageStart, Pulse, Stop};
 use pcie_vfio::pio::stores::{StoreLoop, fence};
+use pcie_vfio::pio::{Pio, PioHostOptions, PioOptions};
 use pcie_vfio::{Tree, Window};
-use std::fs::OpenOptions;
+use pcie_workload::{MessagePace, MessageTest, QueueSharing, Way};
+use std::fs::{OpenOptions, read_to_string};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 /// Bytes of the BAR for each loop.
 const AREA: u64 = 64 << 10;
@@ -32,4 +37,108 @@ fn every_loop_stores_through_both_mappings() {
         names.push(format!("{:?} {}{suffix}", one.instruction, one.width));
     }
     std::fs::write("/tmp/out/stores.txt", names.join("\n")).unwrap();
+}
+
+/// The file of the BAR.
+fn resource(suffix: &str) -> PathBuf {
+    Tree::here().function(address("MEMORY")).unwrap().folder.join(format!("resource2{suffix}"))
+}
+
+fn mapped(offset: u64) -> Window {
+    let file = OpenOptions::new().read(true).write(true).open(resource("")).unwrap();
+    Window::map(&file, offset, AREA as usize).unwrap()
+}
+
+/// The kernel's memory types of the mappings of 64 KiB at an offset of the BAR.
+fn memory_types(offset: u64) -> Vec<String> {
+    let function = Tree::here().function(address("MEMORY")).unwrap();
+    let start = function.bars().iter().find(|bar| bar.number == 2).unwrap().start + offset;
+    let listed = format!("PAT: [mem {start:#018x}-{:#018x}] ", start + AREA);
+    let list = read_to_string("/sys/kernel/debug/x86/pat_memtype_list").unwrap();
+    list.lines().filter_map(|line| Some(line.strip_prefix(&listed)?.to_owned())).collect()
+}
+
+fn opened(range: &str) -> Box<dyn MessageDevice> {
+    let options = PioOptions { range: Some(range.into()) };
+    Pio::new(address("MEMORY"), options, PioHostOptions { core: Some(0) }).unwrap().open().unwrap()
+}
+
+fn send(device: &mut dyn MessageDevice, way: Way) -> Result<(), DeviceError> {
+    let test = MessageTest {
+        connections: None,
+        cores: 1,
+        eviction: None,
+        generation: None,
+        lanes: None,
+        messages: 8,
+        pace: MessagePace::Stream,
+        pressure: None,
+        sharing: QueueSharing::OwnQueues,
+        size_bytes: 64,
+        store_bytes: None,
+        store_kind: None,
+        stores_up_to_bytes: None,
+        way,
+    };
+    let (stop, pulse) = (Stop::default(), Pulse::default());
+    device.send(MessageStart { position: 0, test: &test, stop: &stop, pulse: &pulse }).map(drop)
+}
+
+#[test]
+#[ignore = "runs in the guest of make vm-test, with debugfs"]
+fn a_run_has_one_mapping_with_the_memory_type_of_its_test() {
+    let mut device = opened("BAR2:4M+64K");
+    for (way, memory_type) in [
+        (Way::WriteCombined, "write-combining"),
+        (Way::Uncached, "uncached-minus"),
+        (Way::WriteCombinedFenced, "write-combining"),
+    ] {
+        send(&mut *device, way).unwrap();
+        assert_eq!(memory_types(4 << 20), [memory_type], "{way:?}");
+    }
+    let types = &device.identity()["device"]["memory_types"];
+    assert_eq!(types["uncached"], "uncached-minus");
+    assert_eq!(types["write_combined"], "write-combining");
+    drop(device);
+    assert_eq!(memory_types(4 << 20), [""; 0]);
+}
+
+#[test]
+#[ignore = "runs in the guest of make vm-test, with debugfs"]
+fn write_combined_stores_beside_an_uncached_mapping_are_refused() {
+    let mut other = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "stores::another_process_maps_the_bar"])
+        .env("HOLD", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    while memory_types(5 << 20).is_empty() {
+        assert!(other.try_wait().unwrap().is_none(), "the other process has ended");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let mut device = opened("BAR2:5M+64K");
+    assert_eq!(device.identity()["device"]["memory_types"]["write_combined"], "uncached-minus");
+    let refused = send(&mut *device, Way::WriteCombined).unwrap_err();
+    let said = refused.to_string();
+    assert!(matches!(refused, DeviceError::NotSupported(_)), "{said}");
+    let named = format!("process {} (", other.id());
+    for text in ["uncached-minus", named.as_str(), "maps this BAR: end it"] {
+        assert!(said.contains(text), "{said}");
+    }
+    send(&mut *device, Way::Uncached).unwrap();
+    drop(other.stdin.take());
+    assert!(other.wait().unwrap().success());
+    send(&mut *device, Way::WriteCombined).unwrap();
+    assert_eq!(memory_types(5 << 20), ["write-combining"]);
+}
+
+/// The other process of the test above: holds a mapping until its input ends.
+#[test]
+#[ignore = "runs in the guest of make vm-test"]
+fn another_process_maps_the_bar() {
+    if std::env::var("HOLD").is_ok() {
+        let _window = mapped(5 << 20);
+        std::io::stdin().read_line(&mut String::new()).unwrap();
+    }
 }
