@@ -44,6 +44,7 @@ def report_outcome(store: "Store", name: str) -> None:
     if len(tests) > 1 and given:
         say(f"{given} tests {store.origin} on {name}: {store.path}")
     say_without_result(tests)
+    _say_caution(store)
     failed = int((tests["status"] == "failed").sum())
     if failed:
         raise RunError(f"{store.path}: {failed} tests failed")
@@ -56,6 +57,16 @@ def say_without_result(tests: "pd.DataFrame") -> None:
     without = tests[tests["status"] != "ok"]
     for (status, message), rows in without.groupby(["status", "message"], dropna=False, sort=False):
         say(f"{len(rows)} {status}: {message}")
+
+
+def _say_caution(store: "Store") -> None:
+    """Say on stderr if write-combined stores were probably not combined."""
+    if store.kind == "messages":
+        from pcielab.analysis.combining import caution
+
+        found = caution(store)
+        if found is not None:
+            say(f"caution: {found}")
 
 
 def _row(store: "Store") -> dict[str, Cell]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pcielab.analysis.combining import caution
 from pcielab.analysis.explain.machine_facts import no_link
 from pcielab.report.bounds import link_of, link_text
 from pcielab.report.run import Run
@@ -68,6 +69,9 @@ def _facts_of_import(run: Run) -> dict[str, Any]:
 def _facts(run: Run) -> Iterator[tuple[str, str]]:
     manifest = run.manifest
     yield "file", run.store.path.name
+    found = caution(run.store)
+    if found is not None:
+        yield "caution", found
     yield "system", _system(run)
     link = link_of(run)
     unknown = "none, or not reported by the device" if no_link(run.store) else "unknown"

@@ -40,6 +40,13 @@ class DeviceLink(Known):
     ecrc: bool | None = None
 
 
+class MemoryTypes(Known):
+    """Memory types that the kernel granted to the mappings of a BAR, in its words."""
+
+    uncached: str | None = None
+    write_combined: str | None = None
+
+
 class Device(Known):
     """Facts about a device."""
 
@@ -58,6 +65,7 @@ class Device(Known):
     operations: list[str] | None = None
     latency_includes: list[str] | None = None
     deadline_ms: int | None = Field(default=None, ge=0)
+    memory_types: MemoryTypes | None = None
 
 
 class Cache(Known):

@@ -8,8 +8,8 @@ use std::ops::Range;
 /// The list, below the root of the machine's files.
 pub(super) const LIST: &str = "sys/kernel/debug/x86/pat_memtype_list";
 
-/// The type of the mapping of exactly these bus addresses, in the kernel's words: `write-combining`,
-/// `uncached-minus`, `uncached`, `write-back`, `write-through` or `write-protected`. None if it is not listed.
+/// The type of the mapping of exactly these addresses, in the kernel's words: `write-combining`,
+/// `uncached-minus`, `uncached`, `write-back`, `write-through` or `write-protected`. None if unlisted.
 pub(super) fn granted(list: &str, addresses: &Range<u64>) -> Option<String> {
     list.lines().filter_map(entry).find(|(listed, _)| listed == addresses).map(|(_, name)| name.to_owned())
 }

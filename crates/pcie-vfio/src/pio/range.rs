@@ -1,4 +1,4 @@
-//! The part of a BAR that may be stored into: chosen by the user, mapped one way at a time, saved and restored.
+//! The part of a BAR that may be stored into: chosen by the user, mapped one way at a time, saved, restored.
 
 use super::mapping::{Kind, Mapped, Pages};
 use super::stores::fence;
@@ -96,7 +96,7 @@ impl Range {
         self.pages.path(Kind::WriteCombining).exists()
     }
 
-    /// Replaces the mapping by one of a kind. If the kernel refuses it, the mapping is the previous one again.
+    /// Replaces the mapping by one of a kind. If the kernel refuses it, the previous one is made again.
     pub(super) fn map(&mut self, kind: Kind) -> Result<&Mapped, Refusal> {
         let mapped = match self.mapped.take() {
             Some(mapped) if mapped.kind == kind => mapped,

@@ -4,6 +4,7 @@ import altair as alt
 import pandas as pd
 
 from pcielab import model
+from pcielab.analysis.combining import caution
 from pcielab.analysis.published import deviations
 from pcielab.report.axes import bandwidth_axis, bytes_axis
 from pcielab.report.bounds import link_of
@@ -123,7 +124,8 @@ def _by_size(sources: Sources, measured: Source | None, pace: str, metric: str, 
     missed = (
         sentence for run in runs for family in set(data["family"]) for sentence in deviations(run.store, family)
     )
-    return titled(figure, title, runs, note, claims=[*ways_claims(data, metric), *missed])
+    not_combined = (f"{run.entry}: {said}." for run in runs if (said := caution(run.store)))
+    return titled(figure, title, runs, note, claims=[*ways_claims(data, metric), *not_combined, *missed])
 
 
 def _residual(metric: str) -> Residual:
