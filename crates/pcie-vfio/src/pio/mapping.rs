@@ -110,7 +110,7 @@ impl Pages {
     pub(super) fn end_other_mappers(&self) -> String {
         match self.other_mappers().as_slice() {
             [] => "end the process or driver that maps this BAR, for example the boot framebuffer".into(),
-            processes => format!("process {} maps this BAR: end it", processes.join(", ")),
+            processes => format!("end each process that maps this BAR: {}", processes.join(", ")),
         }
     }
 
@@ -211,7 +211,7 @@ pub(super) mod tests {
         assert_eq!(pages.other_mappers(), ["101 (dpdk)", "103 (viewer)"]);
         let refusal = pages.refused(Kind::Uncached, &io::ErrorKind::InvalidInput.into()).to_string();
         let named = "resource2: the kernel refuses this memory type beside another mapping: \
-                     process 101 (dpdk), 103 (viewer) maps this BAR: end it";
+                     end each process that maps this BAR: 101 (dpdk), 103 (viewer)";
         assert!(refusal.ends_with(named), "{refusal}");
         fs::remove_dir_all(tree.path("proc")).unwrap();
         assert!(pages.end_other_mappers().contains("end the process or driver that maps this BAR"));

@@ -14,8 +14,8 @@ pub(super) fn granted(list: &str, addresses: &Range<u64>) -> Option<String> {
     list.lines().filter_map(entry).find(|(listed, _)| listed == addresses).map(|(_, name)| name.to_owned())
 }
 
-/// An entry (`arch/x86/mm/pat/memtype.c`): `PAT: [mem 0xfd000000-0xfd010000] write-combining`, or of kernels
-/// before 5.7 `write-combining @ 0xfd000000-0xfd010000`. The end is exclusive in both.
+/// An entry (`arch/x86/mm/pat/memtype.c`): `PAT: [mem 0xfd000000-0xfd010000] write-combining`, or of older
+/// kernels `write-combining @ 0xfd000000-0xfd010000`. The end is exclusive in both.
 fn entry(line: &str) -> Option<(Range<u64>, &str)> {
     let (extent, name) = match line.trim().strip_prefix("PAT: [mem ") {
         Some(rest) => rest.split_once("] ")?,
@@ -30,7 +30,7 @@ fn entry(line: &str) -> Option<(Range<u64>, &str)> {
 mod tests {
     use super::*;
 
-    /// Debian's kernel 6.1 in QEMU, with a BAR at 0xf0000000 mapped twice.
+    /// In the form of kernel 6.1, with two mappings of one part of a BAR.
     const NEW: &str = "PAT memtype list:
 PAT: [mem 0x00000000bffda000-0x00000000bffdb000] write-back
 PAT: [mem 0x00000000f0400000-0x00000000f0410000] write-combining
@@ -39,6 +39,7 @@ PAT: [mem 0x00000000f0400000-0x00000000f0401000] uncached-minus
 PAT: [mem 0x00000000fed00000-0x00000000fed01000] uncached-minus
 PAT: [mem 0x00000380fd000000-0x00000380fd010000] write-combining
 ";
+    /// In the form of kernel 4.15.
     const OLD: &str = "PAT memtype list:
 uncached-minus @ 0xfed90000-0xfed91000
 write-combining @ 0xfd000000-0xfd001000
