@@ -175,6 +175,7 @@ class OpenCard:
 
     def start(self, kernel: str, source: str, blocks: int, threads: int, *arguments: int) -> None:
         """Put a kernel on the stream."""
+        self._clear_stop()
         self.driver.launch(self._modules[source], kernel, blocks, threads, arguments, self.stream)
 
     def finish(self, name: str) -> Report:
@@ -199,6 +200,10 @@ class OpenCard:
         words[:] = 0
         words[1] = _NEVER_NS
         self.driver.copy(self.report, self._control_address + _REPORT, 8 * _REPORT_WORDS, self.stream)
+        self._clear_stop()
+
+    def _clear_stop(self) -> None:
+        """Clear the stop flag that ended a launch: the next one would end at once, too."""
         if self._stop_sent:
             self._set_stop(False, self.stream)
             self._stop_sent = False
