@@ -29,13 +29,15 @@ CARD = Card(
     memory_bytes=8 << 30,
     copy_engines=2,
 )
+LOADING_NS = 5e6
+"""Time of a kernel's first launch, before it starts: CUDA loads its code there."""
 _SEEN_BY_GPU = 1 << 52
 _GPU_MEMORY = 1 << 60
 
 
 @dataclass
 class Faults:
-    """Faults of the stand-in.
+    """Faults of the stand-in. Those of launches begin with a kernel's second launch: the first one only loads it.
 
     Attributes:
         failing_launches: Kernels whose launch fails, with the error.
@@ -72,6 +74,8 @@ class StandIn:
     Attributes:
         faults: May be changed at any time.
         launches: Names of the kernels that were launched.
+        calls: Functions, launches, large copies and records, each with its kernel, its direction, or its event.
+        start_events: Events from which a time was taken.
         open_contexts: Opened contexts that are not closed yet.
         own_seconds: Processor time of the stand-in itself, to subtract from that of its caller.
         round_trip_ns: Time of a read.
@@ -83,6 +87,8 @@ class StandIn:
     ) -> None:
         self.faults = faults or Faults()
         self.launches: list[str] = []
+        self.calls: list[tuple[str, str | int]] = []
+        self.start_events: set[int] = set()
         self.open_contexts = 0
         self.own_seconds = 0.0
         self.round_trip_ns, self.bytes_per_ns = 1000.0, 25.0
@@ -93,6 +99,7 @@ class StandIn:
         self._memory: dict[int, NDArray[np.uint8]] = {}
         self._next_pointer = _GPU_MEMORY
         self._modules: list[str] = []
+        self._functions: list[str] = []
         self._streams: list[deque[Callable[[], bool]]] = []
         self._events: list[float | None] = []
         self._lost: str | None = None
@@ -144,20 +151,43 @@ class StandIn:
         self._streams.append(deque())
         return len(self._streams) - 1
 
-    def launch(
-        self, module: int, kernel: str, blocks: int, threads: int, arguments: Sequence[int], stream: int
-    ) -> None:
+    def function(self, module: int, kernel: str) -> int:
+        assert _family(kernel)[0] == self._modules[module]
+        self.calls.append(("function", kernel))
+        self._functions.append(kernel)
+        return len(self._functions) - 1
+
+    def launch(self, function: int, blocks: int, threads: int, arguments: Sequence[int], stream: int) -> None:
         self._check()
         assert all(0 <= argument < 1 << 64 for argument in arguments)
+        kernel = self._functions[function]
+        is_first = kernel not in self.launches
         self.launches.append(kernel)
-        if code := self.faults.failing_launches.get(kernel):
+        self.calls.append(("launch", kernel))
+        if is_first:
+            self._streams[stream].append(self._loading)
+        elif code := self.faults.failing_launches.get(kernel):
             raise _error("cuLaunchKernel", code)
-        name = next(name for name in _KERNELS if kernel.startswith(name))
-        assert _KERNELS[name][0] == self._modules[module]
-        self._streams[stream].append(self._running(kernel, _KERNELS[name][1], blocks, arguments))
+        running = self._running(kernel, _family(kernel)[1], blocks, arguments, is_first=is_first)
+        self._streams[stream].extend([_InFlight(), running])
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether work is in flight."""
+        return any(self._streams)
+
+    def _loading(self) -> bool:
+        self._now_ns += LOADING_NS
+        return True
 
     def _running(
-        self, kernel: str, execute: "Callable[..., None]", blocks: int, arguments: Sequence[int]
+        self,
+        kernel: str,
+        execute: "Callable[..., None]",
+        blocks: int,
+        arguments: Sequence[int],
+        *,
+        is_first: bool,
     ) -> Callable[[], bool]:
         """A launch as a function that is polled until it returns True."""
         if kernel == "watch":
@@ -165,7 +195,7 @@ class StandIn:
         stop = arguments[-1]
 
         def step() -> bool:
-            if kernel in self.faults.hanging:
+            if kernel in self.faults.hanging and not is_first:
                 return bool(self._words(stop, 1)[0]) and not self.faults.deaf
             if self._words(stop, 1)[0]:
                 return True
@@ -203,6 +233,8 @@ class StandIn:
 
     def copy(self, destination: int, source: int, size_bytes: int, stream: int) -> None:
         self._check()
+        if size_bytes >= 4096:
+            self.calls.append(("large copy", "from GPU" if source >= _GPU_MEMORY else "to GPU"))
 
         def step() -> bool:
             self._bytes(destination, size_bytes)[:] = self._bytes(source, size_bytes)
@@ -217,7 +249,8 @@ class StandIn:
     def hold(self, stream: int, address: int, value: int) -> None:
         self._check()
         word = self._words(address, 1)
-        self._gated.add(stream)
+        if int(word[0]) != value:
+            self._gated.add(stream)
         self._streams[stream].append(lambda: int(word[0]) == value)
 
     def event(self) -> int:
@@ -226,6 +259,7 @@ class StandIn:
 
     def record(self, event: int, stream: int) -> None:
         self._check()
+        self.calls.append(("record", event))
         self._events[event] = None
 
         def step() -> bool:
@@ -244,6 +278,7 @@ class StandIn:
         return self._events[event] is not None
 
     def elapsed_ns(self, first: int, last: int) -> float:
+        self.start_events.add(first)
         start, end = self._events[first], self._events[last]
         assert start is not None
         assert end is not None
@@ -284,6 +319,8 @@ class StandIn:
         return np.lib.stride_tricks.sliding_window_view(memory, words)[firsts]
 
     def _write(self, base: int, firsts: NDArray[np.uint32], words: int, mark: int) -> None:
+        if not len(firsts):
+            return
         memory = self._words(base, int(firsts.max()) + words)
         indices = (np.unique(firsts)[:, None] + np.arange(words, dtype=np.uint32)).reshape(-1)
         memory[indices] = in_order(indices, mark)
@@ -307,15 +344,14 @@ class StandIn:
         _stop: int,
     ) -> None:
         assert zeros == 0
-        if self.faults.lazy:
-            count -= 1
+        count -= self.faults.lazy and count > 0
         words = pieces * int(kernel.rpartition("_")[2]) // 4
         firsts = self._words(listed, count)
         ns = self.round_trip_ns
         if "write_read" in kernel:
             self._write(base, firsts, words, mark)
             ns += 100
-        if self.faults.cached and self.launches.count(kernel) > 1:
+        if self.faults.cached and self.launches.count(kernel) > 2:
             ns /= 4
         clock = CARD.clock_khz / 1e6 * (self.faults.slow_clock if self.launches.count(kernel) % 2 else 1.0)
         each = np.full(count, ns * clock, dtype=np.uint32)
@@ -329,6 +365,8 @@ class StandIn:
         quads[5] = self._read(kernel, base, firsts, words)
 
     def _read(self, kernel: str, base: int, firsts: NDArray[np.uint32], words: int) -> int:
+        if not len(firsts):
+            return 0
         found = int(self._transfers(base, firsts, words).sum(dtype=np.uint64))
         return found + (kernel in self.faults.wrong_reads)
 
@@ -357,7 +395,7 @@ class StandIn:
         if len(written):
             self._write(base, written, words, mark)
         each = max(self.round_trip_ns / blocks, words * 4 / self.bytes_per_ns, 1.0)
-        quads[0], quads[1] = count - self.faults.lazy, min(int(quads[1]), int(self._now_ns))
+        quads[0], quads[1] = count - (self.faults.lazy and count > 0), min(int(quads[1]), int(self._now_ns))
         self._now_ns += count * each
         quads[2] = max(int(quads[2]), int(self._now_ns))
 
@@ -403,6 +441,22 @@ class StandIn:
 def in_order(indices: NDArray[np.uint32], mark: int) -> NDArray[np.uint32]:
     """The pattern of the words with these indices, with a mark."""
     return (indices.astype(np.uint64) * STEP + FIRST + mark).astype(np.uint32)
+
+
+class _InFlight:
+    """Keep a stream busy for one poll, so that launches are seen in flight."""
+
+    def __init__(self) -> None:
+        self._polls = 0
+
+    def __call__(self) -> bool:
+        self._polls += 1
+        return self._polls > 1
+
+
+def _family(kernel: str) -> "tuple[str, Callable[..., None]]":
+    """File and implementation of a kernel."""
+    return next(found for name, found in _KERNELS.items() if kernel.startswith(name))
 
 
 def _error(call: str, code: str) -> DriverError:

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from pcielab import devices, open_store, single_test
-from pcielab.devices.cuda import opened
+from pcielab.devices.cuda import link, opened
 from pcielab.devices.cuda.backend import CudaBackend
 from pcielab.devices.cuda.driver import Card
+from pcielab.devices.cuda.link import LinkState, PciFacts
 from pcielab.devices.cuda.options import CardOptions, CudaHostOptions, CudaOptions
 
 from .command import command
@@ -87,36 +88,22 @@ def set_faults(stand_in: StandIn, faults: dict[str, object]) -> None:
 def test_a_bandwidth_above_the_bound_of_the_link_fails(
     stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow = devices.LinkFacts(rate_gtps=8.0, lanes=4, mps_bytes=256, mrrs_bytes=512)
-    monkeypatch.setattr("pcielab.devices.cuda.device.link_state", lambda _address: Link(slow))
+    monkeypatch.setattr(link, "link_state", lambda _address: LinkState(8.0, 4))
     assert run(tmp_path, *READS[:-1], "100000") == 1
     assert "Gb/s is above the bound of the link" in message(tmp_path)
-
-
-class Link:
-    """A link with given facts."""
-
-    def __init__(self, facts: devices.LinkFacts) -> None:
-        self._facts = facts
-
-    def facts(self, _device: object) -> devices.LinkFacts:
-        return self._facts
-
-    def conditions(self, _name: str) -> list[devices.Condition]:
-        return []
-
-    def remark(self, _device: object) -> str:
-        return "link is running at 8 GT/s x4; both ends support 16 GT/s x16"
 
 
 def test_a_link_slower_than_its_ends_is_remarked_on(
     stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fast = devices.LinkFacts(rate_gtps=32.0, lanes=16, mps_bytes=256, mrrs_bytes=512)
-    monkeypatch.setattr("pcielab.devices.cuda.device.link_state", lambda _address: Link(fast))
+    monkeypatch.setattr(link, "link_state", lambda _address: LinkState(32.0, 8))
+    facts = PciFacts(rate_most_gtps=32.0, lanes_most=16)
+    monkeypatch.setattr("pcielab.devices.cuda.backend.read_pci_facts", lambda _address: facts)
     backend = devices.open_kind("cuda", sets={"host.buffer_bytes": 4 << 20})
     devices.run(backend, single_test("bw-rd", path="command", size=64, window="64K"), tmp_path / "gpu.db")
-    assert "both ends support 16 GT/s x16" in open_store(tmp_path / "gpu.db").tests["message"].iloc[0]
+    assert (
+        "at 32 GT/s x8; both ends support 32 GT/s x16" in open_store(tmp_path / "gpu.db").tests["message"].iloc[0]
+    )
 
 
 @pytest.mark.parametrize("code", ["CUDA_ERROR_LAUNCH_FAILED", "CUDA_ERROR_ECC_UNCORRECTABLE"])

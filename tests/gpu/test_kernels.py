@@ -6,7 +6,7 @@ import pytest
 
 from pcielab.devices import UnavailableError
 from pcielab.devices.cuda.backend import CudaBackend
-from pcielab.devices.cuda.compiler import BULK_FROM, SOURCES, CompileError, ReadForm, compiled
+from pcielab.devices.cuda.compiler import BULK_FROM, SOURCES, CompileError, ReadForm, compiled, kernels_of
 from pcielab.devices.cuda.driver import NoDriverError
 from pcielab.devices.cuda.options import CudaHostOptions, CudaOptions
 
@@ -50,6 +50,10 @@ def check(architecture: int, form: ReadForm) -> None:
     assert set(names["bandwidth.cu"]) == {f"bandwidth_{piece}" for piece in pieces(form)}
     assert {"fill", "scatter", "compare"} == set(names["memory.cu"])
     assert {"clocks", "watch"} == set(names["watch.cu"])
+    # These are launched once when a GPU is opened.
+    assert {source: set(found) for source, found in kernels_of(form).items()} == {
+        source: set(found) for source, found in names.items()
+    }
     for piece in pieces(form):
         for kernel in (f"latency_read_{piece}", f"latency_write_read_{piece}"):
             check_latency(compiled("latency.cu", architecture, form), kernel, piece, form)

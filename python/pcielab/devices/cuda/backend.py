@@ -10,7 +10,7 @@ from pcielab.devices.cuda.compiler import CompileError
 from pcielab.devices.cuda.device import CudaDevice
 from pcielab.devices.cuda.driver import Card, Driver, DriverError, NoDriverError
 from pcielab.devices.cuda.host import CudaHost, why_not_registered
-from pcielab.devices.cuda.link import read_pci_facts
+from pcielab.devices.cuda.link import Link, read_pci_facts
 from pcielab.devices.cuda.monitor import load_monitor
 from pcielab.devices.cuda.opened import OpenCard
 from pcielab.devices.cuda.options import CudaOptions, check_read, chosen
@@ -49,6 +49,8 @@ class CudaBackend(Backend):
 
     def _opened(self, driver: Driver, card: Card) -> tuple[Device, Host]:
         pci, monitor = read_pci_facts(card.address), load_monitor(card.address)
+        # Read before any work for the GPU.
+        link = Link(card.address, pci)
         host = CudaHost(self._options.host, pci)
         try:
             opened = OpenCard(driver, card.number, card.architecture, self._options.device.read)
@@ -60,7 +62,7 @@ class CudaBackend(Backend):
             except DriverError as error:
                 raise _core.UnavailableError(why_not_registered(str(error), self._options.host)) from None
             monitor.opened()
-            return CudaDevice(opened, card, host, buffer, pci, monitor, self._options.device.read), host
+            return CudaDevice(opened, card, host, buffer, link, monitor, self._options.device.read), host
         except BaseException:
             with suppress(DriverError):
                 opened.close()

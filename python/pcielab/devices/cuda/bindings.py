@@ -50,7 +50,6 @@ class Bindings:
     def __init__(self, cuda: Any) -> None:
         self._cuda = cuda
         self._card: int | None = None
-        self._functions: dict[tuple[int, str], Any] = {}
         self._call(cuda.cuInit, 0)
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -113,7 +112,6 @@ class Bindings:
 
     def close(self) -> None:
         if self._card is not None:
-            self._functions.clear()
             number, self._card = self._card, None
             self._call(self._cuda.cuDevicePrimaryCtxRelease, number)
 
@@ -137,13 +135,10 @@ class Bindings:
         flag = self._cuda.CUstream_flags.CU_STREAM_NON_BLOCKING
         return int(self._call(self._cuda.cuStreamCreate, int(flag)))
 
-    def launch(
-        self, module: int, kernel: str, blocks: int, threads: int, arguments: Sequence[int], stream: int
-    ) -> None:
-        function = self._functions.get((module, kernel))
-        if function is None:
-            function = self._call(self._cuda.cuModuleGetFunction, module, kernel.encode())
-            self._functions[module, kernel] = function
+    def function(self, module: int, kernel: str) -> int:
+        return int(self._call(self._cuda.cuModuleGetFunction, module, kernel.encode()))
+
+    def launch(self, function: int, blocks: int, threads: int, arguments: Sequence[int], stream: int) -> None:
         parameters = (tuple(arguments), (ctypes.c_uint64,) * len(arguments))
         self._call(self._cuda.cuLaunchKernel, function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, 0)
 

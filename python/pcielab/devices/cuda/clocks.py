@@ -36,7 +36,7 @@ def measure_steps(card: OpenCard) -> Steps:
         RuntimeError: One of them stands still or goes backwards.
     """
     readings = card.memory("clock readings", 16 * _READINGS)
-    card.start("clocks", "watch.cu", 1, 1, _READINGS, readings, card.stop_flag)
+    card.start("clocks", 1, 1, _READINGS, readings, card.stop_flag)
     card.wait_for_stream("reading the clocks")
     pairs = card.download(readings, 4 * _READINGS).view(np.uint64).reshape(-1, 2).astype(np.int64)
     steps = [np.diff(clock) for clock in pairs.T]

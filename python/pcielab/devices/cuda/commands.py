@@ -72,7 +72,6 @@ class Commands:
             words = self._send(addresses, index, count)
             report = self._card.run(
                 kernel,
-                "latency.cu",
                 1,
                 32,
                 self._buffer,
@@ -142,7 +141,6 @@ class Commands:
         self._send(addresses, index, count)
         return self._card.run(
             f"bandwidth_{shape.piece}",
-            "bandwidth.cu",
             warps,
             32,
             self._buffer,

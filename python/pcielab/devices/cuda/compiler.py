@@ -14,10 +14,29 @@ ReadForm: TypeAlias = Literal["load", "mmio", "volatile", "cv", "bulk"]
 `cp.async.bulk` into shared memory."""
 BULK_FROM = 90
 """The first architecture with bulk copies."""
+PIECE_BYTES: dict[ReadForm, tuple[int, ...]] = {
+    "load": (4, 8, 16),
+    "mmio": (4, 8),
+    "volatile": (4, 8, 16),
+    "cv": (4, 8, 16),
+    "bulk": (4, 8, 16),
+}
+"""Bytes that one lane can move with one instruction: `kernels/` has a kernel for each."""
 
 
 class CompileError(Exception):
     """A kernel does not compile; the text is NVRTC's own."""
+
+
+def kernels_of(read: ReadForm) -> dict[str, tuple[str, ...]]:
+    """The kernels of each file, where `read` is the instruction that reads host memory."""
+    pieces = PIECE_BYTES[read]
+    return {
+        "bandwidth.cu": tuple(f"bandwidth_{piece}" for piece in pieces),
+        "latency.cu": tuple(f"latency_{kind}_{piece}" for kind in ("read", "write_read") for piece in pieces),
+        "memory.cu": ("fill", "scatter", "compare"),
+        "watch.cu": ("clocks", "watch"),
+    }
 
 
 @cache

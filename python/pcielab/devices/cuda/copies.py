@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcielab.devices.cuda.addresses import LIST_LENGTH, AddressList
+from pcielab.devices.cuda.limits import DMA_BYTES_LEAST
 from pcielab.devices.cuda.opened import OpenCard
 from pcielab.devices.cuda.pace import Pace
 from pcielab.devices.cuda.pattern import MARK_UNIT, WORD_BYTES
@@ -22,6 +23,8 @@ _BYTES_PER_NS, _COPY_NS_LEAST = 64.0, 1000.0
 _UNTOUCHED = 0xFFFF * MARK_UNIT
 """The mark of memory that a test overwrites."""
 _LISTED_MOST = LIST_LENGTH
+_READ_INTO, _WRITTEN_FROM = "window that is read into", "window that is written from"
+"""Names of the GPU's memory."""
 
 
 class Copies:
@@ -33,16 +36,34 @@ class Copies:
         self._streams = [card.stream, card.driver.stream()]
         self._events = [(card.driver.event(), card.driver.event()) for _ in self._streams]
 
+    def warm_up(self) -> None:
+        """Copy the first bytes of the host's buffer to the GPU and back.
+
+        The driver sets an engine up at its first copy, and not while a gate is closed: that may never end.
+        """
+        gate, gate_on_card = self._card.shared_word
+        gate[0] = 1
+        pointer = self._card.memory(_READ_INTO, DMA_BYTES_LEAST)
+        directions = [(pointer, self._address), (self._address, pointer)]
+        for stream, (first, last), (destination, source) in zip(
+            self._streams, self._events, directions, strict=True
+        ):
+            self._card.driver.hold(stream, gate_on_card, 1)
+            self._card.driver.record(first, stream)
+            self._card.driver.copy(destination, source, DMA_BYTES_LEAST, stream)
+            self._card.driver.record(last, stream)
+            self._card.wait_for(last, "the first copy")
+
     def prepare(self, test: Parameters, mark: int) -> None:
         """Fill the GPU's windows of a test: the data that it writes, and memory that its reads overwrite."""
         words = test.window_bytes // WORD_BYTES
         for name, content, wanted in (
-            ("window that is read into", _UNTOUCHED, test.operation != "bw-wr"),
-            ("window that is written from", mark, test.operation != "bw-rd"),
+            (_READ_INTO, _UNTOUCHED, test.operation != "bw-wr"),
+            (_WRITTEN_FROM, mark, test.operation != "bw-rd"),
         ):
             if wanted:
                 pointer = self._card.memory(name, test.window_bytes)
-                self._card.start("fill", "memory.cu", 1024, 256, pointer, 0, words, content, self._card.stop_flag)
+                self._card.start("fill", 1024, 256, pointer, 0, words, content, self._card.stop_flag)
                 self._card.wait_for_stream("filling the GPU's memory")
 
     def bandwidth(self, start: Start, addresses: AddressList) -> Iterator[BandwidthSlice]:
@@ -68,7 +89,7 @@ class Copies:
         driver = self._card.driver
         gate, gate_on_card = self._card.shared_word
         gate[0] = 0
-        into, out = (self._card.memory(f"window that is {side}", 0) for side in ("read into", "written from"))
+        into, out = (self._card.memory(name, 0) for name in (_READ_INTO, _WRITTEN_FROM))
         reads = [(into + at, self._address + at) for at in _offsets(words, test.operation, turn, writes=False)]
         writes = [(self._address + at, out + at) for at in _offsets(words, test.operation, turn, writes=True)]
         at_work = [pair for pair in zip(self._streams, self._events, (reads, writes), strict=True) if pair[2]]
@@ -91,11 +112,11 @@ class Copies:
         units = np.unique(read)
         listed = self._card.memory("address list", WORD_BYTES * len(units))
         self._card.upload(listed, units)
-        into = self._card.memory("window that is read into", 0)
+        into = self._card.memory(_READ_INTO, 0)
         # A word may be read before or after it is written: its lower half is the same.
         mask = MARK_UNIT - 1 if test.operation == "bw-rdwr" else (1 << 32) - 1
         arguments = (into, listed, len(units), test.size_bytes // WORD_BYTES, 0, mask)
-        report = self._card.run("compare", "memory.cu", 1024, 256, *arguments)
+        report = self._card.run("compare", 1024, 256, *arguments)
         if report.done < len(units) and not self._card.is_stopped:
             raise RuntimeError(f"{report.done} of {len(units)} transfers were compared")
         return report.wrong

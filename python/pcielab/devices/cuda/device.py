@@ -16,9 +16,10 @@ from pcielab.devices.cuda.commands import Commands
 from pcielab.devices.cuda.compiler import ReadForm
 from pcielab.devices.cuda.copies import Copies
 from pcielab.devices.cuda.driver import Card, DriverError
+from pcielab.devices.cuda.first_launches import launch_each_kernel
 from pcielab.devices.cuda.host import CudaHost
 from pcielab.devices.cuda.limits import COMMAND_BYTES_MOST, DMA_BYTES_MOST, WARPS_OF_PROCESSOR, refusal
-from pcielab.devices.cuda.link import PciFacts, link_state
+from pcielab.devices.cuda.link import Link
 from pcielab.devices.cuda.monitor import Monitor
 from pcielab.devices.cuda.opened import OpenCard
 from pcielab.devices.cuda.reach import CachedError, check_reach
@@ -51,13 +52,13 @@ class CudaDevice(Device):
         card: Card,
         host: CudaHost,
         buffer: int,
-        pci: PciFacts,
+        link: Link,
         monitor: Monitor,
         read: ReadForm,
     ) -> None:
         """Check the GPU. Raises `UnavailableError` if its reads do not reach the host."""
         self._opened, self._card, self._host, self._buffer = opened, card, host, buffer
-        self._pci, self._monitor, self._read = pci, monitor, read
+        self._link, self._monitor, self._read = link, monitor, read
         self._warps_most = WARPS_OF_PROCESSOR * card.processors
         self._commands = Commands(opened, buffer, read, self._warps_most)
         self._copies = Copies(opened, host.address)
@@ -68,15 +69,17 @@ class CudaDevice(Device):
         self._warps: int | None = None
         self._problem: Exception | None = None
         self._marked_bytes = 0
-        self._idle_link = link_state(card.address)
         with self._lost_or_failed():
+            launch_each_kernel(opened, buffer)
+            self._copies.warm_up()
             self._wake()
             self._steps = measure_steps(opened)
             try:
                 check_reach(opened, buffer, read)
             except CachedError as error:
                 raise _core.UnavailableError(f"--device cuda:{card.number}: {error}") from None
-        self._link = None if card.coherent or card.integrated else link_state(card.address).facts(pci)
+        self._on_pcie = not card.coherent and not card.integrated
+        self._link_facts = link.fastest.facts(link.pci) if self._on_pcie else None
 
     def facts(self) -> DeviceFacts:
         """Facts of the GPU. The link is that under load: idle links run slower."""
@@ -90,10 +93,10 @@ class CudaDevice(Device):
             command_transfer_bytes_most=COMMAND_BYTES_MOST,
             outstanding=self._warps_most,
             address=self._card.address,
-            vendor_id=self._pci.vendor_id,
-            device_id=self._pci.device_id,
+            vendor_id=self._link.pci.vendor_id,
+            device_id=self._link.pci.device_id,
             driver=self._monitor.driver or "CUDA {}.{}".format(*self._opened.driver.version()),
-            link=self._link,
+            link=self._link_facts,
             operations=_OPERATIONS,
             latency_includes=("processor", "timer"),
         )
@@ -106,14 +109,14 @@ class CudaDevice(Device):
             Condition("warps", "1", None if warps is None else float(warps)),
             Condition("timer_step", "ns", float(self._steps.timer_ns)),
             Condition("clock_reading", "cycles", float(self._steps.reading_cycles)),
-            *self._idle_link.conditions("idle_link"),
-            *link_state(self._card.address).conditions("link"),
+            *self._link.idle.conditions("idle_link"),
+            *self._link.loaded.conditions("link"),
             *self._monitor.read().conditions(),
         ]
 
     def remarks(self) -> Remarks:
         """The tick of the last test, and remarks on its numbers."""
-        link = None if self._link is None else link_state(self._card.address).remark(self._pci)
+        link = self._link.loaded.remark(self._link.pci) if self._on_pcie else None
         found = [self._clock.remark, link, *self._monitor.read().remarks()]
         return Remarks(timer=self._clock.timer, message="; ".join(text for text in found if text) or None)
 
@@ -122,6 +125,10 @@ class CudaDevice(Device):
         self._start, self._problem, self._warps = start, None, None
         self._clock = Clock(self._nominal)
         self._opened.begin(start.stop)
+        self._link.begin_test()
+        # A reading of the link could delay one of the reads that are timed one by one.
+        reads_link = start.test.operation in _BANDWIDTHS
+        self._opened.while_busy = self._link.read_under_load if reads_link else None
         self._restore()
         self._addresses = self._commands.begin(start)
         try:
@@ -200,7 +207,9 @@ class CudaDevice(Device):
 
     def _below_ceiling(self, test: Parameters, slices: Iterator[BandwidthSlice]) -> Iterator[BandwidthSlice]:
         for transactions, elapsed_ns in slices:
-            check_ceiling(self._link, test.operation, test.size_bytes, transactions, elapsed_ns)
+            self._link.read_under_load()
+            link = self._link.fastest.facts(self._link.pci) if self._on_pcie else None
+            check_ceiling(link, test.operation, test.size_bytes, transactions, elapsed_ns)
             yield transactions, elapsed_ns
 
     def _checked(self, start: Start, slices: Iterator[_Slice]) -> Generator[_Slice, None, None]:
@@ -209,6 +218,8 @@ class CudaDevice(Device):
         with self._lost_or_failed():
             try:
                 for results, elapsed_ns in slices:
+                    # Right after a launch, the link still runs as under load.
+                    self._link.read_under_load()
                     done += len(results) if isinstance(results, np.ndarray) else results
                     yield results, elapsed_ns
             except GeneratorExit:
@@ -242,13 +253,15 @@ class CudaDevice(Device):
     def _prepare(self, kernel: str, *arguments: int) -> None:
         with self._lost_or_failed():
             blocks = self._card.processors * 4
-            self._opened.start(kernel, "memory.cu", blocks, 256, self._buffer, *arguments, self._opened.stop_flag)
+            self._opened.start(kernel, blocks, 256, self._buffer, *arguments, self._opened.stop_flag)
             self._opened.wait_for_stream(kernel)
 
     def _wake(self) -> None:
-        """Keep the GPU busy for a moment: its link runs at a low rate when idle."""
+        """Keep the GPU busy for a moment, and read its link: it runs at a low rate when idle."""
+        self._opened.while_busy = self._link.read_under_load
         for _ in range(_WAKE_LAUNCHES):
             self._prepare("fill", 0, self._host.buffer.size // pattern.WORD_BYTES // 8, 0)
+        self._link.read_under_load()
 
     @contextmanager
     def _lost_or_failed(self) -> Iterator[None]:

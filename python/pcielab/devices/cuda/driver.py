@@ -117,9 +117,10 @@ class Driver(Protocol):
     def stream(self) -> int:
         """Create a stream: in order within itself, independent of other streams."""
 
-    def launch(
-        self, module: int, kernel: str, blocks: int, threads: int, arguments: Sequence[int], stream: int
-    ) -> None:
+    def function(self, module: int, kernel: str) -> int:
+        """Find a kernel in a module. Its code may be loaded only by its first launch."""
+
+    def launch(self, function: int, blocks: int, threads: int, arguments: Sequence[int], stream: int) -> None:
         """Launch a kernel, whose parameters are all unsigned and of 8 bytes."""
 
     def copy(self, destination: int, source: int, size_bytes: int, stream: int) -> None:

@@ -1,6 +1,6 @@
 """Limits of a GPU, and the refusals of tests beyond them."""
 
-from pcielab.devices.cuda.compiler import ReadForm
+from pcielab.devices.cuda.compiler import PIECE_BYTES, ReadForm
 from pcielab.devices.cuda.pattern import WORD_BYTES
 from pcielab.library.suites.benchmark import Parameters
 
@@ -9,13 +9,12 @@ WINDOW_BYTES_MOST = WORD_BYTES << 32
 DMA_BYTES_LEAST, DMA_BYTES_MOST = 4096, 64 << 20
 WARPS_OF_PROCESSOR = 16
 """Warps that a processor runs at once on every architecture from sm_75 on, one for each block."""
-_PIECE_BYTES_MOST = {"load": 16, "mmio": 8, "volatile": 16, "cv": 16, "bulk": 16}
 
 
 def piece_bytes(test: Parameters, read: ReadForm) -> int:
     """Bytes that one lane moves with one instruction: the alignment of size and offset, up to a limit."""
     aligned = test.size_bytes | test.host_offset_bytes
-    return min(aligned & -aligned, _PIECE_BYTES_MOST[read])
+    return min(aligned & -aligned, PIECE_BYTES[read][-1])
 
 
 def refusal(test: Parameters, read: ReadForm, buffer_bytes: int, warps_most: int) -> str | None:

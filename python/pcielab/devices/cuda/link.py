@@ -1,6 +1,7 @@
 """PCI facts of a GPU and the state of its link, from sysfs."""
 
 import re
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,6 +9,8 @@ from pcielab.devices.facts import Condition, LinkFacts
 from pcielab.errors import InputError
 
 _SYSFS = Path("/sys/bus/pci/devices")
+_READ_SECONDS = 5e-3
+"""Least time between two readings of a link: each reads registers of the GPU, over the link."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +45,11 @@ class LinkState:
     rate_gtps: float | None
     lanes: int | None
 
+    @property
+    def lanes_gtps(self) -> float:
+        """Rate of all lanes, GT/s; 0 if unknown."""
+        return (self.rate_gtps or 0.0) * (self.lanes or 0)
+
     def facts(self, pci: PciFacts) -> LinkFacts | None:
         """Limits of a link in this state; None if unknown."""
         if self.rate_gtps is None or self.lanes is None:
@@ -67,6 +75,44 @@ class LinkState:
             f"link is running at {self.rate_gtps:g} GT/s x{self.lanes}; both ends support "
             f"{pci.rate_most_gtps or self.rate_gtps:g} GT/s x{pci.lanes_most or self.lanes}"
         )
+
+
+class Link:
+    """The link of a GPU, which runs at a low rate while the GPU is idle.
+
+    Attributes:
+        pci: PCI facts of the GPU.
+        idle: Its state before the GPU had any work.
+        loaded: The fastest state under load in the current test, or before, while it has none; at first `idle`.
+        fastest: The fastest of all these states, which limits what can cross the link.
+    """
+
+    def __init__(self, address: str, pci: PciFacts) -> None:
+        """Read the idle state of the link of the GPU at a bus address."""
+        self._address, self.pci = address, pci
+        self.idle = self.loaded = self.fastest = link_state(address)
+        self._read_at = float("-inf")
+        self._is_new_test = True
+
+    def begin_test(self) -> None:
+        """Start a test: the next reading replaces `loaded`."""
+        self._is_new_test = True
+
+    def read_under_load(self) -> None:
+        """Read the state while the GPU is at work, unless it was read a moment ago."""
+        now = time.monotonic()
+        if now < self._read_at + _READ_SECONDS:
+            return
+        self._read_at = now
+        state = link_state(self._address)
+        if state.lanes_gtps:
+            self.loaded = state if self._is_new_test else _faster(self.loaded, state)
+            self.fastest = _faster(self.fastest, state)
+            self._is_new_test = False
+
+
+def _faster(one: LinkState, other: LinkState) -> LinkState:
+    return max(one, other, key=lambda state: state.lanes_gtps)
 
 
 def _is_below(value: float | None, most: float | None) -> bool:

@@ -7,6 +7,7 @@ lost: no further call is made to it, not even to release resources.
 import ctypes
 import mmap
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcielab import _core
-from pcielab.devices.cuda.compiler import SOURCES, ReadForm, compiled
+from pcielab.devices.cuda.compiler import ReadForm, compiled, kernels_of
 from pcielab.devices.cuda.driver import LOST, Driver, DriverError
 
 LAUNCH_SECONDS = 3.0
@@ -70,21 +71,35 @@ class OpenCard:
     Attributes:
         driver: The driver.
         stream: The stream for work.
+        functions: The kernels, by name.
         lost: Whether the GPU was given up.
+        while_busy: Called again and again during waits for work in flight, unless None.
     """
 
     def __init__(self, driver: Driver, number: int, architecture: int, read: ReadForm) -> None:
-        """Open the GPU and compile every kernel. Raises `DriverError` or `CompileError`, and leaks nothing."""
+        """Open the GPU, and compile and find every kernel.
+
+        Raises:
+            DriverError: The GPU cannot be opened; nothing is leaked.
+            CompileError: A kernel does not compile.
+        """
         self.driver = driver
         self.lost = self._closed = False
+        self.while_busy: Callable[[], None] | None = None
         self._allocated: dict[str, tuple[int, int]] = {}
         self._registered: list[int] = []
         self._stop: _core.Stop | None = None
         self._stop_sent = False
-        code = {source.name: compiled(source.name, architecture, read) for source in SOURCES.glob("*.cu")}
+        kernels = kernels_of(read)
+        code = {source: compiled(source, architecture, read) for source in kernels}
         driver.open(number)
         try:
-            self._modules = {source: driver.load(machine_code) for source, machine_code in code.items()}
+            modules = {source: driver.load(machine_code) for source, machine_code in code.items()}
+            self.functions = {
+                kernel: driver.function(modules[source], kernel)
+                for source, names in kernels.items()
+                for kernel in names
+            }
             self._staging = mmap.mmap(-1, _CONTROL_BYTES + _STAGING_BYTES)
             start = ctypes.addressof(ctypes.c_char.from_buffer(self._staging))
             self._control_address, self._staging_address = start, start + _CONTROL_BYTES
@@ -161,7 +176,7 @@ class OpenCard:
         word = self._control[_WORD : _WORD + 4].view(np.uint32)
         return word, self._control_on_card + _WORD
 
-    def run(self, kernel: str, source: str, blocks: int, threads: int, *arguments: int) -> Report:
+    def run(self, kernel: str, blocks: int, threads: int, *arguments: int) -> Report:
         """Launch a kernel, whose last parameters are report and stop flag, and wait for it; its report.
 
         Raises:
@@ -170,13 +185,13 @@ class OpenCard:
         """
         self._clear_report()
         self.driver.record(self._first, self.stream)
-        self.start(kernel, source, blocks, threads, *arguments, self.report, self.stop_flag)
+        self.start(kernel, blocks, threads, *arguments, self.report, self.stop_flag)
         return self.finish(kernel)
 
-    def start(self, kernel: str, source: str, blocks: int, threads: int, *arguments: int) -> None:
+    def start(self, kernel: str, blocks: int, threads: int, *arguments: int) -> None:
         """Put a kernel on the stream."""
         self._clear_stop()
-        self.driver.launch(self._modules[source], kernel, blocks, threads, arguments, self.stream)
+        self.driver.launch(self.functions[kernel], blocks, threads, arguments, self.stream)
 
     def finish(self, name: str) -> Report:
         """Wait for the started kernel; its report."""
@@ -186,11 +201,11 @@ class OpenCard:
         elapsed_ns = self.driver.elapsed_ns(self._first, self._last)
         return Report(elapsed_ns, *(int(word) for word in self._report_words()))
 
-    def watch(self, kernel: str, source: str, *arguments: int) -> None:
+    def watch(self, kernel: str, *arguments: int) -> None:
         """Launch a kernel of one warp and return at once; `finish` waits for it."""
         self._clear_report()
         self.driver.record(self._first, self.stream)
-        self.start(kernel, source, 1, 32, *arguments, self.report, self.stop_flag)
+        self.start(kernel, 1, 32, *arguments, self.report, self.stop_flag)
 
     def _report_words(self) -> NDArray[np.uint64]:
         return self._control[_REPORT : _REPORT + 8 * _REPORT_WORDS].view(np.uint64)
@@ -238,6 +253,8 @@ class OpenCard:
         while not self._is_done(event):
             if time.monotonic() > until or (heed_stop and self.is_stopped):
                 return False
+            if self.while_busy:
+                self.while_busy()
             time.sleep(_POLL_SECONDS)
         return True
 

@@ -54,7 +54,7 @@ def changes_seen(card: OpenCard) -> int:
     """Count the values, among those that the host writes in turn, that a polling kernel sees."""
     word, address = card.shared_word
     word[0] = 0
-    card.watch("watch", "watch.cu", address, _CHANGES, _LIMIT_NS)
+    card.watch("watch", address, _CHANGES, _LIMIT_NS)
     time.sleep(_CHANGE_SECONDS)
     for value in range(1, _CHANGES + 1):
         word[0] = value
@@ -77,5 +77,5 @@ def median_cycles(card: OpenCard, buffer: int, read: ReadForm) -> float:
     lines = card.memory("lines", 4 * _LINES)
     ticks = card.memory("ticks", 4 * _LINES)
     card.upload(lines, np.arange(_LINES, dtype=np.uint32) * _LINE_WORDS)
-    card.run(f"latency_read_{piece}", "latency.cu", 1, 32, buffer, lines, _LINES, size // piece, 0, 0, ticks)
+    card.run(f"latency_read_{piece}", 1, 32, buffer, lines, _LINES, size // piece, 0, 0, ticks)
     return float(np.median(card.download(ticks, _LINES)))

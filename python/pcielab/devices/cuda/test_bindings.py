@@ -1,5 +1,6 @@
 """A missing or old driver gives an error with the remedy; errors of calls keep their names."""
 
+import ctypes
 from types import SimpleNamespace
 from typing import Any
 
@@ -52,6 +53,26 @@ def test_failing_call_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DriverError, match="cuMemAlloc: no CUDA-capable device is detected") as caught:
         driver.allocate(5)
     assert caught.value.code == "CUDA_ERROR_NO_DEVICE"
+
+
+def test_function_is_found_once_and_launched_by_its_handle(monkeypatch: pytest.MonkeyPatch) -> None:
+    cuda, calls = module(13000), []
+
+    def cuModuleGetFunction(module: int, name: bytes) -> tuple[int, int]:  # noqa: N802
+        calls.append((module, name))
+        return 0, 77
+
+    def cuLaunchKernel(*arguments: Any) -> tuple[int]:  # noqa: N802
+        calls.append(arguments)
+        return (0,)
+
+    cuda.cuModuleGetFunction, cuda.cuLaunchKernel = cuModuleGetFunction, cuLaunchKernel
+    driver = found(monkeypatch, "13.5.0", cuda)
+    function = driver.function(5, "fill")
+    driver.launch(function, 4, 256, [1, 2], 9)
+    driver.launch(function, 4, 256, [1, 2], 9)
+    launch = (77, 4, 1, 1, 256, 1, 1, 0, 9, ((1, 2), (ctypes.c_uint64,) * 2), 0)
+    assert calls == [(5, b"fill"), launch, launch]
 
 
 def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pcielab.devices.cuda import link
 from pcielab.devices.cuda.ceiling import ceiling_gbps, check_ceiling
 from pcielab.devices.cuda.link import LinkState, PciFacts, link_state, read_pci_facts
 from pcielab.devices.facts import LinkFacts
@@ -45,6 +46,27 @@ def test_link_state_is_the_current_one(tmp_path: Path) -> None:
     assert state.remark(PciFacts()) is None
     (folder / "current_link_speed").write_text("Unknown\n")
     assert link_state(folder.name, tmp_path).facts(PciFacts()) is None
+
+
+def test_link_keeps_the_fastest_state_of_a_test_and_of_all_under_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, fast, slower = LinkState(2.5, 16), LinkState(32.0, 16), LinkState(16.0, 16)
+    states = iter([slow, fast, LinkState(None, None), slower, slower])
+    monkeypatch.setattr(link, "link_state", lambda _address: next(states))
+    found = link.Link("0000:18:00.0", PciFacts())
+    assert (found.idle, found.loaded, found.fastest) == (slow, slow, slow)
+    found.read_under_load()
+    # A reading that follows at once is left out.
+    found.read_under_load()
+    assert (found.idle, found.loaded, found.fastest) == (slow, fast, fast)
+    monkeypatch.setattr(link, "_READ_SECONDS", 0.0)
+    found.read_under_load()
+    assert found.loaded == fast
+    found.read_under_load()
+    assert (found.loaded, found.fastest) == (fast, fast)
+    found.begin_test()
+    assert found.loaded == fast
+    found.read_under_load()
+    assert (found.loaded, found.fastest) == (slower, fast)
 
 
 def test_bandwidth_above_the_bound_is_refused() -> None:
