@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pcielab import devices, open_store, single_test
+from pcielab import RunError, devices, open_store, single_test
 from pcielab.devices.cuda import device, link
 from pcielab.devices.cuda.backend import CudaBackend
 from pcielab.devices.cuda.compiler import ReadForm, kernels_of
@@ -88,3 +88,11 @@ def test_the_first_test_does_not_count_the_time_that_loading_takes(stand_in: Sta
     devices.run(devices.open_kind("cuda", sets=SETS), one, tmp_path / "gpu.db")
     tests = open_store(tmp_path / "gpu.db").tests
     assert list(tests["status"]) == ["ok"], tests["message"][0]
+
+
+def test_a_gpu_that_fails_at_its_opening_is_named(stand_in: StandIn, tmp_path: Path) -> None:
+    stand_in.faults.failing_launches = {"fill": "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"}
+    one = single_test("lat-rd", path="command", size=8, window="64K", transactions=10)
+    with pytest.raises(RunError, match=r"--device cuda:0: Stand-in: cuLaunchKernel: .*LAUNCH_OUT_OF_RESOURCES"):
+        devices.run(devices.open_kind("cuda", sets=SETS), one, tmp_path / "gpu.db")
+    assert stand_in.open_contexts == 0

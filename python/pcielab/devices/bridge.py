@@ -1,19 +1,41 @@
 """Adapters that let Rust call back ends in Python: facts and tests cross as JSON, slices as arrays."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
-
-import numpy as np
+from typing import Any, TypeVar
 
 from pcielab import _core
-from pcielab.devices.facts import Condition
+from pcielab.devices.facts import DeviceFacts, HostFacts, Remarks
+from pcielab.devices.mistakes import (
+    check_attachments,
+    check_backend,
+    check_complete,
+    check_condition,
+    check_facts,
+    check_latencies,
+    check_opened,
+    check_remarks,
+    check_slices,
+    check_transactions,
+    left_out,
+    located,
+    options_as_json,
+)
 from pcielab.devices.protocols import Backend, BandwidthSlice, Device, Host, LatencySlice, Start
 from pcielab.library.suites.benchmark import Parameters
 
+_Result = TypeVar("_Result")
+_ENDED = object()
+
 
 def bridged(backend: Backend) -> _core.Backend:
-    """Wrap a back end in Python, so that it can be run or put through the contract."""
+    """Wrap a back end in Python, so that it can be run or put through the contract.
+
+    Raises:
+        InputError: An attribute or a method of the back end is missing or wrong.
+    """
+    check_backend(backend)
     return _core.Backend.of_python(_Adapter(backend))
 
 
@@ -28,69 +50,97 @@ class _Adapter:
         return self._backend.origin
 
     def options(self) -> str:
-        return json.dumps(dict(self._backend.options()))
+        return options_as_json(self._backend.options(), self.kind())
 
     def attachments(self) -> list[tuple[str, str]]:
-        return list(self._backend.attachments().items())
+        return list(check_attachments(self._backend.attachments(), self.kind()).items())
 
     def open(self) -> "_OpenBench":
-        return _OpenBench(*self._backend.open())
+        kind = self.kind()
+        with located("open", kind):
+            opened = self._backend.open()
+        return _OpenBench(*check_opened(opened, kind), kind)
 
 
 class _OpenBench:
-    def __init__(self, device: Device, host: Host) -> None:
-        self._device, self._host = device, host
+    def __init__(self, device: Device, host: Host, kind: str) -> None:
+        self._device, self._host, self._kind = device, host, kind
+        self._stop: _core.Stop | None = None
 
     def device_facts(self) -> str:
-        return json.dumps(asdict(self._device.facts()))
+        return json.dumps(check_facts(self._called("facts", self._device.facts), DeviceFacts, self._kind))
 
     def host_facts(self) -> str:
-        return json.dumps(asdict(self._host.facts()))
+        return json.dumps(check_facts(self._called("facts", self._host.facts), HostFacts, self._kind))
 
     def device_conditions(self) -> str:
-        return _conditions(self._device.conditions())
+        return self._conditions(self._device)
 
     def host_conditions(self) -> str:
-        return _conditions(self._host.conditions())
+        return self._conditions(self._host)
+
+    def _conditions(self, side: Device | Host) -> str:
+        with left_out("conditions", self._kind):
+            return json.dumps([asdict(check_condition(condition)) for condition in side.conditions()])
+        return "[]"
 
     def begin(self, position: int, seed: int, test: str, stop: _core.Stop) -> None:
         start = Start(position, seed, _parameters(test), stop)
-        self._device.begin(start)
-        self._host.begin(start)
+        self._stop = stop
+        self._called("begin", self._device.begin, start)
+        self._called("begin", self._host.begin, start)
 
     def device_thrash(self) -> None:
-        self._device.thrash()
+        self._called("thrash", self._device.thrash)
 
     def device_warm(self, window_bytes: int) -> None:
-        self._device.warm(window_bytes)
+        self._called("warm", self._device.warm, window_bytes)
 
     def host_thrash(self) -> None:
-        self._host.thrash()
+        self._called("thrash", self._host.thrash)
 
     def host_warm(self, window_bytes: int) -> None:
-        self._host.warm(window_bytes)
+        self._called("warm", self._host.warm, window_bytes)
 
     def latency(self, test: str) -> Iterator[LatencySlice]:
-        slices = self._device.latency(_parameters(test))
-        try:
-            for ticks, elapsed_ns in slices:
-                yield np.ascontiguousarray(ticks, dtype=np.uint32), float(elapsed_ns)
-        finally:
-            slices.close()
+        return self._slices("latency", self._device.latency, _parameters(test), check_latencies, len)
 
     def bandwidth(self, test: str) -> Iterator[BandwidthSlice]:
-        slices = self._device.bandwidth(_parameters(test))
+        return self._slices("bandwidth", self._device.bandwidth, _parameters(test), check_transactions, int)
+
+    def _slices(
+        self,
+        name: str,
+        method: Callable[[Parameters], Iterator[Any]],
+        test: Parameters,
+        check: Callable[[Any, str], tuple[_Result, float]],
+        count: Callable[[_Result], int],
+    ) -> Iterator[tuple[_Result, float]]:
+        """Pass checked slices on; closing this closes the device's generator."""
+        done = 0
+        slices = check_slices(self._called(name, method, test), name, self._kind)
         try:
-            for transactions, elapsed_ns in slices:
-                yield int(transactions), float(elapsed_ns)
+            while (found := self._called(name, next, slices, _ENDED)) is not _ENDED:
+                results, elapsed_ns = check(found, self._kind)
+                done += count(results)
+                yield results, elapsed_ns
         finally:
-            slices.close()
+            if hasattr(slices, "close"):
+                slices.close()
+        if self._stop is None or not self._stop.is_requested():
+            check_complete(done, test.transactions, name, self._kind)
+
+    def _called(self, name: str, method: Callable[..., _Result], *arguments: Any) -> _Result:
+        with located(name, self._kind):
+            return method(*arguments)
 
     def remarks(self) -> str:
-        return json.dumps(asdict(self._device.remarks()))
+        with left_out("remarks", self._kind):
+            return json.dumps(asdict(check_remarks(self._device.remarks(), self._kind)))
+        return json.dumps(asdict(Remarks()))
 
     def recover(self) -> None:
-        self._device.recover()
+        self._called("recover", self._device.recover)
 
     def close(self) -> None:
         try:
@@ -101,7 +151,3 @@ class _OpenBench:
 
 def _parameters(test: str) -> Parameters:
     return Parameters(**json.loads(test))
-
-
-def _conditions(conditions: Sequence[Condition]) -> str:
-    return json.dumps([asdict(condition) for condition in conditions])

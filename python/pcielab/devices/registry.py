@@ -5,14 +5,18 @@ A package registers a kind in the entry-point group `pcielab.devices`: the name 
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
+
+from pydantic import BaseModel
 
 from pcielab import _core
 from pcielab.devices import cpu, real, rtl, sim
 from pcielab.devices.cuda import kind as cuda
 from pcielab.devices.cuda.options import CudaOptions
 from pcielab.devices.kind import OF_DEVICES, Kind, Takes, messages_by_options
+from pcielab.devices.mistakes import located
 from pcielab.errors import InputError
 from pcielab.library.profiles.part import Part
 from pcielab.library.profiles.parts import System
@@ -69,7 +73,50 @@ def _loaded(entry: EntryPoint) -> Kind:
     except Exception as error:
         # A broken package must not make the other kinds unusable.
         return _broken(entry.name, f"{where}: {error}")
-    return kind if isinstance(kind, Kind) else _broken(entry.name, f"{where}: must give a pcielab.devices.Kind")
+    if reason := _mistake(kind, entry.name):
+        return _broken(entry.name, f"{where}: {reason}")
+    return _guarded(kind)
+
+
+def _mistake(kind: Any, name: str) -> str | None:
+    """What is wrong with the kind of a package; None for nothing."""
+    if not isinstance(kind, Kind):
+        return "must give a pcielab.devices.Kind"
+    if kind.name != name:
+        return f"its Kind has the name {kind.name!r}: give both the same name"
+    if not (isinstance(kind.options, type) and issubclass(kind.options, BaseModel)) or kind.options is BaseModel:
+        return "options of its Kind: give a class that inherits from pydantic.BaseModel"
+    if not (kind.make is None or callable(kind.make)):
+        return "make of its Kind: give a function of the options and the address"
+    return None if callable(kind.present) else "present of its Kind: give a function that lists devices"
+
+
+def _guarded(kind: Kind) -> Kind:
+    """The kind of a package, whose mistakes are refusals."""
+    make, where = kind.make, f"--device {kind.name}"
+
+    def made(options: Any, address: str | None) -> _core.Backend:
+        try:
+            with located("make", kind.name):
+                backend = make(options, address) if make else None
+        except (InputError, _core.UnavailableError):
+            raise
+        except Exception as error:
+            raise InputError(f"{where}: {type(error).__name__}: {error}") from error
+        if not isinstance(backend, _core.Backend):
+            shown = type(backend).__name__
+            raise InputError(f"{where}: make returned {shown}: return devices.bridged({shown}(...))")
+        return backend
+
+    def present() -> list[tuple[str, str]]:
+        try:
+            with located("present", kind.name):
+                return [(str(name), str(missing)) for name, missing in kind.present()]
+        except Exception as error:
+            # The list of the other devices must not suffer.
+            return [(kind.name, f"{type(error).__name__}: {error}")]
+
+    return replace(kind, make=made if make else None, present=present)
 
 
 def _broken(name: str, reason: str) -> Kind:

@@ -62,7 +62,10 @@ class CudaBackend(Backend):
             except DriverError as error:
                 raise _core.UnavailableError(why_not_registered(str(error), self._options.host)) from None
             monitor.opened()
-            return CudaDevice(opened, card, host, buffer, link, monitor, self._options.device.read), host
+            try:
+                return CudaDevice(opened, card, host, buffer, link, monitor, self._options.device.read), host
+            except (DriverError, RuntimeError) as error:
+                raise RuntimeError(f"--device cuda:{card.number}: {card.name}: {error}") from error
         except BaseException:
             with suppress(DriverError):
                 opened.close()
