@@ -32,13 +32,17 @@ ELSEWHERE = (
     "pcielab run --device nvme",
     "pcielab run --device e1000e",
     "pcielab run --device pio",
+    "pcielab devices schema numpy",
+    "pcielab devices show numpy",
+    "pcielab run --device numpy",
     "pcielab-run ",
     "sudo pcielab devices",
     "sudo pcielab doctor",
     "sudo pcielab-run ",
     "sudo ip link ",
 )
-"""Beginnings of commands that need certain hardware, run this test, or serve a browser: they are not run here."""
+"""Beginnings of commands that need certain hardware, run this test, or serve a browser: they are not run here.
+`devices/test_guide.py` runs those that need the package of a guide."""
 PACK = """\
 family,test,cache,window_bytes,size_bytes
 bw_dma_sz_sweep,BW_DMA_RD,HWarm,8192,64

@@ -21,7 +21,7 @@ from pcielab.errors import InputError
 from pcielab.library.suites.benchmark import BENCHMARKS
 
 _ORIGINS = ("measured", "simulated", "emulated", "rtl")
-_OPERATIONS = sorted(f"{path} {operation}" for operation, path in BENCHMARKS.values())
+_OPERATIONS = tuple(sorted(f"{path} {operation}" for operation, path in BENCHMARKS.values()))
 _METHODS: dict[type, tuple[str, ...]] = {
     protocol: tuple(name for name, member in vars(protocol).items() if isfunction(member) and name[0] != "_")
     for protocol in (Device, Host)
