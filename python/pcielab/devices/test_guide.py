@@ -61,7 +61,7 @@ def installed(tmp_path: Path) -> Path:
     project = tomllib.loads(text)["project"]
     [module] = tomllib.loads(text)["tool"]["setuptools"]["py-modules"]
     programs = blocks("python")
-    [kind] = [program for program in programs if program.startswith("KIND = ")]
+    [kind] = [program for program in programs if "KIND = " in program]
     (tmp_path / f"{module}.py").write_text(f"{programs[0]}\n\n{kind}")
     written = tmp_path / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
     written.mkdir()
@@ -79,16 +79,21 @@ def installed(tmp_path: Path) -> Path:
 
 def test_commands_find_the_package_of_the_guide(installed: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(OURS), str(installed)])}
+
+    def run(words: list[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(words, cwd=installed, env=environment, capture_output=True, text=True, check=False)
+
     [commands] = blocks("sh")
     printed = {}
     for line in commands.splitlines():
         words = line.split()
         assert words[0] == "pcielab"
-        done = subprocess.run(
-            [PCIELAB, *words[1:]], cwd=installed, env=environment, capture_output=True, text=True, check=False
-        )
+        done = run([str(PCIELAB), *words[1:]])
         assert done.returncode == 0, f"{line}: {done.stderr}"
         printed[" ".join(words[1:4])] = done.stdout
+    refused = run([str(PCIELAB), "run", "--device", "numpy:1", "--test", "bw-rd", "-o", "refused.db"])
+    assert refused.returncode == 2
+    assert "--device numpy:1: this machine has one" in " ".join(refused.stderr.split())
     assert "NumPy copies of host memory" in printed["devices list"]
     assert "host.page_bytes" in printed["devices show numpy"]
     assert "page_bytes" in printed["devices schema numpy"]
