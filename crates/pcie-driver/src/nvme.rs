@@ -1,6 +1,7 @@
 //! NVMe drives as DMA engines: reset, identify, one queue pair, and commands on the test's addresses.
 //!
-//! A *read* of the drive writes host memory; a *compare* or a write reads it. Nothing here waits for a
+//! A *read* of the drive writes host memory; a *compare* or a write reads it; a *verify* reads blocks and moves
+//! no data. Nothing here waits for a
 //! command: the caller polls [`Drive::completions`] by its own clock. Source: NVM Express base specification,
 //! revision 1.4, sections 3.1 (registers), 4 (queues, PRPs, SGLs), 5 and 6 (commands).
 
@@ -15,4 +16,4 @@ pub use command::{Data, Kind, Pointers};
 pub use controller::{Cmb, Controller};
 pub use drive::{Completion, DEPTH_MOST, Drive, QUEUE_BYTES, QueueLocation};
 pub use error::NvmeError;
-pub use identity::Identity;
+pub use identity::{DeallocatedReads, Identity};

@@ -4,7 +4,9 @@
 mod fake_drive;
 
 use fake_drive::{CMB_AT, DATA_AT, FakeDrive, Kind as Fake};
-use pcie_driver::nvme::{Completion, Controller, Data, Drive, Kind, NvmeError, Pointers, QueueLocation};
+use pcie_driver::nvme::{
+    Completion, Controller, Data, DeallocatedReads, Drive, Kind, NvmeError, Pointers, QueueLocation,
+};
 
 fn drive(kind: Fake, location: QueueLocation, pointers: Pointers) -> Result<Drive<FakeDrive>, NvmeError> {
     let mut controller = Controller::open(FakeDrive::new(kind))?;
@@ -35,7 +37,50 @@ fn identify_reads_model_serial_and_sizes() {
     let identity = drive.identity();
     assert_eq!((identity.model.as_str(), identity.serial.as_str()), ("fake drive", "serial"));
     assert_eq!((identity.blocks, identity.block_bytes, identity.transfer_bytes_most), (256, 512, 128 << 10));
-    assert!(identity.has_compare && identity.has_sgl);
+    assert!(identity.has_compare && identity.has_sgl && identity.has_verify && identity.has_deallocate);
+    assert_eq!(identity.deallocated_reads, DeallocatedReads::Zeros);
+}
+
+#[test]
+fn identify_reads_missing_commands_and_what_deallocated_blocks_return() {
+    for (dlfeat, reads) in [
+        (0, DeallocatedReads::NotReported),
+        (0x18, DeallocatedReads::NotReported),
+        (0x1a, DeallocatedReads::Ones),
+        (0x19, DeallocatedReads::Zeros),
+        (3, DeallocatedReads::NotReported),
+    ] {
+        let kind = Fake { has_verify: false, has_deallocate: false, dlfeat, ..Fake::GOOD };
+        let drive = drive(kind, QueueLocation::Host, Pointers::Prp).unwrap();
+        let identity = drive.identity();
+        assert_eq!(identity.deallocated_reads, reads, "{dlfeat:#x}");
+        assert!(identity.has_compare && !identity.has_verify && !identity.has_deallocate);
+    }
+}
+
+#[test]
+fn deallocated_blocks_are_read_and_verified_without_the_medium() {
+    for (dlfeat, byte) in [(1, 0), (2, 0xff)] {
+        let kind = Fake { dlfeat, ..Fake::GOOD };
+        let mut drive = drive(kind, QueueLocation::Host, Pointers::Sgl).unwrap();
+        assert_eq!(status(&mut drive, Kind::Verify, 8, data(0, 4096)), 0);
+        assert_eq!(drive.transport_mut().medium_reads, 8);
+        // The address of a command that moves no data does not matter.
+        assert_eq!(status(&mut drive, Kind::Deallocate, 8, Some(Data { address: 0, bytes: 4096 })), 0);
+        assert_eq!(status(&mut drive, Kind::Verify, 8, Some(Data { address: 0, bytes: 4096 })), 0);
+        assert_eq!(status(&mut drive, Kind::Read, 8, data(0, 4096)), 0);
+        assert_eq!(drive.transport_mut().medium_reads, 8);
+        assert!(drive.transport_mut().host[..4096].iter().all(|held| *held == byte));
+        // The neighbours keep their contents.
+        for block in [7, 16] {
+            assert_eq!(status(&mut drive, Kind::Read, block, data(0, 512)), 0);
+            assert_eq!(drive.transport_mut().host[0], block as u8);
+        }
+        assert_eq!(status(&mut drive, Kind::Write, 8, data(0, 512)), 0);
+        assert_eq!(status(&mut drive, Kind::Verify, 8, data(0, 4096)), 0);
+        assert_eq!(drive.transport_mut().medium_reads, 8 + 2 + 1);
+        assert_eq!(status(&mut drive, Kind::Deallocate, 255, data(0, 1024)), 0x080);
+    }
 }
 
 #[test]

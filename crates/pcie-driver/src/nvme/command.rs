@@ -13,6 +13,10 @@ pub enum Kind {
     Write,
     /// No data: the least cost of a command.
     Flush,
+    /// The drive reads blocks and moves no data: of its [`Data`], only the length counts.
+    Verify,
+    /// The drive forgets what the blocks hold: of its [`Data`], only the length counts.
+    Deallocate,
 }
 
 impl Kind {
@@ -22,7 +26,14 @@ impl Kind {
             Self::Compare => (r::COMPARE, "compare"),
             Self::Write => (r::WRITE, "write"),
             Self::Flush => (r::FLUSH, "flush"),
+            Self::Verify => (r::VERIFY, "verify"),
+            Self::Deallocate => (r::DATASET_MANAGEMENT, "deallocate"),
         }
+    }
+
+    /// Whether it moves its data between blocks and memory.
+    pub(super) fn moves_data(self) -> bool {
+        matches!(self, Self::Read | Self::Compare | Self::Write)
     }
 
     pub(super) fn opcode(self) -> u32 {

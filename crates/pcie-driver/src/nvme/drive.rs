@@ -109,13 +109,19 @@ impl<T: Queues> Drive<T> {
     pub fn submit(&mut self, kind: Kind, block: u64, data: Option<Data>) -> Result<Option<u16>, NvmeError> {
         let Some(slot) = self.free.pop() else { return Ok(None) };
         let blocks = data.map_or(0, |data| data.bytes >> self.block_log2);
-        let sgl = self.pointers == Pointers::Sgl && data.is_some();
-        let pointer = match data {
-            None => [0, 0],
-            Some(data) if sgl => as_one(data),
-            Some(data) => self.list_pages(slot, data)?,
+        let moved = data.filter(|_| kind.moves_data());
+        let sgl = self.pointers == Pointers::Sgl && moved.is_some();
+        let (pointer, last) = if kind == Kind::Deallocate {
+            // One range, from memory of the slot.
+            (self.put_range(slot, block, blocks as u32)?, [0, r::DEALLOCATE, 0, 0, 0, 0])
+        } else {
+            let pointer = match moved {
+                None => [0, 0],
+                Some(data) if sgl => as_one(data),
+                Some(data) => self.list_pages(slot, data)?,
+            };
+            (pointer, [block as u32, (block >> 32) as u32, blocks.saturating_sub(1) as u32, 0, 0, 0])
         };
-        let last = [block as u32, (block >> 32) as u32, blocks.saturating_sub(1) as u32, 0, 0, 0];
         self.put(&words(kind.opcode(), slot, sgl, pointer, last))?;
         self.tail = (self.tail + 1) % self.controller.entries;
         self.controller.transport.write(self.doorbells[0], self.tail)?;
@@ -157,6 +163,15 @@ impl<T: Queues> Drive<T> {
             self.controller.transport.put(offset, &[page as u32, (page >> 32) as u32])?;
         }
         Ok(pointer)
+    }
+
+    /// Writes the range of a Dataset Management command; its data pointer.
+    fn put_range(&mut self, slot: u16, block: u64, blocks: u32) -> Result<[u64; 2], NvmeError> {
+        let offset = LISTS + 4096 * u64::from(slot);
+        let range = [0, blocks, block as u32, (block >> 32) as u32];
+        self.controller.transport.put(offset, &range)?;
+        let (queues, _) = self.controller.transport.queue_memory();
+        Ok([queues + offset, 0])
     }
 
     fn put(&mut self, command: &[u32; 16]) -> Result<(), NvmeError> {

@@ -1,6 +1,29 @@
 //! Identify data of a drive.
 
 use crate::nvme::error::NvmeError;
+use crate::nvme::registers as r;
+
+/// Bytes that a read of deallocated blocks returns (DLFEAT, base specification 1.4, figure 245).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeallocatedReads {
+    /// The drive does not report it.
+    #[default]
+    NotReported,
+    /// Zeros.
+    Zeros,
+    /// Bytes of all ones.
+    Ones,
+}
+
+impl DeallocatedReads {
+    fn of(dlfeat: u8) -> Self {
+        match dlfeat & 7 {
+            1 => Self::Zeros,
+            2 => Self::Ones,
+            _ => Self::NotReported,
+        }
+    }
+}
 
 /// A controller and its first namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,6 +38,12 @@ pub struct Identity {
     pub transfer_bytes_most: u64,
     /// Whether it supports Compare.
     pub has_compare: bool,
+    /// Whether it supports Verify, which reads blocks and moves no data.
+    pub has_verify: bool,
+    /// Whether it supports Dataset Management, which deallocates blocks.
+    pub has_deallocate: bool,
+    /// Bytes that a read of deallocated blocks returns.
+    pub deallocated_reads: DeallocatedReads,
     /// Whether it supports scatter-gather lists.
     pub has_sgl: bool,
     /// Blocks of the namespace.
@@ -45,12 +74,16 @@ impl Identity {
                 layout & 0xffff
             )));
         }
+        let optional = word(controller, 520);
         Ok(Self {
             model: text(&controller[24..64]),
             serial: text(&controller[4..24]),
             firmware: text(&controller[64..72]),
             transfer_bytes_most: transfer,
-            has_compare: word(controller, 520) & 1 == 1,
+            has_compare: optional & r::ONCS_COMPARE != 0,
+            has_verify: optional & r::ONCS_VERIFY != 0,
+            has_deallocate: optional & r::ONCS_DATASET_MANAGEMENT != 0,
+            deallocated_reads: DeallocatedReads::of(namespace[33]),
             has_sgl: matches!(word(controller, 536) & 3, 1 | 2),
             blocks,
             block_bytes: 1 << block_log2,

@@ -41,6 +41,16 @@ pub(super) const FLUSH: u32 = 0x00;
 pub(super) const WRITE: u32 = 0x01;
 pub(super) const READ: u32 = 0x02;
 pub(super) const COMPARE: u32 = 0x05;
+pub(super) const DATASET_MANAGEMENT: u32 = 0x09;
+pub(super) const VERIFY: u32 = 0x0c;
+
+/// Dataset Management: deallocate the ranges.
+pub(super) const DEALLOCATE: u32 = 1 << 2;
+
+/// ONCS, optional commands of the controller.
+pub(super) const ONCS_COMPARE: u32 = 1;
+pub(super) const ONCS_DATASET_MANAGEMENT: u32 = 1 << 2;
+pub(super) const ONCS_VERIFY: u32 = 1 << 7;
 
 /// Status type and code of a failed compare.
 pub(super) const COMPARE_FAILURE: u16 = 0x285;

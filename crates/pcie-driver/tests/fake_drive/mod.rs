@@ -14,6 +14,10 @@ const BLOCK: usize = 512;
 pub struct Kind {
     pub has_compare: bool,
     pub has_sgl: bool,
+    pub has_verify: bool,
+    pub has_deallocate: bool,
+    /// DLFEAT: 1 if deallocated blocks read as zeros, 2 as ones, 0 if the drive does not report it.
+    pub dlfeat: u8,
     pub has_cmb: bool,
     /// Whether commands move data; without, they cost next to nothing.
     pub moves_data: bool,
@@ -27,6 +31,9 @@ impl Kind {
     pub const GOOD: Self = Self {
         has_compare: true,
         has_sgl: true,
+        has_verify: true,
+        has_deallocate: true,
+        dlfeat: 1,
         has_cmb: true,
         moves_data: true,
         version: 0x1_0400,
@@ -49,6 +56,10 @@ struct Queue {
 pub struct FakeDrive {
     pub kind: Kind,
     pub disk: Vec<u8>,
+    /// Whether a block is deallocated: reading it does not access the medium.
+    pub deallocated: Vec<bool>,
+    /// Blocks read from the medium.
+    pub medium_reads: u64,
     pub host: Vec<u8>,
     pub cmb: Vec<u8>,
     cmb_at: u64,
@@ -70,6 +81,8 @@ impl FakeDrive {
         Self {
             kind,
             disk: (0..256 * BLOCK).map(|offset| (offset / BLOCK) as u8).collect(),
+            deallocated: vec![false; 256],
+            medium_reads: 0,
             host: vec![0; 1 << 20],
             cmb: vec![0; 64 << 10],
             cmb_at: u64::MAX,
@@ -126,11 +139,14 @@ impl FakeDrive {
                     page[24..34].copy_from_slice(b"fake drive");
                     page[64..68].copy_from_slice(b"1.0 ");
                     page[77] = 5;
-                    page[520] = u8::from(self.kind.has_compare);
+                    page[520] = u8::from(self.kind.has_compare)
+                        | u8::from(self.kind.has_deallocate) << 2
+                        | u8::from(self.kind.has_verify) << 7;
                     page[536] = u8::from(self.kind.has_sgl);
                 } else {
                     page[0] = 0;
                     page[1] = 1;
+                    page[33] = self.kind.dlfeat;
                     page[130] = 9;
                 }
                 let start = ((pointer - QUEUES_AT) / 4) as usize;
@@ -158,9 +174,22 @@ impl FakeDrive {
         if !self.kind.moves_data || command[0] & 0xff == 0 {
             return 0;
         }
+        if command[0] & 0xff == 9 {
+            return self.deallocate(command);
+        }
         let (first, blocks) = (command[10] as usize, (command[12] & 0xffff) as usize + 1);
         if (first + blocks) * BLOCK > self.disk.len() {
             return 0x080;
+        }
+        let touched = first..first + blocks;
+        if command[0] & 0xff == 1 {
+            self.deallocated[touched].fill(false);
+        } else {
+            self.medium_reads += self.deallocated[touched].iter().filter(|block| !**block).count() as u64;
+        }
+        if command[0] & 0xff == 0xc {
+            assert_eq!(command[6..10], [0; 4], "a verify has no data");
+            return u32::from(!self.kind.has_verify);
         }
         for (number, memory) in self.addresses(command, blocks * BLOCK).into_iter().enumerate() {
             let block = first * BLOCK + 4 * number;
@@ -176,6 +205,27 @@ impl FakeDrive {
                 5 => return 0x285,
                 _ => return 1,
             }
+        }
+        0
+    }
+
+    /// Carries out a Dataset Management command of one range.
+    fn deallocate(&mut self, command: &[u32]) -> u32 {
+        assert_eq!((command[10], command[11]), (0, 4), "one range to deallocate");
+        if !self.kind.has_deallocate {
+            return 1;
+        }
+        let range = self.words(u64::from(command[6]) | u64::from(command[7]) << 32, 4);
+        let (first, blocks) = (range[2] as usize, range[1] as usize);
+        if (first + blocks) * BLOCK > self.disk.len() {
+            return 0x080;
+        }
+        self.deallocated[first..first + blocks].fill(true);
+        let bytes = &mut self.disk[first * BLOCK..(first + blocks) * BLOCK];
+        match self.kind.dlfeat {
+            1 => bytes.fill(0),
+            2 => bytes.fill(0xff),
+            _ => {}
         }
         0
     }
