@@ -16,6 +16,8 @@ pub struct Histogram {
 }
 
 const SHORT_TICKS: u32 = 1 << 14;
+/// Standard deviation of rounding to whole ticks: that of a uniform distribution, 1 / √12.
+const ROUNDING_TICKS: f64 = 0.288_675_134_594_812_9;
 
 impl Histogram {
     /// Counts one latency.
@@ -63,6 +65,21 @@ impl Histogram {
         self.bins().find(reached).map_or(self.extremes().1, |(ticks, _)| ticks)
     }
 
+    /// Standard error of the median in ticks, of independent latencies; NaN if empty.
+    ///
+    /// The rank of the median is binomial with a standard deviation of half the root of the count. The result
+    /// is half the distance between the latencies one standard deviation below and above it, and at least the
+    /// error of rounding to ticks.
+    #[must_use]
+    pub fn median_standard_error(&self) -> f64 {
+        if self.count == 0 {
+            return f64::NAN;
+        }
+        let share = 0.5 / (self.count as f64).sqrt();
+        let distance = self.quantile((0.5 + share).min(1.0)) - self.quantile(0.5 - share);
+        (f64::from(distance) / 2.0).max(ROUNDING_TICKS)
+    }
+
     /// Smallest and largest in ticks; 0 if empty.
     #[must_use]
     pub fn extremes(&self) -> (u32, u32) {
@@ -103,5 +120,39 @@ mod tests {
         assert_eq!(histogram.extremes(), (5, 1 << 30));
         assert_eq!(histogram.bins().skip(1).map(|(ticks, _)| ticks).take(2).collect::<Vec<_>>(), [6, 7]);
         assert_eq!([0.8, 0.9].map(|q| histogram.quantile(q)), [SHORT_TICKS - 1, SHORT_TICKS]);
+    }
+
+    /// The medians of many draws scatter by the standard error of each draw.
+    #[test]
+    fn standard_error_is_the_scatter_of_medians() {
+        let mut state = 1u64;
+        let mut draw = || {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            // The square of a uniform number: a skewed distribution.
+            let uniform = (state >> 40) as f64 / (1u64 << 24) as f64;
+            (10_000.0 * (1.0 + uniform * uniform)) as u32
+        };
+        let (mut medians, mut errors) = (Vec::new(), Vec::new());
+        for _ in 0..2000 {
+            let mut histogram = Histogram::default();
+            (0..400).for_each(|_| histogram.add(draw()));
+            medians.push(f64::from(histogram.quantile(0.5)));
+            errors.push(histogram.median_standard_error());
+        }
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let centre = mean(&medians);
+        let squares: Vec<f64> = medians.iter().map(|median| (median - centre).powi(2)).collect();
+        let ratio = mean(&errors) / mean(&squares).sqrt();
+        assert!((0.9..1.1).contains(&ratio), "{ratio}");
+    }
+
+    #[test]
+    fn standard_error_is_at_least_that_of_rounding() {
+        let mut histogram = Histogram::default();
+        assert!(histogram.median_standard_error().is_nan());
+        for _ in 0..100 {
+            histogram.add(7);
+            assert!((histogram.median_standard_error() - 1.0 / 12f64.sqrt()).abs() < 1e-12);
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! Times commands of drives and NICs, one after the other or many at once.
 
+use crate::median::Median;
 use crate::opened::Interrupt;
 use pcie_bench::{BandwidthSlice, DeviceError, LatencySlice, Stop};
 use pcie_host::Clock;
 use pcie_statistics::Histogram;
-use pcie_store::Scalar;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -20,8 +20,8 @@ const POLLS: u32 = 256;
 const GRACE: Duration = Duration::from_millis(100);
 /// Wait for an interrupt between two checks of the stop request.
 const INTERRUPT_WAIT: Duration = Duration::from_millis(10);
-/// Commands of the median of a part.
-const COMMANDS: usize = 65;
+/// Samples of the median of a part.
+const PART_SAMPLES: u64 = 257;
 
 /// A device that takes commands.
 pub(crate) trait Engine {
@@ -139,24 +139,23 @@ pub(crate) fn latencies(
     Ok(seen)
 }
 
-/// The median time of a command, ns.
-pub(crate) fn median_ns<E: Engine>(
+/// The median time of commands that run one after the other; `commands` makes those of each sample from its
+/// number.
+pub(crate) fn median<E: Engine, C: IntoIterator<Item = E::Command>>(
     engine: &mut E,
-    command: E::Command,
     (clock, stop): (&Clock, &Stop),
-) -> Result<f64, DeviceError> {
-    let mut times = Vec::with_capacity(COMMANDS);
-    while times.len() < COMMANDS && (times.is_empty() || !stop.is_requested()) {
+    commands: impl Fn(u64) -> C,
+) -> Result<Median, DeviceError> {
+    let mut seen = Histogram::default();
+    while seen.count() < PART_SAMPLES && (seen.count() == 0 || !stop.is_requested()) {
+        let commands = commands(seen.count());
         let before = clock.now();
-        one(engine, command, stop)?;
-        times.push(clock.now() - before);
+        for command in commands {
+            one(engine, command, stop)?;
+        }
+        seen.add(clock.ticks(clock.now() - before));
     }
-    times.sort_unstable();
-    Ok(clock.ns(times[times.len() / 2]))
-}
-
-pub(crate) fn part(subject: &str, metric: &str, value_ns: f64) -> Scalar {
-    Scalar { subject: subject.into(), metric: metric.into(), unit: "ns".into(), value: value_ns }
+    Ok(Median::of(&seen, clock))
 }
 
 /// Pseudo-random unit numbers below `units`.

@@ -28,6 +28,8 @@ mod kernel;
 #[cfg(target_os = "linux")]
 mod limits;
 mod listing;
+#[cfg(target_os = "linux")]
+mod median;
 mod notes;
 mod nvme;
 mod obstacle;

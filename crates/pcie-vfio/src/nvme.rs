@@ -1,7 +1,8 @@
 //! `nvme`: an NVMe drive as the DMA engine. Reads write host memory; compares or scratch writes read it.
 //!
 //! A latency includes the doorbell, the command fetch, the drive's work on the blocks, the transfer, and
-//! noticing the completion. Nothing is subtracted; parts that can be measured alone are reported too.
+//! noticing the completion. Nothing is subtracted; parts that can be measured alone are reported too, with
+//! their standard errors.
 
 #[cfg(target_os = "linux")]
 mod blocks;
@@ -18,6 +19,8 @@ mod parts;
 mod plan;
 #[cfg(target_os = "linux")]
 mod scratch;
+#[cfg(target_os = "linux")]
+mod state;
 #[cfg(target_os = "linux")]
 mod tables;
 

@@ -4,9 +4,10 @@ use super::frames::Frames;
 use super::link::{Link, raised};
 use super::plan::Plan;
 use crate::chosen::{Beside, Chosen};
-use crate::engine::{latencies, many, median_ns, one, part, scattered};
+use crate::engine::{latencies, many, median, one, scattered};
 use crate::facts::hardware;
 use crate::host::{Contents, SharedContents};
+use crate::median::Median;
 use crate::tree::Function;
 use pcie_bench::{
     BandwidthSlice, Condition, Device, DeviceError, DeviceFacts, DeviceHardware, LatencySlice, Remarks,
@@ -49,8 +50,8 @@ pub(super) struct NicDevice {
     begun: Option<Begun>,
     /// Number of distinct frames sent so far from the fixed buffer.
     sources: u64,
-    /// Parts of the latency of the last test.
-    parts: Vec<Scalar>,
+    /// Remarks on the last test: parts of its latency, or of its bytes.
+    remarks: Remarks,
 }
 
 #[derive(Clone, Copy)]
@@ -92,7 +93,7 @@ impl NicDevice {
             link: Some(link),
             begun: None,
             sources: 0,
-            parts: Vec::new(),
+            remarks: Remarks::default(),
         })
     }
 
@@ -191,7 +192,7 @@ impl Device for NicDevice {
     fn begin(&mut self, start: Start<'_>) {
         let length = self.buffer.borrow().length();
         let plan = Plan::new(start.test, length);
-        self.parts.clear();
+        self.remarks = Remarks::default();
         *self.contents.borrow_mut() = None;
         let filled = plan.and_then(|plan| {
             let frames = self.frames(plan)?;
@@ -244,19 +245,18 @@ impl Device for NicDevice {
         if is_pair {
             return self.compare_written((0..done).rev().map(|number| addresses.offset(number)), &sent);
         }
-        let whole_ns = clock.timer().tick().in_ns(f64::from(seen.quantile(0.5)));
         // The shortest frame, between the fixed buffers.
         let least = Frame { from: lanes.source, to: lanes.target, bytes: FRAME_BYTES_LEAST };
-        let least_ns = median_ns(self.link()?, least, (&clock, &stop))?;
-        self.parts = vec![
-            part("shortest-frame", "median", least_ns),
-            part("bytes", "difference", whole_ns - least_ns),
-        ];
+        let least = median(self.link()?, (&clock, &stop), |_| [least])?;
+        let bytes = Median::of(&seen, &clock).less(least);
+        self.remarks.parts =
+            [least.scalars("shortest-frame", "median"), bytes.scalars("bytes", "difference")].concat();
+        self.remarks.message = bytes.unresolvable("bytes");
         Ok(())
     }
 
     fn remarks(&mut self) -> Remarks {
-        Remarks { parts: self.parts.clone(), ..Remarks::default() }
+        self.remarks.clone()
     }
 
     fn bandwidth(
@@ -282,7 +282,7 @@ impl Device for NicDevice {
         let written = (0..handed).rev().filter(|number| writes(*number));
         self.compare_written(written.map(|number| addresses.offset(number)), &sent)?;
         let moved = DESCRIPTOR_BYTES + 2.0 * f64::from(plan.size_bytes);
-        self.parts = vec![Scalar {
+        self.remarks.parts = vec![Scalar {
             subject: "descriptors".into(),
             metric: "share".into(),
             unit: "1".into(),

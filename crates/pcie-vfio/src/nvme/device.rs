@@ -3,13 +3,16 @@
 use super::contents::Blocks;
 use super::link::{Link, Target};
 use super::options::{Noticing, NvmeOptions};
-use super::parts::measured_parts;
+use super::parts::{floor, measured_parts};
 use super::plan::{Command, Plan};
 use super::scratch::Scratch;
+use super::state::BlockState;
 use crate::chosen::Beside;
 use crate::engine::{Engine, latencies, many, one, scattered};
 use crate::facts::hardware;
 use crate::host::{Contents, SharedContents};
+use crate::median::Median;
+use crate::obstacle;
 use crate::opened::Interrupt;
 use crate::tree::{Function, Tree};
 use pcie_bench::{
@@ -19,7 +22,6 @@ use pcie_bench::{
 use pcie_driver::nvme::{Completion, Kind, NvmeError};
 use pcie_host::{Clock, SharedBuffer};
 use pcie_refusal::Refusal;
-use pcie_store::Scalar;
 use pcie_workload::{AddressList, Operation, Test};
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -43,13 +45,16 @@ pub(super) struct NvmeDevice {
     clock: Clock,
     buffer: SharedBuffer,
     scratch: Option<Scratch>,
+    state: BlockState,
+    /// Whether the scratch blocks are still in that state.
+    is_prepared: bool,
     contents: SharedContents,
     facts: DeviceFacts,
     /// None between a failure and recovery, and after closing.
     link: Option<Link>,
     begun: Option<Begun>,
-    /// Parts of the latency of the last test.
-    parts: Vec<Scalar>,
+    /// Remarks on the last test: parts of its latency.
+    remarks: Remarks,
 }
 
 impl NvmeDevice {
@@ -58,20 +63,28 @@ impl NvmeDevice {
         let target = Target { address: chosen.address, options: options.clone(), host: chosen.host.clone() };
         let mut link = Link::open(&chosen.tree, &target, buffer)?;
         let scratch = link.scratch(&target, buffer)?;
+        let about = |refusal: Refusal| refusal.about(chosen.address.to_string());
+        let state = BlockState::chosen(options.blocks, link.identity(), scratch.as_ref()).map_err(about)?;
+        if let Some(scratch) = &scratch {
+            let refused = |error| obstacle::device(chosen.address, error);
+            link.prepare(state, scratch, buffer).map_err(refused)?;
+        }
         let clock = Clock::measured(topology);
         Ok(Self {
             tree: chosen.tree.clone(),
             function: link.function.clone(),
             core,
-            facts: facts(&link, &target, &clock),
+            facts: facts(&link, &target, &clock, state),
             clock,
             buffer: Rc::clone(buffer),
             scratch,
+            state,
+            is_prepared: true,
             contents,
             target,
             link: Some(link),
             begun: None,
-            parts: Vec::new(),
+            remarks: Remarks::default(),
         })
     }
 
@@ -104,9 +117,24 @@ impl NvmeDevice {
         Plan::new(test, link.identity(), link.drive.depth(), length, self.scratch.as_ref())
     }
 
+    /// Brings the scratch blocks into their state again after a test that has written them.
+    fn prepare_blocks(&mut self) -> Result<(), DeviceError> {
+        if self.is_prepared {
+            return Ok(());
+        }
+        let (state, buffer) = (self.state, Rc::clone(&self.buffer));
+        match self.scratch {
+            Some(scratch) => self.link()?.prepare(state, &scratch, &buffer).map_err(raised),
+            None => Ok(()),
+        }
+    }
+
     /// Fills the window with the data that the drive will compare it with.
     fn load(&mut self, plan: Plan, test: &Test) -> Result<(), DeviceError> {
         *self.contents.borrow_mut() = None;
+        self.prepare_blocks()?;
+        let writes_blocks = test.operation != Operation::BwWr && self.kind(plan, false) == Kind::Write;
+        self.is_prepared = !(writes_blocks && self.state == BlockState::Deallocated);
         // Zeros are written over zeros: even a killed run changes nothing, and the range stays usable.
         if self.kind(plan, false) == Kind::Write {
             let length = self.buffer.borrow().length();
@@ -196,13 +224,16 @@ impl Engine for Link {
     }
 }
 
-fn facts(link: &Link, target: &Target, clock: &Clock) -> DeviceFacts {
+fn facts(link: &Link, target: &Target, clock: &Clock, state: BlockState) -> DeviceFacts {
     let identity = link.identity();
+    // Without Compare, the drive reads host memory by writing blocks.
+    let spares_medium = state == BlockState::Deallocated && identity.has_compare;
+    let own = if spares_medium { "controller" } else { "medium" };
     let noticed = match target.options.completion {
         Noticing::Polled => "poll",
         Noticing::Interrupt => "interrupt",
     };
-    let includes = ["doorbell", "descriptor", "medium", noticed, "timer"];
+    let includes = ["doorbell", "descriptor", own, noticed, "timer"];
     DeviceFacts {
         name: identity.model.clone(),
         timer: clock.timer(),
@@ -225,6 +256,13 @@ impl Device for NvmeDevice {
     fn conditions(&mut self) -> Vec<Condition> {
         let mut conditions = self.function.link_conditions();
         conditions.extend(self.clock.conditions());
+        let deallocated = self.state.deallocated().map(|one| if self.is_prepared { one } else { 0.0 });
+        conditions.push(Condition::new("blocks_deallocated", "1", deallocated));
+        let (stop, clock) = (self.stop(), self.clock.clone());
+        let block = self.scratch.map_or(0, |scratch| scratch.first);
+        if let Some(link) = &mut self.link {
+            conditions.extend(floor(link, block, (&clock, &stop)));
+        }
         conditions
     }
 
@@ -232,7 +270,7 @@ impl Device for NvmeDevice {
         let plan = self.plan(start.test);
         self.begun =
             Some(Begun { addresses: start.addresses(), stop: start.stop.clone(), plan: plan.clone() });
-        self.parts.clear();
+        self.remarks = Remarks::default();
         let loaded = plan.and_then(|plan| self.load(plan, start.test).map(|()| plan));
         if let Some(begun) = &mut self.begun {
             begun.plan = loaded;
@@ -272,15 +310,19 @@ impl Device for NvmeDevice {
             one(link, plan.command(reads, base, offset), &stop)
         };
         let seen = latencies((&clock, &stop), test.transactions, &mut transaction, sink)?;
-        if test.operation == Operation::LatRd && !stop.is_requested() && seen.count() > 0 {
-            let whole_ns = clock.timer().tick().in_ns(f64::from(seen.quantile(0.5)));
-            self.parts = measured_parts(self.link()?, (plan, reads), whole_ns, (&clock, &stop))?;
+        if !stop.is_requested() && seen.count() > 0 {
+            let kinds: &[Kind] = match test.operation {
+                Operation::LatWrrd => &[Kind::Read, reads],
+                _ => &[reads],
+            };
+            let whole = Median::of(&seen, &clock);
+            self.remarks = measured_parts(self.link()?, (plan, kinds), whole, (&clock, &stop))?;
         }
         Ok(())
     }
 
     fn remarks(&mut self) -> Remarks {
-        Remarks { parts: self.parts.clone(), ..Remarks::default() }
+        self.remarks.clone()
     }
 
     fn bandwidth(

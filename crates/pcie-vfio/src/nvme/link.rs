@@ -2,7 +2,9 @@
 
 use super::blocks::Drive as Blocks;
 use super::options::{Naming, Noticing, NvmeOptions, QueueIn};
+use super::plan::REACH_BYTES;
 use super::scratch::{Scratch, refused, unnamed};
+use super::state::BlockState;
 use crate::address::Address;
 use crate::engine::SILENCE;
 use crate::obstacle;
@@ -17,8 +19,10 @@ use pcie_host::SharedBuffer;
 use pcie_refusal::Refusal;
 use std::time::Instant;
 
-/// Most bytes read from a drive at once.
-const READ_BYTES: u64 = 128 << 10;
+/// Most bytes read or written at once before and between tests.
+const PIECE_BYTES: u64 = 128 << 10;
+const NOT_ZEROS: &str = "deallocated blocks of this drive do not read as zeros, although it reports that they do \
+    (DLFEAT): give device.blocks=written";
 
 /// A drive to open, with its options.
 #[derive(Clone, Debug)]
@@ -97,34 +101,77 @@ impl Link {
         }
     }
 
+    /// Brings the scratch blocks that tests use into a state, through the start of the buffer.
+    pub(super) fn prepare(
+        &mut self,
+        state: BlockState,
+        scratch: &Scratch,
+        buffer: &SharedBuffer,
+    ) -> Result<(), NvmeError> {
+        let used_bytes = REACH_BYTES.max(self.identity().transfer_bytes_most);
+        let (first, blocks) = (scratch.first, scratch.blocks.min(used_bytes / self.identity().block_bytes));
+        match state {
+            BlockState::Found => Ok(()),
+            BlockState::Written => {
+                let mut write = |link: &mut Self, block, bytes| {
+                    buffer.borrow_mut().fill(0, bytes, 0);
+                    link.transfer(Kind::Write, block, bytes)
+                };
+                self.each_piece(first, blocks, buffer, &mut write)
+            }
+            BlockState::Deallocated => {
+                self.transfer(Kind::Deallocate, first, blocks * self.identity().block_bytes)?;
+                match self.read(first, blocks, buffer)?.iter().any(|byte| *byte != 0) {
+                    true => Err(NvmeError::Unsupported(NOT_ZEROS.into())),
+                    false => Ok(()),
+                }
+            }
+        }
+    }
+
     /// Reads blocks through the start of the buffer.
     fn read(&mut self, first: u64, blocks: u64, buffer: &SharedBuffer) -> Result<Vec<u8>, NvmeError> {
-        let (block_bytes, most) = (self.identity().block_bytes, self.identity().transfer_bytes_most);
-        let step = (most.min(READ_BYTES).min(buffer.borrow().length()) / block_bytes).max(1);
         let mut held = Vec::new();
-        for block in (first..first + blocks).step_by(step as usize) {
-            let bytes = step.min(first + blocks - block) * block_bytes;
-            self.fetch(block, bytes)?;
+        let mut read = |link: &mut Self, block, bytes| {
+            link.transfer(Kind::Read, block, bytes)?;
             let copy = buffer.borrow().copied(0, bytes as usize);
             held.extend(copy.unwrap_or_default());
-        }
+            Ok(())
+        };
+        self.each_piece(first, blocks, buffer, &mut read)?;
         Ok(held)
     }
 
-    /// Reads blocks to the start of the buffer.
-    fn fetch(&mut self, block: u64, bytes: u64) -> Result<(), NvmeError> {
+    /// Calls `transfer` with the first block and the bytes of each piece that one command may transfer.
+    fn each_piece(
+        &mut self,
+        first: u64,
+        blocks: u64,
+        buffer: &SharedBuffer,
+        transfer: &mut dyn FnMut(&mut Self, u64, u64) -> Result<(), NvmeError>,
+    ) -> Result<(), NvmeError> {
+        let (block_bytes, most) = (self.identity().block_bytes, self.identity().transfer_bytes_most);
+        let step = (most.min(PIECE_BYTES).min(buffer.borrow().length()) / block_bytes).max(1);
+        for block in (first..first + blocks).step_by(step as usize) {
+            transfer(self, block, step.min(first + blocks - block) * block_bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Carries out a command on blocks, with its data at the start of the buffer.
+    fn transfer(&mut self, kind: Kind, block: u64, bytes: u64) -> Result<(), NvmeError> {
         let address = self.drive.transport_mut().data_address();
-        self.drive.submit(Kind::Read, block, Some(Data { address, bytes }))?;
+        self.drive.submit(kind, block, Some(Data { address, bytes }))?;
         let started = Instant::now();
         let mut status = None;
         while status.is_none() {
             self.drive.completions(&mut |completion| status = Some(completion.status))?;
             if started.elapsed() > SILENCE {
-                return Err(NvmeError::Silent { action: "read", limit_ms: SILENCE.as_millis() as u64 });
+                return Err(NvmeError::Silent { action: kind.name(), limit_ms: SILENCE.as_millis() as u64 });
             }
         }
         match status {
-            Some(status) if status != 0 => Err(NvmeError::Status { action: "read", status }),
+            Some(status) if status != 0 => Err(NvmeError::Status { action: kind.name(), status }),
             _ => Ok(()),
         }
     }

@@ -35,6 +35,16 @@ pub enum QueueIn {
     Cmb,
 }
 
+/// State of the scratch blocks before a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScratchBlocks {
+    /// Deallocated: most drives read them without an access to their medium.
+    Deallocated,
+    /// Written with zeros.
+    Written,
+}
+
 /// Options of a drive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -49,4 +59,7 @@ pub struct NvmeOptions {
     pub scratch: Option<String>,
     /// Serial number of their drive: without it, nothing is written.
     pub scratch_serial: Option<String>,
+    /// State of these blocks before a test; null deallocates them if the drive can, and otherwise leaves them
+    /// as they are.
+    pub blocks: Option<ScratchBlocks>,
 }

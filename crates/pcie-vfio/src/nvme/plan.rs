@@ -7,8 +7,9 @@ use pcie_driver::nvme::{Data, Identity, Kind};
 use pcie_workload::{Operation, Test};
 use serde_json::json;
 
-/// Most bytes of the drive that a test uses: they fit its cache, so that the medium adds little.
-const REACH_BYTES: u64 = 1 << 20;
+/// Most bytes of the drive that a test uses. Few, so that a drive which caches blocks may have them in its
+/// own memory; many drives cache no reads.
+pub(super) const REACH_BYTES: u64 = 1 << 20;
 
 /// Layout of a test in its window and on the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +83,12 @@ impl Plan {
     pub(super) fn command(self, kind: Kind, buffer: u64, offset: u64) -> Command {
         let data = Some(Data { address: buffer + offset, bytes: self.size_bytes });
         Command { kind, block: self.block(offset), data }
+    }
+
+    /// A command that moves no data, on the blocks of the unit with this number.
+    pub(super) fn without_data(self, kind: Kind, unit: u64) -> Command {
+        let data = Some(Data { address: 0, bytes: self.size_bytes });
+        Command { kind, block: self.first_block + unit % self.period * self.blocks, data }
     }
 
     /// First block of the transfer at an offset of the buffer.
