@@ -203,6 +203,43 @@ def test_commands_read_the_stores_as_emulated(guest: Guest, tmp_path: Path) -> N
     assert rows["manifest"]["origin"] == "emulated"
 
 
+def _conditions(path: Path, metric: str) -> list[float]:
+    rows = open_store(path).scalar_rows
+    found = rows[(rows["subject"] == "condition") & (rows["metric"] == metric)]
+    return [float(value) for value in found["value"]]
+
+
+def test_scratch_blocks_are_deallocated_and_every_test_has_a_floor(guest: Guest) -> None:
+    for name, deallocated, own in (("written", {0.0}, "medium"), ("scratch", {1.0}, "controller")):
+        path = guest.out / f"{name}.db"
+        assert set(_conditions(path, "blocks_deallocated")) == deallocated
+        assert own in open_store(path).latency_includes.split(", ")
+    assert _conditions(guest.out / "near.db", "blocks_deallocated") == []
+    floors = _conditions(guest.out / "scratch.db", "floor_verify")
+    assert len(floors) == len(open_store(guest.out / "scratch.db").tests)
+    assert min(floors) > 0 < min(_conditions(guest.out / "scratch.db", "floor_standard_error"))
+    # The last run deallocated what the one before it had written: the file has a hole there.
+    with (FOLDER / "drive0.raw").open("rb") as drive:
+        first, bytes_ = 8192 * 512, 1 << 20
+        try:
+            data = os.lseek(drive.fileno(), first, os.SEEK_DATA)
+        except OSError:
+            return  # No data behind the range either.
+        assert data >= first + bytes_
+
+
+@pytest.mark.parametrize(("drive", "floor"), [("near", "medium"), ("far", "verify")])
+def test_transfer_is_the_latency_less_the_floor(guest: Guest, drive: str, floor: str) -> None:
+    store = open_store(guest.out / f"{drive}.db")
+    rows = store.scalar_rows.set_index(["test", "subject", "metric"])["value"]
+    latencies = [int(test) for test in store.tests[store.tests["operation"].str.startswith("lat-")]["id"]]
+    assert len(latencies) == 6
+    for test in latencies:
+        whole = rows[test, "", "median"]
+        assert rows[test, "transfer", "difference"] == pytest.approx(whole - rows[test, floor, "median"])
+        assert rows[test, "transfer", "standard_error"] >= rows[test, floor, "standard_error"] > 0
+
+
 def test_the_buffer_of_the_far_drive_is_on_the_other_node(guest: Guest) -> None:
     host = open_store(guest.out / "far.db").manifest["host"]
     assert (host["node"], host["page_bytes"], host["iommu"]) == (1, 2 << 20, "super-pages")

@@ -44,7 +44,7 @@ pub struct DeviceHardware {
     pub link: Option<LinkFacts>,
     /// Tests that it can carry out, by path and operation: `command lat-rd`.
     pub operations: Vec<String>,
-    /// Parts of a latency beside the transfer: `doorbell`, `descriptor`, `medium`, `loopback`, `poll`,
+    /// Parts of a latency beside the transfer: `doorbell`, `descriptor`, `medium`, `controller`, `loopback`, `poll`,
     /// `interrupt`, `processor`, `timer`.
     pub latency_includes: Vec<String>,
     /// Longest silence before the device is given up, ms.
@@ -163,6 +163,14 @@ pub struct HostHardware {
     pub iommu: Option<String>,
     /// Method that makes caches cold: `thrash` or `flush`.
     pub cold: Option<String>,
+    /// Ways of the last-level cache that writes of devices may fill (DDIO), as a mask; null where unreadable.
+    pub ddio_way_mask: Option<u64>,
+    /// Ways of the last-level cache that devices share with the cores, as resctrl's mask.
+    pub shared_way_mask: Option<u64>,
+    /// resctrl's `io_alloc`, for example `disabled`.
+    pub io_alloc: Option<String>,
+    /// Prefetchers of the core that are off; null where unreadable.
+    pub prefetchers_off: Option<Vec<String>>,
 }
 
 /// A cache.

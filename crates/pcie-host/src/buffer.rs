@@ -237,6 +237,17 @@ impl Buffer {
     pub(crate) fn flush(&self, bytes: usize) -> Result<(), HostError> {
         flush(self.start, bytes.min(self.length))
     }
+
+    /// Flushes the 4 KiB around an offset from all caches, or nothing outside the buffer; fails if the processor
+    /// cannot flush single lines.
+    pub(crate) fn flush_page(&self, offset: u64) -> Result<(), HostError> {
+        const PAGE_BYTES: usize = 4096;
+        let start = usize::try_from(offset).map_or(self.length, |offset| offset / PAGE_BYTES * PAGE_BYTES);
+        let bytes = self.length.saturating_sub(start).min(PAGE_BYTES);
+        // SAFETY: the start is within the mapping, or right behind it.
+        let start = unsafe { self.start.add(start.min(self.length)) };
+        flush(start, bytes)
+    }
 }
 
 impl Drop for Buffer {

@@ -2,6 +2,8 @@
 
 use crate::buffer::{Buffer, SharedBuffer};
 use crate::caches::{Thrash, flush};
+use crate::clock::Clock;
+use crate::coldness::Sample;
 use crate::error::HostError;
 use crate::kernel;
 use crate::options::{Cold, HostOptions};
@@ -20,6 +22,12 @@ pub struct RealHost {
     core: u32,
     /// Allocated on first use.
     thrash: Option<Thrash>,
+    /// Measured on first use.
+    clock: Option<Clock>,
+    /// Tests begun.
+    tests: u64,
+    /// Share of sampled lines that were in no cache after the last thrash.
+    cold_share: Option<f64>,
     /// Window of the current test, bytes.
     window_bytes: u64,
     /// Stop request of the current test.
@@ -43,6 +51,9 @@ impl RealHost {
             buffer: Rc::clone(&buffer),
             core,
             thrash: None,
+            clock: None,
+            tests: 0,
+            cold_share: None,
             window_bytes: 0,
             stop: Stop::default(),
         };
@@ -101,6 +112,10 @@ impl Host for RealHost {
                 core: Some(self.core),
                 iommu: None,
                 cold: Some(if self.options.cold == Cold::Flush { "flush" } else { "thrash" }.to_owned()),
+                ddio_way_mask: self.topology.ddio_way_mask(self.core),
+                shared_way_mask: self.topology.shared_way_mask(),
+                io_alloc: self.topology.io_alloc(),
+                prefetchers_off: self.topology.prefetchers_off(self.core),
             }),
         }
     }
@@ -110,16 +125,21 @@ impl Host for RealHost {
             Condition::new("load", "1", self.topology.load()),
             Condition::new("clock", "MHz", self.topology.clock_mhz(self.core)),
             Condition::new("temperature", "C", self.topology.temperature_c()),
+            Condition::new("cold_share", "1", self.cold_share),
         ]
     }
 
     fn begin(&mut self, start: Start<'_>) {
         self.window_bytes = start.test.window_bytes;
+        self.tests += 1;
+        self.cold_share = None;
         self.stop = start.stop.clone();
     }
 
     fn thrash(&mut self) -> Result<(), DeviceError> {
         let window = self.window(self.window_bytes)?;
+        let sample = Sample::of(window, self.tests);
+        sample.load(&self.buffer.borrow());
         let cold = match self.options.cold {
             Cold::Flush => self.buffer.borrow().flush(usize::try_from(window).unwrap_or(usize::MAX)),
             Cold::Thrash => {
@@ -127,7 +147,10 @@ impl Host for RealHost {
                 thrash.run(&self.stop)
             }
         };
-        cold.map_err(|error| DeviceError::Failed(error.to_string()))
+        cold.map_err(|error| DeviceError::Failed(error.to_string()))?;
+        let clock = self.clock.get_or_insert_with(|| Clock::measured(&self.topology));
+        self.cold_share = sample.cold_share(&self.buffer.borrow(), clock);
+        Ok(())
     }
 
     fn warm(&mut self, window_bytes: u64) -> Result<(), DeviceError> {

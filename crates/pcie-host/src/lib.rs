@@ -13,9 +13,13 @@ mod topology;
 #[cfg(target_os = "linux")]
 mod buffer;
 #[cfg(target_os = "linux")]
+mod cache_settings;
+#[cfg(target_os = "linux")]
 mod caches;
 #[cfg(target_os = "linux")]
 mod clock;
+#[cfg(target_os = "linux")]
+mod coldness;
 #[cfg(target_os = "linux")]
 mod host;
 #[cfg(target_os = "linux")]

@@ -36,7 +36,11 @@ impl Topology {
         Root::here().into()
     }
 
-    fn text(&self, path: &str) -> Option<String> {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.root.path(path)
+    }
+
+    pub(crate) fn text(&self, path: &str) -> Option<String> {
         let text = std::fs::read_to_string(self.root.path(path)).ok()?;
         Some(text.trim().to_owned())
     }
@@ -150,7 +154,7 @@ impl Topology {
         flags.split_whitespace().map(str::to_owned).collect()
     }
 
-    fn processor_value(&self, key: &str) -> Option<String> {
+    pub(crate) fn processor_value(&self, key: &str) -> Option<String> {
         let text = self.text("proc/cpuinfo")?;
         let line = text.lines().find(|line| line.split(':').next().is_some_and(|name| name.trim() == key))?;
         Some(line.split_once(':')?.1.trim().to_owned())

@@ -77,6 +77,10 @@ class HostFacts:
         core: Core that the control program is pinned to.
         iommu: `off`, `super-pages` or `four-kib-pages`.
         cold: How caches are made cold: `thrash` or `flush`.
+        ddio_way_mask: Ways of the last-level cache that writes of devices may fill (DDIO), as a mask.
+        shared_way_mask: Ways of the last-level cache that devices share with the cores, as resctrl's mask.
+        io_alloc: resctrl's `io_alloc`, for example `disabled`.
+        prefetchers_off: Prefetchers of the core that are off.
     """
 
     name: str
@@ -95,6 +99,10 @@ class HostFacts:
     core: int | None = None
     iommu: str | None = None
     cold: str | None = None
+    ddio_way_mask: int | None = None
+    shared_way_mask: int | None = None
+    io_alloc: str | None = None
+    prefetchers_off: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from pcielab import _core
 from pcielab.devices.cpu import HostOptions, PageBytes
@@ -36,6 +36,9 @@ class NvmeDevice(Part):
     written. None: nothing on the drive is ever written."""
     scratch_serial: str | None = None
     """Serial number of the drive that the scratch range is on: without it, nothing is written."""
+    blocks: Literal["deallocated", "written"] | None = None
+    """State of the scratch blocks before a test. Most drives read deallocated blocks without their medium. None:
+    deallocated if the drive can, and otherwise as they are."""
 
 
 class RealHostOptions(HostOptions):
@@ -43,6 +46,17 @@ class RealHostOptions(HostOptions):
 
     iommu_page_bytes: PageBytes = 4096
     """Page size of the device's mappings: 4096, 2M or 1G, at most page_bytes."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _iommu_is_on(cls, given: object) -> object:
+        """Refuse the simulator's key for the IOMMU: VFIO maps every device through it."""
+        if isinstance(given, dict) and any(str(key).partition(".")[0] == "iommu" for key in given):
+            raise ValueError(
+                "iommu: VFIO maps devices through the IOMMU, so a run without it cannot be measured: vary its pages "
+                "with host.iommu_page_bytes"
+            )
+        return given
 
 
 class NvmeOptions(Part):

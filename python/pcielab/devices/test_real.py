@@ -57,7 +57,10 @@ def test_refusals_of_binding_name_the_remedy(machine: Path) -> None:
         ("nvme:drive", {}, "drive: is not a PCI address"),
         ("nvme:ffff:ff:1f.7", {}, r"ffff:ff:1f\.7: no PCI function has this address"),
         ("nvme:0000:3b:00.0", {"device.pointers": "list"}, r"device\.pointers"),
+        ("nvme:0000:3b:00.0", {"device.blocks": "trimmed"}, r"device\.blocks"),
         ("nvme:0000:3b:00.0", {"host.iommu_page_bytes": "3K"}, "iommu_page_bytes: 3072: a page is 4096"),
+        ("nvme:0000:3b:00.0", {"host.iommu": "off"}, "VFIO maps devices through the IOMMU, so a run without it"),
+        ("fpga:0000:3b:00.0", {"host.iommu.pages": "4K"}, "vary its pages with host.iommu_page_bytes"),
         ("pio", {}, r"--device pio: give the device's address, for example pio:0000:3b:00\.0"),
         ("pio:ffff:ff:1f.7", {}, r"ffff:ff:1f\.7: no PCI function has this address"),
     ],
@@ -70,7 +73,7 @@ def test_wrong_addresses_and_options_are_refused_by_name(device: str, sets: dict
 def test_options_cross_as_bytes_and_all_of_them() -> None:
     options = real.NvmeOptions.model_validate({"host": {"iommu_page_bytes": "2M", "page_bytes": "2M"}})
     assert json.loads(options.host.model_dump_json())["iommu_page_bytes"] == 2 << 20
-    keys = {"pointers", "completion", "queue", "scratch", "scratch_serial"}
+    keys = {"pointers", "completion", "queue", "scratch", "scratch_serial", "blocks"}
     assert set(json.loads(options.device.model_dump_json())) == keys
 
 

@@ -97,6 +97,10 @@ class Host(Known):
     core: int | None = Field(default=None, ge=0)
     iommu: str | None = None
     cold: str | None = None
+    ddio_way_mask: int | None = Field(default=None, ge=1)
+    shared_way_mask: int | None = Field(default=None, ge=0)
+    io_alloc: str | None = None
+    prefetchers_off: list[str] | None = None
     measured: str | None = None
 
 
