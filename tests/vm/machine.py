@@ -50,7 +50,10 @@ def start(folder: Path, kernel: Path, initramfs: Path) -> Ended:
 def _arguments(folder: Path) -> list[str]:
     def drive(number: int, bus: str, extra: str) -> list[str]:
         return [
-            *("-drive", f"if=none,id=d{number},file={folder}/drive{number}.raw,format=raw,cache=unsafe,discard=unmap"),
+            *(
+                "-drive",
+                f"if=none,id=d{number},file={folder}/drive{number}.raw,format=raw,cache=unsafe,discard=unmap",
+            ),
             *("-device", f"nvme,bus={bus},drive=d{number},serial=pcielab{number}{extra}"),
         ]
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _SHOWN_DIFFERENCES = 4
 _SHOWN_FAILURES = 10
+_ERROR = "standard error"
 
 
 def compare(
@@ -40,6 +41,8 @@ def compare(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the HTML file if it exists.")] = False,
 ) -> None:
     """Compare two runs side by side: bandwidths in %, latencies in ns. A table ends with a summary.
+
+    Differences of measured medians have a standard error, and are "not resolvable" below two of them.
 
     --fail-above makes it a regression gate: it fails if a median, average or bandwidth differs by more, in either
     direction, and lists the worst rows on stderr.
@@ -141,7 +144,9 @@ def _summary(comparison: "Comparison", output_format: Format) -> list[dict[str, 
 
 def _side_by_side(comparison: "Comparison") -> list[dict[str, Cell]]:
     """Rows that fit a terminal: each test's bandwidth (Gb/s) or median latency (ns)."""
-    return [_narrow(row, tells_speed=comparison.tells_speed) for row in comparison.rows.to_dict("records")]
+    rows = [_narrow(row, tells_speed=comparison.tells_speed) for row in comparison.rows.to_dict("records")]
+    known = any(row.get(_ERROR) for row in rows)
+    return rows if known else [{column: cell for column, cell in row.items() if column != _ERROR} for row in rows]
 
 
 def _narrow(row: Any, *, tells_speed: bool) -> dict[str, Cell]:
@@ -156,8 +161,20 @@ def _narrow(row: Any, *, tells_speed: bool) -> dict[str, Cell]:
         **test,
         "A": row[f"{metric}_a_{unit}"],
         "B": row[f"{metric}_b_{unit}"],
-        "B - A": f"{row[f'{metric}_difference_{apart}']:+.2f} {'ns' if latency else '%'}",
+        **_difference(row, f"{metric}_difference_{apart}", "ns" if latency else "%"),
     }
+
+
+def _difference(row: Any, column: str, unit: str) -> dict[str, Cell]:
+    """A difference and, of two measured medians, its standard error."""
+    from pcielab.analysis.compare.resolution import is_resolvable
+
+    difference, error = row[column], row.get("median_standard_error_ns", float("nan"))
+    text = f"{difference:+.2f} {unit}"
+    if unit != "ns" or error != error:
+        return {"B - A": text, _ERROR: None}
+    shown = text if is_resolvable(difference, error) else f"{text}, not resolvable"
+    return {"B - A": shown, _ERROR: f"{error:.2f} ns"}
 
 
 def _asked(row: Any) -> dict[str, Cell]:

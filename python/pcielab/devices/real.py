@@ -53,8 +53,8 @@ class RealHostOptions(HostOptions):
         """Refuse the simulator's key for the IOMMU: VFIO maps every device through it."""
         if isinstance(given, dict) and any(str(key).partition(".")[0] == "iommu" for key in given):
             raise ValueError(
-                "iommu: VFIO maps devices through the IOMMU, so a run without it cannot be measured: vary its pages "
-                "with host.iommu_page_bytes"
+                "iommu: VFIO maps devices through the IOMMU, so a run without it cannot be measured: vary its "
+                "pages with host.iommu_page_bytes"
             )
         return given
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from pcielab.analysis.compare.resolution import difference_errors_ns
 from pcielab.analysis.compare.systems import Difference, differences
 from pcielab.errors import InputError
 from pcielab.store import Store
@@ -45,7 +46,8 @@ class Comparison:
         b: The second run; differences are b minus a.
         rows: One row per pair, in the order of a: parameters, the tests of both, both origins, and for each metric
             `<metric>_a_<unit>`, `<metric>_b_<unit>`, `<metric>_difference_percent` or `_ns`; no metric where times
-            are meaningless.
+            are meaningless. `median_standard_error_ns` is that of the difference, where both runs are measured and
+            counted the test's latencies.
         missing_in_b: The tests of a that have no partner, with the parameter columns of `rows`.
         alone_b: Number of tests of b without a partner.
     """
@@ -189,4 +191,7 @@ def _differences(pairs: pd.DataFrame, left: pd.DataFrame, right: pd.DataFrame, a
         rows[f"{metric}_b_{unit}"] = value_b
         difference = value_b - value_a
         rows[difference_column(metric)] = 100 * difference / value_a if metric == "bandwidth" else difference
+    if (a.kind, a.origin, b.origin) == ("transfers", "measured", "measured"):
+        tests = zip(pairs["id_a"], pairs["id_b"], strict=True)
+        rows["median_standard_error_ns"] = difference_errors_ns(a, b, tests)
     return rows

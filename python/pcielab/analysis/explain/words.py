@@ -1,8 +1,10 @@
 """One test in sentences: its parameters, the bound, possible causes of the rest, and a fix."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pcielab.analysis.compare.resolution import is_resolvable
 from pcielab.analysis.explain.machine_facts import facts_of, no_link
 from pcielab.analysis.explain.reasons import reasons
 from pcielab.analysis.explain.remedies import REMEDIES
@@ -34,6 +36,8 @@ def in_words(store: Store, test: int) -> Iterator[str]:
     yield f"test: {asked(parameters, flushed=cold == 'flush')}"
     if parameters["operation"].startswith("lat-") and store.latency_includes:
         yield f"includes: {store.latency_includes}"
+    if store.tells_speed:
+        yield from _measured_beside(record)
     if no_link(store):
         return
     if parameters["operation"].startswith("lat-"):
@@ -43,6 +47,28 @@ def in_words(store: Store, test: int) -> Iterator[str]:
         return
     for row in explain_run(store, [str(test)]).rows:
         yield from bound_sentences(row)
+
+
+def _measured_beside(record: Mapping[str, Any]) -> Iterator[str]:
+    """The parts of a latency that the device timed alone, and the state of the caches, if a store has them."""
+    of: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for row in record["scalars"]:
+        of[row["subject"] or ""][row["metric"]] = float(row["value"])
+    timed = [(subject, found) for subject, found in of.items() if "standard_error" in found]
+    if timed:
+        differences_last = sorted(timed, key=lambda part: "difference" in part[1])
+        yield f"parts: {', '.join(_part(*part) for part in differences_last)}"
+    cold = of["condition"].get("cold_share")
+    if cold is not None:
+        yield f"caches: {100 * cold:.0f} % of the sampled lines of the window were cold before it was prepared"
+
+
+def _part(subject: str, found: Mapping[str, float]) -> str:
+    """A part with its standard error; one that was computed as a difference may be hidden by it."""
+    error, difference = found["standard_error"], found.get("difference")
+    value = found.get("median", 0.0) if difference is None else difference
+    hidden = difference is not None and not is_resolvable(difference, error)
+    return f"{subject} {value:.0f} ns (standard error {error:.1f} ns{', not resolvable' if hidden else ''})"
 
 
 def asked(parameters: Mapping[str, Any], *, flushed: bool = False) -> str:

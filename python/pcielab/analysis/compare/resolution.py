@@ -1,0 +1,43 @@
+"""Whether the difference of two measured medians is resolvable, from the latencies that both stores counted.
+
+The rank of a median is binomial with a standard deviation of half the root of the number of latencies. The
+standard error is half the distance between the latencies one standard deviation below and above it, at least that
+of rounding to ticks. It is that of the samples. It does not include what changes between any two runs, for example
+the pages of the buffer or the clock of the processor.
+"""
+
+import math
+from collections.abc import Iterable
+
+from pcielab.percentiles import percentile_of_counts
+from pcielab.store import Store
+
+RESOLVABLE_ERRORS = 2.0
+"""Standard errors below which a difference is not resolvable."""
+_ROUNDING_TICKS = 1 / math.sqrt(12)
+
+
+def median_standard_error_ns(store: Store, test: int) -> float:
+    """The standard error of a test's median latency, ns; NaN without a distribution."""
+    found = store.distribution(test)
+    count = int(found["count"].sum())
+    if not count:
+        return math.nan
+    share = 0.5 / math.sqrt(count)
+    low, high = (
+        percentile_of_counts(found["latency_ns"], found["count"], end)
+        for end in (0.5 - share, min(0.5 + share, 1.0))
+    )
+    return max((high - low) / 2, _ROUNDING_TICKS * store.tick_ns(test))
+
+
+def difference_errors_ns(a: Store, b: Store, pairs: Iterable[tuple[int, int]]) -> list[float]:
+    """The standard error of the difference of medians of each pair of tests; NaN where either is unknown."""
+    return [
+        math.hypot(median_standard_error_ns(a, one), median_standard_error_ns(b, other)) for one, other in pairs
+    ]
+
+
+def is_resolvable(difference_ns: float, error_ns: float) -> bool:
+    """Whether a difference is at least two standard errors; without a standard error it counts as such."""
+    return math.isnan(error_ns) or abs(difference_ns) >= RESOLVABLE_ERRORS * error_ns
