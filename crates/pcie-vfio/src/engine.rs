@@ -20,8 +20,10 @@ const POLLS: u32 = 256;
 const GRACE: Duration = Duration::from_millis(100);
 /// Wait for an interrupt between two checks of the stop request.
 const INTERRUPT_WAIT: Duration = Duration::from_millis(10);
-/// Samples of the median of a part.
-const PART_SAMPLES: u64 = 257;
+/// Most samples of the median of a part.
+const PART_SAMPLES_MOST: u64 = 257;
+/// Longest time for them: parts are measured after a test has been broken off, which has to end soon.
+const PART_TIME: Duration = Duration::from_millis(20);
 
 /// A device that takes commands.
 pub(crate) trait Engine {
@@ -147,7 +149,9 @@ pub(crate) fn median<E: Engine, C: IntoIterator<Item = E::Command>>(
     commands: impl Fn(u64) -> C,
 ) -> Result<Median, DeviceError> {
     let mut seen = Histogram::default();
-    while seen.count() < PART_SAMPLES && (seen.count() == 0 || !stop.is_requested()) {
+    let started = Instant::now();
+    let goes_on = || !stop.is_requested() && started.elapsed() < PART_TIME;
+    while seen.count() < PART_SAMPLES_MOST && (seen.count() == 0 || goes_on()) {
         let commands = commands(seen.count());
         let before = clock.now();
         for command in commands {
@@ -218,6 +222,8 @@ mod tests {
         ended: u64,
         most_in_flight: u64,
         bad: Option<u64>,
+        /// Time that each command takes.
+        takes: Duration,
     }
 
     impl Engine for OneByOne {
@@ -247,6 +253,7 @@ mod tests {
             if self.bad == Some(self.ended) {
                 wrong.get_or_insert(DeviceError::Failed("bad".into()));
             }
+            std::thread::sleep(self.takes);
             self.ended += 1;
             Ok(1)
         }
@@ -282,6 +289,20 @@ mod tests {
         let mut engine = OneByOne { bad: Some(0), ..OneByOne::default() };
         assert_eq!(one(&mut engine, 0, &stop), Err(DeviceError::Failed("bad".into())));
         assert_eq!(one(&mut engine, 1, &stop), Ok(()));
+    }
+
+    #[test]
+    fn median_of_a_part_is_that_of_its_commands_and_ends_soon() {
+        let (clock, stop) = (Clock::measured(&Topology::here()), Stop::default());
+        let mut quick = OneByOne::default();
+        let pair = |number: u64| [2 * number, 2 * number + 1];
+        assert!(median(&mut quick, (&clock, &stop), pair).is_ok());
+        assert_eq!(quick.ended, 2 * PART_SAMPLES_MOST);
+        let takes = Duration::from_millis(3);
+        let mut slow = OneByOne { takes, ..OneByOne::default() };
+        let found = median(&mut slow, (&clock, &stop), pair).unwrap();
+        assert!(found.value_ns >= 6e6, "{found:?}");
+        assert!((2..=2 * 5).contains(&slow.ended), "{}", slow.ended);
     }
 
     #[test]
