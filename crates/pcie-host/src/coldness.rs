@@ -79,7 +79,7 @@ impl Sample {
 
 /// Time of a load whose page is already translated, in counts of the clock.
 fn timed(buffer: &Buffer, offset: u64, clock: &Clock) -> u64 {
-    black_box(buffer.word(offset ^ PAGE_BYTES / 2));
+    black_box(buffer.word(offset ^ (PAGE_BYTES / 2)));
     let before = clock.now();
     black_box(buffer.word(offset));
     clock.now().saturating_sub(before)
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(limit(&mut warm, &mut flushed), Some(75.0));
         assert_eq!(share_above(&[30, 75, 74, 300], 75.0), Some(0.5));
         // Times of an emulated processor overlap.
-        assert_eq!(limit(&mut vec![30, 90, 150, 200], &mut vec![40, 90, 160, 210]), None);
+        assert_eq!(limit(&mut [30, 90, 150, 200], &mut [40, 90, 160, 210]), None);
         assert_eq!((limit(&mut [], &mut []), share_above(&[], 1.0)), (None, None));
     }
 

@@ -164,3 +164,39 @@ impl Host for RealHost {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::PageSize;
+    use pcie_workload::{Operation, Test};
+
+    /// The share of cold lines after a thrash, which a stop request prevents from writing anything.
+    fn cold_share(host: &mut RealHost, stopped: bool) -> Option<f64> {
+        let (test, stop) = (Test::random_dma(Operation::LatRd, 64, 1 << 18, 100), Stop::default());
+        if stopped {
+            stop.request();
+        }
+        host.begin(Start { position: 0, seed: 1, test: &test, stop: &stop });
+        host.thrash().unwrap();
+        let found = host.conditions();
+        found.iter().find(|condition| condition.metric == "cold_share").unwrap().value
+    }
+
+    #[test]
+    fn thrash_that_evicts_nothing_is_noticed() {
+        let options = HostOptions {
+            page_bytes: PageSize::FourKib,
+            buffer_bytes: 1 << 20,
+            node: None,
+            core: None,
+            cold: Cold::Thrash,
+        };
+        let (mut host, _buffer) = RealHost::open(&options, Topology::here()).unwrap();
+        // Other processes evict lines, too, now and then.
+        let tries: Vec<f64> = (0..5).filter_map(|_| cold_share(&mut host, true)).collect();
+        let Some(idle) = tries.into_iter().reduce(f64::min) else { return };
+        let thrashed = cold_share(&mut host, false).unwrap();
+        assert!(idle < 0.25 && thrashed > 0.75, "{idle} without a thrash, {thrashed} after one");
+    }
+}

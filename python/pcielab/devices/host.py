@@ -37,6 +37,8 @@ class RealHost(Host):
         """Facts of this machine."""
         known = json.loads(self._host.facts())
         known["caches"] = tuple(known["caches"])
+        if known["prefetchers_off"] is not None:
+            known["prefetchers_off"] = tuple(known["prefetchers_off"])
         return HostFacts(**known)
 
     def begin(self, start: Start) -> None:
@@ -56,5 +58,5 @@ class RealHost(Host):
         self._host.lock()
 
     def conditions(self) -> list[Condition]:
-        """Load, clock and temperature, read now."""
+        """Load, clock, temperature and the share of lines that the last thrash left cold, read now."""
         return [Condition(**condition) for condition in json.loads(self._host.conditions())]
