@@ -81,7 +81,7 @@ def explain(
     For a RUN, each row is a bandwidth test: its value, the binding bound, the value's share of it, and the slack
     of the next bounds. If the value is more than 5 % below its bound, the row lists possible causes. A simulated
     run is compared with every limit of its profile; an import has no profile and is compared with its link and
-    tags, using its own read latency.
+    tags, using its own read latency. A table also shows what the cache states add to measured latencies.
 
     For two simulated runs, each row is a test that both have. It shows the value on each system, simulated again,
     and the effect of each change alone. This takes up to a minute.
@@ -167,6 +167,7 @@ def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
         say(note)
     if explanation.facts is None:
         print_rows([], output_format)
+        _print_effects(store, tests, output_format)
         _print_sweeps(explanation)
         return
     shown = _narrow if output_format is Format.TABLE else _wide
@@ -174,7 +175,31 @@ def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
     print_rows([shown(row, store.origin) for row in explanation.rows], output_format, title)
     if output_format is Format.TABLE:
         _print_checks(store, explanation)
+    _print_effects(store, tests, output_format)
     _print_sweeps(explanation)
+
+
+def _print_effects(store: "Store", tests: list[str], output_format: Format) -> None:
+    """Print how much the state of the caches adds to the latencies of a whole measured run."""
+    from pcielab.analysis.explain.effects import effects_of
+
+    if tests or output_format is not Format.TABLE:
+        return
+    rows: list[dict[str, Cell]] = [
+        {
+            "test": effect.test,
+            "name": effect.name,
+            "size": effect.parameters["size_bytes"],
+            "window": effect.parameters["window_bytes"],
+            "cache": effect.parameters["cache"],
+            "median ns": effect.median_ns,
+            "less host-warm": f"{effect.difference_ns:+.0f} ns" if effect.is_resolvable else "not resolvable",
+            "standard error": f"{effect.standard_error_ns:.1f} ns",
+        }
+        for effect in effects_of(store)
+    ]
+    if rows:
+        print_rows(rows, Format.TABLE, "Latencies by cache state: medians less those of host-warm caches")
 
 
 def _print_exercised(store: "Store", output_format: Format) -> None:

@@ -10,12 +10,14 @@ latencies. Values are the store's, measured or simulated.
 """
 
 from pcielab.analysis.explain.bounds import RoundTrip, TestBounds, bounds_of_tests
+from pcielab.analysis.explain.effects import Effect, effects_of
 from pcielab.analysis.explain.machine_facts import MachineFacts, facts_of
 from pcielab.analysis.explain.rows import Explanation, Row, explain_run
 from pcielab.analysis.explain.sweeps import Sweep, sweeps_of
 from pcielab.analysis.explain.words import in_words
 
 __all__ = [
+    "Effect",
     "Explanation",
     "MachineFacts",
     "RoundTrip",
@@ -23,6 +25,7 @@ __all__ = [
     "Sweep",
     "TestBounds",
     "bounds_of_tests",
+    "effects_of",
     "explain_run",
     "facts_of",
     "in_words",
