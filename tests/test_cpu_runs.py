@@ -13,12 +13,13 @@ import jsonschema
 import pytest
 
 from patience import HANGS_AFTER_SECONDS
-from pcielab import open_store
+from pcielab import load_suite, open_store
 from shell import ended, pcielab, refuse, started, stored, succeed, wait_for_tests
 from suite_texts import suite_text, transfers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the real host needs Linux")
 
+CHASE_TESTS = ("LAT_CMD_CHASE", "BW_CMD_RD")
 CACHES = ["cold", "host-warm", "device-warm", "device-thrash"]
 SMALL = suite_text(
     transfers(
@@ -111,6 +112,51 @@ def test_an_operation_that_a_core_lacks_is_not_supported(tmp_path: Path) -> None
     done = pcielab("run", "--device", "cpu", "--test", "bw-rd", "-o", tmp_path / "dma.db")
     assert done.exit_code == 1
     assert "not-supported: path is dma: a core has no DMA engine" in done.stderr
+
+
+def test_a_chase_resolves_loads_shorter_than_a_reading_of_the_clock(tmp_path: Path) -> None:
+    windows = ("--window", "4K", "--cache", "host-warm", "--transactions", "262144")
+    single = ("--path", "command", "--size", "8", *windows)
+    medians = {}
+    for test in ("lat-rd", "lat-chase"):
+        output = tmp_path / f"{test}.db"
+        succeed("run", "--device", "cpu", "--test", test, *single, "-o", output)
+        row = open_store(output).scalars.iloc[0]
+        assert row["status"] == "ok"
+        medians[test] = row["median"]
+    assert 0 < medians["lat-chase"] < medians["lat-rd"]
+    store = open_store(tmp_path / "lat-chase.db")
+    assert store.scalars["name"].tolist() == ["LAT_CMD_CHASE"]
+    conditions = store.scalar_rows.query("subject == 'condition'").set_index("metric")["value"]
+    assert conditions["preempted_slices_dropped"] >= 0
+    assert conditions["preempted_slices_kept"] == 0 or "preempted" in str(store.tests["message"].iloc[0])
+
+
+@pytest.mark.parametrize("cache", CACHES)
+def test_a_chase_survives_every_preparation_of_the_caches(tmp_path: Path, cache: str) -> None:
+    options = ("--test", "lat-chase", "--path", "command", "--size", "8", "--window", "256K", "--cache", cache)
+    for pattern in ("random", "sequential", "fixed"):
+        output = tmp_path / f"{pattern}.db"
+        succeed("run", "--device", "cpu", *options, "--pattern", pattern, "--transactions", "9000", "-o", output)
+        assert open_store(output).scalars["samples"].tolist() == [9000]
+
+
+def test_devices_without_dependent_reads_refuse_a_chase(tmp_path: Path) -> None:
+    chase = ("--test", "lat-chase", "--path", "command", "--size", "8", "-o", tmp_path / "sim.db")
+    done = pcielab("run", "--profile", "snb", *chase)
+    assert done.exit_code == 1
+    assert "not-supported: lat-chase: " in done.stderr
+    assert "has no dependent reads: give --device cpu" in done.stderr
+    dma = refuse("run", "--device", "cpu", "--test", "lat-chase", "-o", tmp_path / "dma.db")
+    assert "--path dma: a DMA engine does not read its next address from the data: give command" in dma
+    short = refuse("run", "--device", "cpu", *chase, "--size", "4")
+    assert "--size 4: each read returns an address: give 8 or more" in short
+
+
+def test_the_chase_suite_has_dependent_reads_beside_independent_ones() -> None:
+    tests = load_suite("chase").entries
+    windows = {name: [one.parameters.window_bytes for one in tests if one.name == name] for name in CHASE_TESTS}
+    assert windows["LAT_CMD_CHASE"] == windows["BW_CMD_RD"] == [4096 << power for power in range(15)]
 
 
 @pytest.mark.parametrize(

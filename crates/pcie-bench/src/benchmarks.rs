@@ -1,7 +1,7 @@
 //! Suites of micro-benchmarks as the runner's work: prepare the caches, run a test, reduce its results.
 
 use crate::backend::{Backend, Bench, OpenError};
-use crate::device::{BandwidthSlice, DeviceError, LatencySlice, Start};
+use crate::device::{BandwidthSlice, Device, DeviceError, LatencySlice, Start};
 use crate::facts::Condition;
 use crate::outcome::{BandwidthGatherer, LatencyGatherer, Outcome};
 use crate::pulse::Pulse;
@@ -10,11 +10,14 @@ use crate::stop::Stop;
 use crate::work::{Asked, Work, Worker};
 use pcie_refusal::Refusal;
 use pcie_store::Origin;
-use pcie_workload::{CacheState, Suite, Test};
+use pcie_workload::{CacheState, Operation, Suite, Test};
 use serde_json::{Map, Value, json};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// The pointer chase in a device's list of operations.
+const CHASE: &str = "command lat-chase";
 
 /// A suite of micro-benchmarks on a back end.
 pub struct Benchmarks {
@@ -95,6 +98,18 @@ pub(crate) fn described(kind: &str, options: Map<String, Value>) -> Value {
     Value::Object(entry)
 }
 
+/// Refuses a pointer chase on a device that does not list it: one that is not aware of it would measure
+/// independent reads.
+fn can_chase(device: &dyn Device, test: &Test) -> Result<(), DeviceError> {
+    let facts = device.facts();
+    let listed = facts.hardware.is_some_and(|hardware| hardware.operations.iter().any(|one| one == CHASE));
+    if test.operation == Operation::LatChase && !listed {
+        let reason = format!("lat-chase: {} has no dependent reads: give --device cpu", facts.name);
+        return Err(DeviceError::NotSupported(reason));
+    }
+    Ok(())
+}
+
 struct OpenBench {
     suite: Arc<Suite>,
     samples: Samples,
@@ -124,6 +139,7 @@ impl Worker for OpenBench {
     fn carry_out(&mut self, position: usize, stop: &Stop, pulse: &Pulse) -> Result<Outcome, DeviceError> {
         let suite = Arc::clone(&self.suite);
         let test = &suite.tests[position].parameters;
+        can_chase(&*self.bench.device, test)?;
         self.prepare(position, test, stop, pulse)?;
         let outcome = self.measure(test, stop, pulse);
         if stop.is_requested() {

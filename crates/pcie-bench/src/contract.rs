@@ -126,11 +126,11 @@ fn complete(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
         for test in trial.possible() {
             let test = Test { cache, ..test.clone() };
             match whole(bench, position, &test) {
-                Ok(found) => findings.extend(
-                    found
-                        .problems(&test, &*bench.device)
-                        .map(|problem| format!("{}: {problem}", named(&test))),
-                ),
+                Ok(found) => {
+                    let timer = bench.device.remarks().timer.unwrap_or(bench.device.facts().timer);
+                    let problems = found.problems(&test, timer);
+                    findings.extend(problems.map(|problem| format!("{}: {problem}", named(&test))));
+                }
                 Err(DeviceError::NotSupported(_)) => {}
                 Err(error) => findings.push(format!("{}: {error}", named(&test))),
             }

@@ -171,6 +171,10 @@ pub struct HostHardware {
     pub io_alloc: Option<String>,
     /// Prefetchers of the core that are off; null where unreadable.
     pub prefetchers_off: Option<Vec<String>>,
+    /// The program's governor of the core's clock: `performance`; null where the kernel does not set the clock.
+    pub governor: Option<String>,
+    /// Whether cores may exceed their nominal clock; null where the kernel does not report it.
+    pub turbo: Option<bool>,
 }
 
 /// A cache.

@@ -133,7 +133,8 @@ fn supports(core: &CoreFacts, test: &Test, list: &AddressList) -> Result<(), Uns
 
 fn operation(test: &Test, first: u64) -> u32 {
     let operation = match test.operation {
-        Operation::LatRd => r::OPERATION_LAT_RD,
+        // A chase is on the command path, which `supports` refuses.
+        Operation::LatRd | Operation::LatChase => r::OPERATION_LAT_RD,
         Operation::LatWrrd => r::OPERATION_LAT_WRRD,
         Operation::BwRd => r::OPERATION_BW_RD,
         Operation::BwWr => r::OPERATION_BW_WR,

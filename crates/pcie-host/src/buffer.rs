@@ -1,6 +1,7 @@
 //! The host's buffer: anonymous memory of one page size, on the requested node, populated when allocated.
 
 use crate::caches::{STOP_BYTES, flush};
+use crate::chain::Chain;
 use crate::error::HostError;
 use crate::kernel::{locked_memory_limit, numbers, refused};
 use crate::options::PageSize;
@@ -22,6 +23,8 @@ pub struct Buffer {
     node: Option<u32>,
     /// Number of devices that can reach the memory now.
     lent: u32,
+    /// The pointer chase laid out in the memory; none once anything else may have been written.
+    chain: Option<Chain>,
 }
 
 // SAFETY: the buffer alone owns the mapping, which does not depend on the thread that made it.
@@ -76,7 +79,7 @@ impl Buffer {
             return Err(refused(&format!("host.buffer_bytes is {length}: mapping it")));
         }
         let start = NonNull::new(start.cast()).ok_or_else(|| refused("mapping memory"))?;
-        let buffer = Self { start, length, node: None, lent: 0 };
+        let buffer = Self { start, length, node: None, lent: 0, chain: None };
         if pages == PageSize::FourKib {
             // SAFETY: the range is the new mapping. An error only means: no transparent huge pages.
             unsafe { libc::madvise(buffer.start.as_ptr().cast(), length, libc::MADV_NOHUGEPAGE) };
@@ -166,6 +169,7 @@ impl Buffer {
     /// The bytes as a slice; none while a device can reach them, because it may write them.
     #[must_use]
     pub fn own_bytes_mut(&mut self) -> Option<&mut [u8]> {
+        self.chain = None;
         // SAFETY: the mapping has that length, lives as long as `self`, and the kernel zeroed it; no device
         // can reach it, and the mutable borrow of `self` excludes any other access.
         (self.lent == 0).then(|| unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) })
@@ -173,6 +177,7 @@ impl Buffer {
 
     /// Marks that one more device can reach the memory.
     pub fn lend(&mut self) {
+        self.chain = None;
         self.lent += 1;
     }
 
@@ -204,11 +209,13 @@ impl Buffer {
 
     /// Copies bytes in from `offset`; false, copying nothing, if any byte is outside.
     pub fn copy_in(&mut self, offset: u64, from: &[u8]) -> bool {
+        self.chain = None;
         self.shared().copy_in(offset, from)
     }
 
     /// Sets `bytes` bytes from `offset` to `byte`; false, writing nothing, if any byte is outside.
     pub fn fill(&mut self, offset: u64, bytes: u64, byte: u8) -> bool {
+        self.chain = None;
         usize::try_from(bytes).is_ok_and(|bytes| self.shared().fill(offset, bytes, byte))
     }
 
@@ -223,7 +230,29 @@ impl Buffer {
     /// false, writing nothing, if any word is outside or unaligned.
     #[inline]
     pub fn put_words(&mut self, offset: u64, words: &[u32]) -> bool {
+        self.chain = None;
         self.shared().put_words(offset, words)
+    }
+
+    /// Lays out a pointer chase that visits these offsets, in this order and again from the first; false while a
+    /// device can reach the memory, or if an address is not within it or overlaps another.
+    pub(crate) fn link(&mut self, cycle: &[u64]) -> bool {
+        self.chain = None;
+        if self.lent == 0 {
+            // SAFETY: the mapping has that length, and no reference to it exists during the call.
+            self.chain = unsafe { Chain::laid_out(self.start, self.length, cycle) };
+        }
+        self.chain.is_some()
+    }
+
+    /// The chase laid out in the memory, if nothing else has been written since.
+    pub(crate) fn chain_mut(&mut self) -> Option<&mut Chain> {
+        self.chain.as_mut()
+    }
+
+    /// Writes the byte at `offset` with its own value, to bring its line into this core's caches.
+    pub(crate) fn rewrite(&self, offset: u64) {
+        self.shared().rewrite(offset);
     }
 
     /// Writes the first bytes, to bring them into this core's caches; a stop request ends it early.

@@ -36,7 +36,7 @@ impl Backend for Cpu {
 
     #[cfg(target_os = "linux")]
     fn open(&self) -> Result<Bench, OpenError> {
-        let opened = crate::host::RealHost::open(&self.options, self.topology.clone());
+        let opened = crate::host::RealHost::open(&self.options, self.topology.clone(), None);
         let (host, buffer) = opened.map_err(|error| OpenError::Refused(error.into()))?;
         let device = crate::requester::Requester::new(&self.topology, host.core(), buffer);
         Ok(Bench { device: Box::new(device), host: Box::new(host) })

@@ -36,9 +36,16 @@ pub struct RealHost {
 
 impl RealHost {
     /// Pins this thread and allocates the buffer; fails if core, pages, node or flush are missing.
-    pub fn open(options: &HostOptions, topology: Topology) -> Result<(Self, SharedBuffer), HostError> {
-        let first = kernel::allowed_processors().first().copied().unwrap_or(0);
-        let core = options.core.unwrap_or(first);
+    ///
+    /// Without a core in the options, it takes the first allowed one of the device's NUMA node, `device_node`,
+    /// or else the first allowed one.
+    pub fn open(
+        options: &HostOptions,
+        topology: Topology,
+        device_node: Option<u32>,
+    ) -> Result<(Self, SharedBuffer), HostError> {
+        let default = || default_core(&kernel::allowed_processors(), &topology, device_node);
+        let core = options.core.unwrap_or_else(default);
         kernel::pin(core)?;
         if options.cold == Cold::Flush {
             flush(NonNull::dangling(), 0)?;
@@ -73,6 +80,13 @@ impl RealHost {
         }
         Ok(window_bytes)
     }
+}
+
+/// The first allowed core on the device's node, or else the first allowed one.
+fn default_core(allowed: &[u32], topology: &Topology, device_node: Option<u32>) -> u32 {
+    let near = device_node.map(|node| topology.processors_of_node(node)).unwrap_or_default();
+    let nearest = allowed.iter().find(|core| near.contains(core));
+    nearest.or(allowed.first()).copied().unwrap_or(0)
 }
 
 /// The error for a window larger than the buffer.
@@ -111,6 +125,8 @@ impl Host for RealHost {
                 node: buffer.node(),
                 core: Some(self.core),
                 iommu: None,
+                governor: self.topology.governor(self.core),
+                turbo: self.topology.turbo(),
                 cold: Some(if self.options.cold == Cold::Flush { "flush" } else { "thrash" }.to_owned()),
                 ddio_way_mask: self.topology.ddio_way_mask(self.core),
                 shared_way_mask: self.topology.shared_way_mask(),
@@ -169,6 +185,7 @@ impl Host for RealHost {
 mod tests {
     use super::*;
     use crate::options::PageSize;
+    use crate::topology::tests::machine;
     use pcie_workload::{Operation, Test};
 
     /// The share of cold lines after a thrash, which a stop request prevents from writing anything.
@@ -194,9 +211,26 @@ mod tests {
         };
         let (mut host, _buffer) = RealHost::open(&options, Topology::here()).unwrap();
         // Other processes evict lines, too, now and then.
-        let tries: Vec<f64> = (0..5).filter_map(|_| cold_share(&mut host, true)).collect();
+        let tries: Vec<f64> = (0..20).filter_map(|_| cold_share(&mut host, true)).collect();
         let Some(idle) = tries.into_iter().reduce(f64::min) else { return };
         let thrashed = cold_share(&mut host, false).unwrap();
         assert!(idle < 0.25 && thrashed > 0.75, "{idle} without a thrash, {thrashed} after one");
+    }
+
+    #[test]
+    fn default_core_is_on_the_node_of_the_device() {
+        let (_directory, topology) = machine(&[
+            ("sys/devices/system/node/node0/cpulist", "0-3\n"),
+            ("sys/devices/system/node/node1/cpulist", "4-7\n"),
+        ]);
+        for (allowed, device_node, core) in [
+            (&[0, 1, 5, 6][..], Some(1), 5),
+            (&[0, 1, 5, 6], Some(0), 0),
+            (&[2, 5], None, 2),
+            (&[2, 3], Some(1), 2),
+            (&[2, 3], Some(9), 2),
+        ] {
+            assert_eq!(default_core(allowed, &topology, device_node), core, "{allowed:?} {device_node:?}");
+        }
     }
 }

@@ -31,6 +31,15 @@ pub(crate) fn pin(processor: u32) -> Result<(), HostError> {
     if failed == 0 { Ok(()) } else { Err(unknown()) }
 }
 
+/// Times that the kernel took the core from this thread while it could run; none where it does not count them.
+pub(crate) fn involuntary_switches() -> Option<u64> {
+    // SAFETY: `rusage` consists of integers, for which all zeros is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes one `rusage`, which lives until the call returns.
+    let failed = unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+    (failed == 0).then(|| u64::try_from(usage.ru_nivcsw).unwrap_or(0))
+}
+
 /// A list of numbers, for messages.
 pub(crate) fn numbers(numbers: &[u32]) -> String {
     let texts: Vec<String> = numbers.iter().map(u32::to_string).collect();

@@ -17,6 +17,8 @@ mod cache_settings;
 #[cfg(target_os = "linux")]
 mod caches;
 #[cfg(target_os = "linux")]
+mod chain;
+#[cfg(target_os = "linux")]
 mod clock;
 #[cfg(target_os = "linux")]
 mod coldness;
@@ -24,6 +26,8 @@ mod coldness;
 mod host;
 #[cfg(target_os = "linux")]
 mod kernel;
+#[cfg(target_os = "linux")]
+mod preemption;
 #[cfg(target_os = "linux")]
 mod requester;
 #[cfg(target_os = "linux")]

@@ -1,21 +1,33 @@
 //! A core that reads and writes the buffer as a device would: same addresses, sizes and cache states.
 //!
-//! A latency is that of one load, or of one store and the load after it, and includes reading the clock. A
-//! bandwidth is that of one core, whose hardware limits the accesses in flight.
+//! A latency is that of one load, or of one store and the load after it, and includes reading the clock, which
+//! takes longer than a load that hits a cache. A pointer chase therefore times many loads at once, each of which
+//! waits for the one before it. A bandwidth is that of one core, whose hardware limits the accesses in flight.
+//! Slices during which the kernel ran another program on the core are measured again.
 
 use crate::buffer::{Buffer, SharedBuffer};
 use crate::clock::Clock;
 use crate::host::over_buffer;
+use crate::preemption::Preemption;
 use crate::topology::Topology;
 use pcie_bench::{
-    BandwidthSlice, Condition, Device, DeviceError, DeviceFacts, DeviceHardware, LatencySlice, Start, Stop,
+    BandwidthSlice, Condition, Device, DeviceError, DeviceFacts, DeviceHardware, LatencySlice, Remarks,
+    Start, Stop, TimerFacts,
 };
-use pcie_workload::{AddressList, Operation, Path, Test};
+use pcie_workload::{AddressList, CacheState, Operation, Path, Test, cycle};
 use std::hint::black_box;
 use std::ops::ControlFlow;
 
 /// Samples in a slice: few, so that the list of their addresses takes little cache.
 const LATENCY_SLICE: u64 = 512;
+/// Loads in a slice of a pointer chase: enough for reading the clock to cost under 1 % of those that hit the L1
+/// cache, and less than a millisecond of those that miss all caches.
+const CHASE_SLICE: u64 = 4096;
+/// The unit of a chase's latencies, which are averages over a slice.
+const CHASE_TIMER: TimerFacts = TimerFacts { numerator_ns: 1, denominator: 1000, cycles: 1 };
+const PICOSECONDS_IN_NS: f64 = 1000.0;
+/// Visits to a cold window, in units of its size, after which its lines count as loaded.
+const PASSES: u64 = 4;
 /// Approximate bytes moved in a slice of a bandwidth test: a few milliseconds.
 const BANDWIDTH_SLICE_BYTES: u64 = 8 << 20;
 /// Most transactions in a slice of a bandwidth test.
@@ -39,12 +51,24 @@ pub(crate) struct Requester {
     buffer: SharedBuffer,
     /// Addresses and stop request of the current test.
     begun: Option<(AddressList, Stop)>,
+    /// Preempted slices of the current test.
+    preemption: Preemption,
+    /// Whether the last test was a pointer chase.
+    chased: bool,
 }
 
 impl Requester {
     pub(crate) fn new(topology: &Topology, core: u32, buffer: SharedBuffer) -> Self {
         let processor = topology.processor_name().unwrap_or_else(|| "a processor".to_owned());
-        Self { core, processor, clock: Clock::measured(topology), buffer, begun: None }
+        Self {
+            core,
+            processor,
+            clock: Clock::measured(topology),
+            buffer,
+            begun: None,
+            preemption: Preemption::default(),
+            chased: false,
+        }
     }
 
     fn stop(&self) -> Stop {
@@ -75,6 +99,50 @@ impl Requester {
     }
 }
 
+impl Requester {
+    /// Runs a pointer chase: each slice is timed as a whole, and each of its loads counts as their average.
+    fn chase(
+        &mut self,
+        test: &Test,
+        addresses: &AddressList,
+        stop: &Stop,
+        sink: &mut dyn FnMut(&LatencySlice) -> ControlFlow<()>,
+    ) -> Result<(), DeviceError> {
+        let mut buffer = self.buffer.borrow_mut();
+        // Warming has overwritten the chain. Laying it out again leaves the window as warm.
+        if buffer.chain_mut().is_none() {
+            buffer.link(&cycle(addresses));
+        }
+        let chain = buffer.chain_mut().ok_or_else(|| {
+            DeviceError::Failed("internal error: the chase cannot be laid out in the buffer".into())
+        })?;
+        let mut first = 0;
+        while first < test.transactions && !stop.is_requested() {
+            let length = CHASE_SLICE.min(test.transactions - first);
+            let elapsed_ns = self.preemption.slice(repeatable(test, addresses, first), stop, || {
+                let started = self.clock.now();
+                chain.follow(length);
+                self.clock.ns(self.clock.now() - started)
+            });
+            let average_ps = elapsed_ns * PICOSECONDS_IN_NS / length as f64;
+            // Not rounded up, so that the latencies do not add up to more than the time.
+            let ticks = vec![average_ps.min(f64::from(u32::MAX)) as u32; length as usize];
+            if sink(&LatencySlice { ticks, elapsed_ns }).is_break() {
+                break;
+            }
+            first += length;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the slice from transaction `first` finds the same caches if it is measured again: the window is warm,
+/// or the test has loaded it by then.
+fn repeatable(test: &Test, addresses: &AddressList, first: u64) -> bool {
+    matches!(test.cache, CacheState::DeviceWarm | CacheState::HostWarm)
+        || first >= PASSES * addresses.units().usable_count()
+}
+
 impl Device for Requester {
     fn facts(&self) -> DeviceFacts {
         DeviceFacts {
@@ -85,7 +153,7 @@ impl Device for Requester {
             outstanding: None,
             hardware: Some(DeviceHardware {
                 address: Some(format!("cpu{}", self.core)),
-                operations: ["lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr"]
+                operations: ["lat-rd", "lat-wrrd", "lat-chase", "bw-rd", "bw-wr", "bw-rdwr"]
                     .map(|operation| format!("command {operation}"))
                     .into(),
                 latency_includes: vec!["timer".into()],
@@ -96,17 +164,31 @@ impl Device for Requester {
     }
 
     fn conditions(&mut self) -> Vec<Condition> {
-        self.clock.conditions().into()
+        [self.clock.conditions(), self.preemption.conditions()].concat()
     }
 
     fn begin(&mut self, start: Start<'_>) {
-        self.begun = Some((start.addresses(), start.stop.clone()));
+        let addresses = start.addresses();
+        self.preemption = Preemption::default();
+        self.chased = start.test.operation == Operation::LatChase;
+        // Before the caches are prepared. A window larger than the buffer is refused when the test runs.
+        if self.chased && start.test.window_bytes <= self.buffer.borrow().length() {
+            self.buffer.borrow_mut().link(&cycle(&addresses));
+        }
+        self.begun = Some((addresses, start.stop.clone()));
+    }
+
+    fn remarks(&mut self) -> Remarks {
+        Remarks {
+            timer: self.chased.then_some(CHASE_TIMER),
+            message: self.preemption.message(self.core),
+            ..Remarks::default()
+        }
     }
 
     fn thrash(&mut self) -> Result<(), DeviceError> {
-        let mut buffer = self.buffer.borrow_mut();
-        let bytes = own(&mut buffer)?;
-        let lines = (bytes.len() / 64).max(1) as u64;
+        let buffer = self.buffer.borrow();
+        let lines = (buffer.length() / 64).max(1);
         let stop = self.stop();
         // Any uniform order of lines will do.
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
@@ -115,10 +197,10 @@ impl Device for Requester {
                 break;
             }
             state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-            let line = ((u128::from(state) * u128::from(lines)) >> 64) as usize;
-            bytes[line * 64] = 0;
+            let line = ((u128::from(state) * u128::from(lines)) >> 64) as u64;
+            // With its own value, because a chase may be laid out there.
+            buffer.rewrite(line * 64);
         }
-        black_box(bytes);
         Ok(())
     }
 
@@ -140,6 +222,9 @@ impl Device for Requester {
         sink: &mut dyn FnMut(&LatencySlice) -> ControlFlow<()>,
     ) -> Result<(), DeviceError> {
         let (addresses, stop) = self.addresses(test)?;
+        if test.operation == Operation::LatChase {
+            return self.chase(test, &addresses, &stop, sink);
+        }
         let size = test.size_bytes as usize;
         let mut buffer = self.buffer.borrow_mut();
         let bytes = own(&mut buffer)?;
@@ -149,18 +234,20 @@ impl Device for Requester {
         while first < test.transactions && !stop.is_requested() {
             let length = LATENCY_SLICE.min(test.transactions - first) as usize;
             addresses.offsets(first, &mut offsets[..length]);
-            let started = self.clock.now();
-            for (offset, count) in offsets[..length].iter().zip(&mut counts) {
-                let transfer = &mut bytes[*offset as usize..][..size];
-                let before = self.clock.now();
-                if test.operation == Operation::LatWrrd {
-                    store(transfer, first);
-                    let _ = self.clock.now();
+            let elapsed_ns = self.preemption.slice(repeatable(test, &addresses, first), &stop, || {
+                let started = self.clock.now();
+                for (offset, count) in offsets[..length].iter().zip(&mut counts) {
+                    let transfer = &mut bytes[*offset as usize..][..size];
+                    let before = self.clock.now();
+                    if test.operation == Operation::LatWrrd {
+                        store(transfer, first);
+                        let _ = self.clock.now();
+                    }
+                    black_box(load(transfer));
+                    *count = self.clock.now() - before;
                 }
-                black_box(load(transfer));
-                *count = self.clock.now() - before;
-            }
-            let elapsed_ns = self.clock.ns(self.clock.now() - started);
+                self.clock.ns(self.clock.now() - started)
+            });
             let ticks = counts[..length].iter().map(|count| self.clock.ticks(*count)).collect();
             if sink(&LatencySlice { ticks, elapsed_ns }).is_break() {
                 break;
@@ -186,16 +273,18 @@ impl Device for Requester {
         while first < test.transactions && !stop.is_requested() {
             let length = most.min(test.transactions - first);
             addresses.offsets(first, &mut offsets[..length as usize]);
-            let started = self.clock.now();
-            for (transaction, offset) in (first..).zip(&offsets[..length as usize]) {
-                let transfer = &mut bytes[*offset as usize..][..size];
-                if AddressList::writes(test.operation, transaction, test.transactions) {
-                    store(transfer, transaction);
-                } else {
-                    black_box(load(transfer));
+            let elapsed_ns = self.preemption.slice(repeatable(test, &addresses, first), &stop, || {
+                let started = self.clock.now();
+                for (transaction, offset) in (first..).zip(&offsets[..length as usize]) {
+                    let transfer = &mut bytes[*offset as usize..][..size];
+                    if AddressList::writes(test.operation, transaction, test.transactions) {
+                        store(transfer, transaction);
+                    } else {
+                        black_box(load(transfer));
+                    }
                 }
-            }
-            let elapsed_ns = self.clock.ns(self.clock.now() - started);
+                self.clock.ns(self.clock.now() - started)
+            });
             if sink(BandwidthSlice { transactions: length, elapsed_ns, anew: false }).is_break() {
                 break;
             }

@@ -40,6 +40,15 @@ impl Shared {
         Some(u32::from_le(unsafe { at.cast::<u32>().read_volatile() }))
     }
 
+    /// Writes the byte at `offset` with its own value; nothing outside.
+    #[inline]
+    pub(crate) fn rewrite(self, offset: u64) {
+        if let Some(at) = self.at(offset, 1) {
+            // SAFETY: the byte is within the memory.
+            unsafe { at.write_volatile(at.read_volatile()) };
+        }
+    }
+
     /// Writes aligned 32-bit words, each once; false, writing nothing, if any is outside or unaligned.
     #[inline]
     pub(crate) fn put_words(self, offset: u64, words: &[u32]) -> bool {

@@ -106,8 +106,7 @@ impl Topology {
     /// The socket that a node's processors are on.
     #[must_use]
     pub fn socket_of_node(&self, node: u32) -> Option<u32> {
-        let processors = list(&self.text(&format!("sys/devices/system/node/node{node}/cpulist"))?);
-        self.socket(*processors.first()?)
+        self.socket(*self.processors_of_node(node).first()?)
     }
 
     /// The kernel's directory of huge pages of a size, of one node or of the machine.
@@ -184,6 +183,25 @@ impl Topology {
     pub fn clock_mhz(&self, processor: u32) -> Option<f64> {
         let path = format!("sys/devices/system/cpu/cpu{processor}/cpufreq/scaling_cur_freq");
         Some(self.number(&path)? as f64 / 1e3)
+    }
+
+    /// The governor of a processor's clock; none where the kernel does not set the clock, as in most guests.
+    #[must_use]
+    pub fn governor(&self, processor: u32) -> Option<String> {
+        self.text(&format!("sys/devices/system/cpu/cpu{processor}/cpufreq/scaling_governor"))
+    }
+
+    /// Whether processors may exceed their nominal clock; none where the kernel does not report it.
+    #[must_use]
+    pub fn turbo(&self) -> Option<bool> {
+        let off = self.number("sys/devices/system/cpu/intel_pstate/no_turbo").map(|off| off == 0);
+        off.or_else(|| self.number("sys/devices/system/cpu/cpufreq/boost").map(|on| on != 0))
+    }
+
+    /// The processors of a node; empty where the kernel does not report them.
+    #[must_use]
+    pub fn processors_of_node(&self, node: u32) -> Vec<u32> {
+        list(&self.text(&format!("sys/devices/system/node/node{node}/cpulist")).unwrap_or_default())
     }
 
     /// Temperature of the package, degrees Celsius.

@@ -43,6 +43,13 @@ fn core_fulfils_the_contract() {
 }
 
 #[test]
+fn pointer_chase_fulfils_the_contract() {
+    let _alone = ALONE.lock();
+    let chase = Trial { latency: Some(test(Operation::LatChase, 8)), bandwidth: None, ..trial() };
+    assert_eq!(check(&Cpu::new(options(Cold::Flush)), &chase), [""; 0]);
+}
+
+#[test]
 fn core_fulfils_the_contract_inside_wrappers_and_after_failures() {
     let _alone = ALONE.lock();
     let cpu: Arc<dyn Backend> = Arc::new(Cpu::new(options(Cold::Flush)));
@@ -93,4 +100,19 @@ fn cold_windows_are_slower_than_warm_ones() {
 fn unknown_core_is_refused() {
     let error = Cpu::new(HostOptions { core: Some(100_000), ..options(Cold::Thrash) }).open().err().unwrap();
     assert!(error.to_string().starts_with("host.core is 100000: this program may run on 0"), "{error}");
+}
+
+#[test]
+fn chase_in_a_small_window_is_faster_than_the_clock_that_times_single_reads() {
+    let mut bench = Cpu::new(options(Cold::Thrash)).open().unwrap();
+    let single = test(Operation::LatRd, 8);
+    let tests = [single.clone(), Test { operation: Operation::LatChase, ..single }];
+    // The best of three: other programs may interfere.
+    let [read_ns, chase_ns] = tests.map(|test| {
+        let warm = Test { window_bytes: 4 << 10, cache: CacheState::HostWarm, ..test };
+        let ticks = (0..3).map(|_| median_ticks(&mut bench, &warm)).min().unwrap();
+        let timer = bench.device.remarks().timer.unwrap_or(bench.device.facts().timer);
+        timer.tick().in_ns(f64::from(ticks))
+    });
+    assert!(chase_ns > 0.0 && chase_ns < read_ns, "{chase_ns} ns, single reads {read_ns} ns");
 }

@@ -19,10 +19,12 @@ pub(crate) struct RealHost {
 
 #[pymethods]
 impl RealHost {
-    /// Pins this thread and allocates the buffer; `options` is a JSON object.
+    /// Pins this thread and allocates the buffer; `options` is a JSON object, `device_node` the device's NUMA
+    /// node: the thread is pinned to a core there, unless the options name one.
     #[new]
-    fn new(options: &str) -> Result<Self> {
-        let (inner, buffer) = Inner::open(&parse("host", options)?, Topology::here())?;
+    #[pyo3(signature = (options, device_node=None))]
+    fn new(options: &str, device_node: Option<u32>) -> Result<Self> {
+        let (inner, buffer) = Inner::open(&parse("host", options)?, Topology::here(), device_node)?;
         // Python, and devices that it registers the memory with, access it by address.
         buffer.borrow_mut().lend();
         Ok(Self { inner, buffer })

@@ -137,6 +137,9 @@ impl Machine {
         if test.path == Path::Dma && !test.size_bytes.is_multiple_of(u64::from(multiple)) {
             return Err(Unsupported::NoMultiple { card: card.name.clone(), multiple });
         }
+        if test.operation == Operation::LatChase {
+            return Err(Unsupported::Chase);
+        }
         if test.path == Path::Command && !test.operation.is_latency() {
             return Err(Unsupported::CommandBandwidth);
         }

@@ -38,7 +38,7 @@ pub(crate) fn opened(
     let was_busy = await_group(tree, &function)?;
     let started = Instant::now();
     loop {
-        match RealHost::open(&options, topology.clone()) {
+        match RealHost::open(&options, topology.clone(), function.node) {
             Err(HostError::TooFewPages { .. }) if was_busy && started.elapsed() < PAGES_LIMIT => {
                 std::thread::sleep(LOOK);
             }

@@ -47,6 +47,16 @@ impl AddressList {
         self.draws
     }
 
+    /// The order of the accesses.
+    pub(crate) fn pattern(&self) -> Pattern {
+        self.pattern
+    }
+
+    /// The stride of a strided pattern, units.
+    pub(crate) fn stride(&self) -> u64 {
+        self.stride
+    }
+
     /// List index that a transaction uses.
     ///
     /// The latency loop uses the first address twice. Bandwidth workers count down to 1, so they walk it
@@ -101,7 +111,7 @@ impl AddressList {
     #[must_use]
     pub fn writes(operation: Operation, transaction: u64, transactions: u64) -> bool {
         match operation {
-            Operation::LatRd | Operation::BwRd => false,
+            Operation::LatRd | Operation::BwRd | Operation::LatChase => false,
             Operation::LatWrrd | Operation::BwWr => true,
             // The shared counter is `transactions - transaction`; even values read.
             Operation::BwRdwr => transactions.wrapping_sub(transaction) % 2 == 1,

@@ -4,18 +4,21 @@
 //! Vocabulary and rules: the pcie-bench paper (SIGCOMM 2018, section 4) and the program behind its data.
 
 mod addresses;
+mod chase;
 mod messages;
 mod suite;
 mod test;
 mod units;
 
 pub use addresses::{AddressList, LIST_LENGTH, Offsets};
+pub use chase::cycle;
 pub use messages::{
     BufferEviction, MessageConnection, MessagePace, MessageSuite, MessageTest, MessageTestRecord,
     QueueSharing, StoreKind, Way,
 };
 pub use suite::Suite;
 pub use test::{
-    CacheState, LINE_BYTES, Operation, PAGE_BYTES, Path, Pattern, TRANSFER_BYTES_MOST, Test, TestRecord,
+    ADDRESS_BYTES, CacheState, LINE_BYTES, Operation, PAGE_BYTES, Path, Pattern, TRANSFER_BYTES_MOST, Test,
+    TestRecord,
 };
 pub use units::{Units, greatest_common_divisor};

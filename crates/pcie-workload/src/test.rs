@@ -10,10 +10,12 @@ use std::sync::LazyLock;
 pub const LINE_BYTES: u64 = 64;
 /// A transfer within a page of this size must not cross into the next; a longer one is whole pages.
 pub const PAGE_BYTES: u64 = 4096;
+/// An address, which each read of a pointer chase returns.
+pub const ADDRESS_BYTES: u64 = 8;
 /// Longest transfer.
 pub const TRANSFER_BYTES_MOST: u64 = 1 << 30;
 
-/// The five micro-benchmarks.
+/// The micro-benchmarks: the five published ones, and one of dependent reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
@@ -28,19 +30,21 @@ pub enum Operation {
     BwWr,
     /// Bandwidth of alternating reads and writes; one direction counts.
     BwRdwr,
+    /// Latency of reads each of which returns the address of the next (pointer chase), as an average over many.
+    LatChase,
 }
 
 impl Operation {
-    /// Whether single transactions are timed.
+    /// Whether the result is a latency: a time per transaction, not per byte.
     #[must_use]
     pub fn is_latency(self) -> bool {
-        matches!(self, Self::LatRd | Self::LatWrrd)
+        matches!(self, Self::LatRd | Self::LatWrrd | Self::LatChase)
     }
 
     /// Whether any transaction writes to the host.
     #[must_use]
     pub fn writes(self) -> bool {
-        !matches!(self, Self::LatRd | Self::BwRd)
+        !matches!(self, Self::LatRd | Self::BwRd | Self::LatChase)
     }
 }
 
@@ -177,6 +181,22 @@ impl Test {
         if self.details && !self.operation.is_latency() {
             return Err(Refusal::of("details", true, "only latency tests have a distribution"));
         }
+        self.validate_chase()
+    }
+
+    /// Checks that dependent reads go through a path that has them, and that a unit holds an address.
+    fn validate_chase(&self) -> Result<(), Refusal> {
+        if self.operation != Operation::LatChase {
+            return Ok(());
+        }
+        if self.path == Path::Dma {
+            let remedy = "a DMA engine does not read its next address from the data: give command";
+            return Err(Refusal::of("path", "dma", remedy));
+        }
+        if self.size_bytes < ADDRESS_BYTES {
+            let remedy = format!("each read returns an address: give {ADDRESS_BYTES} or more");
+            return Err(Refusal::of("size_bytes", self.size_bytes, remedy));
+        }
         Ok(())
     }
 
@@ -276,6 +296,14 @@ pub(crate) mod tests {
                 "stride_units is 500: the window has 128 units: give a smaller stride",
             ),
             (Test { details: true, ..sample() }, "details is true: only latency tests have a distribution"),
+            (
+                Test { operation: Operation::LatChase, ..sample() },
+                "path is dma: a DMA engine does not read its next address from the data: give command",
+            ),
+            (
+                Test { operation: Operation::LatChase, path: Path::Command, size_bytes: 7, ..sample() },
+                "size_bytes is 7: each read returns an address: give 8 or more",
+            ),
         ] {
             assert_eq!(wrong.validate().unwrap_err().to_string(), expected);
         }

@@ -25,7 +25,7 @@ class HostOptions(Part):
     node: int | None = Field(default=None, ge=0, le=1023)
     """NUMA node of the buffer; none: the kernel chooses."""
     core: int | None = Field(default=None, ge=0, le=65535)
-    """Core that the program is pinned to; none: the first allowed one."""
+    """Core that the program is pinned to; none: the first allowed one of the device's NUMA node."""
     cold: Literal["thrash", "flush"] = "thrash"
     """How caches are made cold: `thrash` writes other memory, as published; `flush` flushes the window's lines."""
 

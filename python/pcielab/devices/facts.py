@@ -81,6 +81,8 @@ class HostFacts:
         shared_way_mask: Ways of the last-level cache that devices share with the cores, as resctrl's mask.
         io_alloc: resctrl's `io_alloc`, for example `disabled`.
         prefetchers_off: Prefetchers of the core that are off.
+        governor: Governor of the core's clock, as `performance`.
+        turbo: Whether cores may exceed their nominal clock.
     """
 
     name: str
@@ -103,6 +105,8 @@ class HostFacts:
     shared_way_mask: int | None = None
     io_alloc: str | None = None
     prefetchers_off: tuple[str, ...] | None = None
+    governor: str | None = None
+    turbo: bool | None = None
 
 
 @dataclass(frozen=True)

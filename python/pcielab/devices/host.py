@@ -24,9 +24,12 @@ class RealHost(Host):
     buffer: NDArray[np.uint8]
     address: int
 
-    def __init__(self, options: HostOptions | None = None) -> None:
-        """Allocate the buffer; raises `UnavailableError` if this machine lacks something that the options need."""
-        self._host = _core.RealHost((options or HostOptions()).model_dump_json())
+    def __init__(self, options: HostOptions | None = None, device_node: int | None = None) -> None:
+        """Allocate the buffer; raises `UnavailableError` if this machine lacks something that the options need.
+
+        Without a core in the options, the thread is pinned to one of the device's NUMA node, `device_node`.
+        """
+        self._host = _core.RealHost((options or HostOptions()).model_dump_json(), device_node)
         self.address = self._host.address
         memory: Any = (ctypes.c_uint8 * self._host.buffer_bytes).from_address(self.address)
         memory.owner = self._host

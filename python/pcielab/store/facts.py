@@ -101,6 +101,8 @@ class Host(Known):
     shared_way_mask: int | None = Field(default=None, ge=0)
     io_alloc: str | None = None
     prefetchers_off: list[str] | None = None
+    governor: str | None = None
+    turbo: bool | None = None
     measured: str | None = None
 
 

@@ -1,6 +1,7 @@
 //! The results of a test that the contract checks.
 
 use crate::device::{BandwidthSlice, Device, DeviceError, LatencySlice};
+use crate::facts::TimerFacts;
 use pcie_workload::Test;
 use std::ops::ControlFlow;
 
@@ -15,9 +16,9 @@ pub(super) struct Found {
 
 impl Found {
     /// Contradictions in the results of a whole test.
-    pub(super) fn problems(self, test: &Test, device: &dyn Device) -> impl Iterator<Item = String> {
+    pub(super) fn problems(self, test: &Test, timer: TimerFacts) -> impl Iterator<Item = String> {
         let Self { transactions, ticks, elapsed_ns, empty_slices } = self;
-        let tick_ns = device.facts().timer.tick().in_ns(1.0);
+        let tick_ns = timer.tick().in_ns(1.0);
         // The last tick of each latency may have just begun.
         let least_ns = ticks.saturating_sub(transactions) as f64 * tick_ns;
         let asked = test.transactions;

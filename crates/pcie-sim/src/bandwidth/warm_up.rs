@@ -43,7 +43,7 @@ pub(super) fn warm_up_transactions(start: Start<'_>) -> u64 {
                 run.in_flight()
             })
         }
-        Operation::BwRd | Operation::LatRd | Operation::LatWrrd => shortest,
+        Operation::BwRd | Operation::LatRd | Operation::LatWrrd | Operation::LatChase => shortest,
     }
 }
 

@@ -81,7 +81,7 @@ impl Machine {
         match test.operation {
             Operation::BwRdwr => (read_ns + write_ns) / 2.0,
             Operation::BwWr => write_ns,
-            Operation::BwRd | Operation::LatRd | Operation::LatWrrd => read_ns,
+            Operation::BwRd | Operation::LatRd | Operation::LatWrrd | Operation::LatChase => read_ns,
         }
     }
 

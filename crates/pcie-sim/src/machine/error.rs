@@ -38,4 +38,7 @@ pub enum Unsupported {
     /// Only DMA has bandwidth tests.
     #[error("bandwidth tests use the DMA path")]
     CommandBandwidth,
+    /// No simulated device reads its next address from the data.
+    #[error("lat-chase is not simulated: it needs a core, --device cpu")]
+    Chase,
 }

@@ -72,7 +72,7 @@ impl PioDevice {
             cold: Cold::Thrash,
         };
         let topology = Topology::here();
-        let (host, _) = RealHost::open(&bufferless, topology.clone())?;
+        let (host, _) = RealHost::open(&bufferless, topology.clone(), function.node)?;
         let clock = Clock::measured(&topology);
         let mut range = Range::open(tree, &function, part)?;
         let read_back_ns = read_back_ns(&range, &clock);

@@ -15,6 +15,7 @@ from pcielab.wording import byte_size
 _OPERATIONS = {
     "lat-rd": "read latency",
     "lat-wrrd": "write-then-read latency",
+    "lat-chase": "latency of dependent reads (pointer chase)",
     "bw-rd": "read bandwidth",
     "bw-wr": "write bandwidth",
     "bw-rdwr": "bandwidth of alternating reads and writes, per direction",

@@ -30,7 +30,7 @@ class CudaHost(RealHost):
 
     def __init__(self, options: HostOptions, pci: PciFacts) -> None:
         """Allocate the buffer and fill it."""
-        super().__init__(options)
+        super().__init__(options, pci.node)
         self._page_bytes, self._pci = options.page_bytes, pci
         self.words = self.buffer.view(np.uint32)
         pattern.fill(self.words)

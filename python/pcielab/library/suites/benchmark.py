@@ -17,6 +17,7 @@ __all__ = ["BENCHMARKS", "Cache", "Operation", "Parameters", "Path", "Pattern", 
 BENCHMARKS: dict[str, tuple[Operation, Path]] = {
     "LAT_CMD_RD": ("lat-rd", "command"),
     "LAT_CMD_WRRD": ("lat-wrrd", "command"),
+    "LAT_CMD_CHASE": ("lat-chase", "command"),
     "LAT_DMA_RD": ("lat-rd", "dma"),
     "LAT_DMA_WRRD": ("lat-wrrd", "dma"),
     "BW_CMD_RD": ("bw-rd", "command"),
@@ -26,8 +27,9 @@ BENCHMARKS: dict[str, tuple[Operation, Path]] = {
     "BW_DMA_WR": ("bw-wr", "dma"),
     "BW_DMA_RW": ("bw-rdwr", "dma"),
 }
-"""Operation and path of each micro-benchmark, by its published name. Those of bandwidth on the command path were
-not published; they are for devices whose processors issue their own loads and stores."""
+"""Operation and path of each micro-benchmark, by its published name. The pointer chase
+and those of bandwidth on the command path were not published; they are for devices whose processors issue their own
+loads and stores."""
 
 LATENCY_SAMPLES = 2_097_152
 DETAILS_SAMPLES = 16_777_216

@@ -10,8 +10,8 @@ from pcielab.library.suites.parameter import Parameter
 
 Cache: TypeAlias = Literal["cold", "device-thrash", "device-warm", "host-warm"]
 """Preparation of the caches just before the test."""
-Operation: TypeAlias = Literal["lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr"]
-"""The five micro-benchmarks."""
+Operation: TypeAlias = Literal["lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr", "lat-chase"]
+"""The micro-benchmarks: the five published ones, and one of dependent reads."""
 Path: TypeAlias = Literal["dma", "command"]
 """Which of the device's two paths to the host carries the transactions."""
 Pattern: TypeAlias = Literal["fixed", "sequential", "strided", "random"]
@@ -26,7 +26,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         axis="test",
         kind="word",
         default=None,
-        choices=("lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr"),
+        choices=("lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr", "lat-chase"),
         least=None,
         most=None,
         meaning="The micro-benchmark.",

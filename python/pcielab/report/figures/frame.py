@@ -25,6 +25,7 @@ _PART_OF_A_NAME = " · "
 OPERATION_TITLES = {
     "lat-rd": "LAT_RD (read)",
     "lat-wrrd": "LAT_WRRD (write, then read)",
+    "lat-chase": "LAT_CHASE (dependent reads)",
     "bw-rd": "BW_RD (read)",
     "bw-wr": "BW_WR (write)",
     "bw-rdwr": "BW_RDWR (alternating, one direction)",
