@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from pcielab.report import figures
+from pcielab.report.figures.frame import claims_of
 
-from .conftest import MakeStore, bandwidth_scalars, parameters, small_paper_suite, system
+from .conftest import MakeStore, bandwidth_scalars, latency_scalars, parameters, small_paper_suite, system
 
 
 def rows_of(figure: figures.Figure) -> list[dict[str, Any]]:
@@ -32,6 +33,40 @@ def test_every_figure_is_a_valid_specification(make_store: MakeStore) -> None:
         figures.latency_histogram, figures.latency_tail, figures.modelled_interactions,
     ):  # fmt: skip
         assert rows_of(draw(store)), draw.__name__
+
+
+def test_reads_of_a_core_are_dependent_and_independent(make_store: MakeStore) -> None:
+    windows = [4096 << power for power in range(9)]
+    chase = {window: 1.2 if window <= 32768 else 4.0 if window < 1 << 20 else 12.0 for window in windows}
+    of_core = [
+        {"family": "lat", "parameters": parameters("lat-chase", 8, path="command", window_bytes=window),
+         "scalars": latency_scalars(latency)}
+        for window, latency in chase.items()
+    ] + [
+        {"family": "bw", "parameters": parameters("bw-rd", 8, path="command", window_bytes=window),
+         "scalars": bandwidth_scalars(8)}
+        for window in windows
+    ]  # fmt: skip
+    caches = [
+        {"level": 1, "holds": "data", "bytes": 32768, "shared_by": "0"},
+        {"level": 1, "holds": "instruction", "bytes": 65536, "shared_by": "0"},
+        {"level": 2, "holds": "unified", "bytes": 1 << 20, "shared_by": "0"},
+    ]
+    figure = figures.reads_of_a_core(make_store("core", of_core, origin="measured", host={"caches": caches}))
+    rows = rows_of(figure)
+    dependent = {row["window_bytes"]: row["read_ns"] for row in rows if row["kind"].startswith("dependent")}
+    assert dependent == chase
+    assert {row["read_ns"] for row in rows if row["kind"].startswith("independent")} == {1e9 / 1e6}
+    claims = "made-up, dependent reads: 1.20 ns at 16K in L1, 4.00 ns at 512K in L2, 12.00 ns at 1M."
+    assert claims_of(figure) == [claims]
+    drawn = json.dumps(figure.to_dict()["layer"])
+    assert '"datum": 32768' in drawn
+    assert '"datum": 65536' not in drawn
+
+
+def test_reads_of_a_core_need_a_pointer_chase(make_store: MakeStore) -> None:
+    with pytest.raises(figures.MissingDataError, match="a pointer chase over windows"):
+        figures.reads_of_a_core(make_store("a"))
 
 
 def test_the_bound_of_the_link_lies_above_the_run(make_store: MakeStore) -> None:

@@ -23,6 +23,8 @@ const LATENCY_SLICE: u64 = 512;
 /// Loads in a slice of a pointer chase: enough for reading the clock to cost under 1 % of those that hit the L1
 /// cache, and less than a millisecond of those that miss all caches.
 const CHASE_SLICE: u64 = 4096;
+/// Slices of a chase whose results are returned at once: 50 ms of loads that miss all caches.
+const CHASE_SLICES_AT_ONCE: usize = 32;
 /// The unit of a chase's latencies, which are averages over a slice.
 const CHASE_TIMER: TimerFacts = TimerFacts { numerator_ns: 1, denominator: 1000, cycles: 1 };
 const PICOSECONDS_IN_NS: f64 = 1000.0;
@@ -116,23 +118,43 @@ impl Requester {
         let chain = buffer.chain_mut().ok_or_else(|| {
             DeviceError::Failed("internal error: the chase cannot be laid out in the buffer".into())
         })?;
+        // The kernel's count of switches evicts lines of a small window: one pass fetches them again.
+        let pass = addresses.units().usable_count();
+        let fetched = if pass <= CHASE_SLICE { pass } else { 0 };
         let mut first = 0;
         while first < test.transactions && !stop.is_requested() {
-            let length = CHASE_SLICE.min(test.transactions - first);
-            let elapsed_ns = self.preemption.slice(repeatable(test, addresses, first), stop, || {
-                let started = self.clock.now();
-                chain.follow(length);
-                self.clock.ns(self.clock.now() - started)
-            });
-            let average_ps = elapsed_ns * PICOSECONDS_IN_NS / length as f64;
-            // Not rounded up, so that the latencies do not add up to more than the time.
-            let ticks = vec![average_ps.min(f64::from(u32::MAX)) as u32; length as usize];
-            if sink(&LatencySlice { ticks, elapsed_ns }).is_break() {
+            // Results are returned for many slices at once, because storing them evicts lines of the window.
+            let mut timed = Vec::with_capacity(CHASE_SLICES_AT_ONCE);
+            while first < test.transactions && timed.len() < CHASE_SLICES_AT_ONCE && !stop.is_requested() {
+                let length = CHASE_SLICE.min(test.transactions - first);
+                let repeatable = repeatable(test, addresses, first);
+                let elapsed_ns = self.preemption.slice(repeatable, stop, || {
+                    chain.follow(if repeatable { fetched } else { 0 });
+                    let started = self.clock.now();
+                    chain.follow(length);
+                    self.clock.ns(self.clock.now() - started)
+                });
+                timed.push((length, elapsed_ns));
+                first += length;
+            }
+            if timed.is_empty() || sink(&averages(&timed)).is_break() {
                 break;
             }
-            first += length;
         }
         Ok(())
+    }
+}
+
+/// Slices of a chase, with the average of each slice as the latency of each of its loads.
+fn averages(timed: &[(u64, f64)]) -> LatencySlice {
+    let repeated = timed.iter().flat_map(|&(length, elapsed_ns)| {
+        let average_ps = elapsed_ns * PICOSECONDS_IN_NS / length as f64;
+        // Not rounded up, so that the latencies do not add up to more than the time.
+        std::iter::repeat_n(average_ps.min(f64::from(u32::MAX)) as u32, length as usize)
+    });
+    LatencySlice {
+        ticks: repeated.collect(),
+        elapsed_ns: timed.iter().map(|(_, elapsed_ns)| elapsed_ns).sum(),
     }
 }
 
@@ -275,6 +297,10 @@ impl Device for Requester {
             addresses.offsets(first, &mut offsets[..length as usize]);
             let elapsed_ns = self.preemption.slice(repeatable(test, &addresses, first), &stop, || {
                 let started = self.clock.now();
+                if test.operation == Operation::BwRd && size == WORD {
+                    black_box(words(bytes, &offsets[..length as usize]));
+                    return self.clock.ns(self.clock.now() - started);
+                }
                 for (transaction, offset) in (first..).zip(&offsets[..length as usize]) {
                     let transfer = &mut bytes[*offset as usize..][..size];
                     if AddressList::writes(test.operation, transaction, test.transactions) {
@@ -299,6 +325,16 @@ fn own(buffer: &mut Buffer) -> Result<&mut [u8], DeviceError> {
     buffer.own_bytes_mut().ok_or_else(|| {
         DeviceError::Failed("internal error: a device can reach the buffer of the core".into())
     })
+}
+
+/// Reads a word at each offset. Nothing is kept between two reads but their sum, so that they overlap as far as the
+/// core allows: a loop for transfers of any size costs more than a word from the L1 cache.
+#[inline(never)]
+fn words(bytes: &[u8], offsets: &[u64]) -> u64 {
+    let word = |offset: &u64| {
+        bytes[*offset as usize..].first_chunk::<WORD>().map_or(0, |word| u64::from_ne_bytes(*word))
+    };
+    offsets.iter().fold(0, |sum: u64, offset| sum.wrapping_add(word(offset)))
 }
 
 /// Reads every byte, a word at a time.

@@ -215,6 +215,13 @@ CATALOGUE: tuple[Entry, ...] = (
         lambda runs, measured: figures.latency_by_window(runs, path="dma", size_bytes=64, measured=measured),
     ),
     Entry(
+        "reads-of-a-core",
+        "Caches",
+        "A dependent read waits for the one before it, so its time is the latency of the cache that holds the window, "
+        "or of memory. Independent reads overlap.",
+        lambda runs, measured: figures.reads_of_a_core(runs, measured=measured),
+    ),
+    Entry(
         "fig7b-bandwidth-by-window",
         "Caches",
         "Cached data speed up reads if the number of reads in flight limits them.",

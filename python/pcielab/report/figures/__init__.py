@@ -18,6 +18,7 @@ data. Rows are selected by their parameters, so that any suite with a sweep is d
 from pcielab.report.figures.bandwidth import bandwidth_by_size, bandwidth_of_long_transfers
 from pcielab.report.figures.buffer import buffer_layout
 from pcielab.report.figures.comparison import iommu_against_none, local_against_remote
+from pcielab.report.figures.core_reads import reads_of_a_core
 from pcielab.report.figures.distribution import latency_cdf, latency_histogram, latency_tail
 from pcielab.report.figures.fabric import FabricPlot, fabric_phases, fabric_sweep, published_deviations
 from pcielab.report.figures.fabric_paths import fabric_one_way
@@ -80,4 +81,5 @@ __all__ = [
     "modelled_loopback",
     "nic_throughput",
     "published_deviations",
+    "reads_of_a_core",
 ]

@@ -40,7 +40,7 @@ def latency_by_window(
     One run shows all its cache states, several show cold and host-warm.
     """
     runs = runs_of(sources, measured)
-    data = _sweeps(runs, ("lat-rd", "lat-wrrd", "lat-chase"), path, [size_bytes])
+    data = _sweeps(runs, ("lat-rd", "lat-wrrd"), path, [size_bytes])
     if data.empty:
         raise MissingDataError(
             f"latency tests of {size_bytes} B on the {path} path over windows (lat_cmd_sweep_*, lat_dma_sweep_*)"
