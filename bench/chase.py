@@ -1,11 +1,10 @@
 """Dependent reads of a core beside a C program that does the same, in alternation.
 
 The C program, `chase.c`, follows p = *p through a random cycle. It is a device here, so that its figures are in a
-store like any other, and `pcielab report` shows them beside those of `--device cpu`. Windows are measured one after
-the other, pcielab and C by turns; the ratio of a window is the median of those of its pairs. Where the C program's own
-runs scatter by more than the allowed difference (their median deviation), the window gets no verdict: at the
-capacity of a cache, the physical pages that the kernel happens to give decide. Without a C compiler, nothing is
-measured.
+store like any other, and `pcielab report` shows them beside those of `--device cpu`. pcielab and C take turns at
+each window; the ratio of a window is the median of those of its pairs. Where the C program's own runs scatter by
+more than the allowed difference (their median deviation), the window gets no verdict: the physical pages that the
+kernel happens to give decide near the capacity of a cache. Without a C compiler, nothing is measured.
 """
 
 import argparse
@@ -38,10 +37,13 @@ def measure(program: Path, pairs: int, core: int, page_bytes: int, folder: Path)
     suite = load_suite("chase")
     windows = [test.parameters.window_bytes for test in suite.entries if test.name == "LAT_CMD_CHASE"]
     sets = [f"host.page_bytes={page_bytes}", f"host.buffer_bytes={BUFFER_BYTES}"]
-    print(f"{'window':>10}  {'pcielab ns':>10}  {'C ns':>8}  {'ratio':>6}  {'C scatter':>9}  verdict at {APART:.0%}, {pairs} pairs")
+    head = f"{'window':>10}  {'pcielab ns':>10}  {'C ns':>8}  {'ratio':>6}  {'C scatter':>9}"
+    print(f"{head}  verdict at {APART:.0%}, {pairs} pairs")
     alike = True
     for window in windows:
-        test = single_test("lat-chase", path="command", size=8, window=window, cache="host-warm", transactions=1 << 20)
+        test = single_test(
+            "lat-chase", path="command", size=8, window=window, cache="host-warm", transactions=1 << 20
+        )
         ours, theirs = [], []
         for pair in range(pairs):
             store = folder / f"{window}-{pair}.db"
@@ -84,6 +86,7 @@ class CProgram(devices.Backend):
         self._measured = program, core, page_bytes
 
     def open(self) -> tuple[devices.Device, devices.Host]:
+        """The program, and a host that prepares nothing."""
         return _Device(*self._measured), _Host()
 
 
@@ -146,6 +149,8 @@ def main() -> None:
     parser.add_argument("--core", type=int, default=0, help="core to measure on")
     parser.add_argument("--report", type=Path, help="also write a report of both, as HTML")
     arguments = parser.parse_args()
+    if arguments.report and arguments.report.exists():
+        parser.error(f"--report {arguments.report}: exists already: choose another name")
     compiler = shutil.which("cc")
     if compiler is None:
         sys.exit("skipped: no C compiler (cc) here")

@@ -209,7 +209,7 @@ mod tests {
             core: None,
             cold: Cold::Thrash,
         };
-        let (mut host, _buffer) = RealHost::open(&options, Topology::here()).unwrap();
+        let (mut host, _buffer) = RealHost::open(&options, Topology::here(), None).unwrap();
         // Other processes evict lines, too, now and then.
         let tries: Vec<f64> = (0..20).filter_map(|_| cold_share(&mut host, true)).collect();
         let Some(idle) = tries.into_iter().reduce(f64::min) else { return };

@@ -25,6 +25,8 @@ const LATENCY_SLICE: u64 = 512;
 const CHASE_SLICE: u64 = 4096;
 /// Slices of a chase whose results are returned at once: 50 ms of loads that miss all caches.
 const CHASE_SLICES_AT_ONCE: usize = 32;
+/// Most loads of a pass before each slice: those of 1 MiB, as much as many L2 caches hold.
+const CHASE_FETCHED_MOST: u64 = 1 << 14;
 /// The unit of a chase's latencies, which are averages over a slice.
 const CHASE_TIMER: TimerFacts = TimerFacts { numerator_ns: 1, denominator: 1000, cycles: 1 };
 const PICOSECONDS_IN_NS: f64 = 1000.0;
@@ -118,9 +120,10 @@ impl Requester {
         let chain = buffer.chain_mut().ok_or_else(|| {
             DeviceError::Failed("internal error: the chase cannot be laid out in the buffer".into())
         })?;
-        // The kernel's count of switches evicts lines of a small window: one pass fetches them again.
+        // Other programs, the kernel and the receiver of the results evict lines of a window that L1 or L2 holds: one
+        // pass fetches them again.
         let pass = addresses.units().usable_count();
-        let fetched = if pass <= CHASE_SLICE { pass } else { 0 };
+        let fetched = if pass <= CHASE_FETCHED_MOST { pass } else { 0 };
         let mut first = 0;
         while first < test.transactions && !stop.is_requested() {
             // Results are returned for many slices at once, because storing them evicts lines of the window.

@@ -286,8 +286,26 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn reads_governor_and_turbo_of_either_driver() {
+        let governor = ("sys/devices/system/cpu/cpu2/cpufreq/scaling_governor", "powersave\n");
+        for (file, content, turbo) in [
+            ("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n", Some(false)),
+            ("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n", Some(true)),
+            ("sys/devices/system/cpu/cpufreq/boost", "1\n", Some(true)),
+            ("sys/devices/system/cpu/cpufreq/boost", "0\n", Some(false)),
+            ("sys/devices/system/cpu/cpufreq/boost", "unknown\n", None),
+        ] {
+            let (_directory, topology) = machine(&[governor, (file, content)]);
+            assert_eq!(topology.turbo(), turbo, "{file} {content}");
+            assert_eq!((topology.governor(2).as_deref(), topology.governor(0)), (Some("powersave"), None));
+        }
+    }
+
+    #[test]
     fn missing_files_give_none() {
         let (_directory, topology) = machine(&[]);
+        assert_eq!((topology.governor(0), topology.turbo()), (None, None));
+        assert!(topology.processors_of_node(0).is_empty());
         assert_eq!((topology.sockets(), topology.last_level_cache(0)), (None, None));
         assert_eq!((topology.kernel(), topology.load(), topology.temperature_c()), (None, None, None));
         assert!(topology.nodes().is_empty());

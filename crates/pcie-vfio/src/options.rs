@@ -19,7 +19,7 @@ pub struct VfioHostOptions {
     pub buffer_bytes: u64,
     /// NUMA node of the buffer; null leaves it to the kernel.
     pub node: Option<u32>,
-    /// Core that the program is pinned to; null is the first allowed one.
+    /// Core that the program is pinned to; null is the first allowed one on the device's NUMA node.
     pub core: Option<u32>,
     /// How caches are made cold.
     pub cold: Cold,

@@ -86,7 +86,7 @@ class PioHost(Part):
     """The core that stores."""
 
     core: int | None = Field(default=None, ge=0, le=65535)
-    """Core that the program is pinned to; none: the first allowed one."""
+    """Core that the program is pinned to; none: the first allowed one of the device's NUMA node."""
 
 
 class PioOptions(Part):

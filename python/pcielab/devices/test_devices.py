@@ -91,6 +91,23 @@ def test_store_has_facts_conditions_and_attachments_of_a_python_device(tmp_path:
     assert backend.device.closed == 1
 
 
+def test_a_device_that_does_not_list_the_pointer_chase_is_not_asked_for_one(tmp_path: Path) -> None:
+    chase = single_test("lat-chase", path="command", size=8, window="8K", transactions=2048)
+    devices.run(devices.bridged(Rigged(steady)), chase, tmp_path / "plain.db")
+    refused = open_store(tmp_path / "plain.db").tests
+    assert refused["status"].tolist() == ["not-supported"]
+    assert refused["message"].tolist() == ["lat-chase: rig has no dependent reads: give --device cpu"]
+
+    class Chasing(Rig):
+        def facts(self) -> devices.DeviceFacts:
+            return replace(super().facts(), operations=("command lat-chase",))
+
+    backend = Rigged(steady)
+    backend.device = Chasing(steady)
+    devices.run(devices.bridged(backend), chase, tmp_path / "chasing.db", samples="full")
+    assert open_store(tmp_path / "chasing.db").scalars["samples"].tolist() == [2048]
+
+
 def test_address_offsets_are_aligned_and_vary() -> None:
     offsets = devices.address_offsets(three_tests().entries[0].parameters, seed=1, position=0, first=0, count=1000)
     assert offsets[0] == offsets[1]

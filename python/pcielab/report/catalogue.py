@@ -217,8 +217,8 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry(
         "reads-of-a-core",
         "Caches",
-        "A dependent read waits for the one before it, so its time is the latency of the cache that holds the window, "
-        "or of memory. Independent reads overlap.",
+        "A dependent read waits for the one before it, so its time is the latency of the cache that holds the "
+        "window, or of memory. Independent reads overlap.",
         lambda runs, measured: figures.reads_of_a_core(runs, measured=measured),
     ),
     Entry(

@@ -144,7 +144,9 @@ impl Machine {
         let (engine, issued) = match test.operation {
             Operation::BwWr => (engine(true), tlps),
             Operation::BwRdwr => (engine(true).max(engine(false)), requests + tlps),
-            Operation::BwRd | Operation::LatRd | Operation::LatWrrd | Operation::LatChase => (engine(false), requests),
+            Operation::BwRd | Operation::LatRd | Operation::LatWrrd | Operation::LatChase => {
+                (engine(false), requests)
+            }
         };
         let requests = if test.operation == Operation::BwWr { 0 } else { requests };
         let requested = Picoseconds::from_ns(requests as f64 * device.dma.busy_request_interval_ns);

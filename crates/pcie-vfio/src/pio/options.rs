@@ -14,6 +14,6 @@ pub struct PioOptions {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PioHostOptions {
-    /// Core that stores; null is the first allowed one.
+    /// Core that stores; null is the first allowed one on the device's NUMA node.
     pub core: Option<u32>,
 }

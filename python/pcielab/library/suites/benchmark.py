@@ -27,8 +27,8 @@ BENCHMARKS: dict[str, tuple[Operation, Path]] = {
     "BW_DMA_WR": ("bw-wr", "dma"),
     "BW_DMA_RW": ("bw-rdwr", "dma"),
 }
-"""Operation and path of each micro-benchmark, by its published name. The pointer chase
-and those of bandwidth on the command path were not published; they are for devices whose processors issue their own
+"""Operation and path of each micro-benchmark, by its published name. The pointer chase and
+those of bandwidth on the command path were not published; they are for devices whose processors issue their own
 loads and stores."""
 
 LATENCY_SAMPLES = 2_097_152

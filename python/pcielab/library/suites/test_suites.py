@@ -39,7 +39,17 @@ def test_a_shipped_suite_has_its_tests_in_canonical_form(name: str, tests: int) 
 
 def test_shipped_suites_are_parts_of_the_paper_in_its_order() -> None:
     paper = [json.dumps(test) for test in load_suite("paper").tests]
-    for name in set(names()) - {"paper", "cpu", "cuda", "cuda-quick", "nvme", "rtl-smoke", "netfpga", "e1000e", "chase"}:
+    for name in set(names()) - {
+        "paper",
+        "cpu",
+        "cuda",
+        "cuda-quick",
+        "nvme",
+        "rtl-smoke",
+        "netfpga",
+        "e1000e",
+        "chase",
+    }:
         positions = [paper.index(json.dumps(test)) for test in load_suite(name).tests]
         assert positions == sorted(set(positions)), name
 

@@ -1,7 +1,7 @@
 """Time of a core's reads over the window: dependent ones (a pointer chase) beside independent ones.
 
-A dependent read waits for the one before it: its time is the latency of the cache that holds the window, or of memory.
-Independent reads overlap: their time is the reciprocal of their rate.
+A dependent read waits for the one before it: its time is the latency of the cache that holds the window, or of
+memory. Independent reads overlap: their time is the reciprocal of their rate.
 """
 
 from collections.abc import Iterator, Sequence
