@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,6 @@ from pcielab._core import StoreWriter
 from pcielab.analysis.compare import compare
 from pcielab.analysis.compare.resolution import is_resolvable, median_standard_error_ns
 from pcielab.analysis.explain import in_words
-from shell import succeed
 
 DRIVE = {
     "backend": {"kind": "nvme"},
@@ -55,6 +56,12 @@ def draws(middle: float, count: int = 400, seed: int = 1) -> list[int]:
     return [int(tick) for tick in np.rint(drawn)]
 
 
+def printed(*arguments: str | Path) -> str:
+    """The output of a command."""
+    command = [sys.executable, "-c", "from pcielab.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
 def test_standard_error_is_that_of_the_median_of_normal_latencies(tmp_path: Path) -> None:
     errors = [
         median_standard_error_ns(stored(tmp_path / f"{seed}.db", draws(2000, seed=seed)), 0) for seed in range(20)
@@ -84,15 +91,13 @@ def test_table_says_which_difference_is_not_resolvable(tmp_path: Path) -> None:
     stored(tmp_path / "a.db", draws(2000))
     stored(tmp_path / "same.db", draws(2000, seed=2))
     stored(tmp_path / "slower.db", draws(2100, seed=3))
-    same, slower = (
-        succeed("compare", tmp_path / "a.db", tmp_path / name).stdout for name in ("same.db", "slower.db")
-    )
+    same, slower = (printed("compare", tmp_path / "a.db", tmp_path / name) for name in ("same.db", "slower.db"))
     assert "ns, not resolvable" in same
     assert "standard error" in same
     assert "standard error" in slower
     assert "not resolvable" not in slower
     stored(tmp_path / "simulated.db", draws(2000), origin="simulated")
-    assert "standard error" not in succeed("compare", tmp_path / "a.db", tmp_path / "simulated.db").stdout
+    assert "standard error" not in printed("compare", tmp_path / "a.db", tmp_path / "simulated.db")
 
 
 def test_explanation_gives_parts_with_their_standard_errors(tmp_path: Path) -> None:
