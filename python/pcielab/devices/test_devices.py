@@ -322,7 +322,7 @@ def test_buffer_of_the_real_host_is_an_array_with_an_address() -> None:
     host.warm(4096)
     assert host.facts().buffer_bytes == 1 << 20
     assert host.facts().cold == "flush"
-    assert {condition.metric for condition in host.conditions()} == {"load", "clock", "temperature"}
+    assert {condition.metric for condition in host.conditions()} == {"load", "clock", "temperature", "cold_share"}
     array = host.buffer
     del host
     array[:] = 1  # still mapped

@@ -5,7 +5,6 @@ import math
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +13,6 @@ from pcielab import Store, open_store
 from pcielab._core import StoreWriter
 from pcielab.analysis.compare import compare
 from pcielab.analysis.compare.resolution import is_resolvable, median_standard_error_ns
-from pcielab.analysis.explain import in_words
 
 DRIVE = {
     "backend": {"kind": "nvme"},
@@ -22,9 +20,7 @@ DRIVE = {
 }
 
 
-def stored(
-    path: Path, latencies: list[int], origin: str = "measured", beside: tuple[dict[str, Any], ...] = ()
-) -> Store:
+def stored(path: Path, latencies: list[int], origin: str = "measured") -> Store:
     """A store of a latency test, counted in ticks of half a nanosecond, and a bandwidth test."""
     latency = {
         "operation": "lat-rd", "path": "dma", "pattern": "random", "cache": "cold", "size_bytes": 512,
@@ -33,7 +29,7 @@ def stored(
     }  # fmt: skip
     bins = sorted((tick, latencies.count(tick)) for tick in set(latencies))
     median = sorted(latencies)[(len(latencies) - 1) // 2] / 2
-    scalars = [{"metric": "median", "unit": "ns", "value": median}, *beside]
+    scalars = [{"metric": "median", "unit": "ns", "value": median}]
     distribution = {"metric": "latency", "tick": "1/2", "bins": bins}
     tests = [
         ("LAT_DMA_RD", latency, {"scalars": scalars, "distributions": [distribution]}),
@@ -43,7 +39,7 @@ def stored(
             {"scalars": [{"metric": "bandwidth", "unit": "Gb/s", "value": 8.0}]},
         ),
     ]
-    with StoreWriter.create(path, json.dumps({"origin": origin} | DRIVE)) as writer:
+    with StoreWriter.create(path, json.dumps({"origin": origin})) as writer:
         for number, (name, parameters, numbers) in enumerate(tests):
             record = {"id": number, "family": "f", "name": name, "status": "ok"}
             writer.write_test(json.dumps(record | numbers | {"parameters": json.dumps(parameters)}))
@@ -98,26 +94,3 @@ def test_table_says_which_difference_is_not_resolvable(tmp_path: Path) -> None:
     assert "not resolvable" not in slower
     stored(tmp_path / "simulated.db", draws(2000), origin="simulated")
     assert "standard error" not in printed("compare", tmp_path / "a.db", tmp_path / "simulated.db")
-
-
-def test_explanation_gives_parts_with_their_standard_errors(tmp_path: Path) -> None:
-    def part(subject: str, metric: str, value: float, unit: str = "ns") -> dict[str, Any]:
-        return {"subject": subject, "metric": metric, "unit": unit, "value": value}
-
-    beside = (
-        part("verify", "median", 900.0),
-        part("verify", "standard_error", 3.0),
-        part("transfer", "difference", 9.0),
-        part("transfer", "standard_error", 5.0),
-        part("condition", "floor_standard_error", 2.0),
-        part("condition", "cold_share", 0.75, "1"),
-    )
-    sentences = list(in_words(stored(tmp_path / "run.db", draws(2000), beside=beside), 0))
-    assert "includes: doorbell, controller" in sentences
-    assert (
-        "parts: verify 900 ns (standard error 3.0 ns), "
-        "transfer 9 ns (standard error 5.0 ns, not resolvable)" in sentences
-    )
-    assert "caches: 75 % of the sampled lines of the window were cold before it was prepared" in sentences
-    emulated = stored(tmp_path / "emulated.db", draws(2000), origin="emulated", beside=beside)
-    assert not [sentence for sentence in in_words(emulated, 0) if sentence.startswith(("parts", "caches"))]

@@ -1,10 +1,12 @@
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
-from pcielab import open_store, resolve, simulate, single_test
+from pcielab import Store, open_store, resolve, simulate, single_test
+from pcielab._core import StoreWriter
 from pcielab.analysis.explain import explain_run, in_words
 from pcielab.analysis.explain.remedies import REMEDIES
 from pcielab.analysis.explain.words import asked, bound_sentences
@@ -60,3 +62,43 @@ def test_reports_a_value_above_its_bound_as_a_defect(tmp_path: Path) -> None:
 def test_describes_every_parameter(options: dict[str, object], words: str) -> None:
     suite = single_test("bw-rd", **options)
     assert words in asked(suite.tests[0]["parameters"])
+
+
+def drive(path: Path, origin: str = "measured") -> Store:
+    """A store of a drive's latency with the parts that the drive measured alone."""
+    parameters = {
+        "operation": "lat-rd", "path": "dma", "pattern": "random", "cache": "cold", "size_bytes": 512,
+        "window_bytes": 8192, "host_offset_bytes": 0, "device_offset_bytes": 0, "stride_units": 1,
+        "outstanding": None, "transactions": 1000, "details": False,
+    }  # fmt: skip
+    scalars = [
+        {"subject": subject, "metric": metric, "unit": unit, "value": value}
+        for subject, metric, unit, value in (
+            ("verify", "median", "ns", 900.0),
+            ("verify", "standard_error", "ns", 3.0),
+            ("transfer", "difference", "ns", 9.0),
+            ("transfer", "standard_error", "ns", 5.0),
+            ("condition", "floor_standard_error", "ns", 2.0),
+            ("condition", "cold_share", "1", 0.75),
+        )
+    ]
+    manifest = {
+        "origin": origin,
+        "backend": {"kind": "nvme"},
+        "device": {"name": "a drive", "latency_includes": ["doorbell", "controller"]},
+    }
+    record = {"id": 0, "family": "f", "name": "LAT_DMA_RD", "status": "ok", "scalars": scalars}
+    with StoreWriter.create(path, json.dumps(manifest)) as writer:
+        writer.write_test(json.dumps(record | {"parameters": json.dumps(parameters)}))
+    return open_store(path)
+
+
+def test_gives_the_parts_of_a_drives_latency_with_their_standard_errors(tmp_path: Path) -> None:
+    sentences = list(in_words(drive(tmp_path / "run.db"), 0))
+    assert sentences[1:] == [
+        "includes: doorbell, controller",
+        "parts: verify 900 ns (standard error 3.0 ns), transfer 9 ns (standard error 5.0 ns, not resolvable)",
+        "caches: 75 % of the sampled lines of the window were cold before it was prepared",
+    ]
+    emulated = list(in_words(drive(tmp_path / "emulated.db", origin="emulated"), 0))
+    assert not [sentence for sentence in emulated if sentence.startswith(("parts", "caches"))]
