@@ -189,9 +189,9 @@ def _print_effects(store: "Store", tests: list[str], output_format: Format) -> N
         {
             "test": effect.test,
             "name": effect.name,
-            "size": effect.parameters["size_bytes"],
-            "window": effect.parameters["window_bytes"],
-            "cache": effect.parameters["cache"],
+            "size": effect.parameters.get("size_bytes"),
+            "window": effect.parameters.get("window_bytes"),
+            "cache": effect.parameters.get("cache"),
             "median ns": effect.median_ns,
             "less host-warm": f"{effect.difference_ns:+.0f} ns" if effect.is_resolvable else "not resolvable",
             "standard error": f"{effect.standard_error_ns:.1f} ns",

@@ -57,10 +57,10 @@ def effects_of(store: Store) -> list[Effect]:
 
 
 def _of_group(store: Store, group: list[Mapping[str, Any]]) -> list[Effect]:
-    warm = next((one for one in group if one["parameters"]["cache"] == _BASELINE), None)
+    warm = next((one for one in group if one["parameters"].get("cache") == _BASELINE), None)
     if warm is None:
         return []
-    others = [one for one in group if one["parameters"]["cache"] != _BASELINE]
+    others = [one for one in group if one["parameters"].get("cache") != _BASELINE]
     errors = difference_errors_ns(store, store, [(warm["id"], one["id"]) for one in others])
     return [
         Effect(
