@@ -54,7 +54,7 @@ _CLASSES = {
 _CLASS_CODE = re.compile(r" \[([0-9a-f]{4})\]$|^([0-9a-f]{4})$|^Class ([0-9a-f]{4})$")
 _IDS = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]|^([0-9a-f]{4}):([0-9a-f]{4})\b")
 _BUSES = re.compile(r"\bsecondary=([0-9a-f]{2}), subordinate=([0-9a-f]{2})")
-_BAR = re.compile(r"BAR (\d): current size: (\S+), supported: ([^\n]*)")
+_BAR = re.compile(r"BAR (\d): current\s+size:\s+(\S+),\s+supported:\s+((?:\d{1,6}[KMGT]B\s*)+)")
 _LATE = re.compile(r"Capabilities: \[[1-9a-f][0-9a-f]{2} v|Kernel driver in use:|Kernel modules:")
 _LISTED_LAST = re.compile(r"(?: \((?:rev|prog-if) [^)]*\))+$")
 _ALL_ONES = re.compile(r"!!! Unknown header type 7f|\(rev ff\) \(prog-if ff\)")
@@ -85,8 +85,18 @@ def read_lspci(text: str, source: str) -> Tree:
         raise InputError(f"{source}: {len(blocks)} PCI functions: give a machine of {MOST_FUNCTIONS} at most")
     blocks, doubled = _of_one_machine(blocks)
     functions = tuple(_function(block) for block in blocks)
-    unseen = (*doubled, *_unseen(text, blocks, functions))
-    return Tree(source=source, functions=functions, unseen=unseen)
+    tree = Tree(source=source, functions=functions)
+    unseen = (*doubled, *_unseen(text, blocks, functions), *_ports_above(tree))
+    return tree.model_copy(update={"unseen": unseen})
+
+
+def _ports_above(tree: Tree) -> Iterator[str]:
+    slots = [link.device.slot.removeprefix("0000:") for link in tree.links if link.device.link is not None]
+    if tree.is_selection and slots:
+        yield (
+            f"the port above {_some(slots)}: a link cannot be judged from one end: give the output of "
+            f"`{lspci.COMMAND}` for the whole machine"
+        )
 
 
 def _of_one_machine(blocks: Sequence[lspci.Function]) -> tuple[list[lspci.Function], list[str]]:

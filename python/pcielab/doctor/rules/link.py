@@ -105,7 +105,8 @@ def link_down(tree: Tree) -> Iterator[Observation]:
                 value(port, "LnkCtl LnkDisable", "+" if end.disabled else "-"),
             ),
             remedy="search the kernel's log for the port's slot; reseat the card, then try another cable, "
-            "riser or slot, and check the power of the card"
+            "riser or slot, and check the power of the card; an empty socket of a carrier for several drives "
+            "looks the same"
             if not end.disabled
             else "find out what disabled it (a BIOS setting, hot plug, a script); bit 4 of LnkCtl enables "
             "it again",
