@@ -6,6 +6,7 @@ without root or without `-vvv` has no registers, and a truncated one ends early.
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from pcielab.doctor.config_space import ACS_SERVICES
 from pcielab.doctor.tree import (
@@ -63,6 +64,7 @@ _REGISTERS_OF_ALL = {"DevCap", "DevCtl"}
 _REGISTERS_OF_LINKS = {"LnkCap", "LnkSta"}
 _WITHOUT_LINK: tuple[Kind, ...] = ("integrated-endpoint", "event-collector")
 _MOST_NAMED = 4
+_MOST_BARS = 6
 _UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
 _TIMES_NS = {"ns": 1.0, "us": 1e3}
 
@@ -324,7 +326,7 @@ def _services(block: lspci.Function) -> tuple[str, ...] | None:
 def _resizable(text: str) -> Iterator[ResizableBar]:
     if "Physical Resizable BAR" not in text:
         return
-    for found in _BAR.finditer(text.partition("Physical Resizable BAR")[2]):
+    for found in islice(_BAR.finditer(text.partition("Physical Resizable BAR")[2]), _MOST_BARS):
         sizes = [_bytes(word) for word in found[3].split()]
         size, known = _bytes(found[2]), [value for value in sizes if value is not None]
         if size is not None and known:

@@ -16,6 +16,7 @@ from pcielab.library.copied_lspci import SLOT
 from pcielab.library.input_files import read_text
 from pcielab.wording import named
 
+_HEAD_LETTERS = 65_536
 _OF_LSPCI = re.compile(rf"^[ \t>]*{SLOT} \S", re.MULTILINE)
 
 
@@ -45,7 +46,7 @@ def read_saved(path: Path) -> Tree:
     try:
         found = SavedTree.model_validate_json(text)
     except ValidationError as error:
-        if _OF_LSPCI.search(text):
+        if _OF_LSPCI.search(text, 0, _HEAD_LETTERS):
             raise InputError(
                 f"{path}: the output of lspci, not a saved tree: give it with --lspci {path}"
             ) from None

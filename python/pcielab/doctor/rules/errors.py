@@ -1,11 +1,11 @@
 """Rules about errors that the link has seen."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pcielab.doctor.finding import Observation, Severity, Sureness, Value
 from pcielab.doctor.real_links import not_judged
 from pcielab.doctor.rules.rule import judged, rule, value
-from pcielab.doctor.tree import Function, Tree
+from pcielab.doctor.tree import Function, Link, Tree
 
 _OF_THE_LINK = ("RxErr", "BadTLP", "BadDLLP", "Rollover", "Timeout")
 """Correctable errors that bad signals cause; the others are about requests."""
@@ -48,20 +48,24 @@ def lanes_with_errors(tree: Tree) -> Iterator[Observation]:
         marked = [one for one in ends if _lanes(one)]
         if not marked and not any(set(_seen(one)) - {"RxErr"} for one in ends):
             continue
-        where = [
-            f"{'port' if one is link.port else 'device'} received them on {_named(_lanes(one))}" for one in marked
-        ]
         yield Observation(
             **judged(
                 Severity.WARNING if marked else Severity.NOTE, Sureness.LOOK_UNDER_LOAD, link.device, link.port
             ),
-            what="correctable errors on the link"
-            + (f": the {', the '.join(where)}; signal integrity, so suspect cable, riser or slot" if where else "")
-            + ("" if where else "; lanes are not shown, and the time is unknown"),
+            what=f"correctable errors on the link: {_where(link, marked)}",
             values=tuple(found for one in ends for found in _values(one)),
             remedy="reseat the card and clean its contacts; then try a shorter riser or cable, a retimer, or one "
             "generation lower; pcielab doctor --watch 30 shows whether the errors go on under load",
         )
+
+
+def _where(link: Link, marked: Sequence[Function]) -> str:
+    if not marked:
+        return "the registers name no lanes, and do not tell when they were"
+    ends = [
+        f"the {'port' if one is link.port else 'device'} received them on {_named(_lanes(one))}" for one in marked
+    ]
+    return f"{', '.join(ends)}; signal integrity, so suspect cable, riser or slot"
 
 
 def _seen(function: Function) -> tuple[str, ...]:
