@@ -14,11 +14,6 @@ from pcielab._core import StoreWriter
 from pcielab.analysis.compare import compare
 from pcielab.analysis.compare.resolution import is_resolvable, median_standard_error_ns
 
-DRIVE = {
-    "backend": {"kind": "nvme"},
-    "device": {"name": "a drive", "latency_includes": ["doorbell", "controller"]},
-}
-
 
 def stored(path: Path, latencies: list[int], origin: str = "measured") -> Store:
     """A store of a latency test, counted in ticks of half a nanosecond, and a bandwidth test."""
@@ -31,7 +26,7 @@ def stored(path: Path, latencies: list[int], origin: str = "measured") -> Store:
     median = sorted(latencies)[(len(latencies) - 1) // 2] / 2
     scalars = [{"metric": "median", "unit": "ns", "value": median}]
     distribution = {"metric": "latency", "tick": "1/2", "bins": bins}
-    tests = [
+    tests: list[tuple[str, dict[str, object], dict[str, object]]] = [
         ("LAT_DMA_RD", latency, {"scalars": scalars, "distributions": [distribution]}),
         (
             "BW_DMA_RD",
