@@ -117,7 +117,8 @@ BROKEN = [
     ),
     Broken(
         "a network controller of a SoC",
-        both((NIC_PORT, *NICS), speeds=(32.0, 2.5), lanes=(16, 1)) | both(NICS, ids=(0x8086, 0x37D2)),
+        {NIC_PORT: {"speeds": (32.0, 2.5), "lanes": (16, 1)}}
+        | both(NICS, ids=(0x8086, 0x37D2), speeds=(32.0, 2.5), lanes=(16, 1)),
         set(),
     ),
     Broken(
