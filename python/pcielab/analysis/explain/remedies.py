@@ -15,7 +15,7 @@ REMEDIES: Mapping[str, str] = {
     "request-rate": "a root complex that takes read requests faster, or larger requests (link.mrrs_bytes)",
     "write-rate": "a root complex that takes writes faster, or larger writes (link.mps_bytes)",
     "receive-buffers": "a device that takes data in faster, or with larger buffers",
-    "completion-buffer": "a device with a larger buffer for completions (device.dma.completion_buffer_bytes and _headers)",
+    "completion-buffer": "a larger buffer for completions (device.dma.completion_buffer_bytes or _headers)",
     "page-walks": "larger pages, a window that the IO-TLB covers, or more page walkers (host.iommu.walkers)",
     "store-interval": "more bytes in each store: write-combining buffers",
     "core-stores": "a core that stores faster, or descriptors, which leave the data to the device",
