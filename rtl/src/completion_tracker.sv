@@ -160,6 +160,8 @@ module completion_tracker #(
     always_ff @(posedge clk) begin
         clock <= clock + 1'b1;
         looked_at <= looked_at + 1'b1;
+        // The rest of a completion whose tag times out between two beats is unknown: it was counted.
+        if (timed_out && looked_at == held_tag) held_known <= 1'b0;
         if (rx.valid) begin
             held_tag <= tag;
             held_known <= known;

@@ -219,3 +219,38 @@ async def a_request_without_an_answer_times_out(dut: Any) -> None:
     assert dut.quiet.value
     late = await send(dut, next_completion(9, Open(9, 1, 0, 64), cut=False))
     assert late[-1]["fault_kind"] == r.RESULT_UNKNOWN_TAG
+
+
+@cocotb.test()
+async def a_time_out_between_two_beats_counts_once(dut: Any) -> None:
+    """The tag is retired; the rest of the completion is unknown, and no counter underflows."""
+    await start(dut, **{**IDLE, "timeout": 60})
+    await until(dut, lambda: bool(dut.ready.value), limit=TAGS + 5)
+    for tag, malformed in ((5, False), (9, True)):
+        retired = int(dut.retired_count.value)
+        await issue(dut, tag, Open(tag, 1, 0, 2 * 4 * LANES))
+        dut.rx_valid.value, dut.rx_sop.value, dut.rx_eop.value, dut.rx_tag.value = 1, 1, 0, tag
+        dut.rx_status.value, dut.rx_byte_count.value = 0, 8 * LANES + int(malformed)
+        dut.rx_lower_address.value, dut.rx_dwords.value = 0, 2 * LANES
+        await FallingEdge(dut.clk)
+        dut.rx_valid.value = 0
+        assert not dut.quiet.value
+        await until(dut, lambda before=retired: int(dut.retired_count.value) == before + 1, limit=200)
+        assert dut.quiet.value
+        dut.rx_valid.value, dut.rx_sop.value, dut.rx_eop.value = 1, 0, 1
+        await settled()
+        assert dut.fault.value
+        assert int(dut.fault_kind.value) == r.RESULT_UNKNOWN_TAG
+        assert not dut.free_tag.value
+        assert not dut.transfer_done.value
+        assert not dut.expected_data.value
+        await FallingEdge(dut.clk)
+        dut.rx_valid.value = 0
+        await FallingEdge(dut.clk)
+        assert dut.quiet.value
+        assert int(dut.retired_count.value) == retired + 1
+    # A request after that is counted as before.
+    await issue(dut, 3, Open(3, 1, 0, 64))
+    assert not dut.quiet.value
+    assert (await send(dut, next_completion(3, Open(3, 1, 0, 64), cut=False)))[-1]["free_tag"]
+    assert dut.quiet.value
