@@ -1,5 +1,6 @@
 // Answers the host, one request at a time: reads and writes of BAR 0 become register accesses of one or two double words,
-// and writes to BAR 2 are stores of messages. Other reads are unsupported requests; other writes are dropped.
+// and writes to BAR 2 are stores of messages. BAR 2 is prefetchable, so a host may read it at any length: it reads as zeros.
+// Other reads are unsupported requests; other writes are dropped.
 //
 // Registers are written whole: writes of single bytes, or of more than two double words, are dropped.
 module completer #(
@@ -27,6 +28,10 @@ module completer #(
     logic [63:0] data;
     // The access is to the second of two double words.
     logic second;
+    // The answer is cut at multiples of 128 bytes, the read completion boundary of an endpoint, which no MPS is below.
+    logic is_zeros;
+    logic [5:0] to_boundary;
+    logic [5:0] piece;
     logic is_read, is_register, is_whole;
     logic [1:0] lead, behind;
 
@@ -47,17 +52,17 @@ module completer #(
 
     // Bytes of the first and the last double word that were not requested. A read of no bytes is answered like one of one byte.
     assign lead = held.first_be[0] || held.first_be == '0 ? 2'd0 : held.first_be[1] ? 2'd1 : held.first_be[2] ? 2'd2 : 2'd3;
-    logic [3:0] last_be;
-    assign last_be = held.dwords == 11'd1 ? held.first_be : held.last_be;
-    assign behind = last_be[3] ? 2'd0 : last_be[2] ? 2'd1 : last_be[1] ? 2'd2 : 2'd3;
+    assign behind = held.last_be[3] ? 2'd0 : held.last_be[2] ? 2'd1 : held.last_be[1] ? 2'd2 : 2'd3;
 
+    assign to_boundary = 6'd32 - 6'(held.address[6:2]);
+    assign piece = is_zeros && held.dwords > 11'(to_boundary) ? to_boundary : 6'(held.dwords);
     assign answer_valid = step == ANSWER;
     always_comb begin
         answer.requester = held.requester;
         answer.status = held.kind == HOST_OTHER_READ ? 3'b001 : 3'b000;
         answer.byte_count = 13'({held.dwords, 2'b00}) - 13'(lead) - 13'(behind);
         answer.lower_address = {held.address[6:2], lead};
-        answer.dwords = held.kind == HOST_OTHER_READ ? 2'd0 : 2'(held.dwords);
+        answer.dwords = held.kind == HOST_OTHER_READ ? '0 : piece;
         answer.data = data;
     end
 
@@ -66,9 +71,16 @@ module completer #(
         unique case (step)
             TAKE: if (host.valid && host.sop) begin
                 held <= host.header;
+                // The byte enables of the last double word, also where it is the first.
+                if (host.header.dwords == 11'd1) held.last_be <= host.header.first_be;
                 data <= host.data[63:0];
                 second <= 1'b0;
-                if (is_register && (is_read || (host.header.kind == HOST_WRITE && is_whole))) step <= ACCESS;
+                is_zeros <= 1'b0;
+                if (is_read && host.header.bar == 3'd2) begin
+                    data <= '0;
+                    is_zeros <= 1'b1;
+                    step <= ANSWER;
+                end else if (is_register && (is_read || (host.header.kind == HOST_WRITE && is_whole))) step <= ACCESS;
                 else if (is_read || host.header.kind == HOST_OTHER_READ) begin
                     held.kind <= HOST_OTHER_READ;
                     step <= ANSWER;
@@ -84,7 +96,12 @@ module completer #(
                 second <= 1'b1;
                 step <= second || held.dwords == 11'd1 ? ANSWER : ACCESS;
             end
-            ANSWER: if (answer_ready) step <= TAKE;
+            ANSWER: if (answer_ready) begin
+                held.first_be <= 4'b1111;
+                held.address[6:2] <= held.address[6:2] + 5'(piece);
+                held.dwords <= held.dwords - 11'(piece);
+                if (!is_zeros || held.dwords == 11'(piece)) step <= TAKE;
+            end
         endcase
         if (rst) step <= TAKE;
     end

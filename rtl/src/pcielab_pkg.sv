@@ -68,13 +68,13 @@ package pcielab_pkg;
         requester_t requester;
     } host_request_t;
 
-    // An answer has at most two double words.
+    // An answer has at most 32 double words; those behind `data` are zeros.
     typedef struct packed {
         requester_t requester;
         logic [2:0] status;
         logic [12:0] byte_count;
         logic [6:0] lower_address;
-        logic [1:0] dwords;
+        logic [5:0] dwords;
         logic [63:0] data;
     } host_answer_t;
 

@@ -85,7 +85,7 @@ module pcielab_usp #(
         .clk(user_clk), .rst(user_reset), .host, .store, .answer_valid, .answer_ready, .answer, .access
     );
     usp_cc #(.DATA_WIDTH(DATA_WIDTH)) answers (
-        .answer_valid, .answer_ready, .answer, .s_axis_cc_tdata, .s_axis_cc_tkeep, .s_axis_cc_tlast, .s_axis_cc_tready,
+        .clk(user_clk), .rst(user_reset), .answer_valid, .answer_ready, .answer, .s_axis_cc_tdata, .s_axis_cc_tkeep, .s_axis_cc_tlast, .s_axis_cc_tready,
         .s_axis_cc_tuser, .s_axis_cc_tvalid
     );
 endmodule

@@ -1,10 +1,13 @@
-// Answers to the host, for the completer completion interface (CC) of the UltraScale+ hard block: one beat each. PG213,
-// "Completer Completion Descriptor Format".
+// Answers to the host, for the completer completion interface (CC) of the UltraScale+ hard block. PG213, "Completer Completion
+// Descriptor Format".
 module usp_cc #(
     parameter DATA_WIDTH = 256,
     parameter LANES = DATA_WIDTH / 32,
     parameter USER_WIDTH = DATA_WIDTH == 512 ? 81 : 33
 ) (
+    input  logic clk,
+    input  logic rst,
+
     input  logic answer_valid,
     output logic answer_ready,
     input  pcielab_pkg::host_answer_t answer,
@@ -23,15 +26,28 @@ module usp_cc #(
         answer.requester.id, 1'b0, 1'b0, answer.status, 11'(answer.dwords),
         3'b0, answer.byte_count, 9'b0, answer.lower_address
     };
+    // Double words of the packet from this beat on.
+    logic begun;
+    logic [5:0] left, held_left;
+
+    assign left = begun ? held_left : answer.dwords + 6'd3;
     assign s_axis_cc_tvalid = answer_valid;
-    assign answer_ready = s_axis_cc_tready;
-    assign s_axis_cc_tlast = 1'b1;
-    assign s_axis_cc_tdata = DATA_WIDTH'({answer.data, descriptor});
-    assign s_axis_cc_tkeep = LANES'({answer.dwords == 2'd2, answer.dwords != 2'd0, 3'b111});
+    assign answer_ready = s_axis_cc_tready && s_axis_cc_tlast;
+    assign s_axis_cc_tlast = left <= 6'(LANES);
+    assign s_axis_cc_tdata = begun ? '0 : DATA_WIDTH'({answer.data, descriptor});
+    always_comb for (int lane = 0; lane < LANES; lane++) s_axis_cc_tkeep[lane] = left > 6'(lane);
+
+    always_ff @(posedge clk) begin
+        if (s_axis_cc_tvalid && s_axis_cc_tready) begin
+            begun <= !s_axis_cc_tlast;
+            held_left <= left - 6'(LANES);
+        end
+        if (rst) begun <= 1'b0;
+    end
 
     if (DATA_WIDTH == 512) begin : user
         // is_sop, is_eop, and the lane of the last double word.
-        assign s_axis_cc_tuser = USER_WIDTH'({4'd2 + 4'(answer.dwords), 2'b01, 4'b0, 2'b01});
+        assign s_axis_cc_tuser = USER_WIDTH'({4'(left - 6'd1), 1'b0, s_axis_cc_tlast, 4'b0, 1'b0, !begun});
     end else begin : user
         assign s_axis_cc_tuser = '0;
     end
