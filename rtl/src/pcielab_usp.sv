@@ -6,6 +6,8 @@ module pcielab_usp #(
     parameter TAGS = 64,
     parameter RECORDS = 4096,
     parameter CLOCK_PS = 4000,
+    // The hard block straddles completions: two with 256 bits, four with 512.
+    parameter RC_STRADDLE = 1,
     parameter KEEP_WIDTH = DATA_WIDTH / 32,
     parameter RQ_USER_WIDTH = DATA_WIDTH == 512 ? 137 : 62,
     parameter RC_USER_WIDTH = DATA_WIDTH == 512 ? 161 : 75,
@@ -73,7 +75,7 @@ module pcielab_usp #(
         .clk(user_clk), .rst(user_reset), .tx, .s_axis_rq_tdata, .s_axis_rq_tkeep, .s_axis_rq_tlast, .s_axis_rq_tready,
         .s_axis_rq_tuser, .s_axis_rq_tvalid
     );
-    usp_rc #(.DATA_WIDTH(DATA_WIDTH)) completions (
+    usp_rc #(.DATA_WIDTH(DATA_WIDTH), .RC_STRADDLE(RC_STRADDLE)) completions (
         .clk(user_clk), .rst(user_reset), .m_axis_rc_tdata, .m_axis_rc_tkeep, .m_axis_rc_tlast, .m_axis_rc_tready,
         .m_axis_rc_tuser, .m_axis_rc_tvalid, .rx
     );

@@ -1,10 +1,13 @@
-// Converts the requester completion interface (RC) of the UltraScale+ hard block to the core's completions: dword-aligned,
-// without straddling. PG213, "Requester Completion Descriptor Format".
+// Converts the requester completion interface (RC) of the UltraScale+ hard block to the core's completions: dword-aligned.
+// With straddling, a completion may start in the beat where another ends: two of them with 256 bits, four with 512. PG213,
+// "Requester Completion Descriptor Format" and "Straddle Option for Requester Completion Interface".
 //
 // The hard block checks completions too. Its mismatches become completions that fit no request, and damaged data become
 // poisoned. Requests that it gave up itself (time-out, function-level reset) are left out: the core has its own time-outs.
 module usp_rc #(
     parameter DATA_WIDTH = 256,
+    // As the hard block is configured.
+    parameter RC_STRADDLE = 1,
     parameter LANES = DATA_WIDTH / 32,
     parameter USER_WIDTH = DATA_WIDTH == 512 ? 161 : 75
 ) (
@@ -28,12 +31,56 @@ module usp_rc #(
     logic [95:0] descriptor;
     logic [3:0] error_code;
 
-    strip_header #(.DATA_WIDTH(DATA_WIDTH), .HEADER_DWORDS(3)) packet (
-        .clk, .rst, .in_valid(m_axis_rc_tvalid), .in_ready(m_axis_rc_tready), .in_last(m_axis_rc_tlast),
-        .in_beyond(m_axis_rc_tkeep[3]), .in_damaged(m_axis_rc_tuser[DISCONTINUE]), .in_data(m_axis_rc_tdata),
-        .out_valid(valid), .out_ready(1'b1), .out_sop(rx.sop), .out_eop(rx.eop), .out_header(descriptor),
-        .out_damaged(damaged), .out_data(rx.data)
-    );
+    if (RC_STRADDLE) begin : straddled
+        localparam SEGMENTS = DATA_WIDTH / 128;
+        logic [SEGMENTS-1:0] starts, ends;
+        logic [SEGMENTS-1:0][1:0] last_dword;
+        if (DATA_WIDTH == 512) begin : marks
+            // is_sop with the segment, is_eop with the lane.
+            always_comb begin
+                {starts, ends, last_dword} = '0;
+                for (int n = 0; n < SEGMENTS; n++) begin
+                    automatic logic [3:0] lane = m_axis_rc_tuser[80 + 4 * n +: 4];
+                    if (m_axis_rc_tuser[64 + n]) starts[m_axis_rc_tuser[68 + 2 * n +: 2]] = 1'b1;
+                    if (m_axis_rc_tuser[76 + n]) begin
+                        ends[lane[3:2]] = 1'b1;
+                        last_dword[lane[3:2]] = lane[1:0];
+                    end
+                end
+            end
+        end else begin : marks
+            // A completion continues in the beat; the first start, is_sof_0, is then in the second segment.
+            logic continues;
+            always_comb begin
+                starts = {m_axis_rc_tuser[33] || (m_axis_rc_tuser[32] && continues), m_axis_rc_tuser[32] && !continues};
+                {ends, last_dword} = '0;
+                for (int n = 0; n < SEGMENTS; n++) begin
+                    automatic logic [2:0] lane = m_axis_rc_tuser[35 + 4 * n +: 3];
+                    if (m_axis_rc_tuser[34 + 4 * n]) begin
+                        ends[lane[2]] = 1'b1;
+                        last_dword[lane[2]] = lane[1:0];
+                    end
+                end
+            end
+            always_ff @(posedge clk) begin
+                if (m_axis_rc_tvalid && m_axis_rc_tready) continues <= ^{continues, starts, ends};
+                if (rst) continues <= 1'b0;
+            end
+        end
+        unstraddle #(.DATA_WIDTH(DATA_WIDTH)) packets (
+            .clk, .rst, .in_valid(m_axis_rc_tvalid), .in_ready(m_axis_rc_tready), .in_starts(starts), .in_ends(ends),
+            .in_last_dword(last_dword), .in_damaged(m_axis_rc_tuser[DISCONTINUE]), .in_data(m_axis_rc_tdata),
+            .out_valid(valid), .out_sop(rx.sop), .out_eop(rx.eop), .out_header(descriptor), .out_damaged(damaged),
+            .out_data(rx.data)
+        );
+    end else begin : separate
+        strip_header #(.DATA_WIDTH(DATA_WIDTH), .HEADER_DWORDS(3)) packet (
+            .clk, .rst, .in_valid(m_axis_rc_tvalid), .in_ready(m_axis_rc_tready), .in_last(m_axis_rc_tlast),
+            .in_beyond(m_axis_rc_tkeep[3]), .in_damaged(m_axis_rc_tuser[DISCONTINUE]), .in_data(m_axis_rc_tdata),
+            .out_valid(valid), .out_ready(1'b1), .out_sop(rx.sop), .out_eop(rx.eop), .out_header(descriptor),
+            .out_damaged(damaged), .out_data(rx.data)
+        );
+    end
 
     assign error_code = descriptor[15:12];
     assign left_out = rx.sop ? error_code == FUNCTION_RESET || error_code == TIMED_OUT : held_left_out;

@@ -27,6 +27,8 @@ def sizes(**values: tuple[int, ...]) -> tuple[Mapping[str, int], ...]:
 
 WIDTHS = (256, 512)
 CORE = tuple({"DATA_WIDTH": width, "TAGS": tags} for width, tags in ((256, 64), (512, 64), (256, 256), (512, 32)))
+# Without straddling, the hard block fills up: the link brings completions faster than they leave.
+UNSTRADDLED = {"DATA_WIDTH": 512, "TAGS": 256, "RC_STRADDLE": 0}
 BENCHES = {
     "address_generator": Bench("address_generator"),
     "bandwidth_counters": Bench("bandwidth_counters"),
@@ -45,5 +47,6 @@ BENCHES = {
     "request_engine": Bench("flat_request_engine", sizes(DATA_WIDTH=WIDTHS, TAGS=(64,))),
     "splitter": Bench("splitter"),
     "stream_fifo": Bench("stream_fifo", ({"WIDTH": 8, "DEPTH": 4},)),
-    "usp": Bench("pcielab_usp", sizes(DATA_WIDTH=WIDTHS, TAGS=(64,))),
+    "unstraddle": Bench("unstraddle", sizes(DATA_WIDTH=WIDTHS)),
+    "usp": Bench("pcielab_usp", (*sizes(DATA_WIDTH=WIDTHS, TAGS=(64,)), UNSTRADDLED)),
 }

@@ -60,6 +60,7 @@ class Root:
         quiet()
         dut = self.dut
         wide = len(dut.s_axis_rq_tdata) == 512
+        straddles = bool(int(dut.RC_STRADDLE.value))
         self.complex = RootComplex()
         self.device = UltraScalePlusPcieDevice(
             pcie_generation=3,
@@ -67,6 +68,8 @@ class Root:
             user_clk_frequency=250e6,
             max_payload_size=1024,
             enable_extended_tag=True,
+            rc_straddle=straddles,
+            rc_4tlp_straddle=straddles and wide,
             user_clk=dut.user_clk,
             user_reset=dut.user_reset,
             rq_bus=AxiStreamBus.from_prefix(dut, "s_axis_rq"),
