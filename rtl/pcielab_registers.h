@@ -20,7 +20,7 @@ extern "C" {
 #define PCIELAB__VERSION__MINOR_bm 0xffff
 #define PCIELAB__VERSION__MINOR_bp 0
 #define PCIELAB__VERSION__MINOR_bw 16
-#define PCIELAB__VERSION__MINOR_reset 0x1
+#define PCIELAB__VERSION__MINOR_reset 0x2
 #define PCIELAB__VERSION__MAJOR_bm 0xffff0000
 #define PCIELAB__VERSION__MAJOR_bp 16
 #define PCIELAB__VERSION__MAJOR_bw 16

@@ -113,6 +113,9 @@ class Device {
         // No host takes interrupts.
         core_->store_valid = 0;
         core_->msix_enable = 0;
+        // The driver limits the tags.
+        core_->extended_tags_known = 0;
+        core_->extended_tags = 0;
         core_->clk = 0;
         core_->rst = 1;
         for (int i = 0; i < 4; ++i) clock();

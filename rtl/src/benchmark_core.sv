@@ -16,6 +16,9 @@ module benchmark_core #(
     input  logic [2:0] max_payload,
     input  logic [2:0] max_read_request,
     input  logic bus_master,
+    // Extended tags as the device control register says, if the core knows it: software limits the tags too.
+    input  logic extended_tags_known,
+    input  logic extended_tags,
     input  logic function_reset,
     // For one clock when a function-level reset is done.
     output logic function_reset_done,
@@ -135,9 +138,11 @@ module benchmark_core #(
     logic expected_data, completion_fault, timed_out, mismatch;
     result_t completion_kind;
 
-    // Without extended tags a requester uses the first 32.
+    // Constant in a test.
     logic [ID_WIDTH:0] tag_count;
-    assign tag_count = settings.link_tags == '0 ? (ID_WIDTH + 1)'(TAGS) : (ID_WIDTH + 1)'(settings.link_tags);
+    tag_limit #(.TAGS(TAGS)) limit (
+        .clk, .rst(test_rst), .link_tags(settings.link_tags), .extended_tags_known, .extended_tags, .count(tag_count)
+    );
 
     id_pool #(.COUNT(TAGS)) tags (
         .clk, .rst(test_rst), .size(tag_count), .limit(tag_count), .filled(tags_filled), .valid(tag_valid), .id(tag),

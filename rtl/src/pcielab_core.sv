@@ -9,6 +9,7 @@ module pcielab_core #(
     input  logic clk, rst,
     input  logic [2:0] max_payload, max_read_request,
     input  logic bus_master, function_reset, msix_enable, msix_mask,
+    input  logic extended_tags_known, extended_tags,
     output logic function_reset_done, test_ended,
 
     output logic tx_valid, tx_sop, tx_eop, tx_write,
@@ -59,7 +60,7 @@ module pcielab_core #(
     assign {stores.header, stores.data} = {store, store_data};
 
     benchmark_core #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS), .RECORDS(RECORDS), .CLOCK_PS(CLOCK_PS)) core (
-        .clk, .rst, .max_payload, .max_read_request, .bus_master, .function_reset, .function_reset_done, .msix_enable,
-        .msix_mask, .tx(requests), .rx(completions), .access(accesses), .store(stores), .test_ended
+        .clk, .rst, .max_payload, .max_read_request, .bus_master, .extended_tags_known, .extended_tags, .function_reset,
+        .function_reset_done, .msix_enable, .msix_mask, .tx(requests), .rx(completions), .access(accesses), .store(stores), .test_ended
     );
 endmodule

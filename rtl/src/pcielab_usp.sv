@@ -52,7 +52,17 @@ module pcielab_usp #(
     input  logic [3:0] cfg_flr_in_process,
     output logic [3:0] cfg_flr_done,
     input  logic [3:0] cfg_interrupt_msix_enable,
-    input  logic [3:0] cfg_interrupt_msix_mask
+    input  logic [3:0] cfg_interrupt_msix_mask,
+
+    output logic [9:0] cfg_mgmt_addr,
+    output logic [7:0] cfg_mgmt_function_number,
+    output logic cfg_mgmt_write,
+    output logic [31:0] cfg_mgmt_write_data,
+    output logic [3:0] cfg_mgmt_byte_enable,
+    output logic cfg_mgmt_read,
+    input  logic [31:0] cfg_mgmt_read_data,
+    input  logic cfg_mgmt_read_write_done,
+    output logic cfg_mgmt_debug_access
 );
     request_stream #(.DATA_WIDTH(DATA_WIDTH)) tx ();
     completion_stream #(.DATA_WIDTH(DATA_WIDTH)) rx ();
@@ -61,9 +71,12 @@ module pcielab_usp #(
     logic answer_valid, answer_ready;
     pcielab_pkg::host_answer_t answer;
 
+    logic extended_tags_known, extended_tags;
+
     benchmark_core #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS), .RECORDS(RECORDS), .CLOCK_PS(CLOCK_PS)) core (
         .clk(user_clk), .rst(user_reset), .max_payload({1'b0, cfg_max_payload}), .max_read_request(cfg_max_read_req),
-        .bus_master(cfg_function_status[2]), .function_reset(cfg_flr_in_process[0]),
+        .bus_master(cfg_function_status[2]), .extended_tags_known, .extended_tags,
+        .function_reset(cfg_flr_in_process[0]),
         .function_reset_done(cfg_flr_done[0]), .msix_enable(cfg_interrupt_msix_enable[0]),
         .msix_mask(cfg_interrupt_msix_mask[0]), .tx, .rx, .access, .store, .test_ended()
     );
@@ -71,6 +84,11 @@ module pcielab_usp #(
     // Request non-posted requests without a limit: the completer holds them up itself.
     assign pcie_cq_np_req = 2'b11;
 
+    usp_device_control device_control (
+        .clk(user_clk), .rst(user_reset), .cfg_mgmt_addr, .cfg_mgmt_function_number, .cfg_mgmt_write, .cfg_mgmt_write_data,
+        .cfg_mgmt_byte_enable, .cfg_mgmt_read, .cfg_mgmt_read_data, .cfg_mgmt_read_write_done, .cfg_mgmt_debug_access,
+        .known(extended_tags_known), .extended_tags
+    );
     usp_rq #(.DATA_WIDTH(DATA_WIDTH)) requests (
         .clk(user_clk), .rst(user_reset), .tx, .s_axis_rq_tdata, .s_axis_rq_tkeep, .s_axis_rq_tlast, .s_axis_rq_tready,
         .s_axis_rq_tuser, .s_axis_rq_tvalid

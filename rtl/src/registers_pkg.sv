@@ -323,7 +323,7 @@ package registers_pkg;
     function automatic logic [31:0] read(settings_t settings, status_t status, logic [16:0] address);
         case (address)
             ID_ADDRESS: return 32'h42414c50;
-            VERSION_ADDRESS: return {16'h1, 16'h1};
+            VERSION_ADDRESS: return {16'h1, 16'h2};
             PARAMETERS_ADDRESS: return {7'b0, status.parameters.records_log2, 3'b0, status.parameters.tags, status.parameters.data_bytes};
             CLOCK_PS_ADDRESS: return status.clock_ps[31:0];
             STATUS_ADDRESS: return {24'b0, status.status.result, 1'b0, status.status.state};

@@ -20,6 +20,14 @@ from host import check_enables
 REGISTERS_BYTES, MESSAGES_BYTES = 128 << 10, 32 << 10
 PIECE_BYTES = 1 << 20
 WAIT_US = 20
+MANAGEMENT = tuple(
+    f"cfg_mgmt_{name}"
+    for name in (
+        "addr", "function_number", "write", "write_data", "byte_enable", "read", "read_data", "read_write_done",
+        "debug_access",
+    )
+)  # fmt: skip
+"""The hard block's configuration management interface."""
 
 
 def quiet() -> None:
@@ -80,6 +88,7 @@ class Root:
             cfg_max_payload=dut.cfg_max_payload,
             cfg_max_read_req=dut.cfg_max_read_req,
             cfg_function_status=dut.cfg_function_status,
+            **{name: getattr(dut, name) for name in MANAGEMENT},
             cfg_interrupt_msix_enable=dut.cfg_interrupt_msix_enable,
             cfg_interrupt_msix_mask=dut.cfg_interrupt_msix_mask,
             pf0_msix_enable=True,

@@ -91,7 +91,10 @@ async def every_operation_is_correct(dut: Any) -> None:
             random.randint(1, min(40, 20_000 // size)),
             random.choice([1, 2, 9, tags]),
         )
-        link_tags = random.choice([0, 1, 32, tags])
+        link_tags, known, extended = random.choice([0, 1, 32, tags]), random.random() < 0.7, random.random() < 0.7
+        dut.extended_tags_known.value, dut.extended_tags.value = int(known), int(extended)
+        # Without extended tags, and without any word on them, a requester uses the first 32.
+        most = tags if (extended if known else link_tags) else 32
         await core.describe(wanted, operation, count, host, first=first, outstanding=outstanding)
         await core.write(r.LINK_TAGS, link_tags)
         # A rude host may answer one read after all others: 64 of 4 KiB, at 40 % of the beats.
@@ -101,7 +104,7 @@ async def every_operation_is_correct(dut: Any) -> None:
         assert starts(host, size) == done, (operation, wanted)
         for request in host.requests:
             assert not request.write or request.data == host.pattern(request.address, request.length)
-            assert request.write or request.tag < (link_tags or tags)
+            assert request.write or request.tag < min(link_tags or tags, most)
         await check_results(core, host, operation, count, size, done)
         seen[operation] += 1
         seen[wanted.pattern] += 1

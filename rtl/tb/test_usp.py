@@ -6,6 +6,8 @@ from typing import Any
 import cocotb
 import pytest
 from cocotb.triggers import Timer, with_timeout
+from cocotbext.pcie.core.caps import PciCapId
+from cocotbext.pcie.core.tlp import TlpType
 
 import registers as r
 from address_list import AddressList
@@ -13,6 +15,9 @@ from clocking import clocks
 from core import OPERATIONS
 from root import WAIT_US, Root
 from test_message_receiver import buffers_of, message_of
+
+EXTENDED_TAGS = 1 << 8
+"""Extended Tag Enable in the device control register."""
 
 
 @cocotb.test()
@@ -186,6 +191,35 @@ async def the_window_of_messages_reads_as_zeros(dut: Any) -> None:
         assert all((at & 127 & ~3) + carried <= 128 for at, _, carried in pieces), pieces
         assert sum(carried for *_, carried in pieces) == (first + length + 3 & ~3) - (first & ~3)
     assert await with_timeout(root.function.bar_window[0].read_dword(r.ID), WAIT_US, "us") == 0x42414C50
+
+
+@cocotb.test()
+async def extended_tags_are_used_only_when_the_host_enables_them(dut: Any) -> None:
+    """As the device control register says, whatever software allows, from the next test on."""
+    root = Root(dut)
+    core = await root.start()
+    root.fill()
+    tags: set[int] = set()
+    take = root.take_read
+
+    async def watched(tlp: Any) -> None:
+        tags.add(tlp.tag)
+        await take(tlp)
+
+    for kind in (TlpType.MEM_READ, TlpType.MEM_READ_64):
+        root.complex.register_rx_tlp_handler(kind, watched)
+    # The core has not read the register yet, or reads it again: some 1,000 clocks.
+    for number, (enabled, link_tags) in enumerate(((True, 0), (False, 0), (False, 64), (True, 0), (True, 64))):
+        control = await root.function.capability_read_dword(PciCapId.EXP, 8)
+        control = control | EXTENDED_TAGS if enabled else control & ~EXTENDED_TAGS
+        await root.function.capability_write_dword(PciCapId.EXP, 8, control)
+        await clocks(core.dut, 1100)
+        tags.clear()
+        await core.describe(AddressList(size=64, window=8192), "bw-rd", 300, root, outstanding=64)
+        await core.write(r.LINK_TAGS, link_tags)
+        assert await core.run() == r.RESULT_COMPLETE
+        assert len(tags) > 16
+        assert (max(tags) >= 32) == enabled, (number, max(tags))
 
 
 @cocotb.test()

@@ -108,8 +108,9 @@ impl<T: Transport> Core<T> {
         self.facts
     }
 
-    /// Limits the core to the tags that the link allows a requester: 32 without extended tags. Fails for a
-    /// core of version 1.0 with more tags, because it always uses all of them.
+    /// Limits the core to the tags that the link allows a requester: 32 without extended tags, as the device
+    /// control register says. A core of version 1.2 uses 32 until then, unless it reads that register itself.
+    /// Fails for a core of version 1.0 with more tags, because it always uses all of them.
     pub fn limit_tags(&mut self, link_tags: u32) -> Result<(), DriverError> {
         let own = self.facts.tags;
         let tags = own.min(link_tags.max(1));
@@ -410,6 +411,7 @@ pub(crate) mod tests {
 
     #[test]
     fn tags_are_limited_by_link_and_core() {
+        // Also where the link allows all of them: a core may use 32 until the register is written.
         for (link_tags, tags) in [(32, 32), (64, 64), (256, 64), (0, 1)] {
             let mut core = core(None);
             assert_eq!(core.limit_tags(link_tags), Ok(()));

@@ -102,7 +102,7 @@ pub const PIECES_BYTES_LOG2_MASK: u32 = 0x3f;
 pub const DATA_KEY: u32 = 0x60;
 /// Width of a bin of the histogram. 2 to this power clocks.
 pub const BIN_SHIFT: u32 = 0x64;
-/// Tags in use. Requests use the tags below this number, at most PARAMETERS.tags; 0 means all. Set 32 on a host that does not enable extended tags.
+/// Tags in use. Requests use the tags below this number, at most PARAMETERS.tags, from the next test on. Set 32 on a host that does not enable extended tags. A core that reads the device control register uses no more than that allows, whatever this number is. 0: all that it allows, or 32 in a core that does not read it.
 pub const LINK_TAGS: u32 = 0x68;
 /// Transactions done. CONTROL.latch and the end of a test latch this register and the next six.
 pub const TRANSACTIONS: u32 = 0x80;
