@@ -113,7 +113,8 @@ class Device {
         // No host takes interrupts.
         core_->store_valid = 0;
         core_->msix_enable = 0;
-        // The driver limits the tags.
+        // The host cuts completions at 64 bytes, and the driver limits the tags.
+        core_->completion_boundary_128 = 0;
         core_->extended_tags_known = 0;
         core_->extended_tags = 0;
         core_->clk = 0;

@@ -7,7 +7,10 @@ module benchmark_core #(
     // Latencies that are recorded one by one: a power of two, 4,096 to 16,384.
     parameter RECORDS = 4096,
     // Length of a clock, as software reads it.
-    parameter CLOCK_PS = 4000
+    parameter CLOCK_PS = 4000,
+    // Completions that the hard block stores: see completion_budget.sv.
+    parameter COMPLETION_HEADERS = 256,
+    parameter COMPLETION_DATA_BYTES = 28672
 ) (
     input  logic clk,
     input  logic rst,
@@ -16,6 +19,8 @@ module benchmark_core #(
     input  logic [2:0] max_payload,
     input  logic [2:0] max_read_request,
     input  logic bus_master,
+    // The host cuts completions at multiples of 128 bytes, not 64, as the link control register says.
+    input  logic completion_boundary_128,
     // Extended tags as the device control register says, if the core knows it: software limits the tags too.
     input  logic extended_tags_known,
     input  logic extended_tags,
@@ -102,8 +107,12 @@ module benchmark_core #(
     logic [OFFSET_WIDTH-1:0] offset;
     logic transfer_valid, transfer_ready;
     transfer_t transfer, part;
-    logic split_valid, part_valid, engine_ready, part_first, part_last;
-    logic [5:0] parts;
+    transfer_t split_part;
+    logic split_valid, split_ready, split_first, split_last, admitted, part_valid, engine_ready, part_first, part_last;
+    logic [5:0] split_parts, parts;
+    logic budget_busy, space_freed, space_freed_first;
+    logic [6:0] space_freed_address;
+    logic [LENGTH_WIDTH-1:0] space_freed_bytes;
     logic drop, quiet, tracker_quiet;
     logic read_done, fault;
     result_t fault_kind;
@@ -123,11 +132,20 @@ module benchmark_core #(
     splitter split (
         .clk, .rst(test_rst), .max_payload(payload_code), .max_read_request(read_request_code),
         .in_valid(transfer_valid), .in_ready(transfer_ready), .in_transfer(transfer),
-        .out_valid(split_valid), .out_ready(engine_ready || drop), .out_part(part), .out_first(part_first),
-        .out_last(part_last), .out_parts(parts)
+        .out_valid(split_valid), .out_ready(split_ready || drop), .out_part(split_part), .out_first(split_first),
+        .out_last(split_last), .out_parts(split_parts)
     );
-    assign part_valid = split_valid && !drop && !reset_pending;
-    assign quiet = !split_valid && !ways[DMA].valid && tracker_quiet;
+    completion_budget #(
+        .COMPLETION_HEADERS(COMPLETION_HEADERS), .COMPLETION_DATA_BYTES(COMPLETION_DATA_BYTES)
+    ) budget (
+        .clk, .rst(test_rst || drop), .boundary_128(completion_boundary_128), .in_valid(split_valid),
+        .in_ready(split_ready), .in_part(split_part), .in_first(split_first), .in_last(split_last),
+        .in_parts(split_parts), .out_valid(admitted), .out_ready(part_valid && engine_ready), .out_part(part),
+        .out_first(part_first), .out_last(part_last), .out_parts(parts), .busy(budget_busy), .freed(space_freed),
+        .freed_first(space_freed_first), .freed_address(space_freed_address), .freed_bytes(space_freed_bytes)
+    );
+    assign part_valid = admitted && !drop && !reset_pending;
+    assign quiet = !split_valid && !budget_busy && !ways[DMA].valid && tracker_quiet;
 
     // ---- requests and completions
     logic tag_valid, slot_valid, issue, issue_first, free_tag, free_slot, tags_filled, slots_filled, tracker_ready;
@@ -177,7 +195,8 @@ module benchmark_core #(
     completion_tracker #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS)) tracker (
         .clk, .rst(test_rst), .ready(tracker_ready), .timeout(settings.timeout), .issue, .issue_tag(tag), .issue_slot,
         .issue_parts(parts), .issue_offset(part.offset), .issue_length(part.length), .rx, .free_tag, .freed_tag, .free_slot,
-        .freed_slot, .transfer_done(read_done), .received_bytes, .expected_offset, .expected_data, .expected_bytes,
+        .freed_slot, .transfer_done(read_done), .space_freed, .space_freed_first, .space_freed_address, .space_freed_bytes,
+        .received_bytes, .expected_offset, .expected_data, .expected_bytes,
         .fault(completion_fault), .fault_kind(completion_kind), .timed_out, .quiet(tracker_quiet), .retired_count
     );
     data_checker #(.DATA_WIDTH(DATA_WIDTH)) data_check (

@@ -30,6 +30,11 @@ module completion_tracker #(
     output logic [ID_WIDTH-1:0] freed_slot,
     // A transfer is answered whole; in the clock of the last beat.
     output logic transfer_done,
+    // Space of the hard block that a completion's last beat frees: see completion_budget.sv.
+    output logic space_freed,
+    output logic space_freed_first,
+    output logic [6:0] space_freed_address,
+    output logic [pcielab_pkg::LENGTH_WIDTH-1:0] space_freed_bytes,
     // Payload bytes that the beat ends.
     output logic [pcielab_pkg::LENGTH_WIDTH-1:0] received_bytes,
     // Expected data of the current beat.
@@ -138,6 +143,11 @@ module completion_tracker #(
     assign freed_slot = request.slot;
     assign transfer_done = free_slot;
     assign received_bytes = ends && !malformed && !is_error ? payload : '0;
+    // Nothing follows an error status.
+    assign space_freed = ends && !malformed;
+    assign space_freed_first = received == '0;
+    assign space_freed_address = lower_address;
+    assign space_freed_bytes = is_error ? remaining : payload;
 
     assign fault = rx.valid && rx.eop && (!known || malformed || is_error || poisoned);
     assign fault_kind = !known ? UNKNOWN_TAG : malformed ? WRONG_LENGTH : is_error ? ERROR_STATUS : POISONED;

@@ -4,12 +4,14 @@ module pcielab_core #(
     parameter DATA_WIDTH = 256,
     parameter TAGS = 64,
     parameter RECORDS = 4096,
-    parameter CLOCK_PS = 4000
+    parameter CLOCK_PS = 4000,
+    parameter COMPLETION_HEADERS = 256,
+    parameter COMPLETION_DATA_BYTES = 28672
 ) (
     input  logic clk, rst,
     input  logic [2:0] max_payload, max_read_request,
     input  logic bus_master, function_reset, msix_enable, msix_mask,
-    input  logic extended_tags_known, extended_tags,
+    input  logic completion_boundary_128, extended_tags_known, extended_tags,
     output logic function_reset_done, test_ended,
 
     output logic tx_valid, tx_sop, tx_eop, tx_write,
@@ -59,8 +61,12 @@ module pcielab_core #(
     assign {stores.valid, stores.sop, stores.eop} = {store_valid, store_sop, store_eop};
     assign {stores.header, stores.data} = {store, store_data};
 
-    benchmark_core #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS), .RECORDS(RECORDS), .CLOCK_PS(CLOCK_PS)) core (
-        .clk, .rst, .max_payload, .max_read_request, .bus_master, .extended_tags_known, .extended_tags, .function_reset,
-        .function_reset_done, .msix_enable, .msix_mask, .tx(requests), .rx(completions), .access(accesses), .store(stores), .test_ended
+    benchmark_core #(
+        .DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS), .RECORDS(RECORDS), .CLOCK_PS(CLOCK_PS),
+        .COMPLETION_HEADERS(COMPLETION_HEADERS), .COMPLETION_DATA_BYTES(COMPLETION_DATA_BYTES)
+    ) core (
+        .clk, .rst, .max_payload, .max_read_request, .bus_master, .completion_boundary_128, .extended_tags_known,
+        .extended_tags, .function_reset, .function_reset_done, .msix_enable, .msix_mask, .tx(requests), .rx(completions),
+        .access(accesses), .store(stores), .test_ended
     );
 endmodule

@@ -6,6 +6,10 @@ module pcielab_usp #(
     parameter TAGS = 64,
     parameter RECORDS = 4096,
     parameter CLOCK_PS = 4000,
+    // The hard block's space for completions: cocotbext-pcie's author measured 256 headers, and 32 KiB for headers, 16 bytes
+    // each, and data. PG213 lists 128 headers.
+    parameter COMPLETION_HEADERS = 256,
+    parameter COMPLETION_DATA_BYTES = 32768 - 16 * COMPLETION_HEADERS,
     // The hard block straddles completions: two with 256 bits, four with 512.
     parameter RC_STRADDLE = 1,
     parameter KEEP_WIDTH = DATA_WIDTH / 32,
@@ -49,6 +53,7 @@ module pcielab_usp #(
     input  logic [1:0] cfg_max_payload,
     input  logic [2:0] cfg_max_read_req,
     input  logic [15:0] cfg_function_status,
+    input  logic [3:0] cfg_rcb_status,
     input  logic [3:0] cfg_flr_in_process,
     output logic [3:0] cfg_flr_done,
     input  logic [3:0] cfg_interrupt_msix_enable,
@@ -73,10 +78,13 @@ module pcielab_usp #(
 
     logic extended_tags_known, extended_tags;
 
-    benchmark_core #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS), .RECORDS(RECORDS), .CLOCK_PS(CLOCK_PS)) core (
+    benchmark_core #(
+        .DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS), .RECORDS(RECORDS), .CLOCK_PS(CLOCK_PS),
+        .COMPLETION_HEADERS(COMPLETION_HEADERS), .COMPLETION_DATA_BYTES(COMPLETION_DATA_BYTES)
+    ) core (
         .clk(user_clk), .rst(user_reset), .max_payload({1'b0, cfg_max_payload}), .max_read_request(cfg_max_read_req),
-        .bus_master(cfg_function_status[2]), .extended_tags_known, .extended_tags,
-        .function_reset(cfg_flr_in_process[0]),
+        .bus_master(cfg_function_status[2]), .completion_boundary_128(cfg_rcb_status[0]), .extended_tags_known,
+        .extended_tags, .function_reset(cfg_flr_in_process[0]),
         .function_reset_done(cfg_flr_done[0]), .msix_enable(cfg_interrupt_msix_enable[0]),
         .msix_mask(cfg_interrupt_msix_mask[0]), .tx, .rx, .access, .store, .test_ended()
     );

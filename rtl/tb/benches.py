@@ -32,6 +32,12 @@ UNSTRADDLED = {"DATA_WIDTH": 512, "TAGS": 256, "RC_STRADDLE": 0}
 BENCHES = {
     "address_generator": Bench("address_generator"),
     "bandwidth_counters": Bench("bandwidth_counters"),
+    "completion_budget": Bench("completion_budget", ({"COMPLETION_HEADERS": 64, "COMPLETION_DATA_BYTES": 4096},)),
+    "completion_space": Bench(
+        "pcielab_usp",
+        (UNSTRADDLED, *sizes(DATA_WIDTH=WIDTHS, TAGS=(64, 256))),
+        fast=1,
+    ),
     "completion_tracker": Bench("flat_completion_tracker", ({"DATA_WIDTH": 256, "TAGS": 32},)),
     "core": Bench("pcielab_core", CORE, fast=1),
     "data_checker": Bench("data_checker", sizes(DATA_WIDTH=WIDTHS)),

@@ -16,7 +16,7 @@ from host import Host
 OPERATIONS = {"lat-rd": 0, "lat-wrrd": 1, "bw-rd": 2, "bw-wr": 3, "bw-rdwr": 4}
 IDLE_INPUTS = {
     "max_payload": 1, "max_read_request": 2, "bus_master": 1, "function_reset": 0, "msix_enable": 0,
-    "msix_mask": 0, "extended_tags_known": 1, "extended_tags": 1, "tx_ready": 0,
+    "msix_mask": 0, "completion_boundary_128": 0, "extended_tags_known": 1, "extended_tags": 1, "tx_ready": 0,
     "rx_valid": 0, "rx_sop": 0, "rx_eop": 0, "rx_tag": 0, "rx_status": 0, "rx_poisoned": 0, "rx_byte_count": 0,
     "rx_lower_address": 0, "rx_dwords": 0, "rx_data": 0,
     "store_valid": 0, "store_sop": 0, "store_eop": 0, "store": 0, "store_data": 0,

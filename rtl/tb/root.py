@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
+import cocotb
 from cocotb.triggers import Timer, with_timeout
 from cocotbext.axi import AxiStreamBus
 from cocotbext.pcie.core import RootComplex
@@ -14,12 +15,15 @@ from cocotbext.pcie.core.tlp import TlpType
 from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
 
 from address_list import PAGE
+from clocking import clocks
 from core import Core
 from host import check_enables
 
 REGISTERS_BYTES, MESSAGES_BYTES = 128 << 10, 32 << 10
 PIECE_BYTES = 1 << 20
 WAIT_US = 20
+READ_REQUESTS = (128, 256, 512, 1024, 2048, 4096)
+"""Every MRRS."""
 MANAGEMENT = tuple(
     f"cfg_mgmt_{name}"
     for name in (
@@ -56,11 +60,17 @@ class Root:
 
     dut: Any
     max_payload: int = 256
-    max_read_request: int = 512
+    first_max_read_request: int = 512
+    """The MRRS that enumeration leaves; `set_max_read_request` changes it."""
     pieces: list[int] = field(default_factory=list)
     piece_bytes: int = PIECE_BYTES
     data_key: int = 0
     delay_ns: int = 0
+    overlaps: bool = False
+    """Reads wait at the same time, each for ``delay_ns``; else one after the other."""
+    waiting: int = 0
+    most_waiting: int = 0
+    """The most reads that have waited at the same time."""
     requests: list[tuple[bool, int, int]] = field(default_factory=list)
     """For each request: whether it writes, address, bytes."""
 
@@ -88,6 +98,7 @@ class Root:
             cfg_max_payload=dut.cfg_max_payload,
             cfg_max_read_req=dut.cfg_max_read_req,
             cfg_function_status=dut.cfg_function_status,
+            cfg_rcb_status=dut.cfg_rcb_status,
             **{name: getattr(dut, name) for name in MANAGEMENT},
             cfg_interrupt_msix_enable=dut.cfg_interrupt_msix_enable,
             cfg_interrupt_msix_mask=dut.cfg_interrupt_msix_mask,
@@ -98,11 +109,12 @@ class Root:
             pf0_msix_pba_bir=0,
             pf0_msix_pba_offset=0x2800,
         )
+        # The model starts its reset two clocks after power-up; the hard block is in reset from power-up on.
+        dut.user_reset.value = 1
         dut.cfg_flr_in_process.value = 0
         self.device.functions[0].configure_bar(0, REGISTERS_BYTES)
         self.device.functions[0].configure_bar(2, MESSAGES_BYTES, ext=True, prefetch=True)
         self.complex.max_payload_size = self.max_payload.bit_length() - 8
-        self.complex.max_read_request_size = self.max_read_request.bit_length() - 8
         self.complex.make_port().connect(self.device)
         for kind in (TlpType.MEM_READ, TlpType.MEM_READ_64):
             self.complex.register_rx_tlp_handler(kind, self.take_read)
@@ -114,12 +126,27 @@ class Root:
         await with_timeout(self.complex.enumerate(), 200, "us")
         self.function = self.complex.find_device(self.device.functions[0].pcie_id)
         # Enumeration sets MPS, but leaves each device's MRRS as after a reset.
-        await with_timeout(self.function.set_readrq(self.max_read_request.bit_length() - 8), WAIT_US, "us")
+        await self.set_max_read_request(self.first_max_read_request)
         await self.function.enable_device()
         await self.function.set_master()
         self.memory = [self.complex.mem_pool.alloc_region(self.piece_bytes) for _ in range(2)]
         self.pieces = [region.get_absolute_address(0) for region in self.memory]
         return CoreBehindBar(SimpleNamespace(clk=self.dut.user_clk), bar=self.function.bar_window[0])
+
+    @property
+    def max_read_request(self) -> int:
+        """MRRS in the enumerated device's Device Control register."""
+        return int(128 << self.device.functions[0].pcie_cap.max_read_request_size)
+
+    async def set_max_read_request(self, limit: int) -> None:
+        """Write MRRS into the device's Device Control register, as a host does."""
+        await with_timeout(self.function.set_readrq(limit.bit_length() - 8), WAIT_US, "us")
+        await clocks(SimpleNamespace(clk=self.dut.user_clk), 4)
+
+    @property
+    def dropped(self) -> int:
+        """Completions that did not fit the hard block's buffer, since the start."""
+        return int(self.device.local_error.qsize())
 
     def check(self, tlp: Any) -> None:
         """Check the limits of a request."""
@@ -140,8 +167,18 @@ class Root:
     async def take_read(self, tlp: Any) -> None:
         """Take a read of the core."""
         self.check(tlp)
+        if self.overlaps:
+            cocotb.start_soon(self.answer(tlp))
+        else:
+            await self.answer(tlp)
+
+    async def answer(self, tlp: Any) -> None:
+        """Answer a read after ``delay_ns``."""
+        self.waiting += 1
+        self.most_waiting = max(self.most_waiting, self.waiting)
         if self.delay_ns:
             await Timer(self.delay_ns, "ns")
+        self.waiting -= 1
         await self.complex.handle_mem_read_tlp(tlp)
 
     async def take_write(self, tlp: Any) -> None:

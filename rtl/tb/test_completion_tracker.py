@@ -80,7 +80,8 @@ async def send(dut: Any, header: Header) -> list[dict[str, int]]:
         await settled()
         names = (
             "free_tag", "freed_tag", "free_slot", "freed_slot", "transfer_done", "received_bytes",
-            "expected_offset", "expected_data", "expected_bytes", "fault", "fault_kind",
+            "expected_offset", "expected_data", "expected_bytes", "fault", "fault_kind", "space_freed",
+            "space_freed_first", "space_freed_address", "space_freed_bytes",
         )  # fmt: skip
         said.append({name: int(getattr(dut, name).value) for name in names})
         await FallingEdge(dut.clk)
@@ -121,8 +122,12 @@ async def answers_count_for_their_requests(dut: Any) -> None:
                     at = (offset & ~3) + 32 * number
                     assert beat["expected_offset"] == at
                     assert beat["expected_bytes"] == offset + header.payload - at
-            request.received += header.payload
             last = said[-1]
+            assert [beat["space_freed"] for beat in said] == [0] * (len(said) - 1) + [1]
+            assert (last["space_freed_first"], last["space_freed_address"], last["space_freed_bytes"]) == (
+                int(request.received == 0), offset & 127, header.payload,
+            )  # fmt: skip
+            request.received += header.payload
             done = request.received == request.length
             assert (last["received_bytes"], last["free_tag"]) == (header.payload, int(done))
             assert all(beat["received_bytes"] == 0 and not beat["free_tag"] for beat in said[:-1])
@@ -182,7 +187,8 @@ async def every_fault_has_its_kind(dut: Any) -> None:
             case "off a boundary":
                 header.dwords = 17 - request.offset % 64 // 4 + (request.offset % 64 == 0)
             case "status":
-                header.status = random.choice([1, 2, 4])
+                # It carries no data.
+                header.status, header.dwords = random.choice([1, 2, 4]), 0
             case "poisoned":
                 header.poisoned = 1
             case "free tag":
@@ -200,6 +206,9 @@ async def every_fault_has_its_kind(dut: Any) -> None:
         assert said[-1]["received_bytes"] == (300 if kind == "poisoned" else 0), kind
         assert bool(dut.quiet.value) == (kind not in ("free tag", "tag beyond the core")), kind
         assert not said[-1]["expected_data"], kind
+        # An error status answers the whole request; a completion that does not fit may be followed by others.
+        freed = 300 if kind in ("status", "poisoned") else 0
+        assert said[-1]["space_freed"] * said[-1]["space_freed_bytes"] == freed, kind
 
 
 @cocotb.test()

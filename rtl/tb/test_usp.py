@@ -13,7 +13,7 @@ import registers as r
 from address_list import AddressList
 from clocking import clocks
 from core import OPERATIONS
-from root import WAIT_US, Root
+from root import READ_REQUESTS, WAIT_US, Root
 from test_message_receiver import buffers_of, message_of
 
 EXTENDED_TAGS = 1 << 8
@@ -46,15 +46,18 @@ async def registers_are_accessible_through_the_bar(dut: Any) -> None:
 @cocotb.test()
 async def every_operation_moves_the_right_bytes(dut: Any) -> None:
     """Random sizes, aligned and not, with random limits and late, cut completions."""
-    root = Root(dut, max_payload=random.choice([128, 256]), max_read_request=random.choice([128, 512]))
+    root = Root(dut, max_payload=random.choice([128, 256]))
     core = await root.start()
-    limits = (root.max_read_request.bit_length() - 8) << 4 | root.max_payload.bit_length() - 8
-    assert await core.read(r.LINK) == 1 << 8 | limits
     root.complex.split_on_all_rcb = random.random() < 0.5
     root.delay_ns = random.choice([0, 300])
     done = set()
+    limits = random.sample(READ_REQUESTS, len(READ_REQUESTS))
     for operation in OPERATIONS:
-        for size in (1, 4, 64, random.randint(1, 300), random.randint(300, 2000)):
+        for size in (1, 4, 64, random.randint(1, 300), random.randint(300, 4096)):
+            await root.set_max_read_request(limits[0])
+            limits.append(limits.pop(0))
+            codes = (root.max_read_request.bit_length() - 8) << 4 | root.max_payload.bit_length() - 8
+            assert await core.read(r.LINK) == 1 << 8 | codes
             root.data_key = random.getrandbits(32)
             root.fill()
             host_offset = min(random.choice([0, 0, 1, 63]), 4096 - size)
@@ -80,8 +83,11 @@ async def every_operation_moves_the_right_bytes(dut: Any) -> None:
                 for offset in range(0, 65536, 4096):
                     expected = (first + offset ^ root.data_key).to_bytes(4, "little")
                     assert region.mem[offset : offset + 4] == expected
-            done.add(operation)
-    assert done == set(OPERATIONS)
+            done.add((operation, root.max_read_request))
+    # Five transfers of each operation: the limits go round four times.
+    assert {operation for operation, _ in done} == set(OPERATIONS)
+    assert {limit for _, limit in done} == set(READ_REQUESTS)
+    assert root.dropped == 0
 
 
 @cocotb.test()

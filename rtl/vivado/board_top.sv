@@ -32,7 +32,11 @@ module board_top #(
     logic [1:0] np_req, max_payload;
     logic [2:0] max_read_request;
     logic [15:0] function_status;
-    logic [3:0] flr_in_process, flr_done, msix_enable, msix_mask;
+    logic [3:0] flr_in_process, flr_done, msix_enable, msix_mask, rcb_status, mgmt_byte_enable;
+    logic [9:0] mgmt_addr;
+    logic [7:0] mgmt_function_number;
+    logic [31:0] mgmt_write_data, mgmt_read_data;
+    logic mgmt_write, mgmt_read, mgmt_read_write_done, mgmt_debug_access;
 
     IBUFDS_GTE4 reference_buffer (
         .I(pcie_reference_p), .IB(pcie_reference_n), .CEB(1'b0), .O(reference_gt), .ODIV2(reference)
@@ -51,7 +55,11 @@ module board_top #(
         .s_axis_cc_tdata(cc_tdata), .s_axis_cc_tkeep(cc_tkeep), .s_axis_cc_tlast(cc_tlast), .s_axis_cc_tready(cc_tready),
         .s_axis_cc_tuser(cc_tuser), .s_axis_cc_tvalid(cc_tvalid),
         .cfg_max_payload(max_payload), .cfg_max_read_req(max_read_request), .cfg_function_status(function_status),
-        .cfg_flr_in_process(flr_in_process), .cfg_flr_done(flr_done),
+        .cfg_rcb_status(rcb_status), .cfg_flr_in_process(flr_in_process), .cfg_flr_done(flr_done),
+        .cfg_mgmt_addr(mgmt_addr), .cfg_mgmt_function_number(mgmt_function_number), .cfg_mgmt_write(mgmt_write),
+        .cfg_mgmt_write_data(mgmt_write_data), .cfg_mgmt_byte_enable(mgmt_byte_enable), .cfg_mgmt_read(mgmt_read),
+        .cfg_mgmt_read_data(mgmt_read_data), .cfg_mgmt_read_write_done(mgmt_read_write_done),
+        .cfg_mgmt_debug_access(mgmt_debug_access),
         .cfg_interrupt_msix_enable(msix_enable), .cfg_interrupt_msix_mask(msix_mask), .cfg_interrupt_msix_int(1'b0),
         .cfg_interrupt_msix_data('0), .cfg_interrupt_msix_address('0),
         .cfg_config_space_enable(1'b1), .cfg_link_training_enable(1'b1), .cfg_err_cor_in(1'b0), .cfg_err_uncor_in(1'b0),
@@ -69,7 +77,10 @@ module board_top #(
         .s_axis_cc_tdata(cc_tdata), .s_axis_cc_tkeep(cc_tkeep), .s_axis_cc_tlast(cc_tlast),
         .s_axis_cc_tready(cc_tready[0]), .s_axis_cc_tuser(cc_tuser), .s_axis_cc_tvalid(cc_tvalid),
         .cfg_max_payload(max_payload), .cfg_max_read_req(max_read_request), .cfg_function_status(function_status),
-        .cfg_flr_in_process(flr_in_process), .cfg_flr_done(flr_done), .cfg_interrupt_msix_enable(msix_enable),
-        .cfg_interrupt_msix_mask(msix_mask)
+        .cfg_rcb_status(rcb_status), .cfg_flr_in_process(flr_in_process), .cfg_flr_done(flr_done),
+        .cfg_interrupt_msix_enable(msix_enable), .cfg_interrupt_msix_mask(msix_mask), .cfg_mgmt_addr(mgmt_addr),
+        .cfg_mgmt_function_number(mgmt_function_number), .cfg_mgmt_write(mgmt_write), .cfg_mgmt_write_data(mgmt_write_data),
+        .cfg_mgmt_byte_enable(mgmt_byte_enable), .cfg_mgmt_read(mgmt_read), .cfg_mgmt_read_data(mgmt_read_data),
+        .cfg_mgmt_read_write_done(mgmt_read_write_done), .cfg_mgmt_debug_access(mgmt_debug_access)
     );
 endmodule
