@@ -67,8 +67,11 @@ def run_bench(
     only: str | None = None,
     design: Design | None = None,
     plusargs: Sequence[str] = (),
+    chosen_seed: int | None = None,
 ) -> None:
     """Build the module ``top`` and run the tests of the Python module ``bench`` on it, or ``only`` one of them.
+
+    The seed is `seed` unless one is given.
 
     Raises:
         BenchFailedError: A test failed.
@@ -91,7 +94,7 @@ def run_bench(
         log_file=build.parent / f"{name}.build.log",
     )
     share_runtime(build, RUNTIME)
-    used_seed = seed()
+    used_seed = seed() if chosen_seed is None else chosen_seed
     log = build / f"{bench}.log"
     try:
         results = runner.test(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benches import BENCHES
+from benches import BENCHES, WIDTHS
 from simulator import HERE, run_bench
 
 
@@ -20,6 +20,14 @@ def cases() -> Iterator[Any]:
 @pytest.mark.parametrize(("name", "size"), cases())
 def test_bench(name: str, size: dict[str, int]) -> None:
     run_bench(BENCHES[name].top, f"test_{name}", size)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 21))
+@pytest.mark.parametrize("data_width", WIDTHS)
+def test_every_max_read_request_with_seed(data_width: int, seed: int) -> None:
+    parameters = {"DATA_WIDTH": data_width, "TAGS": 64}
+    run_bench("pcielab_usp", "test_usp", parameters, "every_operation_moves_the_right_bytes", chosen_seed=seed)
 
 
 def test_table_has_every_bench() -> None:

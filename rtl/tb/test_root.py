@@ -132,7 +132,7 @@ async def bandwidth_below_another_root(dut: Any) -> None:
     quiet()
     root = RootComplex()
     device = CoreDevice(dut)
-    root.max_payload_size, root.max_read_request_size = 1, 2
+    root.max_payload_size = MAX_PAYLOAD.bit_length() - 8
     root.make_port().connect(device)
     dllp_bytes = {device.upstream_port: 0, device.upstream_port.other: 0}
     plain = SimPort.handle_tx
@@ -146,7 +146,11 @@ async def bandwidth_below_another_root(dut: Any) -> None:
     await start(dut, **IDLE_INPUTS)
     await with_timeout(root.enumerate(), 100, "us")
     function = root.find_device(device.functions[0].pcie_id)
+    # Enumeration sets MPS, but leaves each device's MRRS as after a reset.
+    await function.set_readrq(MAX_READ_REQUEST.bit_length() - 8)
     await function.set_master()
+    limits = device.functions[0].pcie_cap
+    dut.max_payload.value, dut.max_read_request.value = limits.max_payload_size, limits.max_read_request_size
     # Above 4 GiB, so that requests have headers of 64-bit addresses.
     memory = root.mem_address_space.create_pool(1 << 40, 1 << 30).alloc_region(1 << 20)
     memory.mem[:] = b"".join(word.to_bytes(4, "little") for word in range(0, 1 << 20, 4))
