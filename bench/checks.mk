@@ -9,8 +9,12 @@ rtl-mutants: $(VENV)/.rtl-installed ## Break the FPGA core one line at a time; i
 	$(BIN)/python rtl/tb/mutants.py
 
 .PHONY: rtl-synthesis
-rtl-synthesis: $(VENV)/.rtl-installed ## Synthesize the FPGA core with Yosys and renew the table in rtl/README.md (minutes)
+rtl-synthesis: $(VENV)/.rtl-installed ## Synthesize the FPGA core with Yosys, limit its levels of logic and renew the table in rtl/README.md (minutes)
 	$(BIN)/python rtl/synthesize.py
+
+.PHONY: rtl-throughput
+rtl-throughput: $(VENV)/.rtl-installed ## Measure the FPGA core without a link and renew the table in rtl/README.md (minutes)
+	$(BIN)/python rtl/tb/throughput.py
 
 .PHONY: rtl-figure
 rtl-figure: build target/rtl/pcielab-rtl ## Draw figure 4 of the paper with the FPGA core for rtl/README.md

@@ -122,7 +122,10 @@ def package(top: AddrmapNode) -> str:
         lines += [f"    }} {name}_t;"]
     lines += ["", "    // Written by software.", *declaration(top, "settings")]
     lines += ["", "    // Set by the core, read by software.", *declaration(top, "status")]
-    lines += ["", *reset_value(top), "", *write_function(top), "", *read_function(top), "endpackage"]
+    lines += ["", *reset_value(top), "", *write_function(top)]
+    for structure in ("settings", "status"):
+        lines += ["", *read_functions(top, structure)]
+    lines += ["endpackage"]
     return "\n".join(lines) + "\n"
 
 
@@ -185,19 +188,39 @@ def taken(part: Part) -> str:
     return f"{field.inst_name}_t'({bits})" if field.get_property("encode") is not None else bits
 
 
-def read_function(top: AddrmapNode) -> Iterator[str]:
-    """The function that reads a register."""
-    yield "    // Reads by software. Unused addresses read as 0."
-    arguments = "settings_t settings, status_t status, logic [16:0] address"
-    yield f"    function automatic logic [31:0] read({arguments});"
-    yield "        case (address)"
-    for name, group in groupby(parts(top), key=lambda part: part.register.inst_name):
+def read_functions(top: AddrmapNode, structure: str) -> Iterator[str]:
+    """The functions that read the registers of one structure; constants count as status."""
+    words = {}
+    for register, group in groupby(parts(top), key=lambda part: part.register.inst_name):
         fields = [part for part in group if part.field.is_sw_readable]
-        if fields:
-            yield f"            {name}_ADDRESS: return {word(fields)};"
-    yield "            default: return '0;"
-    yield "        endcase"
+        if fields and ("settings" if is_setting(fields) else "status") == structure:
+            words[register] = word(fields)
+    last = len(words) - 1
+    yield f"    // A bit for each readable register of {structure}: whether it has the address."
+    yield f"    function automatic logic [{last}:0] {structure}_at(logic [16:0] address);"
+    yield from (
+        f"        {structure}_at[{n}] = address == {register}_ADDRESS;" for n, register in enumerate(words)
+    )
     yield "    endfunction"
+    yield ""
+    yield "    // Reads by software of the register with the bit, and 0 without."
+    yield f"    function automatic logic [31:0] read_{structure}({structure}_t {structure}, logic [{last}:0] at);"
+    yield f"        read_{structure} = '0;"
+    for n, text in enumerate(words.values()):
+        yield f"        read_{structure} |= {{32{{at[{n}]}}}} & {text};"
+    yield "    endfunction"
+
+
+def is_setting(fields: list[Part]) -> bool:
+    """Whether a register has settings.
+
+    Raises:
+        ValueError: It also has status fields, which no read returns with them.
+    """
+    found = {part.structure for part in fields} - {None}
+    if len(found) > 1:
+        raise ValueError(f"{fields[0].register.inst_name} has settings and status: put them into two registers")
+    return found == {"settings"}
 
 
 def word(fields: list[Part]) -> str:

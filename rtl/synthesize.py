@@ -1,7 +1,8 @@
 """Synthesizes the core with Yosys for UltraScale+, and counts its resources: ``make rtl-synthesis``.
 
-The design must have no latch, and one driver for each net. The resources, for both widths of the data path, are a
-table of ``README.md``; with ``--check`` it writes nothing, and the exit code is 1 if the table is stale.
+The design must have no latch, one driver for each net, and at most 8 levels of logic between registers (`levels`).
+The resources and the levels of each size are a table of ``README.md``; with ``--check`` it writes nothing, and the
+exit code is 1 if the table is stale.
 
 Yosys maps the design to cells, without placement or timing.
 """
@@ -13,11 +14,15 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "tb"))
 
+from levels import Netlist
 from readme import section, table, write_section
 from simulator import sources
 
@@ -25,6 +30,8 @@ ROOT = Path(__file__).resolve().parent.parent
 TOP = "pcielab_usp"
 SECTION = "resources"
 WIDTHS = (256, 512)
+TAGS = (64, 256)
+MOST_LEVELS = 8
 KINDS = {
     "LUT": ("LUT",),
     "LUT RAM": ("RAM32", "RAM64", "RAM128", "RAM256", "SRL16", "SRLC32"),
@@ -37,11 +44,11 @@ KINDS = {
 LIMIT_S = 1500
 
 
-def gate(data_width: int) -> list[str]:
+def gate(data_width: int, tags: int = TAGS[0]) -> list[str]:
     """Commands of Yosys that read the design and fail on latches and on nets with no driver or several."""
     files = " ".join(str(path.relative_to(ROOT)) for path in sources())
     return [
-        f"read_slang --threads 1 --top {TOP} -G DATA_WIDTH={data_width} {files}",
+        f"read_slang --threads 1 --top {TOP} -G DATA_WIDTH={data_width} -G TAGS={tags} {files}",
         "proc",
         "select -assert-none t:$dlatch t:$adlatch t:$dlatchsr",
         "check -assert",
@@ -63,15 +70,15 @@ def yosys(commands: list[str]) -> None:
         raise RuntimeError(f"{done.stdout[-4000:]}{done.stderr[-4000:]}")
 
 
-def cells(data_width: int) -> dict[str, int]:
-    """Count the cells of the mapped design, by type; errors as in `yosys`."""
+def mapped(data_width: int, tags: int) -> dict[str, Any]:
+    """The mapped and flattened design, as Yosys writes a module; errors as in `yosys`."""
     (ROOT / "target").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=ROOT / "target") as directory:
-        report = Path(directory, "stat.json").relative_to(ROOT)
-        mapping = [f"synth_xilinx -family xcup -flatten -top {TOP}", f"tee -q -o {report} stat -json"]
-        yosys([*gate(data_width), *mapping])
-        found = json.loads((ROOT / report).read_text())["design"]["num_cells_by_type"]
-    return {str(name): int(count) for name, count in found.items()}
+        path = Path(directory, "netlist.json").relative_to(ROOT)
+        mapping = [f"synth_xilinx -family xcup -flatten -top {TOP}", f"write_json {path}"]
+        yosys([*gate(data_width, tags), *mapping])
+        design: dict[str, Any] = json.loads((ROOT / path).read_text())["modules"][TOP]
+    return design
 
 
 def counted(found: Mapping[str, int]) -> list[int]:
@@ -80,20 +87,28 @@ def counted(found: Mapping[str, int]) -> list[int]:
 
 
 def main() -> int:
-    """Synthesize both widths."""
+    """Synthesize every size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the table is not current")
     chosen = parser.parse_args()
-    rows = []
-    for width in WIDTHS:
-        print(f"synthesizing DATA_WIDTH {width}", file=sys.stderr)
+    rows, too_long = [], False
+    for width, tags in product(WIDTHS, TAGS):
+        print(f"synthesizing DATA_WIDTH {width}, TAGS {tags}", file=sys.stderr)
         try:
-            rows.append([f"{width}", *(f"{n:,}" for n in counted(cells(width)))])
+            design = mapped(width, tags)
         except RuntimeError as error:
             print(error, file=sys.stderr)
             return 1
-    made = table(["`DATA_WIDTH`", *KINDS], rows)
+        path = Netlist(design).longest()
+        print(f"{path.levels} levels from {path.start} to {path.end}", file=sys.stderr)
+        too_long |= path.levels > MOST_LEVELS
+        found = Counter(cell["type"] for cell in design["cells"].values())
+        rows.append([f"{width}", f"{tags}", *(f"{n:,}" for n in counted(found)), f"{path.levels}"])
+    made = table(["`DATA_WIDTH`", "`TAGS`", *KINDS, "levels"], rows)
     print(made)
+    if too_long:
+        print(f"a path has more than {MOST_LEVELS} levels of logic: register it", file=sys.stderr)
+        return 1
     if not chosen.check:
         write_section(SECTION, made)
     elif made != section(SECTION):

@@ -23,9 +23,10 @@ module address_generator (
     import pcielab_pkg::*;
     import registers_pkg::*;
 
-    localparam DRAW_CLOCKS = 19;
+    localparam DRAW_CLOCKS = 20;
     localparam UNIT_CLOCKS = 5;
-    localparam CLOCKS = DRAW_CLOCKS + 1 + UNIT_CLOCKS + 1;
+    localparam PIECE_CLOCKS = 3;
+    localparam CLOCKS = DRAW_CLOCKS + 1 + UNIT_CLOCKS + PIECE_CLOCKS;
     localparam DEPTH = 64;
     localparam COUNT_WIDTH = $clog2(DEPTH) + 1;
 
@@ -53,12 +54,12 @@ module address_generator (
     unit_offset #(.LATENCY(UNIT_CLOCKS)) units (
         .clk, .settings, .table_write(unit_write), .table_address(unit_address), .table_data(unit_data), .nth, .offset
     );
-    piece_table table_of_pieces (
+    piece_table #(.LATENCY(PIECE_CLOCKS)) table_of_pieces (
         .clk, .table_write(piece_write), .table_address(piece_address), .table_data(piece_data),
         .pieces(settings.pieces.count), .piece_shift(settings.pieces.bytes_log2), .offset, .length(settings.size), .address,
         .in_buffer
     );
-    delay #(.WIDTH(OFFSET_WIDTH), .CLOCKS(1)) beside_table (.clk, .in(offset), .out(offset_late));
+    delay #(.WIDTH(OFFSET_WIDTH), .CLOCKS(PIECE_CLOCKS)) beside_table (.clk, .in(offset), .out(offset_late));
 
     always_ff @(posedge clk) begin
         under_way <= clear ? '0 : {under_way[CLOCKS-2:0], step};

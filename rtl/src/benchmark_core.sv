@@ -64,8 +64,10 @@ module benchmark_core #(
     logic [ID_WIDTH:0] retired_count;
     // Reserved codes count as the largest size.
     logic [2:0] payload_code, read_request_code;
-    assign payload_code = max_payload > 3'd5 ? 3'd5 : max_payload;
-    assign read_request_code = max_read_request > 3'd5 ? 3'd5 : max_read_request;
+    always_ff @(posedge clk) begin
+        payload_code <= max_payload > 3'd5 ? 3'd5 : max_payload;
+        read_request_code <= max_read_request > 3'd5 ? 3'd5 : max_read_request;
+    end
     assign operation = settings.operation.operation;
 
     registers #(.TAGS(TAGS), .RECORDS(RECORDS), .QUEUES(QUEUES)) register_file (
@@ -106,10 +108,10 @@ module benchmark_core #(
     logic [63:0] address;
     logic [OFFSET_WIDTH-1:0] offset;
     logic transfer_valid, transfer_ready;
-    transfer_t transfer, part;
-    transfer_t split_part;
-    logic split_valid, split_ready, split_first, split_last, admitted, part_valid, engine_ready, part_first, part_last;
-    logic [5:0] split_parts, parts;
+    transfer_t transfer, part, split_part, held_part;
+    logic split_busy, split_valid, split_ready, split_first, split_last;
+    logic held_valid, held_ready, held_first, held_last, admitted, part_valid, engine_ready, part_first, part_last;
+    logic [5:0] parts, split_parts, held_parts;
     logic budget_busy, space_freed, space_freed_first;
     logic [6:0] space_freed_address;
     logic [LENGTH_WIDTH-1:0] space_freed_bytes;
@@ -131,21 +133,26 @@ module benchmark_core #(
     );
     splitter split (
         .clk, .rst(test_rst), .max_payload(payload_code), .max_read_request(read_request_code),
-        .in_valid(transfer_valid), .in_ready(transfer_ready), .in_transfer(transfer),
-        .out_valid(split_valid), .out_ready(split_ready || drop), .out_part(split_part), .out_first(split_first),
+        .in_valid(transfer_valid), .in_ready(transfer_ready), .in_transfer(transfer), .busy(split_busy),
+        .out_valid(split_valid), .out_ready(split_ready), .out_part(split_part), .out_first(split_first),
         .out_last(split_last), .out_parts(split_parts)
+    );
+    stream_register #(.WIDTH($bits(transfer_t) + 8)) before_budget (
+        .clk, .rst(test_rst), .in_valid(split_valid), .in_ready(split_ready),
+        .in_data({split_part, split_first, split_last, split_parts}),
+        .out_valid(held_valid), .out_ready(held_ready || drop), .out_data({held_part, held_first, held_last, held_parts})
     );
     completion_budget #(
         .COMPLETION_HEADERS(COMPLETION_HEADERS), .COMPLETION_DATA_BYTES(COMPLETION_DATA_BYTES)
     ) budget (
-        .clk, .rst(test_rst || drop), .boundary_128(completion_boundary_128), .in_valid(split_valid),
-        .in_ready(split_ready), .in_part(split_part), .in_first(split_first), .in_last(split_last),
-        .in_parts(split_parts), .out_valid(admitted), .out_ready(part_valid && engine_ready), .out_part(part),
+        .clk, .rst(test_rst || drop), .boundary_128(completion_boundary_128), .in_valid(held_valid),
+        .in_ready(held_ready), .in_part(held_part), .in_first(held_first), .in_last(held_last),
+        .in_parts(held_parts), .out_valid(admitted), .out_ready(part_valid && engine_ready), .out_part(part),
         .out_first(part_first), .out_last(part_last), .out_parts(parts), .busy(budget_busy), .freed(space_freed),
         .freed_first(space_freed_first), .freed_address(space_freed_address), .freed_bytes(space_freed_bytes)
     );
     assign part_valid = admitted && !drop && !reset_pending;
-    assign quiet = !split_valid && !budget_busy && !ways[DMA].valid && tracker_quiet;
+    assign quiet = !split_busy && !held_valid && !budget_busy && !ways[DMA].valid && tracker_quiet;
 
     // ---- requests and completions
     logic tag_valid, slot_valid, issue, issue_first, free_tag, free_slot, tags_filled, slots_filled, tracker_ready;
@@ -154,7 +161,10 @@ module benchmark_core #(
     logic dma_starts_transfer, dma_ends_transfer, dma_taken, write_taken, write_done;
     logic [OFFSET_WIDTH-1:0] expected_offset;
     logic expected_data, completion_fault, timed_out, mismatch;
+    logic [DATA_WIDTH-1:0] beat_data;
     result_t completion_kind;
+    // From the last beat of a completion to `read_done`.
+    localparam RESULT_CLOCKS = 3;
 
     // Constant in a test.
     logic [ID_WIDTH:0] tag_count;
@@ -192,16 +202,16 @@ module benchmark_core #(
     assign write_taken = dma_taken && ways[DMA].header.write;
     assign write_done = write_taken && dma_ends_transfer;
 
-    completion_tracker #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS)) tracker (
+    completion_tracker #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS), .RESULT_CLOCKS(RESULT_CLOCKS)) tracker (
         .clk, .rst(test_rst), .ready(tracker_ready), .timeout(settings.timeout), .issue, .issue_tag(tag), .issue_slot,
         .issue_parts(parts), .issue_offset(part.offset), .issue_length(part.length), .rx, .free_tag, .freed_tag, .free_slot,
         .freed_slot, .transfer_done(read_done), .space_freed, .space_freed_first, .space_freed_address, .space_freed_bytes,
-        .received_bytes, .expected_offset, .expected_data, .expected_bytes,
+        .received_bytes, .beat_data, .expected_offset, .expected_data, .expected_bytes,
         .fault(completion_fault), .fault_kind(completion_kind), .timed_out, .quiet(tracker_quiet), .retired_count
     );
     data_checker #(.DATA_WIDTH(DATA_WIDTH)) data_check (
         .clk, .data_key(settings.data_key), .valid(expected_data && settings.operation.check_data),
-        .offset(expected_offset), .bytes(expected_bytes), .data(rx.data), .mismatch
+        .offset(expected_offset), .bytes(expected_bytes), .data(beat_data), .mismatch
     );
     fault_counters faults (
         .clk, .rst(engine_rst), .completion_fault, .completion_kind, .timed_out, .mismatch, .fault, .kind(fault_kind),
@@ -218,12 +228,20 @@ module benchmark_core #(
     );
 
     // ---- time, by the one clock of all time stamps
+    // Completions count RESULT_CLOCKS after their last beat. Requests count as much later, so that times are exact.
     logic [31:0] latency;
-    logic is_latency, starts;
+    logic is_latency, starts, request_starts, starts_late, request_starts_late, write_done_late;
+    logic [LENGTH_WIDTH-1:0] written_bytes, written_bytes_late;
     assign is_latency = operation == LAT_RD || operation == LAT_WRRD;
     // A pair counts from its write on.
     assign starts = dma_taken && dma_starts_transfer && (operation != LAT_WRRD || write_taken);
-    always_ff @(posedge clk) latency <= starts ? 32'd1 : latency + 32'd1;
+    assign request_starts = dma_taken && ways[DMA].sop;
+    assign written_bytes = write_taken && ways[DMA].eop ? dma_bytes : '0;
+    delay #(.WIDTH(3 + LENGTH_WIDTH), .CLOCKS(RESULT_CLOCKS)) beside_results (
+        .clk, .in({starts, request_starts, write_done, written_bytes}),
+        .out({starts_late, request_starts_late, write_done_late, written_bytes_late})
+    );
+    always_ff @(posedge clk) latency <= starts_late ? 32'd1 : latency + 32'd1;
 
     latency_recorder #(.RECORDS(RECORDS)) recorder (
         .clk, .rst(engine_rst), .clear(prepare), .ready(recorder_ready), .bin_shift(settings.bin_shift),
@@ -233,8 +251,8 @@ module benchmark_core #(
     );
     bandwidth_counters counters (
         .clk, .rst(engine_rst), .clear(prepare), .latch(settings.control.latch || test_ended),
-        .request_starts(dma_taken && ways[DMA].sop), .read_done, .write_done(write_done && operation != LAT_WRRD),
-        .read_bytes(received_bytes), .written_bytes(write_taken && ways[DMA].eop ? dma_bytes : '0),
+        .request_starts(request_starts_late), .read_done, .write_done(write_done_late && operation != LAT_WRRD),
+        .read_bytes(received_bytes), .written_bytes(written_bytes_late),
         .transactions(status.transactions), .elapsed, .bytes_read(status.bytes_read), .bytes_written(status.bytes_written)
     );
 endmodule

@@ -1,13 +1,16 @@
 // Follows the reads in flight: takes completions in any order of tags, cut anywhere the specification allows, and signals
-// when a request and when a whole transfer is answered. Each completion gives at most one fault, in the clock of its last
-// beat. The tag of a completion that does not fit its request is retired, because more may still arrive for it, and so is
+// when a request and when a whole transfer is answered. Each completion gives at most one fault, with its last beat. The tag of a completion that does not fit its request is retired, because more may still arrive for it, and so is
 // a tag that times out. Retired tags stay retired until the core is reset.
 //
 // A completion that ends with an error status ends its request, as the specification says.
+//
+// A beat passes three registers: its header with its request, its checks, and the results. Tags return, and the expected
+// data come, two clocks after the beat; slots and results come after RESULT_CLOCKS.
 module completion_tracker #(
     parameter DATA_WIDTH = 256,
     parameter TAGS = 64,
-    parameter ID_WIDTH = $clog2(TAGS)
+    parameter ID_WIDTH = $clog2(TAGS),
+    parameter RESULT_CLOCKS = 3
 ) (
     input  logic clk,
     input  logic rst,
@@ -15,6 +18,7 @@ module completion_tracker #(
     output logic ready,
     input  logic [31:0] timeout,
 
+    // A request leaves in the next clock, and is answered later.
     input  logic issue,
     input  logic [ID_WIDTH-1:0] issue_tag,
     input  logic [ID_WIDTH-1:0] issue_slot,
@@ -24,28 +28,32 @@ module completion_tracker #(
 
     completion_stream.sink rx,
 
+    // Two clocks after the last beat of a completion.
     output logic free_tag,
     output logic [ID_WIDTH-1:0] freed_tag,
+    // RESULT_CLOCKS after the last beat of a transfer.
     output logic free_slot,
     output logic [ID_WIDTH-1:0] freed_slot,
-    // A transfer is answered whole; in the clock of the last beat.
+    // A transfer is answered whole; RESULT_CLOCKS after the last beat.
     output logic transfer_done,
-    // Space of the hard block that a completion's last beat frees: see completion_budget.sv.
+    // Space of the hard block that a completion's last beat frees, two clocks after it: see completion_budget.sv.
     output logic space_freed,
     output logic space_freed_first,
     output logic [6:0] space_freed_address,
     output logic [pcielab_pkg::LENGTH_WIDTH-1:0] space_freed_bytes,
-    // Payload bytes that the beat ends.
+    // Payload bytes of the completion that ends; RESULT_CLOCKS after its last beat.
     output logic [pcielab_pkg::LENGTH_WIDTH-1:0] received_bytes,
-    // Expected data of the current beat.
+    // A beat and its expected data, two clocks after it was taken.
+    output logic [DATA_WIDTH-1:0] beat_data,
     output logic [pcielab_pkg::OFFSET_WIDTH-1:0] expected_offset,
     output logic expected_data,
     output logic [pcielab_pkg::LENGTH_WIDTH-1:0] expected_bytes,
 
+    // RESULT_CLOCKS after the last beat.
     output logic fault,
     output registers_pkg::result_t fault_kind,
     output logic timed_out,
-    // Only retired tags are in flight.
+    // Only retired tags are in flight, except for one that was issued in the clock before.
     output logic quiet,
     output logic [ID_WIDTH:0] retired_count
 );
@@ -61,46 +69,66 @@ module completion_tracker #(
         logic [LENGTH_WIDTH-1:0] length;
     } request_t;
 
-    logic [TAGS-1:0] in_flight, retired;
+    // Tags in flight, without those that are retired.
+    logic [TAGS-1:0] open;
     logic [ID_WIDTH:0] open_count;
 
-    // ---- fields of a completion, held from its first beat on
-    logic [ID_WIDTH-1:0] tag, held_tag;
-    logic known, held_known;
-    logic [10:0] dwords_left, held_dwords_left;
-    logic is_error, held_is_error, poisoned, held_poisoned, malformed, held_malformed;
-    logic [LENGTH_WIDTH-1:0] payload, held_payload;
-
-    request_t request;
-    logic [LENGTH_WIDTH-1:0] received;
-    logic [LENGTH_WIDTH-1:0] remaining, carried;
-    logic [6:0] lower_address;
-    logic is_last_completion, header_malformed, beat_malformed;
-    logic ends, request_done, retire_now;
-
-    // ---- the initial sweep, and time-outs
+    // ---- the initial sweep
     logic sweeping;
     logic [ID_WIDTH-1:0] sweep;
-    logic [ID_WIDTH-1:0] looked_at;
-    logic [31:0] clock, issued_at;
+
+    // ---- first clock: a header, with its request; held until the next header
+    logic [ID_WIDTH-1:0] tag, tag_1;
+    logic is_open, in_range, known_1, load;
+    request_t request, request_1;
+    logic [LENGTH_WIDTH-1:0] carried, carried_1, payload, payload_1;
+    logic [12:0] byte_count_1;
+    logic [6:0] lower_address_1;
+    logic has_no_data_1, is_last_completion, is_last_1, is_error, is_error_1, still_known;
+    // Of each beat; a completion stays poisoned, and malformed by its number of beats.
+    logic valid_1, sop_1, eop_1, poisoned_1, beats_malformed, beats_malformed_1;
+    logic [10:0] dwords_left, dwords_left_1;
+    logic [DATA_WIDTH-1:0] data_1;
+
+    // ---- second clock: against the request
+    // Bytes that the request lacks, and that it has already according to the completion.
+    logic begun;
+    logic [LENGTH_WIDTH-1:0] remaining, received;
+    logic [6:0] lower_address;
+    logic contradicts_itself, contradicts_itself_2, wrong_count, wrong_count_2, wrong_address_2;
+    logic known_2, valid_2, eop_2, poisoned_2, beats_malformed_2, is_last_2, is_error_2;
+    logic first_2;
+    logic [6:0] address_2;
+    logic [LENGTH_WIDTH-1:0] remaining_2;
+    logic [ID_WIDTH-1:0] tag_2, slot_2;
+    logic [5:0] last_part_2;
+    logic [LENGTH_WIDTH-1:0] payload_2;
+
+    // ---- third clock: consequences
+    logic malformed, ends, request_done, retire_now, closes, transfer_ends;
+    logic [5:0] answered;
+
+    // ---- time-outs: one tag is checked each clock
+    logic [ID_WIDTH-1:0] looked_at, looked_2, looked_3, looked_4;
+    logic [31:0] clock, issued_at, age_2;
+    logic open_2, answered_2, silent_3, overdue_3, times_out;
 
     lookup #(.WIDTH($bits(request_t)), .DEPTH(TAGS)) requests (
         .clk, .write(issue), .write_address(issue_tag),
         .write_data({issue_slot, issue_parts, issue_offset, issue_length}),
         .read_address(tag), .read_data(request)
     );
-    // Bytes that each request has received; zero again once it is answered.
-    lookup #(.WIDTH(LENGTH_WIDTH), .DEPTH(TAGS)) progress (
-        .clk, .write(sweeping || ends), .write_address(sweeping ? sweep : tag),
-        .write_data(sweeping || request_done ? '0 : received + payload),
-        .read_address(tag), .read_data(received)
+    // Whether a request has an answer already, and the bytes that it then lacks; all zero after its last completion.
+    lookup #(.WIDTH(LENGTH_WIDTH + 1), .DEPTH(TAGS)) progress (
+        .clk, .write(sweeping || (valid_1 && eop_1 && still_known)), .write_address(sweeping ? sweep : tag_1),
+        .write_data(sweeping || is_last_1 || is_error_1 ? '0 : {1'b1, byte_count_1 - payload_1}),
+        .read_address(tag_1), .read_data({begun, remaining})
     );
     // Requests of each transfer that have been answered.
-    logic [5:0] answered;
     lookup #(.WIDTH(6), .DEPTH(TAGS)) answered_parts (
-        .clk, .write(sweeping || request_done), .write_address(sweeping ? sweep : request.slot),
-        .write_data(sweeping || free_slot ? '0 : answered + 1'b1),
-        .read_address(request.slot), .read_data(answered)
+        .clk, .write(sweeping || request_done), .write_address(sweeping ? sweep : slot_2),
+        .write_data(sweeping || transfer_ends ? '0 : answered + 1'b1),
+        .read_address(slot_2), .read_data(answered)
     );
     // Clock at which each tag was issued.
     lookup #(.WIDTH(32), .DEPTH(TAGS)) issue_clocks (
@@ -108,94 +136,154 @@ module completion_tracker #(
         .read_address(looked_at), .read_data(issued_at)
     );
 
-    // ---- the header against the request
-    assign tag = rx.sop ? rx.header.tag[ID_WIDTH-1:0] : held_tag;
-    assign remaining = request.length - received;
-    assign lower_address = 7'(request.offset[6:0] + received[6:0]);
+    assign load = rx.valid && rx.sop;
+    assign tag = rx.header.tag[ID_WIDTH-1:0];
+    assign in_range = TAGS == 2 ** TAG_WIDTH || rx.header.tag < TAG_WIDTH'(TAGS);
+    // Completions and time-outs ahead may close the tag in this clock.
+    assign is_open = open[tag] && !(closes && tag_2 == tag) && !(timed_out && looked_4 == tag);
     // Bytes of the completion's double words from its lower address on.
     assign carried = LENGTH_WIDTH'({rx.header.dwords, 2'b00}) - LENGTH_WIDTH'(rx.header.lower_address[1:0]);
     assign is_last_completion = rx.header.byte_count <= carried;
-    assign header_malformed = rx.header.byte_count != remaining
-        || rx.header.lower_address != lower_address
-        || rx.header.dwords == '0
-        || (is_last_completion
-            ? rx.header.dwords != dwords_of(rx.header.lower_address[1:0], rx.header.byte_count)
+    assign payload = is_last_completion ? rx.header.byte_count : carried;
+    assign is_error = rx.sop ? rx.header.status != 3'b000 : is_error_1;
+    assign dwords_left = rx.sop ? rx.header.dwords : dwords_left_1;
+    assign beats_malformed = ((dwords_left <= 11'(LANES)) != rx.eop && !is_error) || (!rx.sop && beats_malformed_1);
+
+    assign still_known = known_1 && !(closes && tag_2 == tag_1) && !(timed_out && looked_4 == tag_1);
+    always_ff @(posedge clk) begin
+        valid_1 <= rx.valid;
+        if (rx.valid) begin
+            sop_1 <= rx.sop;
+            eop_1 <= rx.eop;
+            poisoned_1 <= rx.poisoned || (!rx.sop && poisoned_1);
+            is_error_1 <= is_error;
+            beats_malformed_1 <= beats_malformed;
+            dwords_left_1 <= dwords_left - 11'(LANES);
+            data_1 <= rx.data;
+        end
+        known_1 <= load ? in_range && is_open : still_known;
+        if (load) begin
+            tag_1 <= tag;
+            request_1 <= request;
+            payload_1 <= payload;
+            byte_count_1 <= rx.header.byte_count;
+            lower_address_1 <= rx.header.lower_address;
+            is_last_1 <= is_last_completion;
+            has_no_data_1 <= rx.header.dwords == '0;
+            carried_1 <= carried;
+        end
+        if (rst) {valid_1, known_1} <= '0;
+    end
+
+    assign contradicts_itself = has_no_data_1
+        || (is_last_1
+            // Less than a double word remains.
+            ? LENGTH_WIDTH'(carried_1 - byte_count_1) > LENGTH_WIDTH'(3)
             // All but the last end at a read completion boundary; the smallest is 64 bytes.
-            : 6'(rx.header.lower_address[5:0] + carried[5:0]) != '0);
+            : 6'(lower_address_1[5:0] + payload_1[5:0]) != '0);
+    assign wrong_count = begun ? byte_count_1 != remaining : byte_count_1 != request_1.length;
+    assign received = request_1.length - byte_count_1;
+    assign lower_address = 7'(request_1.offset[6:0] + received[6:0]);
+    always_ff @(posedge clk) begin
+        valid_2 <= valid_1;
+        if (valid_1) begin
+            eop_2 <= eop_1;
+            poisoned_2 <= poisoned_1;
+            is_error_2 <= is_error_1;
+            beats_malformed_2 <= beats_malformed_1;
+            known_2 <= still_known;
+            tag_2 <= tag_1;
+            slot_2 <= request_1.slot;
+            last_part_2 <= request_1.parts - 1'b1;
+            payload_2 <= payload_1;
+            is_last_2 <= is_last_1;
+            beat_data <= data_1;
+            // Later beats start at a whole double word.
+            expected_offset <= sop_1 ? request_1.offset + OFFSET_WIDTH'(received)
+                : {expected_offset[OFFSET_WIDTH-1:2], 2'b00} + OFFSET_WIDTH'(LANES * 4);
+            expected_bytes <= sop_1 ? payload_1
+                : expected_bytes - LENGTH_WIDTH'(LANES * 4) + LENGTH_WIDTH'(expected_offset[1:0]);
+        end
+        if (valid_1 && sop_1) begin
+            contradicts_itself_2 <= contradicts_itself;
+            wrong_address_2 <= lower_address_1 != lower_address;
+            wrong_count_2 <= wrong_count;
+            first_2 <= !begun;
+            // An error status may have any byte count.
+            address_2 <= 7'(request_1.offset[6:0] + (begun ? 7'(request_1.length - remaining) : '0));
+            remaining_2 <= begun ? remaining : request_1.length;
+        end
+        if (rst) valid_2 <= 1'b0;
+    end
 
-    assign known = rx.sop
-        ? (TAGS == 2 ** TAG_WIDTH || rx.header.tag < TAG_WIDTH'(TAGS)) && in_flight[tag] && !retired[tag]
-        : held_known;
-    assign is_error = rx.sop ? rx.header.status != 3'b000 : held_is_error;
-    assign poisoned = rx.poisoned || (!rx.sop && held_poisoned);
-    assign dwords_left = rx.sop ? rx.header.dwords : held_dwords_left;
-    assign payload = rx.sop ? (is_last_completion ? rx.header.byte_count : carried) : held_payload;
-    assign beat_malformed = (dwords_left <= 11'(LANES)) != rx.eop && !is_error;
-    assign malformed = (rx.sop ? header_malformed && !is_error : held_malformed) || beat_malformed;
-
-    // ---- consequences
-    assign ends = rx.valid && rx.eop && known;
-    assign request_done = ends && !malformed && (is_error || received + payload == request.length);
+    assign malformed = ((contradicts_itself_2 || wrong_count_2 || wrong_address_2) && !is_error_2) || beats_malformed_2;
+    assign expected_data = valid_2 && known_2 && !is_error_2 && !malformed && !poisoned_2;
+    assign ends = valid_2 && eop_2 && known_2;
+    // The last completion of a request that is as it should be carries all bytes that were missing.
+    assign request_done = ends && !malformed && (is_error_2 || is_last_2);
     assign retire_now = ends && malformed;
+    assign closes = request_done || retire_now;
     assign free_tag = request_done;
-    assign freed_tag = tag;
-    assign free_slot = request_done && answered + 1'b1 == request.parts;
-    assign freed_slot = request.slot;
+    assign freed_tag = tag_2;
+    assign transfer_ends = answered == last_part_2;
     assign transfer_done = free_slot;
-    assign received_bytes = ends && !malformed && !is_error ? payload : '0;
     // Nothing follows an error status.
     assign space_freed = ends && !malformed;
-    assign space_freed_first = received == '0;
-    assign space_freed_address = lower_address;
-    assign space_freed_bytes = is_error ? remaining : payload;
+    assign space_freed_first = first_2;
+    assign space_freed_address = address_2;
+    assign space_freed_bytes = is_error_2 ? remaining_2 : payload_2;
+    always_ff @(posedge clk) begin
+        free_slot <= request_done && transfer_ends;
+        freed_slot <= slot_2;
+        received_bytes <= ends && !malformed && !is_error_2 ? payload_2 : '0;
+        fault <= valid_2 && eop_2 && (!known_2 || malformed || is_error_2 || poisoned_2);
+        fault_kind <= !known_2 ? UNKNOWN_TAG : malformed ? WRONG_LENGTH : is_error_2 ? ERROR_STATUS : POISONED;
+        timed_out <= times_out;
+        if (rst) {free_slot, received_bytes, fault, timed_out} <= '0;
+    end
 
-    assign fault = rx.valid && rx.eop && (!known || malformed || is_error || poisoned);
-    assign fault_kind = !known ? UNKNOWN_TAG : malformed ? WRONG_LENGTH : is_error ? ERROR_STATUS : POISONED;
+    // Three clocks: the tag's age, whether it is too old, and the time-out, unless a completion is on its way.
+    function automatic logic is_answered(logic [ID_WIDTH-1:0] at);
+        return (valid_1 && tag_1 == at) || (valid_2 && tag_2 == at);
+    endfunction
+    assign times_out = silent_3 && overdue_3 && !is_answered(looked_3);
+    always_ff @(posedge clk) begin
+        looked_at <= looked_at + 1'b1;
+        looked_2 <= looked_at;
+        age_2 <= clock - issued_at;
+        open_2 <= open[looked_at];
+        answered_2 <= is_answered(looked_at);
+        looked_3 <= looked_2;
+        looked_4 <= looked_3;
+        overdue_3 <= age_2 > timeout;
+        silent_3 <= open_2 && !answered_2 && !is_answered(looked_2);
+        if (rst) {looked_at, open_2, silent_3} <= '0;
+    end
 
-    // ---- the expected data: later beats continue at the held offset
-    logic [OFFSET_WIDTH-1:0] held_offset;
-    logic [LENGTH_WIDTH-1:0] held_bytes;
-    assign expected_offset = rx.sop ? request.offset + OFFSET_WIDTH'(received) : held_offset;
-    assign expected_bytes = rx.sop ? payload : held_bytes;
-    assign expected_data = rx.valid && known && !is_error && !malformed && !poisoned;
-
-    // ---- time-outs: one tag is checked each clock
-    assign timed_out = in_flight[looked_at] && !retired[looked_at] && !sweeping
-        && !(rx.valid && tag == looked_at) && !(issue && issue_tag == looked_at)
-        && clock - issued_at > timeout;
-
+    // ---- tags in flight
+    logic issued;
+    logic [ID_WIDTH-1:0] issued_tag;
+    logic [1:0] closed;
     assign quiet = open_count == '0;
     assign ready = !sweeping;
-
     always_ff @(posedge clk) begin
         clock <= clock + 1'b1;
-        looked_at <= looked_at + 1'b1;
-        // The rest of a completion whose tag times out between two beats is unknown: it was counted.
-        if (timed_out && looked_at == held_tag) held_known <= 1'b0;
-        if (rx.valid) begin
-            held_tag <= tag;
-            held_known <= known;
-            held_is_error <= is_error;
-            held_poisoned <= poisoned;
-            held_malformed <= malformed;
-            held_dwords_left <= dwords_left - 11'(LANES);
-            held_payload <= payload;
-            // Later beats start at a whole double word.
-            held_offset <= {expected_offset[OFFSET_WIDTH-1:2], 2'b00} + OFFSET_WIDTH'(LANES * 4);
-            held_bytes <= expected_bytes - LENGTH_WIDTH'(LANES * 4) + LENGTH_WIDTH'(expected_offset[1:0]);
-        end
-        if (issue) in_flight[issue_tag] <= 1'b1;
-        if (request_done) in_flight[tag] <= 1'b0;
-        if (retire_now) retired[tag] <= 1'b1;
-        if (timed_out) retired[looked_at] <= 1'b1;
+        if (closes) open[tag_2] <= 1'b0;
+        if (timed_out) open[looked_4] <= 1'b0;
+        // The request itself leaves no earlier.
+        issued <= issue;
+        issued_tag <= issue_tag;
+        if (issued) open[issued_tag] <= 1'b1;
         retired_count <= retired_count + (ID_WIDTH + 1)'(retire_now) + (ID_WIDTH + 1)'(timed_out);
-        open_count <= open_count + (ID_WIDTH + 1)'(issue) - (ID_WIDTH + 1)'(request_done)
-            - (ID_WIDTH + 1)'(retire_now) - (ID_WIDTH + 1)'(timed_out);
+        closed <= 2'(closes) + 2'(timed_out);
+        open_count <= open_count + (ID_WIDTH + 1)'(issued) - (ID_WIDTH + 1)'(closed);
         sweep <= sweeping ? sweep + 1'b1 : '0;
         if (&sweep) sweeping <= 1'b0;
         if (rst) begin
-            {clock, looked_at, in_flight, retired, retired_count, open_count, sweep} <= '0;
+            {clock, open, retired_count, open_count, issued, closed, sweep} <= '0;
             sweeping <= 1'b1;
         end
     end
+
+    initial if (RESULT_CLOCKS != 3) $error("results come three clocks after their beat");
 endmodule

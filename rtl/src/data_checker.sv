@@ -1,5 +1,5 @@
-// Compares the data of completions with the pattern that the core or the host has written. The result comes one clock after
-// the beat.
+// Compares the data of completions with the pattern that the core or the host has written. The result comes three clocks
+// after the beat.
 module data_checker #(
     parameter DATA_WIDTH = 256
 ) (
@@ -15,22 +15,31 @@ module data_checker #(
     import pcielab_pkg::*;
 
     localparam BYTES = DATA_WIDTH / 8;
+    localparam INDEX_WIDTH = $clog2(BYTES);
 
-    logic [BYTES-1:0] differs, counts;
-    logic [LENGTH_WIDTH-1:0] first, behind;
+    logic valid_1, valid_2;
+    logic [BYTES-1:0] differs, differs_1, counts, wrong;
+    logic [LENGTH_WIDTH-1:0] behind;
+    logic [1:0] first;
     logic [DATA_WIDTH-1:0] expected;
 
-    assign first = LENGTH_WIDTH'(offset[1:0]);
-    assign behind = first + bytes;
+    // Shifted ones are a LUT for each byte; a comparison would be a carry chain.
+    assign counts = ({BYTES{1'b1}} << first)
+        & ({BYTES{behind[LENGTH_WIDTH-1:INDEX_WIDTH] != '0}} | ~({BYTES{1'b1}} << behind[INDEX_WIDTH-1:0]));
 
     always_comb begin
         for (int lane = 0; lane < BYTES / 4; lane++)
             expected[32*lane +: 32] = pattern_at({offset[OFFSET_WIDTH-1:2], 2'b00} + OFFSET_WIDTH'(4 * lane), data_key);
-        for (int i = 0; i < BYTES; i++) begin
-            counts[i] = LENGTH_WIDTH'(i) >= first && LENGTH_WIDTH'(i) < behind;
-            differs[i] = data[8*i +: 8] != expected[8*i +: 8];
-        end
+        for (int i = 0; i < BYTES; i++) differs[i] = data[8*i +: 8] != expected[8*i +: 8];
     end
 
-    always_ff @(posedge clk) mismatch <= valid && (differs & counts) != '0;
+    always_ff @(posedge clk) begin
+        differs_1 <= differs;
+        first <= offset[1:0];
+        behind <= LENGTH_WIDTH'(offset[1:0]) + bytes;
+        valid_1 <= valid;
+        valid_2 <= valid_1;
+        wrong <= differs_1 & counts;
+        mismatch <= valid_2 && wrong != '0;
+    end
 endmodule

@@ -3,7 +3,7 @@
 //
 // squares64 (B. Widynski, arXiv:2004.06278) and the upper half of a product, as in crates/pcie-time/src/draw.rs.
 module draw_below #(
-    parameter LATENCY = 19
+    parameter LATENCY = 20
 ) (
     input  logic clk,
     input  logic [63:0] key,
@@ -14,14 +14,17 @@ module draw_below #(
     import pcielab_pkg::*;
 
     // The addend of each round travels beside x, three clocks per round.
-    logic [63:0] product, y_0, z_0, y_1, z_1, y_2, z_2, y_3, z_3, y_4;
+    logic [63:0] low_product, product, y_0, z_0, y_1, z_1, y_2, z_2, y_3, z_3, y_4;
     logic [63:0] x_1, x_2, x_3, x_4, x_5, x_4_held;
+    logic [31:0] high_product;
     logic [63:0] bits;
     logic [63:0] low_part;
     logic [63+UNIT_WIDTH-32:0] high_part;
 
     always_ff @(posedge clk) begin
-        product <= index * key;
+        low_product <= index * 64'(key[31:0]);
+        high_product <= 32'(index * key[63:32]);
+        product <= low_product + {high_product, 32'b0};
         y_0 <= product;
         z_0 <= product + key;
     end
@@ -47,5 +50,5 @@ module draw_below #(
         draw <= UNIT_WIDTH'((high_part + (32 + UNIT_WIDTH)'(low_part[63:32])) >> 32);
     end
 
-    initial if (LATENCY != 2 + 5 * 3 + 2) $error("a draw takes 19 clocks from index to result");
+    initial if (LATENCY != 3 + 5 * 3 + 2) $error("a draw takes 20 clocks from index to result");
 endmodule

@@ -27,11 +27,10 @@ module latency_recorder #(
     logic [11:0] cleared;
     logic [31:0] shifted;
     logic [11:0] bin, bin_1, bin_2;
-    logic valid_1, valid_2;
+    logic valid_0, valid_1, valid_2;
     logic [31:0] count_read, count_next, count_2;
 
     assign ready = !clearing;
-    assign shifted = sample >> bin_shift;
     assign bin = shifted > BINS - 1 ? 12'(BINS - 1) : shifted[11:0];
     // The read does not see a write of the same clock: forward it.
     assign count_next = (valid_2 && bin_2 == bin_1 ? count_2 : count_read) + 1'b1;
@@ -43,12 +42,14 @@ module latency_recorder #(
     memory #(.WIDTH(32), .DEPTH(BINS)) histogram (
         .clk, .write(clearing || valid_1), .write_address(clearing ? cleared : bin_1),
         .write_data(clearing ? '0 : count_next),
-        .read_address(sample_valid ? bin : bin_address), .read_data(count_read)
+        .read_address(valid_0 ? bin : bin_address), .read_data(count_read)
     );
     assign bin_count = count_read;
 
     always_ff @(posedge clk) begin
-        valid_1 <= sample_valid;
+        valid_0 <= sample_valid;
+        shifted <= sample >> bin_shift;
+        valid_1 <= valid_0;
         bin_1 <= bin;
         valid_2 <= valid_1;
         bin_2 <= bin_1;
@@ -69,6 +70,6 @@ module latency_recorder #(
             minimum <= '1;
             maximum <= '0;
         end
-        if (rst) {valid_1, valid_2} <= '0;
+        if (rst) {valid_0, valid_1, valid_2} <= '0;
     end
 endmodule

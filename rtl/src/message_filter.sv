@@ -17,7 +17,9 @@ module message_filter #(
     output logic [QUEUE_WIDTH-1:0] look_queue,
     input  logic [7:0] look_words,
     input  logic [511:0] look_data,
+    // Gives the first buffer of a queue back.
     output logic take,
+    output logic [QUEUE_WIDTH-1:0] taken_queue,
 
     output logic part_valid,
     input  logic part_ready,
@@ -43,57 +45,88 @@ module message_filter #(
     } message_t;
 
     message_t [QUEUES-1:0] messages;
-    message_t message;
-    // Data of a buffer come one clock after its look-up.
-    logic shown;
-    logic [7:0] shown_words, needed, signatures, before_end;
+    message_t held, message, next;
+    // A visit of a queue: look up its first buffer; compare its words, which come a clock later; decide. A queue whose
+    // buffer is empty takes a clock.
+    typedef enum logic [1:0] {LOOK, COMPARE, DECIDE} step_t;
+    step_t step;
+    logic free, take_now, is_stale;
+    // `more`: words of the message follow this one.
+    logic [7:0] shown_words, signatures, held_more, stated_more, more, needed;
+    logic [63:0] stated_bytes;
     logic [QUEUE_WIDTH-1:0] queue;
-    logic whole, ends_here, early;
+    logic is_long, whole, early, is_signed, part_early, part_signed;
 
     always_comb begin
-        message = messages[queue];
-        if (!message.begun) begin
-            message.ended = 1'b0;
+        message = held;
+        if (!held.begun) begin
             message.length = look_data[31:0];
             message.bytes = look_data[31:0];
-            message.words = 30'((33'(look_data[31:0]) + 33'd7) >> 3) + 30'd1;
         end
-        ends_here = message.words <= 30'd8;
-        for (int word = 0; word < 8; word++) begin
-            signatures[word] = look_data[64*word +: 64] == SIGNATURE;
-            before_end[word] = 30'(word) + 30'd1 < message.words;
-            needed[word] = stuffed || 30'(word) < message.words;
-        end
+        // A message of n bytes has as many words as hold n bytes, and a signature.
+        stated_bytes = ~({64{1'b1}} << look_data[5:0]);
+        for (int word = 0; word < 8; word++) more[word] = held.begun ? held_more[word] : is_long || stated_more[word];
+        needed = stuffed ? '1 : {more[6:0], 1'b1};
+        whole = (shown_words & needed) == needed;
+        early = (held.begun && held.ended) || (signatures & more) != '0;
+        is_signed = (signatures & {more[6:0], 1'b1} & ~more) != '0;
     end
 
-    assign whole = (shown_words & needed) == needed;
-    assign early = message.ended || (signatures & before_end) != '0;
-
     assign look_queue = queue;
-    assign part_valid = shown && whole;
-    assign part_queue = queue;
-    assign part_data = look_data;
-    assign part_bytes = message.bytes > 32'd64 ? 7'd64 : 7'(message.bytes);
-    assign part_first = !message.begun;
-    assign part_last = ends_here;
-    assign part_length = message.length;
-    assign part_intact = !early && signatures[3'(message.words - 30'd1)];
-    assign take = part_valid && part_ready;
+    assign free = !part_valid || part_ready;
+    assign take_now = part_valid && part_ready;
+    // The first buffer of the queue is on offer, or is given back in this clock.
+    assign is_stale = (part_valid && part_queue == queue) || (take && taken_queue == queue);
+    assign part_intact = !part_early && part_signed;
 
     always_ff @(posedge clk) begin
-        // Words that arrive while a part waits do not belong to it: the sampled words stay.
-        if (!shown) shown_words <= look_words;
-        shown <= !shown || (part_valid && !part_ready);
-        if (shown && (take || !part_valid)) queue <= queue + 1'b1;
-        if (take) begin
-            messages[queue].begun <= !ends_here;
-            messages[queue].ended <= early;
-            messages[queue].words <= message.words - 30'd8;
-            messages[queue].bytes <= message.bytes - 32'(part_bytes);
-            messages[queue].length <= message.length;
+        unique case (step)
+            LOOK: begin
+                // Words that arrive later do not belong to this visit.
+                shown_words <= look_words;
+                held <= messages[queue];
+                for (int word = 0; word < 8; word++) held_more[word] <= 30'(word) + 30'd1 < messages[queue].words;
+                if (look_words == '0) queue <= queue + 1'b1;
+                else if (!is_stale) step <= COMPARE;
+            end
+            COMPARE: begin
+                is_long <= look_data[31:6] != '0;
+                for (int word = 0; word < 8; word++) begin
+                    stated_more[word] <= stated_bytes[8*word];
+                    signatures[word] <= look_data[64*word +: 64] == SIGNATURE;
+                end
+                step <= DECIDE;
+            end
+            DECIDE: if (free || !whole) begin
+                queue <= queue + 1'b1;
+                step <= LOOK;
+            end
+            default: step <= LOOK;
+        endcase
+
+        // The part on offer; its queue goes on when it is taken.
+        if (free) begin
+            part_valid <= step == DECIDE && whole;
+            part_queue <= queue;
+            part_data <= look_data;
+            part_bytes <= message.bytes > 32'd64 ? 7'd64 : 7'(message.bytes);
+            part_first <= !held.begun;
+            part_last <= !more[7];
+            part_length <= message.length;
+            part_early <= early;
+            part_signed <= is_signed;
+            next.begun <= more[7];
+            next.ended <= early;
+            next.words <= held.begun ? message.words - 30'd8 : 30'((look_data[31:0] - 32'd49) >> 3);
+            next.bytes <= message.bytes > 32'd64 ? message.bytes - 32'd64 : '0;
+            next.length <= message.length;
         end
+        if (take_now) messages[part_queue] <= next;
+        take <= take_now;
+        taken_queue <= part_queue;
         if (rst) begin
-            shown <= 1'b0;
+            step <= LOOK;
+            {part_valid, take} <= '0;
             queue <= '0;
             for (int n = 0; n < QUEUES; n++) messages[n].begun <= 1'b0;
         end

@@ -26,14 +26,15 @@ module message_receiver #(
     logic [15:0] line_buffer;
     logic [7:0] line_words, look_words;
     logic [511:0] line_data, look_data, part_data;
-    logic [QUEUE_WIDTH-1:0] look_queue, part_queue;
+    logic [QUEUE_WIDTH-1:0] look_queue, part_queue, taken_queue;
     logic part_valid, part_ready, part_first, part_last, part_intact;
     logic [6:0] part_bytes;
     logic [31:0] part_length;
 
     assign enable = settings.messages.enable;
+    request_stream #(.DATA_WIDTH(DATA_WIDTH)) written ();
     // An offered request leaves whole before the reset.
-    assign engine_rst = rst || (!enable && !tx.valid);
+    assign engine_rst = rst || (!enable && !written.valid);
     // Stores that arrive now are lost.
     assign idle = !enable || !slots_ready;
     assign line_ready = idle || slots_line_ready;
@@ -44,16 +45,22 @@ module message_receiver #(
     store_slots #(.QUEUES(QUEUES), .SLOTS(SLOTS)) slots (
         .clk, .rst(engine_rst), .timeout(settings.timeout), .ready(slots_ready), .line_valid(line_valid && !idle),
         .line_ready(slots_line_ready), .line_buffer, .line_words, .line_data, .look_queue, .look_words, .look_data, .take,
-        .take_queue(part_queue), .heads, .lost
+        .take_queue(taken_queue), .heads, .lost
     );
     message_filter #(.QUEUES(QUEUES)) filter (
         .clk, .rst(engine_rst || !slots_ready), .stuffed(settings.messages.stuffed), .look_queue, .look_words,
-        .look_data, .take, .part_valid, .part_ready, .part_queue, .part_data, .part_bytes, .part_first, .part_last,
+        .look_data, .take, .taken_queue, .part_valid, .part_ready, .part_queue, .part_data, .part_bytes, .part_first, .part_last,
         .part_length, .part_intact
     );
     message_writer #(.DATA_WIDTH(DATA_WIDTH), .QUEUES(QUEUES)) writer (
         .clk, .rst(engine_rst), .settings, .data_taken, .heads, .bus_master(bus_master && enable), .part_valid, .part_ready,
-        .part_queue, .part_data, .part_bytes, .part_first, .part_last, .part_length, .part_intact, .tx, .messages, .dropped
+        .part_queue, .part_data, .part_bytes, .part_first, .part_last, .part_length, .part_intact, .tx(written), .messages,
+        .dropped
+    );
+    stream_register #(.WIDTH(2 + $bits(pcielab_pkg::request_t) + DATA_WIDTH)) held (
+        .clk, .rst, .in_valid(written.valid), .in_ready(written.ready),
+        .in_data({written.sop, written.eop, written.header, written.data}),
+        .out_valid(tx.valid), .out_ready(tx.ready), .out_data({tx.sop, tx.eop, tx.header, tx.data})
     );
 
     always_ff @(posedge clk) begin

@@ -38,22 +38,24 @@ module message_writer #(
     step_t step;
     logic [QUEUES-1:0][31:0] written, starts;
     logic [31:0] number, start, data_parts, record_count, part_number, in_ring, in_records;
+    // Offsets of the next part and of the next record, in units of their size.
+    logic [37:0] part_offset;
+    logic [31:0] record_offset;
     logic [63:0] clock;
     logic second, has_data, fits, has_room, has_record_room, overlong;
+    // Parts of the message of each queue that were written.
+    logic [QUEUES-1:0][31:0] lengths;
     logic [511:0] record;
 
-    assign data_parts = 32'd1 << settings.message_rings.data_log2;
-    assign record_count = 32'd1 << settings.message_rings.records_log2;
     assign start = part_first ? written[part_queue] : starts[part_queue];
     assign part_number = written[part_queue];
     assign in_ring = part_number & (data_parts - 1'b1);
     assign in_records = number & (record_count - 1'b1);
     // Earlier parts of this message leave room in the ring.
-    assign fits = part_number - start < data_parts;
+    assign fits = part_first || lengths[part_queue] < data_parts;
     assign has_data = part_bytes != '0 && fits;
     assign has_room = part_number - data_taken[part_queue] < data_parts;
     assign has_record_room = number - settings.message_records_taken < record_count;
-    assign overlong = 38'(part_length) > {data_parts, 6'b0};
 
     // The head is the queue's after this buffer is given back.
     assign record = {
@@ -67,13 +69,12 @@ module message_writer #(
         tx.header.first_be = 4'b1111;
         tx.header.last_be = 4'b1111;
         if (step == RECORD) begin
-            tx.header.address = {settings.message_records, 12'b0} + 64'({in_records, 5'b0});
+            tx.header.address = {settings.message_records, 12'b0} + 64'({record_offset, 5'b0});
             tx.header.dwords = 11'd8;
             tx.data = record[DATA_WIDTH-1:0];
             tx.eop = 1'b1;
         end else begin
-            tx.header.address = {settings.message_data, 12'b0}
-                + 64'({(38'(part_queue) << settings.message_rings.data_log2) + 38'(in_ring), 6'b0});
+            tx.header.address = {settings.message_data, 12'b0} + 64'({part_offset, 6'b0});
             tx.header.dwords = 11'd16;
             tx.data = part_data[DATA_WIDTH*32'(second) +: DATA_WIDTH];
             tx.eop = BEATS == 1 || second;
@@ -87,16 +88,24 @@ module message_writer #(
 
     always_ff @(posedge clk) begin
         clock <= clock + 1'b1;
+        // All of these are constant from a clock before the request on.
+        part_offset <= (38'(part_queue) << settings.message_rings.data_log2) + 38'(in_ring);
+        record_offset <= in_records;
+        overlong <= 38'(part_length) > {data_parts, 6'b0};
+        data_parts <= 32'd1 << settings.message_rings.data_log2;
+        record_count <= 32'd1 << settings.message_rings.records_log2;
         unique case (step)
             LOOK: if (part_valid && bus_master) begin
                 if (has_data && has_room && (!part_last || has_record_room)) step <= DATA;
                 else if (!has_data && part_last && has_record_room) step <= RECORD;
                 starts[part_queue] <= start;
+                if (part_first) lengths[part_queue] <= '0;
             end
             DATA: if (tx.ready) begin
                 second <= BEATS == 2 && !second;
                 if (tx.eop) begin
                     written[part_queue] <= part_number + 1'b1;
+                    lengths[part_queue] <= lengths[part_queue] + 1'b1;
                     step <= part_last ? RECORD : LOOK;
                 end
             end

@@ -1,7 +1,9 @@
 // Translates an offset in the host buffer into a bus address. The buffer consists of pieces of equal size, a power of two of
-// at least 1 MiB, whose addresses software writes into a table. One clock after the offset come the address and whether the
-// transfer lies within one piece of the buffer.
-module piece_table (
+// at least 1 MiB, whose addresses software writes into a table. LATENCY clocks after the offset come the address and whether
+// the transfer lies within one piece of the buffer.
+module piece_table #(
+    parameter LATENCY = 3
+) (
     input  logic clk,
     input  logic table_write,
     input  logic [pcielab_pkg::PIECE_INDEX_WIDTH:0] table_address,
@@ -16,11 +18,12 @@ module piece_table (
     import pcielab_pkg::*;
 
     logic [63:0] base;
-    logic [OFFSET_WIDTH-1:0] index, in_piece, last, in_piece_1;
-
-    assign index = offset >> piece_shift;
-    assign in_piece = offset & ((OFFSET_WIDTH'(1) << piece_shift) - 1'b1);
-    assign last = in_piece + OFFSET_WIDTH'(length) - 1'b1;
+    logic [OFFSET_WIDTH-1:0] index, in_piece, in_piece_2, last;
+    logic [LENGTH_WIDTH-1:0] reach;
+    logic in_table;
+    // Bits of the last byte's offset that lie beyond its piece.
+    logic [OFFSET_WIDTH-1:0] beyond, above_piece;
+    assign beyond = last & above_piece;
 
     for (genvar half = 0; half < 2; half++) begin : halves
         memory #(.WIDTH(32), .DEPTH(1 << PIECE_INDEX_WIDTH)) addresses (
@@ -34,8 +37,19 @@ module piece_table (
     end
 
     always_ff @(posedge clk) begin
-        in_piece_1 <= in_piece;
-        in_buffer <= index < OFFSET_WIDTH'(pieces) && (last >> piece_shift) == '0;
+        index <= offset >> piece_shift;
+        in_piece <= offset & ~above_piece;
+        // The size of a piece is constant while a test runs.
+        above_piece <= {OFFSET_WIDTH{1'b1}} << piece_shift;
+        reach <= length - 1'b1;
+
+        in_piece_2 <= in_piece;
+        last <= in_piece + OFFSET_WIDTH'(reach);
+        in_table <= index < OFFSET_WIDTH'(pieces);
+
+        address <= base + 64'(in_piece_2);
+        in_buffer <= in_table && beyond == '0;
     end
-    assign address = base + 64'(in_piece_1);
+
+    initial if (LATENCY != 3) $error("an address takes 3 clocks from its offset");
 endmodule

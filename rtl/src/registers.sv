@@ -41,7 +41,10 @@ module registers #(
     logic reading;
     logic taken, write;
     logic is_piece, is_unit, is_data_taken, is_head, is_bin, is_record;
-    logic size_good, period_good, pieces_good;
+    logic size_good, period_good, pieces_good, counts_good, units_good;
+    logic [31:0] head;
+    logic [$bits(settings_at('0))-1:0] setting_at;
+    logic [$bits(status_at('0))-1:0] state_at;
 
     assign access.ready = !reading && !rst;
     assign taken = access.valid && access.ready;
@@ -68,11 +71,15 @@ module registers #(
         && settings.period.length <= 7'd64 && settings.period.usable <= settings.period.length);
     assign pieces_good = settings.pieces.count != '0 && settings.pieces.count <= 11'd1024
         && settings.pieces.bytes_log2 >= 6'd20 && settings.pieces.bytes_log2 <= 6'd32;
-    assign parameters_good = size_good && period_good && pieces_good
-        && settings.operation.operation <= BW_RDWR && settings.count != '0 && settings.timeout != '0
-        && settings.outstanding != '0 && settings.outstanding <= 9'(TAGS) && settings.link_tags <= 9'(TAGS)
-        && settings.usable != '0 && settings.nth < settings.usable && settings.nth_wrap < settings.usable
-        && settings.step < settings.usable && status.retired_tags == '0;
+    assign counts_good = settings.operation.operation <= BW_RDWR && settings.count != '0 && settings.timeout != '0
+        && settings.outstanding != '0 && settings.outstanding <= 9'(TAGS) && settings.link_tags <= 9'(TAGS);
+    assign units_good = settings.usable != '0 && settings.nth < settings.usable && settings.nth_wrap < settings.usable
+        && settings.step < settings.usable;
+    // The access that starts a test comes after those that write settings: there is a clock for each group.
+    logic [5:0] good;
+    always_ff @(posedge clk)
+        good <= {size_good, period_good, pieces_good, counts_good, units_good, status.retired_tags == '0};
+    assign parameters_good = good == '1;
 
     always_ff @(posedge clk) begin
         // Commands last for a clock.
@@ -87,6 +94,10 @@ module registers #(
 
     // ---- reads
     always_ff @(posedge clk) begin
+        // Ready in the clock in which a memory is.
+        head <= is_head ? heads[address[2 +: QUEUE_WIDTH]] : '0;
+        setting_at <= settings_at(address);
+        state_at <= status_at(address);
         if (taken) address <= access.address;
         if (taken) reading <= !access.write;
         wait_clocks <= taken ? 2'd1 : wait_clocks - 2'(wait_clocks != '0);
@@ -94,8 +105,7 @@ module registers #(
         if (reading && wait_clocks == '0) begin
             reading <= 1'b0;
             access.response_valid <= 1'b1;
-            access.response_data <= is_record ? record : is_bin ? bin_count
-                : is_head ? heads[address[2 +: QUEUE_WIDTH]] : read(settings, status, address);
+            access.response_data <= is_record ? record : is_bin ? bin_count : head | read_settings(settings, setting_at) | read_status(status, state_at);
         end
         if (rst) begin
             reading <= 1'b0;

@@ -1,5 +1,6 @@
-// Arbitrates several sources of requests: whole requests, in turns while several wait. A request without contention passes
-// in the clock in which it arrives.
+// Arbitrates several sources of requests: whole requests, in turns while several wait. A request of the source that was
+// served last passes in the clock in which it arrives; one of another source passes a clock later, or behind the request
+// in front of it without a gap.
 module request_arbiter #(
     parameter DATA_WIDTH = 256,
     parameter SOURCES = 2,
@@ -10,9 +11,10 @@ module request_arbiter #(
     request_stream.sink in [SOURCES],
     request_stream.source out
 );
-    // A request is in progress, and its source.
+    // The source that may send, decided a clock ahead.
+    logic [SOURCE_WIDTH-1:0] chosen, next;
+    // A request has sent beats, and others follow.
     logic begun;
-    logic [SOURCE_WIDTH-1:0] owner, chosen, last;
     logic [SOURCES-1:0] valid, sop, eop;
     pcielab_pkg::request_t [SOURCES-1:0] header;
     logic [SOURCES-1:0][DATA_WIDTH-1:0] data;
@@ -24,26 +26,22 @@ module request_arbiter #(
         assign in[n].ready = out.ready && chosen == SOURCE_WIDTH'(n);
     end
 
-    // The first waiting source after the last one served.
+    // The first waiting source after the chosen one, which comes last.
     always_comb begin
-        chosen = last;
-        for (int ahead = SOURCES; ahead > 0; ahead--) begin
-            automatic int candidate = (int'(last) + ahead) % SOURCES;
-            if (valid[candidate]) chosen = SOURCE_WIDTH'(candidate);
+        next = chosen;
+        for (int ahead = SOURCES - 1; ahead > 0; ahead--) begin
+            automatic int candidate = (int'(chosen) + ahead) % SOURCES;
+            if (valid[candidate]) next = SOURCE_WIDTH'(candidate);
         end
-        if (begun) chosen = owner;
     end
 
     assign {out.valid, out.sop, out.eop} = {valid[chosen], sop[chosen], eop[chosen]};
     assign {out.header, out.data} = {header[chosen], data[chosen]};
 
     always_ff @(posedge clk) begin
-        if (out.valid) begin
-            // An offered request stays offered.
-            owner <= chosen;
-            begun <= !(out.ready && out.eop);
-            if (out.ready && out.eop) last <= chosen;
-        end
-        if (rst) {begun, last} <= '0;
+        // An offered request stays offered, and all its beats follow.
+        if (out.valid ? out.ready && out.eop : !begun) chosen <= next;
+        if (out.valid && out.ready) begun <= !out.eop;
+        if (rst) {begun, chosen} <= '0;
     end
 endmodule

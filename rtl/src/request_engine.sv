@@ -55,7 +55,8 @@ module request_engine #(
     assign issue_first = part_first;
     assign issue_slot = part_first ? slot : slot_of_transfer;
 
-    assign data_offset = load ? {part.offset[OFFSET_WIDTH-1:2], 2'b00} : beat_offset;
+    // Inside a write, nothing else can load: the choice need not wait for `load`.
+    assign data_offset = !tx.valid || tx.eop ? {part.offset[OFFSET_WIDTH-1:2], 2'b00} : beat_offset;
     assign tx_ends_transfer = ends_transfer && tx.eop;
 
     always_ff @(posedge clk) begin

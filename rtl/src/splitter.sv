@@ -1,5 +1,5 @@
 // Cuts transfers into parts that fit a TLP: reads at multiples of MRRS, writes at multiples of MPS. Both divide 4 KiB, so
-// that no part crosses a page. One part each clock.
+// that no part crosses a page. One part each clock, the first one two clocks after its transfer.
 module splitter (
     input  logic clk,
     input  logic rst,
@@ -9,6 +9,8 @@ module splitter (
     input  logic in_valid,
     output logic in_ready,
     input  pcielab_pkg::transfer_t in_transfer,
+    // A transfer waits, or a part.
+    output logic busy,
     output logic out_valid,
     input  logic out_ready,
     output pcielab_pkg::transfer_t out_part,
@@ -19,39 +21,51 @@ module splitter (
 );
     import pcielab_pkg::*;
 
-    transfer_t rest;
-    logic busy;
-    logic [LENGTH_WIDTH-1:0] limit, room;
-    logic [3:0] doublings, in_doublings;
-    logic [LENGTH_WIDTH-1:0] in_reach;
+    transfer_t rest, next;
+    logic next_valid, next_ready;
+    logic [LENGTH_WIDTH-1:0] limit, room, last;
+    logic [3:0] doublings, in_doublings, next_doublings;
+    // From the limit in front of the transfer to its first byte, and from there to the last.
+    logic [LENGTH_WIDTH-1:0] in_lead, in_reach, next_lead, next_reach;
+    // Parts of the transfer after its first, and those after the current one.
+    logic [5:0] next_more, more;
 
     assign doublings = 4'(rest.write ? max_payload : max_read_request);
     assign limit = LENGTH_WIDTH'(128) << doublings;
     assign room = limit - (rest.address[LENGTH_WIDTH-1:0] & (limit - 1'b1));
     assign in_doublings = 4'(in_transfer.write ? max_payload : max_read_request);
-    assign in_reach = (in_transfer.address[LENGTH_WIDTH-1:0] & ((LENGTH_WIDTH'(128) << in_doublings) - 1'b1))
-        + in_transfer.length - 1'b1;
+    assign in_lead = in_transfer.address[LENGTH_WIDTH-1:0] & ((LENGTH_WIDTH'(128) << in_doublings) - 1'b1);
+    assign in_reach = in_transfer.length - 1'b1;
+    stream_register #(.WIDTH($bits(transfer_t) + 4 + 2 * LENGTH_WIDTH)) waiting (
+        .clk, .rst, .in_valid, .in_ready, .in_data({in_transfer, in_doublings, in_lead, in_reach}),
+        .out_valid(next_valid), .out_ready(next_ready), .out_data({next, next_doublings, next_lead, next_reach})
+    );
+    assign last = next_lead + next_reach;
+    assign next_more = 6'(last >> (4'd7 + next_doublings));
 
-    assign out_valid = busy;
-    assign out_last = rest.length <= room;
+    assign busy = next_valid || out_valid;
     always_comb begin
         out_part = rest;
         out_part.length = out_last ? rest.length : room;
     end
-    assign in_ready = !busy || (out_ready && out_last);
+    assign next_ready = !out_valid || (out_ready && out_last);
 
     always_ff @(posedge clk) begin
-        if (in_valid && in_ready) begin
-            rest <= in_transfer;
+        if (next_valid && next_ready) begin
+            rest <= next;
             out_first <= 1'b1;
-            out_parts <= 6'(in_reach >> (4'd7 + in_doublings)) + 1'b1;
+            out_last <= (last & ({LENGTH_WIDTH{1'b1}} << (4'd7 + next_doublings))) == '0;
+            more <= next_more;
+            out_parts <= next_more + 1'b1;
         end else if (out_valid && out_ready) begin
             rest.address <= rest.address + 64'(room);
             rest.offset <= rest.offset + OFFSET_WIDTH'(room);
             rest.length <= rest.length - room;
             out_first <= 1'b0;
+            out_last <= more == 6'd1;
+            more <= more - 1'b1;
         end
-        busy <= (in_valid && in_ready) || (busy && !(out_ready && out_last));
-        if (rst) busy <= 1'b0;
+        out_valid <= (next_valid && next_ready) || (out_valid && !(out_ready && out_last));
+        if (rst) out_valid <= 1'b0;
     end
 endmodule

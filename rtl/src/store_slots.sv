@@ -25,7 +25,7 @@ module store_slots #(
     input  logic [QUEUE_WIDTH-1:0] look_queue,
     output logic [7:0] look_words,
     output logic [511:0] look_data,
-    // Frees that buffer. Only in the clock after its look-up.
+    // Frees the first buffer of a queue. It must not be looked up in the same clock.
     input  logic take,
     input  logic [QUEUE_WIDTH-1:0] take_queue,
     // Buffers that each queue has given out.
@@ -37,21 +37,21 @@ module store_slots #(
 
     logic [QUEUE_WIDTH-1:0] queue;
     logic [SLOT_WIDTH:0] ahead;
-    logic in_window, puts, gives_up, sweeping;
+    // A line is checked in its first clock. A window only moves on, so that a line stays in it.
+    logic checked, in_window, is_late, puts, gives_up, sweeping;
     logic [31:0] waited;
     logic [INDEX_WIDTH-1:0] sweep, put_index, look_index, take_index;
     logic [7:0] there;
 
     assign queue = line_buffer[SLOT_WIDTH+1 +: QUEUE_WIDTH];
     assign ahead = line_buffer[SLOT_WIDTH:0] - heads[queue][SLOT_WIDTH:0];
-    assign in_window = !ahead[SLOT_WIDTH];
     assign put_index = {queue, line_buffer[SLOT_WIDTH-1:0]};
     assign look_index = {look_queue, heads[look_queue][SLOT_WIDTH-1:0]};
     assign take_index = {take_queue, heads[take_queue][SLOT_WIDTH-1:0]};
     assign ready = !sweeping;
     // `take` and `puts` write the same memory, so that only one can happen in a clock.
-    assign puts = line_valid && in_window && !take && !sweeping;
-    assign gives_up = line_valid && !in_window && waited >= timeout && !take;
+    assign puts = line_valid && checked && in_window && !take && !sweeping;
+    assign gives_up = line_valid && checked && !in_window && is_late && !take;
     assign line_ready = puts || gives_up;
 
     // Which words of each buffer have arrived: one copy for each read port.
@@ -71,6 +71,9 @@ module store_slots #(
     end
 
     always_ff @(posedge clk) begin
+        checked <= line_valid && !line_ready;
+        in_window <= !ahead[SLOT_WIDTH];
+        is_late <= waited >= timeout;
         waited <= line_valid && !line_ready ? waited + 1'b1 : '0;
         lost <= gives_up || (puts && (there & line_words) != '0);
         if (take) heads[take_queue] <= heads[take_queue] + 1'b1;
@@ -80,7 +83,7 @@ module store_slots #(
             heads <= '0;
             sweeping <= 1'b1;
             sweep <= '0;
-            lost <= 1'b0;
+            {lost, checked} <= '0;
         end
     end
 endmodule

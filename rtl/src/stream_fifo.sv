@@ -29,7 +29,7 @@ module stream_fifo #(
     always_ff @(posedge clk) begin
         if (put) tail <= tail + 1'b1;
         if (take) head <= head + 1'b1;
-        count <= count + COUNT_WIDTH'(put) - COUNT_WIDTH'(take);
+        if (put != take) count <= put ? count + 1'b1 : count - 1'b1;
         if (rst) {head, tail, count} <= '0;
     end
 endmodule

@@ -43,6 +43,8 @@ module test_sequencer (
     operation_t operation;
     logic start, stop;
     logic [31:0] left;
+    // `left` is not 0.
+    logic more;
     logic writes, alone, in_flight, behind_write, go_on;
     result_t reason;
     logic [1:0] settle;
@@ -53,8 +55,8 @@ module test_sequencer (
     assign stop = settings.control.stop;
     assign alone = operation == LAT_RD || operation == LAT_WRRD;
     assign is_pair = operation == LAT_WRRD;
-    assign outside = left != '0 && address_valid && !address_in_buffer;
-    assign go_on = state == RUN && left != '0 && !stop && !fault && bus_master && (!alone || !in_flight);
+    assign outside = more && address_valid && !address_in_buffer;
+    assign go_on = state == RUN && more && !stop && !fault && bus_master && (!alone || !in_flight);
 
     assign transfer_valid = go_on && address_valid && address_in_buffer;
     always_comb begin
@@ -76,6 +78,7 @@ module test_sequencer (
                 reason <= COMPLETE;
                 state <= parameters_good ? PREPARE : IDLE;
                 left <= settings.count;
+                more <= 1'b1;
                 writes <= operation == LAT_WRRD || operation == BW_WR
                     || (operation == BW_RDWR && settings.operation.first_writes);
                 behind_write <= 1'b0;
@@ -94,6 +97,7 @@ module test_sequencer (
                     if (operation == BW_RDWR) writes <= !writes;
                     if (!is_pair || behind_write) begin
                         left <= left - 1'b1;
+                        more <= left != 32'd1;
                         in_flight <= 1'b1;
                     end
                 end
@@ -102,10 +106,10 @@ module test_sequencer (
                 else if (!bus_master) reason <= BUS_MASTER_OFF;
                 else if (stop) reason <= STOPPED;
                 else if (outside) reason <= OUT_OF_BUFFER;
-                if (fault || !bus_master || stop || left == '0 || outside) state <= DRAIN;
+                if (fault || !bus_master || stop || !more || outside) state <= DRAIN;
                 settle <= '0;
             end
-            // A transfer taken in the last clock of the run, or a mismatch in the last data, shows at most two clocks later.
+            // The results of the last data show at most two clocks after everything is quiet.
             // If requests wait for tags that never come back, the fault ends the wait.
             DRAIN: begin
                 if (fault && reason == COMPLETE) reason <= fault_kind;

@@ -22,28 +22,33 @@ module usp_rq #(
     logic first;
     logic [3:0] last_lane;
 
-    assign request_type = tx.header.write ? 4'b0001 : 4'b0000;
-    // The hard block fills in the requester; traffic class and attributes are 0.
-    assign descriptor = {24'b0, tx.header.tag, 16'b0, 1'b0, request_type, tx.header.dwords, tx.header.address[63:2], 2'b00};
-
-    add_header #(.DATA_WIDTH(DATA_WIDTH), .HEADER_DWORDS(4)) packet (
-        .clk, .rst, .in_valid(tx.valid), .in_ready(tx.ready), .in_sop(tx.sop), .in_eop(tx.eop), .in_header(descriptor),
-        .in_dwords(tx.header.write ? tx.header.dwords : 11'd0), .in_data(tx.data),
-        .out_valid(s_axis_rq_tvalid), .out_ready(s_axis_rq_tready), .out_first(first), .out_last(s_axis_rq_tlast),
-        .out_keep(s_axis_rq_tkeep), .out_data(s_axis_rq_tdata)
+    // A register cuts the way from the core to the hard block, and that of its `ready`.
+    request_stream #(.DATA_WIDTH(DATA_WIDTH)) request ();
+    logic [11:0] in_dwords, dwords;
+    assign in_dwords = 12'd4 + (tx.header.write ? 12'(tx.header.dwords) : 12'd0);
+    stream_register #(.WIDTH(14 + $bits(pcielab_pkg::request_t) + DATA_WIDTH)) held (
+        .clk, .rst, .in_valid(tx.valid), .in_ready(tx.ready),
+        .in_data({tx.sop, tx.eop, in_dwords, tx.header, tx.data}), .out_valid(request.valid), .out_ready(request.ready),
+        .out_data({request.sop, request.eop, dwords, request.header, request.data})
     );
 
-    always_comb begin
-        last_lane = '0;
-        for (int lane = 0; lane < LANES; lane++) if (s_axis_rq_tkeep[lane]) last_lane = 4'(lane);
-    end
+    assign request_type = request.header.write ? 4'b0001 : 4'b0000;
+    // The hard block fills in the requester; traffic class and attributes are 0.
+    assign descriptor = {24'b0, request.header.tag, 16'b0, 1'b0, request_type, request.header.dwords, request.header.address[63:2], 2'b00};
+
+    add_header #(.DATA_WIDTH(DATA_WIDTH), .HEADER_DWORDS(4)) packet (
+        .clk, .rst, .in_valid(request.valid), .in_ready(request.ready), .in_sop(request.sop), .in_eop(request.eop), .in_header(descriptor),
+        .in_dwords(dwords), .in_data(request.data),
+        .out_valid(s_axis_rq_tvalid), .out_ready(s_axis_rq_tready), .out_first(first), .out_last(s_axis_rq_tlast),
+        .out_keep(s_axis_rq_tkeep), .out_last_lane(last_lane), .out_data(s_axis_rq_tdata)
+    );
 
     if (DATA_WIDTH == 512) begin : user
         // first_be, last_be, addr_offset, is_sop and where, is_eop and where; all else 0.
         assign s_axis_rq_tuser = USER_WIDTH'({
-            4'b0, last_lane, 1'b0, s_axis_rq_tlast, 4'b0, 1'b0, first, 4'b0, 4'b0, tx.header.last_be, 4'b0, tx.header.first_be
+            4'b0, last_lane, 1'b0, s_axis_rq_tlast, 4'b0, 1'b0, first, 4'b0, 4'b0, request.header.last_be, 4'b0, request.header.first_be
         });
     end else begin : user
-        assign s_axis_rq_tuser = USER_WIDTH'({tx.header.last_be, tx.header.first_be});
+        assign s_axis_rq_tuser = USER_WIDTH'({request.header.last_be, request.header.first_be});
     end
 endmodule

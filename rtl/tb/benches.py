@@ -53,6 +53,7 @@ BENCHES = {
     "request_engine": Bench("flat_request_engine", sizes(DATA_WIDTH=WIDTHS, TAGS=(64,))),
     "splitter": Bench("splitter"),
     "stream_fifo": Bench("stream_fifo", ({"WIDTH": 8, "DEPTH": 4},)),
+    "stream_register": Bench("stream_register", ({"WIDTH": 8},)),
     "tag_limit": Bench("tag_limit", ({"TAGS": 64},)),
     "unstraddle": Bench("unstraddle", sizes(DATA_WIDTH=WIDTHS)),
     "usp": Bench("pcielab_usp", (*sizes(DATA_WIDTH=WIDTHS, TAGS=(64,)), UNSTRADDLED)),

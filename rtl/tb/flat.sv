@@ -66,6 +66,7 @@ module flat_completion_tracker #(
     input  logic [12:0] rx_byte_count,
     input  logic [6:0] rx_lower_address,
     input  logic [10:0] rx_dwords,
+    input  logic [DATA_WIDTH-1:0] rx_data,
     output logic ready, free_tag, free_slot, transfer_done, expected_data, fault, timed_out, quiet, space_freed,
     output logic space_freed_first,
     output logic [6:0] space_freed_address,
@@ -73,12 +74,13 @@ module flat_completion_tracker #(
     output logic [ID_WIDTH-1:0] freed_tag, freed_slot,
     output logic [pcielab_pkg::LENGTH_WIDTH-1:0] received_bytes, expected_bytes,
     output logic [pcielab_pkg::OFFSET_WIDTH-1:0] expected_offset,
+    output logic [DATA_WIDTH-1:0] beat_data,
     output registers_pkg::result_t fault_kind,
     output logic [ID_WIDTH:0] retired_count
 );
     completion_stream #(.DATA_WIDTH(DATA_WIDTH)) rx ();
     assign {rx.valid, rx.sop, rx.eop, rx.poisoned} = {rx_valid, rx_sop, rx_eop, rx_poisoned};
-    assign rx.header = {rx_tag, rx_status, rx_byte_count, rx_lower_address, rx_dwords};
+    assign {rx.header, rx.data} = {rx_tag, rx_status, rx_byte_count, rx_lower_address, rx_dwords, rx_data};
     completion_tracker #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS)) tracker (.*);
 endmodule
 

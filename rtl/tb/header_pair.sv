@@ -30,9 +30,10 @@ module header_pair #(
     output logic [DATA_WIDTH-1:0] out_data
 );
     add_header #(.DATA_WIDTH(DATA_WIDTH), .HEADER_DWORDS(HEADER_DWORDS)) add (
-        .clk, .rst, .in_valid, .in_ready, .in_sop, .in_eop, .in_header, .in_dwords, .in_data,
+        .clk, .rst, .in_valid, .in_ready, .in_sop, .in_eop, .in_header,
+        .in_dwords(12'(in_dwords) + 12'(HEADER_DWORDS)), .in_data,
         .out_valid(between_valid), .out_ready(between_ready && pass), .out_first(between_first), .out_last(between_last),
-        .out_keep(between_keep), .out_data(between_data)
+        .out_keep(between_keep), .out_last_lane(), .out_data(between_data)
     );
     strip_header #(.DATA_WIDTH(DATA_WIDTH), .HEADER_DWORDS(HEADER_DWORDS)) strip (
         .clk, .rst, .in_valid(between_valid && pass), .in_ready(between_ready), .in_last(between_last),

@@ -9,7 +9,7 @@ from cocotb.triggers import FallingEdge
 from address_list import below
 from clocking import clocks, start
 
-LATENCY = 19
+LATENCY = 20
 
 
 @cocotb.test()

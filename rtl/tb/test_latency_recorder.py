@@ -43,7 +43,7 @@ async def every_sample_counts(dut: Any) -> None:
             await FallingEdge(dut.clk)
             samples += [sample] * valid
         dut.sample_valid.value = 0
-        await clocks(dut, 3)
+        await clocks(dut, 4)
         assert int(dut.samples.value) == count
         assert int(dut.sum.value) == sum(samples)
         assert (int(dut.minimum.value), int(dut.maximum.value)) == (min(samples), max(samples))

@@ -1,8 +1,9 @@
 // A board: the PCIe pins, the hard block, the core. It is neither simulated nor synthesized here, because the block's model
-// is Vivado's.
+// is Vivado's; a test compares its ports with those that PG213 lists.
 module board_top #(
-    parameter DATA_WIDTH = 256,
-    parameter LANES = 8
+    parameter DATA_WIDTH = 512,
+    parameter LANES = 16,
+    parameter TAGS = 256
 ) (
     input  logic pcie_reference_p,
     input  logic pcie_reference_n,
@@ -66,7 +67,7 @@ module board_top #(
         .cfg_interrupt_int('0), .cfg_interrupt_pending('0), .cfg_power_state_change_ack(1'b1), .cfg_hot_reset_in(1'b0)
     );
 
-    pcielab_usp #(.DATA_WIDTH(DATA_WIDTH)) device (
+    pcielab_usp #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS)) device (
         .user_clk, .user_reset,
         .s_axis_rq_tdata(rq_tdata), .s_axis_rq_tkeep(rq_tkeep), .s_axis_rq_tlast(rq_tlast),
         .s_axis_rq_tready(rq_tready[0]), .s_axis_rq_tuser(rq_tuser), .s_axis_rq_tvalid(rq_tvalid),
