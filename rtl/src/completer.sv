@@ -21,7 +21,7 @@ module completer #(
 );
     import pcielab_pkg::*;
 
-    typedef enum logic [1:0] {TAKE, ACCESS, RESPONSE, ANSWER} step_t;
+    typedef enum logic [2:0] {TAKE, ACCESS, RESPONSE, CUT, ANSWER} step_t;
 
     step_t step;
     host_request_t held;
@@ -32,6 +32,7 @@ module completer #(
     logic is_zeros;
     logic [5:0] to_boundary;
     logic [5:0] piece;
+    logic is_last_piece;
     logic is_read, is_register, is_whole;
     logic [1:0] lead, behind;
 
@@ -55,7 +56,6 @@ module completer #(
     assign behind = held.last_be[3] ? 2'd0 : held.last_be[2] ? 2'd1 : held.last_be[1] ? 2'd2 : 2'd3;
 
     assign to_boundary = 6'd32 - 6'(held.address[6:2]);
-    assign piece = is_zeros && held.dwords > 11'(to_boundary) ? to_boundary : 6'(held.dwords);
     assign answer_valid = step == ANSWER;
     always_comb begin
         answer.requester = held.requester;
@@ -79,11 +79,11 @@ module completer #(
                 if (is_read && host.header.bar == 3'd2) begin
                     data <= '0;
                     is_zeros <= 1'b1;
-                    step <= ANSWER;
+                    step <= CUT;
                 end else if (is_register && (is_read || (host.header.kind == HOST_WRITE && is_whole))) step <= ACCESS;
                 else if (is_read || host.header.kind == HOST_OTHER_READ) begin
                     held.kind <= HOST_OTHER_READ;
-                    step <= ANSWER;
+                    step <= CUT;
                 end
             end
             ACCESS: if (access.ready) begin
@@ -94,14 +94,20 @@ module completer #(
             RESPONSE: if (access.response_valid) begin
                 data[32*second +: 32] <= access.response_data;
                 second <= 1'b1;
-                step <= second || held.dwords == 11'd1 ? ANSWER : ACCESS;
+                step <= second || held.dwords == 11'd1 ? CUT : ACCESS;
+            end
+            CUT: begin
+                is_last_piece <= !is_zeros || held.dwords <= 11'(to_boundary);
+                piece <= is_zeros && held.dwords > 11'(to_boundary) ? to_boundary : 6'(held.dwords);
+                step <= ANSWER;
             end
             ANSWER: if (answer_ready) begin
                 held.first_be <= 4'b1111;
                 held.address[6:2] <= held.address[6:2] + 5'(piece);
                 held.dwords <= held.dwords - 11'(piece);
-                if (!is_zeros || held.dwords == 11'(piece)) step <= TAKE;
+                step <= is_last_piece ? TAKE : CUT;
             end
+            default: step <= TAKE;
         endcase
         if (rst) step <= TAKE;
     end

@@ -27,13 +27,15 @@ module usp_cc #(
         3'b0, answer.byte_count, 9'b0, answer.lower_address
     };
     // Double words of the packet from this beat on.
-    logic begun;
+    logic begun, is_last;
     logic [5:0] left, held_left;
 
     assign left = begun ? held_left : answer.dwords + 6'd3;
     assign s_axis_cc_tvalid = answer_valid;
-    assign answer_ready = s_axis_cc_tready && s_axis_cc_tlast;
-    assign s_axis_cc_tlast = left <= 6'(LANES);
+    // The descriptor has three double words.
+    assign is_last = begun ? held_left <= 6'(LANES) : answer.dwords <= 6'(LANES - 3);
+    assign answer_ready = s_axis_cc_tready && is_last;
+    assign s_axis_cc_tlast = is_last;
     assign s_axis_cc_tdata = begun ? '0 : DATA_WIDTH'({answer.data, descriptor});
     always_comb for (int lane = 0; lane < LANES; lane++) s_axis_cc_tkeep[lane] = left > 6'(lane);
 

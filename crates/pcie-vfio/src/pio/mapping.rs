@@ -83,7 +83,8 @@ impl Pages {
     fn granted(&self) -> Option<String> {
         let bar = self.function.bars().into_iter().find(|bar| bar.number == self.bar)?;
         let start = bar.start.checked_add(self.first)?;
-        memory_type::granted(&text(&self.tree.path(memory_type::LIST))?, &(start..start + self.bytes))
+        let list = || text(&self.tree.path(memory_type::LIST));
+        (0..memory_type::READS).find_map(|_| memory_type::granted(&list()?, &(start..start + self.bytes)))
     }
 
     /// Other processes that map the BAR, as `PID (name)`; those of other users are visible to root only.

@@ -7,6 +7,9 @@ use std::ops::Range;
 
 /// The list, below the root of the machine's files.
 pub(super) const LIST: &str = "sys/kernel/debug/x86/pat_memtype_list";
+/// Times that the list is read before a mapping counts as not listed: the kernel walks it by number, and misses
+/// entries while other mappings come and go.
+pub(super) const READS: u32 = 4;
 
 /// The type of the mapping of exactly these addresses, in the kernel's words: `write-combining`,
 /// `uncached-minus`, `uncached`, `write-back`, `write-through` or `write-protected`. None if unlisted.
