@@ -27,6 +27,8 @@ module splitter (
     logic [3:0] doublings, in_doublings, next_doublings;
     // From the limit in front of the transfer to its first byte, and from there to the last.
     logic [LENGTH_WIDTH-1:0] in_lead, in_reach, next_lead, next_reach;
+    // Bits of an address below the limit.
+    logic [LENGTH_WIDTH-1:0] in_mask, next_mask;
     // Parts of the transfer after its first, and those after the current one.
     logic [5:0] next_more, more;
 
@@ -34,11 +36,13 @@ module splitter (
     assign limit = LENGTH_WIDTH'(128) << doublings;
     assign room = limit - (rest.address[LENGTH_WIDTH-1:0] & (limit - 1'b1));
     assign in_doublings = 4'(in_transfer.write ? max_payload : max_read_request);
-    assign in_lead = in_transfer.address[LENGTH_WIDTH-1:0] & ((LENGTH_WIDTH'(128) << in_doublings) - 1'b1);
+    assign in_mask = ~({LENGTH_WIDTH{1'b1}} << (4'd7 + in_doublings));
+    assign in_lead = in_transfer.address[LENGTH_WIDTH-1:0] & in_mask;
     assign in_reach = in_transfer.length - 1'b1;
-    stream_register #(.WIDTH($bits(transfer_t) + 4 + 2 * LENGTH_WIDTH)) waiting (
-        .clk, .rst, .in_valid, .in_ready, .in_data({in_transfer, in_doublings, in_lead, in_reach}),
-        .out_valid(next_valid), .out_ready(next_ready), .out_data({next, next_doublings, next_lead, next_reach})
+    stream_register #(.WIDTH($bits(transfer_t) + 4 + 3 * LENGTH_WIDTH)) waiting (
+        .clk, .rst, .in_valid, .in_ready, .in_data({in_transfer, in_doublings, in_mask, in_lead, in_reach}),
+        .out_valid(next_valid), .out_ready(next_ready),
+        .out_data({next, next_doublings, next_mask, next_lead, next_reach})
     );
     assign last = next_lead + next_reach;
     assign next_more = 6'(last >> (4'd7 + next_doublings));
@@ -54,7 +58,7 @@ module splitter (
         if (next_valid && next_ready) begin
             rest <= next;
             out_first <= 1'b1;
-            out_last <= (last & ({LENGTH_WIDTH{1'b1}} << (4'd7 + next_doublings))) == '0;
+            out_last <= (last & ~next_mask) == '0;
             more <= next_more;
             out_parts <= next_more + 1'b1;
         end else if (out_valid && out_ready) begin

@@ -1,6 +1,6 @@
 """Measures what the core itself can do, and renews a table of ``README.md``: ``make rtl-throughput``.
 
-The host of the benches takes a beat in each clock and answers each read whole, ROUND_TRIP_CLOCKS later, with a beat in
+The host of the benches takes a beat in each clock and answers each read whole, ROUND_TRIP_CLOCKS later, a beat in
 each clock. There is no link, no hard block and no descriptor: beats, tags and clocks are the only limits.
 """
 
@@ -46,6 +46,8 @@ async def throughput(dut: Any) -> None:
             host.requests, host.written = [], {}
             count = 300_000 // size + 300
             await core.describe(AddressList(size=size, window=1 << 16), operation, count, host, outstanding=TAGS)
+            # With all tags in flight, the last completion waits for the beats of all others.
+            await core.write(r.TIMEOUT, 50_000)
             assert await core.run() == r.RESULT_COMPLETE
             elapsed_ns = CLOCK_NS * await core.read_wide(r.ELAPSED_LO)
             found[f"{operation} {size}"] = 8 * size * count / elapsed_ns

@@ -214,7 +214,7 @@ fn completion_buffer(system: &System) -> Checked {
                 "give {needed} or more, the {unit} of a read request of link.mrrs_bytes, which is {}, or lower that",
                 link.mrrs_bytes
             );
-            return Err(Refusal::of(&format!("device.dma.{key}"), given, remedy));
+            return Err(Refusal::of(format!("device.dma.{key}"), given, remedy));
         }
     }
     Ok(())
