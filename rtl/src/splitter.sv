@@ -23,10 +23,10 @@ module splitter (
 
     transfer_t rest, next;
     logic next_valid, next_ready;
-    logic [LENGTH_WIDTH-1:0] limit, room, last;
+    logic [LENGTH_WIDTH-1:0] limit, room;
     logic [3:0] doublings, in_doublings, next_doublings;
-    // From the limit in front of the transfer to its first byte, and from there to the last.
-    logic [LENGTH_WIDTH-1:0] in_lead, in_reach, next_lead, next_reach;
+    // From the limit in front of the transfer to its last byte.
+    logic [LENGTH_WIDTH-1:0] in_last, next_last;
     // Bits of an address below the limit.
     logic [LENGTH_WIDTH-1:0] in_mask, next_mask;
     // Parts of the transfer after its first, and those after the current one.
@@ -37,15 +37,12 @@ module splitter (
     assign room = limit - (rest.address[LENGTH_WIDTH-1:0] & (limit - 1'b1));
     assign in_doublings = 4'(in_transfer.write ? max_payload : max_read_request);
     assign in_mask = ~({LENGTH_WIDTH{1'b1}} << (4'd7 + in_doublings));
-    assign in_lead = in_transfer.address[LENGTH_WIDTH-1:0] & in_mask;
-    assign in_reach = in_transfer.length - 1'b1;
-    stream_register #(.WIDTH($bits(transfer_t) + 4 + 3 * LENGTH_WIDTH)) waiting (
-        .clk, .rst, .in_valid, .in_ready, .in_data({in_transfer, in_doublings, in_mask, in_lead, in_reach}),
-        .out_valid(next_valid), .out_ready(next_ready),
-        .out_data({next, next_doublings, next_mask, next_lead, next_reach})
+    assign in_last = (in_transfer.address[LENGTH_WIDTH-1:0] & in_mask) + in_transfer.length - 1'b1;
+    stream_register #(.WIDTH($bits(transfer_t) + 4 + 2 * LENGTH_WIDTH)) waiting (
+        .clk, .rst, .in_valid, .in_ready, .in_data({in_transfer, in_doublings, in_mask, in_last}),
+        .out_valid(next_valid), .out_ready(next_ready), .out_data({next, next_doublings, next_mask, next_last})
     );
-    assign last = next_lead + next_reach;
-    assign next_more = 6'(last >> (4'd7 + next_doublings));
+    assign next_more = 6'(next_last >> (4'd7 + next_doublings));
 
     assign busy = next_valid || out_valid;
     always_comb begin
@@ -58,7 +55,7 @@ module splitter (
         if (next_valid && next_ready) begin
             rest <= next;
             out_first <= 1'b1;
-            out_last <= (last & ~next_mask) == '0;
+            out_last <= (next_last & ~next_mask) == '0;
             more <= next_more;
             out_parts <= next_more + 1'b1;
         end else if (out_valid && out_ready) begin

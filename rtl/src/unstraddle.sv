@@ -26,63 +26,51 @@ module unstraddle #(
     output logic out_damaged,
     output logic [DATA_WIDTH-1:0] out_data
 );
-    localparam INDEX_WIDTH = $clog2(2 * SEGMENTS + 1);
     localparam WINDOW = SEGMENTS + 1;
-    typedef logic [INDEX_WIDTH-1:0] index_t;
-    localparam index_t BEAT = index_t'(SEGMENTS);
+    typedef logic [SEGMENTS-1:0] segments_t;
+
+    function automatic segments_t lowest(segments_t marks);
+        for (int n = 0; n < SEGMENTS; n++) lowest[n] = marks[n] && (marks & ((segments_t'(1) << n) - 1'b1)) == '0;
+    endfunction
+    // Those above the lowest marked one.
+    function automatic segments_t above(segments_t marks);
+        for (int n = 0; n < SEGMENTS; n++) above[n] = (marks & ((segments_t'(1) << n) - 1'b1)) != '0;
+    endfunction
 
     // The beat before the one at the input.
     logic held_valid, held_damaged;
-    logic [SEGMENTS-1:0] held_starts, held_ends;
+    segments_t held_starts, held_ends;
     logic [SEGMENTS-1:0][1:0] held_last_dword;
     logic [DATA_WIDTH-1:0] held;
-    // The next segment of the held beat to look at; a packet continues there.
-    index_t next, start, end_held, end_at;
-    logic in_packet, ends_in_held, more, found, valid, eop, leaves;
+    // Segments of the held beat that were not looked at; a packet continues in the lowest.
+    segments_t open;
+    // Of these, the one with the packet's first double word; the one in which it ends, and those behind; its end in the input.
+    segments_t at, end_held, behind, end_in, fourth;
+    logic in_packet, ends_in_held, more, valid, eop, leaves;
 
     // ---- the held beat: the packet's segment, its end, and whether another packet follows
-    always_comb begin
-        start = next;
-        if (!in_packet) begin
-            start = BEAT;
-            for (int n = SEGMENTS - 1; n >= 0; n--) if (held_starts[n] && index_t'(n) >= next) start = index_t'(n);
-        end
-        {ends_in_held, end_held, more} = '0;
-        for (int n = SEGMENTS - 1; n >= 0; n--) if (held_ends[n] && index_t'(n) >= start) begin
-            ends_in_held = 1'b1;
-            end_held = index_t'(n);
-        end
-        for (int n = 0; n < SEGMENTS; n++) if (ends_in_held && held_starts[n] && index_t'(n) > end_held) more = 1'b1;
-    end
-    assign valid = held_valid && start != BEAT && (ends_in_held || in_valid);
-    assign leaves = start == BEAT || (ends_in_held ? !more : in_valid);
+    assign at = lowest(in_packet ? open : held_starts & open);
+    assign end_held = lowest(held_ends & (at | above(at)));
+    assign behind = above(end_held);
+    assign ends_in_held = end_held != '0;
+    assign more = (held_starts & behind) != '0;
+    assign valid = held_valid && at != '0 && (ends_in_held || in_valid);
+    assign leaves = at == '0 || (ends_in_held ? !more : in_valid);
     assign in_ready = !held_valid || leaves;
 
-    // ---- the segments of the output beat, from `start` on, also of the beat at the input
-    logic [2*SEGMENTS-1:0] all_ends;
-    logic [4*SEGMENTS-1:0] all_last_dword;
+    // ---- the segments of the output beat, also of the beat at the input
     logic [2*DATA_WIDTH-1:0] all_segments;
-    logic [WINDOW-1:0] ends;
-    logic [2*WINDOW-1:0] last_dword;
     logic [128*WINDOW-1:0] segments;
-    assign all_ends = {in_ends, held_ends};
-    assign all_last_dword = {in_last_dword, held_last_dword};
     assign all_segments = {in_data, held};
     always_comb begin
-        {ends, last_dword, segments} = '0;
-        for (int first = 0; first < SEGMENTS; first++) if (start == index_t'(first)) begin
-            ends = all_ends[first +: WINDOW];
-            last_dword = all_last_dword[2*first +: 2*WINDOW];
-            segments = all_segments[128*first +: 128*WINDOW];
-        end
-        {found, end_at} = '0;
-        for (int n = WINDOW - 1; n >= 0; n--) if (ends[n]) begin
-            found = 1'b1;
-            end_at = index_t'(n);
-        end
+        segments = '0;
+        for (int n = 0; n < SEGMENTS; n++) if (at[n]) segments = all_segments[128*n +: 128*WINDOW];
+        for (int n = 0; n < SEGMENTS; n++) fourth[n] = in_last_dword[n] == 2'd3;
     end
-    // A fourth double word of the last segment needs another beat.
-    assign eop = found && (end_at != BEAT || last_dword[2*SEGMENTS +: 2] != 2'd3);
+    // A packet that ends in the input ends with this output beat, unless that is too short. A fourth double word of the segment
+    // that is as high as its first needs another beat.
+    assign end_in = lowest(in_ends);
+    assign eop = ends_in_held || ((end_in & ~above(at)) != '0 && (end_in & at & fourth) == '0);
 
     always_ff @(posedge clk) begin
         if (in_ready) begin
@@ -95,15 +83,16 @@ module unstraddle #(
         end
         if (valid) begin
             in_packet <= !eop;
-            if (ends_in_held) next <= more ? end_held + 1'b1 : '0;
-            else next <= eop ? start + end_at + 1'b1 - BEAT : start;
-        end else if (in_ready) next <= '0;
+            if (ends_in_held) open <= more ? behind : '1;
+            else open <= eop ? above(end_in) : at | above(at);
+        end else if (in_ready) open <= '1;
         out_valid <= valid;
         out_sop <= !in_packet;
         out_eop <= eop;
         out_header <= segments[95:0];
         out_damaged <= held_damaged || (!ends_in_held && in_damaged);
         out_data <= segments[96 +: DATA_WIDTH];
-        if (rst) {held_valid, in_packet, next, out_valid} <= '0;
+        if (rst) {held_valid, in_packet, out_valid} <= '0;
+        if (rst) open <= '1;
     end
 endmodule

@@ -67,9 +67,19 @@ module usp_rc #(
                 if (rst) continues <= 1'b0;
             end
         end
+        logic marked_valid, marked_ready, marked_damaged;
+        logic [SEGMENTS-1:0] marked_starts, marked_ends;
+        logic [SEGMENTS-1:0][1:0] marked_last_dword;
+        logic [DATA_WIDTH-1:0] marked_data;
+        stream_register #(.WIDTH(DATA_WIDTH + 4 * SEGMENTS + 1)) marked (
+            .clk, .rst, .in_valid(m_axis_rc_tvalid), .in_ready(m_axis_rc_tready),
+            .in_data({starts, ends, last_dword, m_axis_rc_tuser[DISCONTINUE], m_axis_rc_tdata}),
+            .out_valid(marked_valid), .out_ready(marked_ready),
+            .out_data({marked_starts, marked_ends, marked_last_dword, marked_damaged, marked_data})
+        );
         unstraddle #(.DATA_WIDTH(DATA_WIDTH)) packets (
-            .clk, .rst, .in_valid(m_axis_rc_tvalid), .in_ready(m_axis_rc_tready), .in_starts(starts), .in_ends(ends),
-            .in_last_dword(last_dword), .in_damaged(m_axis_rc_tuser[DISCONTINUE]), .in_data(m_axis_rc_tdata),
+            .clk, .rst, .in_valid(marked_valid), .in_ready(marked_ready), .in_starts(marked_starts), .in_ends(marked_ends),
+            .in_last_dword(marked_last_dword), .in_damaged(marked_damaged), .in_data(marked_data),
             .out_valid(valid), .out_sop(rx.sop), .out_eop(rx.eop), .out_header(descriptor), .out_damaged(damaged),
             .out_data(rx.data)
         );
