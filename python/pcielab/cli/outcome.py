@@ -61,12 +61,11 @@ def say_without_result(tests: "pd.DataFrame") -> None:
 
 def _say_caution(store: "Store") -> None:
     """Say on stderr if write-combined stores were probably not combined."""
-    if store.kind == "messages":
-        from pcielab.analysis.combining import caution
+    from pcielab.analysis.combining import caution
 
-        found = caution(store)
-        if found is not None:
-            say(f"caution: {found}")
+    found = caution(store)
+    if found is not None:
+        say(f"caution: {found}")
 
 
 def _row(store: "Store") -> dict[str, Cell]:

@@ -16,7 +16,6 @@ from pcielab.devices import cpu, real, rtl, sim
 from pcielab.devices.cuda import kind as cuda
 from pcielab.devices.cuda.options import CudaOptions
 from pcielab.devices.kind import OF_DEVICES, Kind, Takes, messages_by_options
-from pcielab.devices.mistakes import located
 from pcielab.errors import InputError
 from pcielab.library.profiles.part import Part
 from pcielab.library.profiles.parts import System
@@ -93,6 +92,9 @@ def _mistake(kind: Any, name: str) -> str | None:
 
 def _guarded(kind: Kind) -> Kind:
     """The kind of a package, whose mistakes are refusals."""
+    # It loads NumPy, which the list of the shipped kinds does without.
+    from pcielab.devices.mistakes import located
+
     make, where = kind.make, f"--device {kind.name}"
 
     def made(options: Any, address: str | None) -> _core.Backend:
