@@ -62,7 +62,7 @@ module completer #(
         answer.status = held.kind == HOST_OTHER_READ ? 3'b001 : 3'b000;
         answer.byte_count = 13'({held.dwords, 2'b00}) - 13'(lead) - 13'(behind);
         answer.lower_address = {held.address[6:2], lead};
-        answer.dwords = held.kind == HOST_OTHER_READ ? '0 : piece;
+        answer.dwords = piece;
         answer.data = data;
     end
 
@@ -99,6 +99,7 @@ module completer #(
             CUT: begin
                 is_last_piece <= !is_zeros || held.dwords <= 11'(to_boundary);
                 piece <= is_zeros && held.dwords > 11'(to_boundary) ? to_boundary : 6'(held.dwords);
+                if (held.kind == HOST_OTHER_READ) piece <= '0;
                 step <= ANSWER;
             end
             ANSWER: if (answer_ready) begin

@@ -84,7 +84,7 @@ module completion_tracker #(
     logic [LENGTH_WIDTH-1:0] carried, carried_1, payload, payload_1;
     logic [12:0] byte_count_1;
     logic [6:0] lower_address_1;
-    logic has_no_data_1, is_last_completion, is_last_1, is_error, is_error_1, still_known;
+    logic has_no_data_1, is_last_completion, is_last_1, is_error, is_error_1, still_open, still_known;
     // Of each beat; a completion stays poisoned, and malformed by its number of beats.
     logic valid_1, sop_1, eop_1, poisoned_1, beats_malformed, beats_malformed_1;
     logic [10:0] dwords_left, dwords_left_1;
@@ -95,8 +95,8 @@ module completion_tracker #(
     logic begun;
     logic [LENGTH_WIDTH-1:0] remaining, received;
     logic [6:0] lower_address;
-    logic contradicts_itself, contradicts_itself_2, wrong_count, wrong_count_2, wrong_address_2;
-    logic known_2, valid_2, eop_2, poisoned_2, beats_malformed_2, is_last_2, is_error_2;
+    logic contradicts_itself, contradicts_itself_2, wrong_count_2, wrong_address_2;
+    logic known_2, valid_2, last_beat_2, poisoned_2, beats_malformed_2, completes_2, is_error_2;
     logic first_2;
     logic [6:0] address_2;
     logic [LENGTH_WIDTH-1:0] remaining_2;
@@ -105,7 +105,8 @@ module completion_tracker #(
     logic [LENGTH_WIDTH-1:0] payload_2;
 
     // ---- third clock: consequences
-    logic malformed, ends, request_done, retire_now, closes, transfer_ends;
+    logic malformed, ends, request_done, retire_now, closes, transfer_ends, closed_before;
+    logic [ID_WIDTH-1:0] tag_before;
     logic [5:0] answered;
 
     // ---- time-outs: one tag is checked each clock
@@ -118,16 +119,19 @@ module completion_tracker #(
         .write_data({issue_slot, issue_parts, issue_offset, issue_length}),
         .read_address(tag), .read_data(request)
     );
-    // Whether a request has an answer already, and the bytes that it then lacks; all zero after its last completion.
+    // Whether a request has an answer already, and the bytes that it then lacks; all zero after its last completion. Whether
+    // the tag is still open shows late, and only in what is written.
+    logic [LENGTH_WIDTH:0] progress_made;
+    assign progress_made = is_last_1 || is_error_1 ? '0 : {1'b1, byte_count_1 - payload_1};
     lookup #(.WIDTH(LENGTH_WIDTH + 1), .DEPTH(TAGS)) progress (
-        .clk, .write(sweeping || (valid_1 && eop_1 && still_known)), .write_address(sweeping ? sweep : tag_1),
-        .write_data(sweeping || is_last_1 || is_error_1 ? '0 : {1'b1, byte_count_1 - payload_1}),
+        .clk, .write(sweeping || (valid_1 && eop_1)), .write_address(sweeping ? sweep : tag_1),
+        .write_data(sweeping ? '0 : still_open ? progress_made : {begun, remaining}),
         .read_address(tag_1), .read_data({begun, remaining})
     );
-    // Requests of each transfer that have been answered.
+    // Requests of each transfer that have been answered. Whether this one is shows late, too.
     lookup #(.WIDTH(6), .DEPTH(TAGS)) answered_parts (
-        .clk, .write(sweeping || request_done), .write_address(sweeping ? sweep : slot_2),
-        .write_data(sweeping || transfer_ends ? '0 : answered + 1'b1),
+        .clk, .write(sweeping || ends), .write_address(sweeping ? sweep : slot_2),
+        .write_data(sweeping || (request_done && transfer_ends) ? '0 : answered + 6'(request_done)),
         .read_address(slot_2), .read_data(answered)
     );
     // Clock at which each tag was issued.
@@ -139,8 +143,8 @@ module completion_tracker #(
     assign load = rx.valid && rx.sop;
     assign tag = rx.header.tag[ID_WIDTH-1:0];
     assign in_range = TAGS == 2 ** TAG_WIDTH || rx.header.tag < TAG_WIDTH'(TAGS);
-    // Completions and time-outs ahead may close the tag in this clock.
-    assign is_open = open[tag] && !(closes && tag_2 == tag) && !(timed_out && looked_4 == tag);
+    // A time-out may close the tag in this clock; so may a completion ahead, which `still_known` looks at a clock later.
+    assign is_open = open[tag] && !(timed_out && looked_4 == tag);
     // Bytes of the completion's double words from its lower address on.
     assign carried = LENGTH_WIDTH'({rx.header.dwords, 2'b00}) - LENGTH_WIDTH'(rx.header.lower_address[1:0]);
     assign is_last_completion = rx.header.byte_count <= carried;
@@ -149,7 +153,10 @@ module completion_tracker #(
     assign dwords_left = rx.sop ? rx.header.dwords : dwords_left_1;
     assign beats_malformed = ((dwords_left <= 11'(LANES)) != rx.eop && !is_error) || (!rx.sop && beats_malformed_1);
 
-    assign still_known = known_1 && !(closes && tag_2 == tag_1) && !(timed_out && looked_4 == tag_1);
+    // `malformed` is late; what follows it on its tag changes nothing that is used, because the tag is retired.
+    assign still_open = known_1 && !(ends && completes_2 && tag_2 == tag_1) && !(closed_before && tag_before == tag_1)
+        && !(timed_out && looked_4 == tag_1);
+    assign still_known = still_open && !(retire_now && tag_2 == tag_1);
     always_ff @(posedge clk) begin
         valid_1 <= rx.valid;
         if (rx.valid) begin
@@ -181,13 +188,12 @@ module completion_tracker #(
             ? LENGTH_WIDTH'(carried_1 - byte_count_1) > LENGTH_WIDTH'(3)
             // All but the last end at a read completion boundary; the smallest is 64 bytes.
             : 6'(lower_address_1[5:0] + payload_1[5:0]) != '0);
-    assign wrong_count = begun ? byte_count_1 != remaining : byte_count_1 != request_1.length;
     assign received = request_1.length - byte_count_1;
     assign lower_address = 7'(request_1.offset[6:0] + received[6:0]);
     always_ff @(posedge clk) begin
         valid_2 <= valid_1;
+        last_beat_2 <= valid_1 && eop_1;
         if (valid_1) begin
-            eop_2 <= eop_1;
             poisoned_2 <= poisoned_1;
             is_error_2 <= is_error_1;
             beats_malformed_2 <= beats_malformed_1;
@@ -196,7 +202,7 @@ module completion_tracker #(
             slot_2 <= request_1.slot;
             last_part_2 <= request_1.parts - 1'b1;
             payload_2 <= payload_1;
-            is_last_2 <= is_last_1;
+            completes_2 <= is_last_1 || is_error_1;
             beat_data <= data_1;
             // Later beats start at a whole double word.
             expected_offset <= sop_1 ? request_1.offset + OFFSET_WIDTH'(received)
@@ -205,22 +211,22 @@ module completion_tracker #(
                 : expected_bytes - LENGTH_WIDTH'(LANES * 4) + LENGTH_WIDTH'(expected_offset[1:0]);
         end
         if (valid_1 && sop_1) begin
-            contradicts_itself_2 <= contradicts_itself;
-            wrong_address_2 <= lower_address_1 != lower_address;
-            wrong_count_2 <= wrong_count;
+            contradicts_itself_2 <= contradicts_itself && !is_error_1;
+            wrong_address_2 <= lower_address_1 != lower_address && !is_error_1;
+            wrong_count_2 <= byte_count_1 != (begun ? remaining : request_1.length) && !is_error_1;
             first_2 <= !begun;
             // An error status may have any byte count.
             address_2 <= 7'(request_1.offset[6:0] + (begun ? 7'(request_1.length - remaining) : '0));
             remaining_2 <= begun ? remaining : request_1.length;
         end
-        if (rst) valid_2 <= 1'b0;
+        if (rst) {valid_2, last_beat_2} <= '0;
     end
 
-    assign malformed = ((contradicts_itself_2 || wrong_count_2 || wrong_address_2) && !is_error_2) || beats_malformed_2;
+    assign malformed = contradicts_itself_2 || wrong_address_2 || wrong_count_2 || beats_malformed_2;
     assign expected_data = valid_2 && known_2 && !is_error_2 && !malformed && !poisoned_2;
-    assign ends = valid_2 && eop_2 && known_2;
+    assign ends = last_beat_2 && known_2;
     // The last completion of a request that is as it should be carries all bytes that were missing.
-    assign request_done = ends && !malformed && (is_error_2 || is_last_2);
+    assign request_done = ends && !malformed && completes_2;
     assign retire_now = ends && malformed;
     assign closes = request_done || retire_now;
     assign free_tag = request_done;
@@ -236,10 +242,12 @@ module completion_tracker #(
         free_slot <= request_done && transfer_ends;
         freed_slot <= slot_2;
         received_bytes <= ends && !malformed && !is_error_2 ? payload_2 : '0;
-        fault <= valid_2 && eop_2 && (!known_2 || malformed || is_error_2 || poisoned_2);
+        fault <= last_beat_2 && (!known_2 || malformed || is_error_2 || poisoned_2);
         fault_kind <= !known_2 ? UNKNOWN_TAG : malformed ? WRONG_LENGTH : is_error_2 ? ERROR_STATUS : POISONED;
         timed_out <= times_out;
-        if (rst) {free_slot, received_bytes, fault, timed_out} <= '0;
+        closed_before <= closes;
+        tag_before <= tag_2;
+        if (rst) {free_slot, received_bytes, fault, timed_out, closed_before} <= '0;
     end
 
     // Three clocks: the tag's age, whether it is too old, and the time-out, unless a completion is on its way.

@@ -20,11 +20,14 @@ module id_pool #(
     logic [WIDTH-1:0] next;
     logic [WIDTH:0] given_out, most;
 
-    stream_fifo #(.WIDTH(WIDTH), .DEPTH(COUNT)) free_ids (
-        .clk, .rst,
-        .in_valid(filling || give_back), .in_ready(), .in_data(filling ? next : given_back),
-        .out_valid(), .out_ready(taken), .out_data(id), .count()
+    // As many numbers as entries: none is ever overwritten. A number is put there a clock after it came back, because
+    // `give_back` is late; by then it may already be the one that is offered.
+    logic put;
+    logic [WIDTH-1:0] head, tail, number, stored;
+    lookup #(.WIDTH(WIDTH), .DEPTH(COUNT)) free_ids (
+        .clk, .write(put), .write_address(tail), .write_data(number), .read_address(head), .read_data(stored)
     );
+    assign id = put && tail == head ? number : stored;
 
     assign filled = !filling;
     assign last = {1'b0, next} == size - 1'b1;
@@ -38,13 +41,17 @@ module id_pool #(
         most <= limit < size ? limit : size;
         valid <= taken ? if_taken : if_not;
         if (taken != give_back) given_out <= taken ? given_out + 1'b1 : given_out - 1'b1;
+        if (taken) head <= head + 1'b1;
+        put <= filling || give_back;
+        number <= filling ? next : given_back;
+        if (put) tail <= tail + 1'b1;
         next <= filling ? next + 1'b1 : '0;
         if (last) filling <= 1'b0;
         if (rst) begin
             filling <= 1'b1;
-            next <= '0;
+            {head, tail, next} <= '0;
             given_out <= '0;
-            valid <= 1'b0;
+            {put, valid} <= '0;
         end
     end
 endmodule

@@ -1,4 +1,5 @@
-// A small memory with a write port and a read port; read data come in the same clock. Maps to LUT RAM.
+// A small memory with a write port and a read port; read data come in the same clock. LUT RAM at any size:
+// a block RAM gives its data so late in a clock that little logic fits behind it.
 module lookup #(
     parameter WIDTH = 32,
     parameter DEPTH = 64,
@@ -11,7 +12,7 @@ module lookup #(
     input  logic [ADDRESS_WIDTH-1:0] read_address,
     output logic [WIDTH-1:0] read_data
 );
-    logic [WIDTH-1:0] content [DEPTH];
+    (* ram_style = "distributed" *) logic [WIDTH-1:0] content [DEPTH];
 
     always_ff @(posedge clk) if (write) content[write_address] <= write_data;
     assign read_data = content[read_address];

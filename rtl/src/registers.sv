@@ -40,7 +40,7 @@ module registers #(
     logic [1:0] wait_clocks;
     logic reading;
     logic taken, write;
-    logic is_piece, is_unit, is_data_taken, is_head, is_bin, is_record;
+    logic is_piece, is_unit, is_data_taken, is_head, of_bins, of_records;
     logic size_good, period_good, pieces_good, counts_good, units_good;
     logic [31:0] head;
     logic [$bits(settings_at('0))-1:0] setting_at;
@@ -60,8 +60,6 @@ module registers #(
     assign unit_address = access.address[7:2];
     assign memory_data = access.data;
     assign is_head = address[16:2+QUEUE_WIDTH] == MESSAGE_HEADS_ADDRESS[16:2+QUEUE_WIDTH];
-    assign is_bin = address[16:14] == HISTOGRAM_ADDRESS[16:14];
-    assign is_record = address[16] == RECORDS_ADDRESS[16];
     assign bin_address = address[13:2];
     assign record_address = RECORD_WIDTH'(address[15:2]);
 
@@ -95,6 +93,8 @@ module registers #(
     // ---- reads
     always_ff @(posedge clk) begin
         // Ready in the clock in which a memory is.
+        of_bins <= address[16:14] == HISTOGRAM_ADDRESS[16:14];
+        of_records <= address[16] == RECORDS_ADDRESS[16];
         head <= is_head ? heads[address[2 +: QUEUE_WIDTH]] : '0;
         setting_at <= settings_at(address);
         state_at <= status_at(address);
@@ -105,7 +105,7 @@ module registers #(
         if (reading && wait_clocks == '0) begin
             reading <= 1'b0;
             access.response_valid <= 1'b1;
-            access.response_data <= is_record ? record : is_bin ? bin_count : head | read_settings(settings, setting_at) | read_status(status, state_at);
+            access.response_data <= of_records ? record : of_bins ? bin_count : head | read_settings(settings, setting_at) | read_status(status, state_at);
         end
         if (rst) begin
             reading <= 1'b0;

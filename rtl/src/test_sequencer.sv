@@ -67,11 +67,12 @@ module test_sequencer (
     end
     // The address of a pair serves twice.
     assign address_ready = go_on && transfer_ready && !(is_pair && !behind_write);
-    assign drop = state == DRAIN && reason != COMPLETE;
     assign prepare = state == IDLE && start && parameters_good;
 
     always_ff @(posedge clk) begin
         ended <= 1'b0;
+        // Whether the next state is DRAIN, with a reason other than COMPLETE.
+        drop <= 1'b0;
         unique case (state)
             IDLE: if (start) begin
                 result <= parameters_good ? NONE : BAD_PARAMETER;
@@ -87,6 +88,7 @@ module test_sequencer (
             PREPARE: begin
                 if (stop) begin
                     reason <= STOPPED;
+                    drop <= 1'b1;
                     state <= DRAIN;
                 end else if (prepared) state <= RUN;
                 settle <= '0;
@@ -107,6 +109,7 @@ module test_sequencer (
                 else if (stop) reason <= STOPPED;
                 else if (outside) reason <= OUT_OF_BUFFER;
                 if (fault || !bus_master || stop || !more || outside) state <= DRAIN;
+                drop <= fault || !bus_master || stop || outside;
                 settle <= '0;
             end
             // The results of the last data show at most two clocks after everything is quiet.
@@ -116,7 +119,9 @@ module test_sequencer (
                 else if (stop && reason == COMPLETE) reason <= STOPPED;
                 else if (!bus_master && reason == COMPLETE) reason <= BUS_MASTER_OFF;
                 settle <= quiet ? settle + 2'(settle != '1) : '0;
+                drop <= reason != COMPLETE || fault || stop || !bus_master;
                 if (quiet && &settle) begin
+                    drop <= 1'b0;
                     state <= IDLE;
                     result <= fault && reason == COMPLETE ? fault_kind : reason;
                     ended <= 1'b1;
@@ -127,7 +132,7 @@ module test_sequencer (
         if (rst) begin
             state <= IDLE;
             result <= NONE;
-            ended <= 1'b0;
+            {drop, ended} <= '0;
         end
     end
 endmodule

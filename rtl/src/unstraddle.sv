@@ -37,25 +37,33 @@ module unstraddle #(
         for (int n = 0; n < SEGMENTS; n++) above[n] = (marks & ((segments_t'(1) << n) - 1'b1)) != '0;
     endfunction
 
-    // The beat before the one at the input.
+    // The beat before the one at the input. By segment in which a packet starts or continues: whether it ends in the beat,
+    // and the segment in which the packet behind it starts.
     logic held_valid, held_damaged;
-    segments_t held_starts, held_ends;
-    logic [SEGMENTS-1:0][1:0] held_last_dword;
+    segments_t held_ends;
+    logic [SEGMENTS-1:0][SEGMENTS-1:0] held_follows;
     logic [DATA_WIDTH-1:0] held;
-    // Segments of the held beat that were not looked at; a packet continues in the lowest.
-    segments_t open;
-    // Of these, the one with the packet's first double word; the one in which it ends, and those behind; its end in the input.
-    segments_t at, end_held, behind, end_in, fourth;
-    logic in_packet, ends_in_held, more, valid, eop, leaves;
+    // The segment of the held beat in which the packet starts or continues; none without a packet.
+    segments_t at;
+    segments_t in_held_ends, follows, end_in, fourth;
+    logic [SEGMENTS-1:0][SEGMENTS-1:0] in_follows;
+    logic in_packet, ends_in_held, valid, eop, leaves;
 
-    // ---- the held beat: the packet's segment, its end, and whether another packet follows
-    assign at = lowest(in_packet ? open : held_starts & open);
-    assign end_held = lowest(held_ends & (at | above(at)));
-    assign behind = above(end_held);
-    assign ends_in_held = end_held != '0;
-    assign more = (held_starts & behind) != '0;
+    // ---- the input as the beat that is held next
+    always_comb for (int n = 0; n < SEGMENTS; n++) begin
+        automatic segments_t ends = in_ends & ({SEGMENTS{1'b1}} << n);
+        in_held_ends[n] = ends != '0;
+        in_follows[n] = lowest(in_starts & above(ends));
+    end
+
+    // ---- the held beat
+    always_comb begin
+        follows = '0;
+        for (int n = 0; n < SEGMENTS; n++) if (at[n]) follows = held_follows[n];
+    end
+    assign ends_in_held = (held_ends & at) != '0;
     assign valid = held_valid && at != '0 && (ends_in_held || in_valid);
-    assign leaves = at == '0 || (ends_in_held ? !more : in_valid);
+    assign leaves = at == '0 || (ends_in_held ? follows == '0 : in_valid);
     assign in_ready = !held_valid || leaves;
 
     // ---- the segments of the output beat, also of the beat at the input
@@ -74,18 +82,15 @@ module unstraddle #(
 
     always_ff @(posedge clk) begin
         if (in_ready) begin
-            held_starts <= in_starts;
-            held_ends <= in_ends;
-            held_last_dword <= in_last_dword;
+            held_ends <= in_held_ends;
+            held_follows <= in_follows;
             held_damaged <= in_damaged;
             held <= in_data;
             held_valid <= in_valid;
-        end
-        if (valid) begin
-            in_packet <= !eop;
-            if (ends_in_held) open <= more ? behind : '1;
-            else open <= eop ? above(end_in) : at | above(at);
-        end else if (in_ready) open <= '1;
+            if (!valid || ends_in_held) at <= lowest(in_starts);
+            else if (eop) at <= lowest(in_starts & above(end_in));
+        end else if (valid) at <= follows;
+        if (valid) in_packet <= !eop;
         out_valid <= valid;
         out_sop <= !in_packet;
         out_eop <= eop;
@@ -93,6 +98,5 @@ module unstraddle #(
         out_damaged <= held_damaged || (!ends_in_held && in_damaged);
         out_data <= segments[96 +: DATA_WIDTH];
         if (rst) {held_valid, in_packet, out_valid} <= '0;
-        if (rst) open <= '1;
     end
 endmodule

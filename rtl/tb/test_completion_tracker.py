@@ -200,6 +200,7 @@ async def answers_count_for_their_requests(dut: Any) -> None:
 FAULTS = {
     "fewer bytes left": r.RESULT_WRONG_LENGTH,
     "more bytes left": r.RESULT_WRONG_LENGTH,
+    "128 bytes more left": r.RESULT_WRONG_LENGTH,
     "lower address": r.RESULT_WRONG_LENGTH,
     "no data": r.RESULT_WRONG_LENGTH,
     "too long": r.RESULT_WRONG_LENGTH,
@@ -231,6 +232,10 @@ async def every_fault_has_its_kind(dut: Any) -> None:
                 header.byte_count -= 1
             case "more bytes left":
                 header.byte_count += random.choice([1, 64])
+            case "128 bytes more left":
+                # The lower address stays the same, and the completion ends at a boundary.
+                header = next_completion(tag, request, cut=True)
+                header.byte_count += 128
             case "lower address":
                 header.lower_address ^= random.choice([4, 64])
             case "no data":
@@ -270,7 +275,9 @@ async def completions_without_a_gap_count_one_by_one(dut: Any) -> None:
     """Cut completions of one request follow each other at once; what follows the last one has an unknown tag."""
     outputs = await tracker(dut)
     for _ in range(30):
-        tag, request = random.randrange(TAGS), Open(3, 1, random.getrandbits(30) & ~63, 512)
+        # The shorter request is answered in one beat.
+        length = random.choice([512, 16])
+        tag, request = random.randrange(TAGS), Open(3, 1, random.getrandbits(30) & ~63, length)
         await issue(dut, tag, request)
         headers = []
         while request.received < request.length:
@@ -282,7 +289,7 @@ async def completions_without_a_gap_count_one_by_one(dut: Any) -> None:
             ends.append((await drive(outputs, header))[-1])
         said = await outputs.of(ends)
         count = len(headers)
-        assert [beat["received_bytes"] for beat in said] == [64] * count + [0] * repeated
+        assert [beat["received_bytes"] for beat in said] == [min(length, 64)] * count + [0] * repeated
         assert [beat["free_tag"] for beat in said] == [0] * (count - 1) + [1] + [0] * repeated
         assert [beat["fault"] for beat in said] == [0] * count + [1] * repeated
         assert said[-1]["fault_kind"] == r.RESULT_UNKNOWN_TAG or not repeated

@@ -156,6 +156,8 @@ async def bandwidth_below_another_root(dut: Any) -> None:
     memory.mem[:] = b"".join(word.to_bytes(4, "little") for word in range(0, 1 << 20, 4))
     cocotb.start_soon(device.run())
     cocotb.start_soon(device.send())
+    # Enumeration ends between two edges; registers are written at falling ones.
+    await FallingEdge(dut.clk)
     core, found = Core(dut), {}
     host: Any = SimpleNamespace(pieces=[memory.get_absolute_address(0)], piece_bytes=1 << 20, data_key=0)
     for operation, size in CASES:

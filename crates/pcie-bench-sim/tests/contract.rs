@@ -60,7 +60,7 @@ fn contract_reports_violations() {
     let counts = wrong(Faults { wrong_counts: 1.0, ..Faults::default() });
     assert!(counts.contains("40001 results of 20000"), "{counts}");
     assert!(wrong(Faults { failures: 1.0, ..Faults::default() }).contains("a failure on purpose"));
-    let silent = wrong(Faults { silences: 1.0, silence_ms: 300, ..Faults::default() });
+    let silent = wrong(Faults { silences: 1.0, silence_ms: 400, ..Faults::default() });
     assert!(silent.contains("after the request"), "{silent}");
     let nothing = check(&*backend(), &Trial { latency: None, bandwidth: None, ..trial() });
     assert!(nothing.join("; ").contains("nothing was tried"), "{nothing:?}");

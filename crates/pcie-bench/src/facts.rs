@@ -44,8 +44,8 @@ pub struct DeviceHardware {
     pub link: Option<LinkFacts>,
     /// Tests that it can carry out, by path and operation: `command lat-rd`.
     pub operations: Vec<String>,
-    /// Parts of a latency beside the transfer: `doorbell`, `descriptor`, `medium`, `controller`, `loopback`, `poll`,
-    /// `interrupt`, `processor`, `timer`.
+    /// Parts of a latency beside the transfer: `doorbell`, `descriptor`, `medium`, `controller`, `loopback`,
+    /// `poll`, `interrupt`, `processor`, `timer`.
     pub latency_includes: Vec<String>,
     /// Longest silence before the device is given up, ms.
     pub deadline_ms: Option<u64>,

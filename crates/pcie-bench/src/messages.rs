@@ -251,7 +251,7 @@ fn latencies(latencies_ns: &[f64]) -> Vec<Scalar> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pcie_workload::{MessagePace, QueueSharing, StoreKind};
+    use pcie_workload::{MessagePace, StoreKind};
 
     #[test]
     fn median_of_messages_is_that_of_a_histogram() {
@@ -266,20 +266,11 @@ mod tests {
     #[test]
     fn total_time_alone_gives_no_latencies() {
         let test = MessageTest {
-            connections: None,
             cores: 2,
-            eviction: None,
-            generation: None,
-            lanes: None,
-            messages: 50,
             pace: MessagePace::Stream,
-            pressure: None,
-            sharing: QueueSharing::OwnQueues,
-            size_bytes: 64,
             store_bytes: Some(64),
             store_kind: Some(StoreKind::Direct),
-            stores_up_to_bytes: None,
-            way: Way::WriteCombined,
+            ..MessageTest::alone(Way::WriteCombined, 64, 50)
         };
         let result = MessageResult { elapsed_ns: 1000.0, ..MessageResult::default() };
         let outcome = reduced(&test, &result);

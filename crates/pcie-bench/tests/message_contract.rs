@@ -6,7 +6,7 @@ use pcie_bench::{
     Backend, DeviceError, Faults, Faulty, MessageDevice, MessageResult, MessageStart, OpenError,
 };
 use pcie_store::Origin;
-use pcie_workload::{MessagePace, MessageTest, QueueSharing, Way};
+use pcie_workload::{MessageTest, Way};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::thread;
@@ -52,22 +52,7 @@ impl MessageDevice for Plain {
 }
 
 fn message(size_bytes: u64) -> MessageTest {
-    MessageTest {
-        connections: None,
-        cores: 1,
-        eviction: None,
-        generation: None,
-        lanes: None,
-        messages: 10,
-        pace: MessagePace::Alone,
-        pressure: None,
-        sharing: QueueSharing::OwnQueues,
-        size_bytes,
-        store_bytes: None,
-        store_kind: None,
-        stores_up_to_bytes: None,
-        way: Way::Uncached,
-    }
+    MessageTest::alone(Way::Uncached, size_bytes, 10)
 }
 
 fn found(faults: Faults, trial: &MessageTrial) -> String {
@@ -86,7 +71,7 @@ fn contract_accepts_a_conforming_device_and_reports_violations() {
     assert!(found(Faults::default(), &trial).contains("it should fail, and did not"));
     let counts = Faults { wrong_counts: 1.0, ..Faults::default() };
     assert!(found(counts, &trial).contains("11 latencies of 10"));
-    let silent = Faults { silences: 1.0, silence_ms: 300, ..Faults::default() };
+    let silent = Faults { silences: 1.0, silence_ms: 500, ..Faults::default() };
     assert!(found(silent, &trial).contains("after the request"));
     let refused = MessageTrial { refused: vec![message(64)], ..trial.clone() };
     assert!(found(failing, &refused).contains("not refused"));

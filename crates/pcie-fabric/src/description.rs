@@ -67,10 +67,10 @@ pub struct NodeParameters {
     #[serde(default)]
     #[schemars(extend("exclusiveMinimum" = 0), range(max = 1000000))]
     pub turn_gbytes_per_s: Option<f64>,
-    /// Host properties; required for hosts, refused elsewhere.
+    /// Host properties, for hosts only; needed to simulate DMA and MMIO with it.
     #[serde(default)]
     pub host: Option<HostParameters>,
-    /// Device properties; required for devices, refused elsewhere.
+    /// Device properties, for devices only; needed to simulate DMA and MMIO with it.
     #[serde(default)]
     pub device: Option<DeviceParameters>,
 }

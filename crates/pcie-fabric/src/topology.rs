@@ -177,7 +177,7 @@ fn parents(
         if link_up[lower] != ROOT {
             let first = &nodes[parent[lower] as usize].name;
             let twice = Refusal::new(format!("is below both {first} and {}", link.upper));
-            let remedy = "a node of a tree has one link upwards";
+            let remedy = "give it one link upwards: upper is the end nearer to the host";
             return Err(twice.about(format!("node {}", link.lower)).remedy(remedy));
         }
         (parent[lower], link_up[lower]) = (upper, number);
@@ -185,9 +185,9 @@ fn parents(
     let mut roots = nodes.iter().zip(&link_up).filter(|(_, link)| **link == ROOT).map(|(node, _)| node);
     match (roots.next(), roots.next()) {
         (Some(first), Some(second)) => {
-            let roots =
-                Refusal::new("both are roots").about(format!("nodes {} and {}", first.name, second.name));
-            Err(roots.remedy("link one below the other, as a fabric is one tree"))
+            let roots = Refusal::new("no link leads up from either of them")
+                .about(format!("nodes {} and {}", first.name, second.name));
+            Err(roots.remedy("link one below the other or both below a switch, as a fabric is one tree"))
         }
         (None, _) => Err(cycle(&nodes[0])),
         (Some(_), None) => Ok((parent, link_up)),
@@ -237,10 +237,9 @@ fn check_node(node: &NodeParameters, mps_bytes: u32) -> Result<(), Refusal> {
     match (node.kind, &node.host, &node.device) {
         (NodeKind::Host, Some(_), None) => Ok(()),
         (NodeKind::Device, None, Some(device)) => check_device(&item, node, device, mps_bytes),
-        (NodeKind::Host, None, _) => Err(kind("a host needs the table `host`")),
-        (NodeKind::Device, _, None) => Err(kind("a device needs the table `device`")),
+        // Estimates need no tables; `simulate::traffic` refuses flows that need a missing one.
         (_, None, None) => Ok(()),
-        _ => Err(kind("only a host has the table `host`, and only a device has `device`")),
+        _ => Err(kind("only a host has the key host, and only a device has the key device")),
     }
 }
 

@@ -85,7 +85,7 @@ impl From<&Waiting> for FabricWaiting {
     fn from(waiting: &Waiting) -> Self {
         let Waiting { queue, host, device, primitive, size_bytes, submitted_ns, age_ns, in_flight } =
             waiting.clone();
-        let primitive = name(primitive);
+        let primitive = primitive.name();
         Self { queue, host, device, primitive, size_bytes, submitted_ns, age_ns, in_flight }
     }
 }
@@ -220,7 +220,7 @@ impl FabricRuntime {
         let named = |id: NodeId| nodes[id as usize].name.clone();
         FabricTrace {
             request: requests().flat_map(|one| one.request.to_ne_bytes()).collect(),
-            primitive: requests().map(|one| name(one.primitive)).collect(),
+            primitive: requests().map(|one| one.primitive.name()).collect(),
             queue: requests().flat_map(|one| one.queue.to_ne_bytes()).collect(),
             host: requests().map(|one| named(one.host)).collect(),
             device: requests().map(|one| named(one.device)).collect(),
@@ -264,18 +264,5 @@ fn policies(policy: Bound<'_, PyAny>, raised: &Raised) -> Result<Policies> {
         other => Err(refused(format!(
             "policy {other}: unknown: give fifo, round-robin, shortest-first, or an object with a method choose"
         ))),
-    }
-}
-
-fn name(primitive: Primitive) -> &'static str {
-    match primitive {
-        Primitive::Stream => "stream",
-        Primitive::MmioRead => "mmio-read",
-        Primitive::MmioWrite => "mmio-write",
-        Primitive::H2d => "h2d",
-        Primitive::D2h => "d2h",
-        Primitive::DmaWrite => "dma-write",
-        Primitive::D2dRead => "d2d-read",
-        Primitive::D2dWrite => "d2d-write",
     }
 }

@@ -275,8 +275,11 @@ fn mute(directory: &std::path::Path, version: u32) -> PathBuf {
         .map(|byte| format!("\\{byte:03o}"))
         .collect();
     let path = directory.join("mute");
-    std::fs::write(&path, format!("#!/bin/sh\nprintf '{hello}'\nexec sleep 60\n")).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let script = directory.join("script");
+    std::fs::write(&script, format!("#!/bin/sh\nprintf '{hello}'\nexec sleep 60\n")).unwrap();
+    // Copied by another program: a file that this process writes is busy while other tests start programs.
+    let copied = std::process::Command::new("install").arg("-m755").args([&script, &path]).status().unwrap();
+    assert!(copied.success());
     path
 }
 

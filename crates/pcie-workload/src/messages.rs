@@ -172,6 +172,27 @@ const MAX_MESSAGES_OF_ALL: u64 = 1 << 18;
 const MAX_BYTES_OF_ALL: u64 = 16 << 20;
 
 impl MessageTest {
+    /// Messages that one core sends alone, each after the one before has arrived.
+    #[must_use]
+    pub fn alone(way: Way, size_bytes: u64, messages: u32) -> Self {
+        Self {
+            connections: None,
+            cores: 1,
+            eviction: None,
+            generation: None,
+            lanes: None,
+            messages,
+            pace: MessagePace::Alone,
+            pressure: None,
+            sharing: QueueSharing::OwnQueues,
+            size_bytes,
+            store_bytes: None,
+            store_kind: None,
+            stores_up_to_bytes: None,
+            way,
+        }
+    }
+
     fn check(&self) -> Result<(), Refusal> {
         let (cores, messages) = (u64::from(self.cores), u64::from(self.messages));
         in_range("size_bytes", self.size_bytes, 1..=MAX_PAYLOAD_BYTES, PAYLOADS)?;
@@ -258,20 +279,9 @@ mod tests {
     #[test]
     fn refuses_impossible_tests_by_key() {
         let test = MessageTest {
-            connections: None,
-            cores: 1,
             eviction: Some(BufferEviction::InOrder),
-            generation: None,
-            lanes: None,
-            messages: 1,
-            pace: MessagePace::Alone,
-            pressure: None,
-            sharing: QueueSharing::OwnQueues,
-            size_bytes: 64,
             store_bytes: Some(8),
-            store_kind: None,
-            stores_up_to_bytes: None,
-            way: Way::WriteCombined,
+            ..MessageTest::alone(Way::WriteCombined, 64, 1)
         };
         let message = |parameters: MessageTest| {
             let record = MessageTestRecord { family: "f".into(), name: "WC".into(), parameters };

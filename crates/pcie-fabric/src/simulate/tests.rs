@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::{Arrivals, Discipline, FlowOutcome, Options, Outcome, Primitive, Traffic, simulate};
 use crate::estimate::{ecr, max_min};
-use crate::test_fabrics::{fabrex, fabrex_parameters, flows, separating, testbed, traffic};
-use crate::{FabricParameters, Topology};
+use crate::test_fabrics::{fabrex, fabrex_parameters, flows, link, parameters, separating, testbed, traffic};
+use crate::{FabricParameters, NodeKind, Topology};
 
 fn stream(source: &str, destination: &str, standalone_gbytes_per_s: Option<f64>) -> Traffic {
     Traffic { standalone_gbytes_per_s, ..traffic(source, destination, Primitive::Stream) }
@@ -123,6 +123,46 @@ fn refuses_impossible_flows_by_name() {
         (Traffic { primitive: Primitive::H2d, ..stream("H", "A", None) }, "H is not a host"),
     ] {
         let message = simulate(&topology, &[traffic], options).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+/// A host and two devices without tables.
+fn without_tables() -> Topology {
+    let mut fabric = parameters(vec![link("host", "gpu", 8.0, 8.0), link("host", "nic", 8.0, 8.0)]);
+    fabric.nodes[0].kind = NodeKind::Host;
+    fabric.nodes[1].kind = NodeKind::Device;
+    fabric.nodes[2].kind = NodeKind::Device;
+    Topology::new(fabric).unwrap()
+}
+
+#[test]
+fn streams_need_no_tables_of_hosts_and_devices() {
+    let found = run(&without_tables(), &[stream("gpu", "nic", None)], Discipline::PerFlow);
+    assert!((found.flows[0].gbytes_per_s - 8.0).abs() < 0.1, "{found:?}");
+}
+
+#[test]
+fn a_missing_table_is_refused_with_its_key() {
+    let options = Options { warm_up_ns: Some(0.0), duration_ns: 1e3, discipline: Discipline::Fifo, seed: 1 };
+    let mut described = fabrex_parameters();
+    described.nodes.iter_mut().for_each(|node| node.device = None);
+    let without_devices = Topology::new(described).unwrap();
+    let h2d = |source, device| Traffic { primitive: Primitive::H2d, ..stream(source, device, None) };
+    for (topology, traffic, expected) in [
+        (
+            &without_tables(),
+            h2d("host", "gpu"),
+            "h2d needs the times of the host host: give the node the key host",
+        ),
+        (
+            &without_devices,
+            h2d("host1", "A"),
+            "h2d needs the times of the device A: give the node the key device",
+        ),
+        (&without_tables(), h2d("gpu", "host"), "gpu is not a host: h2d goes from a host to a device"),
+    ] {
+        let message = simulate(topology, &[traffic], options).unwrap_err().to_string();
         assert!(message.contains(expected), "{message}");
     }
 }

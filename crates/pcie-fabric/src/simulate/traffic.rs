@@ -8,7 +8,7 @@ use pcie_schema::Shape;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::description::{BYTES_MAX, DeviceParameters, HostParameters, NodeParameters};
+use crate::description::{BYTES_MAX, DeviceParameters, HostParameters, NodeKind, NodeParameters};
 use crate::flows::same_ends;
 use crate::topology::{NodeId, Topology};
 
@@ -38,6 +38,23 @@ pub enum Primitive {
     D2dRead,
     /// A command to the source, which writes to the destination.
     D2dWrite,
+}
+
+impl Primitive {
+    /// Its name in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stream => "stream",
+            Self::MmioRead => "mmio-read",
+            Self::MmioWrite => "mmio-write",
+            Self::H2d => "h2d",
+            Self::D2h => "d2h",
+            Self::DmaWrite => "dma-write",
+            Self::D2dRead => "d2d-read",
+            Self::D2dWrite => "d2d-write",
+        }
+    }
 }
 
 /// Arrivals of paced requests.
@@ -225,9 +242,12 @@ impl<'a> Checker<'a> {
     }
 
     fn check_host(&self, host: NodeId) -> Result<(), Refusal> {
-        let HostParameters { sockets, memory_bytes, .. } = self.of(host).host.ok_or_else(|| {
-            let remedy = format!("{:?} needs one there", self.traffic.primitive);
-            self.wrong(format!("{} is not a host", self.of(host).name)).remedy(remedy)
+        let node = self.of(host);
+        let HostParameters { sockets, memory_bytes, .. } = node.host.ok_or_else(|| {
+            if node.kind == NodeKind::Host {
+                return self.undescribed(node, "host");
+            }
+            self.wrong(format!("{} is not a host", node.name)).remedy(self.ends())
         })?;
         if self.traffic.socket >= sockets {
             let most = sockets - 1;
@@ -242,12 +262,33 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
+    /// The refusal of a host or device whose times the fabric does not describe.
+    fn undescribed(&self, node: &NodeParameters, key: &str) -> Refusal {
+        let problem = format!("{} needs the times of the {key} {}", self.traffic.primitive.name(), node.name);
+        self.wrong(problem).remedy(format!("give the node the key {key}: a preset or a kind of [{key}s]"))
+    }
+
+    /// The remedy for a primitive between the wrong kinds of nodes.
+    fn ends(&self) -> String {
+        let ends = match self.traffic.primitive {
+            Primitive::Stream => "any node to any other",
+            Primitive::MmioRead | Primitive::MmioWrite | Primitive::H2d => "a host to a device",
+            Primitive::D2h | Primitive::DmaWrite => "a device to a host",
+            Primitive::D2dRead | Primitive::D2dWrite => "a device to a device",
+        };
+        format!("{} goes from {ends}", self.traffic.primitive.name())
+    }
+
     /// The index of the flow's memory on a device; `through_bar` for access from outside.
     fn check_device(&self, device: NodeId, through_bar: bool) -> Result<usize, Refusal> {
-        let NodeParameters { name, device, .. } = self.of(device);
-        let DeviceParameters { memories, engine } = device
-            .as_ref()
-            .ok_or_else(|| self.wrong(format!("{name} is not a device")).remedy("give a device"))?;
+        let node = self.of(device);
+        let NodeParameters { name, device, .. } = node;
+        let DeviceParameters { memories, engine } = device.as_ref().ok_or_else(|| {
+            if node.kind == NodeKind::Device {
+                return self.undescribed(node, "device");
+            }
+            self.wrong(format!("{name} is not a device")).remedy(self.ends())
+        })?;
         let number = match &self.traffic.memory {
             _ if memories.is_empty() => {
                 return Err(self.wrong(format!("{name} has no memory")).remedy("give a device that has one"));
@@ -264,7 +305,12 @@ impl<'a> Checker<'a> {
             (true, Some(bar)) => bar.size_bytes,
             (true, None) => {
                 let unseen = self.wrong(format!("{name}: {} has no BAR", memory.name));
-                return Err(unseen.remedy("give a memory with a BAR"));
+                let other = match self.traffic.primitive {
+                    Primitive::D2dWrite => ", or d2d-read: the destination's engine reads",
+                    Primitive::D2dRead => ", or d2d-write: the source's engine writes",
+                    _ => "",
+                };
+                return Err(unseen.remedy(format!("give a memory with a BAR{other}")));
             }
         };
         let size_bytes = self.traffic.size_bytes;

@@ -312,7 +312,6 @@ mod tests {
     use super::*;
     use crate::pio::mapping::tests::{list_type, machine, mapped};
     use pcie_bench::{Pulse, Stop};
-    use pcie_workload::QueueSharing;
     use std::fs;
 
     fn opened(tree: &Tree) -> PioDevice {
@@ -322,22 +321,7 @@ mod tests {
     }
 
     fn send(device: &mut PioDevice, way: Way) -> Result<MessageResult, DeviceError> {
-        let test = MessageTest {
-            connections: None,
-            cores: 1,
-            eviction: None,
-            generation: None,
-            lanes: None,
-            messages: 100,
-            pace: MessagePace::Stream,
-            pressure: None,
-            sharing: QueueSharing::OwnQueues,
-            size_bytes: 200,
-            store_bytes: None,
-            store_kind: None,
-            stores_up_to_bytes: None,
-            way,
-        };
+        let test = MessageTest { pace: MessagePace::Stream, ..MessageTest::alone(way, 200, 100) };
         let (stop, pulse) = (Stop::default(), Pulse::default());
         device.send(MessageStart { position: 0, test: &test, stop: &stop, pulse: &pulse })
     }

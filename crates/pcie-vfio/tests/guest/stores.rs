@@ -5,7 +5,7 @@ use pcie_bench::{Backend, DeviceError, MessageDevice, MessageStart, Pulse, Stop}
 use pcie_vfio::pio::stores::{StoreLoop, fence};
 use pcie_vfio::pio::{Pio, PioHostOptions, PioOptions};
 use pcie_vfio::{Tree, Window};
-use pcie_workload::{MessagePace, MessageTest, QueueSharing, Way};
+use pcie_workload::{MessagePace, MessageTest, Way};
 use std::fs::{OpenOptions, read_to_string};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -64,22 +64,7 @@ fn opened(range: &str) -> Box<dyn MessageDevice> {
 }
 
 fn send(device: &mut dyn MessageDevice, way: Way) -> Result<(), DeviceError> {
-    let test = MessageTest {
-        connections: None,
-        cores: 1,
-        eviction: None,
-        generation: None,
-        lanes: None,
-        messages: 8,
-        pace: MessagePace::Stream,
-        pressure: None,
-        sharing: QueueSharing::OwnQueues,
-        size_bytes: 64,
-        store_bytes: None,
-        store_kind: None,
-        stores_up_to_bytes: None,
-        way,
-    };
+    let test = MessageTest { pace: MessagePace::Stream, ..MessageTest::alone(way, 64, 8) };
     let (stop, pulse) = (Stop::default(), Pulse::default());
     device.send(MessageStart { position: 0, test: &test, stop: &stop, pulse: &pulse }).map(drop)
 }

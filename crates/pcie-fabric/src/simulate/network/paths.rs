@@ -6,6 +6,7 @@ use pcie_time::Picoseconds;
 
 use super::turn::Turn;
 use super::{CreditKind, DATA_CREDIT_BYTES, Discipline, Hop, NO_TURN, Network, OUT, Queue, QueueKey};
+use crate::description::NodeKind;
 use crate::simulate::rate::ByteTime;
 use crate::topology::{EdgeId, NodeId, Topology};
 
@@ -34,7 +35,7 @@ impl Network {
             Discipline::PerDestination => destination,
             Discipline::Fifo => 0,
         };
-        let hosts = [source, destination].map(|node| topology.nodes()[node as usize].host.is_some());
+        let hosts = [source, destination].map(|node| topology.nodes()[node as usize].kind == NodeKind::Host);
         let between_devices = hosts == [false, false];
         let start = self.hops.len();
         for (index, edge) in edges.iter().enumerate() {
