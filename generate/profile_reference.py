@@ -7,10 +7,13 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from pcielab.library.fabrics.files import Device, FabricFile, Memory, Node
-from pcielab.library.fabrics.parts import FabricLink, Flow, Host as FabricHost
+from pcielab.library.engines import EngineProfile, EngineStep
+from pcielab.library.fabrics.files import FabricFile, Link as FabricLink, Node
+from pcielab.library.fabrics.parts import Flow, Host as FabricHost
+from pcielab.library.fabrics.presets import Device, Memory
 from pcielab.library.message_profiles import MessageProfile
-from pcielab.library.nics import NicProfile, Queues, Step
+from pcielab.library.nic_switches import StepChange
+from pcielab.library.nics import NicProfile, Queues, Step, Switch
 from pcielab.library.profiles.files import SystemFile
 from pcielab.library.profiles.part import MOST_COUNT, Fits
 from pcielab.library.profiles.parts import Card, Host, Link, Placement
@@ -63,7 +66,15 @@ _NICS = """\
 ## NICs
 
 The shipped ones are in `profiles/nics`; `pcielab model nic` and `pcielab run --nic` take them. [Model a
-NIC](../guides/model-a-nic.md) shows how to write one. They have no `base`; their provenance is a text.
+NIC](../guides/model-a-nic.md) shows how to write one. Their provenance is a text. `NAME+SWITCH` turns a switch on;
+[the page of hardware](hardware.md) lists the switches.
+"""
+_ENGINES = """\
+## Engines
+
+The shipped ones are in `profiles/engines`; `pcielab model engine` takes them: drives, copy engines of GPUs, FPGA
+shells. A step is an access of a command, as those of NICs are of a packet. They have a table `provenance` like
+every file, and no `base`.
 """
 _MESSAGES = """\
 ## Message profiles
@@ -80,14 +91,26 @@ def markdown() -> str:
     for heading, key, model in (("Links", "link", Link), ("Hosts", "host", Host), ("Devices", "device", Card)):
         parts.append(f"## {heading}\n")
         parts += _tables(key, model)
-    return "\n".join([*parts, *_nic_tables(), *_message_tables(), *_fabric_tables()])
+    return "\n".join([*parts, *_nic_tables(), *_engine_tables(), *_message_tables(), *_fabric_tables()])
 
 
 def _nic_tables() -> Iterator[str]:
     yield _NICS
-    yield _table(NicProfile)
+    yield _table(NicProfile, skip={"switch"})
     yield from _tables("[[step]]", Step)
     yield from _tables("queues", Queues)
+    yield from _tables("switch.NAME", Switch, skip={"change"})
+    yield from _tables('switch.NAME.change."WHAT"', StepChange)
+
+
+def _engine_tables() -> Iterator[str]:
+    yield _ENGINES
+    yield _table(EngineProfile)
+    for name in ("link", "queue", "pace"):
+        inner = submodel(EngineProfile.model_fields[name].annotation)
+        assert inner is not None
+        yield from _tables(name, inner)
+    yield from _tables("[[step]]", EngineStep)
 
 
 def _message_tables() -> Iterator[str]:
@@ -101,7 +124,7 @@ def _message_tables() -> Iterator[str]:
 
 def _fabric_tables() -> Iterator[str]:
     """The tables of a fabric file; repeatable ones under their names in the file."""
-    parts = {"provenance", "hosts", "devices", "node", "link", "flows"}
+    parts = {"provenance", "hosts", "devices", "node", "link", "flow", "flows"}
     yield _FABRICS
     yield _table(FabricFile, skip=parts)
     yield from _tables("[hosts.NAME]", FabricHost)
@@ -109,7 +132,9 @@ def _fabric_tables() -> Iterator[str]:
     yield from _tables("[[devices.NAME.memories]]", Memory)
     yield from _tables("[[node]]", Node)
     yield from _tables("[[link]]", FabricLink)
-    yield from _tables("[[flows.sets.NAME]]", Flow, " `[flows] default` names the default set.")
+    yield from _tables(
+        "[[flows.sets.NAME]]", Flow, " `[[flow]]` is the set `flow`. `[flows] default` names the default set."
+    )
 
 
 def _tables(key: str, model: type[BaseModel], note: str = "", skip: set[str] | None = None) -> Iterator[str]:

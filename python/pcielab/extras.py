@@ -8,6 +8,13 @@ from types import ModuleType
 from pcielab.errors import InputError
 
 
+class ExtraMissingError(InputError, AttributeError):
+    """A package of an extra is not installed; the message names the extra.
+
+    An AttributeError too, so that Tab on `pcielab.` and `hasattr` work where `pcielab.report` cannot be loaded.
+    """
+
+
 def needed(module: str, extra: str) -> ModuleType:
     """Import a module of an optional package.
 
@@ -16,7 +23,7 @@ def needed(module: str, extra: str) -> ModuleType:
         extra: The extra of pcielab that installs it.
 
     Raises:
-        InputError: It is not installed; the message names the extra.
+        ExtraMissingError: It is not installed; the message names the extra.
     """
     try:
         return importlib.import_module(module)
@@ -32,12 +39,12 @@ def require(packages: Sequence[str], extra: str) -> None:
         extra: The extra of pcielab that installs them.
 
     Raises:
-        InputError: One is not installed; the message names the extra.
+        ExtraMissingError: One is not installed; the message names the extra.
     """
     for package in packages:
         if importlib.util.find_spec(package) is None:
             raise _lacking(f"{package} is not installed", extra)
 
 
-def _lacking(problem: str, extra: str) -> InputError:
-    return InputError(f"{problem}: pip install 'pcielab[{extra}]'")
+def _lacking(problem: str, extra: str) -> ExtraMissingError:
+    return ExtraMissingError(f"{problem}: pip install 'pcielab[{extra}]'")

@@ -15,6 +15,8 @@ from pathlib import Path
 from pcielab import _core
 from pcielab.errors import InputError, with_message
 
+_PICTURES = (".pdf", ".png", ".svg")
+
 
 def check_file(path: Path, *, overwrite: bool) -> None:
     """Check that a file can be written at a path, by trying.
@@ -24,6 +26,19 @@ def check_file(path: Path, *, overwrite: bool) -> None:
             created there.
     """
     _core.check_file(path, overwrite=overwrite)
+
+
+def check_page(path: Path, *, overwrite: bool) -> None:
+    """Check that an HTML page can be written at a path, as `check_file`, and that its ending is no other format's.
+
+    Raises:
+        InputError: As `check_file`, or the ending is that of a picture.
+    """
+    ending = path.suffix.lower()
+    if ending in _PICTURES:
+        remedy = f"give {path.with_suffix('.html')}, and print it from a browser for a PDF"
+        raise InputError(f"{path}: {ending} is no format of a page: {remedy}")
+    check_file(path, overwrite=overwrite)
 
 
 def check_folder(path: Path, *, overwrite: bool, mark: str) -> None:

@@ -4,6 +4,8 @@ import reprlib
 
 MOST_LETTERS = 80
 """Longer names are truncated, and never compared with known ones."""
+_LONG_NS = 10_000.0
+_WHOLE_FROM = 100.0
 
 
 def shown(value: object) -> str:
@@ -39,6 +41,18 @@ def byte_size(count: int) -> str:
         if count and not count % unit_bytes:
             return f"{count // unit_bytes} {unit}"
     return f"{count} B"
+
+
+def time_unit(longest_ns: float) -> tuple[str, float]:
+    """The unit of a column or axis of times, by the longest of them, and its length in ns: us from 10 us on."""
+    return ("us", 1e3) if longest_ns >= _LONG_NS else ("ns", 1.0)
+
+
+def time_text(ns: float) -> str:
+    """A time for people: `71 us`, `2,543 ns`, `45.2 ns`."""
+    unit, unit_ns = time_unit(ns)
+    time = ns / unit_ns
+    return f"{time:,.0f} {unit}" if unit == "us" or time >= _WHOLE_FROM else f"{time:.3g} {unit}"
 
 
 def _stand_in(letter: str) -> str:

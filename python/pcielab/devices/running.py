@@ -50,6 +50,9 @@ def run(
 ) -> Store:
     """Run work on a device, and open its store.
 
+        run = pcielab.run("quick", profile="snb")
+        run.frame[["name", "size_bytes", "bandwidth_gbps"]]
+
     Args:
         work: A suite (`load_suite`, `load_message_suite`, `single_test`) or its name, `Frames`, or `fabric.Flows`.
         device: As `--device` takes it, or a back end (`devices.bridged`, `devices.open_kind`).
@@ -78,7 +81,17 @@ def simulate(
     progress: Progress = no_progress,
     **how: Any,
 ) -> Store:
-    """Run a suite on a simulated system or its name; see `run`. `how`: keywords of `RunOptions`."""
+    """Run a suite on a simulated system or its name; arguments and errors as in `run`.
+
+        pcielab.simulate("snb", pcielab.single_test("lat-rd", size=64)).frame["median_ns"]
+
+    Args:
+        system: The system, or its name or path.
+        suite: The suite, or its name.
+        output: Path of the store; without it, a temporary one.
+        progress: Called after every test.
+        how: Keywords of `RunOptions`.
+    """
     return run(suite, output=output, profile=system, options=RunOptions(**how), progress=progress)
 
 

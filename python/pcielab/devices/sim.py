@@ -63,7 +63,7 @@ def _messages(asked: Asked, suite: "MessageSuite") -> Carrier:
 
 
 def _frames(asked: Asked, frames: "Frames") -> Carrier:
-    system, question = system_of(asked, f"device={PORT}"), frames.nic.as_question()
+    system, question = system_of(asked, f"device={PORT}"), frames.as_question()
     backend, tests = _core.Backend.nic(system.to_json(), json.dumps(question)), frames.to_json()
     with _queues_named(frames.source or frames.name):
         backend.check(tests, seed=asked.options.seed)

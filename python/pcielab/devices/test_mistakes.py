@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from pcielab import InputError, RunError, devices, open_store, single_test
 from pcielab.devices import registry
+from pcielab.devices.test_devices import Here
 from pcielab.library.suites.benchmark import Parameters
 
 TICKS = np.full(2048, 90, dtype=np.uint32)
@@ -30,17 +31,6 @@ class Card(devices.Device):
         yield test.transactions, 1e6
 
 
-class Memory(devices.Host):
-    def facts(self) -> devices.HostFacts:
-        return devices.HostFacts(name="here", buffer_bytes=1 << 20)
-
-    def thrash(self) -> None:
-        pass
-
-    def warm(self, window_bytes: int) -> None:
-        pass
-
-
 class Mine(devices.Backend):
     kind = "mine"
     origin = "measured"
@@ -58,7 +48,7 @@ def facts(**changes: Any) -> devices.DeviceFacts:
 
 def card(**methods: Any) -> Mine:
     """A back end whose device has some methods replaced."""
-    return Mine((type("Wrong", (Card,), methods)(), Memory()))
+    return Mine((type("Wrong", (Card,), methods)(), Here()))
 
 
 def yielding(found: object) -> Callable[..., Iterator[object]]:
@@ -157,7 +147,7 @@ class Bare:
         (Mine(Card()), "open of mine returned a Card: return a device and a host, as a tuple"),
         (Mine(None), "open of mine returned None: return a device and a host"),
         (
-            Mine((Bare(), Memory())),
+            Mine((Bare(), Here())),
             "the device of mine, a Bare, has no method begin: .* inherit from devices.Device",
         ),
         (Mine((Card(), object())), "the host of mine, a object, has no method facts: .*inherit from devices.Host"),

@@ -7,11 +7,12 @@ from pcielab.doctor.branches import Branch
 from pcielab.doctor.finding import Finding, Severity
 from pcielab.doctor.rules import RULES
 from pcielab.doctor.tree import Record, Tree
+from pcielab.notebook import Pictured
 
 _ORDER = list(Severity)
 
 
-class Examination(Record):
+class Examination(Pictured, Record):
     """The doctor's report on a machine, as `--format json` writes it."""
 
     format: Literal["pcielab-doctor-1"] = "pcielab-doctor-1"

@@ -313,6 +313,12 @@ def test_loss_equals_the_model(
     assert found.severity == severity
 
 
+def test_an_ecrc_on_a_link_that_carries_all_is_a_note(tmp_path: Path) -> None:
+    slow = {"ids": (0x8086, 0x1533), "speeds": (8.0, 8.0), "lanes": (1, 1), "ecrc": True}
+    [found] = [one for one in examined(both(NICS, **slow), tmp_path).findings if one.rule == "ecrc-on"]
+    assert found.severity is Severity.NOTE
+
+
 def test_a_slow_link_that_may_rest_is_a_note(tmp_path: Path) -> None:
     examination = examined(both((GPU_PORT, GPU), speeds=(32.0, 2.5)), tmp_path)
     [found] = examination.findings

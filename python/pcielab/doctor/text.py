@@ -1,7 +1,7 @@
 """Findings and trees as text for people."""
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pcielab.doctor.branches import Branch, branches
 from pcielab.doctor.examine import Examination
@@ -39,11 +39,20 @@ def finding_text(finding: Finding, tree: Tree, width: int = _MOST_WIDTH) -> str:
     return "\n".join(_finding(finding, tree, width))
 
 
-def draw(tree: Tree) -> str:
-    """The tree, one function per line, with the modelled rates of its link; other functions are counted."""
-    shown = [branch for branch in branches(tree) if branch.depth or branch.is_port or branch.lanes is not None]
+def draw(tree: Tree, examination: Examination) -> str:
+    """The tree, one function per line, with the modelled rates of its link and the severities of its findings.
+
+    Functions without a link or a finding are counted.
+    """
+    found = {branch.slot: _severities(examination, branch.slot) for branch in branches(tree)}
+    shown = [
+        branch
+        for branch in branches(tree)
+        if branch.depth or branch.is_port or branch.lanes is not None or found[branch.slot]
+    ]
     rest = len(tree.functions) - len(shown)
-    return "\n".join([*map(_line, shown), *([f"{rest} more functions without a link"] if rest else []), ""])
+    lines = [_line(branch) + found[branch.slot] for branch in shown]
+    return "\n".join([*lines, *([f"{rest} more functions without a link"] if rest else []), ""])
 
 
 def _counted(examination: Examination, tree: Tree) -> str:
@@ -57,9 +66,20 @@ def _counted(examination: Examination, tree: Tree) -> str:
     if not examination.findings:
         return "no findings in what could be read" if examination.unseen else "no findings"
     hidden = "; some registers could not be read" if examination.unseen else ""
-    found = [finding.severity for finding in examination.findings]
+    return _numbers(examination.findings) + hidden
+
+
+def _numbers(findings: Iterable[Finding]) -> str:
+    """How many findings of each severity: `1 error, 2 notes`."""
+    found = [finding.severity for finding in findings]
     counts = ((found.count(severity), severity.value) for severity in Severity)
-    return ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts if count) + hidden
+    return ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts if count)
+
+
+def _severities(examination: Examination, slot: str) -> str:
+    """The severities of the findings on a function, as the end of its line."""
+    numbers = _numbers(finding for finding in examination.findings if finding.device == slot)
+    return f" | {numbers}" if numbers else ""
 
 
 def _finding(finding: Finding, tree: Tree, width: int) -> Iterator[str]:
@@ -96,12 +116,14 @@ def _item(head: str, text: str, width: int) -> list[str]:
 
 
 def _loss(loss: Loss) -> str:
+    # A small loss shows in the digits.
+    digits = 2 if f"{loss.now_gbps:.1f}" == f"{loss.could_gbps:.1f}" else 1
     at = "" if loss.round_trip_ns is None else f" with a round trip of {loss.round_trip_ns:g} ns"
     then = "" if loss.could_bound == loss.now_bound else f", then {loss.could_bound}"
     assumed = f" ({loss.assumed})" if loss.assumed else ""
     return (
-        f"{_OPERATIONS[loss.operation]} of {loss.size_bytes} B{at}: {loss.now_gbps:.1f} instead of "
-        f"{loss.could_gbps:.1f} Gb/s ({loss.now_bound} binds{then}){assumed}"
+        f"{_OPERATIONS[loss.operation]} of {loss.size_bytes} B{at}: {loss.now_gbps:.{digits}f} instead of "
+        f"{loss.could_gbps:.{digits}f} Gb/s ({loss.now_bound} binds{then}){assumed}"
     )
 
 

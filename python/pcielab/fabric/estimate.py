@@ -10,18 +10,22 @@ import pandas as pd
 from pcielab import _core
 from pcielab.fabric.answers import InfluenceRow, RoundTables
 from pcielab.library.fabrics.load import Fabric, RecordedFabric
+from pcielab.notebook import Pictured
 
 Method: TypeAlias = Literal["ecr", "max-min"]
 METHODS: tuple[Method, ...] = get_args(Method)
+_ROUNDING = 1e-6
+"""Relative error of a sum of many shares."""
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(Pictured):
     """Result of an estimator.
 
     Attributes:
         flows: One row per flow: flow, source, destination, standalone_gbytes_per_s, gbytes_per_s, limit (the edge
-            that limits it; None if only the flow itself does).
+            that limits it; None if only the flow itself does), fits (whether it gets all that it asks for:
+            its standalone bandwidth, which without a declared one is what its path carries).
         edges: One row per direction of a link: edge, capacity_gbytes_per_s, load_gbytes_per_s, flows.
     """
 
@@ -52,6 +56,7 @@ def estimate(fabric: Fabric | RecordedFabric, flows: pd.DataFrame, method: Metho
             "limit": names[limit],
         }
     )
+    shares["fits"] = shares["gbytes_per_s"] >= shares["standalone_gbytes_per_s"] * (1 - _ROUNDING)
     return Estimate(method, shares, edges)
 
 
@@ -61,7 +66,7 @@ def rounds(fabric: Fabric, flows: pd.DataFrame) -> list[RoundTables]:
     return described
 
 
-def influences(fabric: Fabric, flows: pd.DataFrame, method: Method = "max-min") -> pd.DataFrame:
+def influences(fabric: Fabric | RecordedFabric, flows: pd.DataFrame, method: Method = "max-min") -> pd.DataFrame:
     """Changes of shares if one flow stopped, or one limiting edge were twice as wide.
 
     The columns are the keys of `InfluenceRow`.

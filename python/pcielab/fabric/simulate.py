@@ -11,8 +11,10 @@ from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.fabric.requests import requests_of, summary_of
 from pcielab.library.fabrics.flows import flows_of, frame_of
-from pcielab.library.fabrics.load import Fabric
+from pcielab.library.fabrics.load import Fabric, RecordedFabric
 from pcielab.library.fabrics.parts import Discipline
+from pcielab.notebook import Pictured
+from pcielab.store.flows import fitting
 from pcielab.store.littles_law import departures
 from pcielab.work.options import check_seed
 
@@ -22,14 +24,15 @@ MOST_MICROSECONDS = 1e6
 
 
 @dataclass(frozen=True)
-class Simulated:
+class Simulated(Pictured):
     """Result of a simulation.
 
     Attributes:
         flows: One row per flow: flow, gbytes_per_s, in_flight (requests, on average; 0 for streams), requests,
             average_ns, p50_ns, p90_ns, p99_ns of its requests (NaN for streams and without finished requests),
-            host_ns, fabric_ns, device_ns: average of each phase; and note: None, or why the flow is not steady
-            (`pcielab.store.littles_law`).
+            host_ns, fabric_ns, device_ns: average of each phase; fits: whether the flow gets its declared
+            standalone bandwidth (`pcielab.store.flows.fitting`; None if it declares none); and note: None, or why
+            the flow is not steady (`pcielab.store.littles_law`).
         edges: One row per direction of a link: edge, capacity_gbytes_per_s, load_gbytes_per_s.
         requests: Frames by flow name with one row per request in completion order, in ns: submitted, reached (when
             its command reached the device; NaN for MMIO), host, fabric, device, and their total.
@@ -47,7 +50,7 @@ class Simulated:
 
 
 def simulate(
-    fabric: Fabric,
+    fabric: Fabric | RecordedFabric,
     flows: pd.DataFrame,
     *,
     discipline: Discipline = "per-destination",
@@ -59,7 +62,7 @@ def simulate(
     """Simulate `flows` (see `Fabric.flows`) TLP by TLP.
 
     Args:
-        fabric: The fabric.
+        fabric: The fabric, of a file or of a run's manifest.
         flows: The flows.
         discipline: Unit that has its own credits at every port: flow, destination, or link.
         warm_up_us: Time before counting begins; None: until every request in flight has returned three times, 50
@@ -86,10 +89,12 @@ def simulate(
         {
             "flow": flows["name"].to_numpy(),
             "gbytes_per_s": np.frombuffer(found.bandwidth),
-            "in_flight": np.frombuffer(found.in_flight),
+            # Turns minus zero, of streams, into zero.
+            "in_flight": np.frombuffer(found.in_flight) + 0.0,
         }
     )
     table = pd.concat([shares, pd.DataFrame([summary_of(one) for one in requests])], axis=1)
+    table["fits"] = fitting(table.assign(standalone_gbytes_per_s=flows["standalone_gbytes_per_s"].to_numpy()))
     table["note"] = departures(table.assign(size_bytes=flows["size_bytes"].to_numpy()))
     edges = pd.DataFrame(json.loads(_core.fabric_edges(fabric.to_json())))
     edges["load_gbytes_per_s"] = np.frombuffer(found.load)

@@ -27,7 +27,7 @@ def scalars_of(
 
 def _flow_scalars(flows: pd.DataFrame) -> Iterator[dict[str, Any]]:
     units = {"gbytes_per_s": ("bandwidth", "GB/s"), "requests": ("requests", "1"), "in_flight": ("in_flight", "1")}
-    left_out = {"flow", "note", *(f"{phase}_ns" for phase in PHASES)}
+    left_out = {"flow", "fits", "note", *(f"{phase}_ns" for phase in PHASES)}
     for row in flows.to_dict("records"):
         for key, value in row.items():
             if key not in left_out and not pd.isna(value):

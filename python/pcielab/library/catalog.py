@@ -3,6 +3,7 @@
 The modules of the kinds are loaded on demand.
 """
 
+from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,13 +20,22 @@ if TYPE_CHECKING:
 
 
 def profile_kinds(name_or_path: str) -> list[ProfileKind]:
-    """The kinds of profile with this name; a file (`*.toml`) has one kind, the one that its keys fit best."""
+    """The kinds of profile with this name; a file (`*.toml`) has one kind, the one that its keys fit best.
+
+    A name with switches (`connectx-5+mprq`) is a NIC's.
+    """
+    if "+" in name_or_path:
+        from pcielab.library.nic_switches import split_reference
+
+        nic, switches = split_reference(name_or_path)
+        if switches and "nic" in profile_kinds(nic):
+            return ["nic"]
     if is_path(name_or_path):
         return [_profile_kind_of(existing(given_path(name_or_path), "profile"))]
     kinds = profile_kinds_of_name(name_or_path)
     if not kinds:
-        files = [shipped.profile_files(kind) for kind in shipped.PROFILE_FOLDERS]
-        raise unknown("profile", name_or_path, {name: name for some in files for name in some})
+        files = ChainMap(*(shipped.profile_files(kind) for kind in shipped.PROFILE_FOLDERS))
+        raise unknown("profile", name_or_path, files)
     return kinds
 
 
@@ -35,8 +45,8 @@ def suite_kind(name_or_path: str) -> SuiteKind:
         return _suite_kind_of(existing(given_path(name_or_path), "suite"))
     kinds = suite_kinds(name_or_path)
     if not kinds:
-        files = [shipped.suite_files(kind) for kind in shipped.SUITE_FOLDERS]
-        raise unknown("suite", name_or_path, {name: name for some in files for name in some})
+        files = ChainMap(*(shipped.suite_files(kind) for kind in shipped.SUITE_FOLDERS))
+        raise unknown("suite", name_or_path, files)
     return kinds[0]
 
 
@@ -77,13 +87,18 @@ def profile_listing(
         from pcielab.library.nics import load_nic
 
         nic = load_nic(name_or_path)
-        content = nic.model_dump(exclude={"description", "provenance"})
+        content = nic.model_dump(exclude={"description", "provenance", "switch"})
+        content["switch"] = {name: one.model_dump(exclude_none=True) for name, one in nic.switch.items()}
         return document_listing(kind, nic.description, Provenance(source=nic.provenance), content)
     document: Any
     if kind == "messages":
         from pcielab.library.message_profiles import load_message_profile
 
         document = load_message_profile(name_or_path)
+    elif kind == "engine":
+        from pcielab.library.engines import load_engine
+
+        document = load_engine(name_or_path)
     else:
         from pcielab.library.fabrics.load import load
 
@@ -108,6 +123,10 @@ def _profile_model(kind: ProfileKind) -> Any:
         from pcielab.library.message_profiles import MessageProfile
 
         return MessageProfile
+    if kind == "engine":
+        from pcielab.library.engines import EngineProfile
+
+        return EngineProfile
     if kind == "fabric":
         from pcielab.library.fabrics.files import FabricFile
 

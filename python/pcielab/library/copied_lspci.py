@@ -14,7 +14,7 @@ _BEFORE_SLOTS = re.compile(rf"^[ \t*`]+(?={SLOT} )", re.MULTILINE)
 
 
 def as_printed(text: str) -> str:
-    """The text as lspci printed it, as far as that can be told; it keeps the number of lines."""
+    """The text as lspci printed it, as far as marks of quoting tell; it keeps the number of lines."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\xa0", " ")
     if _QUOTED_SLOT.search(text):
         text = _QUOTES.sub("", text)

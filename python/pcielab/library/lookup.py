@@ -4,11 +4,12 @@ A reference that ends in `.toml` or has a slash is a path. Any other is the name
 upper or lower case.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pcielab.errors import InputError
 from pcielab.library import shipped
+from pcielab.library.alike import alike, either, with_parts
 from pcielab.library.input_files import given_path, is_there
 from pcielab.library.shipped import ProfileKind, SuiteKind
 from pcielab.wording import shown
@@ -19,6 +20,7 @@ _PROFILES: dict[ProfileKind, str] = {
     "device": "device profile",
     "link": "link profile",
     "nic": "NIC",
+    "engine": "engine",
     "messages": "profile of messages",
     "fabric": "fabric",
 }
@@ -72,23 +74,35 @@ def existing(path: Path, label: str) -> Path:
     raise error
 
 
-def unknown(label: str, name: str, known: Mapping[str, str]) -> InputError:
+def unknown(label: str, name: str, files: Mapping[str, Path], aliases: Iterable[str] = ()) -> InputError:
     """The error of an unknown name.
 
     Args:
         label: The kind in messages: `NIC`.
         name: The name.
-        known: The known names and aliases, each with the name that it stands for.
+        files: The files by name; their titles are compared too.
+        aliases: Other names of the files.
     """
     # Imported here because it loads pydantic, which known names do not need.
-    from pcielab.library.validation import closest, suggestion
+    from pcielab.library.validation import suggestion
 
-    other = closest(name, [alias for alias, of in known.items() if alias != of])
-    remedy = f"did you mean {other}?" if other is not None else suggestion(name, dict.fromkeys(known.values()))
+    lower = {file.casefold() for file in files}
+    named_alike = alike(name, [*files, *(alias for alias in aliases if alias.casefold() not in lower)])
+    if named_alike and set(named_alike) <= set(files):
+        remedy = suggestion(name, files)
+    else:
+        matches = named_alike or _titled_alike(name, files)
+        remedy = f"did you mean {either(matches)}?" if matches else suggestion(name, files)
     remedy = f"{remedy}; for a file give its path (*.toml)"
     error = InputError(f"no {label} is named {shown(name)}: {remedy}")
     error.value, error.remedy = name, remedy
     return error
+
+
+def _titled_alike(name: str, files: Mapping[str, Path]) -> list[str]:
+    """The names of the files whose titles have all parts of a name."""
+    titles = {shipped.title(path): name for name, path in files.items()}
+    return [titles[title] for title in with_parts(name, titles)]
 
 
 def _found(
@@ -102,7 +116,7 @@ def _found(
         return existing(given_path(reference, beside), label)
     name = _called(reference, files, kind)
     if name is None:
-        raise unknown(label, reference, {name: name for name in files} | (shipped.aliases(kind) if kind else {}))
+        raise unknown(label, reference, files, shipped.aliases(kind) if kind else ())
     return files[name]
 
 

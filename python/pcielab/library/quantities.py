@@ -1,7 +1,9 @@
-"""Parse sizes and ranges: 64, 4K, 1.5M; 64:1500, 64:1500:4, 60,61,77."""
+"""Parse sizes and ranges: 64, 4K, 1.5M; 64:1500, 64:1500:4, 64:4K:x2, 60,61,77."""
 
 import re
+from collections.abc import Sequence
 from fractions import Fraction
+from itertools import count, takewhile
 
 from pcielab.errors import InputError
 from pcielab.wording import shown
@@ -10,8 +12,13 @@ MOST_BYTES = 2**63 - 1
 """The largest size."""
 MOST_SIZES = 100_000
 """Most sizes of one list, with its ranges expanded."""
+RANGES = "give first:last, first:last:step or first:last:xFACTOR, first <= last"
+"""The remedy for a wrong range."""
 _FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SIZE = re.compile(r"(\d{1,24}(?:\.\d{1,24})?)([KMG]?)B?", re.ASCII | re.IGNORECASE)
+_FACTOR = re.compile(r"x([2-9]|[1-9]\d{1,8})", re.ASCII | re.IGNORECASE)
+_DASHED = re.compile(rf"{_SIZE.pattern}-{_SIZE.pattern}(:.*)?", re.ASCII | re.IGNORECASE)
+"""A range as some other tools write it: `64-1500`."""
 
 
 def parse_bytes(text: str, option: str) -> int:
@@ -28,7 +35,14 @@ def parse_bytes(text: str, option: str) -> int:
 
 
 def parse_range(text: str, option: str) -> list[int]:
-    """A list of sizes: single ones separated by commas, and ranges first:last[:step], both ends included."""
+    """A list of sizes: single ones separated by commas, and ranges.
+
+    `first:last` has every size from first to last, `first:last:step` adds step to each (64:1500:4), and
+    `first:last:xFACTOR` multiplies each by a whole factor: 64:4K:x2 doubles from 64 to 4096.
+
+    Raises:
+        InputError: A part is neither a size nor a range, or there are more than `MOST_SIZES`.
+    """
     values: list[int] = []
     for part in text.split(","):
         sizes = _part(part, option)
@@ -40,12 +54,25 @@ def parse_range(text: str, option: str) -> list[int]:
     return values
 
 
-def _part(text: str, option: str) -> range:
-    ends = [parse_bytes(piece, option) for piece in text.split(":", 3)]
+def _part(text: str, option: str) -> Sequence[int]:
+    if _DASHED.fullmatch(text.strip()):
+        colon = text.strip().replace("-", ":", 1)
+        raise _wrong_range(f"{option}: {shown(text)} is not a size", f"a range has a colon: give {colon}")
+    first, *rest = text.split(":", 3)
+    factor = _FACTOR.fullmatch(rest[1].strip()) if len(rest) == 2 else None
+    if factor is None and len(rest) == 2 and rest[1].strip()[:1] in ("x", "X"):
+        raise _wrong_range(f"{option}: {shown(text)} is not a range", "give a whole factor from 2, as in 64:4K:x2")
+    ends = [parse_bytes(piece, option) for piece in (first, *rest[: 1 if factor else 3])]
     if len(ends) == 1:
-        return range(ends[0], ends[0] + 1)
+        return ends
     if len(ends) > 3 or ends[1] < ends[0]:
-        raise InputError(
-            f"{option}: {shown(text)} is not a range: give first:last or first:last:step, first <= last"
-        )
-    return range(ends[0], ends[1] + 1, ends[2] if len(ends) == 3 else 1)
+        raise _wrong_range(f"{option}: {shown(text)} is not a range", RANGES)
+    if factor is None:
+        return range(ends[0], ends[1] + 1, ends[2] if len(ends) == 3 else 1)
+    return list(takewhile(lambda size: size <= ends[1], (ends[0] * int(factor[1]) ** power for power in count())))
+
+
+def _wrong_range(problem: str, remedy: str) -> InputError:
+    error = InputError(f"{problem}: {remedy}")
+    error.remedy = remedy
+    return error

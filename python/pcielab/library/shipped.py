@@ -12,7 +12,7 @@ from pcielab.library.input_files import read_toml
 
 _ROOT = Path(__file__).parent / "shipped_data"
 
-ProfileKind: TypeAlias = Literal["system", "host", "device", "link", "nic", "messages", "fabric"]
+ProfileKind: TypeAlias = Literal["system", "host", "device", "link", "nic", "engine", "messages", "fabric"]
 SuiteKind: TypeAlias = Literal["transfers", "messages", "fabric"]
 
 PROFILE_FOLDERS: dict[ProfileKind, str] = {
@@ -21,6 +21,7 @@ PROFILE_FOLDERS: dict[ProfileKind, str] = {
     "device": "devices",
     "link": "links",
     "nic": "nics",
+    "engine": "engines",
     "messages": "pio",
     "fabric": "fabrics",
 }
@@ -42,6 +43,11 @@ def profile_files(kind: ProfileKind) -> dict[str, Path]:
 def suite_files(kind: SuiteKind) -> dict[str, Path]:
     """The files of a kind of suites by name."""
     return _files(directory("suites") / SUITE_FOLDERS[kind])
+
+
+def fabric_device_files() -> dict[str, Path]:
+    """The files of the presets of devices for fabrics, by name."""
+    return _files(directory("profiles") / PROFILE_FOLDERS["fabric"] / "devices")
 
 
 @cache

@@ -33,3 +33,11 @@ def test_a_name_may_have_several_kinds_systems_first() -> None:
     assert catalog.profile_kinds("kpio-2012") == ["system", "messages"]
     with pytest.raises(InputError, match="did you mean kpio-2012"):
         catalog.profile_kinds("kpio-2013")
+
+
+def test_a_name_with_switches_is_a_nics() -> None:
+    assert catalog.profile_kinds("connectx-5+mprq") == ["nic"]
+    rows = catalog.profile_listing("nic", "connectx-5+mprq").values
+    assert {"key": "on.0", "value": "mprq", "source": ""} in rows
+    with pytest.raises(InputError, match="no profile is named"):
+        catalog.profile_kinds("connectx-55+mprq")

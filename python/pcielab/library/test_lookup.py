@@ -8,6 +8,7 @@ import pytest
 
 from pcielab import InputError, load_host, load_message_suite, load_suite, load_system
 from pcielab.library.catalog import profile_kinds, suite_kind
+from pcielab.library.engines import load_engine
 from pcielab.library.fabrics.experiments import load_fabric_suite
 from pcielab.library.fabrics.load import load as load_fabric
 from pcielab.library.lookup import profile_file
@@ -18,6 +19,7 @@ LOADED: list[tuple[str, Callable[[str], Any], str]] = [
     ("system profile", lambda name: load_system(name).system, "hsw2620"),
     ("host profile", load_host, "snb-e5-2630"),
     ("NIC", load_nic, "niantic-dpdk"),
+    ("engine", load_engine, "gpu-h100"),
     ("profile of messages", load_message_profile, "kpio-2012"),
     ("fabric", load_fabric, "fabrex-u55c"),
     ("suite", load_suite, "paper"),

@@ -1,5 +1,10 @@
 """Names of the package, loaded at first use: `pcielab.on_demand` reads this file."""
 
+from pcielab.library.engines import (
+    EngineProfile as EngineProfile,
+    load_engine as load_engine,
+    shipped_engines as shipped_engines,
+)
 from pcielab.library.link import Link as Link
 from pcielab.library.message_profiles import (
     MessageProfile as MessageProfile,
@@ -26,6 +31,7 @@ from pcielab.model.answers import (
     Sending as Sending,
     Sizing as Sizing,
 )
+from pcielab.model.engines import EngineRate as EngineRate, EngineRates as EngineRates, engine as engine
 from pcielab.model.link import Accounting as Accounting, Ethernet as Ethernet, Gap as Gap, Limits as Limits
 from pcielab.model.message_questions import crossings as crossings, loopback as loopback, messages as messages
 from pcielab.model.questions import bandwidth as bandwidth, nic as nic, sizing as sizing

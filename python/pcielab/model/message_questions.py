@@ -8,6 +8,7 @@ from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.library.link import Link
 from pcielab.library.message_profiles import MessageProfile, RecordedMessages
+from pcielab.model.answer_list import Answers
 from pcielab.model.answers import Crossings, Loopback, Messages
 from pcielab.model.link import Accounting
 from pcielab.model.questions import model_json, question_json
@@ -36,7 +37,7 @@ def messages(
         accounting: Accounting of bytes on the link.
     """
     question = _question(profile, payloads_bytes, link, flushes, accounting)
-    return _MESSAGES.validate_json(_core.model_messages(question))
+    return Answers(_MESSAGES.validate_json(_core.model_messages(question)))
 
 
 def crossings(

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 from pcielab import _core
 from pcielab.errors import out_of_range
 from pcielab.library.link import Link
+from pcielab.model.answer_list import Answers
 from pcielab.model.answers import Bandwidth, Capacities, NicThroughput, Sizing, TestBounds
 from pcielab.model.link import Accounting, Ethernet, Limits
 from pcielab.model.whole_questions import BandwidthQuestion, NicQuestion, SizingQuestion
@@ -44,7 +45,7 @@ def bandwidth(
         "offset_bytes": offset_bytes,
         "completion_bytes": completion_bytes,
     }
-    return _BANDWIDTHS.validate_json(_core.model_bandwidth(question_json(question)))
+    return Answers(_BANDWIDTHS.validate_json(_core.model_bandwidth(question_json(question))))
 
 
 def nic(
@@ -57,13 +58,16 @@ def nic(
     limits: Limits | None = None,
 ) -> list[NicThroughput]:
     """The rates that a device reaches with Ethernet frames of each size, FCS included."""
-    question: NicQuestion = {
-        "model": model_json(link, accounting, limits),
-        "device": device.as_question(),
-        "ethernet": asdict(ethernet or Ethernet()),
-        "frames_bytes": list(frames_bytes),
-    }
-    return _THROUGHPUTS.validate_json(_core.model_nic(question_json(question)))
+    found: Answers[NicThroughput] = Answers()
+    for steps, sizes in device.as_questions(frames_bytes):
+        question: NicQuestion = {
+            "model": model_json(link, accounting, limits),
+            "device": steps,
+            "ethernet": asdict(ethernet or Ethernet()),
+            "frames_bytes": sizes,
+        }
+        found += _THROUGHPUTS.validate_json(_core.model_nic(question_json(question)))
+    return found
 
 
 def sizing(
@@ -75,14 +79,17 @@ def sizing(
     clock_ghz: float | None = None,
 ) -> list[Sizing]:
     """DMAs that a device must keep in flight, for each frame size and each latency of one DMA."""
-    question: SizingQuestion = {
-        "ethernet": asdict(ethernet or Ethernet()),
-        "device": device.as_question() if device else None,
-        "clock_ghz": clock_ghz,
-        "latencies_ns": list(latencies_ns),
-        "frames_bytes": list(frames_bytes),
-    }
-    return _SIZINGS.validate_json(_core.model_sizing(question_json(question)))
+    found: Answers[Sizing] = Answers()
+    for steps, sizes in device.as_questions(frames_bytes) if device else [(None, list(frames_bytes))]:
+        question: SizingQuestion = {
+            "ethernet": asdict(ethernet or Ethernet()),
+            "device": steps,
+            "clock_ghz": clock_ghz,
+            "latencies_ns": list(latencies_ns),
+            "frames_bytes": sizes,
+        }
+        found += _SIZINGS.validate_json(_core.model_sizing(question_json(question)))
+    return found
 
 
 def system_bounds(system: str, tests: Sequence[Mapping[str, Any]]) -> list[TestBounds | None]:

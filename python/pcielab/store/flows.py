@@ -9,6 +9,7 @@ import pandas as pd
 from pcielab.errors import InputError
 from pcielab.store.frames import Frames
 from pcielab.store.littles_law import departures
+from pcielab.wording import shown
 
 PHASES = ("host", "fabric", "device")
 """Phases of a request: queued at the host, in the fabric, executed at the device."""
@@ -29,6 +30,10 @@ FLOW_KEYS = (
     "memory",
 )
 """Parameters of a flow in tables."""
+_FITTING_PERCENT = 2.0
+"""Largest share of its rate that a fitting flow may lack: requests in flight at the end are not counted."""
+_ASKED = ["id", "family", "experiment", "sweep", "value", "discipline", "flow", *FLOW_KEYS, "status", "message"]
+"""Columns of the parameters of a row."""
 _SPANS = ("warm_up", "counted")
 """Times of a whole test."""
 _ORDER = ("gbytes_per_s", "requests", "in_flight", "average_ns", "p50_ns", "p90_ns", "p99_ns", "reached_ns")
@@ -40,21 +45,35 @@ def flow_table(store: Frames) -> pd.DataFrame:
     The columns are id, family, experiment, the swept key with its value, discipline, flow and its keys, status,
     message, gbytes_per_s, requests, in_flight (requests, on average), average_ns, p50_ns, p90_ns, p99_ns,
     reached_ns (from submission until the command is at the device), host_ns, fabric_ns, device_ns, warm_up_ns
-    (before counting), counted_ns, note (why the flow is not steady: `pcielab.store.littles_law`); empty columns
-    are left out. The rows of a test without a result have no numbers.
+    (before counting), counted_ns, fits (whether the flow gets its declared standalone bandwidth), note (why the
+    flow is not steady: `pcielab.store.littles_law`); empty columns are left out. The rows of a test without a
+    result have no numbers.
     """
     store.require_kind("fabric", "a table of flows")
-    asked = pd.DataFrame(list(_asked(store)))
+    asked = pd.DataFrame(list(_asked(store)), columns=_ASKED)
     scalars = store.scalar_rows
     found = pd.concat([_wide(scalars, "flow "), _phase_averages(scalars)], axis=1)
     table = asked.join(found, on=["id", "flow"])
     whole = scalars[scalars["subject"] == ""].pivot(index="test", columns="metric", values="value")
     table = table.join(whole.reindex(columns=list(_SPANS)).rename(columns="{}_ns".format), on="id")
+    table["fits"] = fitting(table)
     table["note"] = departures(table)
-    order = (*_ORDER, *(f"{one}_ns" for one in PHASES), *(f"{one}_ns" for one in _SPANS), "note")
+    order = (*_ORDER, *(f"{one}_ns" for one in PHASES), *(f"{one}_ns" for one in _SPANS), "fits", "note")
     columns = [*asked.columns, *(name for name in order if name in table)]
     table = table[columns].dropna(axis="columns", how="all")
     return table.astype({"requests": "Int64"}) if "requests" in table else table
+
+
+def fitting(flows: pd.DataFrame) -> pd.Series:
+    """Whether each flow gets the standalone bandwidth that it declares, to 2 %; None if it declares none.
+
+    Args:
+        flows: One row per flow with `standalone_gbytes_per_s` and `gbytes_per_s`; missing columns are empty.
+    """
+    columns = ["standalone_gbytes_per_s", "gbytes_per_s"]
+    asked, granted = (flows.reindex(columns=columns)[column].astype("float64") for column in columns)
+    fits = granted >= asked * (1 - _FITTING_PERCENT / 100)
+    return fits.astype(object).where(asked.notna() & granted.notna(), None)
 
 
 def _asked(store: Frames) -> Iterator[dict[str, Any]]:
@@ -80,7 +99,14 @@ def _flows(store: Frames, test: Mapping[Any, Any]) -> list[dict[str, Any]]:
     except ValueError:
         flows = None
     if not isinstance(flows, list) or not all(isinstance(flow, dict) for flow in flows):
-        raise InputError(f"{store.path}: test {test['id']}: `flows` must be a JSON list of flows")
+        raise InputError(f"{store.path}: test {test['id']}: flows is not a JSON list: the store is damaged")
+    for flow in flows:
+        for key in FLOW_KEYS:
+            if isinstance(flow.get(key), list | dict):
+                value = shown(flow[key])
+                raise InputError(
+                    f"{store.path}: test {test['id']}: {key} of a flow is {value}: give a plain value"
+                )
     return flows
 
 
@@ -117,7 +143,7 @@ def request_table(store: Frames) -> pd.DataFrame:
     kept = [one for one in kept if len(one)]
     if not kept:
         raise InputError(
-            f"{store.path}: has no traced requests: run `pcielab fabric run --trace`, or save a program's trace"
+            f"{store.path}: has no traced requests: run pcielab fabric run --trace, or save a program's trace"
         )
     table = pd.concat(kept, ignore_index=True)
     return table if table["value"].notna().any() else table.drop(columns="value")

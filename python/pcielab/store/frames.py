@@ -86,10 +86,15 @@ class Frames:
     @property
     def kind(self) -> RunKind:
         """Kind of the run, from the parameters of its tests."""
-        parameters = set(self.tests.columns)
+        parameters = self._parameter_names
         if "frame_bytes" in parameters:
             return "frames"
         return "messages" if "way" in parameters else "fabric" if "flows" in parameters else "transfers"
+
+    @cached_property
+    def _parameter_names(self) -> set[str]:
+        """The names of the tests' parameters, without the frame of `tests`."""
+        return {name for test, _, _, text, _, _ in self._contents.tests() for name in self._parameters(test, text)}
 
     def require_kind(self, kind: RunKind, purpose: str) -> None:
         """Refuse a run of another kind; `purpose` is the use in the error."""
@@ -181,7 +186,11 @@ class Frames:
         wide = whole.pivot(index="test", columns="metric", values="value")
         known = [metric for metric in METRICS if metric in wide.columns]
         wide = wide[known + sorted(set(wide.columns) - set(known))]
-        return self.tests.rename(columns={"transactions": "transactions_asked"}).join(wide, on="id")
+        asked = self.tests.rename(columns={"transactions": "transactions_asked"})
+        taken = sorted(set(asked.columns) & set(wide.columns))
+        if taken:
+            raise InputError(f"{self.path}: `{taken[0]}` names a parameter and a metric: rename one of them")
+        return asked.join(wide, on="id")
 
     @cached_property
     def units(self) -> dict[str, str]:

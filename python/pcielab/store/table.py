@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pcielab import _core
 from pcielab.extras import needed
+from pcielab.notebook import Pictured
 from pcielab.store.connections import with_connections
 from pcielab.store.frames import Frames
 
@@ -26,7 +27,7 @@ COUNTS = ("B", "1")
 """Units of whole numbers."""
 
 
-class Store(Frames):
+class Store(Pictured, Frames):
     """One run: its manifest, its tests, their numbers, and a table of them. Made by `open_store`."""
 
     def _repr_html_(self) -> str:

@@ -6,7 +6,7 @@ The NIC is a TOML file as `pcielab model nic` takes; its `[queues]` limit the pa
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from pcielab.errors import InputError
 from pcielab.library.nics import NicProfile
@@ -33,7 +33,7 @@ class Frames:
         source: Name of the NIC in messages: a name or a file.
 
     Raises:
-        InputError: The direction is unknown.
+        InputError: The direction is unknown, or a switch of the NIC acts on some sizes only.
     """
 
     kind: ClassVar[Literal["frames"]] = "frames"
@@ -49,15 +49,26 @@ class Frames:
         known = get_args(Direction)
         if self.direction not in known:
             raise InputError(f"--direction: {shown(self.direction)}: {suggestion(self.direction, known)}")
+        if len(self.nic.as_questions(sorted(self.frames_bytes))) > 1:
+            raise InputError(f"{self.source or self.name}: {self._limits()}: run the sizes below and above apart")
 
     @property
     def name(self) -> str:
         """Short name."""
         return self.nic.name
 
+    def as_question(self) -> dict[str, Any]:
+        """The NIC as the compiled half takes it, with the switches that act on these frames."""
+        return self.nic.as_question(min(self.frames_bytes, default=None))
+
     def to_json(self) -> str:
         """The tests as the compiled half takes them."""
         return json.dumps([self._test(size) for size in self.frames_bytes])
+
+    def _limits(self) -> str:
+        """The switches that act on small frames only."""
+        limits = {name: self.nic.switch[name].frame_bytes_most for name in self.nic.on}
+        return ", ".join(f"{name} acts on frames of at most {limit} B" for name, limit in limits.items() if limit)
 
     def _test(self, size: int) -> NicTest:
         """A test, with enough warm-up packets to fill every queue."""

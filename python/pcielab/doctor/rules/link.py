@@ -305,7 +305,7 @@ def _enough(link: Link, end: LinkEnd) -> _Judgement | None:
         return None
     reason = f"; the device needs no more than {needed_raw_gbps(link):.3g} of the link's {end.raw_gbps:.3g} Gb/s"
     return _Judgement(
-        Severity.NOTE, Sureness.CERTAIN, reason, "none needed: boards wire few lanes to such a device"
+        Severity.NOTE, Sureness.CERTAIN, reason, "none needed: boards wire few lanes to slow devices"
     )
 
 

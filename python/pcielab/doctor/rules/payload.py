@@ -105,8 +105,9 @@ def ecrc_on(tree: Tree) -> Iterator[Observation]:
             continue
         device, others = senders[0], len(senders) - 1
         use = use_of(device, end)
+        severity = Severity.NOTE if carries_all(link, end) else Severity.WARNING
         yield Observation(
-            **judged(Severity.WARNING, Sureness.CERTAIN, device, link.port),
+            **judged(severity, Sureness.CERTAIN, device, link.port),
             what="ECRC is on: it adds 4 bytes to each TLP that the device sends"
             + (f" (and to those of {others} more of its functions)" if others else ""),
             values=tuple(value(one, "AERCap ECRCGenEn", "+") for one in senders),

@@ -13,9 +13,9 @@ from pcielab.errors import InputError, found_in
 from pcielab.library import shipped
 from pcielab.library.fabrics.files import FabricFile
 from pcielab.library.fabrics.flows import frame_of, read_flows
-from pcielab.library.input_files import given_path
+from pcielab.library.input_files import given_path, read_toml
 from pcielab.library.lookup import profile_file
-from pcielab.library.validation import read_as, suggestion
+from pcielab.library.validation import checked, suggestion
 from pcielab.wording import named
 
 
@@ -34,12 +34,17 @@ class Fabric:
     @property
     def title(self) -> str:
         """One line for people."""
-        return self.file.title
+        return self.file.title or self.file.name
 
     @property
     def node_names(self) -> list[str]:
         """The names of its nodes, in order."""
         return [node.name for node in self.file.node]
+
+    @property
+    def links(self) -> list[tuple[str, str]]:
+        """The upper and the lower node of each link."""
+        return [(link.upper, link.lower) for link in self.file.link]
 
     def to_json(self) -> str:
         """The fabric as canonical JSON, as the compiled half takes it."""
@@ -54,18 +59,21 @@ class Fabric:
         Raises:
             InputError: The set or file is missing, or a flow in it is wrong.
         """
-        sets = self.file.flows
-        known = [*sets.sets, *sets.files]
-        chosen = chosen or sets.default or (known[0] if len(known) == 1 else None)
-        if chosen is None:
+        sets, files = self.file.flows.sets, self.file.flows.files
+        known = [*sets, *files]
+        chosen = chosen or self.file.flows.default or (known[0] if len(known) == 1 else None)
+        if chosen is None and not known:
             raise InputError(
-                f"{self.path}: name a set of flows with --flows; the file has: {', '.join(known) or 'none'}"
+                f"{self.path}: has no flows: add a table [[flow]] with source and destination for each, or give "
+                "--flows FILE.csv"
             )
-        if chosen in sets.sets:
+        if chosen is None:
+            raise InputError(f"{self.path}: name a set of flows with --flows; the file has: {', '.join(known)}")
+        if chosen in sets:
             where = f"{self.path}: flows {named(chosen)}"
-            return check_ends(self, frame_of(sets.sets[chosen], where), where)
-        if chosen in sets.files or chosen.endswith((".csv", ".parquet")):
-            path = given_path(sets.files[chosen], self.path.parent) if chosen in sets.files else given_path(chosen)
+            return check_ends(self, frame_of(sets[chosen], where), where)
+        if chosen in files or chosen.endswith((".csv", ".parquet")):
+            path = given_path(files[chosen], self.path.parent) if chosen in files else given_path(chosen)
             return check_ends(self, read_flows(path), str(path))
         raise InputError(
             f"--flows {named(chosen)}: not a set of {self.path}: {suggestion(chosen, known)}; for a file give its "
@@ -88,6 +96,11 @@ class RecordedFabric:
         """The names of its nodes, in order."""
         return [str(node["name"]) for node in self.description["nodes"]]
 
+    @property
+    def links(self) -> list[tuple[str, str]]:
+        """The upper and the lower node of each link."""
+        return [(str(link["upper"]), str(link["lower"])) for link in self.description["links"]]
+
     def to_json(self) -> str:
         """The fabric as canonical JSON, as the compiled half takes it."""
         return canonical(self.description)
@@ -102,7 +115,7 @@ def recorded(manifest: Mapping[str, Any], where: str) -> RecordedFabric:
     """The fabric that the manifest of a run describes; `where` is the run's path for errors."""
     description = (manifest.get("system") or {}).get("fabric")
     if not isinstance(description, dict):
-        raise InputError(f"{where}: the manifest has no `system.fabric`: give a run of `pcielab fabric run`")
+        raise InputError(f"{where}: the manifest describes no fabric: give a run of pcielab fabric run")
     fabric = RecordedFabric(description)
     with found_in(f"{where}: system.fabric"):
         _core.fabric_check(fabric.to_json())
@@ -121,7 +134,20 @@ def load(name_or_path: str) -> Fabric:
         InputError: The fabric is missing or wrong; the message names file, item, value and remedy.
     """
     path = profile_file("fabric", name_or_path)
-    fabric = Fabric(read_as(FabricFile, path), path)
+    return of_content(read_toml(path), path)
+
+
+def of_content(content: dict[str, Any], path: Path) -> Fabric:
+    """The fabric of a file's content; without `name` it has that of the file.
+
+    Args:
+        content: The file as a table.
+        path: The file, for messages and for flows in files beside it.
+
+    Raises:
+        InputError: The fabric is wrong; the message names file, item, value and remedy.
+    """
+    fabric = Fabric(checked(FabricFile, {"name": path.stem, **content}, str(path)), path)
     with found_in(path):
         _core.fabric_check(fabric.to_json())
     return fabric

@@ -7,7 +7,14 @@ profiles. The simulator interprets values; files, defaults, units, provenance an
 from pcielab.library.profiles.files import KINDS, Kind, json_schema
 from pcielab.library.profiles.parts import Card, Host, Link, System
 from pcielab.library.profiles.read import names
-from pcielab.library.profiles.system import ResolvedSystem, check_file, load_host, load_system, resolve
+from pcielab.library.profiles.system import (
+    ResolvedSystem,
+    check_file,
+    load_host,
+    load_system,
+    resolve,
+    resolve_alone,
+)
 
 __all__ = [
     "KINDS",
@@ -23,4 +30,5 @@ __all__ = [
     "load_system",
     "names",
     "resolve",
+    "resolve_alone",
 ]

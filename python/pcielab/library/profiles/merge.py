@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pcielab.errors import InputError
+from pcielab.library.alike import alike, either, with_most_parts
 from pcielab.library.profiles.files import PARTS, Kind
 from pcielab.library.profiles.nested import Table, is_index, known_keys, replaced
 from pcielab.library.profiles.parts import System
@@ -115,11 +116,15 @@ def _refuse_unknown(key: str, where: str) -> None:
     parent, _, last = wanted.rpartition(".")
     siblings = [other.rpartition(".")[2] for other in known if other.rpartition(".")[0] == parent]
     elsewhere = [other for other in known if other.rpartition(".")[2] == last]
+    with_its_parts = alike(wanted, known) if not parent else []
     if elsewhere:
         remedy = f"did you mean {' or '.join(elsewhere)}?"
+    elif with_its_parts:
+        remedy = f"did you mean {either(with_its_parts)}?"
     elif siblings and closest(last, siblings):
         remedy = suggestion(last, siblings)
     else:
-        nearest = closest(wanted, known)
-        remedy = f"did you mean {nearest}?" if nearest else suggestion(last, siblings or list(System.model_fields))
+        nearest = alike(wanted, known) or with_most_parts(wanted, known)
+        others = siblings or list(System.model_fields)
+        remedy = f"did you mean {either(nearest)}?" if nearest else suggestion(last, others)
     raise InputError(f"{where}{named(key)}: unknown key: {remedy}")

@@ -4,10 +4,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from pcielab import _core
-from pcielab.errors import found_in
+from pcielab.errors import InputError, found_in
+from pcielab.library.lookup import is_path
 from pcielab.library.profiles.files import PARTS, Document, Kind
 from pcielab.library.profiles.keys import html_of, keys_of
 from pcielab.library.profiles.merge import flattened, merge
@@ -15,8 +17,9 @@ from pcielab.library.profiles.nested import key_of
 from pcielab.library.profiles.part import Part
 from pcielab.library.profiles.parts import Card, Host, Link, System
 from pcielab.library.profiles.provenance import Provenance
-from pcielab.library.profiles.read import parse_sets, read_parts, read_profile
+from pcielab.library.profiles.read import Layer, parse_sets, read_parts, read_profile
 from pcielab.library.profiles.validate import document, validate
+from pcielab.wording import shown
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,8 +134,36 @@ def resolve(name_or_path: str, sets: Mapping[str, object] | Sequence[str] = ()) 
     Raises:
         InputError: A key is unknown or missing, or a value wrong; the message names file and key.
     """
-    overrides = parse_sets(sets)
-    layers = read_profile("system", name_or_path)
+    return _resolved(read_profile("system", name_or_path), parse_sets(sets))
+
+
+def resolve_alone(
+    content: dict[str, Any], label: str, sets: Mapping[str, object] = MappingProxyType({})
+) -> ResolvedSystem:
+    """The system of a file's content that came without its folder, with changes.
+
+    Args:
+        content: The file as a table. It may name shipped profiles, but no files.
+        label: The file's name, for messages.
+        sets: Changes by dotted key.
+
+    Raises:
+        InputError: As `resolve`, or the content names a file.
+    """
+    for key in ("base", *PARTS):
+        part = content.get(key)
+        for named, reference in (
+            (key, part),
+            (f"{key}.base", part.get("base") if isinstance(part, dict) else None),
+        ):
+            if isinstance(reference, str) and is_path(reference):
+                remedy = "give the name of a shipped profile: the file came without its folder"
+                raise InputError(f"{label}: {named} is {shown(reference)}: {remedy}")
+    layers = [Layer(content, Path(label)), *read_profile("system", content.get("base"), over=1)]
+    return _resolved(layers, parse_sets(sets))
+
+
+def _resolved(layers: Sequence[Layer], overrides: dict[str, Any]) -> ResolvedSystem:
     merged = merge(layers, read_parts(layers, overrides), overrides)
     system, provenance = validate(merged)
     files = {kind: layer.path for kind, layer in merged.layers.items()}

@@ -1,5 +1,6 @@
-"""Lists of sizes in files: bytes, texts (`"4K"`), and ranges (`"240:271"`), which are expanded."""
+"""Lists of sizes in files: bytes, texts (`"4K"`), and ranges (`"240:271"`, `"64:4K:x2"`), which are expanded."""
 
+import re
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
@@ -7,7 +8,9 @@ from pydantic_core import PydanticCustomError
 
 from pcielab.errors import InputError
 from pcielab.library.profiles.quantity_types import Size
-from pcielab.library.quantities import MOST_SIZES, parse_range
+from pcielab.library.quantities import MOST_SIZES, RANGES, parse_range
+
+_RANGE = re.compile("[:-]")
 
 
 def _ranges(value: object) -> object:
@@ -15,7 +18,7 @@ def _ranges(value: object) -> object:
         return value
     sizes: list[object] = []
     for item in value:
-        sizes.extend(_expanded(item) if isinstance(item, str) and ":" in item else [item])
+        sizes.extend(_expanded(item) if isinstance(item, str) and _RANGE.search(item) else [item])
         if len(sizes) > MOST_SIZES:
             raise PydanticCustomError("range", "more than {most} sizes: give a step", {"most": MOST_SIZES})
     return sizes
@@ -24,9 +27,9 @@ def _ranges(value: object) -> object:
 def _expanded(text: str) -> list[int]:
     try:
         return parse_range(text, "range")
-    except InputError:
-        remedy = "give first:last or first:last:step, first <= last, {most} sizes at most"
-        raise PydanticCustomError("range", remedy, {"most": MOST_SIZES}) from None
+    except InputError as error:
+        remedy = error.remedy or f"{RANGES}, {MOST_SIZES} sizes at most"
+        raise PydanticCustomError("range", "{remedy}", {"remedy": remedy}) from None
 
 
 Sizes = Annotated[

@@ -119,6 +119,7 @@ def test_limits_on_requests_in_flight_can_be_swept(tmp_path: Path) -> None:
         ({"tests": '["LAT_DMA_RDD"]'}, "'LAT_DMA_RDD': unknown test: did you mean LAT_DMA_RD?"),
         ({"sizes": "[0]"}, "sizes.0 is 0"),
         ({"sizes": '["9:4"]'}, "give first:last"),
+        ({"sizes": '["64-1500"]'}, "a range has a colon: give 64:1500"),
         ({"sizes": "[]"}, "at least 1 item"),
         ({"windows": '["8Q"]'}, "windows.0 is '8Q': give bytes"),
         ({"windows": "[32]"}, "window_bytes is 32: give 64 or more, for size 64"),
