@@ -165,6 +165,9 @@ def _paired(left: pd.DataFrame, right: pd.DataFrame, key: list[str]) -> pd.DataF
     """The ids of tests that agree in `key` and occurrence: id_a, id_b, occurrence."""
     unsaid = {column: value for column, value in _UNSAID.items() if column in key}
     sides = [side.reindex(columns=["id", *key]).fillna(unsaid).astype({"id": int}) for side in (left, right)]
+    # A column that is empty in one run has objects, and would not merge with the other's numbers.
+    apart = [column for column in key if sides[0][column].dtype != sides[1][column].dtype]
+    sides = [side.astype(dict.fromkeys(apart, object)) for side in sides]
     sides = [side.assign(occurrence=side.groupby(key, dropna=False).cumcount()) for side in sides]
     pairs = sides[0].merge(sides[1], on=[*key, "occurrence"], suffixes=("_a", "_b"))
     return pairs[["id_a", "id_b", "occurrence"]]

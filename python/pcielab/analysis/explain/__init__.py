@@ -11,6 +11,8 @@ latencies. Values are the store's, measured or simulated.
 
 from pcielab.analysis.explain.bounds import RoundTrip, TestBounds, bounds_of_tests
 from pcielab.analysis.explain.effects import Effect, effects_of
+from pcielab.analysis.explain.explained import Explained, ExplainedRun, Limit
+from pcielab.analysis.explain.kinds import explain_rows
 from pcielab.analysis.explain.machine_facts import MachineFacts, facts_of
 from pcielab.analysis.explain.rows import Explanation, Row, explain_run
 from pcielab.analysis.explain.sweeps import Sweep, sweeps_of
@@ -18,7 +20,10 @@ from pcielab.analysis.explain.words import in_words
 
 __all__ = [
     "Effect",
+    "Explained",
+    "ExplainedRun",
     "Explanation",
+    "Limit",
     "MachineFacts",
     "RoundTrip",
     "Row",
@@ -26,6 +31,7 @@ __all__ = [
     "TestBounds",
     "bounds_of_tests",
     "effects_of",
+    "explain_rows",
     "explain_run",
     "facts_of",
     "in_words",

@@ -1,84 +1,40 @@
 """Why two runs differ: the values in which their systems differ, and the effect of each on its own.
 
-For each test of both runs, the first system is simulated unchanged, as the second system, and with one difference
-at a time. The effects need not add up: the rest is reported.
+For each test of two simulated runs of transfers, the first system is simulated unchanged, as the second system,
+and with one difference at a time. The effects need not add up: the rest is reported. Runs of other kinds, and
+measured ones, are shown as they are (`side_by_side`).
 """
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pydantic import ValidationError
 
 from pcielab import _core
 from pcielab.analysis.compare import Difference, compare
+from pcielab.analysis.explain.moved import Contrast, Moved
 from pcielab.analysis.explain.rows import is_meant
+from pcielab.analysis.explain.side_by_side import side_by_side
 from pcielab.errors import InputError
 from pcielab.library.profiles.parts import System
+from pcielab.model.questions import system_bounds
 from pcielab.store import Store
+from pcielab.work.effort import EFFORT, Progress
 from pcielab.work.running import available_cores
 
-Progress: TypeAlias = Callable[[int, int], None]
-"""Called with the tests simulated, and their total."""
-
-MOST_ROWS = 60
-"""Most tests simulated where none are chosen: those that differ most."""
-_EFFORT = {"latency_samples": 4096, "bandwidth_transactions": 32768}
-
-
-@dataclass(frozen=True)
-class Moved:
-    """A test of both runs, and the effect of each change on it.
-
-    Attributes:
-        test: Its number in the first run.
-        name: Its published name.
-        parameters: Its parameters.
-        unit: `Gb/s` for bandwidth, `ns` for average latency.
-        a: Value simulated on the first system.
-        b: Value simulated on the second.
-        effects_percent: Effect of each single change on `a`, in the order of `Contrast.changes`.
-    """
-
-    test: int
-    name: str
-    parameters: dict[str, Any]
-    unit: str
-    a: float
-    b: float
-    effects_percent: tuple[float, ...]
-
-    @property
-    def change_percent(self) -> float:
-        """The effect of all changes together."""
-        return 100 * (self.b / self.a - 1)
-
-    @property
-    def rest_percent(self) -> float:
-        """Their joint effect beyond the sum of the single ones."""
-        return self.change_percent - sum(self.effects_percent)
-
-
-@dataclass(frozen=True)
-class Contrast:
-    """The effects of two systems' differences on the tests of both runs.
-
-    Attributes:
-        changes: Differences, tried one at a time; values that make no sense alone change together.
-        rows: The tests, in the order of the first run.
-        notes: Omissions.
-    """
-
-    changes: list[tuple[Difference, ...]]
-    rows: list[Moved]
-    notes: list[str]
+LEAST_ROWS = 60
+_MOST_SIMULATIONS = 600
+"""Where no tests are chosen, those that differ most are simulated: as many as this allows, but `LEAST_ROWS`."""
 
 
 def contrast(
     a: Store, b: Store, tests: Sequence[str] = (), progress: Progress = lambda _done, _total: None
 ) -> Contrast:
-    """Simulate the differences between the systems of two runs, one at a time.
+    """The tests of two runs on both machines, and the effect of their differences.
+
+    Two simulated runs of transfers are simulated again with one difference at a time; of others, the values are
+    their own.
 
     Args:
         a: The first run: its suite and seed are simulated again.
@@ -88,9 +44,14 @@ def contrast(
         progress: Called while tests are simulated.
 
     Raises:
-        InputError: A run has no complete system profile, the systems are equal, or no test is common to both.
+        InputError: The runs are of different kinds or emulated, their systems are equal, or no test is common to
+            both.
     """
     first, second = _system(a), _system(b)
+    if first is None or second is None or {a.kind, b.kind} != {"transfers"}:
+        return side_by_side(a, b, tests)
+    a.require_speed("explain")
+    b.require_speed("explain")
     comparison = compare(a, b)
     apart = comparison.system_differences
     if not apart:
@@ -98,31 +59,38 @@ def contrast(
             f"{a.path} and {b.path}: are of the same system, value by value: compare their seeds, suites, "
             "sampling and versions"
         )
-    pairs = comparison.rows
-    chosen, notes = _chosen(a, pairs, tests)
     changes = _changes(first, apart)
     variants = [first, second, *(_with(first, change) for change in changes)]
-    indices = sorted(int(test) for test in chosen)
-    suite = {"name": "contrast", "title": "contrast", "tests": _tests(a)}
-    seed = int(a.manifest.get("seed") or 1)
+    most_rows = max(LEAST_ROWS, _MOST_SIMULATIONS // len(variants))
+    chosen, notes = _chosen(a, comparison.rows, tests, most_rows)
+    return Contrast(changes, _simulated(a, chosen, variants, progress), notes)
+
+
+def _simulated(
+    run: Store, tests: Sequence[int], systems: Sequence[dict[str, Any]], progress: Progress
+) -> list[Moved]:
+    """The tests on each system: the first run's, the second's, and those with one change."""
+    indices = sorted(tests)
+    suite = {"name": "contrast", "title": "contrast", "tests": _tests(run)}
+    seed = int(run.manifest.get("seed") or 1)
     predictor = _core.Predictor(json.dumps(suite), indices, seed=seed, jobs=available_cores())
-    wanted = [list(range(len(indices)))] * len(variants)
+    wanted = [list(range(len(indices)))] * len(systems)
     found = json.loads(
-        predictor.predict(json.dumps(variants), wanted, effort=json.dumps(_EFFORT), progress=progress)
+        predictor.predict(json.dumps(systems), wanted, effort=json.dumps(EFFORT), progress=progress)
     )
-    rows = [row for nth, test in enumerate(indices) if (row := _moved(a, test, [one[nth] for one in found]))]
-    return Contrast(changes, rows, notes)
+    records = {record["id"]: record for record in run.records()}
+    asked = [records[test]["parameters"] for test in indices]
+    bounds = list(zip(*(_bounds(system, asked) for system in systems[:2]), strict=True))
+    rows = (_moved(records[test], [one[nth] for one in found], bounds[nth]) for nth, test in enumerate(indices))
+    return [row for row in rows if row is not None]
 
 
-def _system(store: Store) -> dict[str, Any]:
-    described = store.manifest.get("system")
+def _system(store: Store) -> dict[str, Any] | None:
+    """The complete system of a simulated run; None of a run without one."""
     try:
-        return System.model_validate(described).model_dump(mode="json")
+        return System.model_validate(store.manifest.get("system")).model_dump(mode="json")
     except ValidationError:
-        raise InputError(
-            f"{store.path}: has no complete system profile to simulate changes with: give two simulated runs; "
-            "`pcielab calibrate` makes a system of a measured one, `pcielab compare` compares any two"
-        ) from None
+        return None
 
 
 def _tests(store: Store) -> list[dict[str, Any]]:
@@ -132,7 +100,7 @@ def _tests(store: Store) -> list[dict[str, Any]]:
     ]
 
 
-def _chosen(store: Store, pairs: Any, tests: Sequence[str]) -> tuple[list[int], list[str]]:
+def _chosen(store: Store, pairs: Any, tests: Sequence[str], most_rows: int) -> tuple[list[int], list[str]]:
     both = [int(test) for test in pairs["test_a"]]
     if tests:
         records = [
@@ -148,7 +116,7 @@ def _chosen(store: Store, pairs: Any, tests: Sequence[str]) -> tuple[list[int], 
         return kept, []
     latency = pairs["average_difference_ns"].abs() / pairs["average_a_ns"]
     size = (pairs["bandwidth_difference_percent"].abs() / 100).fillna(latency).fillna(0.0)
-    most = [both[index] for index in size.to_numpy().argsort(kind="stable")[::-1][:MOST_ROWS]]
+    most = [both[index] for index in size.to_numpy().argsort(kind="stable")[::-1][:most_rows]]
     left_out = len(both) - len(most)
     note = f"the {len(most)} tests that differ most; {left_out} others left out: choose with --test"
     return most, [note] if left_out else []
@@ -182,13 +150,28 @@ def _with(system: dict[str, Any], change: Sequence[Difference]) -> dict[str, Any
     return changed
 
 
-def _moved(store: Store, test: int, found: Sequence[dict[str, Any]]) -> Moved | None:
-    row = store.tests.loc[store.tests["id"] == test].iloc[0]
-    record = {str(key): value for key, value in row.items()}
+def _moved(
+    record: Mapping[str, Any], found: Sequence[dict[str, Any]], bounds: tuple[float | None, float | None]
+) -> Moved | None:
     metric, unit = ("bandwidth_gbps", "Gb/s") if "bandwidth_gbps" in found[0] else ("average_ns", "ns")
     values = [one.get(metric) for one in found]
     if values[0] is None or values[1] is None:
         return None
     before = float(values[0])
     effects = tuple(0.0 if value is None else 100 * (value / before - 1) for value in values[2:])
-    return Moved(test, str(record["name"]), record, unit, before, float(values[1]), effects)
+    return Moved(
+        test=record["id"],
+        name=record["name"],
+        parameters=record["parameters"],
+        unit=unit,
+        a=before,
+        b=float(values[1]),
+        effects_percent=effects,
+        bounds=bounds,
+    )
+
+
+def _bounds(system: dict[str, Any], tests: Sequence[Mapping[str, Any]]) -> list[float | None]:
+    """The binding bound of each test on a system, Gb/s; None of a latency."""
+    found = system_bounds(json.dumps(system), tests)
+    return [None if one is None else one.answer.gbps for one in found]

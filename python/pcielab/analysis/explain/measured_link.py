@@ -37,6 +37,12 @@ class MeasuredLink:
     tags: int | None
 
 
+def link_is_known(store: Store) -> bool:
+    """Whether a measured run gives its link, by the device's report or a text of lspci."""
+    device = store.manifest.get("device") or {}
+    return _reported(store, device) is not None or _shown(store, device) is not None
+
+
 def measured_link(store: Store) -> MeasuredLink:
     """The link of a measured run.
 

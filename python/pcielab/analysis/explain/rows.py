@@ -7,17 +7,16 @@ from typing import Any
 
 from pcielab import model
 from pcielab.analysis.explain.bounds import RoundTrip, TestBounds, bounds_of_tests, scalar
+from pcielab.analysis.explain.explained import MARKED_BELOW
 from pcielab.analysis.explain.machine_facts import MachineFacts, facts_of, no_link
 from pcielab.analysis.explain.reasons import reasons
 from pcielab.analysis.explain.sweeps import Sweep, sweeps_of
 from pcielab.errors import InputError
 from pcielab.store import Store
 
-_NO_LINK = "no PCIe link: the device has none, like a core of the host, or does not report it: no link bounds"
+NO_LINK = "no PCIe link: the device has none, like a core of the host, or does not report it: no link bounds"
 DEFECT_FROM = 1.01
 """Share of the binding bound from which a simulated value contradicts the model."""
-MARKED_BELOW = 0.95
-"""Share of the binding bound below which a row lists possible causes."""
 
 
 @dataclass(frozen=True)
@@ -85,11 +84,12 @@ def explain_run(store: Store, tests: Sequence[str] = ()) -> Explanation:
     Raises:
         InputError: The store's link is unknown, or a text of `tests` matches no test.
     """
-    store.require_kind("transfers", "explain")
+    store.require_kind("transfers", "a bound of bandwidths")
     records = list(store.records())
-    chosen = _chosen(store, records, tests)
+    wanted = set(matching(store, tests))
+    chosen = [record for record in records if record["id"] in wanted]
     if no_link(store):
-        return Explanation([], None, [_NO_LINK], sweeps_of(chosen, {}))
+        return Explanation([], None, [NO_LINK], sweeps_of(chosen, {}))
     facts = facts_of(store)
     explained = [record for record in chosen if scalar(record, "bandwidth") is not None]
     bounds = bounds_of_tests(facts, [record["parameters"] for record in explained], records)
@@ -102,20 +102,33 @@ def _wire_gbps(row: Row) -> float:
     return min(ceiling.gbps for ceiling in row.answer.ceilings if ceiling.bound.startswith("wire"))
 
 
-def _chosen(store: Store, records: Sequence[Mapping[str, Any]], tests: Sequence[str]) -> list[Mapping[str, Any]]:
+def matching(store: Store, tests: Sequence[str]) -> list[int]:
+    """The numbers of the tests that texts of `--test` mean, in suite order; all without a text.
+
+    Raises:
+        InputError: A text matches no test.
+    """
+    named = store.tests[["id", "family", "name"]].to_dict("records")
     matched: set[int] = set()
     for wanted in tests:
-        found = {record["id"] for record in records if is_meant(wanted, record)}
+        found = {int(test["id"]) for test in named if is_meant(wanted, test)}
         if not found:
             raise InputError(
-                f"--test {wanted}: matches no test of {store.path}: give a number (0 to {len(records) - 1}), or "
+                f"--test {wanted}: matches no test of {store.path}: give a number (0 to {len(named) - 1}), or "
                 "part of a family or name, like bw_dma_sz or BW_DMA_RD"
             )
         matched |= found
-    return [record for record in records if not tests or record["id"] in matched]
+    return [int(test["id"]) for test in named if not tests or int(test["id"]) in matched]
 
 
-def is_meant(wanted: str, record: Mapping[str, Any]) -> bool:
+def without_result(store: Store, tests: Sequence[int]) -> Iterator[str]:
+    """A sentence for each status of tests without a result."""
+    statuses = store.tests[store.tests["id"].isin(tests)]["status"]
+    for status, count in sorted(Counter(str(status) for status in statuses if status != "ok").items()):
+        yield f"{_tests(count)} without a result left out ({status})"
+
+
+def is_meant(wanted: str, record: Mapping[Any, Any]) -> bool:
     """Whether a text of `--test` is the number of a test, or part of its family or name."""
     if wanted.isdecimal():
         return bool(str(record["id"]) == wanted)
@@ -163,7 +176,7 @@ def _left_out(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         for record in records
     )
     if kinds["latency"]:
-        yield f"{_tests(kinds['latency'])} of latency left out: no bound for latencies"
+        yield f"{_tests(kinds['latency'])} of latency left out: choose them with --test, for example --test LAT"
     for status, count in sorted(kinds.items()):
         if status not in ("latency", "explained"):
             yield f"{_tests(count)} without a result left out ({status})"

@@ -9,6 +9,7 @@ from pcielab.analysis.explain.machine_facts import facts_of, no_link
 from pcielab.analysis.explain.reasons import reasons
 from pcielab.analysis.explain.remedies import REMEDIES
 from pcielab.analysis.explain.rows import Row, explain_run
+from pcielab.model.taking_part import taking_part
 from pcielab.store import Store
 from pcielab.wording import byte_size
 
@@ -106,6 +107,6 @@ def bound_sentences(row: Row) -> Iterator[str]:
     if row.reasons:
         yield f"possible causes of the rest: {'; '.join(row.reasons)}"
     remedy = REMEDIES.get(binding.bound, "a higher bound")
-    others = binding.ceilings[1:]
+    others = taking_part(binding)[1:]
     beyond = f"; next bound: {others[0].bound}, {others[0].gbps:.2f} Gb/s" if others else ""
     yield f"fix: {remedy}{beyond}"

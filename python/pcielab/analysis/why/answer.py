@@ -1,0 +1,133 @@
+"""An answer: at most three sentences, the bars of a picture, and the rows of a table."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+Cell: TypeAlias = str | int | float | bool | None
+Level: TypeAlias = Literal["sure", "fairly sure", "not sure"]
+Role: TypeAlias = Literal["value", "bound", "change", "cause"]
+
+MOST_SENTENCES = 3
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """How sure an answer is.
+
+    Attributes:
+        level: In words.
+        reason: Why, as a clause.
+    """
+
+    level: Level
+    reason: str
+
+    @property
+    def sentence(self) -> str:
+        """Both, as a sentence."""
+        return f"{self.level.capitalize()}: {self.reason}."
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change, and the values with and without it.
+
+    Attributes:
+        what: The change, as a noun phrase or as `key old -> new`.
+        before: The value without it.
+        after: The value that the same engine gives with it.
+        unit: `Gb/s`, `GB/s`, or `ns`, where less is better.
+        of: What changes: `device`, `link`, `host`, `test`, `flows`.
+    """
+
+    what: str
+    before: float
+    after: float
+    unit: str
+    of: str
+
+    @property
+    def gain_percent(self) -> float:
+        """The improvement: of a rate its growth, of a latency its fall."""
+        grown = self.after / self.before - 1
+        return 100 * (-grown if self.unit == "ns" else grown)
+
+    def to_dict(self) -> dict[str, Cell]:
+        """The change as plain values."""
+        return {
+            "what": self.what,
+            "of": self.of,
+            "before": self.before,
+            "after": self.after,
+            "unit": self.unit,
+            "gain_percent": self.gain_percent,
+        }
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar of the picture.
+
+    Attributes:
+        name: Its label.
+        value: Its length, in the answer's unit.
+        role: `value`: measured or simulated; `bound`; `change`: the value with a change; `cause`: the value with a
+            possible cause of the gap.
+    """
+
+    name: str
+    value: float
+    role: Role
+
+
+@dataclass(frozen=True, kw_only=True)
+class Why:
+    """The answer to a question.
+
+    Attributes:
+        question: The value in question, in words.
+        sentences: What binds, how sure that is, and what to change; three at most.
+        binds: The bound that binds: a word of `pcielab.model`, `line`, an edge of a fabric, or None if no bound
+            applies.
+        certainty: How sure that is.
+        change: The change that gives most; None if none gives anything.
+        changes: Every change that was tried, the best first.
+        unit: Unit of the bars and changes.
+        bars: The value, the bounds, the possible causes of a gap, and the best changes.
+        rows: The table.
+        notes: Assumptions and omissions.
+    """
+
+    question: str
+    sentences: tuple[str, ...]
+    binds: str | None
+    certainty: Certainty
+    change: Change | None
+    changes: tuple[Change, ...]
+    unit: str
+    bars: tuple[Bar, ...]
+    rows: tuple[Mapping[str, Cell], ...]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        assert len(self.sentences) <= MOST_SENTENCES, "an answer has three sentences at most"
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as plain values, as `pcielab why --format json` prints it."""
+        return {
+            "question": self.question,
+            "sentences": list(self.sentences),
+            "binds": self.binds,
+            "sure": {"level": self.certainty.level, "reason": self.certainty.reason},
+            "change": self.change.to_dict() if self.change else None,
+            "changes": [change.to_dict() for change in self.changes],
+            "bars": [
+                {"name": bar.name, "value": bar.value, "unit": self.unit, "role": bar.role} for bar in self.bars
+            ],
+            "rows": [dict(row) for row in self.rows],
+            "notes": list(self.notes),
+        }

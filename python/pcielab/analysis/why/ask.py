@@ -1,0 +1,190 @@
+"""`pcielab.why`: the question chooses the engine."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
+
+from pcielab.analysis.why.answer import Why
+from pcielab.analysis.why.numbers import check_measured
+from pcielab.analysis.why.predicted import no_progress
+from pcielab.errors import InputError
+from pcielab.wording import named
+from pcielab.work.effort import Progress
+
+if TYPE_CHECKING:
+    from pcielab.library.fabrics.load import Fabric
+    from pcielab.library.link import Link
+    from pcielab.library.profiles import ResolvedSystem
+    from pcielab.library.suites import Suite
+    from pcielab.store import Store
+    from pcielab.work.frames import Frames
+
+Asked: TypeAlias = Union["Store", "Suite", "Frames", "Fabric", Path, str]
+"""A store or its path, one test, frames through a NIC, or a fabric."""
+
+_SYSTEM = "hsw2620"
+_PORT = "direct-dma"
+
+
+def why(
+    asked: Asked,
+    other: "Store | Path | str | None" = None,
+    *,
+    profile: "ResolvedSystem | str | None" = None,
+    sets: Mapping[str, object] | Sequence[str] = (),
+    link: "Link | None" = None,
+    flows: str | None = None,
+    tests: Sequence[str] = (),
+    measured: float | None = None,
+    progress: Progress = no_progress,
+) -> Why:
+    """Why a value is as it is: what binds, how sure that is, what to change, and what that would give.
+
+    Args:
+        asked: A store or its path; one test (`single_test`); frames of one size through a NIC (`Frames`); or a
+            fabric (`fabric.load`).
+        other: A second store: why the two differ.
+        profile: For a test, its system [default: hsw2620]; for frames, the machine to simulate the NIC on, without
+            which the answer is the closed form of the link.
+        sets: Changes to the profile, as `host.iommu.walk_ns=300`.
+        link: For frames without a profile, the link [default: the usual one of the line rate].
+        flows: For a fabric, a set of its flows or a file.
+        tests: Of stores, only these tests: numbers, or parts of a family or name.
+        measured: For a test or frames, a measured value: Gb/s of one direction, frames less their FCS; for a test
+            of latency, ns.
+        progress: Called with the tests simulated, and their total.
+
+    Raises:
+        InputError: A value is impossible, or does not fit the question.
+    """
+    check_measured(measured)
+    given = {
+        "other": other,
+        "profile": profile,
+        "set": sets or None,
+        "link": link,
+        "flows": flows,
+        "test": tests or None,
+        "measured": measured,
+    }
+    question = _loaded(asked) if isinstance(asked, str | Path) else asked
+    chosen = {name for name, value in given.items() if value is not None}
+    from pcielab.library.suites import Suite
+    from pcielab.work.frames import Frames
+
+    if isinstance(question, Suite):
+        _refuse("test", chosen)
+        return _of_test(question, profile, sets, measured, progress)
+    if isinstance(question, Frames):
+        _refuse("frames", chosen)
+        return _of_frames(question, profile, sets, link, measured)
+    from pcielab.store import Store, open_store
+
+    if not isinstance(question, Store):
+        _refuse("fabric", chosen)
+        return _of_fabric(question, flows)
+    _refuse("store", chosen)
+    if other is None:
+        from pcielab.analysis.why.stores import why_store
+
+        return why_store(question, tests, progress)
+    from pcielab.analysis.why.two import why_two
+
+    return why_two(question, other if isinstance(other, Store) else open_store(other), tests, progress)
+
+
+_TAKES = {
+    "store": {"other", "test"},
+    "test": {"profile", "set", "measured"},
+    "frames": {"profile", "set", "link", "measured"},
+    "fabric": {"flows"},
+}
+_CALLED = {
+    "store": "a store has its own system and values",
+    "test": "one test has a system and perhaps a measured value",
+    "frames": "a NIC has a link or a profile, and perhaps a measured value",
+    "fabric": "a fabric has flows",
+}
+
+
+def _refuse(kind: str, given: set[str]) -> None:
+    wrong = sorted(given - _TAKES[kind])
+    if wrong:
+        name = "a second store" if wrong[0] == "other" else f"--{wrong[0]}"
+        raise InputError(f"{name}: {_CALLED[kind]}: leave {name} out")
+
+
+def _loaded(asked: str | Path) -> "Store | Fabric":
+    """The fabric of a name or of a .toml file, else the store of a path."""
+    from pcielab.library import shipped
+
+    text = str(asked)
+    if text.endswith(".toml") or (text in shipped.profile_files("fabric") and not Path(text).exists()):
+        from pcielab.library.fabrics.load import load
+
+        return load(text)
+    if not Path(text).exists():
+        fabrics = ", ".join(shipped.profile_files("fabric"))
+        raise InputError(
+            f"{named(text)}: no such store or fabric: give the path of a store, or a fabric: {fabrics}, or *.toml"
+        )
+    from pcielab.store import open_store
+
+    return open_store(asked)
+
+
+def _of_test(suite: "Suite", profile: Any, sets: Any, measured: float | None, progress: Progress) -> Why:
+    from pcielab.analysis.why.one_test import why_test
+
+    if len(suite.entries) != 1:
+        raise InputError(
+            f"{suite.name}: has {len(suite.entries)} tests: give one (single_test), or a store of a run of it"
+        )
+    system = _system(profile, sets)
+    return why_test(
+        system.system, system.title, suite.tests[0]["parameters"], measured=measured, progress=progress
+    )
+
+
+def _of_frames(frames: "Frames", profile: Any, sets: Any, link: "Link | None", measured: float | None) -> Why:
+    from pcielab.analysis.why.nic import on_assumed_link, why_frames
+    from pcielab.analysis.why.nic_rates import LinkRates, MachineRates, usual_link
+
+    if len(frames.frames_bytes) != 1:
+        raise InputError(f"--frame: {len(frames.frames_bytes)} frame sizes: give one")
+    if profile is not None or sets:
+        if link is not None:
+            raise InputError(
+                "--gen, --lanes, --mps, --mrrs: a profile has its own link: give --set link.lanes=8 instead"
+            )
+        system = _system(profile, sets, f"device={_PORT}")
+        return why_frames(
+            frames,
+            MachineRates(frames, system.system),
+            measured,
+            [f"simulated on {profile if isinstance(profile, str) else system.system.name}"],
+        )
+    line_gbps = frames.ethernet.line_gbps
+    if link is not None:
+        return why_frames(frames, LinkRates(frames, link), measured)
+    link = usual_link(line_gbps)
+    named = f"Gen{link.generation} x{link.lanes}"
+    note = f"link assumed: {named}, MPS 256, MRRS 512, usual for {line_gbps:g} Gb/s"
+    return on_assumed_link(why_frames(frames, LinkRates(frames, link), measured, [note]), named)
+
+
+def _of_fabric(fabric: "Fabric", flows: str | None) -> Why:
+    from pcielab.analysis.why.flows import why_flows
+
+    listed = fabric.flows(flows)
+    return why_flows(fabric, listed, f"{fabric.title}, {len(listed)} flows at once (modelled)")
+
+
+def _system(profile: Any, sets: Any, *more: str) -> "ResolvedSystem":
+    from pcielab.library.profiles import ResolvedSystem, resolve
+    from pcielab.library.profiles.read import parse_sets
+
+    if isinstance(profile, ResolvedSystem):
+        changes = {**parse_sets(more), **parse_sets(sets)}
+        return profile.with_(changes) if changes else profile
+    return resolve(str(profile or _SYSTEM), {**parse_sets(more), **parse_sets(sets)})

@@ -1,0 +1,75 @@
+"""How sure it is that a bound binds: the share of it that a value reaches, and the distance of the next bound."""
+
+from collections.abc import Sequence
+
+from pcielab.analysis.why.answer import Certainty
+
+NEAR = 0.95
+"""Share of a bound from which a value counts as held by it."""
+_FAR = 0.8
+_ABOVE = 1.01
+_SHOWN_TIMES = 4.0
+_APART = 0.01
+_CLOSE_PERCENT = 5.0
+"""A second bound this near binds almost as soon."""
+
+
+def certainty_of(
+    bounds: Sequence[tuple[str, float]], value: float | None, origin: str, beside: str = ""
+) -> Certainty:
+    """How sure the first of `bounds` binds.
+
+    Args:
+        bounds: Names and rates, tightest first.
+        value: The rate in question; None if only the model was asked.
+        origin: How the value came about.
+        beside: What may take the rest of a value far below its bound.
+    """
+    name, bound = bounds[0]
+    next_bound = _next(bounds)
+    close = len(bounds) > 1 and bounds[1][1] <= (1 + _CLOSE_PERCENT / 100) * bound
+    if value is None:
+        return Certainty("fairly sure", f"{name} is modelled, no value was given to compare it with; {next_bound}")
+    share = value / bound
+    reached = f"the {origin} value is {100 * share:.0f} % of what {name} allows"
+    if share > _ABOVE:
+        return Certainty(
+            "not sure", f"{reached}, so link, profile or the way of counting differ from the real ones"
+        )
+    if share >= NEAR:
+        return Certainty("fairly sure" if close else "sure", f"{reached}, and {next_bound}")
+    rest = f"; {beside}" if beside else ", and no bound explains the rest"
+    return Certainty("fairly sure" if share >= _FAR else "not sure", f"{reached}{rest}")
+
+
+def simulated_certainty(bounds: Sequence[tuple[str, float]], value: float) -> Certainty:
+    """How sure the first of `bounds` binds, where the simulation of a value says so."""
+    close = len(bounds) > 1 and bounds[1][1] <= (1 + _CLOSE_PERCENT / 100) * value
+    return Certainty(
+        "fairly sure" if close else "sure",
+        f"the simulation shows it, and {_next([(bounds[0][0], value), *bounds[1:]])}",
+    )
+
+
+def is_above(value: float, bound: float) -> bool:
+    """Whether a value exceeds a bound by more than rounding."""
+    return value > _ABOVE * bound
+
+
+def differs(value: float, other: float) -> bool:
+    """Whether a picture shows two values apart."""
+    return abs(value / other - 1) >= _APART
+
+
+def near(bounds: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+    """The bounds that a picture shows: those of at most four times the tightest."""
+    return [(name, value) for name, value in bounds if value <= _SHOWN_TIMES * bounds[0][1]]
+
+
+def _next(bounds: Sequence[tuple[str, float]]) -> str:
+    if len(bounds) < 2:
+        return "no other bound applies"
+    (_, bound), (name, other) = bounds[:2]
+    percent = 100 * (other / bound - 1)
+    only = "only " if percent <= _CLOSE_PERCENT else ""
+    return f"the next bound, {name}, is {only}{percent:.0f} % higher"

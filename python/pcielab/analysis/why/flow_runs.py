@@ -1,0 +1,143 @@
+"""Why the flows of a simulated run get no more: edges, or their own requests in flight.
+
+The limits are those of `explain`. More requests in flight are simulated, wider edges are estimated.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pcielab.analysis.explain.explained import Explained, ExplainedRun
+from pcielab.analysis.explain.flows import IN_FLIGHT
+from pcielab.analysis.why.answer import Bar, Cell, Change, Why
+from pcielab.analysis.why.certainty import certainty_of, near
+from pcielab.analysis.why.flows import LEAST_GAIN_PERCENT, UNIT, advice, flow_names, influenced
+from pcielab.analysis.why.numbers import digits, listed
+from pcielab.library.fabrics.load import RecordedFabric, recorded
+from pcielab.library.fabrics.parts import Flow
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pcielab.store import Store
+
+_SHOWN_FLOWS, _SHOWN_CHANGES = 8, 5
+
+
+def why_flow_run(store: "Store", found: ExplainedRun) -> Why:
+    """Why the flows of a simulation get no more; of several simulations, the first of those with most flows.
+
+    Args:
+        store: A run of flows.
+        found: Its explained rows, at least one.
+    """
+    counts = Counter(row.test for row in found.rows)
+    test = max(counts, key=lambda one: counts[one])
+    rows = [row for row in found.rows if row.test == test]
+    group = _largest_group(rows)
+    row = sorted(group, key=lambda one: one.share or 0.0)[len(group) // 2]
+    changes = _changes(store, test, rows)
+    best = [change for change in changes if change.gain_percent >= LEAST_GAIN_PERCENT]
+    bounds = [(limit.name, limit.value) for limit in row.limits] or [("own-demand", row.value)]
+    beside = listed(row.reasons, "or") if row.reasons else ""
+    sure = certainty_of(bounds, row.value, store.origin, beside)
+    of = f", simulation {test} of {len(counts)}" if len(counts) > 1 else ""
+    return Why(
+        question=f"{store.title}{of}, {len(rows)} flows ({store.origin})",
+        sentences=(_binding(rows, group, row), sure.sentence, advice(best, "computed again")),
+        binds=bounds[0][0],
+        certainty=sure,
+        change=best[0] if best else None,
+        changes=tuple(changes),
+        unit=UNIT,
+        bars=tuple(_bars(rows, row, store.origin, best)),
+        rows=tuple(_cells(one, store.origin) for one in rows),
+        notes=tuple(found.notes),
+    )
+
+
+def _largest_group(rows: Sequence[Explained]) -> list[Explained]:
+    """The flows of the limit that binds most of them."""
+    [(name, _)] = Counter(_limit(row) for row in rows).most_common(1)
+    return [row for row in rows if _limit(row) == name]
+
+
+def _limit(row: Explained) -> str | None:
+    return row.limits[0].name if row.limits else None
+
+
+def _flow(row: Explained) -> str:
+    return str(row.asked["flow"])
+
+
+def _binding(rows: Sequence[Explained], group: Sequence[Explained], row: Explained) -> str:
+    name = _limit(row) or "own-demand"
+    flows = f"{name} binds {len(group)} of {len(rows)} flows, {flow_names([_flow(one) for one in group])}"
+    if not row.limits:
+        return f"{flows}: {_flow(row)} gets {digits(row.value)} {UNIT}."
+    limit, value = digits(row.limits[0].value), digits(row.value)
+    return f"{flows}: it allows {_flow(row)} {limit} {UNIT}, of which it gets {value}."
+
+
+def _changes(store: "Store", test: int, rows: Sequence[Explained]) -> list[Change]:
+    """More requests in flight, simulated, and wider edges, estimated."""
+    from pcielab.store.flows import flow_table
+
+    table = flow_table(store)
+    flows = table[table["id"] == test].rename(columns={"flow": "name"})
+    flows = flows[[column for column in Flow.model_fields if column in flows]].reset_index(drop=True)
+    fabric = recorded(store.manifest, str(store.path))
+    held = [_flow(row) for row in rows if _limit(row) == IN_FLIGHT]
+    found = [_with_more_requests(store, test, fabric, flows, held)] if held else []
+    if any((_limit(row) or "").startswith("edge ") for row in rows):
+        alone = flows.reindex(columns=["standalone_gbytes_per_s"])["standalone_gbytes_per_s"].astype(float)
+        found += influenced(fabric, flows.assign(standalone_gbytes_per_s=alone))
+    return found
+
+
+def _with_more_requests(
+    store: "Store", test: int, fabric: RecordedFabric, flows: "pd.DataFrame", held: Sequence[str]
+) -> Change:
+    """The total of some flows with twice their requests in flight, all flows simulated at once."""
+    from pcielab.fabric.simulate import simulate
+
+    [asked] = store.tests[store.tests["id"] == test].to_dict("records")
+    warm_up_us = asked.get("warm_up_us")
+    how: dict[str, Any] = {
+        "discipline": asked["discipline"],
+        "warm_up_us": None if warm_up_us is None or warm_up_us != warm_up_us else float(warm_up_us),
+        "duration_us": float(asked["duration_us"]),
+        "seed": int(store.manifest.get("seed") or 1),
+    }
+    of_held = flows["name"].isin(held)
+    doubled = flows.assign(outstanding=flows["outstanding"].where(~of_held, 2 * flows["outstanding"]))
+    before, after = (
+        float(shares.loc[shares["flow"].isin(held), "gbytes_per_s"].sum())
+        for shares in (simulate(fabric, one, **how).flows for one in (flows, doubled))
+    )
+    return Change(f"twice as many requests in flight of {flow_names(held)}", before, after, UNIT, "test")
+
+
+def _bars(rows: Sequence[Explained], row: Explained, origin: str, best: Sequence[Change]) -> Iterator[Bar]:
+    for one in rows[:_SHOWN_FLOWS]:
+        yield Bar(f"{_flow(one)}, {origin}", one.value, "value")
+    if row.limits:
+        for name, value in near([(limit.name, limit.value) for limit in row.limits]):
+            yield Bar(f"{_flow(row)}, {name}", value, "bound")
+    for change in best[:_SHOWN_CHANGES]:
+        yield Bar(change.what, change.after, "change")
+
+
+def _cells(row: Explained, origin: str) -> Mapping[str, Cell]:
+    share = row.share
+    return {
+        "flow": _flow(row),
+        "source": row.asked["source"],
+        "destination": row.asked["destination"],
+        "origin": origin,
+        "gbytes_per_s": row.value,
+        "limit": _limit(row),
+        "limit_gbytes_per_s": row.limits[0].value if row.limits else None,
+        "share_percent": 100 * share if share is not None else None,
+        "may_explain": "; ".join(row.reasons) or None,
+    }

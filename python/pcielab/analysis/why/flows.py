@@ -1,0 +1,158 @@
+"""Why flows of a fabric get no more: the edges that limit them, estimated, and the effect of single changes.
+
+The estimate is max-min fair; the other method (`ecr`) is asked beside it: where both agree the answer is surer.
+Rates are GB/s of payload. `flow_runs` answers about simulated flows.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pcielab.analysis.why.answer import Bar, Cell, Certainty, Change, Why
+from pcielab.analysis.why.numbers import digits, listed, percent_text
+from pcielab.library.fabrics.load import Fabric, RecordedFabric
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pcielab.fabric.estimate import Estimate
+
+AGREE = 0.05
+"""Shares that differ by no more than this agree."""
+LEAST_GAIN_PERCENT = 1.0
+UNIT = "GB/s"
+_NAMED_FLOWS = 3
+_SHOWN_CHANGES, _SHOWN_FLOWS = 5, 8
+_CHANGES = {"double": "doubling the edge {}", "stop": "stopping {}"}
+
+
+def why_flows(fabric: Fabric, flows: "pd.DataFrame", title: str) -> Why:
+    """Why flows that run at once get no more.
+
+    Args:
+        fabric: The fabric.
+        flows: Its flows, as `Fabric.flows` gives them.
+        title: The question, in words.
+
+    Raises:
+        InputError: A flow cannot exist.
+    """
+    from pcielab.fabric.estimate import estimate
+
+    found, other = estimate(fabric, flows), estimate(fabric, flows, "ecr")
+    shares = found.flows.to_dict("records")
+    edge = _busiest(shares)
+    sure = _certainty(shares, other.flows.to_dict("records"))
+    changes = influenced(fabric, flows)
+    best = [change for change in changes if change.gain_percent >= LEAST_GAIN_PERCENT]
+    return Why(
+        question=title,
+        sentences=(_binding(edge, found), sure.sentence, advice(best, "estimated again")),
+        binds=edge,
+        certainty=sure,
+        change=best[0] if best else None,
+        changes=tuple(changes),
+        unit=UNIT,
+        bars=tuple(_bars(edge, found, best)),
+        rows=tuple(_cells(row) for row in shares),
+    )
+
+
+def influenced(fabric: Fabric | RecordedFabric, flows: "pd.DataFrame") -> list[Change]:
+    """Each single change of an edge or a flow, with the total of the flows that it affects; wider edges first."""
+    from pcielab.fabric.estimate import influences
+
+    found: dict[tuple[str, str], list[Mapping[Any, Any]]] = {}
+    for row in influences(fabric, flows).to_dict("records"):
+        found.setdefault((str(row["change"]), str(row["what"])), []).append(row)
+    changes = [
+        Change(
+            f"{_CHANGES[change].format(what)}, which affects {flow_names([str(row['flow']) for row in rows])}",
+            sum(float(row["gbytes_per_s"]) for row in rows),
+            sum(float(row["then_gbytes_per_s"]) for row in rows),
+            UNIT,
+            "flows" if change == "stop" else "link",
+        )
+        for (change, what), rows in found.items()
+    ]
+    # Stopping a flow takes its own rate away: that comes last.
+    return sorted(changes, key=lambda change: (change.of == "flows", change.before - change.after))
+
+
+def flow_names(names: Sequence[str]) -> str:
+    """The first flows by name, and the number of the others."""
+    more = len(names) - _NAMED_FLOWS
+    return listed([*names[:_NAMED_FLOWS], *([f"{more} more"] if more > 0 else [])])
+
+
+def advice(best: Sequence[Change], how: str) -> str:
+    """The sentence on the best change; `how`: the engine that computed it, as a clause."""
+    if not best:
+        return "No change that was tried gives any flow more: raise what each flow gets alone."
+    first = best[0]
+    values = f"from {digits(first.before)} to {digits(first.after)} {UNIT} ({percent_text(first.gain_percent)})"
+    return f"Most is gained by {first.what}: {values}, {how}."
+
+
+def _busiest(shares: Sequence[Mapping[Any, Any]]) -> str | None:
+    """The edge that limits most flows."""
+    edges = [row["limit"] for row in shares if isinstance(row["limit"], str)]
+    return max(dict.fromkeys(edges), key=edges.count) if edges else None
+
+
+def _binding(edge: str | None, found: "Estimate") -> str:
+    shares = found.flows.to_dict("records")
+    if edge is None:
+        return f"No edge limits any of the {len(shares)} flows: each gets what it gets alone."
+    limited = [row for row in shares if row["limit"] == edge]
+    load, capacity = _load(found, edge)
+    names = flow_names([str(row["flow"]) for row in limited])
+    flows = f"The edge {edge} binds {len(limited)} of {len(shares)} flows, {names}"
+    lost = sum(float(row["standalone_gbytes_per_s"]) - float(row["gbytes_per_s"]) for row in limited)
+    less = f", and they get {digits(lost)} {UNIT} less than alone" if lost < _UNLIMITED else ""
+    return f"{flows}: it carries {digits(load)} of {digits(capacity)} {UNIT}{less}."
+
+
+_UNLIMITED = float("inf")
+"""Standalone rate of a flow that declares none."""
+
+
+def _load(found: "Estimate", edge: str) -> tuple[float, float]:
+    """An edge's load and capacity."""
+    [row] = found.edges[found.edges["edge"] == edge].to_dict("records")
+    return float(row["load_gbytes_per_s"]), float(row["capacity_gbytes_per_s"])
+
+
+def _certainty(shares: Sequence[Mapping[Any, Any]], others: Sequence[Mapping[Any, Any]]) -> Certainty:
+    apart = [
+        str(one["flow"])
+        for one, other in zip(shares, others, strict=True)
+        if abs(float(other["gbytes_per_s"]) / float(one["gbytes_per_s"]) - 1) > AGREE
+    ]
+    if apart:
+        return Certainty(
+            "not sure", f"two methods, max-min and ecr, estimate different shares for {flow_names(apart)}"
+        )
+    return Certainty(
+        "fairly sure", "two methods, max-min and ecr, estimate the same shares, but nothing was measured"
+    )
+
+
+def _bars(edge: str | None, found: "Estimate", best: Sequence[Change]) -> Iterator[Bar]:
+    for row in found.flows.head(_SHOWN_FLOWS).to_dict("records"):
+        yield Bar(f"{row['flow']}, estimated", float(row["gbytes_per_s"]), "value")
+    if edge is not None:
+        yield Bar(f"edge {edge}", _load(found, edge)[1], "bound")
+    for change in best[:_SHOWN_CHANGES]:
+        yield Bar(change.what, change.after, "change")
+
+
+def _cells(row: Mapping[Any, Any]) -> Mapping[str, Cell]:
+    alone = float(row["standalone_gbytes_per_s"])
+    return {
+        "flow": str(row["flow"]),
+        "source": str(row["source"]),
+        "destination": str(row["destination"]),
+        "standalone_gbytes_per_s": alone if alone < _UNLIMITED else None,
+        "gbytes_per_s": float(row["gbytes_per_s"]),
+        "limit": row["limit"] if isinstance(row["limit"], str) else None,
+    }

@@ -1,0 +1,135 @@
+"""The rate of a NIC and its bounds: in closed form on a bare link, or simulated on a machine."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pcielab import _core, model
+from pcielab.library.nics import NicProfile
+
+if TYPE_CHECKING:
+    from pcielab.library.profiles.parts import System
+    from pcielab.work.frames import Frames
+
+DIRECTIONS = {"both": "bi", "tx": "tx", "rx": "rx"}
+"""Directions of frames, and their names in the answers of `pcielab.model.nic`."""
+_LINK_KEYS = ("generation", "lanes", "mps_bytes", "mrrs_bytes")
+_USUAL_LINKS = ((50.0, 3, 8), (100.0, 3, 16), (200.0, 4, 16), (400.0, 5, 16), (800.0, 6, 16))
+"""Line rates, and the first link of common slots that carries them."""
+_PACKETS = 5_000
+"""Packets that a simulation counts: the rates of changes differ by more than its error."""
+
+
+@dataclass(frozen=True)
+class NicRate:
+    """The rate of a NIC, and its bounds.
+
+    Attributes:
+        gbps: The rate: simulated, or that of the tightest bound.
+        binds: What binds it: `line`, or a bound of `pcielab.model`.
+        bounds: Each bound with its rate, tightest first.
+    """
+
+    gbps: float
+    binds: str
+    bounds: tuple[tuple[str, float], ...]
+
+
+class Rates(ABC):
+    """Gives rates of frames.
+
+    Attributes:
+        frames: One frame size; its NIC is replaced by that in question.
+        link: The link without changes.
+        keys: Values of the link that can change.
+    """
+
+    frames: "Frames"
+    link: model.Link
+    keys: Mapping[str, int]
+
+    @abstractmethod
+    def rate(self, nic: NicProfile, changed: Mapping[str, int] | None = None) -> NicRate:
+        """The rate of a NIC whose link has some values changed."""
+
+    @abstractmethod
+    def simulated(self, rate: NicRate) -> float | None:
+        """The rate as a value to compare with bounds; None in closed form, where it is the bound."""
+
+    @property
+    def link_text(self) -> str:
+        """The link in words."""
+        return f"Gen{self.link.generation} x{self.link.lanes}"
+
+    def bounds(self, nic: NicProfile, link: model.Link) -> tuple[tuple[str, float], ...]:
+        """The bounds of line and bare link in closed form, tightest first."""
+        [found] = model.nic(nic, link, self.frames.frames_bytes, ethernet=self.frames.ethernet)
+        answer = getattr(found, DIRECTIONS[self.frames.direction])
+        ceilings = [(ceiling.bound, ceiling.gbps) for ceiling in answer.ceilings]
+        return tuple(sorted([("line", found.line_gbps), *ceilings], key=lambda bound: bound[1]))
+
+
+class LinkRates(Rates):
+    """Rates in closed form, of the line and a bare link."""
+
+    def __init__(self, frames: "Frames", link: model.Link) -> None:
+        self.frames, self.link = frames, link
+        self.keys = {key: getattr(link, key) for key in _LINK_KEYS}
+
+    def rate(self, nic: NicProfile, changed: Mapping[str, int] | None = None) -> NicRate:
+        """See `Rates`."""
+        bounds = self.bounds(nic, replace(self.link, **(changed or {})))  # type: ignore[arg-type]
+        binds, gbps = bounds[0]
+        return NicRate(gbps, binds, bounds)
+
+    def simulated(self, rate: NicRate) -> float | None:
+        """See `Rates`."""
+        return None
+
+
+class MachineRates(Rates):
+    """Rates simulated on a machine, whose device is the port of the NIC."""
+
+    def __init__(self, frames: "Frames", system: "System") -> None:
+        self.frames, self.system = frames, system
+        self.keys = {key: getattr(system.link, key) for key in (*_LINK_KEYS, "tags")}
+
+    @cached_property
+    def link(self) -> model.Link:  # type: ignore[override]
+        """The system's link."""
+        return _model_link(self.system)
+
+    def rate(self, nic: NicProfile, changed: Mapping[str, int] | None = None) -> NicRate:
+        """See `Rates`."""
+        from pcielab.devices.running import run
+
+        link = self.system.link.model_copy(update=dict(changed or {}))
+        system = self.system.model_copy(update={"link": link})
+        backend = _core.Backend.nic(
+            system.model_dump_json(), json.dumps(nic.as_question(self.frames.frames_bytes[0]))
+        )
+        store = run(replace(self.frames, nic=nic, packets=_PACKETS), backend)
+        found = store.scalar_rows.set_index(["subject", "metric"])["value"]
+        rows = store.scalar_rows
+        binds = str(rows.loc[rows["metric"] == "binds", "subject"].iloc[0])
+        return NicRate(float(found["", "bandwidth"]), binds, self.bounds(nic, _model_link(system)))
+
+    def simulated(self, rate: NicRate) -> float | None:
+        """See `Rates`."""
+        return rate.gbps
+
+
+def usual_link(line_gbps: float) -> model.Link:
+    """The link of the slot that NICs of a line rate usually have, with an MPS of 256 B and an MRRS of 512 B."""
+    generation, lanes = next(
+        ((generation, lanes) for most, generation, lanes in _USUAL_LINKS if line_gbps <= most), (6, 16)
+    )
+    return model.Link(generation=generation, lanes=lanes, mps_bytes=256, mrrs_bytes=512)
+
+
+def _model_link(system: "System") -> model.Link:
+    keys = {"generation", "lanes", "mps_bytes", "mrrs_bytes", "rcb_bytes", "ecrc"}
+    return model.Link(**system.link.model_dump(include=keys))

@@ -1,0 +1,169 @@
+"""The sentences about a NIC: what binds, what a packet costs there, what to change."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcielab.analysis.why.answer import Bar, Change
+from pcielab.analysis.why.certainty import NEAR, is_above
+from pcielab.analysis.why.nic_changes import Variant
+from pcielab.analysis.why.nic_rates import NicRate, Rates
+from pcielab.analysis.why.nic_steps import StepCost
+from pcielab.analysis.why.numbers import digits, listed, percent_text
+
+if TYPE_CHECKING:
+    from pcielab.work.frames import Frames
+
+_FITS = 0.05
+"""A possible cause fits if its rate differs from the measured one by no more than this share."""
+_SHOWN_SHARE = 0.01
+"""Costs below this share of a packet's time are left to the table."""
+_PREAMBLE_BYTES, _GAP_BYTES, _FCS_BYTES, _VLAN_BYTES = 8, 12, 4, 4
+_ROUND_TRIP_NS = 1000.0
+
+
+@dataclass(frozen=True)
+class NicCase:
+    """A question about a NIC.
+
+    Attributes:
+        frames: The NIC, one frame size, the line and the direction.
+        rates: The engine that gives rates.
+        now: The rate of the NIC.
+        measured_gbps: A measured rate to explain.
+    """
+
+    frames: "Frames"
+    rates: Rates
+    now: NicRate
+    measured_gbps: float | None
+
+    @property
+    def frame_bytes(self) -> int:
+        """The frame size, FCS included."""
+        return int(self.frames.frames_bytes[0])
+
+    def packets(self, gbps: float) -> float:
+        """Millions of packets a second at a rate."""
+        return 1e3 * gbps / (8 * (self.frame_bytes - _FCS_BYTES))
+
+    @property
+    def what(self) -> str:
+        """The NIC, its link and its frames in words."""
+        return f"{self.frames.nic.name} over {self.rates.link_text}, {self.frame_bytes} B frames"
+
+
+def beside(case: NicCase, measured_gbps: float, causes: Sequence[Bar]) -> str:
+    """What would give a measured rate below every bound: defects that fit, else queues that are too short."""
+    fitting = fitting_causes(case, causes)
+    if fitting:
+        return f"it fits {listed([f'{bar.name} ({digits(bar.value)} Gb/s)' for bar in fitting], 'or')}"
+    interval_ns = 1e3 / case.packets(measured_gbps)
+    in_flight = _ROUND_TRIP_NS / interval_ns
+    return (
+        f"it takes a limit beside the link, as cores that spend {digits(interval_ns)} ns on a packet, or "
+        f"{digits(in_flight)} packets in flight over a round trip of {_ROUND_TRIP_NS:g} ns"
+    )
+
+
+def fitting_causes(case: NicCase, causes: Sequence[Bar]) -> list[Bar]:
+    """The defects that fit a measured rate below the bound, of those that lower the bound."""
+    if case.measured_gbps is None or case.measured_gbps >= NEAR * case.now.gbps:
+        return []
+    lower = [bar for bar in causes if bar.value < NEAR * case.now.gbps]
+    return [bar for bar in lower if abs(bar.value / case.measured_gbps - 1) <= _FITS]
+
+
+def binding(case: NicCase, costs: Sequence[StepCost]) -> str:
+    """The first sentence: what binds, at which rate, and what a packet costs there."""
+    now, nic = case.now, case.frames.nic.name
+    packets = (
+        f"{digits(case.packets(now.gbps))} million packets/s, one every {digits(1e3 / case.packets(now.gbps))} ns"
+    )
+    used = f"a {case.frame_bytes} B frame takes {_link_time(costs, now.binds, case.rates.link_text)}"
+    if case.measured_gbps is not None and is_above(case.measured_gbps, now.gbps):
+        return f"{_more_than(case)}, {digits(now.gbps)} Gb/s ({packets}): {used}."
+    bound = "The line" if now.binds == "line" else now.binds
+    return f"{bound} binds {nic} at {digits(now.gbps)} Gb/s ({packets}): {used}."
+
+
+def _more_than(case: NicCase) -> str:
+    measured = f"The measured {digits(case.measured_gbps or 0.0)} Gb/s are more than {case.now.binds} allows"
+    simulated = " in the simulation" if case.rates.simulated(case.now) is not None else ""
+    return f"{measured} {case.frames.nic.name}{simulated}"
+
+
+def with_features(case: NicCase, fitting: Variant, inner: str) -> str:
+    """The first sentence for a measured rate that fits the NIC with a change of its profile."""
+    bound = f"{_more_than(case)}, {digits(case.now.gbps)} Gb/s"
+    then = inner.replace(f" binds {fitting.nic.name} at", " then binds at")
+    return f"{bound}, but fit {fitting.what}: {then[:1].lower()}{then[1:]}"
+
+
+def _link_time(costs: Sequence[StepCost], binds: str, link: str) -> str:
+    """A packet's time on the link in the direction that binds, else in the busier one, by kind of cost."""
+    sums: dict[str, defaultdict[str, float]] = {"upstream": defaultdict(float), "downstream": defaultdict(float)}
+    for cost in costs:
+        sums["upstream"][cost.group] += cost.upstream_ns
+        sums["downstream"][cost.group] += cost.downstream_ns
+    busier = max(sums, key=lambda way: sum(sums[way].values()))
+    way = binds.removeprefix("wire-") if binds.startswith("wire-") else busier
+    total_ns = sum(sums[way].values())
+    parts = sorted(sums[way].items(), key=lambda part: -part[1])
+    shown = [f"{digits(ns)} ns for {_named(group)}" for group, ns in parts if ns >= _SHOWN_SHARE * total_ns]
+    return f"{digits(total_ns)} ns of {link} {way} ({total_ns * costs[0].gbps / 8:.0f} B), {listed(shown)}"
+
+
+def _named(group: str) -> str:
+    return "the packet" if group == "packet" else group
+
+
+def advice(case: NicCase, changes: Sequence[Change], best: Sequence[Change], causes: Sequence[Bar]) -> str:
+    """The last sentence: the change that gives most."""
+    measured_gbps = case.measured_gbps
+    if measured_gbps is not None and is_above(measured_gbps, case.now.gbps):
+        if not best:
+            tried = f"None of the {len(changes)} changes tried allows it"
+            return f"{tried}: check --line, --frame, --direction and the link."
+        return f"It would be allowed {listed([f'with {_gives(one)}' for one in best], 'or')}."
+    mending = mended(case, causes)
+    if mending is not None:
+        defect = mending.what.removeprefix("not ")
+        return f"Check {defect} first, with `pcielab doctor`: mended, it allows {_value(mending)}."
+    if not best:
+        full = "the line is full" if case.now.binds == "line" else "each gains less than 1 %"
+        return f"None of the {len(changes)} changes of profile and link that were tried raises it: {full}."
+    held = measured_gbps is None or measured_gbps >= NEAR * case.now.gbps
+    start = "Most is gained" if held else "The bound itself would rise most"
+    return f"{start} {listed([f'with {_gives(one)}' for one in best])}."
+
+
+def _gives(change: Change) -> str:
+    return f"{change.what}, {_value(change)}"
+
+
+def _value(change: Change) -> str:
+    return f"{digits(change.after)} Gb/s ({percent_text(change.gain_percent)})"
+
+
+def counted(case: NicCase) -> Iterator[str]:
+    """How rates are counted, beside other ways of counting."""
+    gbps = case.measured_gbps
+    if gbps is None:
+        return
+    ethernet = case.frames.ethernet
+    frame_bytes = case.frame_bytes + (_VLAN_BYTES if ethernet.vlan else 0)
+    data_bytes = case.frame_bytes - _FCS_BYTES
+    line_bytes = frame_bytes + _PREAMBLE_BYTES + _GAP_BYTES
+    yield (
+        f"{gbps:g} Gb/s counts frames less their FCS: {digits(case.packets(gbps))} million packets/s; if your "
+        f"tool counts whole frames, give --measured {gbps * data_bytes / frame_bytes:.4g}; if it counts preamble "
+        f"and gap too, give {gbps * data_bytes / line_bytes:.4g}"
+    )
+
+
+def mended(case: NicCase, causes: Sequence[Bar]) -> Change | None:
+    """The end of a defect that fits the measured rate."""
+    fitting = fitting_causes(case, causes)
+    return Change(f"not {fitting[0].name}", fitting[0].value, case.now.gbps, "Gb/s", "link") if fitting else None

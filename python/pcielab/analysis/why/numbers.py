@@ -1,0 +1,36 @@
+"""Numbers in sentences, and the check of a measured one."""
+
+import math
+from collections.abc import Sequence
+
+from pcielab.errors import InputError
+
+
+def check_measured(value: float | None) -> None:
+    """Refuse an impossible measured value.
+
+    Raises:
+        InputError: It is not a finite number above 0.
+    """
+    if value is not None and not (math.isfinite(value) and value > 0):
+        raise InputError(f"--measured {value:g}: give a value above 0, in Gb/s, or in ns for a test of latency")
+
+
+def digits(value: float) -> str:
+    """A value with three digits or more: `0.0839`, `6.81`, `39.1`, `1430`."""
+    if value >= 100 or value == 0:
+        return f"{value:.0f}"
+    if value >= 10:
+        return f"{value:.1f}"
+    return f"{value:.2f}" if value >= 1 else f"{value:.3g}"
+
+
+def percent_text(percent: float) -> str:
+    """A gain: `+18 %`, or `+0.8 %` where it is small."""
+    return f"{percent:+.0f} %" if abs(percent) >= 1 else f"{percent:+.1f} %"
+
+
+def listed(words: Sequence[str], conjunction: str = "and") -> str:
+    """Words with commas, and a conjunction before the last."""
+    *most, last = [*words] or ["nothing"]
+    return f"{', '.join(most)} {conjunction} {last}" if most else last

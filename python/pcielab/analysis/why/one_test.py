@@ -1,0 +1,221 @@
+"""Why one test gives its value on a system: simulated there, or measured on a machine like it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pcielab.analysis.explain.bounds import bounds_of_tests
+from pcielab.analysis.explain.machine_facts import facts_of_system
+from pcielab.analysis.explain.reasons import reasons
+from pcielab.analysis.explain.words import asked
+from pcielab.analysis.why.answer import Bar, Cell, Certainty, Change, Level, Why
+from pcielab.analysis.why.certainty import certainty_of, differs, is_above, near
+from pcielab.analysis.why.gains import Gain, advice, allowing, best_of, enough_for, helpful, simulated_gains
+from pcielab.analysis.why.numbers import digits, listed, percent_text
+from pcielab.analysis.why.predicted import no_progress, predicted
+from pcielab.analysis.why.system_changes import defects
+from pcielab.errors import InputError
+from pcielab.library.profiles.parts import System
+from pcielab.work.effort import Progress
+
+FITS = 0.05
+"""A possible cause fits if its value differs from the measured one by no more than this share."""
+_SHOWN_CHANGES = 5
+_HOW = "simulated again"
+
+
+@dataclass(frozen=True)
+class _Case:
+    title: str
+    parameters: Mapping[str, Any]
+    bounds: tuple[tuple[str, float], ...]
+    simulated: float
+    measured: float | None
+    gains: Sequence[Gain]
+    causes: Sequence[Bar]
+    reasons: Sequence[str]
+    origin: str
+
+    @property
+    def unit(self) -> str:
+        return "Gb/s" if self.parameters["operation"].startswith("bw-") else "ns"
+
+    @property
+    def value(self) -> float:
+        return self.simulated if self.measured is None else self.measured
+
+    @property
+    def fitting(self) -> list[Bar]:
+        """Defects that fit the measured value, if the system without a defect does not."""
+        if self.measured is None or abs(self.simulated / self.measured - 1) <= FITS:
+            return []
+        costly = [bar for bar in self.causes if abs(bar.value / self.simulated - 1) > FITS]
+        return [bar for bar in costly if abs(bar.value / self.measured - 1) <= FITS]
+
+    def shown(self, value: float) -> str:
+        return f"{digits(value)} {self.unit}"
+
+
+def why_test(
+    system: System,
+    title: str,
+    parameters: Mapping[str, Any],
+    *,
+    measured: float | None = None,
+    origin: str = "measured",
+    progress: Progress = no_progress,
+) -> Why:
+    """Why one test gives its value on a system.
+
+    Args:
+        system: The system, complete.
+        title: Its title.
+        parameters: The test's parameters.
+        measured: A value to explain: Gb/s, or the average in ns of a test of latency; absent: the simulated one.
+        origin: Origin of that value.
+        progress: Called while changes are simulated.
+
+    Raises:
+        InputError: The system cannot run the test.
+    """
+    unit = "Gb/s" if parameters["operation"].startswith("bw-") else "ns"
+    [simulated], gains = simulated_gains(system, [parameters], unit, progress)
+    if simulated is None:
+        raise InputError(
+            f"--test {parameters['operation']}: {title} cannot run it: choose another test or --profile"
+        )
+    facts = facts_of_system(system)
+    [found] = bounds_of_tests(facts, [parameters])
+    bounds = [(ceiling.bound, ceiling.gbps) for ceiling in found.answer.ceilings] if found else []
+    worse = defects(system, parameters) if measured is not None and origin == "measured" else []
+    values = predicted([(one.system, one.parameters) for one in worse], progress)
+    case = _Case(
+        title=title,
+        parameters=parameters,
+        bounds=tuple(bounds),
+        simulated=simulated,
+        measured=measured,
+        gains=gains,
+        causes=[Bar(one.what, value, "cause") for one, value in zip(worse, values, strict=True) if value],
+        reasons=_possible(
+            reasons(facts, parameters, tags_charged=found is None or found.round_trip is not None), gains
+        ),
+        origin="simulated" if measured is None else origin,
+    )
+    sure = _certainty(case)
+    return Why(
+        question=f"{asked(parameters)}, on {title}",
+        sentences=(_binding(case), sure.sentence, _advice(case)),
+        binds=bounds[0][0] if bounds else None,
+        certainty=sure,
+        change=_change(case),
+        changes=tuple(gain.change for gain in gains),
+        unit=unit,
+        bars=tuple(_bars(case)),
+        rows=tuple(_rows(case)),
+    )
+
+
+def _possible(found: Sequence[str], gains: Sequence[Gain]) -> list[str]:
+    """The reasons that no simulation refutes: where warm caches give nothing, cold memory takes nothing."""
+    warm = [gain for gain in gains if gain.change.what.endswith("(--cache host-warm)")]
+    refuted = any(gain.change.gain_percent < 1 for gain in warm)
+    return [reason for reason in found if not (refuted and reason.startswith("cold memory"))]
+
+
+def _binding(case: _Case) -> str:
+    """The first sentence: what binds, and how the value stands to it."""
+    value = f"the {case.origin} {case.shown(case.value)}"
+    beside = "" if case.origin == "simulated" else f"; the system simulates {case.shown(case.simulated)}"
+    if not case.bounds:
+        added = f", with {listed(case.reasons)}" if case.reasons else ""
+        return f"No bound binds a latency: {value} are a round trip{added}{beside}."
+    name, bound = case.bounds[0]
+    if _is_above(case):
+        return f"{_capital(value)} is more than {name} allows, {case.shown(bound)}{beside}."
+    return f"{name} binds at {case.shown(bound)}; {value} is {100 * case.value / bound:.0f} % of it{beside}."
+
+
+def _certainty(case: _Case) -> Certainty:
+    if case.measured is not None and case.fitting:
+        fits = listed([f"{bar.name} ({case.shown(bar.value)})" for bar in case.fitting], "or")
+        level: Level = "fairly sure" if len(case.fitting) == 1 else "not sure"
+        return Certainty(level, f"the measured value fits a defect of the machine, {fits}")
+    if not case.bounds:
+        return _certainty_of_latency(case)
+    beside = f"it may be {listed(case.reasons, 'or')}" if case.reasons else ""
+    return certainty_of(case.bounds, case.value, case.origin, beside)
+
+
+def _certainty_of_latency(case: _Case) -> Certainty:
+    if case.origin == "simulated" or case.measured is None:
+        return Certainty(
+            "fairly sure", "a latency has no bound, but the test was simulated again with each change"
+        )
+    apart = 100 * (case.measured / case.simulated - 1)
+    reached = f"the {case.origin} value is {percent_text(apart)} from the simulated one"
+    if abs(apart) <= 100 * FITS:
+        return Certainty("sure", reached)
+    return Certainty("not sure", f"{reached}, and no defect that was tried fits")
+
+
+def _change(case: _Case) -> Change | None:
+    """The change that the last sentence names first."""
+    if case.fitting:
+        fits = case.fitting[0]
+        return Change(f"not {fits.name}", fits.value, case.simulated, case.unit, "link")
+    if _is_above(case):
+        return next((gain.change for gain in enough_for(case.gains, case.value)), None)
+    return best_of(case.gains)
+
+
+def _advice(case: _Case) -> str:
+    """The last sentence: what to change, and what that gives."""
+    change = _change(case)
+    if case.fitting and change is not None:
+        gain = f"{case.shown(case.simulated)} ({percent_text(change.gain_percent)})"
+        return f"Check {case.fitting[0].name} first, with `pcielab doctor`: mended, the system simulates {gain}."
+    if _is_above(case):
+        return allowing(case.gains, case.value)
+    return advice(case.gains, f"{_HOW} from {case.shown(case.simulated)}")
+
+
+def _is_above(case: _Case) -> bool:
+    return bool(case.bounds) and is_above(case.value, case.bounds[0][1])
+
+
+def _bars(case: _Case) -> Iterator[Bar]:
+    if case.measured is not None:
+        yield Bar(case.origin, case.measured, "value")
+    if case.origin != "simulated" or case.measured is None:
+        yield Bar("simulated", case.simulated, "value")
+    for name, bound in near(case.bounds):
+        yield Bar(name, bound, "bound")
+    yield from (bar for bar in case.causes if differs(bar.value, case.simulated))
+    for gain in helpful(case.gains)[:_SHOWN_CHANGES]:
+        yield Bar(gain.change.what, gain.change.after, "change")
+
+
+def _rows(case: _Case) -> Iterator[Mapping[str, Cell]]:
+    """Each bound, possible cause and change with its value."""
+    for name, bound in case.bounds:
+        yield _row("bound", name, bound, case)
+    for cause in case.causes:
+        yield _row("cause", cause.name, cause.value, case)
+    for gain in case.gains:
+        yield _row("change", gain.change.what, gain.change.after, case)
+
+
+def _row(kind: str, name: str, value: float, case: _Case) -> dict[str, Cell]:
+    return {
+        "kind": kind,
+        "name": name,
+        "value": value,
+        "unit": case.unit,
+        "against_simulated_percent": 100 * (value / case.simulated - 1),
+        f"against_{case.origin}_percent": 100 * (value / case.value - 1),
+    }
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,54 @@
+"""Tests of transfers, simulated on changed systems."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from pcielab import _core
+from pcielab.library.profiles.parts import System
+from pcielab.work.effort import EFFORT, Progress
+from pcielab.work.running import available_cores
+
+Case: TypeAlias = tuple[System, Mapping[str, Any]]
+"""A system, and the parameters of a test on it."""
+
+_SEED = 1
+
+
+def no_progress(_done: int, _total: int) -> None:
+    """Show nothing."""
+
+
+def predicted(cases: Sequence[Case], progress: Progress = no_progress) -> list[float | None]:
+    """The value of each case: Gb/s, or average ns of a test of latency; None if the system cannot run it."""
+    tests: list[Mapping[str, Any]] = []
+    for _, parameters in cases:
+        if parameters not in tests:
+            tests.append(parameters)
+    if not tests:
+        return []
+    listed = [{"family": "why", "name": "why", "parameters": dict(one)} for one in tests]
+    suite = json.dumps({"name": "why", "title": "why", "tests": listed})
+    predictor = _core.Predictor(suite, [*range(len(tests))], seed=_SEED, jobs=available_cores())
+    systems = f"[{','.join(system.model_dump_json() for system, _ in cases)}]"
+    wanted = [[tests.index(parameters)] for _, parameters in cases]
+    found = json.loads(predictor.predict(systems, wanted, effort=json.dumps(EFFORT), progress=progress))
+    return [one[0].get("bandwidth_gbps", one[0].get("average_ns")) for one in found]
+
+
+def is_possible(parameters: Mapping[str, Any]) -> bool:
+    """Whether a test is possible: its window holds a transfer, for example."""
+    try:
+        _core.check_test(json.dumps(dict(parameters)))
+    except _core.InputError:
+        return False
+    return True
+
+
+def is_valid(system: System) -> bool:
+    """Whether the simulator takes a system."""
+    try:
+        _core.check_system(system.model_dump_json())
+    except _core.InputError:
+        return False
+    return True

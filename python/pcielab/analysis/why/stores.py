@@ -1,0 +1,71 @@
+"""Why a store's tests give their values, for every kind of run."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pcielab.analysis.explain.kinds import explain_rows, has_link_bounds
+from pcielab.analysis.explain.machine_facts import facts_of
+from pcielab.analysis.why.answer import Why
+from pcielab.analysis.why.limits import why_limits
+from pcielab.analysis.why.one_test import why_test
+from pcielab.analysis.why.predicted import no_progress
+from pcielab.analysis.why.transfers import why_transfers
+from pcielab.errors import InputError
+from pcielab.store import Store
+from pcielab.work.effort import Progress
+
+if TYPE_CHECKING:
+    from pcielab.analysis.explain import ExplainedRun
+
+
+def why_store(store: Store, tests: Sequence[str] = (), progress: Progress = no_progress) -> Why:
+    """Why the tests of a store give their values.
+
+    Args:
+        store: A run of any kind and origin but emulated, whose times mean nothing.
+        tests: Only these: numbers, or parts of a family or name. All, if empty.
+        progress: Called while changes are simulated.
+
+    Raises:
+        InputError: The run is emulated, a text of `tests` matches no test, or no test has a value.
+    """
+    store.require_speed("why")
+    if has_link_bounds(store, tests):
+        return why_transfers(store, tests, progress)
+    found = explain_rows(store, tests)
+    if not found.rows:
+        raise InputError(f"{store.path}: no test has a result: give a finished run, or other tests")
+    if store.kind == "frames":
+        return _frames(store, found)
+    if store.kind == "fabric":
+        from pcielab.analysis.why.flow_runs import why_flow_run
+
+        return why_flow_run(store, found)
+    described = store.kind == "transfers" and store.manifest.get("system")
+    if described and (system := facts_of(store).system) is not None:
+        slowest = max(found.rows, key=lambda row: row.value)
+        parameters = next(record["parameters"] for record in store.records() if record["id"] == slowest.test)
+        many = len(found.rows)
+        title = f"{store.title}, the slowest of {many} tests of latency" if many > 1 else store.title
+        return why_test(system, title, parameters, measured=slowest.value, origin=store.origin, progress=progress)
+    return why_limits(store, found)
+
+
+def _frames(store: Store, found: "ExplainedRun") -> Why:
+    """Why the frame size farthest below the line moves no faster."""
+    from pcielab.analysis.why.nic import why_frames
+    from pcielab.analysis.why.nic_rates import MachineRates
+    from pcielab.model.link import Ethernet, Gap
+    from pcielab.store.manifest import nic_of, system_of
+    from pcielab.work.frames import Frames
+
+    below = min(
+        found.rows,
+        key=lambda row: row.value / {limit.name: limit.value for limit in row.limits}.get("line", row.value),
+    )
+    [test] = store.tests[store.tests["id"] == below.test].to_dict("records")
+    line = Ethernet(line_gbps=float(test["line_gbps"]), vlan=bool(test["vlan"]), gap=Gap(test["gap"]))
+    frames = Frames(nic_of(store.manifest, store.path), [int(test["frame_bytes"])], line, test["direction"])
+    notes = [f"{len(found.rows)} frame sizes: the one farthest below the line; choose with --test"]
+    rates = MachineRates(frames, system_of(store.manifest, store.path))
+    return why_frames(frames, rates, None, notes if len(found.rows) > 1 else [])

@@ -1,0 +1,284 @@
+"""`pcielab.why`: every kind of question, and gains that the engines give."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import pcielab
+from pcielab import InputError, fabric, model, single_test
+from pcielab.analysis.why import Why
+from pcielab.analysis.why.nic_steps import step_costs
+from pcielab.model import Ethernet
+from pcielab.store import Store
+from pcielab.work.frames import Frames
+
+LINK = model.Link(generation=3, lanes=16, mps_bytes=256, mrrs_bytes=512)
+HUNDRED = Ethernet(line_gbps=100.0)
+
+
+def frames(nic: str, direction: str = "both", size: int = 64) -> Frames:
+    return Frames(model.load_nic(nic), [size], HUNDRED, direction)  # type: ignore[arg-type]
+
+
+def bars(answer: Why, role: str) -> dict[str, float]:
+    return {bar.name: bar.value for bar in answer.bars if bar.role == role}
+
+
+def whole(answer: Why) -> Why:
+    """The answer, checked for what every answer has."""
+    assert 1 <= len(answer.sentences) <= 3
+    assert all(sentence.endswith(".") for sentence in answer.sentences)
+    assert answer.sentences[1] == answer.certainty.sentence
+    assert len({tuple(row) for row in answer.rows}) == 1, "a table has the same columns in every row"
+    assert answer.bars
+    json.dumps(answer.to_dict())
+    return answer
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return pcielab.simulate("hsw2620", "quick", tmp_path_factory.mktemp("why") / "quick.db")
+
+
+@pytest.mark.parametrize("nic", ["simple-nic", "niantic-kernel", "niantic-dpdk", "connectx-6-dx"])
+@pytest.mark.parametrize("direction", ["both", "tx", "rx"])
+def test_the_costs_of_a_nics_steps_add_up_to_the_models_rate(nic: str, direction: str) -> None:
+    asked = frames(nic, direction)
+    [found] = model.nic(asked.nic, LINK, [64])
+    answer = getattr(found, {"both": "bi"}.get(direction, direction))
+    costs = step_costs(asked.nic, LINK, 64, direction, 1e6 * answer.millions_per_s)
+    ns_of = {ceiling.bound: 8 * 60 / ceiling.gbps for ceiling in answer.ceilings}
+    assert sum(cost.upstream_ns for cost in costs) == pytest.approx(ns_of["wire-upstream"], rel=1e-6)
+    assert sum(cost.downstream_ns for cost in costs) == pytest.approx(ns_of["wire-downstream"], rel=1e-6)
+
+
+def test_a_nic_at_a_line_rate_is_told_its_costs_and_the_change_that_gives_most() -> None:
+    answer = whole(pcielab.why(frames("simple-nic"), link=LINK, measured=25))
+    [found] = model.nic(model.load_nic("simple-nic"), LINK, [64])
+    assert answer.binds == found.bi.bound == "wire-upstream"
+    assert answer.certainty.level == "sure"
+    assert all(word in answer.sentences[0] for word in ("52.1 million packets/s", "descriptors", "interrupts"))
+    own = [change for change in answer.changes if change.of == "profile"]
+    assert answer.change == max(own, key=lambda change: change.after)
+    assert answer.change is not None
+    assert answer.change.what == "polling instead of interrupts and register reads"
+    polled = [step for step in model.load_nic("simple-nic").step if step.kind not in ("msi", "mmio-read")]
+    [without] = model.nic(model.load_nic("simple-nic").model_copy(update={"step": polled}), LINK, [64])
+    assert answer.change.after == pytest.approx(without.bi.gbps)
+
+
+def test_the_switch_that_gives_most_is_the_models() -> None:
+    answer = whole(pcielab.why(frames("connectx-6-dx"), link=LINK, measured=35))
+    nic = model.load_nic("connectx-6-dx")
+    rates = {}
+    for name in nic.switch:
+        [found] = model.nic(nic.with_switches([name]), LINK, [64])
+        rates[f"the switch {name}"] = found.bi.gbps
+    changes = {change.what: change.after for change in answer.changes if change.of == "profile"}
+    assert changes == pytest.approx(rates)
+    assert answer.change is not None
+    assert answer.change.what == max(rates, key=lambda what: rates[what])
+    on = pcielab.why(frames(f"connectx-6-dx+{answer.change.what.removeprefix('the switch ')}"), link=LINK)
+    assert min(bars(on, "bound").values()) == pytest.approx(answer.change.after)
+    assert answer.change.what not in {change.what for change in on.changes}, "it is on already"
+
+
+def test_a_rate_above_the_bound_that_fits_the_switches_is_answered_with_them_on() -> None:
+    """The job: my 100G ConnectX-6 gives 60 Gb/s at 64 B, why?"""
+    nic = model.load_nic("connectx-6-dx")
+    [found] = model.nic(nic.with_switches(nic.switch), LINK, [64])
+    answer = whole(pcielab.why(frames("connectx-6-dx"), measured=60))
+    assert answer.binds == found.bi.bound
+    assert "fit all 5 switches" in answer.sentences[0]
+    assert f"{found.bi.gbps:.1f} Gb/s ({found.bi.millions_per_s:.0f} million packets/s" in answer.sentences[0]
+    assert "descriptors" in answer.sentences[0]
+    assert answer.change is not None
+    assert answer.change.what == "Gen4 instead of Gen3"
+
+
+def test_a_nics_link_change_is_the_models_rate_on_that_link() -> None:
+    answer = pcielab.why(frames("niantic-dpdk"), link=LINK)
+    [gen4] = [change for change in answer.changes if change.what.startswith("Gen4")]
+    [found] = model.nic(model.load_nic("niantic-dpdk"), replace(LINK, generation=4), [64], ethernet=HUNDRED)
+    assert gen4.after == pytest.approx(min(found.bi.gbps, found.line_gbps))
+
+
+def test_a_measured_rate_above_the_bound_is_said_so_with_the_bound() -> None:
+    answer = whole(pcielab.why(frames("niantic-dpdk"), link=LINK, measured=60))
+    [found] = model.nic(model.load_nic("niantic-dpdk"), LINK, [64])
+    assert "more than wire-upstream allows" in answer.sentences[0]
+    assert f"{found.bi.gbps:.1f} Gb/s" in answer.sentences[0]
+    assert answer.certainty.level == "not sure"
+    assert answer.change is not None
+    assert answer.change.after >= 60
+    assert any("42.86" in note for note in answer.notes), "the same rate, if preamble and gap were counted"
+
+
+def test_half_the_rate_of_a_nic_fits_half_the_lanes() -> None:
+    answer = whole(pcielab.why(frames("simple-nic"), link=LINK, measured=12.5))
+    assert "the link at x8" in answer.certainty.reason
+    assert "pcielab doctor" in answer.sentences[2]
+    assert answer.change is not None
+    assert answer.change.what == "not the link at x8"
+
+
+def test_a_full_line_is_the_answer_where_it_binds() -> None:
+    answer = whole(pcielab.why(frames("niantic-dpdk", "tx"), link=LINK, measured=71))
+    assert (answer.binds, answer.change) == ("line", None)
+    assert "the line is full" in answer.sentences[2]
+
+
+def test_a_link_is_assumed_for_a_line_rate_and_named() -> None:
+    answer = whole(pcielab.why(frames("simple-nic")))
+    assert answer.notes == ("link assumed: Gen3 x16, MPS 256, MRRS 512, usual for 100 Gb/s",)
+    assert answer.certainty.level == "not sure"
+    assert answer.sentences[1].startswith("Not sure: Gen3 x16 is assumed (give --gen and --lanes); with it, ")
+
+
+def test_a_nic_on_a_machine_is_simulated() -> None:
+    answer = whole(pcielab.why(frames("niantic-dpdk"), profile="hsw2620"))
+    assert answer.binds == "latency"
+    assert bars(answer, "value")["simulated"] < bars(answer, "bound")["wire-upstream"]
+    assert "tags 32 -> 64" in {change.what for change in answer.changes}
+
+
+def test_a_store_of_transfers_has_gains_that_were_simulated(quick: Store) -> None:
+    answer = whole(pcielab.why(quick))
+    assert answer.binds == "device-rate"
+    assert "40 tests of bandwidth" in answer.sentences[0]
+    assert answer.change is not None
+    assert answer.change.after > answer.change.before
+    assert len(answer.rows) == 40
+
+
+def test_one_test_of_a_store_is_asked_about_alone(quick: Store) -> None:
+    [test] = [
+        row["id"]
+        for row in quick.tests.to_dict("records")
+        if (row["operation"], row["size_bytes"], row["cache"], row["window_bytes"])
+        == ("bw-rd", 64, "host-warm", 8192)
+    ]
+    answer = whole(pcielab.why(quick, tests=[str(test)]))
+    assert answer.binds == "tags"
+    assert answer.change is not None
+    assert answer.change.what == "link.tags 32 -> 64"
+    doubled = pcielab.simulate(
+        pcielab.load_system("hsw2620").with_(link_tags=64), single_test("bw-rd", cache="host-warm")
+    )
+    assert answer.change.after == pytest.approx(doubled.scalars["bandwidth"].iloc[0], rel=0.01)
+
+
+def test_latencies_of_a_store_have_no_bound_and_a_change(quick: Store) -> None:
+    answer = whole(pcielab.why(quick, tests=["LAT"]))
+    assert (answer.binds, answer.unit) == (None, "ns")
+    assert answer.change is not None
+    assert answer.change.after < answer.change.before
+    assert answer.change.gain_percent > 0
+
+
+def test_a_measured_value_of_one_test_is_compared_with_bound_and_simulation() -> None:
+    answer = whole(pcielab.why(single_test("bw-wr", size=256), measured=25.3))
+    assert answer.binds == "device-port"
+    assert "the link at x4" in answer.certainty.reason
+    value = bars(answer, "cause")["the link at x4"]
+    halved = pcielab.simulate(pcielab.load_system("hsw2620").with_(link_lanes=4), single_test("bw-wr", size=256))
+    assert value == pytest.approx(halved.scalars["bandwidth"].iloc[0], rel=0.01)
+
+
+def test_a_measured_value_above_the_bound_of_a_test_is_said_so() -> None:
+    answer = whole(pcielab.why(single_test("bw-wr", size=64), measured=40))
+    assert "is more than device-rate allows, 24.3 Gb/s" in answer.sentences[0]
+    assert answer.certainty.level == "not sure"
+
+
+def test_an_io_tlb_that_is_too_small_is_answered_by_larger_pages() -> None:
+    answer = whole(pcielab.why(single_test("bw-rd", size=64, window="64M"), profile="ib-000-nosp"))
+    assert answer.binds == "page-walks"
+    assert answer.change is not None
+    assert answer.change.what.startswith("super-pages")
+
+
+def test_a_measured_latency_is_compared_with_the_simulated_one() -> None:
+    answer = whole(pcielab.why(single_test("lat-rd", size=64), measured=800))
+    assert answer.certainty.level == "not sure"
+    assert "+33 %" in answer.certainty.reason
+
+
+def test_a_fabric_names_the_edge_and_what_doubling_it_gives() -> None:
+    testbed = fabric.load("fabrex-u55c")
+    answer = whole(pcielab.why("fabrex-u55c"))
+    assert answer.binds == "H->S"
+    rows = fabric.influences(testbed, testbed.flows()).query("change == 'double' and what == 'H->S'")
+    assert answer.change is not None
+    assert answer.change.after == pytest.approx(rows["then_gbytes_per_s"].sum())
+
+
+def test_simulated_flows_that_wait_for_themselves_get_more_requests(tmp_path: Path) -> None:
+    testbed = fabric.load("fabrex-u55c")
+    points = fabric.flow_set(testbed.flows("latency"), "latency", "per-destination", 50.0)
+    store = pcielab.run(fabric.Flows(testbed, points, "latency"), output=tmp_path / "flows.db")
+    answer = whole(pcielab.why(store))
+    assert answer.binds == "in-flight"
+    assert answer.change is not None
+    assert answer.change.what.startswith("twice as many requests in flight")
+    assert answer.change.after > answer.change.before
+
+
+def test_frames_of_a_store_are_simulated_again(tmp_path: Path) -> None:
+    work = Frames(model.load_nic("niantic-dpdk"), [64, 1500], HUNDRED)
+    answer = whole(pcielab.why(pcielab.run(work, output=tmp_path / "nic.db", profile="ib-000")))
+    assert "64 B frames" in answer.question, "1500 B come nearer to the line"
+    assert answer.change is not None
+    assert answer.change.after > answer.change.before
+
+
+def test_messages_of_a_store_are_answered_in_closed_form(tmp_path: Path) -> None:
+    suite = pcielab.load_message_suite("kpio").only(["message_bandwidth_sizes"])
+    answer = whole(pcielab.why(pcielab.run(suite, output=tmp_path / "messages.db")))
+    assert answer.unit == "Gb/s"
+    assert answer.change is not None
+    assert {change.of for change in answer.changes} >= {"link", "test"}
+
+
+def test_an_import_without_a_link_is_answered_without_a_bound(published: Path, tmp_path: Path) -> None:
+    pcielab.formats.importers.import_pcie_bench(published, tmp_path / "import.db")
+    answer = whole(pcielab.why(tmp_path / "import.db"))
+    assert (answer.binds, answer.change, answer.certainty.level) == (None, None, "not sure")
+
+
+def test_two_stores_are_answered_by_the_change_that_moves_most(quick: Store, tmp_path: Path) -> None:
+    narrow = pcielab.simulate(pcielab.load_system("hsw2620").with_(link_lanes=4), "quick", tmp_path / "x4.db")
+    answer = whole(pcielab.why(quick, narrow, tests=["BW_DMA_RD"]))
+    assert answer.binds == "link.lanes 8 -> 4"
+    assert answer.sentences[0].startswith("link.lanes 8 -> 4: reads")
+    assert answer.change is not None
+    assert answer.change.after < answer.change.before
+
+
+def test_two_runs_of_a_nic_are_compared_as_they_are(tmp_path: Path) -> None:
+    work = Frames(model.load_nic("niantic-dpdk"), [64], HUNDRED)
+    runs = [pcielab.run(work, output=tmp_path / f"{name}.db", profile=name) for name in ("ib-000", "snb")]
+    answer = whole(pcielab.why(*runs))
+    assert answer.certainty.level == "not sure"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"asked": "none.db"}, "none.db: no such store or fabric"),
+        ({"asked": "fabrex-u55c", "measured": 3.0}, "--measured: a fabric has flows"),
+        ({"asked": frames("simple-nic"), "measured": 0.0}, "--measured 0: give a value above 0"),
+        ({"asked": frames("simple-nic"), "measured": float("nan")}, "--measured nan"),
+        ({"asked": frames("simple-nic"), "flows": "x"}, "--flows: a NIC has"),
+        ({"asked": Frames(model.load_nic("simple-nic"), [64, 128])}, "2 frame sizes: give one"),
+        ({"asked": Frames(model.load_nic("simple-nic"), [64], Ethernet(line_gbps=99.0))}, "line_gbps is 99"),
+        ({"asked": frames("simple-nic"), "profile": "snb", "link": LINK}, "a profile has its own link"),
+        ({"asked": pcielab.load_suite("quick")}, "81 tests: give one"),
+        ({"asked": single_test("bw-rd", size="1M", window="1M")}, "cannot run it"),
+    ],
+)
+def test_bad_questions_are_refused(given: dict[str, object], expected: str) -> None:
+    with pytest.raises(InputError, match=expected):
+        pcielab.why(**given)  # type: ignore[arg-type]

@@ -1,0 +1,144 @@
+"""Why the tests of a store of transfers give their values.
+
+Bounds and possible causes are those of `explain`. A complete system is simulated again with each change; for a
+store without one, the closed form gives the bound of its link with the change.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from pcielab.analysis.explain.checks import Check, checks
+from pcielab.analysis.explain.rows import Row, explain_run
+from pcielab.analysis.why.answer import Bar, Cell, Certainty, Why
+from pcielab.analysis.why.certainty import certainty_of
+from pcielab.analysis.why.gains import advice, best_of, bound_advice, modelled_gains, simulated_gains
+from pcielab.analysis.why.numbers import listed
+from pcielab.analysis.why.one_test import why_test
+from pcielab.analysis.why.predicted import no_progress
+from pcielab.errors import InputError
+from pcielab.store import Store
+from pcielab.work.effort import Progress
+
+_FOCUS_MOST = 6
+"""Most tests for which changes are simulated."""
+_NAMED_BOUNDS = 3
+_DIRECTIONS = {"bw-rd": "reads", "bw-wr": "writes", "bw-rdwr": "both at once"}
+
+
+def why_transfers(store: Store, tests: Sequence[str] = (), progress: Progress = no_progress) -> Why:
+    """Why the tests of a store give their values.
+
+    Args:
+        store: A run of transfers, of any origin.
+        tests: Only these: numbers, or parts of a family or name. All, if empty.
+        progress: Called while changes are simulated.
+
+    Raises:
+        InputError: The link is unknown, or a text of `tests` matches no test of bandwidth with a result.
+    """
+    explanation = explain_run(store, tests)
+    facts, rows = explanation.facts, explanation.rows
+    if facts is None or not rows:
+        raise InputError(f"{store.path}: no test of bandwidth has a result: give a finished run, or other tests")
+    if len(rows) == 1 and facts.system is not None:
+        [row] = rows
+        return why_test(
+            facts.system,
+            store.title,
+            row.parameters,
+            measured=row.value_gbps,
+            origin=store.origin,
+            progress=progress,
+        )
+    group = _largest_group(rows)
+    focus = _spread(group)
+    parameters = [row.parameters for row in focus]
+    if facts.system is not None:
+        _, gains = simulated_gains(facts.system, parameters, "Gb/s", progress)
+        last = advice(gains, f"{_of_tests(focus)} simulated again")
+    else:
+        gains = modelled_gains(facts, parameters, list(store.records()))
+        last = bound_advice(gains)
+    sure = _certainty(store, group, checks(store, explanation))
+    return Why(
+        question=f"{store.title}, {len(rows)} tests of bandwidth ({store.origin})",
+        sentences=(_binding(rows, group), sure.sentence, last),
+        binds=group[0].answer.bound,
+        certainty=sure,
+        change=best_of(gains),
+        changes=tuple(gain.change for gain in gains),
+        unit="Gb/s",
+        bars=tuple(_bars(focus, store.origin)),
+        rows=tuple(_cells(row, store.origin) for row in rows),
+        notes=tuple(explanation.notes),
+    )
+
+
+def _largest_group(rows: Sequence[Row]) -> list[Row]:
+    """The tests of the bound that binds most of them."""
+    [(bound, _)] = Counter(row.answer.bound for row in rows).most_common(1)
+    return [row for row in rows if row.answer.bound == bound]
+
+
+def _spread(group: Sequence[Row]) -> list[Row]:
+    """A few tests of a group, evenly spread over its sizes: the first of each operation and size."""
+    alike = {(row.size_bytes, row.parameters["operation"]): row for row in reversed(group)}
+    by_size = sorted(alike.values(), key=lambda row: (row.size_bytes, row.test))
+    many = min(_FOCUS_MOST, len(by_size))
+    return [by_size[nth * len(by_size) // many] for nth in range(many)]
+
+
+def _of_tests(rows: Sequence[Row]) -> str:
+    return "that test" if len(rows) == 1 else f"{len(rows)} of these tests"
+
+
+def _binding(rows: Sequence[Row], group: Sequence[Row]) -> str:
+    """Which bounds bind how many tests, the most common one in detail."""
+    counts = Counter(row.answer.bound for row in rows).most_common()
+    others = [f"{bound} {count}" for bound, count in counts[1:_NAMED_BOUNDS]]
+    of = f"{group[0].answer.bound} binds {len(group)} of {len(rows)} tests of bandwidth, {_extent(group)}"
+    return f"{of}; {listed(others)}." if others else f"{of}."
+
+
+def _extent(rows: Sequence[Row]) -> str:
+    """The operations and sizes of some tests: `reads of 64 to 512 B`."""
+    operations = dict.fromkeys(_DIRECTIONS[row.parameters["operation"]] for row in rows)
+    sizes = sorted({row.size_bytes for row in rows})
+    span = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    return f"{listed([*operations])} of {span} B"
+
+
+def _certainty(store: Store, group: Sequence[Row], fitting: Sequence[Check]) -> Certainty:
+    """How sure the bound of a group is: that of its median test."""
+    median = sorted(group, key=lambda row: row.share)[len(group) // 2]
+    ceilings = [(ceiling.bound, ceiling.gbps) for ceiling in median.answer.ceilings]
+    beside = f"it may be {listed(median.reasons[:2], 'or')}" if median.reasons else ""
+    if fitting:
+        beside = f"cause {fitting[0].key} fits, to check by hand: {fitting[0].cause.title}"
+    found = certainty_of(ceilings, median.value_gbps, store.origin, beside)
+    if len(group) == 1:
+        return found
+    return Certainty(found.level, f"of the median of these tests, {found.reason}")
+
+
+def _bars(focus: Sequence[Row], origin: str) -> Iterator[Bar]:
+    for row in focus:
+        name = f"{row.name} {row.size_bytes} B, test {row.test}"
+        yield Bar(f"{name}, {origin}", row.value_gbps, "value")
+        yield Bar(f"{name}, {row.answer.bound}", row.answer.gbps, "bound")
+
+
+def _cells(row: Row, origin: str) -> Mapping[str, Cell]:
+    return {
+        "test": row.test,
+        "name": row.name,
+        "size_bytes": row.size_bytes,
+        "window_bytes": row.parameters["window_bytes"],
+        "cache": row.parameters["cache"],
+        "origin": origin,
+        "value_gbps": row.value_gbps,
+        "bound": row.answer.bound,
+        "bound_gbps": row.answer.gbps,
+        "share_percent": 100 * row.share,
+        "may_explain": "; ".join(row.reasons) or None,
+    }
