@@ -116,7 +116,8 @@ def _of_bandwidth(facts: MachineFacts, parameters: Mapping[str, Any], value: flo
     [bounds] = bounds_of_tests(facts, [parameters])
     if bounds is None:
         return ["this system cannot run this test"]
-    gbps = bounds.answer.gbps if value is None else value
-    scalars = [{"subject": "", "metric": "bandwidth", "unit": "Gb/s", "value": gbps}]
+    if value is None:
+        return [f"bound: {bounds.answer.bound}, {bounds.answer.gbps:.2f} Gb/s; its point is not simulated yet"]
+    scalars = [{"subject": "", "metric": "bandwidth", "unit": "Gb/s", "value": value}]
     record = {"id": 0, "family": "", "name": "", "status": "ok", "parameters": parameters, "scalars": scalars}
     return list(bound_sentences(row_of(facts, record, bounds)))

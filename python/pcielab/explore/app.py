@@ -16,10 +16,12 @@ from starlette.routing import Route
 
 from pcielab import __version__
 from pcielab.errors import InputError
-from pcielab.explore import answers, fabrics
+from pcielab.explore import answers
+from pcielab.explore.dropped import Dropped
+from pcielab.explore.fabrics import Fabrics
 from pcielab.explore.live import FULL, Live
 from pcielab.explore.presence import Presence
-from pcielab.explore.question import ASKED, START, Systems, question_of
+from pcielab.explore.question import ASKED, FIRST, START, Systems, question_of
 from pcielab.explore.stores import Stores
 from pcielab.explore.taking_out import taken_out
 from pcielab.library.profiles.keys import keys_of
@@ -40,12 +42,14 @@ class Server:
 
     Attributes:
         systems: The available systems.
+        fabrics: The available fabrics.
         stores: The available stores.
         presence: The number of open pages.
         live: The simulations in progress.
     """
 
     systems: Systems
+    fabrics: Fabrics
     stores: Stores
     presence: Presence
     live: Live = field(default_factory=Live)
@@ -62,8 +66,9 @@ class Server:
             "compare": self.stores.compared,
             "distribution": self.stores.distribution,
             "overlay": self.stores.overlay,
-            "fabrics": lambda _asked: fabrics.listed(),
-            "fabric": fabrics.estimated,
+            "fabrics": lambda _asked: self.fabrics.listed(),
+            "fabric": self.fabrics.estimated,
+            "drop": Dropped(self.systems, self.fabrics).take,
         }
         return [
             *(Route(path, _page(name)) for path, name in _PAGES.items()),
@@ -82,6 +87,8 @@ class Server:
                 "version": __version__,
                 "systems": self.systems.names,
                 "experimental": self.systems.experimental,
+                "opening": self.systems.opening.model_dump(),
+                "first": FIRST,
                 "themes": themes,
                 "bounds": BOUND_COLOURS,
                 "sizes": answers.SIZES,

@@ -1,13 +1,14 @@
 """Fabrics for pages: the tree, flows with their bandwidths, and their mutual influence."""
 
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any, get_args
 
 from pcielab import fabric
 from pcielab.errors import InputError
-from pcielab.library import shipped
 from pcielab.library.fabrics.flows import flows_of, frame_of
+from pcielab.library.fabrics.load import of_content
 from pcielab.library.fabrics.parts import Flow
 from pcielab.library.validation import checked, suggestion
 from pcielab.report.fabric_tree import tree_positions
@@ -17,47 +18,88 @@ FLOWS_MOST = 200
 NODES_MOST = 400
 
 
-def listed() -> list[dict[str, Any]]:
-    """The shipped fabrics: name, title, and the sets of flows in each file."""
-    return [
-        {"name": name, "title": shipped.title(path), "sets": list(_loaded(name).file.flows.sets)}
-        for name, path in shipped.profile_files("fabric").items()
-        if len(_loaded(name).file.node) <= NODES_MOST
-    ]
+class Fabrics:
+    """The fabrics of a server: shipped ones, files given to it, and files dropped on its pages."""
 
+    def __init__(self, files: Iterable[str] = ()) -> None:
+        self._own = {loaded.name: loaded for loaded in map(fabric.load, files)}
+        self._dropped: set[str] = set()
 
-def estimated(asked: Any) -> dict[str, Any]:
-    """Estimate flows on a fabric: its tree, the bandwidth of flows, the load of edges, and the influences.
+    @property
+    def names(self) -> list[str]:
+        """Their names; own ones come first."""
+        return list(dict.fromkeys([*reversed(self._own), *fabric.names()]))
 
-    Args:
-        asked: `name` of a fabric, `method`, and `flows` (tables with the keys of a flow) or `set` (name of a set).
+    def drop(self, label: str, content: dict[str, Any]) -> str:
+        """Take the content of a file that was dropped on a page, instead of an earlier one of its name.
 
-    Raises:
-        InputError: One of these is wrong.
-    """
-    if not isinstance(asked, Mapping):
-        raise InputError("give an object")
-    loaded = _loaded(str(asked.get("name")))
-    method = asked.get("method", "max-min")
-    if method not in get_args(fabric.Method):
-        raise InputError(f"method {shown(method)}: {suggestion(str(method), get_args(fabric.Method))}")
-    flows = _flows(loaded, asked)
-    if not flows:
-        return {**_tree(loaded), "flows": [], "edges": [], "influences": []}
-    frame = frame_of(flows, "flows")
-    fabric.check_ends(loaded, frame, "flows")
-    found = fabric.estimate(loaded, frame, method)
-    named = [flow.model_dump(mode="json") for flow in flows_of(frame, "flows")]
-    shares = found.flows.astype(object).where(found.flows.notna(), None).to_dict("records")
-    return {
-        **_tree(loaded),
-        "flows": [
-            {**flow, "gbytes_per_s": share["gbytes_per_s"], "limit": share["limit"]}
-            for flow, share in zip(named, shares, strict=True)
-        ],
-        "edges": found.edges.to_dict("records"),
-        "influences": fabric.influences(loaded, frame, method).to_dict("records") if len(flows) <= 40 else [],
-    }
+        Returns:
+            The name of the fabric.
+
+        Raises:
+            InputError: It is no fabric, has too many nodes to draw, or another fabric has its name.
+        """
+        loaded = of_content(content, Path(label))
+        nodes = len(loaded.file.node)
+        if nodes > NODES_MOST:
+            raise InputError(
+                f"{label}: has {nodes} nodes: give {NODES_MOST} at most, or use pcielab fabric estimate"
+            )
+        if loaded.name not in self._dropped and loaded.name in self.names:
+            raise InputError(f"{label}: name is {loaded.name}: a fabric of the server has this name: give another")
+        self._own[loaded.name] = loaded
+        self._dropped.add(loaded.name)
+        return loaded.name
+
+    def listed(self) -> list[dict[str, Any]]:
+        """Name and title of each, and the sets of flows in its file."""
+        return [
+            {"name": name, "title": loaded.title, "sets": list(loaded.file.flows.sets)}
+            for name in self.names
+            for loaded in [self._loaded(name)]
+            if len(loaded.file.node) <= NODES_MOST
+        ]
+
+    def estimated(self, asked: Any) -> dict[str, Any]:
+        """Estimate flows on a fabric: its tree, the bandwidth of flows, the load of edges, and the influences.
+
+        Args:
+            asked: `name` of a fabric, `method`, and `flows` (tables with the keys of a flow) or `set` (name of a
+                set).
+
+        Raises:
+            InputError: One of these is wrong.
+        """
+        if not isinstance(asked, Mapping):
+            raise InputError("give an object")
+        loaded = self._loaded(str(asked.get("name")))
+        method = asked.get("method", "max-min")
+        if method not in get_args(fabric.Method):
+            raise InputError(f"method {shown(method)}: {suggestion(str(method), get_args(fabric.Method))}")
+        flows = _flows(loaded, asked)
+        if not flows:
+            return {**_tree(loaded), "flows": [], "edges": [], "influences": []}
+        frame = frame_of(flows, "flows")
+        fabric.check_ends(loaded, frame, "flows")
+        found = fabric.estimate(loaded, frame, method)
+        named = [flow.model_dump(mode="json") for flow in flows_of(frame, "flows")]
+        shares = found.flows.astype(object).where(found.flows.notna(), None).to_dict("records")
+        return {
+            **_tree(loaded),
+            "flows": [
+                {**flow, "gbytes_per_s": share["gbytes_per_s"], "limit": share["limit"], "fits": share["fits"]}
+                for flow, share in zip(named, shares, strict=True)
+            ],
+            "edges": found.edges.to_dict("records"),
+            "influences": fabric.influences(loaded, frame, method).to_dict("records") if len(flows) <= 40 else [],
+        }
+
+    def _loaded(self, name: str) -> fabric.Fabric:
+        if name in self._own:
+            return self._own[name]
+        if name not in fabric.names():
+            raise InputError(f"fabric {shown(name)}: {suggestion(name, self.names)}")
+        return _shipped(name)
 
 
 def _flows(loaded: fabric.Fabric, asked: Mapping[str, Any]) -> list[Flow]:
@@ -84,8 +126,6 @@ def _tree(loaded: fabric.Fabric) -> dict[str, Any]:
     return {"name": loaded.name, "title": loaded.title, "nodes": nodes, "links": links}
 
 
-@lru_cache(maxsize=32)
-def _loaded(name: str) -> fabric.Fabric:
-    if name not in fabric.names():
-        raise InputError(f"fabric {shown(name)}: {suggestion(name, fabric.names())}")
+@cache
+def _shipped(name: str) -> fabric.Fabric:
     return fabric.load(name)

@@ -24,7 +24,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MOST_BYTES = 64 << 10
+from pcielab.wording import byte_size
+
+MOST_BYTES = 256 << 10
 """Longest request."""
 _MOST_DIGITS = 9
 HEADER = "x-pcielab-token"
@@ -32,7 +34,7 @@ HEADER = "x-pcielab-token"
 ENTRANCE = "/open"
 _CONNECTIONS = Path("/proc/net/tcp")
 """All connections of this machine with their users: proc(5)."""
-_TOO_LONG = f"the request is too long: send at most {MOST_BYTES} bytes"
+_TOO_LONG = f"the request is too long: send at most {byte_size(MOST_BYTES)}"
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
     "img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -80,7 +82,7 @@ class Guard:
             return PlainTextResponse("requests from pages of other sites are refused", 403)
         length = headers.get("content-length", "0")
         if not length.isdecimal() or len(length) > _MOST_DIGITS or int(length) > MOST_BYTES:
-            return PlainTextResponse(_TOO_LONG, 413)
+            return JSONResponse({"problem": _TOO_LONG}, 413)
         if scope["path"].startswith("/api/") and not _is_same(headers.get(HEADER), self._token):
             return JSONResponse({"problem": "open the address that pcielab explore printed, with its token"}, 403)
         return None

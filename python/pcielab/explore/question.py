@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from pcielab.errors import InputError
-from pcielab.library.profiles import ResolvedSystem, resolve
+from pcielab.library.profiles import ResolvedSystem, resolve, resolve_alone
 from pcielab.library.profiles.keys import Value
 from pcielab.library.profiles.part import MOST_COUNT, Part
 from pcielab.library.profiles.quantity_types import Count, Size
@@ -16,6 +16,7 @@ from pcielab.library.suites import Suite, single_test
 from pcielab.library.suites.benchmark import Cache, Pattern
 from pcielab.library.suites.parameters import PARAMETERS
 from pcielab.library.validation import checked, suggestion
+from pcielab.wording import named
 
 MOST_CHANGES = 100
 _SYSTEMS_KEPT = 64
@@ -69,20 +70,40 @@ class Question(Part):
 ASKED = tuple(parameter for parameter in PARAMETERS if parameter.word in Question.model_fields)
 """The parameters of tests with a control on the page."""
 START = Question()
-"""The first question of a page."""
+"""What an address leaves out."""
+OPENING = {"system": "gen5-x16", "cache": "device-warm"}
+"""Differences from `START` of a page whose address says nothing."""
+FIRST = {
+    "link.generation": "Generation",
+    "link.lanes": "Lanes",
+    "link.mps_bytes": "MPS (B)",
+    "link.mrrs_bytes": "MRRS (B)",
+    "link.tags": "Tags",
+    "host.llc.ddio_ways": "DDIO ways",
+    "iommu": "IOMMU",
+}
+"""Values of a system in the first row of the page, with their labels."""
 
 
 class Systems:
-    """The systems of a server: shipped ones, and the files given to it."""
+    """The systems of a server: shipped ones, files given to it, and files dropped on its pages."""
 
     def __init__(self, files: Mapping[str, str] | None = None) -> None:
         self._files = dict(files or {})
+        self._dropped: dict[str, tuple[str, dict[str, Any]]] = {}
         self._resolved = lru_cache(maxsize=_SYSTEMS_KEPT)(self._resolve)
 
     @property
     def names(self) -> Sequence[str]:
         """Their names."""
-        return [*self._files, *sorted(profile_files("system"), key=self.experimental.__contains__)]
+        shipped = sorted(profile_files("system"), key=self.experimental.__contains__)
+        return list(dict.fromkeys([*self._dropped, *self._files, *shipped]))
+
+    @property
+    def opening(self) -> Question:
+        """The question of a page whose address says nothing: the first own system, or a Gen5 one."""
+        system = next(iter(self._files), OPENING["system"])
+        return START.model_copy(update={**OPENING, "system": system})
 
     @property
     def experimental(self) -> Mapping[str, str]:
@@ -92,15 +113,31 @@ class Systems:
         }
         return {name: reason for name, reason in found.items() if reason}
 
+    def drop(self, label: str, content: dict[str, Any]) -> str:
+        """Take the content of a file that was dropped on a page, instead of an earlier one of its name.
+
+        Returns:
+            The name of the system.
+
+        Raises:
+            InputError: It is no system, or another system has its name.
+        """
+        name = resolve_alone(content, label).system.name
+        if name not in self._dropped and name in self.names:
+            raise InputError(f"{label}: name is {name}: a system of the server has this name: give another")
+        self._dropped[name] = label, content
+        self._resolved.cache_clear()
+        return name
+
     def reference(self, name: str) -> str:
-        """The name or path of a system for the command line.
+        """The name or path of a system for the command line; of a dropped file, its name.
 
         Raises:
             InputError: No system has this name; paths are no names.
         """
         if name not in self.names:
-            raise InputError(f"system {name!r}: {suggestion(name, self.names)}")
-        return self._files.get(name, name)
+            raise InputError(f"system {named(name)}: {suggestion(name, self.names)}")
+        return self._dropped[name][0] if name in self._dropped else self._files.get(name, name)
 
     def resolved(self, question: Question) -> ResolvedSystem:
         """The system of a question, with its changes.
@@ -114,6 +151,9 @@ class Systems:
         for key, _ in sets:
             if key in ("link", "host", "device"):
                 raise InputError(f"{key}: is a whole part: change single values, like {key}.KEY")
+        if name in self._dropped:
+            label, content = self._dropped[name]
+            return resolve_alone(content, label, dict(sets))
         return resolve(self.reference(name), dict(sets))
 
 

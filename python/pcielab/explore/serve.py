@@ -10,10 +10,13 @@ import uvicorn
 
 from pcielab.errors import InputError
 from pcielab.explore.app import Server, application
+from pcielab.explore.dropped import kind_of
+from pcielab.explore.fabrics import Fabrics
 from pcielab.explore.guard import Guard
 from pcielab.explore.presence import Presence
 from pcielab.explore.question import Systems
 from pcielab.explore.stores import Stores
+from pcielab.library.input_files import read_toml
 from pcielab.library.profiles import resolve
 
 _LOOPBACK = "127.0.0.1"
@@ -32,17 +35,17 @@ def serve(
     """Serve until Ctrl-C, or until the last page is closed.
 
     Args:
-        given: Stores (`*.db`) and systems (`*.toml`) for the pages; no other files are read.
+        given: Stores (`*.db`), systems and fabrics (`*.toml`) for the pages; no other files are read.
         port: Port on the loopback address; 0 for any free one.
         browse: Whether to open a browser.
         stay: Whether to continue when the last page is closed.
         announce: Called with the address once the server listens.
 
     Raises:
-        InputError: A store or a system cannot be read, or the port is taken.
+        InputError: A store, a system or a fabric cannot be read, or the port is taken.
     """
     stores = Stores([path for path in given if path.suffix != ".toml"])
-    systems = Systems(_files([path for path in given if path.suffix == ".toml"]))
+    systems, fabrics = _own([path for path in given if path.suffix == ".toml"])
     listening = _listen(port)
     port = listening.getsockname()[1]
     token = secrets.token_urlsafe(24)
@@ -50,7 +53,7 @@ def serve(
     def leave() -> None:
         runner.should_exit = True
 
-    server = Server(systems, stores, Presence(leave, None if stay else _GRACE_SECONDS))
+    server = Server(systems, fabrics, stores, Presence(leave, None if stay else _GRACE_SECONDS))
     guarded = Guard(application(server), token=token, port=port)
     runner = _Runner(server, guarded)
     address = f"http://{_LOOPBACK}:{port}"
@@ -78,9 +81,11 @@ class _Runner(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def _files(paths: Sequence[Path]) -> dict[str, str]:
-    """The checked systems of files, by name."""
-    return {resolve(str(path)).system.name: str(path) for path in paths}
+def _own(paths: Sequence[Path]) -> tuple[Systems, Fabrics]:
+    """The systems and fabrics of checked files."""
+    kinds = {str(path): kind_of(read_toml(path), str(path)) for path in paths}
+    systems = {resolve(path).system.name: path for path, kind in kinds.items() if kind == "system"}
+    return Systems(systems), Fabrics(path for path, kind in kinds.items() if kind == "fabric")
 
 
 def _listen(port: int) -> socket.socket:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,15 @@ import pandas as pd
 
 from pcielab.analysis.compare import compare
 from pcielab.errors import InputError
+from pcielab.explore.columns import Column, columns_of_pairs, columns_of_summary, columns_of_tests
 from pcielab.store import Store, open_store
 from pcielab.store.exercised import exercised
 
 _ROWS_MOST = 5000
+_BINS_SHOWN = 400
 _SHOWN = ("bandwidth_gbps", "median_ns", "p99_ns")
 _OVERLAID = ("size_bytes", "window_bytes", "cache", "operation", "path", "pattern")
+_OFFSETS = ("host_offset_bytes", "device_offset_bytes")
 
 
 class Stores:
@@ -43,43 +47,43 @@ class Stores:
         ]
 
     def tests(self, asked: Any) -> dict[str, Any]:
-        """The tests of a store with their numbers, filtered by words in family, name or parameters."""
+        """The tests of a store with their numbers, filtered by words in family, name or parameters.
+
+        Tests of a fabric have a row for each flow, those of a mux one for each connection.
+        """
         store = self._store(asked)
         frame = (store.frame if store.tells_speed else exercised(store.tests, store.origin)).drop(columns="origin")
-        columns = [column for column in frame.columns if frame[column].nunique(dropna=False) > 1]
-        # Rows of flows have an experiment instead of a name.
-        always = [column for column in ("id", "family", "name", "experiment") if column in frame]
-        shown = list(dict.fromkeys([*always, *columns, "status"]))
-        rows = frame[shown]
+        columns = columns_of_tests(store, frame)
+        rows = frame[[column.key for column in columns]]
         wanted = str(_of(asked, "filter", "")).lower().split()
         if wanted:
             texts = [" ".join(map(str, row)).lower() for row in rows.itertuples(index=False)]
             rows = rows[[all(word in text for word in wanted) for text in texts]]
-        return {"columns": shown, "rows": _plain(rows.head(_ROWS_MOST)), "all": len(rows)}
+        return {**_table(columns, rows.head(_ROWS_MOST)), "all": len(rows)}
 
     def compared(self, asked: Any) -> dict[str, Any]:
         """Two stores side by side: a summary of the differences, and the pairs."""
         comparison = compare(self._store(asked, "a"), self._store(asked, "b"))
-        rows = comparison.rows.dropna(axis="columns", how="all").head(_ROWS_MOST)
-        shown = [column for column in rows.columns if rows[column].nunique() > 1 or column in ("family", "test_a")]
-        rows = rows[shown]
-        summary = comparison.summary
+        rows, summary = comparison.rows, comparison.summary
         return {
             "names": list(comparison.names),
-            "summary": {"columns": list(summary.columns), "rows": _plain(summary)},
-            "rows": {"columns": list(rows.columns), "rows": _plain(rows)},
+            "summary": _table(columns_of_summary(summary), summary),
+            "rows": {**_table(columns_of_pairs(rows), rows.head(_ROWS_MOST)), "all": len(rows)},
         }
 
     def distribution(self, asked: Any) -> dict[str, Any]:
-        """The distribution of a test: latencies with the share of samples up to each; empty if it has none."""
-        store, test = self._store(asked), _of(asked, "test", None)
+        """The distribution of a test or a flow: latencies with the share of samples up to each, or empty."""
+        store, test, flow = self._store(asked), _of(asked, "test", None), _of(asked, "flow", None)
         store.require_speed("a distribution")
         if not isinstance(test, int) or test not in set(store.tests["id"]):
             raise InputError(f"test {test!r}: {store.path.name} has no test with this number")
-        found = store.distribution(test)
-        every = max(1, math.ceil(len(found) / 400))
-        kept = found.iloc[::every]
-        return {"cdf": [[float(ns), float(cdf)] for ns, cdf in zip(kept["latency_ns"], kept["cdf"], strict=True)]}
+        metric = "latency" if flow is None else f"total of {flow}"
+        found = store.distribution(test, metric)
+        every = max(1, math.ceil(len(found) / _BINS_SHOWN))
+        # Counted from the end: the longest latency is always shown.
+        kept = found[::-1].iloc[::every][::-1]
+        pairs = zip(kept[f"{metric}_ns"], kept["cdf"], strict=True)
+        return {"cdf": [[float(ns), float(cdf)] for ns, cdf in pairs]}
 
     def overlay(self, asked: Any) -> dict[str, Any]:
         """The rows of a store to draw over curves: finished, aligned DMA tests."""
@@ -87,10 +91,11 @@ class Stores:
         store.require_kind("transfers", "an overlay")
         store.require_speed("an overlay")
         frame = store.frame
-        rows = frame[(frame["status"] == "ok") & (frame["path"] == "dma")]
-        columns = [column for column in (*_OVERLAID, *_SHOWN) if column in rows]
-        aligned = (rows["host_offset_bytes"] == 0) & (rows["device_offset_bytes"] == 0)
-        kept = rows.loc[aligned, columns].drop_duplicates().head(_ROWS_MOST)
+        rows = frame.reindex(columns=[*_OVERLAID, *_SHOWN, "status", *_OFFSETS])
+        aligned = (rows[list(_OFFSETS)] == 0).all(axis=1)
+        kept = rows[(rows["status"] == "ok") & (rows["path"] == "dma") & aligned]
+        columns = [column for column in (*_OVERLAID, *_SHOWN) if column in frame]
+        kept = kept[columns].drop_duplicates().head(_ROWS_MOST)
         return {"name": f"{store.path.name} ({store.origin})", "rows": _plain(kept)}
 
     def _store(self, asked: Any, key: str = "store") -> Store:
@@ -104,6 +109,14 @@ def _of(asked: Any, key: str, default: object) -> Any:
     if not isinstance(asked, Mapping):
         raise InputError("give an object")
     return asked.get(key, default)
+
+
+def _table(columns: Sequence[Column], rows: pd.DataFrame) -> dict[str, Any]:
+    """Columns and rows for JSON."""
+    return {
+        "columns": [asdict(column) for column in columns],
+        "rows": _plain(rows[[column.key for column in columns]]),
+    }
 
 
 def _plain(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -15,7 +15,10 @@ require(("altair", "jinja2", "vl_convert"), "report")
 
 # Checked before the imports below, so that the error names the extra to install.
 from pcielab.report import figures  # noqa: E402
+from pcielab.report.offline import draw_offline  # noqa: E402
 from pcielab.report.save import save_figure  # noqa: E402
 from pcielab.report.write import write_report  # noqa: E402
+
+draw_offline()
 
 __all__ = ["figures", "save_figure", "write_report"]

@@ -108,14 +108,24 @@ def latency_axis(field: str = "median", title: str = "median latency (ns)") -> a
 
 def distribution_axis(values: Iterable[float]) -> alt.X:
     """Latencies of a distribution: logarithmic where it spans many times its minimum, linear otherwise."""
+    scale, axis = _of_latencies(values)
+    return alt.X("latency_ns:Q", title="latency (ns)", scale=scale, axis=axis)
+
+
+def latency_axis_of(values: Iterable[float]) -> alt.Y:
+    """Single latencies, with the scale of their distribution."""
+    scale, axis = _of_latencies(values)
+    return alt.Y("latency_ns:Q", title="latency (ns)", scale=scale, axis=axis)
+
+
+def _of_latencies(values: Iterable[float]) -> tuple[alt.Scale, alt.Axis]:
     present = list(values)
     low, high = min(present), max(present)
     if high <= _WIDE * low:
-        return alt.X("latency_ns:Q", title="latency (ns)", scale=alt.Scale(zero=False))
+        return alt.Scale(zero=False), alt.Axis()
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = [step * 10**power for power in powers for step in (1, 2, 5) if low <= step * 10**power <= high]
-    axis = alt.Axis(values=ticks, format="~s")
-    return alt.X("latency_ns:Q", title="latency (ns)", scale=alt.Scale(type="log", nice=False), axis=axis)
+    return alt.Scale(type="log", nice=False), alt.Axis(values=ticks, format="~s")
 
 
 def percent_axis(field: str, title: str) -> alt.Y:

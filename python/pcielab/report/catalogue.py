@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from pcielab.library.shipped import SuiteKind
 from pcielab.report import figures
+from pcielab.report.fabric_tree import simulated_loads
 from pcielab.report.figures import Figure, MissingDataError
 from pcielab.report.figures.frame import claims_of
 from pcielab.report.run import Run
@@ -80,7 +81,7 @@ _FABRIC: tuple[tuple[figures.FabricPlot, str], ...] = (
     ),
     (
         figures.FabricPlot("fig5-bandwidth", "Bandwidth of H2D and D2H over the size", "bandwidth"),
-        "Engines and links both limit it; `pcielab fabric explain` says which.",
+        "Engines and links both limit it; pcielab fabric explain says which.",
     ),
     (
         figures.FabricPlot("fig6-d2d-bandwidth", "Bandwidth between devices over the size", "bandwidth"),
@@ -305,7 +306,7 @@ CATALOGUE: tuple[Entry, ...] = (
         "message-published",
         "Messages",
         "Every number of the kPIO+WC paper beside the simulated one, in the paper's order. The tip gives the "
-        "reason for errors above 5 % (shares: 3 points), as `pcielab paper numbers` does.",
+        "reason for errors above 5 % (shares: 3 points), as pcielab paper numbers does.",
         lambda runs, measured: figures.published_deviations(_of_kind(runs, measured, "messages")),
     ),
     Entry(
@@ -338,7 +339,7 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry(
         "fabric-table2-validation",
         "Routable fabric",
-        "The paper's validation of its estimator: measured, simulated, and estimated by `max-min`.",
+        "The paper's validation of its estimator: measured, simulated, and estimated by max-min.",
         lambda runs, measured: figures.fabric_validation(_all_runs(runs, measured)),
     ),
     Entry(
@@ -357,7 +358,7 @@ CATALOGUE: tuple[Entry, ...] = (
         "fabric-published",
         "Routable fabric",
         "Every number of the paper beside the simulated one, in the paper's order. The tip gives the reason for "
-        "errors above 5 % (shares: 3 points), as `pcielab paper numbers` does.",
+        "errors above 5 % (shares: 3 points), as pcielab paper numbers does.",
         lambda runs, measured: figures.published_deviations(_of_kind(runs, measured, "fabric")),
     ),
 )
@@ -380,9 +381,15 @@ def _entries_of(family: str, name: str) -> list[Entry]:
     latencies = figures.FabricPlot(family, f"{family}: latency of requests", "average")
     return [
         Entry(
+            f"{name}-loads",
+            _FLOWS,
+            "The load of each link in both directions, and the capacity of each.",
+            lambda runs, measured: simulated_loads(_all_runs(runs, measured), family),
+        ),
+        Entry(
             f"{name}-bandwidth",
             _FLOWS,
-            "Payload delivered. `pcielab fabric estimate` says which edge limits a flow.",
+            "Payload delivered. pcielab fabric estimate says which edge limits a flow.",
             lambda runs, measured: figures.fabric_sweep(_all_runs(runs, measured), bandwidths),
         ),
         Entry(

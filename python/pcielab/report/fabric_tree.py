@@ -3,48 +3,110 @@
 A link's downward load is written above it, its upward load below.
 """
 
+import json
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 import altair as alt
 import pandas as pd
 
+from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.fabric.estimate import Estimate
-from pcielab.library.fabrics.load import Fabric
-from pcielab.report.figures.frame import Figure
+from pcielab.library.fabrics.load import Fabric, RecordedFabric, recorded
+from pcielab.report.figures.frame import CLAIMS, Figure
+from pcielab.report.run import Run, Sources, runs_of
+from pcielab.report.selection import MissingDataError
 
 _LEVEL_WIDTH = 170
 _ROW_HEIGHT = 46
 _MARGIN = 60
 _MOST_CELLS = 1_000
 """Most levels times leaves of a picture: as PNG, each cell takes 125 kB of memory."""
+_MOST_TREES = 4
+_LEAST_GBYTES_PER_S = 0.005
+"""Smaller loads, of commands, would read 0.00."""
+_NOTE = "GB/s of payload, of the edge's capacity"
 _ACROSS = alt.Scale(nice=False, padding=_MARGIN)
 _DOWNWARDS = alt.Scale(reverse=True, nice=False, padding=_ROW_HEIGHT / 2)
 
 
 def tree(fabric: Fabric, estimate: Estimate) -> Figure:
-    """The tree; links are coloured by the share of their fuller direction that is used.
+    """The tree with estimated loads; links are coloured by the share of their fuller direction that is used.
 
     Raises:
         InputError: It is too large for a picture.
     """
-    positions = tree_positions(fabric)
-    leaves = set(positions) - {link.upper for link in fabric.file.link}
-    levels = 1 + max(level for _, level in positions.values())
-    if levels * len(leaves) > _MOST_CELLS:
+    if _cells(fabric) > _MOST_CELLS:
         raise InputError(
-            f"{fabric.name}: {levels} levels of nodes and {len(leaves)} leaves are too many for a picture: draw a "
-            f"fabric whose levels times leaves are {_MOST_CELLS} at most"
+            f"{fabric.name}: has too many levels of nodes and leaves for a picture: draw a fabric whose levels "
+            f"times leaves are {_MOST_CELLS} at most"
         )
-    loads = {edge["edge"]: edge for edge in estimate.edges.to_dict("records")}
+    title = alt.TitleParams(text=fabric.title, subtitle=[f"MODELLED, {estimate.method}: {_NOTE}"])
+    figure: Figure = _tree(fabric, estimate.edges, title).properties(usermeta={CLAIMS: []})
+    return figure
+
+
+def simulated_loads(sources: Sources, family: str) -> Figure:
+    """The tree of each run of a fabric with the loads of a simulation that sweeps nothing.
+
+    Raises:
+        MissingDataError: No run has a simulation without a sweep, or its tree is too large for a picture.
+    """
+    figures = [
+        _tree(recorded(run.manifest, str(run.store.path)), edges, _title(run, name))
+        for run in runs_of(sources)
+        if run.store.kind == "fabric"
+        for name, edges in _simulated_edges(run, family)
+        if _cells(recorded(run.manifest, str(run.store.path))) <= _MOST_CELLS
+    ]
+    if not figures:
+        raise MissingDataError(
+            f"simulations of the family {family} without a sweep, of a fabric that fits a picture"
+        )
+    figure: Figure = figures[0] if len(figures) == 1 else alt.vconcat(*figures[:_MOST_TREES])
+    return figure
+
+
+def _cells(fabric: Fabric | RecordedFabric) -> int:
+    """Levels times leaves of its tree."""
+    positions = tree_positions(fabric)
+    leaves = len(set(positions) - {upper for upper, _ in fabric.links})
+    return (1 + max(level for _, level in positions.values())) * leaves
+
+
+def _title(run: Run, name: str) -> alt.TitleParams:
+    return alt.TitleParams(text=f"{name}: load of each link", subtitle=[run.entry, _NOTE])
+
+
+def _simulated_edges(run: Run, family: str) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The edges of the fabric with their loads, for each simulation of a family that sweeps nothing."""
+    rows = run.rows[run.rows["family"] == family]
+    swept = rows["value"] if "value" in rows else pd.Series(None, index=rows.index)
+    scalars = run.store.scalar_rows
+    loads = scalars[scalars["subject"].str.startswith("edge ") & (scalars["metric"] == "load")]
+    for test, name in rows.loc[swept.isna(), ["id", "name"]].itertuples(index=False):
+        load = loads[loads["test"] == test].assign(edge=loads["subject"].str.removeprefix("edge "))
+        if load.empty:
+            continue
+        edges = pd.DataFrame(json.loads(_core.fabric_edges(recorded(run.manifest, str(run.store.path)).to_json())))
+        load_gbytes_per_s = load.set_index("edge")["value"].reindex(edges["edge"]).fillna(0.0).to_numpy()
+        yield str(name), edges.assign(load_gbytes_per_s=load_gbytes_per_s)
+
+
+def _tree(fabric: Fabric | RecordedFabric, edges: pd.DataFrame, title: alt.TitleParams) -> Figure:
+    """The tree; `edges` has the columns edge, capacity_gbytes_per_s and load_gbytes_per_s."""
+    positions = tree_positions(fabric)
+    leaves = set(positions) - {upper for upper, _ in fabric.links}
+    levels = 1 + max(level for _, level in positions.values())
+    loads = {edge["edge"]: edge for edge in edges.to_dict("records")}
     nodes = pd.DataFrame(
         [
             {"node": name, "row": row, "level": level, "leaf": name in leaves}
             for name, (row, level) in positions.items()
         ]
     )
-    links = pd.DataFrame([_drawn(link.upper, link.lower, positions, loads) for link in fabric.file.link])
+    links = pd.DataFrame([_drawn(upper, lower, positions, loads) for upper, lower in fabric.links])
     width, height = _LEVEL_WIDTH * levels, _ROW_HEIGHT * len(leaves)
     across = alt.X("level:Q", axis=None, scale=_ACROSS)
     downwards = alt.Y("row:Q", axis=None, scale=_DOWNWARDS)
@@ -62,14 +124,11 @@ def tree(fabric: Fabric, estimate: Estimate) -> Figure:
         *(_written(links, direction, dy, downwards) for direction, dy in (("down", -9), ("up", 11))),
         alt.Chart(nodes).mark_circle(size=260, opacity=1).encode(x=across, y=downwards, tooltip=["node:N"]),
         *_named(nodes[nodes["leaf"]], across, downwards, align="left", dx=14),
-        *_named(nodes[~nodes["leaf"]], across, downwards, align="center", dy=-17),
+        # Left of the vertical lines below a node, and above the load of the link to it.
+        *_named(nodes[~nodes["leaf"]], across, downwards, align="right", dx=-6, dy=-23),
     ]
-    title = alt.TitleParams(
-        text=fabric.title,
-        subtitle=[f"MODELLED, {estimate.method}: GB/s of payload, of the edge's capacity"],
-    )
-    figure: Figure = alt.layer(*layers).properties(width=width, height=max(height, 2 * _ROW_HEIGHT), title=title)
-    return figure
+    figure: Figure = alt.layer(*layers).properties(width=width, height=max(height, 2 * _ROW_HEIGHT))
+    return figure.properties(title=title)
 
 
 def _drawn(
@@ -79,7 +138,7 @@ def _drawn(
     (upper_row, upper_level), (lower_row, lower_level) = positions[upper], positions[lower]
     down, up = loads[f"{upper}->{lower}"], loads[f"{lower}->{upper}"]
     texts = {
-        key: f"{arrow} {_load(edge)}" if edge["load_gbytes_per_s"] > 0 else ""
+        key: f"{arrow} {_load(edge)}" if edge["load_gbytes_per_s"] >= _LEAST_GBYTES_PER_S else ""
         for key, arrow, edge in (("down", "→", down), ("up", "←", up))
     }
     return {
@@ -117,13 +176,13 @@ def _load(edge: Mapping[Hashable, Any]) -> str:
     return f"{edge['load_gbytes_per_s']:.2f} / {edge['capacity_gbytes_per_s']:.2f}"
 
 
-def tree_positions(fabric: Fabric) -> dict[str, tuple[float, int]]:
+def tree_positions(fabric: Fabric | RecordedFabric) -> dict[str, tuple[float, int]]:
     """Row and level of each node: leaves in successive rows, other nodes at the mean row of their children."""
-    below: dict[str, list[str]] = {node.name: [] for node in fabric.file.node}
-    for link in fabric.file.link:
-        below[link.upper].append(link.lower)
-    lower = {link.lower for link in fabric.file.link}
-    root = next(name for name in below if name not in lower)
+    below: dict[str, list[str]] = {name: [] for name in fabric.node_names}
+    for upper, lower in fabric.links:
+        below[upper].append(lower)
+    lowers = {lower for _, lower in fabric.links}
+    root = next(name for name in below if name not in lowers)
     order, level = [root], {root: 0}
     for name in order:
         order.extend(below[name])

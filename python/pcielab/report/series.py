@@ -116,6 +116,14 @@ class Series:
             return alt.Shape(f"{RUN_FIELD}:N", scale=scale, legend=None)
         return alt.Shape(f"{RUN_FIELD}:N", title="run", scale=scale)
 
+    def dimension_shape(self) -> alt.Shape:
+        """Shape by dimension, for figures whose points are not joined by lines."""
+        if self.dimension is None:
+            return self.shape()
+        values = list(self.dimension.values)
+        scale = alt.Scale(domain=values, range=[_SHAPES[nth % len(_SHAPES)] for nth in range(len(values))])
+        return alt.Shape(f"{self.dimension.field}:N", title=self._legend_title(self.dimension), scale=scale)
+
     def selection(self) -> alt.Parameter:
         """The selection by clicks on legend entries; shift-click adds one."""
         if self.dimension is None or self._colour_is_run:

@@ -25,19 +25,20 @@ def vega_lite(figure: "Figure") -> dict[str, Any]:
 
     with alt.data_transformers.enable("default", max_rows=None):
         text = figure.to_json(validate=False)
-    specification: dict[str, Any] = _writable(json.loads(text))
+    specification: dict[str, Any] = writable(json.loads(text))
     return specification
 
 
-def _writable(value: Any) -> Any:
+def writable(value: Any) -> Any:
+    """A value of a specification with the texts that pictures can have."""
     if isinstance(value, str):
         return value if value.isprintable() else _NOT_IN_XML.sub("?", _LINE_END.sub(" ", value))
     if isinstance(value, list):
-        return [_writable(one) for one in value]
+        return [writable(one) for one in value]
     if isinstance(value, dict):
-        return {_writable(key): _title(one) if key == "title" else _writable(one) for key, one in value.items()}
+        return {writable(key): _title(one) if key == "title" else writable(one) for key, one in value.items()}
     return value
 
 
 def _title(value: Any) -> Any:
-    return _ESCAPE.sub("?", _writable(value)) if isinstance(value, str) else _writable(value)
+    return _ESCAPE.sub("?", writable(value)) if isinstance(value, str) else writable(value)

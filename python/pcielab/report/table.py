@@ -10,6 +10,7 @@ from pcielab.report.axes import size_text
 from pcielab.report.run import PARAMETER_COLUMNS, Run
 from pcielab.store.connections import with_connections
 from pcielab.store.flows import FLOW_KEYS, flow_table
+from pcielab.wording import time_unit
 
 _HEADS: Mapping[str, str] = {
     **{parameter.key: parameter.heading for parameter in PARAMETERS},
@@ -37,6 +38,7 @@ _FLOW_METRICS: tuple[tuple[str, str, int, float], ...] = (
     ("host_ns", "host (ns)", 1, 1.0),
     ("fabric_ns", "fabric (ns)", 1, 1.0),
     ("device_ns", "device (ns)", 1, 1.0),
+    ("fits", "fits", 0, 1.0),
 )
 # Metric, head, decimals, divisor.
 _METRICS: tuple[tuple[str, str, int, float], ...] = (
@@ -139,6 +141,8 @@ def _table(
         constant.append(f"a latency includes: {run.store.latency_includes}")
     shown = known_metrics if run.store.tells_speed else ()
     metrics = [metric for metric in shown if metric[0] in rows.columns and rows[metric[0]].notna().any()]
+    if known_metrics is _FLOW_METRICS:
+        metrics = [_in_readable_unit(metric, rows) for metric in metrics]
     lines = [
         Line(
             cells=[_parameter(column, row[column]) for column in varying]
@@ -159,6 +163,15 @@ def _table(
         faults={str(status): int(count) for status, count in statuses.items() if status != "ok"},
         has_messages=any(line.message for line in lines),
     )
+
+
+def _in_readable_unit(metric: tuple[str, str, int, float], rows: pd.DataFrame) -> tuple[str, str, int, float]:
+    """A column of times in its readable unit; other columns unchanged."""
+    name, head, decimals, divisor = metric
+    if not name.endswith("_ns"):
+        return metric
+    unit, unit_ns = time_unit(rows[name].max())
+    return name, head.replace("(ns)", f"({unit})"), decimals, divisor * unit_ns
 
 
 def _varies(column: str, values: pd.Series) -> bool:
@@ -190,5 +203,7 @@ def _parameter(column: str, value: object) -> str:
     return str(value)
 
 
-def _number(value: float, decimals: int, divisor: float) -> str:
+def _number(value: float | bool, decimals: int, divisor: float) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return "" if pd.isna(value) else f"{value / divisor:,.{decimals}f}"

@@ -76,11 +76,32 @@ def test_page_needs_no_network_and_shows_both_origins(published: Path, tmp_path:
     assert page.count("data-figure=") >= 2
 
 
+def test_the_page_opens_with_what_differs_most_and_folds_the_families(published: Path, tmp_path: Path) -> None:
+    a = imported(published, tmp_path / "a.db")
+    page = draw(compare(a, imported(published, tmp_path / "b.db", FASTER, SLOWER)))
+    sections = re.findall(r'<section id="(\w+)">', page)
+    assert sections == ["worst", "summary", "families", "runs"]
+    rows = re.findall(r"<tr><td><a .*?>(.*?)</a></td><td><strong>(.*?)</strong></td>", page)
+    # The median that changed by a tick is not resolvable from the samples of two measurements.
+    assert rows == [("DMA read bandwidth, 16 B, window 8 KiB, host-warm", "+0.4 %")]
+    folded = re.findall(r'<details class="folded" id="family-\d"><summary>(.*?) <small>', page)
+    assert len(folded) == 2
+    assert not [text for text in ("lat_cmd_details", "LAT_CMD_RD") if text in "".join(folded)]
+
+
+def test_a_page_of_equal_runs_has_no_largest_differences(published: Path, tmp_path: Path) -> None:
+    a = imported(published, tmp_path / "a.db")
+    page = draw(compare(a, imported(published, tmp_path / "b.db")))
+    assert 'id="worst"' not in page
+    assert page.count("no difference") == 2
+
+
 def test_panels_of_a_family_show_the_differences_below_the_values(published: Path, tmp_path: Path) -> None:
     a = imported(published, tmp_path / "a.db")
     found = compare(a, imported(published, tmp_path / "b.db", FASTER, SLOWER))
     drawn = {
-        figure.title.text: figure.to_dict(validate=False) for figure in families(found, *runs_of_comparison(found))
+        family.name: family.figure.to_dict(validate=False)
+        for family in families(found, *runs_of_comparison(found))
     }
     bandwidth = drawn["bw_dma_sz_sweep"]
     assert len(bandwidth["vconcat"]) == 2

@@ -1,5 +1,6 @@
 """Why two runs differ: every difference is named, and its own effect simulated."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from pcielab.analysis.explain.contrast import contrast
 from pcielab.devices.running import simulate
 from pcielab.library import profiles
 from pcielab.library.suites import load_suite
-from pcielab.report.figures.contrast import draw_contrast
+from pcielab.report.figures.contrast import draw_both, draw_contrast
 from pcielab.store import Store
 
 
@@ -86,6 +87,28 @@ def pcielab(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
     )
+
+
+def test_a_single_change_is_drawn_over_size_with_bounds(tmp_path: Path, runs: tuple[Store, Store]) -> None:
+    found = contrast(runs[0], simulated(tmp_path / "tags.db", "link.tags=8"), tests=["BW_DMA_RD"])
+    drawn = draw_both(found, "a", "b").to_dict()
+    [rows] = drawn["datasets"].values() if "datasets" in drawn else [drawn["data"]["values"]]
+    assert {row["panel"] for row in rows} == {"reads (Gb/s)"}
+    assert {(row["run"], row["curve"]) for row in rows} == {
+        *(("A", "value"), ("A", "bound"), ("B", "value"), ("B", "bound"))
+    }
+    smallest = min(row["size_bytes"] for row in rows)
+    at = {(row["run"], row["curve"]): row["measure"] for row in rows if row["size_bytes"] == smallest}
+    assert at["B", "value"] <= 1.01 * at["B", "bound"] < at["A", "bound"]
+    assert any("link.tags 32 -> 8: reads" in line for line in drawn["title"]["subtitle"])
+
+
+def test_json_has_a_row_for_each_test_and_change(tmp_path: Path, runs: tuple[Store, Store]) -> None:
+    done = pcielab("explain", *(run.path for run in runs), "--test", "42", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert [row["key"] for row in rows] == ["host.root_complex.busy_read_ns", "iommu"]
+    assert {row["size_bytes"] for row in rows} == {64}
 
 
 def test_the_command_prints_both_tables_and_draws(runs: tuple[Store, Store], tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pcielab.errors import InputError
-from pcielab.outputs import check_file, write_file
+from pcielab.outputs import check_file, check_page, write_file
 from pcielab.report.catalogue import Drawn, draw_all
 from pcielab.report.page import render
 from pcielab.report.run import everyone
@@ -38,13 +38,13 @@ def write_report(
         The files written, the page first.
 
     Raises:
-        InputError: A file exists or cannot be written, or `measured` is of another kind than the runs; then
-            nothing is written.
+        InputError: A file exists or cannot be written, the page has the ending of a picture, or `measured` is of
+            another kind than the runs; then nothing is written.
     """
     if measured is not None and measured.kind not in {store.kind for store in stores}:
         measured.require_kind(stores[0].kind, f"drawing over {stores[0].path}")
     output = Path(output)
-    check_file(output, overwrite=overwrite)
+    check_page(output, overwrite=overwrite)
     runs = everyone(list(stores), measured)
     timed = [run for run in runs if run.store.tells_speed]
     lines = [run for run in timed if not run.measured_overlay]

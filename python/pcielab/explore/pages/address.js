@@ -39,18 +39,25 @@ const read = (text) => {
   return question;
 };
 
+let opening = { ...START, sets: {} };
+
+// Sets the question of an empty address, which is the server's.
+export const openOn = (question) => { opening = question; };
+
 export const toAddress = (state) => {
+  if (state.pins.length === 0 && state.overlay === "" && written(state.question) === written(opening)) return location.pathname;
   const words = new URLSearchParams(written(state.question));
   for (const pin of state.pins) words.append("pin", written(pin));
   if (state.overlay !== "") words.set("overlay", state.overlay);
-  const text = words.toString();
-  return text ? `?${text}` : location.pathname;
+  // An empty address opens on another question than the one that leaves everything out.
+  if (words.size === 0) words.set("system", state.question.system);
+  return `?${words}`;
 };
 
 export const fromAddress = (search) => {
   const words = new URLSearchParams(search);
   return {
-    question: read(search),
+    question: words.size ? read(search) : { ...opening, sets: {} },
     pins: words.getAll("pin").slice(0, PINS_MOST).map(read),
     overlay: words.get("overlay") ?? "",
   };

@@ -56,7 +56,7 @@ const sizeChart = ({ runs, colours, bounds, width }) => {
         data: { name: "references" }, mark: { type: "line", style: "reference", tooltip: true },
         encoding: {
           x, y: gbps("gbps"),
-          strokeDash: { field: "name", type: "nominal", title: "reference, MODELLED", scale: { range: [[7, 3], [2, 3], [1, 5], [8, 3, 2, 3]] }, legend: narrow ? null : { symbolType: "stroke", symbolSize: 420, symbolStrokeWidth: 1.8 } },
+          strokeDash: { field: "name", type: "nominal", title: "reference, MODELLED", scale: { range: [[7, 3], [2, 3], [1, 5], [8, 3, 2, 3]] }, legend: narrow ? null : { direction: "horizontal", symbolType: "stroke", symbolSize: 420, symbolStrokeWidth: 1.8 } },
           tooltip: tips(["name", "reference"], ["size", "size (B)", "d"], ["gbps", "Gb/s", ".2f"]),
         },
       },

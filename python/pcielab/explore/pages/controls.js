@@ -4,6 +4,7 @@ import { bytes, element } from "./session.js";
 
 const STEPS = 400;
 const OCTAVES = 5;
+const GENERATION = "link.generation", FLIT = "link.flit";
 
 // Positions of a slider as values: by ratios around a value, or evenly from 0 if that is 0.
 const scaleOf = (key, own) => {
@@ -23,6 +24,9 @@ const scaleOf = (key, own) => {
 
 // The words of a question whose controls match a selector; the controls of the system's values are not among them.
 const asked = (kind) => Object.keys(START).filter((word) => document.getElementById(word)?.matches(kind));
+
+// Whether a value is one of a few, and not any number of a range.
+const isChosen = (key) => key.kind === "choice" || (key.choices.length > 1 && key.choices.every((one) => typeof one === "number"));
 
 export class Controls {
   constructor(setting, changed) {
@@ -67,8 +71,14 @@ export class Controls {
   }
 
   set(key, value, done) {
-    const { [key]: _old, ...sets } = this.question().sets;
-    if (value !== this.own[key]) sets[key] = value;
+    const sets = { ...this.question().sets };
+    const put = (changed, to) => {
+      delete sets[changed];
+      if (to !== this.own[changed]) sets[changed] = to;
+    };
+    put(key, value);
+    // Generation 6 and later run in flit mode only; a slower one has the mode of its profile.
+    if (key === GENERATION) put(FLIT, value >= 6 || (this.own[GENERATION] < 6 && this.own[FLIT]));
     this.changed({ ...this.question(), sets }, done);
   }
 
@@ -96,7 +106,23 @@ export class Controls {
     }
     const made = [...groups].map(([group, rows]) => element("details", { className: "group" }, element("summary", { textContent: group || "placement" }), ...rows));
     document.getElementById("keys").replaceChildren(...made);
+    this.buildFirst(new Map(keys.map((key) => [key.key, key])));
     this.search();
+  }
+
+  // The first row: the values that people ask for first, of those that the system has.
+  buildFirst(keys) {
+    this.first = {};
+    const found = Object.entries(this.setting.first).filter(([key]) => keys.has(key));
+    const made = found.map(([key, label]) => {
+      const [range, number] = this.inputs(keys.get(key));
+      const input = range.tagName === "SELECT" ? range : number;
+      // Its label names it; the list below has the key.
+      input.removeAttribute("aria-label");
+      this.first[key] = input;
+      return element("label", { title: keys.get(key).meaning }, element("span", { textContent: label }), input);
+    });
+    document.getElementById("first").replaceChildren(...made);
   }
 
   row(key) {
@@ -109,13 +135,13 @@ export class Controls {
       element("div", { className: "values" }, ...inputs, undo), ...about.map((text) => element("p", { textContent: text })));
     row.dataset.text = `${key.key} ${key.meaning}`.toLowerCase();
     row.dataset.key = key.key;
-    this.rows[key.key] = { row, inputs, undo, scale: key.kind === "number" || key.kind === "whole" ? scaleOf(key, this.own[key.key]) : null };
+    this.rows[key.key] = { row, inputs, undo, scale: isChosen(key) || key.kind === "text" ? null : scaleOf(key, this.own[key.key]) };
     return row;
   }
 
   inputs(key) {
     const label = (node) => (node.setAttribute("aria-label", key.key), node);
-    if (key.kind === "choice") {
+    if (isChosen(key)) {
       const words = key.choices.map((one) => element("option", { value: JSON.stringify(one), textContent: String(one) }));
       const select = label(element("select", {}, ...words));
       select.addEventListener("change", () => this.set(key.key, JSON.parse(select.value), true));
@@ -139,6 +165,11 @@ export class Controls {
 
   // Shows the values of a question.
   values(question) {
+    for (const [key, input] of Object.entries(this.first ?? {})) {
+      const value = question.sets[key] ?? this.own[key];
+      input.closest("label").classList.toggle("changed", key in question.sets);
+      input.value = input.tagName === "SELECT" ? JSON.stringify(value) : value ?? "none";
+    }
     for (const [key, { row, inputs, undo, scale }] of Object.entries(this.rows ?? {})) {
       const changed = key in question.sets;
       const value = changed ? question.sets[key] : this.own[key];

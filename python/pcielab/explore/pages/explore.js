@@ -1,8 +1,9 @@
 // The first page: a question in the address, with its answers as pictures.
-import { fromAddress, named, PINS_MOST, toAddress } from "./address.js";
+import { fromAddress, named, openOn, PINS_MOST, toAddress } from "./address.js";
 import { Charts } from "./charts.js";
 import { Controls } from "./controls.js";
-import { ask, bytes, dark, download, element, onResize, Problem, setting, showProblem, stayConnected, stream } from "./session.js";
+import { listenForFiles, pageOf } from "./dropped.js";
+import { ask, bytes, dark, download, element, onResize, Problem, rounded, setting, showProblem, stayConnected, stream } from "./session.js";
 
 const TITLES = { run: "This bandwidth, simulated as a single test", latency: "This latency, simulated as a single test", model: "The link alone, in closed form",
   sweep: "The points over sizes: save as explored.toml, then run pcielab sweep explored.toml -o explored", suite: "A suite of all curves", profile: "The changed system" };
@@ -12,6 +13,7 @@ const NOW = "now";
 class Workbench {
   constructor(found) {
     this.setting = found;
+    openOn(found.opening);
     this.state = fromAddress(location.search);
     this.charts = new Charts(found);
     this.controls = new Controls(found, (question, done) => this.ask(question, done));
@@ -24,6 +26,7 @@ class Workbench {
 
   async start() {
     stayConnected();
+    listenForFiles((own) => location.assign(own.kind === "fabric" ? pageOf(own) : toAddress({ ...this.state, question: { ...this.state.question, system: own.name, sets: {} } })));
     await this.offerOverlays();
     byId("pin").addEventListener("click", () => this.pin());
     byId("share").addEventListener("click", () => this.share());
@@ -199,12 +202,24 @@ class Workbench {
       ...runs.flatMap((run) => [...run.points[panel].values()].map((point) => ({ run: run.name, kind: "simulated", [panel]: point[panel], gbps: point.gbps }))),
       ...this.overlayRows(panel),
     ];
+    this.legend(now.answer.sizes);
     await Promise.all([
       this.charts.show("size", { ribbon: ribbon(now.answer.sizes), references: now.answer.references, bounds: bounds("sizes", "size"), points: points("size") }),
       this.charts.show("window", { edges: now.answer.edges, bounds: bounds("windows", "window"), points: points("window") }),
       this.charts.show("latency", { cdf: runs.flatMap((run) => run.cdf) }),
     ]);
     if (byId("numbers").open) this.numbers();
+  }
+
+  // Names the colours of the ribbon, in the order of sizes.
+  legend(rows) {
+    const found = [...new Set(rows.map((row) => row.binds))];
+    const items = found.map((bound) => {
+      const swatch = element("span", { className: "swatch square" });
+      swatch.style.background = this.setting.bounds[bound] ?? "currentColor";
+      return element("li", {}, swatch, bound);
+    });
+    byId("legend").replaceChildren(element("li", { className: "faint", textContent: "binding bound:" }), ...items);
   }
 
   // Rows of a store with the question's parameters except the swept one.
@@ -220,11 +235,14 @@ class Workbench {
     const run = this.runs.get(NOW);
     const rows = (run.answer?.sizes ?? []).map((row) => {
       const simulated = run.points.size.get(row.size)?.gbps;
+      const text = simulated === undefined ? "…" : rounded(simulated);
       const button = element("button", { type: "button", textContent: "why" });
       button.addEventListener("click", () => this.explain(row.size));
-      const cells = [row.size, row.gbps.toFixed(3), row.binds, simulated === undefined ? "…" : String(simulated)];
-      const made = element("tr", {}, ...cells.map((text) => element("td", { textContent: text })), element("td", {}, button));
+      const cells = [[row.size, "number"], [rounded(row.gbps), "number"], [row.binds, ""], [text, "number"]];
+      const made = element("tr", {}, ...cells.map(([textContent, className]) => element("td", { textContent, className })), element("td", {}, button));
       made.dataset.size = row.size;
+      // The whole number, which a command prints too.
+      if (simulated !== undefined) made.dataset.gbps = simulated;
       return made;
     });
     document.querySelector("#numbers tbody").replaceChildren(...rows);
@@ -232,6 +250,7 @@ class Workbench {
 
   async explain(size) {
     this.explained = size;
+    const asked = (this.explanation = {});
     const run = this.runs.get(NOW), row = run.answer?.sizes.find((one) => one.size === size);
     const most = row ? Math.max(...row.ceilings.map((one) => one.gbps)) : 1;
     byId("ceilings").replaceChildren(...(row?.ceilings ?? []).map((one) => {
@@ -245,6 +264,8 @@ class Workbench {
     const question = { ...run.question, size };
     try {
       const found = await ask("why", { question, operation: question.bandwidth, gbps: run.points.size.get(size)?.gbps ?? null });
+      // A later answer may have come first.
+      if (asked !== this.explanation) return;
       byId("sentences").replaceChildren(...found.sentences.map((text) => element("li", { textContent: text })));
     } catch (problem) {
       showProblem(problem);

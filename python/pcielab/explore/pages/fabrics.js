@@ -1,10 +1,15 @@
 // The third page: a fabric as a tree, flows drawn with the pointer, and their mutual influence.
-import { ask, dark, element, fill, setting, showProblem, stayConnected, theme } from "./session.js";
+import { listenForFiles } from "./dropped.js";
+import { ask, dark, element, setting, showProblem, stayConnected, theme } from "./session.js";
+import { fill } from "./table.js";
 
 const byId = (id) => document.getElementById(id);
 const LEVEL = 92, LEAF = 108, EDGE = 34, RADIUS = 13, BESIDE = 5;
 const KINDS = { host: "H", device: "D", "internal-switch": "s", "external-switch": "S", "host-adapter": "a", "endpoint-adapter": "e" };
 const ENDS = ["host", "device"];
+const columns = (heads) => Object.entries(heads).map(([key, head]) => ({ key, head, kind: key.endsWith("gbytes_per_s") ? "value" : "name" }));
+const FLOWS = columns({ name: "flow", source: "from", destination: "to", gbytes_per_s: "GB/s", limit: "limited by", fits: "fits" });
+const INFLUENCES = columns({ change: "change", what: "of", flow: "flow", gbytes_per_s: "GB/s", then_gbytes_per_s: "then GB/s" });
 const SVG = "http://www.w3.org/2000/svg";
 
 const words = new URLSearchParams(location.search);
@@ -38,9 +43,10 @@ const show = async () => {
     answer = await ask("fabric", asked);
     byId("title").textContent = `${answer.title} · MODELLED`;
     draw();
-    fill(byId("flows"), ["name", "source", "destination", "gbytes_per_s", "limit"], answer.flows);
+    const rows = answer.flows.map((flow) => ({ ...flow, fits: flow.fits ? "yes" : "no" }));
+    fill(byId("flows"), FLOWS, rows);
     dressRows();
-    fill(byId("influences"), ["change", "what", "flow", "gbytes_per_s", "then_gbytes_per_s"], answer.influences);
+    fill(byId("influences"), INFLUENCES, answer.influences);
   } catch (problem) {
     showProblem(problem);
     if (answer) state.flows = answer.flows.map(plain);
@@ -48,7 +54,7 @@ const show = async () => {
   document.documentElement.dataset.settled = "yes";
 };
 
-const plain = ({ gbytes_per_s: _share, limit: _limit, ...flow }) => flow;
+const plain = ({ gbytes_per_s: _share, limit: _limit, fits: _fits, ...flow }) => flow;
 
 // Gives every row of a flow its colour and a button to remove it.
 const dressRows = () => {
@@ -179,6 +185,7 @@ const offerSets = () => {
 
 const start = async () => {
   stayConnected();
+  listenForFiles();
   found = await setting();
   fabrics = await ask("fabrics");
   if (!fabrics.some((one) => one.name === state.name)) state.name = fabrics[0].name;

@@ -102,23 +102,8 @@ export const download = (name, content, type) => {
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 };
 
-// Fills a table with rows; numbers are right-aligned.
-export const fill = (table, columns, rows, choose) => {
-  const head = element("tr", {}, ...columns.map((column) => element("th", { textContent: column.replaceAll("_", " ") })));
-  const body = rows.map((row) => {
-    const cells = columns.map((column) => {
-      const value = row[column];
-      const number = typeof value === "number";
-      const text = value === null || value === undefined ? "–" : number && !Number.isInteger(value) ? value.toPrecision(6) : String(value);
-      return element("td", { textContent: text, className: number ? "number" : "" });
-    });
-    const made = element("tr", {}, ...cells);
-    if (choose) {
-      made.tabIndex = 0;
-      made.addEventListener("click", () => choose(row, made));
-      made.addEventListener("keydown", (event) => event.key === "Enter" && choose(row, made));
-    }
-    return made;
-  });
-  table.replaceChildren(element("thead", {}, head), element("tbody", {}, ...body));
+// A value with four digits, and whole from 1000 on.
+export const rounded = (value) => {
+  if (Math.abs(value) >= 999.95) return Math.round(value).toLocaleString("en");
+  return String(Number(value.toPrecision(4)));
 };

@@ -1,10 +1,14 @@
 // The second page: runs and their tests, two runs side by side, and the distribution of a row.
 import { CDF } from "./charts.js";
-import { ask, dark, element, fill, setting, showProblem, stayConnected, theme } from "./session.js";
+import { listenForFiles } from "./dropped.js";
+import { ask, dark, element, setting, showProblem, stayConnected, theme } from "./session.js";
+import { fill } from "./table.js";
 
 const byId = (id) => document.getElementById(id);
 const words = new URLSearchParams(location.search);
-let state = { store: Number(words.get("store") ?? 0), other: words.get("other") ?? "", filter: words.get("filter") ?? "" };
+let state = { store: Number(words.get("store") ?? 0), other: words.get("other") ?? "", filter: words.get("filter") ?? "", sort: words.get("sort") ?? "" };
+// What a row is, by the kind of a store: a fabric has a row for each flow of a test.
+const ROWS = { transfers: "tests", messages: "rows", frames: "tests", fabric: "flows" };
 let found, stores, shown = null;
 
 const remember = () => {
@@ -12,11 +16,15 @@ const remember = () => {
   history.replaceState(null, "", kept.size ? `?${kept}` : location.pathname);
 };
 
+// The order in the address: the key of a column, after a minus if large values come first.
+const order = () => (state.sort === "" ? null : { key: state.sort.replace(/^-/, ""), down: state.sort.startsWith("-") });
+
 const distribution = async (row, node) => {
   const test = row.id ?? row.test_a;
   try {
-    const { cdf } = await ask("distribution", { store: state.store, test });
-    shown = { cdf, name: `${row.family} ${row.name}, test ${test}` };
+    const flow = stores[state.store].kind === "fabric" ? row.flow : null;
+    const { cdf } = await ask("distribution", { store: state.store, test, flow });
+    shown = { cdf, name: [row.family, row.name ?? row.experiment, row.flow, row.connection, `test ${test}`].filter((part) => part !== null && part !== undefined).join(" · ") };
     for (const other of document.querySelectorAll("tr.chosen")) other.classList.remove("chosen");
     node?.classList.add("chosen");
     await draw();
@@ -41,6 +49,18 @@ const draw = async () => {
   }, { actions: false, renderer: "canvas", ast: true, tooltip: { theme: theme() } });
 };
 
+const list = ({ columns, rows, all }, noun) => {
+  const by = order();
+  byId("count").textContent = rows.length < all ? `the first ${rows.length} of ${all} ${noun}` : `${all} ${noun}`;
+  const sort = (next) => {
+    state.sort = next ? `${next.down ? "-" : ""}${next.key}` : "";
+    remember();
+    list({ columns, rows, all }, noun);
+    if (next) byId("rows").querySelector(`th:nth-child(${1 + columns.findIndex(({ key }) => key === next.key)}) button`).focus();
+  };
+  fill(byId("rows"), columns, rows, { choose: distribution, order: columns.some(({ key }) => key === by?.key) ? by : null, sort });
+};
+
 const show = async () => {
   remember();
   showProblem(null);
@@ -50,17 +70,16 @@ const show = async () => {
   try {
     if (state.other === "") {
       const tests = await ask("tests", { store: state.store, filter: state.filter });
-      byId("rows-title").textContent = "Tests";
-      byId("count").textContent = `${tests.all} tests`;
-      fill(byId("rows"), tests.columns, tests.rows, distribution);
+      const noun = ROWS[store.kind];
+      byId("rows-title").textContent = noun[0].toUpperCase() + noun.slice(1);
+      list(tests, noun);
     } else {
       const compared = await ask("compare", { a: state.store, b: Number(state.other) });
       const asked = state.filter.toLowerCase().split(/\s+/).filter(Boolean);
       const rows = compared.rows.rows.filter((row) => asked.every((word) => Object.values(row).join(" ").toLowerCase().includes(word)));
       byId("rows-title").textContent = `Side by side: A is ${compared.names[0]}, B is ${compared.names[1]}`;
-      byId("count").textContent = `${rows.length} pairs`;
       fill(byId("summary").querySelector("table"), compared.summary.columns, compared.summary.rows);
-      fill(byId("rows"), compared.rows.columns, rows, distribution);
+      list({ ...compared.rows, rows, all: asked.length ? rows.length : compared.rows.all }, "pairs");
     }
   } catch (problem) {
     showProblem(problem);
@@ -70,6 +89,7 @@ const show = async () => {
 
 const start = async () => {
   stayConnected();
+  listenForFiles();
   found = await setting();
   stores = await ask("stores");
   byId("none").hidden = stores.length > 0;

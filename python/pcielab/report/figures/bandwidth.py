@@ -9,7 +9,7 @@ from pcielab.model.link import Accounting
 from pcielab.report.axes import POSITION, SizeAxis, bandwidth_axis
 from pcielab.report.figures.claims import bandwidth_claims
 from pcielab.report.figures.frame import OPERATION_TITLES, PANEL_HEIGHT, Figure, panels, titled, tooltips
-from pcielab.report.figures.reference import reference_layers, reference_rows
+from pcielab.report.figures.reference import drops, reference_layers, reference_rows
 from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, measured_of, with_residuals
 from pcielab.report.run import MODELLED, Run, Source, Sources, runs_of
 from pcielab.report.selection import MissingDataError, aligned, matching, widest_sweep
@@ -62,7 +62,7 @@ def _drawn(runs: Sequence[Run], drawn: Sequence[pd.DataFrame], title: str, accou
     axis = SizeAxis.of(sweeps["size_bytes"])
     references = reference_rows(runs, sweeps, accounting)
     shown = [*_KEPT, "operation", "run", "run_name", "role", POSITION]
-    data = pd.concat([axis.positioned(sweeps)[shown], references])
+    data = pd.concat([axis.positioned(sweeps)[shown], references, drops(references)])
     data = data.assign(panel=data["operation"].map(OPERATION_TITLES))
     x, y = axis.encoding, bandwidth_axis()
     behind = reference_layers(x, y, references, height=PANEL_HEIGHT)

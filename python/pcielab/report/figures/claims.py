@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from pcielab.report.axes import size_text
 from pcielab.report.bounds import ethernet_need, ethernet_rates, link_of
 from pcielab.report.run import Run
+from pcielab.wording import byte_size
 
 OPERATIONS = {
     "lat-rd": "reads",
@@ -118,8 +118,8 @@ def _course(rows: pd.DataFrame, metric: str) -> str:
     if not apart.any():
         return f"constant within {100 * _NOTICED:.0f} % over all windows"
     change = 100 * (float(rows[metric].iloc[-1]) / first - 1)
-    start = size_text(float(rows["window_bytes"][apart].iloc[0]))
-    return f"changes from {start} on, {change:+.0f} % at {size_text(float(rows['window_bytes'].iloc[-1]))}"
+    start = byte_size(int(rows["window_bytes"][apart].iloc[0]))
+    return f"changes from {start} on, {change:+.0f} % at {byte_size(int(rows['window_bytes'].iloc[-1]))}"
 
 
 def cache_claims(runs: Sequence[Run], data: pd.DataFrame) -> Iterator[str]:
@@ -142,7 +142,7 @@ def _most(rows: pd.DataFrame) -> str:
     most = rows.iloc[int(rows["gain"].abs().to_numpy().argmax())]
     if abs(most["gain"]) <= 100 * _NOTICED:
         return f"agree within {abs(most['gain']):.1f} %"
-    return f"differ by up to {most['gain']:+.0f} % (window {size_text(float(most['window_bytes']))})"
+    return f"differ by up to {most['gain']:+.0f} % (window {byte_size(int(most['window_bytes']))})"
 
 
 def distribution_claims(curves: pd.DataFrame) -> Iterator[str]:
@@ -168,7 +168,7 @@ def change_claims(data: pd.DataFrame, *, remote: bool) -> Iterator[str]:
     """The largest loss by operation and size, and gains, which are artefacts of the order of tests."""
     for (operation, size), rows in data.groupby(["operation", "size_bytes"], sort=False):
         worst = rows.iloc[int(rows["change"].to_numpy().argmin())]
-        where = f"{worst['cache']}, window {size_text(float(worst['window_bytes']))}"
+        where = f"{worst['cache']}, window {byte_size(int(worst['window_bytes']))}"
         if worst["change"] > -100 * _NOTICED:
             yield f"{OPERATIONS[str(operation)]} of {size:.0f} B: never over {100 * _NOTICED:.0f} % slower."
         else:
@@ -176,7 +176,7 @@ def change_claims(data: pd.DataFrame, *, remote: bool) -> Iterator[str]:
     gains = data[data["change"] > _FASTER_PERCENT]
     if remote and not gains.empty:
         best = gains.iloc[int(gains["change"].to_numpy().argmax())]
-        where = f"{best['cache']}, window {size_text(float(best['window_bytes']))}"
+        where = f"{best['cache']}, window {byte_size(int(best['window_bytes']))}"
         test = f"{OPERATIONS[str(best['operation'])]} of {best['size_bytes']:.0f} B"
         yield (
             f"Where remote memory looks faster (up to {best['change']:+.0f} %: {test}, {where}), the cause is "

@@ -1,18 +1,50 @@
 """Effects of the changes between two runs on their tests: a row for each change, a column for each test."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import altair as alt
 
 from pcielab.analysis.compare import Difference
-from pcielab.analysis.explain.contrast import Contrast, Moved
+from pcielab.analysis.explain.moved import Contrast, Moved
 from pcielab.report.axes import size_text
-from pcielab.report.figures.frame import Figure
+from pcielab.report.figures.frame import CLAIMS, Figure
+from pcielab.report.figures.over_size import draw_over_size
+from pcielab.report.selection import MissingDataError
 
 _MOST_CHANGES = 16
+_MOST_TESTS = 60
 _CELL_WIDTH, _CELL_HEIGHT = 18, 22
 _ALL_TOGETHER = "all together"
 _TEST_AXIS = alt.Axis(labelAngle=-60, labelLimit=260, labelOverlap=False)
+
+
+def draw_both(contrast: Contrast, first: str, second: str) -> Figure:
+    """Both runs over size with their bounds and, of several changes simulated one by one, the effect of each.
+
+    Raises:
+        MissingDataError: There is neither.
+    """
+    moved = replace(contrast, rows=sorted(contrast.moved, key=_largest)[-_MOST_TESTS:])
+    moved.rows.sort(key=lambda row: row.test)
+    effects = draw_contrast(moved, first, second) if contrast.simulated and moved.rows else None
+    try:
+        over_size = draw_over_size(contrast, first, second)
+    except MissingDataError:
+        if effects is None:
+            raise
+        return effects
+    # The effect of a single change is the distance of the runs.
+    if effects is None or len(contrast.changes) == 1:
+        return over_size
+    both: alt.VConcatChart = alt.vconcat(over_size, effects).resolve_scale(
+        color="independent", shape="independent", strokeDash="independent", size="independent"
+    )
+    return both
+
+
+def _largest(row: Moved) -> float:
+    return max(map(abs, (row.change_percent, *row.effects_percent)))
 
 
 def draw_contrast(contrast: Contrast, first: str, second: str) -> Figure:
@@ -52,7 +84,7 @@ def draw_contrast(contrast: Contrast, first: str, second: str) -> Figure:
         text="Effect of each change on each test: one change at a time, simulated",
         subtitle=[f"from: {first}", f"to: {second}"],
     )
-    titled: alt.Chart = chart.properties(title=title)
+    titled: alt.Chart = chart.properties(title=title, usermeta={CLAIMS: []})
     return titled
 
 

@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 
 from pcielab.percentiles import percentile_of_counts
-from pcielab.report.axes import distribution_axis, size_text
+from pcielab.report.axes import distribution_axis
 from pcielab.report.figures.claims import distribution_claims
 from pcielab.report.figures.frame import OPERATION_TITLES, PANEL_HEIGHT, Figure, panels, titled
 from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, measured_of, with_residuals
 from pcielab.report.run import Run, Source, Sources, runs_of
 from pcielab.report.selection import CACHE_STATES, MissingDataError, aligned, matching
 from pcielab.report.series import Dimension, Interpolate, Series, label_rows
+from pcielab.wording import byte_size
 
 # Most points of a curve: more than a screen can show, and few enough for a page with many curves.
 _MOST_POINTS = 400
@@ -110,7 +111,7 @@ def _distribution(curve: _Curve, sources: Sources, path: str, size_bytes: int, m
     layers = series.layers(
         distribution_axis(data["latency_ns"]), curve.axis, [], points_on_lines=False, interpolate=curve.steps
     )
-    windows = [f"window {size_text(window)}" for window in sorted(set(data["window_bytes"]))]
+    windows = [f"window {byte_size(int(window))}" for window in sorted(set(data["window_bytes"]))]
     tests = [OPERATION_TITLES[operation] for operation in sorted(set(data["operation"]))]
     height = PANEL_HEIGHT if len(tests) == 1 else 200
 
@@ -185,7 +186,7 @@ def panel_of(test: Mapping[Any, Any]) -> dict[str, Any]:
         "test": OPERATION_TITLES[test["operation"]],
         "cache": test["cache"],
         "window_bytes": test["window_bytes"],
-        "window": f"window {size_text(test['window_bytes'])}",
+        "window": f"window {byte_size(int(test['window_bytes']))}",
     }
 
 

@@ -14,11 +14,12 @@ from pcielab.report.figures.frame import Figure, single_panel, stacked_bars, tit
 from pcielab.report.run import Run, Sources, runs_of
 from pcielab.report.selection import MissingDataError
 from pcielab.store.flows import PHASES
+from pcielab.wording import time_unit
 
 _MOST_LOGARITHMIC_FROM = 20.0
 _HEADS = {
-    "average": "average latency (ns)",
-    "percentiles": "latency (ns)",
+    "average": "average latency ({unit})",
+    "percentiles": "latency ({unit})",
     "bandwidth": "bandwidth (GB/s of payload)",
     "tail": "99th percentile over average",
 }
@@ -65,11 +66,15 @@ def fabric_sweep(sources: Sources, plot: FabricPlot) -> Figure:
     note = "diamonds: published" if "source" in data else ""
     missed = (sentence for run in runs for sentence in deviations(run.store, plot.family))
     claims = [*sweep_claims(data, plot.metric), *missed]
+    unit, unit_ns = time_unit(data["metric"].max())
+    head = _HEADS[plot.metric].format(unit=unit)
+    if head != _HEADS[plot.metric]:
+        data = data.assign(metric=data["metric"] / unit_ns)
     if plot.panel_words:
-        return titled(_panels(data, plot), plot.title, runs, note, claims=claims)
+        return titled(_panels(data, plot, head), plot.title, runs, note, claims=claims)
     figure = single_panel(_with_published(_lines(data) if swept else _bars(data), data), data)
     scale = alt.Scale(zero=False) if plot.metric == "tail" else alt.Undefined
-    encoded: alt.LayerChart = figure.encode(y=alt.Y("metric:Q", title=_HEADS[plot.metric], scale=scale))
+    encoded: alt.LayerChart = figure.encode(y=alt.Y("metric:Q", title=head, scale=scale))
     return titled(encoded, plot.title, runs, note, claims=claims)
 
 
@@ -86,8 +91,8 @@ def fabric_phases(sources: Sources, family: str = "fig3-latency") -> Figure:
     return titled(single_panel([bars], rows), "Time of 64 B requests by phase", runs)
 
 
-def _panels(data: pd.DataFrame, plot: FabricPlot) -> alt.FacetChart:
-    """A panel with its own scale for each group of experiments."""
+def _panels(data: pd.DataFrame, plot: FabricPlot, title: str) -> alt.FacetChart:
+    """A panel with its own scale for each group of experiments; `title` is that of the metric."""
     words = data["series"].str.split(", ")
     parted = data.assign(
         panel=words.str[: plot.panel_words].str.join(", "),
@@ -96,10 +101,10 @@ def _panels(data: pd.DataFrame, plot: FabricPlot) -> alt.FacetChart:
     if plot.metric == "percentiles":
         parted["panel"] += parted["run"]
         parted["series"] = parted["percentile"].map(_PERCENTILES)
-        head = alt.Y("metric:Q", title=_HEADS[plot.metric], scale=alt.Scale(zero=False))
+        head = alt.Y("metric:Q", title=title, scale=alt.Scale(zero=False))
         lines = _with_dashes(_lines(parted), list(_PERCENTILES.values()))
     else:
-        head = alt.Y("metric:Q", title=_HEADS[plot.metric])
+        head = alt.Y("metric:Q", title=title)
         lines = _lines(parted)
     layers = [layer.encode(y=head) for layer in _with_published(lines, parted)]
     figure = wrapped(layers, parted, "panel", list(dict.fromkeys(parted["panel"])))

@@ -12,6 +12,7 @@ from pcielab.report.figures.frame import Figure, single_panel, stacked_bars, tit
 from pcielab.report.run import Run, Sources, runs_of
 from pcielab.report.selection import MissingDataError
 from pcielab.store.flows import flow_table
+from pcielab.wording import time_unit
 
 _COMMAND, _DATA = "command in the fabric", "data and completion in the fabric"
 _WORDS = {
@@ -27,8 +28,8 @@ _MOST_STEPS = 400
 
 def flow_phases(sources: Sources, family: str) -> Figure:
     """Average time of each phase, a bar for each flow of a family of tests; of a sweep, its ends only."""
-    runs = runs_of(sources)
-    rows = pd.concat([_flows(run, family, label_suffix(run, runs)) for run in runs])
+    runs = [run for run in runs_of(sources) if run.store.kind == "fabric"]
+    rows = pd.concat([pd.DataFrame(), *(_flows(run, family, label_suffix(run, runs)) for run in runs)])
     if rows.empty:
         raise MissingDataError(f"flows of the family {family} with requests")
     parts = [_WORDS["host"], _COMMAND, _WORDS["device"], _DATA, _WORDS["fabric"]]
@@ -36,31 +37,39 @@ def flow_phases(sources: Sources, family: str) -> Figure:
     parts = [part for part in parts if part in set(tall["phase"])]
     tall["position"] = tall["phase"].map(parts.index)
     phase = alt.Color("phase:N", title="part", sort=parts, scale=alt.Scale(domain=parts))
-    bars = stacked_bars("average", "average time (ns)", "label", list(rows["label"]), phase)
+    unit, unit_ns = time_unit(tall["average"].max())
+    tall["average"] /= unit_ns
+    bars = stacked_bars("average", f"average time ({unit})", "label", list(rows["label"]), phase)
     figure = single_panel([bars], tall, height=max(60, 26 * len(rows)))
     return titled(figure, f"{family}: time of requests by phase", runs)
 
 
 def flow_distributions(sources: Sources, family: str) -> Figure:
     """The distribution of request times, a panel for each flow of a family of tests and a line for each phase."""
-    runs = runs_of(sources)
+    runs = [run for run in runs_of(sources) if run.store.kind == "fabric"]
     wanted = [
         (run, row) for run in runs for row in _flows(run, family, label_suffix(run, runs)).to_dict("records")
     ]
     data = pd.DataFrame([step for run, row in wanted[:_MOST_PANELS] for step in _steps(run, row)])
     if data.empty:
         raise MissingDataError(f"distributions of flows of the family {family}")
+    unit, unit_ns = time_unit(data["ns"].max())
+    data = data.rename(columns={"ns": "time"}).assign(time=data["ns"] / unit_ns)
     words = [*_WORDS.values()]
     known: dict[str, Any] = {"title": "part", "sort": words, "scale": alt.Scale(domain=words)}
     lines = (
         alt.Chart()
         .mark_line(interpolate="step-after")
         .encode(
-            x=alt.X("ns:Q", title="time (ns)", scale=alt.Scale(zero=False)),
+            x=alt.X("time:Q", title=f"time ({unit})", scale=alt.Scale(zero=False)),
             y=alt.Y("share:Q", title="requests that take as long or less", axis=alt.Axis(format="%")),
             color=alt.Color("phase:N", **known),
             strokeDash=alt.StrokeDash("phase:N", **known),
-            tooltip=["phase:N", alt.Tooltip("ns:Q", format=".0f"), alt.Tooltip("share:Q", format=".2%")],
+            tooltip=[
+                "phase:N",
+                alt.Tooltip("time:Q", title=unit, format=".4~g"),
+                alt.Tooltip("share:Q", format=".2%"),
+            ],
         )
     )
     figure = wrapped([lines], data, "label", list(dict.fromkeys(data["label"]))).resolve_scale(x="independent")

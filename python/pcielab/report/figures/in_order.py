@@ -3,12 +3,13 @@
 import altair as alt
 import pandas as pd
 
-from pcielab.report.axes import size_text
+from pcielab.report.axes import latency_axis_of
 from pcielab.report.figures.distribution import PATH_TITLES, panel_of
 from pcielab.report.figures.frame import OPERATION_TITLES, Figure, panels, titled
 from pcielab.report.run import Run, Source, Sources, runs_of
 from pcielab.report.selection import CACHE_STATES, MissingDataError, aligned, matching
 from pcielab.report.series import Dimension, Series, label_rows
+from pcielab.wording import byte_size
 
 _MOST_POINTS = 1024
 """Longer series are drawn as this many stretches, each by its slowest latency: no stall is lost."""
@@ -27,16 +28,16 @@ def latencies_in_order(
     series = Series(runs, Dimension("cache", "cache", caches))
     point = (
         alt.Chart()
-        .mark_point(filled=True, size=8, opacity=0.7)
+        .mark_point(filled=True, size=20, opacity=0.6)
         .encode(
-            x=alt.X("index:Q", title="transaction"),
-            y=alt.Y("latency_ns:Q", title="latency (ns)", scale=alt.Scale(type="log", nice=False)),
-            color=series.colour().legend(alt.Legend(symbolType="circle", symbolSize=60)),
-            shape=series.shape(),
+            x=alt.X("index:Q", title="transaction, in the order of the test"),
+            y=latency_axis_of(data["latency_ns"]),
+            color=series.colour().legend(alt.Legend(symbolSize=60)),
+            shape=series.dimension_shape().legend(alt.Legend(symbolSize=60)),
             tooltip=[alt.Tooltip("index:Q"), alt.Tooltip("latency_ns:Q", format=".0f"), alt.Tooltip("cache:N")],
         )
     )
-    windows = [f"window {size_text(window)}" for window in sorted(set(data["window_bytes"]))]
+    windows = [f"window {byte_size(int(window))}" for window in sorted(set(data["window_bytes"]))]
     tests = [OPERATION_TITLES[operation] for operation in sorted(set(data["operation"]))]
     figure = panels([point], data, "window", columns=windows, row="test", rows=tests, height=200)
     stretch = int(data["stretch"].max())

@@ -81,11 +81,11 @@ def _figure(runs: Sequence[Run], data: pd.DataFrame, y: alt.Y, title: str, metri
         metric, ["operation", "size_bytes", "side", "offset_bytes"], "%" if metric == "bandwidth" else "ns"
     )
     figure = with_residuals(
-        drawn(series.layers(x, y, _tooltip(metric), lines=False), data, 220),
+        drawn(series.layers(x, y, _tooltip(metric)), data, 220),
         residual.rows(data, measured_of(runs)),
-        lambda rows: drawn(residual.layers(series, x, lines=False), rows, RESIDUAL_HEIGHT),
+        lambda rows: drawn(residual.layers(series, x), rows, RESIDUAL_HEIGHT),
     )
-    note = f"cache: {data['cache'].iloc[0]}; no lines, since values between two offsets cannot be inferred"
+    note = f"cache: {data['cache'].iloc[0]}; lines join tested offsets, and do not give values between them"
     return titled(figure, title, runs, note, claims=[*offset_claims(runs, data, metric)])
 
 

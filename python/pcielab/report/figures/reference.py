@@ -19,6 +19,12 @@ from pcielab.report.style import BOUND_COLOURS
 _LINE_STEP_BYTES = 4
 # For longer transfers, partly filled TLPs do not show.
 _SAW_TOOTH_BYTES = 4096
+# Devices that move whole words of 8 bytes are slower at other sizes: all of them would draw a comb.
+_WORD_BYTES = 8
+_LINE_BYTES = 64
+"""One byte more than a multiple of it may need a further TLP: the bound drops there."""
+_BESIDE_A_PEAK = 1e-4
+"""Distance of a drop from its peak: points of a line are drawn in order of their positions."""
 _DASHES = ([1, 0], [7, 3], [3, 2, 1, 2], [1, 2])
 _ETHERNET_DASHES = ([2, 3], [1, 5])
 _RIBBON_HEIGHT = 7
@@ -30,12 +36,11 @@ def reference_rows(
 ) -> pd.DataFrame:
     """Rows of role `reference` over the sizes of the sweeps, and of role `ribbon` with the binding bound.
 
-    A run with a profile has the binding bound of its system, at the tested sizes; the sweeps' rows have parameters
-    of tests, and `run`.
+    A run with a profile has the binding bound of its system; the sweeps' rows have parameters of tests, and `run`.
     """
     axis = SizeAxis.of(sweeps["size_bytes"])
     sizes, operations = _sizes(sweeps["size_bytes"]), list(sweeps["operation"].unique())
-    binding = [rows for run in runs for rows in _system_bounds(run, sweeps[sweeps["run"] == run.entry])]
+    binding = [rows for run in runs for rows in _system_bounds(run, sweeps[sweeps["run"] == run.entry], sizes)]
     parts = list(binding)
     links = list(dict.fromkeys(link for run in runs if (link := link_of(run)) is not None))
     for link in links:
@@ -47,7 +52,25 @@ def reference_rows(
         parts += [need.assign(operation=operation) for operation in operations]
     empty = pd.DataFrame({"size_bytes": [], "reference": []})
     lines = axis.positioned(pd.concat([empty, *parts]).assign(role="reference"))
-    return pd.concat([lines, *_ribbons(lines, [run.entry for run in runs])])
+    tested = lines[lines["size_bytes"].isin(set(sweeps["size_bytes"]))]
+    return pd.concat([lines, *_ribbons(tested, [run.entry for run in runs])])
+
+
+def drops(references: pd.DataFrame) -> pd.DataFrame:
+    """The feet of the teeth: after each peak, the bound of one byte more at the peak's position.
+
+    A line through the sizes alone would slope from a peak to the next size, and lie above the bound between them.
+    """
+    lines = references[references["role"] == "reference"]
+    if lines.empty:
+        return lines
+    feet = []
+    for _, rows in lines.groupby(["reference", "operation"], sort=False):
+        before = rows.shift(1)
+        apart = rows["size_bytes"] - before["size_bytes"]
+        falls = (rows["bandwidth"] < before["bandwidth"]) & (apart <= _LINE_STEP_BYTES)
+        feet.append(rows[falls].assign(**{POSITION: before[POSITION][falls] + _BESIDE_A_PEAK}))
+    return pd.concat(feet)
 
 
 def _link_entry(link: model.Link, accounting: Accounting) -> str:
@@ -76,18 +99,26 @@ def reference_layers(x: alt.X, y: alt.Y, rows: pd.DataFrame, *, height: int) -> 
         yield _ribbon(x, present, int(nth), height - _RIBBON_HEIGHT * (int(nth) + 1))
 
 
-def _system_bounds(run: Run, drawn: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """The binding bounds of a run's system, for the tests of its sweeps."""
+def _system_bounds(run: Run, drawn: pd.DataFrame, sizes: Sequence[int]) -> Iterator[pd.DataFrame]:
+    """The binding bounds of a run's system over sizes, for tests like those of its sweeps."""
     for operation, rows in drawn.groupby("operation", sort=False):
-        tests = rows.to_dict("records")
+        like = rows.to_dict("records")[0]
+        tested = {int(size) for size in rows["size_bytes"]}
+        within = [size for size in sizes if size in tested or _shows(size, min(tested), max(tested))]
+        tests = [{**like, "size_bytes": size} for size in within]
         found = [
-            {"size_bytes": test["size_bytes"], "bandwidth": bounds.answer.gbps, "binds": bounds.answer.bound}
-            for test, bounds in zip(tests, bounds_of_rows(run, tests), strict=True)
+            {"size_bytes": size, "bandwidth": bounds.answer.gbps, "binds": bounds.answer.bound}
+            for size, bounds in zip(within, bounds_of_rows(run, tests), strict=True)
             if bounds is not None
         ]
         if found:
             name = f"binding bound on {run.label} · {MODELLED}"
             yield pd.DataFrame(found).assign(operation=str(operation), reference=name, of=run.entry)
+
+
+def _shows(size: int, least: int, most: int) -> bool:
+    """Whether the bound of a system is drawn at an untested size: at whole words, and at feet of teeth."""
+    return least <= size <= most and (size % _WORD_BYTES == 0 or size % _LINE_BYTES == 1)
 
 
 def _ribbons(lines: pd.DataFrame, entries: Sequence[str]) -> Iterator[pd.DataFrame]:
@@ -125,11 +156,12 @@ def _ribbon(x: alt.X, present: Sequence[str], nth: int, top: int) -> alt.Chart:
 
 
 def _sizes(present: Iterable[Any]) -> list[int]:
-    """Sizes of the lines: every double word of short transfers, the tested sizes of long ones."""
-    sizes = sorted({int(size) for size in present})
-    first = -(-sizes[0] // _LINE_STEP_BYTES) * _LINE_STEP_BYTES
-    short = range(first, min(sizes[-1], _SAW_TOOTH_BYTES) + 1, _LINE_STEP_BYTES)
-    return [*short, *(size for size in sizes if size > _SAW_TOOTH_BYTES)]
+    """Sizes of the lines: the tested ones, and of short transfers every double word and every foot of a tooth."""
+    sizes = {int(size) for size in present}
+    first, last = min(sizes), min(max(sizes), _SAW_TOOTH_BYTES)
+    double_words = range(-(-first // _LINE_STEP_BYTES) * _LINE_STEP_BYTES, last + 1, _LINE_STEP_BYTES)
+    feet = range(first // _LINE_BYTES * _LINE_BYTES + 1, last + 1, _LINE_BYTES)
+    return sorted(sizes | {*double_words, *(foot for foot in feet if foot >= first)})
 
 
 def _dashes(names: Sequence[str]) -> Iterator[list[int]]:

@@ -116,15 +116,33 @@
     }
   };
 
+  // A folded figure has no width: it is drawn when it is opened.
+  const isFolded = (figure) => figure.closest("details:not([open])") !== null;
+
   // One after the other, from the top, so that the first ones appear soon.
   const drawAll = async () => {
     for (const figure of document.querySelectorAll("[data-figure]")) {
-      await draw(figure);
+      if (isFolded(figure)) figure.replaceChildren();
+      else await draw(figure);
     }
   };
 
-  // Figures push down the content below them, and with it the target of the address.
-  drawAll().then(() => document.getElementById(location.hash.slice(1))?.scrollIntoView());
+  for (const folded of document.querySelectorAll("details.folded")) {
+    folded.addEventListener("toggle", () => {
+      for (const figure of folded.querySelectorAll("[data-figure]")) {
+        if (folded.open && !figure.hasChildNodes()) draw(figure);
+      }
+    });
+  }
+
+  // Opens the target of the address, and scrolls to it: figures push down the content below them.
+  const showTarget = () => {
+    const target = document.getElementById(location.hash.slice(1));
+    if (target?.matches("details.folded")) target.open = true;
+    target?.scrollIntoView();
+  };
+  window.addEventListener("hashchange", showTarget);
+  drawAll().then(showTarget);
   dark.addEventListener("change", drawAll);
   let width = window.innerWidth, later;
   window.addEventListener("resize", () => {

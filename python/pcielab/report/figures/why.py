@@ -1,0 +1,43 @@
+"""The answer of `pcielab why` as bars: the value, its bounds, possible causes, and what changes would give."""
+
+import textwrap
+
+import altair as alt
+
+from pcielab.analysis.why import Why
+from pcielab.report.figures.frame import Figure
+
+_LETTERS = 120
+_BAR_HEIGHT, _WIDTH = 24, 520
+_ROLES = {
+    "value": "value",
+    "bound": "bound, modelled",
+    "change": "with a change, computed",
+    "cause": "with a defect, computed",
+}
+"""Roles of bars, in the order of the colours."""
+
+
+def draw_why(answer: Why) -> Figure:
+    """The bars of an answer, under its sentences."""
+    bars = [
+        {"name": bar.name, "value": bar.value, "role": _ROLES[bar.role], "label": f"{bar.value:.4g} {answer.unit}"}
+        for bar in answer.bars
+    ]
+    names = [bar.name for bar in answer.bars]
+    base = alt.Chart(alt.InlineData(values=bars)).encode(
+        x=alt.X("value:Q", title=answer.unit, scale=alt.Scale(zero=True)),
+        y=alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=520, labelOverlap=False)),
+    )
+    present = [role for role in _ROLES.values() if any(bar["role"] == role for bar in bars)]
+    colour = alt.Color("role:N", title=None, scale=alt.Scale(domain=present))
+    drawn = base.mark_bar().encode(color=colour, tooltip=["name:N", "role:N", "label:N"])
+    labels = base.mark_text(align="left", dx=4).encode(text="label:N")
+    sentences = [
+        line for sentence in answer.sentences for line in textwrap.wrap(sentence, _LETTERS, break_on_hyphens=False)
+    ]
+    title = alt.TitleParams(
+        text=textwrap.wrap(answer.question, _LETTERS - 30, break_on_hyphens=False), subtitle=sentences
+    )
+    titled: Figure = alt.layer(drawn, labels).properties(width=_WIDTH, height=_BAR_HEIGHT * len(bars), title=title)
+    return titled

@@ -1,0 +1,234 @@
+"""Pictures of objects in notebooks: static SVG in the look of reports, without scripts or a network.
+
+`pcielab.notebook` finds this module by its name; `pcielab.report.offline` shows figures themselves.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import singledispatch
+from typing import Any, cast
+
+import altair as alt
+import pandas as pd
+import vl_convert
+
+from pcielab.doctor import Examination
+from pcielab.errors import InputError
+from pcielab.fabric import Estimate, Simulated
+from pcielab.model.answer_list import Answers
+from pcielab.model.answers import Bandwidth, Messages, NicThroughput, Sizing
+from pcielab.notebook import Pictured
+from pcielab.report import figures
+from pcielab.report.axes import bytes_axis
+from pcielab.report.figures.frame import CLAIMS, Figure
+from pcielab.report.run import MODELLED, runs_of
+from pcielab.report.save import specification
+from pcielab.report.selection import MissingDataError
+from pcielab.report.titles import test_title
+from pcielab.store import Store
+
+_WIDTH, _HEIGHT, _ROW_HEIGHT = 620, 280, 24
+_MOST_ROWS = 24
+_LABEL_WIDTH, _LINE_HEIGHT = 520, 13
+_LETTERS = 72
+"""Letters of a label on one line; longer ones have several."""
+_SEVERITIES = {"error": "#d1242f", "warning": "#d98a2b", "note": "#7c8896"}
+_OF_TRANSFERS: tuple[Callable[[Store], Figure], ...] = (
+    figures.bandwidth_by_size,
+    figures.latency_by_size,
+    figures.bandwidth_by_window,
+    figures.latency_by_window,
+    figures.reads_of_a_core,
+    figures.bandwidth_by_offset,
+    figures.latency_by_offset,
+    figures.latency_cdf,
+)
+_OF_KINDS: dict[str, tuple[Callable[[Store], Figure], ...]] = {
+    "transfers": _OF_TRANSFERS,
+    "messages": (figures.message_bandwidth_by_size, figures.message_latency_by_size, figures.message_mux),
+    "frames": (figures.nic_throughput,),
+    "fabric": (lambda run: figures.fabric_sweep(run, _first_family(run)),),
+}
+
+
+def svg_of(shown: Pictured) -> str | None:
+    """The picture of an object as SVG; None if it has nothing to draw."""
+    try:
+        figure = figure_of(shown)
+    except (InputError, MissingDataError):
+        return None
+    return None if figure is None else str(vl_convert.vegalite_to_svg(specification(figure)))
+
+
+@singledispatch
+def figure_of(shown: Pictured) -> Figure | None:
+    """The picture of an object: its own, or the one of its type."""
+    return cast(Figure | None, shown._figure())
+
+
+@figure_of.register
+def _of_store(store: Store) -> Figure | None:
+    """The first figure of its kind for which it has the data, or its tests as bars."""
+    if not store.tells_speed:
+        return None
+    for draw in _OF_KINDS[store.kind]:
+        try:
+            return draw(store)
+        except MissingDataError:
+            continue
+    return _tests(store)
+
+
+@figure_of.register
+def _of_examination(found: Examination) -> Figure | None:
+    """A row for each finding, with the bandwidth that it costs."""
+    rows = pd.DataFrame(
+        {
+            "finding": f"{one.device or 'the machine'}: {one.what}",
+            "severity": str(one.severity),
+            "lost": max(one.lost_gbps, 0.0),
+        }
+        for one in found.findings[:_MOST_ROWS]
+    )
+    if rows.empty:
+        return None
+    shown = [severity for severity in _SEVERITIES if severity in set(rows["severity"])]
+    colour = alt.Color(
+        "severity:N", sort=shown, scale=alt.Scale(domain=shown, range=[_SEVERITIES[one] for one in shown])
+    )
+    base = alt.Chart(_inline(rows)).encode(
+        x=alt.X("lost:Q", title=f"bandwidth that the fix would add (Gb/s, {MODELLED})"),
+        y=_labels("finding", rows),
+        color=colour,
+    )
+    marks = alt.layer(base.mark_bar(), base.mark_point(filled=True, size=60))
+    counted = f"{found.functions} functions, {found.links} links"
+    return _titled(marks.properties(width=_WIDTH // 2, height=_tall(rows)), "Findings", [found.source, counted])
+
+
+@figure_of.register
+def _of_estimate(found: Estimate) -> Figure:
+    return _flows(found.flows, f"Share of each flow, {found.method}", f"{MODELLED}; outline: the flow alone")
+
+
+@figure_of.register
+def _of_simulation(found: Simulated) -> Figure:
+    return _flows(found.flows, "Bandwidth of each flow", f"SIMULATED, {found.counted_us:g} us")
+
+
+@figure_of.register
+def _of_answers(found: Answers) -> Figure | None:  # type: ignore[type-arg]
+    """Lines over the sizes of the answers, or bars of one size."""
+    kinds = {type(one) for one in found}
+    lines = _LINES.get(kinds.pop()) if len(kinds) == 1 else None
+    if lines is None:
+        return None
+    title, across, upwards, points = lines
+    rows = pd.DataFrame(points(found), columns=["x", "of", "value"]).dropna()
+    if rows["x"].nunique() == 1:
+        chart = (
+            alt.Chart(_inline(rows)).mark_bar().encode(x=alt.X("value:Q", title=upwards), y=_labels("of", rows))
+        )
+        only = f"{across}: {rows['x'].iloc[0]:g}"
+        return _titled(chart.properties(width=_WIDTH, height=_tall(rows)), title, [MODELLED, only])
+    base = alt.Chart(_inline(rows)).encode(
+        x=bytes_axis("x", across, rows["x"]),
+        y=alt.Y("value:Q", title=upwards),
+        color=alt.Color("of:N", title=None, sort=list(dict.fromkeys(rows["of"]))),
+    )
+    layered = alt.layer(base.mark_line(), base.mark_point(filled=True)).properties(width=_WIDTH, height=_HEIGHT)
+    return _titled(layered, title, [MODELLED])
+
+
+_Points = Iterator[tuple[float, str, float | None]]
+
+
+def _bandwidths(found: Sequence[Bandwidth]) -> _Points:
+    for one in found:
+        yield one.size_bytes, "read", one.read.gbps
+        yield one.size_bytes, "write", one.write.gbps
+        yield one.size_bytes, "both at once, one direction", one.rdwr.gbps
+
+
+def _throughputs(found: Sequence[NicThroughput]) -> _Points:
+    words = {"bi": "both directions", "tx": "sending alone", "rx": "receiving alone"}
+    for one in found:
+        answers = {text: getattr(one, name) for name, text in words.items()}
+        yield from ((one.frame_bytes, text, answer.gbps) for text, answer in answers.items() if answer is not None)
+        yield one.frame_bytes, "line rate", one.line_gbps
+
+
+def _sizings(found: Sequence[Sizing]) -> _Points:
+    yield from ((one.frame_bytes, f"DMAs of {one.latency_ns:g} ns", one.tx.dmas_in_flight) for one in found)
+
+
+def _messages(found: Sequence[Messages]) -> _Points:
+    for one in found:
+        for way in ("uncached", "write_combined", "descriptors"):
+            yield one.payload_bytes, way.replace("_", "-"), getattr(one, way).bandwidth.gbps
+
+
+_LINES: dict[type, tuple[str, str, str, Callable[[Any], _Points]]] = {
+    Bandwidth: ("Bound of transfers", "transfer size (bytes)", "bandwidth (Gb/s)", _bandwidths),
+    NicThroughput: ("Bound of a NIC", "Ethernet frame (bytes, FCS included)", "bandwidth (Gb/s)", _throughputs),
+    Sizing: ("DMAs in flight for sending at line rate", "Ethernet frame (bytes)", "DMAs in flight", _sizings),
+    Messages: ("Bound of messages", "payload (bytes)", "bandwidth (Gb/s)", _messages),
+}
+"""Of each kind of answer: title, axes, and points."""
+
+
+def _first_family(store: Store) -> figures.FabricPlot:
+    family = str(store.tests["family"].iloc[0]) if len(store.tests) else ""
+    return figures.FabricPlot(family, f"{family}: bandwidth by flow", "bandwidth")
+
+
+def _tests(store: Store) -> Figure | None:
+    """The first tests with their bandwidth, or else their median latency, as bars."""
+    [run] = runs_of(store)
+    for metric, title in (("bandwidth", "bandwidth (Gb/s)"), ("median", "median latency (ns)")):
+        rows = run.finished[run.finished[metric].notna()].head(_MOST_ROWS) if metric in run.finished else None
+        if rows is None or rows.empty:
+            continue
+        drawn = pd.DataFrame({"test": [test_title(row) for row in rows.to_dict("records")], "value": rows[metric]})
+        bars = (
+            alt.Chart(_inline(drawn)).mark_bar().encode(x=alt.X("value:Q", title=title), y=_labels("test", drawn))
+        )
+        return _titled(bars.properties(width=_WIDTH // 2, height=_tall(drawn)), store.title, [run.entry])
+    return None
+
+
+def _flows(flows: pd.DataFrame, title: str, subtitle: str) -> Figure:
+    """A bar for each flow, with the outline of its bandwidth alone where that is known."""
+    columns = [one for one in ("flow", "gbytes_per_s", "standalone_gbytes_per_s") if one in flows]
+    rows = flows[columns].head(_MOST_ROWS)
+    base = alt.Chart(_inline(rows)).encode(y=_labels("flow", rows))
+    bars = [base.mark_bar().encode(x=alt.X("gbytes_per_s:Q", title="bandwidth (GB/s)"))]
+    if "standalone_gbytes_per_s" in rows:
+        bars.append(base.mark_bar(filled=False, strokeDash=[3, 2]).encode(x="standalone_gbytes_per_s:Q"))
+    more = f"{len(rows)} of {len(flows)} flows" if len(flows) > len(rows) else ""
+    return _titled(alt.layer(*bars).properties(width=_WIDTH, height=_tall(rows)), title, [subtitle, more])
+
+
+def _labels(column: str, rows: pd.DataFrame) -> alt.Y:
+    lines = f"split(replace(datum.label, regexp('(.{{1,{_LETTERS}}})(?: |$)', 'g'), '$1\\n'), '\\n')"
+    axis = alt.Axis(labelLimit=_LABEL_WIDTH, labelOverlap=False, labelExpr=lines, labelLineHeight=_LINE_HEIGHT)
+    return alt.Y(f"{column}:N", title=None, sort=list(dict.fromkeys(rows[column])), axis=axis)
+
+
+def _tall(rows: pd.DataFrame) -> int:
+    labels = [str(label) for label in rows[rows.columns[0]].unique()]
+    lines = max((-(-len(label) // _LETTERS) for label in labels), default=1)
+    return max(len(labels), 2) * (_ROW_HEIGHT + _LINE_HEIGHT * (lines - 1))
+
+
+def _inline(rows: pd.DataFrame) -> alt.InlineData:
+    """The rows without missing and infinite values, which JSON does not have."""
+    finite = rows.replace([float("inf"), float("-inf")], float("nan"))
+    values = [
+        {str(key): value for key, value in row.items() if not pd.isna(value)} for row in finite.to_dict("records")
+    ]
+    return alt.InlineData(values=values)
+
+
+def _titled(figure: Figure, title: str, lines: Sequence[str]) -> Figure:
+    text = alt.TitleParams(text=title, subtitle=[line for line in lines if line])
+    return figure.properties(title=text, usermeta={CLAIMS: []})
