@@ -1,7 +1,21 @@
 """Names of the package, loaded at first use: `pcielab.on_demand` reads this file."""
 
-from pcielab import devices as devices, fabric as fabric, formats as formats, model as model, report as report
+from pcielab import (
+    devices as devices,
+    doctor as doctor,
+    fabric as fabric,
+    formats as formats,
+    model as model,
+    report as report,
+)
 from pcielab._core import __version__ as __version__
+from pcielab.analysis.of_runs import (
+    calibrate as calibrate,
+    compare as compare,
+    explain as explain,
+    validate as validate,
+)
+from pcielab.analysis.why import why as why
 from pcielab.devices.running import run as run, simulate as simulate
 from pcielab.errors import InputError as InputError, RunError as RunError
 from pcielab.library.profiles.system import (

@@ -1,5 +1,6 @@
 """Names of `pcielab` load on first use, not before."""
 
+import inspect
 import subprocess
 import sys
 
@@ -14,6 +15,62 @@ def test_every_exported_name_exists() -> None:
     everything: dict[str, object] = {}
     exec("from pcielab import *", everything)
     assert set(dir(pcielab)) <= set(everything)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "run",
+        "simulate",
+        "model",
+        "bounds",
+        "sweep",
+        "explain",
+        "compare",
+        "why",
+        "calibrate",
+        "validate",
+        "doctor",
+        "report",
+    ],
+)
+def test_what_there_is_has_an_example(name: str) -> None:
+    assert name in dir(pcielab)
+    found = getattr(pcielab, name)
+    assert callable(found) or inspect.ismodule(found)
+    lines = (inspect.getdoc(found) or "").splitlines()
+    assert any(line.startswith("    ") and name in line for line in lines), lines
+
+
+COMPLETE = """
+import sys
+sys.modules.update(dict.fromkeys(sys.argv[1:]))
+import pcielab, rlcompleter
+offered, completer = [], rlcompleter.Completer({"pcielab": pcielab})
+while (word := completer.complete("pcielab.", len(offered))) is not None:
+    offered.append(word)
+print(*offered)
+"""
+"""Press Tab after `pcielab.`, where the modules named by the arguments are not installed."""
+
+
+@pytest.mark.parametrize("missing", [[], ["altair", "scipy"]])
+def test_tab_offers_every_name_even_without_extras(missing: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-c", COMPLETE, *missing], capture_output=True, text=True, check=True)
+    offered = [word.removeprefix("pcielab.").partition("(")[0] for word in done.stdout.split()]
+    assert sorted(set(dir(pcielab)) - {"__version__"} - set(offered)) == []
+
+
+def test_an_extra_that_is_missing_is_named_at_use() -> None:
+    script = 'import sys; sys.modules["altair"] = None; import pcielab; pcielab.report'
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert "pip install 'pcielab[report]'" in done.stderr
+
+
+def test_import_takes_less_than_a_tenth_of_a_second() -> None:
+    script = "import time; start = time.process_time(); import pcielab; print(time.process_time() - start)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 0.1
 
 
 @pytest.mark.parametrize("package", ["devices", "fabric", "formats", "model", "report"])

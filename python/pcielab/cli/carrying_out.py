@@ -11,7 +11,12 @@ if TYPE_CHECKING:
 
 
 def carry_out(
-    work: "Work", device: str, output: Path, options: "RunOptions", profile: Any = None, sets: Sequence[str] = ()
+    work: "Work",
+    device: str,
+    output: Path | None,
+    options: "RunOptions",
+    profile: Any = None,
+    sets: Sequence[str] = (),
 ) -> "tuple[Carrier, Store]":
     """Run work as `pcielab.run` does; return the carrier that ran it and the store."""
     from pcielab.cli.progress import Bar
@@ -19,7 +24,7 @@ def carry_out(
     from pcielab.devices import running
 
     carrier = running.open_work(work, device, options, profile=profile, sets=sets)
-    if options.repeat_damaged:
+    if options.repeat_damaged and output is not None:
         warn_damaged(output)
     with Bar() as bar:
         return carrier, running.carry_out(carrier, options, output, bar.update)

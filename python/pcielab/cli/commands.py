@@ -11,6 +11,7 @@ COMMANDS = {
         "model:app",
         "Compute the highest rate of a link, host and device, and the bound that binds.",
     ),
+    "why": ("why:why", "Say in three sentences what binds a value, how sure that is, and what to change."),
     "explain": (
         "explain:explain",
         "Show which bound limits each test of a run, or a link, and the slack of the others.",
@@ -60,6 +61,15 @@ class _Commands(TyperGroup):
         name, listed, rest = super().resolve_command(ctx, args)
         return name, listed and _loaded(str(name)), rest
 
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            # Typer may have a click of its own, so that the class of the error is not known here.
+            if hasattr(error, "possibilities") and hasattr(error, "option_name"):
+                _add_hint(error)
+            raise
+
 
 def _loaded(name: str) -> Any:
     """A command with its options, or a group with its commands."""
@@ -72,6 +82,19 @@ def _loaded(name: str) -> Any:
     else:
         holder.command(name)(found)
     return typer.main.get_group(holder).commands[name]
+
+
+def _add_hint(error: Any) -> None:
+    """Name the options that have the parts of an unknown option."""
+    from pcielab.library.alike import alike, either, with_most_parts, with_parts
+
+    parameters = error.ctx.command.params if error.ctx is not None else []
+    known = [option[2:] for one in parameters for option in one.opts if option.startswith("--")]
+    word = error.option_name.lstrip("-")
+    found = with_parts(word, known) or with_most_parts(word, known) or alike(word, known)
+    if found:
+        error.message = f"{error.message}. Did you mean {either([f'--{name}' for name in found])}?"
+        error.possibilities = None
 
 
 def _version(show: bool) -> None:

@@ -55,16 +55,17 @@ def compare(
     `pcielab compare baseline.db new.db --fail-above 0.5% --format csv`
     """
     from pcielab.analysis.compare import compare as compare_stores, parse_limit
-    from pcielab.outputs import check_file, write_file
-    from pcielab.report.comparison import draw
+    from pcielab.outputs import check_page, write_file
 
     limit = parse_limit(fail_above, "--fail-above") if fail_above is not None else None
     if output is not None:
-        check_file(output, overwrite=overwrite)
+        check_page(output, overwrite=overwrite)
     comparison = compare_stores(opened(run_a), opened(run_b))
     if comparison.alone_a or comparison.alone_b:
         say(f"unpaired: {comparison.alone_a} tests of A, {comparison.alone_b} of B")
     if output is not None:
+        from pcielab.report.comparison import draw
+
         write_file(output, draw(comparison).encode(), overwrite=overwrite)
     if not is_stdout(output):
         _print(comparison, output_format, summary=summary)
@@ -77,7 +78,9 @@ def _print(comparison: "Comparison", output_format: Format, *, summary: bool) ->
     if not summary:
         table = output_format is Format.TABLE
         print_rows(_side_by_side(comparison) if table else records(comparison.rows), output_format, title=title)
-    if comparison.tells_speed and (summary or output_format is Format.TABLE):
+    if summary and not comparison.tells_speed:
+        print_rows([], output_format, title=title)
+    elif comparison.tells_speed and (summary or output_format is Format.TABLE):
         print_rows(_summary(comparison, output_format), output_format, title=f"{title}\nSize of the differences")
 
 

@@ -1,4 +1,4 @@
-"""Tab completion: shipped profiles and suites with their titles, and words of fixed choices; otherwise files."""
+"""Tab completion: shipped profiles and suites with their titles, keys, devices, words; otherwise files."""
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import typer
 
 from pcielab.library import shipped
+from pcielab.library.key_words import system_keys
 from pcielab.library.shipped import ProfileKind, SuiteKind
 
 Completion: TypeAlias = Callable[[str], list[tuple[str, str]]]
@@ -37,6 +38,34 @@ def _titled(listed: Callable[[], Iterable[dict[str, Path]]]) -> Completion:
         ]
 
     return complete
+
+
+def keys_to_set(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Complete `--set`: the keys of a system, or of the options of the device that `--device` names."""
+    keys = system_keys()
+    source = context.get_parameter_source("device")
+    if source is not None and source.name == "COMMANDLINE":
+        from pcielab.devices.registry import kind_of
+        from pcielab.library.profiles.nested import known_keys
+
+        # A kind without a constructor runs on a system.
+        kind, _ = kind_of(context.params["device"])
+        keys = dict.fromkeys(known_keys(kind.options), "") if kind.make else keys
+    tables = {key.rpartition(".")[0] for key in keys}
+    return [
+        (f"{key}=", meaning) for key, meaning in keys.items() if key.startswith(incomplete) and key not in tables
+    ]
+
+
+def device_kinds(incomplete: str) -> list[tuple[str, str]]:
+    """Complete `--device`: the kinds, and after `KIND:` the addresses that are present."""
+    from pcielab.devices.real import listed
+    from pcielab.devices.registry import kinds
+
+    offers = [(f"{kind.name}:" if kind.needs_address else kind.name, kind.title) for kind in kinds().values()]
+    if ":" in incomplete:
+        offers = [(f"{device.kind}:{device.address}", device.title) for device in listed()]
+    return [(word, text) for word, text in offers if word.startswith(incomplete)]
 
 
 def choice(option: str, words: Sequence[str], text: str) -> Any:

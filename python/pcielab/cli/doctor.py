@@ -40,7 +40,11 @@ def doctor(
         typer.Option("--save", metavar="FILE", help="Write the tree to a file, to examine it on another machine."),
     ] = None,
     tree: Annotated[
-        bool, typer.Option("--tree", help="Print the tree with the capacity of each link before the findings.")
+        bool,
+        typer.Option(
+            "--tree",
+            help="Print the tree, with the capacity of each link and the severities, before the findings.",
+        ),
     ] = False,
     watch: Annotated[
         float | None,
@@ -153,7 +157,7 @@ def _print(examination: "Examination", tree: "Tree", output_format: Format, *, w
         print_rows([_row(finding) for finding in examination.findings], output_format)
         return
     if with_tree:
-        print_text(draw(tree))
+        print_text(draw(tree, examination))
     print_text(describe(examination, tree, shutil.get_terminal_size((110, 24)).columns))
 
 

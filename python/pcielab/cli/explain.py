@@ -8,12 +8,14 @@ import typer
 
 from pcielab import model
 from pcielab.cli.completion import profile_names
+from pcielab.cli.explain_kinds import print_explained
 from pcielab.cli.model import FormatOption, Sizes
 from pcielab.cli.model_options import ModelOptions, takes_model_options
 from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_rows, records, say
 from pcielab.cli.stores import opened
 from pcielab.errors import InputError
 from pcielab.library.quantities import parse_range
+from pcielab.model.taking_part import taking_part
 
 if TYPE_CHECKING:
     from pcielab.analysis.explain import Explanation, MachineFacts, Row
@@ -83,11 +85,15 @@ def explain(
     run is compared with every limit of its profile; an import has no profile and is compared with its link and
     tags, using its own read latency. A table also shows what the cache states add to measured latencies.
 
+    Latencies (choose them with --test LAT) show the round trip of link and host within them. Frames of a NIC are
+    compared with line, link and tags; messages with the closed form of their way; flows of a fabric with the edges
+    on their path, their own demand, and their requests in flight.
+
     For two simulated runs, each row is a test that both have. It shows the value on each system, simulated again,
     and the effect of each change alone. This takes up to a minute.
 
     For a link, each row is the rate that one bound alone allows, tightest first; `slack_percent` is its distance
-    above the binding bound.
+    above the binding bound. A table leaves out bounds that allow over ten times the rate.
 
     Examples:
     `pcielab explain run.db`
@@ -127,7 +133,7 @@ def explain(
             "binds": ceiling.bound == answer.bound,
         }
         for size, operation, answer in _answers(options, parse_range(sizes, "--sizes"), nic)
-        for ceiling in answer.ceilings
+        for ceiling in (taking_part(answer) if output_format is Format.TABLE else answer.ceilings)
     ]
     print_rows(rows, output_format, options.title)
 
@@ -156,22 +162,27 @@ def _refuse_options_of_links(context: typer.Context) -> None:
 
 
 def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
-    from pcielab.analysis.explain import explain_run
+    from pcielab.analysis.explain import explain_rows, explain_run
+    from pcielab.analysis.explain.kinds import has_link_bounds
+    from pcielab.analysis.explain.machine_facts import no_link
 
     store = opened(path)
     if not store.tells_speed:
         _print_exercised(store, output_format)
         return
+    if not has_link_bounds(store, tests):
+        print_explained(store, explain_rows(store, tests), output_format)
+        if store.kind == "transfers":
+            _print_effects(store, tests, output_format)
+        if no_link(store):
+            _print_sweeps(explain_run(store, tests))
+        return
     explanation = explain_run(store, tests)
     for note in explanation.notes:
         say(note)
-    if explanation.facts is None:
-        print_rows([], output_format)
-        _print_effects(store, tests, output_format)
-        _print_sweeps(explanation)
-        return
     shown = _narrow if output_format is Format.TABLE else _wide
-    title = f"{store.title}: {store.origin} values, modelled bounds (spec) for {_link(explanation.facts)}"
+    link = _link(explanation.facts) if explanation.facts is not None else "no link"
+    title = f"{store.title}: {store.origin} values, modelled bounds (spec) for {link}"
     print_rows([shown(row, store.origin) for row in explanation.rows], output_format, title)
     if output_format is Format.TABLE:
         _print_checks(store, explanation)
@@ -273,7 +284,7 @@ def _wide(row: "Row", origin: str) -> dict[str, Cell]:
 
 
 def _narrow(row: "Row", origin: str) -> dict[str, Cell]:
-    others = [f"{ceiling.bound} +{100 * ceiling.slack:.0f} %" for ceiling in row.answer.ceilings[1:]]
+    others = [f"{ceiling.bound} +{100 * ceiling.slack:.0f} %" for ceiling in taking_part(row.answer)[1:]]
     parameters = row.parameters
     return {
         "test": row.test,

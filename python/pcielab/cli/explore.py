@@ -11,7 +11,9 @@ from pcielab.cli.output import print_text, say
 def explore(
     given: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="RUN|SYSTEM...", help="Stores (*.db) and systems (*.toml) that pages may show."),
+        typer.Argument(
+            metavar="RUN|SYSTEM|FABRIC...", help="Stores (*.db), systems and fabrics (*.toml) that pages may show."
+        ),
     ] = None,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 means any free port.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open a browser, or only print the address.")] = True,
@@ -20,7 +22,7 @@ def explore(
     """Explore a system live in a browser: move a slider and see what changes.
 
     The server listens on the loopback address for this user's browser only. It ends with Ctrl-C or when its last
-    page closes. It reads shipped profiles and the given stores and systems; it writes nothing.
+    page closes. It reads shipped profiles and the given files, and writes nothing.
 
     For example:
 

@@ -10,6 +10,7 @@ import typer
 
 from pcielab.cli.carrying_out import carry_out
 from pcielab.cli.completion import profile_names, suite_names
+from pcielab.cli.fabric_tables import print_flows
 from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_data, print_frame, print_rows, say
 from pcielab.cli.paper import validate
 from pcielab.cli.run_options import takes_run_options
@@ -79,6 +80,10 @@ WarmUpOption = Annotated[
         "outstanding request, but not before 50 us and not after 100 ms.",
     ),
 ]
+DisciplineOption = Annotated[
+    Discipline,
+    typer.Option("--discipline", help="Own credits at a port for each flow, destination, or none (fifo)."),
+]
 MethodOption = Annotated[Method, typer.Option("--method", help="Estimator.")]
 _FOUND = (
     "gbytes_per_s",
@@ -91,9 +96,10 @@ _FOUND = (
     "host_ns",
     "fabric_ns",
     "device_ns",
+    "fits",
     "note",
 )
-"""Columns of `fabric run`: bandwidth, latencies, the average of each phase, and whether the flow is steady."""
+"""Columns of simulated flows: bandwidth, latencies, the average of each phase, whether they fit and are steady."""
 _NAMED_FLOWS = 5
 """Most flows that a warning names; it counts the rest."""
 
@@ -148,6 +154,10 @@ def estimate(
 ) -> None:
     """Estimate each flow's share when all run at once, in GB/s of payload, and the edge that limits it.
 
+    A file needs nodes and flows: `[[node]]` with `name`, `kind` (`host`, `switch`, `gpu`, `nic-100g`,
+    `nvme-gen4`...), `upper` (the node above) and `link = "gen4x16"`; `[[flow]]` with `source`, `destination`, and
+    `standalone_gbytes_per_s`, the rate that the flow asks for (absent: all that its path carries).
+
     `max-min` assumes that every flow has its own credits; `ecr` is the estimator of the rPCIeBench paper and never
     estimates a higher share. Both are models, not measurements.
 
@@ -179,15 +189,15 @@ def estimate(
     found = fabric.estimate(chosen, listed, method.value)
     title = f"{chosen.title} (modelled, {method.value})"
     if edges:
-        print_frame(found.edges, output_format, title)
+        print_flows(found.edges, output_format, title)
     elif standalone is Standalone.SIMULATED:
         together = fabric.simulate(
             chosen, asked, discipline=discipline.value, warm_up_us=warm_up_us, duration_us=duration_us
         )
         compared = fabric.check_by_simulation(found.flows, together.flows)
-        print_frame(compared, output_format, f"{title} from simulated standalones, beside simulated together")
+        print_flows(compared, output_format, f"{title} from simulated standalones, beside simulated together")
     else:
-        print_frame(found.flows, output_format, title)
+        print_flows(found.flows, output_format, title)
 
 
 def _say_excessive(chosen: "Fabric", flows: "pd.DataFrame") -> None:
@@ -277,7 +287,7 @@ def explain(
     found = fabric.estimate(chosen, listed, method.value)
     changes = fabric.influences(chosen, listed, method.value)
     if output_format is Format.TABLE:
-        print_frame(found.flows, output_format, f"{chosen.title} (modelled, {method.value})")
+        print_flows(found.flows, output_format, f"{chosen.title} (modelled, {method.value})")
         print_frame(changes, output_format, "Effect of single changes")
     else:
         print_frame(changes, output_format)
@@ -356,7 +366,42 @@ def run_fabric(
         _say_unsteady(table)
         return
     shown = [column for column in table.columns if column == "flow" or column in _FOUND]
-    print_frame(table[shown], output_format, f"{chosen.title} (simulated)")
+    print_flows(table[shown], output_format, f"{chosen.title} (simulated)")
+
+
+@app.command()
+def simulate(
+    file: File,
+    flows: FlowsOption = None,
+    discipline: DisciplineOption = Discipline.PER_DESTINATION,
+    duration_us: Annotated[float, typer.Option("--duration-us", help="Simulated time after the warm-up.")] = 200.0,
+    warm_up_us: WarmUpOption = None,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of random arrivals.")] = 1,
+    output_format: FormatOption = Format.TABLE,
+) -> None:
+    """Simulate a set of flows and print the results; `run` keeps them in a store.
+
+    A flow fits if it gets the bandwidth that it declares. Hosts and devices take their times from presets or from
+    tables of the file.
+
+    Examples:
+    `pcielab fabric simulate fabrex-u55c --flows latency`
+
+    `pcielab fabric simulate mine.toml --format json`
+    """
+    from pcielab import fabric
+
+    chosen = fabric.load(file)
+    found = fabric.simulate(
+        chosen,
+        chosen.flows(flows),
+        discipline=discipline.value,
+        warm_up_us=warm_up_us,
+        duration_us=duration_us,
+        seed=seed,
+    ).flows
+    shown = ["flow", *(column for column in _FOUND if column in found and found[column].notna().any())]
+    print_flows(found[shown], output_format, f"{chosen.title} (simulated)")
 
 
 def _points_of_suite(
@@ -386,4 +431,4 @@ def _say_unsteady(table: "pd.DataFrame") -> None:
         swept = "" if not isinstance(row.get("sweep"), str) else f", {row['sweep']} = {row['value']:g}"
         say(f"{row['family']}, {row['experiment']}{swept}: flow {named(row['flow'])}: {row['note']}")
     if len(found) > _NAMED_FLOWS:
-        say(f"{len(found) - _NAMED_FLOWS} more flows are not steady: see `note` of `export csv`")
+        say(f"{len(found) - _NAMED_FLOWS} more flows are not steady: see the column note of pcielab export csv")

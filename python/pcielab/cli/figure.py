@@ -1,5 +1,6 @@
 """`pcielab paper figure`: a figure of the pcie-bench paper."""
 
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -34,8 +35,8 @@ def figure(
 ) -> None:
     """Draw a figure of the pcie-bench paper (SIGCOMM 2018) on the machines that the paper used.
 
-    Figures 1 and 2 are modelled, 3 is a drawing, the others are simulated: a few seconds each. Figure 7 has two
-    parts, in two files: a and b are added to the name.
+    Figures 1 and 2 are modelled, 3 is a drawing, the others are simulated: 4 to 7 take a few seconds each on two
+    cores, 8 and 9 half a minute. Figure 7 has two parts, in two files: a and b are added to the name.
 
     Examples:
     `pcielab paper figure 1 --accounting sigcomm18 -o fig1.svg`
@@ -50,12 +51,13 @@ def figure(
     paths = _paths(output or Path(f"fig{number}.svg"), len(FIGURES[number].parts))
     for path in paths:
         check_file(path, overwrite=overwrite)
+    start = time.monotonic()
     with Bar() as bar:
         made = make_figure(number, accounting=accounting, runs=runs, progress=bar.update)
     for path, part in zip(paths, made, strict=True):
         save_figure(part, path, overwrite=overwrite)
     written, machines = ", ".join(str(path) for path in paths), ", ".join(FIGURES[number].systems)
-    on = f", simulated on {machines}" if machines else ""
+    on = f", simulated on {machines} in {time.monotonic() - start:.0f} s" if machines else ""
     say(f"wrote {written}: {FIGURES[number].shows}{on}")
     if FIGURES[number].caution:
         say(f"note: {FIGURES[number].caution}")

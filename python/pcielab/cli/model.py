@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab import model
-from pcielab.cli import model_pio
+from pcielab.cli import model_engine, model_pio
 from pcielab.cli.completion import profile_names
 from pcielab.cli.model_options import ModelOptions, errors_name_options, takes_model_options
 from pcielab.cli.output import Cell, Format, print_rows
@@ -20,13 +20,16 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 Sizes = Annotated[
-    str, typer.Option("--sizes", help="Sizes in bytes: 64, 60,61,77 or first:last[:step].", metavar="LIST|RANGE")
+    str,
+    typer.Option(
+        "--sizes", help="Sizes in bytes: 64, 60,61,77, first:last[:step] or 64:4K:x2.", metavar="LIST|RANGE"
+    ),
 ]
 FrameSizes = Annotated[
     str,
     typer.Option(
         "--sizes",
-        help="Ethernet frame sizes in bytes, FCS included: 64 or first:last[:step].",
+        help="Ethernet frame sizes in bytes, FCS included: 64, first:last[:step] or 64:1024:x2.",
         metavar="LIST|RANGE",
     ),
 ]
@@ -46,6 +49,7 @@ Completions = Annotated[
 Details = Annotated[bool, typer.Option("--details", help="Add columns (see above).")]
 FormatOption = Annotated[Format, typer.Option("--format", help="Output format.")]
 
+app.command("engine")(model_engine.engine)
 app.command("pio")(model_pio.pio)
 
 
@@ -107,7 +111,7 @@ def nic(
     nics: Annotated[
         list[str],
         typer.Argument(
-            help=f"{', '.join(shipped.profile_files('nic'))}, or .toml files.",
+            help=f"{', '.join(shipped.profile_files('nic'))}, or .toml files; NAME+SWITCH turns a switch on.",
             metavar="NAME|FILE...",
             autocompletion=profile_names("nic"),
         ),
@@ -128,6 +132,8 @@ def nic(
     `pcielab model nic simple-nic --gen 3 --lanes 8 --mps 256 --mrrs 512 --sizes 64:1500`
 
     `pcielab model nic niantic-kernel niantic-dpdk --accounting sigcomm18 --sizes 64,512,1500`
+
+    `pcielab model nic connectx-5 connectx-5+mprq+cqe-compression --gen 3 --lanes 16 --line 100`
 
     `pcielab model nic my-nic.toml --gen 4 --lanes 16 --line 100 --format csv`
     """

@@ -59,7 +59,8 @@ class ModelOptions:
         ),
     ] = Accounting.SPEC
     rtt_ns: Annotated[
-        float | None, _time("--rtt-ns", "Round-trip time of a read, from request to data, in ns.")
+        float | None,
+        _time("--rtt-ns", "Round-trip time of a read, from request to data, in ns; 500 to 1000 on most servers."),
     ] = None
     tags: Annotated[int | None, _count("--tags", "Outstanding read requests; needs --rtt-ns.")] = None
     in_flight: Annotated[int | None, _count("--in-flight", "DMAs in flight; needs --rtt-ns.")] = None
@@ -174,22 +175,37 @@ _OPTION_OF_KEY = {
 
 
 @contextmanager
-def errors_name_options() -> Any:
-    """Replace the library's keys in error messages by the options that people type."""
+def errors_name_options(**own: str) -> Any:
+    """Replace the library's keys in error messages by the options that people type.
+
+    Args:
+        own: The options of keys for which the command has others.
+    """
     try:
         yield
     except InputError as error:
         path = error.key or ""
         key = path.rpartition(".")[2].partition("[")[0]  # of `model.mps_bytes` or `sizes_bytes[2]`
-        if error.subject or key not in _OPTION_OF_KEY:  # keys of a file stay
+        options = {**_OPTION_OF_KEY, **own}
+        if error.subject or key not in options:  # keys of a file stay
             raise
-        option = _OPTION_OF_KEY[key]
+        option = options[key]
         if error.beside:
-            needed = _OPTION_OF_KEY.get(error.beside, error.beside)
-            problem = f": needs {needed} beside it: give {needed}, or leave {option} out"
+            needed = options.get(error.beside, error.beside)
+            problem = f": needs {needed} beside it: give {needed}{_typical(needed)}, or leave {option} out"
         else:
             problem = str(error).removeprefix(path)
         raise with_message(error, f"{option}{problem}") from error
+
+
+def _typical(option: str) -> str:
+    """Typical values of an option that is missing, as words of its error."""
+    if option != "--rtt-ns":
+        return ""
+    from pcielab.doctor.loss import ROUND_TRIPS_NS
+
+    idle, loaded = ROUND_TRIPS_NS
+    return f" (most servers take {idle:g} idle to {loaded:g} under load; `pcielab run --test lat-rd` measures it)"
 
 
 def takes_model_options(command: Callable[..., None]) -> Callable[..., None]:

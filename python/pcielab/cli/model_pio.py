@@ -9,7 +9,7 @@ import typer
 from pcielab import model
 from pcielab.cli.completion import profile_names
 from pcielab.cli.model_options import errors_name_options
-from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.output import Cell, Format, print_rows, say
 from pcielab.library import shipped
 from pcielab.library.link import Link
 from pcielab.library.quantities import parse_bytes, parse_range
@@ -36,7 +36,9 @@ def _option(option: str, text: str, panel: str) -> typer.models.OptionInfo:
 def pio(
     sizes: Annotated[
         str,
-        typer.Option("--messages", help="Payload sizes in bytes: 64 or first:last[:step].", metavar="LIST|RANGE"),
+        typer.Option(
+            "--messages", help="Payload sizes in bytes: 64, first:last[:step] or 64:4K:x2.", metavar="LIST|RANGE"
+        ),
     ] = "20,64,256,1K,4K,16K,64K",
     show: Annotated[
         Show,
@@ -124,6 +126,10 @@ def _rows(
 ) -> list[dict[str, Cell]]:
     if show is Show.CROSSINGS:
         found = model.crossings(profile, link=link, accounting=accounting)
+        say(
+            "payload sizes at which descriptors first beat write-combined stores (first), and from which they "
+            f"always do (from); the host's times are those of {profile.name}"
+        )
         return [
             {"by": by, "first_bytes": crossing.first_bytes, "from_bytes": crossing.from_bytes}
             for by, crossing in (

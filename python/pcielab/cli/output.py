@@ -7,6 +7,7 @@ Data are printed unchanged: their formats have escaping rules of their own.
 
 import csv
 import json
+import os
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 Cell: TypeAlias = str | int | float | bool | None
 
-# Of a pipe or a file.
+# Of a pipe or a file without COLUMNS.
 _UNLIMITED_WIDTH = 1_000
 
 
@@ -148,7 +149,7 @@ def _print_table(rows: Sequence[dict[str, Cell]], columns: list[str], title: str
     from rich.console import Console
     from rich.text import Text
 
-    width = Console().width if sys.stdout.isatty() else _UNLIMITED_WIDTH
+    width = _width()
     texts = [
         [printable(column.replace("_", " ")) for column in columns],
         *([_shown(row[one]) for one in columns] for row in rows),
@@ -164,6 +165,15 @@ def _print_table(rows: Sequence[dict[str, Cell]], columns: list[str], title: str
     natural = Console(width=_UNLIMITED_WIDTH, markup=False, emoji=False).measure(table).maximum
     # No markup and no emoji: a name may contain brackets or colons.
     Console(width=max(width, natural), markup=False, emoji=False).print(table)
+
+
+def _width() -> int:
+    """Letters of a line: of the terminal, or COLUMNS, which counts for a pipe and a file too."""
+    from rich.console import Console
+
+    given = os.environ.get("COLUMNS", "")
+    wide = given.isascii() and given.isdigit() and int(given[:5]) > 0
+    return Console().width if sys.stdout.isatty() or wide else _UNLIMITED_WIDTH
 
 
 def _one_above_the_other(texts: list[list[str]]) -> "Table":

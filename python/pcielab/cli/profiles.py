@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcielab.cli.completion import profile_names
+from pcielab.cli.completion import keys_to_set, profile_names
 from pcielab.cli.output import Cell, Format, is_stdout, print_data, print_rows, say
 from pcielab.errors import InputError
 from pcielab.library import catalog, shipped
@@ -21,7 +21,12 @@ app = typer.Typer()
 Formats = Annotated[Format, typer.Option("--format", help="Output format.")]
 Sets = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change one value, as host.iommu.walk_ns=300; repeatable."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        autocompletion=keys_to_set,
+        help="Change one value, as host.iommu.walk_ns=300; repeatable.",
+    ),
 ]
 
 

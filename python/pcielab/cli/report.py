@@ -20,7 +20,16 @@ class FigureFormat(StrEnum):
 
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Stores to report on, side by side.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="HTML",
+            help="The HTML file to write [default: beside the first RUN.db, RUN.html].",
+            show_default=False,
+        ),
+    ] = None,
     measured: Annotated[
         Path | None, typer.Option(metavar="RUN", help="Draw this store as points over the others.")
     ] = None,
@@ -36,6 +45,8 @@ def report(
     The report of a run of the suite paper takes ten seconds.
 
     Examples:
+    `pcielab report snb.db`
+
     `pcielab report snb.db -o report.html`
 
     `pcielab report snb.db --measured measured.db -o both.html`
@@ -44,7 +55,7 @@ def report(
 
     written = write_report(
         [opened(path) for path in runs],
-        output,
+        output or runs[0].with_suffix(".html"),
         measured=opened(measured) if measured is not None else None,
         figures=figures,
         figure_format=figure_format.value,

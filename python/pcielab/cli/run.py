@@ -6,23 +6,32 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 from pcielab.cli.carrying_out import carry_out
-from pcielab.cli.completion import choice, profile_names, suite_names
+from pcielab.cli.completion import choice, device_kinds, keys_to_set, profile_names, suite_names
 from pcielab.cli.outcome import report_outcome
 from pcielab.cli.output import Format
 from pcielab.cli.run_options import takes_run_options
-from pcielab.cli.run_work import asked
+from pcielab.cli.run_work import asked, refuse_unkept
 from pcielab.cli.single_options import takes_test_options
 from pcielab.library.suites import benchmark
 
 if TYPE_CHECKING:
     from pcielab.work.options import RunOptions
 
-Output = Annotated[Path, typer.Option("-o", "--output", help="Store to write (RUN.db).")]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        help="Store to write (RUN.db); --test and --nic also print without one.",
+        show_default=False,
+    ),
+]
 Device = Annotated[
     str,
     typer.Option(
         "--device",
         metavar="KIND[:ADDRESS]",
+        autocompletion=device_kinds,
         help="Device that carries out the tests: sim, the simulator; cpu, a core of this machine; cuda, an "
         "NVIDIA GPU; nvme:ADDRESS, a drive; e1000e:ADDRESS, a NIC; pio:ADDRESS, stores into a BAR; "
         "rtl, the FPGA core in RTL simulation. `devices list` shows which work here.",
@@ -44,6 +53,7 @@ Sets = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
+        autocompletion=keys_to_set,
         help="Change one value of the profile or of the device's options; repeatable.",
     ),
 ]
@@ -97,7 +107,7 @@ _GROUP: Any = None
 @takes_test_options
 @takes_run_options()
 def run(
-    output: Output,
+    output: Output = None,
     device: Device = "sim",
     profile: Profile = None,
     sets: Sets = None,
@@ -126,7 +136,7 @@ def run(
 
         pcielab run --profile snb --suite paper -o snb.db
 
-        pcielab run --test bw-rd --size 64 --window 64M --profile ib-000-nosp -o one.db
+        pcielab run --test bw-rd --size 64 --window 64M --profile ib-000-nosp
 
         pcielab run --set host.iommu.walk_ns=500 --profile ib-000-nosp --suite demo -o what-if.db
 
@@ -140,6 +150,8 @@ def run(
     """
     given = {"suite": suite, "family": families, "test": test, "nic": nic, "frames": frames, "line": line}
     way, work = asked({**given, "direction": direction, **single})
+    if output is None:
+        refuse_unkept(way, options)
     carrier, store = carry_out(work, device, output, options, profile, sets or ())
     way.show(store, carrier, output_format)
     report_outcome(store, carrier.name)

@@ -14,7 +14,7 @@ from pcielab.library.suites.parameters import PARAMETERS
 if TYPE_CHECKING:
     from pcielab.devices import Carrier
     from pcielab.store import Store
-    from pcielab.work.options import Work
+    from pcielab.work.options import RunOptions, Work
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,16 @@ def asked(given: Mapping[str, Any]) -> tuple[Way, "Work"]:
         raise InputError(f"{options}: give one of them: each chooses its own tests")
     [way] = chosen or [_SUITE]
     return way, way.load({**given, "suite": given["suite"] or _DEFAULT})
+
+
+def refuse_unkept(way: Way, options: "RunOptions") -> None:
+    """Refuse work without `--output` that prints no results, or that continues a store."""
+    if way is _SUITE:
+        raise InputError(
+            "--output: a suite prints no results: give -o RUN.db; --test prints the result of one test"
+        )
+    if options.resume:
+        raise InputError("--resume: continues a store: give -o RUN.db")
 
 
 def _refuse_more(way: Way, chosen: list[Way], given: Mapping[str, Any]) -> None:

@@ -11,6 +11,10 @@ from pcielab.work.options import Samples
 if TYPE_CHECKING:
     from pcielab.sweeps import Results
 
+# One across, one by colour, one by panel.
+_DRAWN_AXES = (1, 2, 3)
+_MOST_ROWS = 40
+
 
 def sweep(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The sweep: a TOML file.")],
@@ -36,8 +40,8 @@ def sweep(
     indices. Sobol indices show the parameters that matter. Each point equals one `pcielab run --test`.
 
     The folder holds `points.jsonl` with every finished point and, at the end, `results.parquet` with one row per
-    point. `--resume` keeps finished points even if SPEC changed. A `sobol` sweep also prints the indices and draws
-    them.
+    point. `--resume` keeps finished points even if SPEC changed. The points are printed; a sweep of lists draws
+    them into `points.svg`; a `sobol` sweep prints and draws the indices instead, into `sensitivity.svg`.
 
     For example:
 
@@ -57,12 +61,30 @@ def sweep(
         results = carry_out(plan, output, work=work, resume=resume, progress=bar.update)
     if plan.ranges and plan.draws.method == "sobol":
         _sensitivity(results, output, output_format)
+    else:
+        _points(results, output, output_format)
     say(f"{_counts(results)}: {output / TABLE}")
     if results.damaged:
         say(f"warning: {output / NAME}: skipped damaged lines: {results.damaged}")
     say_without_result(results.frame)
     if (results.frame["status"] != "ok").all():
         raise RunError("no point has a result")
+
+
+def _points(results: "Results", output: Path, output_format: Format) -> None:
+    from pcielab.cli.output import print_frame
+    from pcielab.report import save_figure
+
+    # Random draws are no axes of a picture.
+    if not results.plan.ranges and len(results.axes) in _DRAWN_AXES and results.frame["status"].eq("ok").any():
+        save_figure(results.plot(), output / "points.svg")
+    if output_format is not Format.TABLE:
+        print_frame(results.frame, output_format)
+        return
+    shown = results.frame[results.shown]
+    if len(shown) > _MOST_ROWS:
+        say(f"the first {_MOST_ROWS} of {len(shown)} points; --format csv prints all")
+    print_frame(shown.head(_MOST_ROWS), output_format, title=results.title)
 
 
 def _counts(results: "Results") -> str:

@@ -11,3 +11,14 @@ def test_brackets_and_colons_are_not_markup(capsys: pytest.CaptureFixture[str]) 
     printed = capsys.readouterr().out
     assert "[red]x[/red] :x:" in printed
     assert "pcielab[cuda]" in printed
+
+
+@pytest.mark.parametrize("columns, widest", [("60", 60), ("", 1_000), ("wide", 1_000), ("0", 1_000)])
+def test_a_piped_table_is_as_wide_as_columns(
+    columns: str, widest: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    print_rows([{"name": "one", "title": "a word " * 30}, {"name": "two", "title": "b"}], Format.TABLE)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= widest
+    assert (max(map(len, lines)) > 60) == (widest > 60)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -83,6 +84,8 @@ def test_tab_completes_and_loads_no_heavy_module() -> None:
         "pcielab suites show rp": "rpciebench",
         "pcielab fabric estimate fab": "fabrex-u55c",
         "pcielab model nic nian": "niantic-dpdk",
+        "pcielab run --set host.llc.dd": "host.llc.ddio_ways=",
+        "pcielab profiles show snb --set link.ta": "link.tags=",
     }
     tabs = [
         {"_PCIELAB_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
@@ -97,11 +100,38 @@ def test_tab_completes_and_loads_no_heavy_module() -> None:
     } == {}
 
 
+def test_tab_completes_devices_and_their_options() -> None:
+    offers = {
+        "pcielab run --device cu": "cuda",
+        "pcielab run --device n": "nvme:",
+        "pcielab run --device cpu --set host.p": "host.page_bytes=",
+        "pcielab run --device rtl --set link.ta": "link.tags=",
+    }
+    tabs = [
+        {"_PCIELAB_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+        for typed in offers
+    ]
+    seen = spied([([], tab) for tab in tabs], FRAMES)
+    assert [one.loaded for one in seen] == [[]] * len(offers)
+    assert [one.printed.split().count(offer) for offer, one in zip(offers.values(), seen, strict=True)] == [1] * 4
+
+
+def test_keys_of_set_are_those_of_the_model() -> None:
+    from pcielab.library.key_words import system_keys
+    from pcielab.library.profiles.nested import known_keys
+    from pcielab.library.profiles.parts import System
+
+    keys = system_keys()
+    assert list(keys) == known_keys(System)
+    assert keys["link.mps_bytes"] == "Maximum payload size (MPS)"
+
+
 def test_small_questions_load_no_data_frames() -> None:
     questions = [
         ["model", "bandwidth", "--format", "csv"],
         ["model", "nic", "niantic-dpdk", "--format", "csv"],
         ["model", "pio", "--format", "csv"],
+        ["why", "--nic", "niantic-dpdk", "--format", "csv"],
         ["explain", "--format", "csv"],
         ["profiles", "list", "--format", "csv"],
         ["profiles", "show", "hsw2620", "--format", "csv"],
@@ -111,6 +141,17 @@ def test_small_questions_load_no_data_frames() -> None:
     seen = spied([(words, {}) for words in questions], FRAMES)
     assert all(one.printed for one in seen)
     assert [one for one in seen if one.loaded] == []
+
+
+def test_a_list_of_runs_loads_no_data_frames_and_a_comparison_no_pictures(tmp_path: Path) -> None:
+    run = str(tmp_path / "run.db")
+    test = ["run", "--test", "bw-rd", "--size", "64", "--transactions", "1000", "-o", run]
+    subprocess.run([sys.executable, "-c", "from pcielab.cli import main; main()", *test], check=True)
+    listed, compared = spied([(["runs", str(tmp_path)], {}), (["compare", run, run, "--summary"], {})], FRAMES)
+    assert "transfers" in listed.printed
+    assert listed.loaded == []
+    assert "BW_DMA_RD" in compared.printed
+    assert {"altair", "jinja2", "vl_convert"}.isdisjoint(compared.loaded)
 
 
 def test_lists_and_wire_bounds_load_no_profile_models() -> None:

@@ -56,15 +56,15 @@ def validate(
     from pcielab.analysis.calibrate.measured import read_pack
     from pcielab.analysis.validate import score, write_bands
     from pcielab.library.profiles import resolve
-    from pcielab.outputs import check_file, write_file
+    from pcielab.outputs import check_page, write_file
     from pcielab.report.worst import draw_worst
 
     if output is not None:
-        check_file(output, overwrite=overwrite)
+        check_page(output, overwrite=overwrite)
     excluded = read_pack(exclude) if exclude is not None else set()
     system = resolve(profile)
     with tempfile.TemporaryDirectory() as folder:
-        measured = _measured(source, Path(folder))
+        measured = _measured(source)
         measured.require_kind("transfers", "validate")
         twin = _run(system, run or Path(folder) / "twin.db", seed)
         result = score(measured, twin, excluded)
@@ -82,17 +82,13 @@ def validate(
         say(f"{result.excluded} rows left out, {result.missing} measured rows not predicted")
 
 
-def _measured(source: Path, folder: Path) -> "Store":
+def _measured(source: Path) -> "Store":
     """The measured run: a store as it is, a folder imported."""
-    from pcielab.formats.importers import import_pcie_bench
-    from pcielab.store import open_store
+    from pcielab.analysis.of_runs import measured_run
 
-    if not source.is_dir():
-        store = opened(source)
-        store.require_speed("validating")
-        return store
-    import_pcie_bench(source, folder / "measured.db")
-    return open_store(folder / "measured.db")
+    store = measured_run(source if source.is_dir() else opened(source))
+    store.require_speed("validating")
+    return store
 
 
 def _run(system: "ResolvedSystem", path: Path, seed: int) -> "Store":

@@ -43,8 +43,9 @@ def sweep(
         draws: Number of values drawn from each range; for `sobol`, a power of two.
         progress: Called after every batch of points.
         axes: Words of a test as on the command line (`test`, `size`, `window`, `cache`, ...), and keys of the
-            system by any unambiguous end (`llc_ddio_ways`); each a value, a list of values, or a range
-            (`pcielab.between(low, high)`). `system` takes names of systems.
+            system by any unambiguous end (`llc_ddio_ways`); each a value, a list of values, or a range to draw
+            from (`pcielab.between(low, high)`). Sizes also take `"64:4K:x2"`: from 64 to 4 KiB, doubling.
+            `system` takes names of systems.
 
     Raises:
         InputError: A name is unknown, or a point cannot be simulated.

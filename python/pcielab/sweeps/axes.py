@@ -7,12 +7,14 @@ from typing import Any, Literal, TypeAlias, get_args
 from pcielab.errors import InputError
 from pcielab.library.profiles.nested import key_of
 from pcielab.library.profiles.parts import System
+from pcielab.library.quantities import parse_range
 from pcielab.library.suites.parameters import PARAMETERS
 from pcielab.wording import named, shown
 
 Scale: TypeAlias = Literal["linear", "log"]
 TEST_COLUMNS = {parameter.word: parameter.key for parameter in PARAMETERS if parameter.kind != "switch"}
 """The words of a test, and their columns in results: the keys in stores."""
+_SIZES = frozenset(parameter.word for parameter in PARAMETERS if parameter.kind == "size")
 SYSTEM = "system"
 """The word for a system's name."""
 _MOST_AXES = 100
@@ -100,6 +102,8 @@ def axes_of(given: Mapping[str, object]) -> list[Axis]:
 
 
 def _values(name: str, value: object) -> Sequence[Any]:
+    if name in _SIZES and isinstance(value, str) and ":" in value:
+        return parse_range(value, name)
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         return [value]
     # Convert NumPy's numbers to Python's.

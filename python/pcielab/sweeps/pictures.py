@@ -8,7 +8,7 @@ import pandas as pd
 
 from pcielab.errors import InputError
 from pcielab.report.axes import bytes_axis
-from pcielab.report.figures.frame import Figure
+from pcielab.report.figures.frame import CLAIMS, Figure
 from pcielab.report.run import ORIGIN_BADGES
 from pcielab.report.style import configuration
 from pcielab.sweeps.plan import Plan
@@ -80,7 +80,8 @@ def _finished(figure: Figure, plan: Plan, origin: str, title: str) -> Figure:
     badge = ORIGIN_BADGES[origin]
     fixed = [f"{axis.column} {axis.values[0]}" for axis in plan.axes if not axis.varies]
     subtitle = [f"{badge} · {plan.system.title}", ", ".join(fixed)]
-    figure = figure.properties(title=alt.TitleParams(text=title, subtitle=[line for line in subtitle if line]))
+    shown = alt.TitleParams(text=title, subtitle=[line for line in subtitle if line])
+    figure = figure.properties(title=shown, usermeta={CLAIMS: []})
     figure.config = alt.Config.from_dict(configuration("light"), validate=False)
     return figure
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from pcielab.errors import InputError
 from pcielab.extras import needed
+from pcielab.notebook import Pictured
 from pcielab.sweeps.plan import Plan
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _VALUES = ("bandwidth_gbps", "median_ns")
 
 
 @dataclass(frozen=True, repr=False)
-class Results:
+class Results(Pictured):
     """One row per point, in the order of the plan.
 
     Attributes:
@@ -40,14 +41,17 @@ class Results:
         return len(self.frame)
 
     def __repr__(self) -> str:
-        return f"<{self.title}: {len(self)} points>\n{self.frame[self._shown]}"
+        return f"<{self.title}: {len(self)} points>\n{self.frame[self.shown]}"
 
     def _repr_html_(self) -> str:
         from html import escape
 
-        table = self.frame[self._shown].head(_SHOWN_ROWS).to_html(index=False, escape=True)
+        table = self.frame[self.shown].head(_SHOWN_ROWS).to_html(index=False, escape=True)
         more = f"<p>and {len(self) - _SHOWN_ROWS} more</p>" if len(self) > _SHOWN_ROWS else ""
         return f"<div><strong>{escape(self.title)}</strong>, {len(self)} points{table}{more}</div>"
+
+    def _figure(self) -> "Figure":
+        return self.plot_sensitivity() if self.plan.ranges and self.plan.draws.method == "sobol" else self.plot()
 
     @property
     def axes(self) -> list[str]:
@@ -58,6 +62,13 @@ class Results:
     def origin(self) -> str:
         """Origin of the numbers: simulated or modelled."""
         return str(self.frame["origin"].iloc[0])
+
+    @property
+    def shown(self) -> list[str]:
+        """The columns that people read: axes with more than one value, draws, value, binding bound, status."""
+        drawn = [axis.column for axis in self.plan.ranges]
+        metrics = [column for column in (*_VALUES, "binds", "status") if column in self.frame]
+        return list(dict.fromkeys([*self.axes, *drawn, *metrics]))
 
     @property
     def title(self) -> str:
@@ -133,8 +144,3 @@ class Results:
     @property
     def _axis_columns(self) -> list[str]:
         return [axis.column for axis in self.plan.axes]
-
-    @property
-    def _shown(self) -> list[str]:
-        metrics = [column for column in (*_VALUES, "binds", "status") if column in self.frame]
-        return [*self.axes, *metrics]

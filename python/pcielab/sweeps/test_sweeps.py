@@ -251,3 +251,8 @@ def test_systems_can_be_an_axis() -> None:
     made = [(one.system.system.name, one.system.host.llc.ddio_ways) for one in asked.settings()]
     assert made == [(name, ways) for name in ("snb", "e3") for ways in (1, 2) for _ in (64, 128)]
     assert [one.values["system"] for one in asked.settings()] == ["snb"] * 4 + ["e3"] * 4
+
+
+def test_sizes_of_sweeps_take_ranges() -> None:
+    assert axes_of({"size": "64:4K:x2"})[0].values == [64, 128, 256, 512, 1024, 2048, 4096]
+    assert axes_of({"window": "8K"})[0].values == ["8K"]

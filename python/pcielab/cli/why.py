@@ -1,0 +1,271 @@
+"""`pcielab why`: what binds, how sure that is, and what to change, in three sentences, a picture and a table."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pcielab.cli.completion import choice, profile_names
+from pcielab.cli.model_options import errors_name_options
+from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_data, print_rows, print_text, say
+from pcielab.cli.progress import Bar
+from pcielab.cli.single_options import takes_test_options
+from pcielab.errors import InputError
+from pcielab.library.quantities import parse_bytes
+
+if TYPE_CHECKING:
+    from pcielab.analysis.why import Why
+    from pcielab.library.link import Link
+    from pcielab.work.effort import Progress
+
+_PICTURE_WIDTH = 40
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_ROLES = {"value": "", "bound": "bound", "cause": "defect", "change": "change"}
+
+
+def _link(option: str, meaning: str) -> Any:
+    return typer.Option(option, help=f"With --nic: {meaning}.", rich_help_panel="Link", show_default=False)
+
+
+def _link_size(option: str, meaning: str) -> Any:
+    return typer.Option(
+        option,
+        help=f"With --nic: {meaning}.",
+        rich_help_panel="Link",
+        show_default=False,
+        parser=lambda given: parse_bytes(str(given), option),
+        metavar="BYTES",
+    )
+
+
+_GROUP: Any = None
+"""Placeholder in the signature for options that a decorator adds."""
+
+
+@takes_test_options
+def why(
+    asked: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[RUN|FABRIC]",
+            help="A store; or a fabric, by name or .toml file. Without it, ask about --test or --nic.",
+            show_default=False,
+        ),
+    ] = None,
+    other: Annotated[
+        Path | None,
+        typer.Argument(metavar="[RUN_B]", help="A second simulated run: why the two differ.", show_default=False),
+    ] = None,
+    tests: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--test",
+            metavar="TEXT|N|TEST",
+            help="With RUN: only tests whose family or name contains TEXT, or test number N; repeatable. Without: "
+            "one test, as for `run`, like bw-rd.",
+        ),
+    ] = None,
+    nic: Annotated[
+        str | None,
+        typer.Option(
+            "--nic", metavar="NAME|FILE", help="Ask about this NIC.", autocompletion=profile_names("nic")
+        ),
+    ] = None,
+    frame: Annotated[
+        int | None,
+        typer.Option(
+            "--frame", help="With --nic: frame size in bytes, FCS included [default: 64].", show_default=False
+        ),
+    ] = None,
+    line: Annotated[
+        float | None,
+        typer.Option("--line", help="With --nic: line rate in Gb/s [default: 100].", show_default=False),
+    ] = None,
+    direction: Annotated[
+        str | None,
+        choice("--direction", ("both", "tx", "rx"), "With --nic: send, receive, or both [default: both]"),
+    ] = None,
+    gen: Annotated[int | None, _link("--gen", "PCIe generation, 1 to 7")] = None,
+    lanes: Annotated[int | None, _link("--lanes", "link width")] = None,
+    mps: Annotated[int | None, _link_size("--mps", "maximum payload size")] = None,
+    mrrs: Annotated[int | None, _link_size("--mrrs", "maximum read request size")] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile",
+            metavar="NAME|FILE",
+            help="System of --test [default: hsw2620]; with --nic, simulate the NIC on it.",
+            autocompletion=profile_names("system"),
+            show_default=False,
+        ),
+    ] = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change one value of the profile; repeatable."),
+    ] = None,
+    flows: Annotated[
+        str | None, typer.Option("--flows", metavar="SET|FILE", help="Flows of FABRIC.", show_default=False)
+    ] = None,
+    measured: Annotated[
+        float | None,
+        typer.Option(
+            "--measured",
+            metavar="VALUE",
+            help="The value to explain, of --test or --nic: Gb/s of one direction (of a NIC, frames "
+            "less their FCS); ns for a test of latency.",
+            show_default=False,
+        ),
+    ] = None,
+    single: dict[str, object] = _GROUP,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Draw the picture as .svg, .png, .pdf or .html.",
+            show_default=False,
+        ),
+    ] = None,
+    theme: ThemeOption = Theme.LIGHT,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the picture if it exists.")] = False,
+    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+) -> None:
+    """Say in three sentences what binds a value, how sure that is, and what to change; then a picture and a table.
+
+    Ask about a store, two stores, a fabric with its flows, one test on a system, or a NIC at a line rate. Gains
+    are computed: the model, the simulator or the estimator runs again with each change. `explain` has every bound
+    of every test.
+
+    Examples:
+    `pcielab why run.db`
+
+    `pcielab why a.db b.db`
+
+    `pcielab why --test bw-rd --size 64 --profile ib-000-nosp --measured 20`
+
+    `pcielab why --nic niantic-dpdk --line 100 --frame 64 --direction rx --measured 40`
+
+    `pcielab why fabrex-u55c --flows table2 -o why.svg`
+    """
+    if picture is not None:
+        from pcielab.outputs import check_file
+
+        check_file(picture, overwrite=overwrite)
+    of_nic = {
+        "frame": frame,
+        "line": line,
+        "direction": direction,
+        "gen": gen,
+        "lanes": lanes,
+        "mps": mps,
+        "mrrs": mrrs,
+    }
+    common = {"profile": profile, "sets": sets or [], "flows": flows, "measured": measured}
+    with errors_name_options(frame_bytes="--frame", frames_bytes="--frame"):
+        answer = _answer(asked, other, tests or [], nic, of_nic, single, common)
+    if picture is not None:
+        from pcielab.report.figures.why import draw_why
+        from pcielab.report.save import save_figure
+
+        save_figure(draw_why(answer), picture, theme=theme.value, overwrite=overwrite)
+    _print(answer, output_format)
+
+
+def _answer(
+    asked: str | None,
+    other: Path | None,
+    tests: list[str],
+    nic: str | None,
+    of_nic: dict[str, Any],
+    single: dict[str, object],
+    common: dict[str, Any],
+) -> "Why":
+    from pcielab.analysis.why import why as answer
+
+    own = {f"--{word.replace('_', '-')}": value for word, value in single.items() if value is not None}
+    of_nics = {f"--{word}": value for word, value in of_nic.items() if value is not None}
+    if nic is not None:
+        given = {"RUN": asked, **({"--test": tests} if tests else {}), **own}
+        _refuse({key: value for key, value in given.items() if value is not None}, "with --nic")
+        return _of_nic(nic, of_nic, common)
+    if asked is not None:
+        _refuse({**of_nics, **own}, f"with {asked}")
+        with Bar() as bar:
+            return answer(asked, other, tests=tests, progress=_shown_on(bar), **common)
+    _refuse(of_nics, "without --nic")
+    if not tests:
+        _refuse(own, "without --test")
+        raise InputError("nothing to ask about: give RUN, a fabric, --test TEST or --nic NAME")
+    if len(tests) > 1:
+        raise InputError(f"--test {tests[1]}: without RUN, one test is asked about: give --test once")
+    from pcielab.library.suites import single_test
+
+    words = {word: value for word, value in single.items() if value is not None}
+    with Bar() as bar:
+        return answer(single_test(tests[0], **words), progress=_shown_on(bar), **common)
+
+
+def _shown_on(bar: Bar) -> "Progress":
+    return lambda done, total: bar.update(done, total, "simulating one change at a time")
+
+
+def _refuse(given: dict[str, object], where: str) -> None:
+    """Refuse options that do not belong to the question."""
+    if given:
+        name = next(iter(given))
+        raise InputError(f"{name}: has no effect {where}: leave {name} out")
+
+
+def _of_nic(nic: str, of_nic: dict[str, Any], common: dict[str, Any]) -> "Why":
+    from pcielab.analysis.why import why as answer
+    from pcielab.model import Ethernet, load_nic
+    from pcielab.work.frames import Frames
+
+    line = Ethernet(line_gbps=_LINE_GBPS if of_nic["line"] is None else of_nic["line"])
+    size = _FRAME_BYTES if of_nic["frame"] is None else of_nic["frame"]
+    frames = Frames(load_nic(nic), [size], line, of_nic["direction"] or "both", source=nic)
+    return answer(frames, link=_link_of(of_nic, line.line_gbps), **common)
+
+
+_LINE_GBPS, _FRAME_BYTES = 100.0, 64
+_LINK_KEYS = {"gen": "generation", "lanes": "lanes", "mps": "mps_bytes", "mrrs": "mrrs_bytes"}
+
+
+def _link_of(of_nic: dict[str, Any], line_gbps: float) -> "Link | None":
+    """The usual link of a line rate with the given values; None if none is given."""
+    given = {key: of_nic[word] for word, key in _LINK_KEYS.items() if of_nic[word] is not None}
+    if not given:
+        return None
+    from pcielab.analysis.why.nic_rates import usual_link
+
+    return replace(usual_link(line_gbps), **given)
+
+
+def _print(answer: "Why", output_format: Format) -> None:
+    """Print an answer; JSON is one object, CSV the table alone."""
+    if output_format is Format.JSON:
+        print_data(json.dumps(answer.to_dict(), indent=1))
+        return
+    for note in answer.notes:
+        say(note)
+    rows = [dict(row) for row in answer.rows]
+    if output_format is Format.CSV:
+        print_rows(rows, output_format)
+        return
+    for sentence in answer.sentences:
+        print_text(sentence)
+    print_rows(list(_bars(answer)), output_format, answer.question)
+    print_rows(rows, output_format)
+
+
+def _bars(answer: "Why") -> Iterator[dict[str, Cell]]:
+    """The picture: each bar as a row of a table."""
+    longest = max((bar.value for bar in answer.bars), default=1.0)
+    for bar in answer.bars:
+        eighths = round(8 * _PICTURE_WIDTH * bar.value / longest)
+        drawn = "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+        yield {"": _ROLES[bar.role], "bar": bar.name, answer.unit: bar.value, "picture": drawn}
