@@ -1,8 +1,16 @@
-"""What every test finds: Ctrl-C as a program on a terminal has it.
+"""What every test finds: Ctrl-C as a program on a terminal has it, and the width of a pipe.
 
-Processes that share the tests out ignore it, and so would the commands that tests start and interrupt.
+Processes that share the tests out ignore Ctrl-C, and so would the commands that tests start and interrupt. GNU
+readline, which pytest may load, sets COLUMNS for the commands that a process starts, without `os.environ`.
 """
 
+import os
 import signal
+from contextlib import suppress
+
+with suppress(ImportError):
+    import readline  # noqa: F401
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
+for name in {"COLUMNS", "LINES"} - os.environ.keys():
+    os.unsetenv(name)

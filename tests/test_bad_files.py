@@ -64,7 +64,7 @@ def written(folder: Path, group: dict[str, str]) -> str:
     ("key", "value", "expected"),
     [
         ("sizes", "['1:100000', '1:100000']", "more than 100000 sizes: give a step"),
-        ("sizes", "['1:1e19']", "give first:last or first:last:step"),
+        ("sizes", "['1:1e19']", "give first:last, first:last:step or first:last:xFACTOR"),
         ("sizes", "['64:9223372036854775807']", "100000 sizes at most"),
         ("family", "'{size:>900000000}'", "width of at most two digits"),
         ("family", "'{direction:5}'", "width of at most two digits"),

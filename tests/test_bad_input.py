@@ -81,7 +81,7 @@ def refused(folder: Path, *arguments: str | Path) -> str:
         (("--profile", "~nosuchuser/mine.toml"), ("~nosuchuser/mine.toml: unknown user",)),
         (("--profile", "x" * 5000 + ".toml"), ("not a path",)),
         (("--profile", "x" * 300), ("no system profile is named",)),
-        (("--test", "bw-rx"), ("--test bw-rx", "did you mean bw-wr?")),
+        (("--test", "bw-rx"), ("--test bw-rx", "did you mean bw-rd or bw-wr?")),
         (("--test", "bw-rd", "--suite", "quick"), ("--suite and --test", "give one of them")),
         (("--window", "8K"), ("--window", "give --test as well")),
     ],

@@ -121,6 +121,14 @@ def test_the_tree_shows_bandwidths_of_links_and_of_devices_below() -> None:
     assert "| below it 126 of 126 Gb/s raw" in shown
 
 
+def test_the_tree_shows_the_severities_of_each_function() -> None:
+    shown = pcielab("doctor", "--lspci", TEXTS / "xeon-6230-bad-riser.txt", "--tree").stdout
+    tree = shown.partition("\n\n")[0].splitlines()
+    marked = [line.split()[0] for line in tree if "error" in line or "warning" in line]
+    assert marked == ["3b:00.0"]
+    assert next(line for line in tree if "3b:00.0" in line).endswith(" | 1 error, 1 warning")
+
+
 def test_a_saved_machine_is_examined_elsewhere_with_the_same_findings(tmp_path: Path) -> None:
     saved = tmp_path / "machine.json"
     here = pcielab("doctor", "--lspci", SERVER, "--save", saved, "--format", "json")

@@ -250,7 +250,7 @@ def test_flows_come_from_files_too(tmp_path: Path) -> None:
         (
             "down_gbytes_per_s = 11.55",
             "down_gbytes_per_s = 0.0",
-            "link.3.down_gbytes_per_s is 0.0: give a number above 0, up to 1000000 (Payload from `upper`",
+            "link.3.down_gbytes_per_s is 0.0: give a number above 0, up to 1000000 (Payload from upper",
         ),
         ("0x30_0000_0000", "0x10_0000_0000", "overlaps the BAR of"),
         ('upper = "S"\nlower = "M"', 'upper = "A"\nlower = "M"', "lead back to itself"),

@@ -76,6 +76,7 @@ def test_a_trick_is_refused_or_has_no_effect(
     commands: tuple[tuple[str | Path, ...], ...] = (
         ("export", "json", store, "-o", output, "--overwrite"),
         ("explain", store),
+        ("why", store),
         ("compare", sound, store),
         ("run", "--suite", suite, "--jobs", "1", "-o", store, "--resume"),
         ("run", "--suite", suite, "--jobs", "1", "-o", store, "--resume", "--repeat-damaged"),

@@ -89,6 +89,7 @@ def of_stores(runs: list[Path], name: str, folder: Path) -> Iterator[tuple[str |
     if NAMES.index(name) % 10 == 0:
         figures = ("--figures", folder, "--figure-format", "svg")
         yield "report", folder / "a.db", *figures, "-o", folder / "report.html"
+        yield "why", folder / "a.db", "-o", folder / "three.svg", "--overwrite"
     for path in folder.glob("*.db"):
         if path.stem not in ("a", "b"):
             yield "explain", path

@@ -65,6 +65,16 @@ def test_explain_names_the_binding_bound_and_the_slack_of_others() -> None:
     assert all(row["slack_percent"] > 0 and not row["binds"] for row in reads[1:])
 
 
+def test_a_table_leaves_out_bounds_that_take_no_part() -> None:
+    """A write sends no data downstream, so that its bound there allows a hundred times the rate."""
+    asked = ("explain", *PAPER_LINK, "--sizes", "64")
+    writes = [row["bound"] for row in rows(*asked) if row["operation"] == "write"]
+    assert writes == ["wire-upstream", "wire-downstream"]
+    shown = [line for line in succeed(*asked).stdout.splitlines() if "│ write" in line]
+    assert [line.count("wire-") for line in shown] == [1]
+    assert "wire-upstream" in shown[0]
+
+
 def test_a_table_in_a_pipe_is_not_cut() -> None:
     table = pcielab("model", "bandwidth", *PAPER_LINK).stdout
     assert "wire-downstream" in table
@@ -88,8 +98,17 @@ def test_a_table_in_a_pipe_is_not_cut() -> None:
         (["bandwidth", "--sizes", "2G"], "--sizes is 2147483648: give 1 byte to 1 GiB"),
         (["bandwidth", "--offset", "4096"], "--offset is 4096: give 0 to 4095"),
         (["bandwidth", "--tags", "32"], "--tags: needs --rtt-ns beside it"),
+        (["bandwidth", "--tags", "32"], "most servers take 500 idle to 1000 under load"),
+        (["bandwidth", "--sizes", "64-1500"], "a range has a colon: give 64:1500"),
+        (["bandwidth", "--rtt", "600"], "Did you mean --rtt-ns"),
         (["bandwidth", "--rtt-ns", "nan"], "--rtt-ns is nan: give"),
-        (["nic", "foo"], "no NIC is named 'foo': known: niantic-dpdk, niantic-kernel, simple-nic"),
+        (["nic", "foo"], "no NIC is named 'foo': known: connectx-5, connectx-6-dx, connectx-7, intel-82599"),
+        (["nic", "connectx-5+mpqr"], "connectx-5: has no switch mpqr: did you mean mprq?"),
+        (["nic", "simple-nic+mprq"], "simple-nic: has no switch mprq: leave it out: this NIC has no switches"),
+        (["engine", "gpu", "--sizes", "5K"], "--sizes is 5120: give 60 to 4096 bytes, or a multiple of 4096"),
+        (["engine", "gpu", "--depth", "0"], "depth is 0: give 1 to 1024"),
+        (["engine", "gpu", "--gen", "9"], "--gen is 9: give 1 to 7"),
+        (["engine", "gpux"], "no engine is named 'gpux': did you mean gpu?"),
         (["nic", "absent.toml"], "absent.toml: NIC not found"),
         (["nic", "simple-nic", "--sizes", "63"], "--sizes is 63: give an Ethernet frame"),
         (["nic", "simple-nic", "--line", "3"], "--line is 3: give 1, 2.5"),

@@ -160,7 +160,7 @@ def test_pictures_are_drawn_for_light_and_for_dark_pages(command: str, folder: P
     for theme in ("light", "dark"):
         succeed(*arguments(command, theme), "--theme", theme, cwd=folder)
         drawn[theme] = output(command, folder, theme).read_text()
-    word = "MODELLED" if command == "fabric explain" else "Effect of each change on each test"
+    word = "MODELLED" if command == "fabric explain" else "Both runs over size, with the bounds of each"
     assert word in drawn["light"]
     assert word in drawn["dark"]
     assert 'fill="#ffffff"' in drawn["light"].split(">")[1] + drawn["light"].split(">")[2]

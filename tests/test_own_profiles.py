@@ -276,7 +276,7 @@ def test_estimates_of_flows_use_the_runs_own_fabric(tmp_path: Path) -> None:
 
 
 def test_a_missing_key_of_a_manifest_is_named() -> None:
-    with pytest.raises(InputError, match=r"run.db: the manifest has no `system.fabric`"):
+    with pytest.raises(InputError, match=r"run.db: the manifest describes no fabric"):
         recorded({"system": {"name": "fabrex-u55c"}}, "run.db")
     with pytest.raises(InputError, match=r"run.db: system.fabric: .*mps_bytes"):
         recorded({"system": {"fabric": {"name": "fabrex-u55c"}}}, "run.db")

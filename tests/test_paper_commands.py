@@ -42,7 +42,8 @@ def test_figure_1_depends_on_the_accounting(tmp_path: Path) -> None:
 def test_a_figure_keeps_its_runs_and_uses_existing_ones(tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     for name in ("one.svg", "two.svg"):
-        succeed("paper", "figure", "6", "--runs", runs, "-o", tmp_path / name)
+        said = succeed("paper", "figure", "6", "--runs", runs, "-o", tmp_path / name).stderr
+        assert re.search(r"simulated on hsw2637, e3 in \d+ s\n", said)
     assert sorted(path.name for path in runs.glob("*.db")) == ["e3-fig6.db", "hsw2637-fig6.db"]
     assert (tmp_path / "one.svg").read_text() == (tmp_path / "two.svg").read_text()
 

@@ -156,7 +156,7 @@ def test_a_skeleton_prefers_a_known_device_to_one_with_a_faster_link(tmp_path: P
         (("profiles", "show", "snb", "--resolved", "--format", "csv"), "prints JSON only"),
         (("profiles", "show", "nowhere.toml"), "nowhere.toml: profile not found"),
         (("suites", "show", "papr"), "did you mean paper?"),
-        (("devices", "show", "nfp"), "did you mean nfp6000?"),
+        (("devices", "show", "nfp"), "did you mean nfp6000 or nfp6000-0001?"),
         (("profiles", "skeleton", "--lspci", "nowhere.txt", "-o", "mine.toml"), "cannot be read"),
         (("profiles", "schema", "suite"), "'suite'"),
         (("profiles", "show", "simple-nic", "--set", "name=mine"), "changes only values of a system"),

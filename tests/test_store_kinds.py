@@ -18,6 +18,8 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     succeed("run", "--suite", SMALL / "messages" / "kpio.toml", "-o", folder / "messages.db")
     suite = SMALL / "fabric" / "rpciebench.toml"
     succeed("fabric", "run", "fabrex-u55c", "--suite", suite, "-o", folder / "fabric.db")
+    flows = ("--flows", "latency", "--duration-us", "20")
+    succeed("fabric", "run", "fabrex-u55c", *flows, "-o", folder / "flows.db")
     return folder
 
 
@@ -25,7 +27,6 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "command",
     [
-        ["explain", "{run}"],
         ["calibrate", "{run}", "-o", "twin.toml"],
         ["validate", "hsw2620", "{run}"],
         ["validate", "hsw2620", "{run}", "-o", "worst.html", "--run", "twin.db"],
@@ -59,6 +60,12 @@ def test_runs_of_fabrics_are_compared_flow_by_flow(stores: Path) -> None:
     rows = json.loads(succeed("compare", stores / "fabric.db", stores / "fabric.db", "--format", "json").stdout)
     assert [(row["flow"], row["swept_to"]) for row in rows] == [("F1", 8.0), ("F1", 64.0)]
     assert {row["average_difference_ns"] for row in rows} == {0.0}
+
+
+@pytest.mark.parametrize("other", ["messages", "fabric", "flows"])
+def test_runs_of_two_kinds_share_a_report(other: str, stores: Path, tmp_path: Path) -> None:
+    succeed("report", stores / "transfers.db", stores / f"{other}.db", "-o", tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size > 0
 
 
 @pytest.mark.parametrize("kind", ["transfers", "messages", "fabric"])

@@ -63,6 +63,13 @@ def test_a_sweep_writes_one_table_with_the_results_of_run(spec: Path, tmp_path: 
     assert (single["median_ns"], single["p99_ns"]) == (row["median_ns"], row["p99_ns"])
 
 
+def test_a_sweep_of_lists_is_printed_and_drawn(spec: Path, tmp_path: Path) -> None:
+    printed = json.loads(succeed("sweep", spec, "-o", tmp_path / "out", "--format", "json").stdout)
+    assert len(printed) == 9
+    assert {"host.llc.ddio_ways", "window_bytes", "median_ns", "status"} <= set(printed[0])
+    assert "SIMULATED" in (tmp_path / "out" / "points.svg").read_text()
+
+
 def test_a_sweep_is_resumed_only_if_asked(spec: Path, tmp_path: Path) -> None:
     succeed("sweep", spec, "-o", tmp_path / "out")
     assert "--resume" in refuse("sweep", spec, "-o", tmp_path / "out")

@@ -13,12 +13,13 @@ from shell import succeed
 from .conftest import OpenTab, Served, Tab
 
 KEY = "host.iommu.walk_ns"
+NONE = "\N{EN DASH}"
 SYSTEM = "/?system=ib-000-nosp&window=1048576"
 
 
 def shown(tab: Tab) -> dict[int, float]:
     """The simulated bandwidths of the table, by size."""
-    cells = "[row.dataset.size, row.children[3].textContent]"
+    cells = "[row.dataset.size, row.dataset.gbps ?? '…']"
     rows = tab.page.evaluate(f"[...document.querySelectorAll('#numbers tbody tr')].map(row => {cells})")
     return {int(size): float(text) for size, text in rows if text != "…"}
 
@@ -158,4 +159,73 @@ def test_a_flow_can_be_dragged_and_its_limits_are_shown(open_tab: OpenTab) -> No
     assert flows_of(tab.page)[0] != alone
     assert tab.page.locator("#influences tbody tr").count() > 0
     assert "flow=host1%3EC" in tab.page.url
+    assert tab.complaints == []
+
+
+def test_the_first_page_opens_on_a_present_day_link(open_tab: OpenTab) -> None:
+    tab = open_tab("/")
+    tab.settle()
+    assert tab.address == "/"
+    assert tab.page.locator("#system").input_value() == "gen5-x16"
+    assert tab.page.locator("#cache").input_value() == "device-warm"
+    labels = ["Generation", "Lanes", "MPS (B)", "MRRS (B)", "Tags", "DDIO ways", "IOMMU"]
+    assert tab.page.locator("#first label span").all_inner_texts() == labels
+    bounds = set(tab.page.locator("#numbers tbody td:nth-child(3)").all_text_contents())
+    assert set(tab.page.locator("#legend li").all_inner_texts()) == {"binding bound:", *bounds}
+    before = shown(tab)
+    tab.page.locator("#first select").first.select_option("6")
+    tab.until(lambda: "link.flit%3Dtrue" in tab.address, "flit mode, which Gen6 needs")
+    tab.settle()
+    assert not tab.page.locator("#problem").is_visible()
+    assert shown(tab)[4096] > before[4096]
+    tab.page.locator("#first select").first.select_option("5")
+    tab.until(lambda: tab.address == "/", "the opening state, which needs no words")
+    assert tab.complaints == []
+
+
+def test_the_defaults_of_tests_have_an_address_of_their_own(open_tab: OpenTab) -> None:
+    tab = open_tab("/?cache=host-warm")
+    tab.settle()
+    assert tab.page.locator("#system").input_value() == "hsw2620"
+    tab.page.select_option("#cache", "cold")
+    tab.until(lambda: tab.address == "?system=hsw2620", "the system in the address")
+    tab.settle()
+    tab.page.reload()
+    tab.settle()
+    assert tab.page.locator("#system").input_value() == "hsw2620"
+
+
+def test_no_share_of_a_bound_is_shown_before_its_point(open_tab: OpenTab) -> None:
+    tab = open_tab("/?system=snb&set=device.dma.loop_ns%3D41")
+    tab.page.route("**/api/points", lambda route: None)
+    tab.page.reload()
+    tab.until(lambda: tab.page.locator("#sentences li").count() == 2, "the sentences")
+    assert "not simulated yet" in tab.page.inner_text("#sentences")
+    assert "%" not in tab.page.inner_text("#sentences")
+
+
+def test_rows_are_rounded_and_sorted_by_a_heading(open_tab: OpenTab) -> None:
+    tab = open_tab("/stores")
+    tab.until(lambda: tab.page.locator("#rows tbody tr").count() == 81, "the tests")
+
+    def bandwidths() -> list[float]:
+        texts = tab.page.locator("#rows tbody td:nth-child(3)").all_inner_texts()
+        assert all(len(text.replace(",", "").replace(".", "")) <= 5 for text in texts)
+        return [float(text) for text in texts if text != NONE]
+
+    head = tab.page.locator("#rows th:nth-child(3) button")
+    assert head.inner_text() == "bandwidth (Gb/s)"
+    unsorted = bandwidths()
+    head.click()
+    assert bandwidths() == sorted(unsorted, reverse=True) != unsorted
+    assert tab.page.locator("#rows th:nth-child(3)").get_attribute("aria-sort") == "descending"
+    assert tab.page.locator("#rows tbody td:nth-child(3)").last.inner_text() == NONE
+    head.click()
+    assert bandwidths() == sorted(unsorted)
+    assert "sort=bandwidth_gbps" in tab.page.url
+    tab.page.reload()
+    tab.until(lambda: tab.page.locator("#rows tbody tr").count() == 81, "the tests")
+    assert bandwidths() == sorted(unsorted)
+    head.click()
+    assert bandwidths() == unsorted
     assert tab.complaints == []

@@ -251,6 +251,14 @@ def test_a_hostile_fabric_is_refused(served: Served, fabric: object) -> None:
     assert asked(served, "fabric", fabric)[0] == 422
 
 
+def test_each_flow_of_a_fabric_fits_or_not(served: Served) -> None:
+    status, found = asked(served, "fabric", {"name": "separating", "set": "all"})
+    assert status == 200
+    assert {flow["name"]: flow["fits"] for flow in found["flows"]} == {"f1": False, "f2": False, "f3": False}
+    flows = [{"source": "H", "destination": "A"}]
+    assert asked(served, "fabric", {"name": "separating", "flows": flows})[1]["flows"][0]["fits"] is True
+
+
 def test_script_in_names_stays_text(tmp_path: Path, open_tab: OpenTab) -> None:
     tab = open_tab(f"/?system=snb&sets={ATTACK}&set={ATTACK}=1&pin=system%3D{ATTACK}")
     tab.until(lambda: tab.page.locator("#problem").is_visible(), "the problem")

@@ -120,8 +120,8 @@ def _summarized(store: Store, _draw: Draw, _folder: Path) -> None:
 def _compared(store: Store, _draw: Draw, _folder: Path) -> None:
     found = compare(store, store)
     assert found.system_differences == []
-    for figure in families(found, *runs_of_comparison(found)):
-        figure.to_dict(validate=False)
+    for family in families(found, *runs_of_comparison(found)):
+        family.figure.to_dict(validate=False)
 
 
 def _export(store: Store, draw: Draw, folder: Path) -> None:

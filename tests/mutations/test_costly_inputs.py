@@ -189,6 +189,8 @@ READERS = {
     "import netfpga": ("import", "netfpga", "FIFO.txt", "-o", "run.db"),
     "import pcie-bench": ("import", "pcie-bench", ".", "-o", "run.db"),
     "explain": ("explain", "FIFO.db"),
+    "why": ("why", "FIFO.db"),
+    "why of a fabric": ("why", "FIFO.toml"),
     "compare": ("compare", "FIFO.db", "FIFO.db"),
     "report": ("report", "FIFO.db", "-o", "report.html"),
     "runs": ("runs", "."),

@@ -59,6 +59,20 @@ def test_neighbouring_sizes_have_distinct_positions(run: Store) -> None:
     assert all("'64', '128'" in axis["labelExpr"] for axis in drawn)
 
 
+def test_bounds_drop_vertically_after_a_peak(run: Store) -> None:
+    """A further TLP begins with one byte more than a peak: the bound has no slope down to the next size."""
+    rows = [row for row in rows_of(figures.bandwidth_by_size(run)) if row["operation"] == "bw-wr"]
+    for name in ("binding bound", "bound of the link"):
+        line = [row for row in rows if row["role"] == "reference" and row["reference"].startswith(name)]
+        at = {size: [row for row in line if row["size_bytes"] == size] for size in (256, 257)}
+        [peak], feet = at[256], at[257]
+        assert len(feet) == 2, name
+        assert {foot["bandwidth"] < peak["bandwidth"] for foot in feet} == {True}
+        assert min(foot["position"] for foot in feet) == pytest.approx(peak["position"], abs=0.001)
+        between = {row["size_bytes"] for row in line if 64 < row["size_bytes"] < 128}
+        assert {65, 72, 80, 120} <= between, name
+
+
 @pytest.mark.parametrize(
     ("generation", "lanes", "rates"), [(1, 4, []), (3, 8, [40]), (5, 16, [200, 400]), (6, 16, [400, 800])]
 )

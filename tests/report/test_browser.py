@@ -7,9 +7,12 @@ import pytest
 
 from browser import Watch, chromium
 from patience import HANGS_AFTER_SECONDS
+from pcielab.analysis.compare import compare
 from pcielab.report import write_report
+from pcielab.report.comparison import draw
 
 from .conftest import MakeStore, system
+from .test_figures import scaled
 
 EVERY_FIGURE_IS_DRAWN = (
     "[...document.querySelectorAll('[data-figure]')]"
@@ -57,6 +60,23 @@ def test_no_text_is_cut_or_covered(tmp_path: Path, make_store: MakeStore, width:
         page.wait_for_timeout(1000)
         assert page.evaluate(DEFECTS) == []
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_a_folded_family_is_drawn_when_it_is_opened(tmp_path: Path, make_store: MakeStore, width: int) -> None:
+    path = tmp_path / "comparison.html"
+    path.write_text(draw(compare(make_store("a"), make_store("b", scaled(1.1)))))
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": width, "height": 800})
+        watch = Watch(page)
+        page.goto(path.as_uri())
+        page.wait_for_selector("#worst [data-figure] svg", timeout=1e3 * HANGS_AFTER_SECONDS)
+        assert page.locator("details.folded svg").count() == 0
+        page.click("#worst a >> nth=0")
+        page.wait_for_selector("details.folded[open] [data-figure] svg", timeout=1e3 * HANGS_AFTER_SECONDS)
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert watch.requests == [path.as_uri()]
+    assert watch.errors + watch.logged == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -131,6 +131,23 @@ def test_latencies_in_order_are_thinned_without_losing_the_slowest(make_store: M
     assert (slowest["index"], slowest["latency_ns"]) == (3000, pytest.approx(90000 * 40 / 3))
 
 
+def test_points_in_order_have_a_shape_by_cache_and_windows_in_words(make_store: MakeStore) -> None:
+    first = make_store("a")
+    for runs in ([first], [first, make_store("b", system=system(name="other"))]):
+        figure = figures.latencies_in_order(runs)
+        [layer] = json.loads(figure.to_json())["spec"]["layer"]
+        shape, upwards = layer["encoding"]["shape"], layer["encoding"]["y"]
+        assert (shape["field"], shape["scale"]["domain"]) == ("cache", ["cold", "host-warm"])
+        assert len(set(shape["scale"]["range"])) == 2
+        assert upwards["axis"]["values"][:3] == [1000, 2000, 5000]
+        assert {row["window"] for row in rows_of(figure)} == {"window 8 KiB"}
+
+
+def test_offsets_are_joined_by_lines(make_store: MakeStore) -> None:
+    layers = json.loads(figures.bandwidth_by_offset(make_store("a")).to_json())["spec"]["layer"]
+    assert "line" in {layer["mark"]["type"] for layer in layers}
+
+
 def test_a_run_without_points_is_not_in_the_legend(make_store: MakeStore) -> None:
     without = [test for test in small_paper_suite() if not test["family"].startswith("lat_cmd")]
     runs = [make_store("a"), make_store("b", without, system=system(name="no-commands"))]

@@ -25,6 +25,23 @@ def test_the_command_writes_the_page_and_the_figures(tmp_path: Path, make_store:
     assert "SIMULATED" in (folder / "fig5-latency-by-size.svg").read_text(encoding="utf-8")
 
 
+def test_without_an_output_the_page_is_beside_the_store(tmp_path: Path, make_store: MakeStore) -> None:
+    make_store("a")
+    result = CliRunner().invoke(app, ["report", str(tmp_path / "a.db")], catch_exceptions=False)
+    assert (tmp_path / "a.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert f"wrote {tmp_path / 'a.html'}" in result.stderr
+    with pytest.raises(InputError, match=r"a\.html: exists already"):
+        CliRunner().invoke(app, ["report", str(tmp_path / "a.db")], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("ending", ["pdf", "PDF", "png", "svg"])
+def test_a_page_is_no_picture(tmp_path: Path, make_store: MakeStore, ending: str) -> None:
+    path = tmp_path / f"r.{ending}"
+    with pytest.raises(InputError, match=r"is no format of a page: give .*r\.html, and print it"):
+        write_report([make_store("a")], path)
+    assert not path.exists()
+
+
 def test_an_output_that_exists_is_kept(tmp_path: Path, make_store: MakeStore) -> None:
     output = tmp_path / "report.html"
     output.write_text("mine")

@@ -33,7 +33,7 @@ def test_a_latency_that_no_window_changes_is_called_constant(make_store: MakeSto
     flat = figures.latency_by_window(make_store("flat", latencies({4096: 500, 1 << 20: 502, 1 << 26: 505})))
     assert claims_of(flat) == ["made-up, reads: host-warm: constant within 3 % over all windows."]
     steep = figures.latency_by_window(make_store("steep", latencies({4096: 500, 1 << 20: 502, 1 << 26: 650})))
-    assert claims_of(steep) == ["made-up, reads: host-warm: changes from 64M on, +30 % at 64M."]
+    assert claims_of(steep) == ["made-up, reads: host-warm: changes from 64 MiB on, +30 % at 64 MiB."]
 
 
 def test_a_tail_is_given_only_as_far_as_transactions_reach(make_store: MakeStore) -> None:
