@@ -64,6 +64,9 @@ demo: build ## Simulate a published system and write demo/report.html
 	$(BIN)/pcielab report demo/run.db --overwrite -o demo/report.html
 	@echo "open demo/report.html in a browser"
 
+# A test that hangs is named after ten minutes, and the others are run.
+TIMEOUT := --timeout 600
+
 .PHONY: test
 test: lint rust-test python-test rtl-check ## Run every linter and every test
 
@@ -74,7 +77,7 @@ rust-test: target/rtl/pcielab-rtl
 
 .PHONY: python-test
 python-test: build target/rtl/pcielab-rtl
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(TIMEOUT)
 
 $(VENV)/.rtl-installed: $(VENV)/.installed pyproject.toml
 	$(BIN)/python -m pip install --quiet --group rtl
@@ -90,7 +93,7 @@ rtl: target/rtl/pcielab-rtl ## Build pcielab-rtl, which simulates the FPGA core'
 
 .PHONY: rtl-check
 rtl-check: $(VENV)/.rtl-installed
-	PCIELAB_RTL_SEED=$(or $(PCIELAB_RTL_SEED),1) $(BIN)/python -m pytest rtl/tb
+	PCIELAB_RTL_SEED=$(or $(PCIELAB_RTL_SEED),1) $(BIN)/python -m pytest rtl/tb $(TIMEOUT)
 
 .PHONY: vm-test
 vm-test: build ## Test drivers on a real kernel in QEMU, killed KILLS=20 times (apt: qemu-system-x86 busybox-static cpio kmod xz-utils; 4 minutes)

@@ -113,6 +113,23 @@ def test_a_sweep_without_its_scheduler_fails_and_can_be_resumed(
     assert sweeps.carry_out(plan, tmp_path / "out", resume=True).computed == plan.count
 
 
+def test_a_scheduler_without_workers_is_not_waited_for(
+    spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr("pcielab.sweeps.cluster._WITHOUT_WORKERS_SECONDS", 0.3)
+    with distributed.LocalCluster(n_workers=0, dashboard_address=None, silence_logs=60) as running:
+        work = sweeps.Work(dask=running.scheduler_address)
+        with pytest.raises(RunError, match=r"has had no worker for 0\.3 s.*--resume"):
+            sweeps.carry_out(sweeps.load_sweep(spec), tmp_path / "out", work=work)
+
+
+def _started(cluster: Any) -> list[int]:
+    """Processes of the workers that the scheduler knows; killed while it starts, one is not always replaced."""
+    known = set(cluster.scheduler_info["workers"])
+    return [nanny.pid for nanny in cluster.workers.values() if nanny.pid and nanny.worker_address in known]
+
+
 @pytest.fixture
 def cluster() -> Iterator[Any]:
     distributed = pytest.importorskip("distributed")
@@ -135,11 +152,10 @@ def test_workers_that_are_killed_change_no_byte(
     chance, killed = random.Random(1), [0]
 
     def progress(done: int, total: int, _what: str) -> None:
-        # Twelve kills, spread over the sweep; a worker that has just been started may be killed again.
+        # Twelve kills, spread over the sweep.
         if done * 12 < len(killed) * total:
             return
-        alive = [worker.pid for worker in cluster.workers.values() if getattr(worker, "pid", None)]
-        if alive:
+        if alive := [process for process in _started(cluster) if process not in killed]:
             killed.append(chance.choice(alive))
             # The cluster may not have noticed the last kill yet.
             with suppress(ProcessLookupError):

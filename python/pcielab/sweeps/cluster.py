@@ -3,6 +3,7 @@
 If a worker dies, other workers repeat its batches.
 """
 
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import count, islice
@@ -18,6 +19,9 @@ _WAITING_MOST = 256
 """Batches at the scheduler at a time; each carries its systems."""
 _CONNECTION_SECONDS = 20
 _DEATHS_MOST = 20
+_WITHOUT_WORKERS_SECONDS = 60.0
+"""Nothing is computed for so long, and the scheduler has no worker: workers that come back do so earlier."""
+_LOOKS_SECONDS = 0.01
 
 
 def cluster_results(address: str, batches: Iterable[Batch]) -> Iterator[tuple[int, list[str]]]:
@@ -25,7 +29,7 @@ def cluster_results(address: str, batches: Iterable[Batch]) -> Iterator[tuple[in
 
     Raises:
         InputError: Dask is not installed, or a worker has another version of pcielab.
-        RunError: The scheduler does not answer, or workers keep dying on the same batch.
+        RunError: The scheduler does not answer, has no workers, or workers keep dying on the same batch.
     """
     distributed = needed("distributed", "sweep")
     try:
@@ -48,7 +52,9 @@ class _Asking:
         first = [self._submit(batch) for batch in islice(source, _WAITING_MOST)]
         done = self._distributed.as_completed(first, loop=self._client.loop)
         again: deque[Any] = deque()
-        for future in done:
+        while not done.is_empty():
+            self._wait_for(done)
+            future = next(done)
             batch, deaths = self._asked.pop(future)
             try:
                 found: list[str] = future.result()
@@ -61,6 +67,22 @@ class _Asking:
                     again.append(self._submit(following))
             while again:
                 done.add(again.popleft())
+
+    def _wait_for(self, done: Any) -> None:
+        """Wait for a future that has ended, unless no worker is left that could end one."""
+        without_workers: float | None = None
+        while not done.has_ready():
+            time.sleep(_LOOKS_SECONDS)
+            if self._client.scheduler_info()["workers"]:
+                without_workers = None
+                continue
+            without_workers = without_workers or time.monotonic()
+            if time.monotonic() - without_workers > _WITHOUT_WORKERS_SECONDS:
+                address = self._client.scheduler.address
+                raise RunError(
+                    f"--dask {address}: the scheduler has had no worker for {_WITHOUT_WORKERS_SECONDS:g} s: start "
+                    "one (dask worker ADDRESS), then give --resume"
+                )
 
     def _again(self, batch: Batch, deaths: int) -> Any:
         if deaths > _DEATHS_MOST:
