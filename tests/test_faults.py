@@ -5,23 +5,26 @@ and leaves no other files. `make faults` tries every call; these tests try some.
 """
 
 import errno
+import json
 import os
+import pickle
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 import faults
+from command_template import Template
 from faults import Fault
 from pcielab import InputError, open_store
 from pcielab.formats.exporters import export
 from pcielab.formats.importers import import_pcie_bench
 from pcielab.formats.published import BANDWIDTH_HEAD
 from pcielab.sweeps.journal import NAME as JOURNAL
-from shell import exit_code_of_command, pcielab
+from shell import exit_code_of_command, forked, pcielab
 from suite_texts import LSPCI, messages, suite_text, transfers
 
 pytestmark = pytest.mark.skipif(not faults.is_possible(), reason="processes cannot be traced here")
@@ -46,6 +49,21 @@ test = "lat-rd"
 size = [8, 16, 64, 256]
 """
 RUN = ("run", "--profile", "hsw2620", "--suite", "suite.toml", "--jobs", "1", "-o", "run.db")
+
+
+def _traced(arguments: list[str], stdout: int, stderr: int) -> int:
+    """Trace a command in a process forked for it, with the fault in JSON; writes its end to the named file."""
+    asked, result, *words = arguments
+    given = json.loads(asked)
+    ended = faults.traced(
+        lambda: exit_code_of_command(words, stdout, stderr), Path.cwd(), Fault(**given) if given else None
+    )
+    Path(result).write_bytes(pickle.dumps(ended))
+    return 0
+
+
+_TEMPLATE = Template(_traced)
+"""Not this process: a test that ran before may have started threads, for which a fork of it waits for ever."""
 
 
 @dataclass(frozen=True)
@@ -165,15 +183,12 @@ def folders(tmp_path: Path) -> Callable[[Case], Path]:
 
 def command(arguments: tuple[str, ...], folder: Path, fault: Fault | None = None) -> tuple[faults.Traced, str]:
     """Run a command with a fault; returns its end and its stderr."""
-    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
-
-        def run() -> int:
-            os.chdir(folder)
-            return exit_code_of_command([*arguments], stdout.fileno(), stderr.fileno())
-
-        ended = faults.traced(run, folder, fault)
-        stderr.seek(0)
-        return ended, stderr.read().decode()
+    with tempfile.NamedTemporaryFile() as result:
+        asked = json.dumps(asdict(fault) if fault else None)
+        done = forked(_TEMPLATE, asked, result.name, *arguments, cwd=folder)
+        assert done.exit_code == 0, done.stderr
+        ended: faults.Traced = pickle.loads(result.read())
+        return ended, done.stderr
 
 
 def content(path: Path) -> object:
