@@ -9,6 +9,7 @@ from pcielab import (
     report as report,
 )
 from pcielab._core import __version__ as __version__
+from pcielab.analysis.normal import normal as normal
 from pcielab.analysis.of_runs import (
     calibrate as calibrate,
     compare as compare,

@@ -16,6 +16,7 @@ COMMANDS = {
         "explain:explain",
         "Show which bound limits each test of a run, or a link, and the slack of the others.",
     ),
+    "normal": ("normal:normal", "Say whether a value is normal: its bound, and what others measured."),
     "doctor": (
         "doctor:doctor",
         "Find PCIe settings that cost this machine bandwidth or latency, worst first.",

@@ -132,6 +132,7 @@ def test_small_questions_load_no_data_frames() -> None:
         ["model", "nic", "niantic-dpdk", "--format", "csv"],
         ["model", "pio", "--format", "csv"],
         ["why", "--nic", "niantic-dpdk", "--format", "csv"],
+        ["normal", "--what", "h2d", "--link", "gen5x16", "--value", "54.1GB/s", "--engine", "copy"],
         ["explain", "--format", "csv"],
         ["profiles", "list", "--format", "csv"],
         ["profiles", "show", "hsw2620", "--format", "csv"],

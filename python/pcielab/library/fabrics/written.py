@@ -4,13 +4,13 @@ A node may name its kind by what it is (`gpu`, `switch`), and the node above it 
 (`upper = "switch"`, `link = "gen4x16"`). Files with tables only pass unchanged.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any, get_args
 
 from pcielab.errors import wrong_value
 from pcielab.library.fabrics.parts import FabricLink, NodeKind
 from pcielab.library.fabrics.presets import DEFAULT_HOST, device_presets
+from pcielab.library.link_words import generation_and_lanes
 from pcielab.library.validation import suggestion
 from pcielab.wording import shown
 
@@ -31,7 +31,6 @@ _OTHER_WORDS = {
 }
 """Kinds by words of the field that files do not have."""
 _GENERATIONS, _LANES = (get_args(FabricLink.model_fields[key].annotation) for key in ("generation", "lanes"))
-_LINK = re.compile(r"(?:pcie[ -]?)?(?:gen[ -]?)?(\d)(?:\.0)?[ -]*x[ -]?(\d{1,3})", re.ASCII | re.IGNORECASE)
 INSIDE_GBYTES_PER_S = 1000.0
 """Bandwidth between a root complex and its root port: more than any link, so that it limits nothing."""
 _RATES = ("link", "generation", "lanes", "down_gbytes_per_s", "up_gbytes_per_s")
@@ -81,10 +80,10 @@ def link_with_tables(link: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _generation_and_lanes(text: str, key: str) -> dict[str, int]:
-    found = _LINK.fullmatch(text.strip())
+    found = generation_and_lanes(text)
     if found is None:
         raise wrong_value(key, shown(text), 'give generation and lanes, for example "gen4x16"')
-    generation, lanes = int(found[1]), int(found[2])
+    generation, lanes = found
     if generation not in _GENERATIONS or lanes not in _LANES:
         right = f"generation 1 to {_GENERATIONS[-1]} and lanes {', '.join(map(str, _LANES))}"
         raise wrong_value(key, shown(text), f"give {right}")

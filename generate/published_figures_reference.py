@@ -1,0 +1,73 @@
+"""`docs/reference/published-figures.md`: all published figures, and how well they predict each other."""
+
+from pcielab.analysis.normal.comparable import question_of, ratio_of
+from pcielab.analysis.normal.left_out import leave_one_source_out
+from pcielab.library.figure_words import STATES
+from pcielab.library.published_figures import PublishedFigure, published_figures
+
+_HEAD = """\
+# Published figures
+
+Written by `make generate` from `profiles/published/figures.csv`. [Is my number
+normal?](../guides/is-my-number-normal.md) uses them; CONTRIBUTING.md says how to add one. GB is 10^9 bytes.
+A ratio is the value over the bound of its own link, with MPS 256 where the source does not say; figures
+with a cause are no standard for others.
+
+"""
+
+
+def markdown() -> str:
+    """The page."""
+    figures = published_figures().values()
+    score = leave_one_source_out()
+    sources = len({figure.source_key for figure in figures})
+    lines = [
+        _HEAD,
+        f"{len(figures)} figures of {sources} sources.\n\n## Score\n\n",
+        "Each bandwidth whose source states a link, judged without the figures of that source:\n\n",
+        "| bandwidths with a link | answered | inside 10 to 90 % | median of upper over lower point |\n",
+        "|---|---|---|---|\n",
+        f"| {score.figures} | {score.answered} ({score.answered / score.figures:.0%}) "
+        f"| {score.inside} ({score.inside / score.answered:.0%}) | {score.width:.2f} |\n\n",
+        "Rows that an asker would expect to be low (a known cause) count as outside.\n\n",
+        "## Conditions\n\n",
+        *[f"* `{state}`: {meaning}\n" for state, meaning in STATES.items()],
+        "\n## Figures\n\n",
+        "| id | quantity | value | link | device | question | ratio | cause | source |\n",
+        "|---|---|---|---|---|---|---|---|---|\n",
+        *[_row(figure) for figure in figures],
+        "\n## Sources\n\n",
+        *sorted({_source(figure) for figure in figures}),
+    ]
+    return "".join(lines)
+
+
+def _row(figure: PublishedFigure) -> str:
+    words = " ".join(word for word in (figure.what, figure.engine, figure.kind, figure.state) if word)
+    cause = f"{figure.cause} (against {figure.against})" if figure.against else figure.cause
+    cells = (
+        figure.id,
+        figure.quantity,
+        f"{figure.value:g} {figure.unit}",
+        figure.link,
+        figure.device,
+        words,
+        _ratio(figure),
+        cause,
+        f"`{figure.source_key}`",
+    )
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |\n"
+
+
+def _ratio(figure: PublishedFigure) -> str:
+    asked = question_of(figure)
+    if asked is None or figure.what == "latency":
+        return ""
+    ratio = ratio_of(asked[1])
+    return "" if ratio is None else f"{ratio:.3g}"
+
+
+def _source(figure: PublishedFigure) -> str:
+    address = figure.source_ref
+    linked = f"<{address}>" if address.startswith("http") and " " not in address else address
+    return f"* `{figure.source_key}`: {figure.source_title} ({figure.source_year}), {linked}\n"

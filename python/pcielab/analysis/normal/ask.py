@@ -1,0 +1,159 @@
+"""`pcielab.normal`: read the question from words, refuse impossible values, and judge it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, overload
+
+from pcielab.analysis.normal.answer import Normal
+from pcielab.analysis.normal.bound import raw_rate
+from pcielab.analysis.normal.judge import judge
+from pcielab.analysis.normal.question import (
+    Question,
+    kind_of,
+    line_of,
+    read_engine,
+    read_state,
+    read_value,
+    read_what,
+)
+from pcielab.errors import InputError, out_of_range
+from pcielab.library.alike import alike
+from pcielab.library.link_words import read_width
+from pcielab.library.published_figures import published_figures
+from pcielab.wording import shown
+
+if TYPE_CHECKING:
+    from pcielab.store import Store
+
+_MOST_DEPTH = 1 << 20
+_PAYLOADS = (128, 256, 512, 1024, 2048, 4096)
+
+
+@overload
+def normal(
+    asked: str,
+    value: str,
+    *,
+    link: str | None = None,
+    engine: str | None = None,
+    size_bytes: int | None = None,
+    depth: int | None = None,
+    round_trip_ns: float | None = None,
+    mps_bytes: int | None = None,
+    line_gbps: float | None = None,
+    state: str | None = None,
+    device: str = "",
+    cpu: str = "",
+    source: str = "",
+) -> Normal: ...
+@overload
+def normal(asked: "Store | Path | str", value: None = None, *, tests: Sequence[str] = ()) -> list[Normal]: ...
+def normal(
+    asked: "Store | Path | str",
+    value: str | None = None,
+    *,
+    tests: Sequence[str] = (),
+    link: str | None = None,
+    engine: str | None = None,
+    size_bytes: int | None = None,
+    depth: int | None = None,
+    round_trip_ns: float | None = None,
+    mps_bytes: int | None = None,
+    line_gbps: float | None = None,
+    state: str | None = None,
+    device: str = "",
+    cpu: str = "",
+    source: str = "",
+) -> Normal | list[Normal]:
+    """Whether one value is normal, or each row of a run.
+
+        print(pcielab.normal("h2d", "54.1GB/s", link="gen5x16", engine="copy"))
+        for answer in pcielab.normal("run.db"):
+            print(answer.question.name, answer.verdict)
+
+    Args:
+        asked: What moves: `h2d`, `d2h`, `both` (the sum), `p2p`, `read` (as h2d), `write` (as d2h), `latency` or
+            `iops`. Without a value, a store of transfers or its path.
+        value: With its unit: `54.1GB/s`, `860ns`, `1.2M`.
+        tests: Of a store, only these: numbers of tests, or parts of their family or name.
+        link: `gen5x16`; several side by side: `4x gen3x4`.
+        engine: `copy`, `kernel`, `dma` or `core`.
+        size_bytes: Bytes of a transfer.
+        depth: Transfers in flight.
+        round_trip_ns: Time that one is in flight.
+        mps_bytes: Maximum payload size.
+        line_gbps: Line rate of a NIC [default: the one in `device`].
+        state: A condition of `STATES`.
+        device: Name of the device.
+        cpu: Name of the processor.
+        source: Key of the source that published the value: it is not compared with its own figures.
+
+    Raises:
+        InputError: A value is impossible, or its unit does not fit.
+    """
+    if value is None or not isinstance(asked, str):
+        return _of_store(asked, tests)
+    moved = read_what(asked)
+    by = read_engine(engine)
+    _check(size_bytes, depth, round_trip_ns, mps_bytes, line_gbps)
+    question = Question(
+        what=moved,
+        value=read_value(value, moved),
+        width=None if link is None else read_width(link, "--link"),
+        engine=by,
+        kind=kind_of(device, by),
+        size_bytes=size_bytes,
+        depth=depth,
+        round_trip_ns=round_trip_ns,
+        mps_bytes=mps_bytes,
+        line_gbps=line_of(device) if line_gbps is None and kind_of(device, by) == "nic" else line_gbps,
+        state=read_state(state),
+        device=device,
+        cpu=cpu,
+        source_key=_known_source(source),
+    )
+    if moved == "iops" and size_bytes is None:
+        raise InputError("--what iops: no size: give --size, the bytes of a command")
+    raw = raw_rate(question)
+    if raw is not None and question.value.plain > raw:
+        both = "both ways together" if moved == "both" else "of one direction"
+        remedy = "check unit and link" if moved == "both" else "check unit and link, or give --what both for a sum"
+        raise InputError(
+            f"--value {value}: above the raw rate of {question.width}, {question.value.text(raw)} {both}: {remedy}"
+        )
+    return judge(question)
+
+
+def _known_source(key: str) -> str:
+    keys = {figure.source_key for figure in published_figures().values()}
+    if key and key not in keys:
+        near = alike(key, keys)
+        hint = f"did you mean {near[0]}?" if near else "docs/reference/published-figures.md lists them"
+        raise InputError(f"--source {shown(key)}: no published figure is of this source: {hint}")
+    return key
+
+
+def _of_store(asked: "Store | Path | str", tests: Sequence[str]) -> list[Normal]:
+    from pcielab.analysis.normal.rows import judge_run
+    from pcielab.store import Store, open_store
+
+    return judge_run(asked if isinstance(asked, Store) else open_store(asked), tests)
+
+
+def _check(
+    size_bytes: int | None,
+    depth: int | None,
+    round_trip_ns: float | None,
+    mps_bytes: int | None,
+    line_gbps: float | None,
+) -> None:
+    if size_bytes is not None and size_bytes < 1:
+        raise out_of_range("--size", size_bytes, "1 byte or more")
+    if depth is not None and not 1 <= depth <= _MOST_DEPTH:
+        raise out_of_range("--depth", depth, f"1 to {_MOST_DEPTH} transfers in flight")
+    if round_trip_ns is not None and not 1 <= round_trip_ns <= 1e9:
+        raise out_of_range("--rtt-ns", round_trip_ns, "1 ns to 1 s")
+    if mps_bytes is not None and mps_bytes not in _PAYLOADS:
+        raise out_of_range("--mps", mps_bytes, f"one of {', '.join(map(str, _PAYLOADS))}")
+    if line_gbps is not None and not 0.01 <= line_gbps <= 10_000:
+        raise out_of_range("--line", line_gbps, "0.01 to 10000 Gb/s")

@@ -1,0 +1,152 @@
+"""What link, path and engine allow: the bounds of a question, in the units of its value.
+
+Wire: the link with the payload that this path carries in a TLP. Line: a NIC's. In flight: bytes in flight over the
+round trip. Call: size / (t0 + size / B), with the usual cost t0 of a call, of copy engines.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+from pcielab.analysis.normal.question import Question
+from pcielab.library.link import Link
+from pcielab.library.link_words import Width
+from pcielab.model.link import Accounting
+from pcielab.model.questions import bandwidth
+from pcielab.wording import byte_size, time_text
+
+USUAL_MPS_BYTES = 256
+"""Assumed where nobody says: what servers set, and what GPUs support at most."""
+_USUAL_MRRS_BYTES = 512
+_STORE_BYTES = 64
+"""A core sends its write-combining buffer, one cache line, in one TLP."""
+_LARGE_BYTES = 1 << 20
+_TLP_BYTES = 24
+"""Framing, sequence number, header of 4 dwords, LCRC: of a request with a 64-bit address."""
+_COMPLETION_BYTES = 20
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One bound of a question.
+
+    Attributes:
+        name: `wire`, `line`, `in flight` or `call`.
+        value: What it allows, in GB/s or commands a second; of a latency, the least time, ns.
+        because: How it is computed, with its numbers.
+        assumed: What was assumed, empty if nothing was.
+    """
+
+    name: str
+    value: float
+    because: str
+    assumed: str = ""
+
+
+@dataclass(frozen=True)
+class Call:
+    """The usual cost of a call: rows of the published figures.
+
+    Attributes:
+        cost_ns: Median over their sources.
+        ids: Those rows.
+    """
+
+    cost_ns: float
+    ids: tuple[str, ...]
+
+
+def bounds(question: Question, call: Call | None) -> list[Bound]:
+    """Every bound that can be computed for a question, the least first (of a latency, the one bound)."""
+    if question.what == "latency":
+        return _least_time(question)
+    found = [*_wire(question), *_line(question)]
+    if question.size_bytes and question.depth and question.round_trip_ns:
+        found.append(_in_flight(question, question.size_bytes, question.depth, question.round_trip_ns))
+    if call and found and question.engine == "copy" and question.size_bytes:
+        found.append(_call(question, min(bound.value for bound in found), call, question.size_bytes))
+    if question.what == "iops":
+        size = question.size_bytes
+        found = [_commands(bound, size) for bound in found] if size else []
+    return sorted(found, key=lambda bound: bound.value)
+
+
+def raw_rate(question: Question) -> float | None:
+    """The raw rate of the link, of both directions if the value is their sum; None: unknown."""
+    if question.width is None or question.what == "latency":
+        return None
+    raw = question.width.raw_gbps / 8 * (2 if question.what == "both" else 1)
+    if question.what == "iops":
+        return raw * 1e9 / question.size_bytes if question.size_bytes else None
+    return raw
+
+
+def _wire(question: Question) -> list[Bound]:
+    if question.width is None:
+        return []
+    width, mps = question.width, question.mps_bytes or USUAL_MPS_BYTES
+    mps = _STORE_BYTES if question.engine == "core" and question.what == "h2d" else mps
+    size = question.size_bytes if question.engine == "dma" and question.size_bytes else _LARGE_BYTES
+    rate = _wire_gbytes(width.generation, width.lanes, mps, min(size, _LARGE_BYTES), _way(question))
+    assumed = "" if question.mps_bytes or mps == _STORE_BYTES else f"MPS {mps} B assumed"
+    payload = f"{width} with {mps} B of payload in a TLP"
+    if size < mps:
+        payload = f"{width} with transfers of {size} B"
+    return [Bound("wire", rate * width.links, payload, assumed)]
+
+
+def _way(question: Question) -> str:
+    if question.what == "both":
+        return "both"
+    return "read" if question.what == "h2d" and question.engine != "core" else "write"
+
+
+@cache
+def _wire_gbytes(generation: int, lanes: int, mps: int, size: int, way: str) -> float:
+    """Payload rate of one link: of reads, of writes, or of both at once, their sum."""
+    if mps == _STORE_BYTES:
+        mps, size = 128, _STORE_BYTES
+    link = Link(generation=generation, lanes=lanes, mps_bytes=mps, mrrs_bytes=max(_USUAL_MRRS_BYTES, mps))
+    [answer] = bandwidth(link, [_whole(size)], accounting=Accounting.SPEC)
+    rates = {"read": answer.read.gbps, "write": answer.write.gbps, "both": 2 * answer.rdwr.gbps}
+    return rates[way] / 8
+
+
+def _whole(size: int) -> int:
+    """A size that the closed form has: up to a page any, above it whole pages."""
+    page = 4096
+    return size if size <= page else size // page * page
+
+
+def _line(question: Question) -> list[Bound]:
+    if question.line_gbps is None:
+        return []
+    directions = 2 if question.what == "both" else 1
+    return [Bound("line", directions * question.line_gbps / 8, f"a line of {question.line_gbps:g} Gb/s")]
+
+
+def _in_flight(question: Question, size: int, depth: int, round_trip_ns: float) -> Bound:
+    because = f"{depth} x {byte_size(size)} in flight over {time_text(round_trip_ns)}"
+    return Bound("in flight", depth * size / round_trip_ns, because)
+
+
+def _call(question: Question, peak: float, call: Call, size: int) -> Bound:
+    rate = size / (call.cost_ns + size / peak)
+    because = f"{byte_size(size)} / ({time_text(call.cost_ns)} + {byte_size(size)} / {peak:.3g} GB/s)"
+    return Bound("call", rate, because, f"{time_text(call.cost_ns)} a call assumed, as in {', '.join(call.ids)}")
+
+
+def _commands(bound: Bound, size: int) -> Bound:
+    return Bound(
+        bound.name, bound.value * 1e9 / size, f"{bound.because}, {byte_size(size)} a command", bound.assumed
+    )
+
+
+def _least_time(question: Question) -> list[Bound]:
+    """The time that request and data need on the wire alone."""
+    width: Width | None = question.width
+    if width is None:
+        return []
+    size = question.size_bytes or 4
+    sent = _TLP_BYTES + _COMPLETION_BYTES + size
+    time = sent * 8 / width.raw_gbps
+    return [Bound("wire", time, f"request and completion of {size} B, {sent} B on {width}")]

@@ -1,0 +1,157 @@
+"""Causes of a low value: those with a measured effect of its size, and links and payloads that fit it."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+
+from pcielab.analysis.normal.bound import USUAL_MPS_BYTES, raw_rate
+from pcielab.analysis.normal.comparable import Elsewhere, question_of, ratio_of
+from pcielab.analysis.normal.question import Question
+from pcielab.doctor.causes import causes
+from pcielab.library.link_words import GENERATIONS, LANES, Width
+from pcielab.library.published_figures import PublishedFigure, published_figures
+
+UNKNOWN = "?"
+"""The cause of a value that its source calls low and cannot explain."""
+_NEAR = 1.5
+"""How far an effect may be from those that were measured elsewhere: in what is lost, and in what is left."""
+_LEAST_MPS_BYTES = 128
+_SLOWER_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A cause that is worth a check.
+
+    Attributes:
+        key: D01 to D46.
+        title: What it is.
+        effect: Its effect, measured or computed, in words.
+        measured: Whether the effect was measured elsewhere (else it is computed).
+        check: How to check it.
+        ids: Figures that show the effect.
+    """
+
+    key: str
+    title: str
+    effect: str
+    measured: bool
+    check: str
+    ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Effect:
+    figure: PublishedFigure
+    question: Question
+    factor: float
+
+
+def candidates(question: Question, ratio: float, usual: Elsewhere) -> list[Candidate]:
+    """What would make a usual value as low as this one, computed causes first, then measured ones by grade."""
+    return [
+        *_slower_links(question, usual),
+        *_smaller_payload(question, ratio, usual),
+        *_measured(question, ratio, usual),
+    ]
+
+
+def _measured(question: Question, ratio: float, usual: Elsewhere) -> list[Candidate]:
+    factor = usual.median / ratio if question.what == "latency" else ratio / usual.median
+    found: dict[str, list[_Effect]] = defaultdict(list)
+    for effect in _effects():
+        if _applies(effect.question, question) and effect.figure.source_key != question.source_key:
+            found[effect.figure.cause].append(effect)
+    known = causes()
+    result = []
+    for key, effects in found.items():
+        low, high = min(one.factor for one in effects), max(one.factor for one in effects)
+        if _is_near(factor, low, high) and key in known:
+            ids = tuple(one.figure.id for one in effects)
+            span = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}"
+            cost = f"{span} of the value without it"
+            result.append(Candidate(key, known[key].title, cost, True, known[key].check, ids))
+    return sorted(result, key=lambda one: (known[one.key].grade, one.key))
+
+
+def _is_near(factor: float, low: float, high: float) -> bool:
+    """Whether a factor is like those from low to high, by what it leaves and by what it takes."""
+    lost, least, most = 1 - factor, 1 - high, 1 - low
+    return low / _NEAR <= factor <= high * _NEAR and least / _NEAR <= lost <= most * _NEAR
+
+
+def _applies(effect: Question, question: Question) -> bool:
+    """Whether an effect on one question says something about another."""
+    if (effect.what == "latency") != (question.what == "latency"):
+        return False
+    if (effect.what == "p2p") != (question.what == "p2p"):
+        return False
+    same_engine = question.engine is None or effect.engine == question.engine
+    same_kind = question.kind is None or effect.kind == question.kind
+    return same_engine and same_kind and (not effect.state or effect.state != question.state)
+
+
+@cache
+def _effects() -> tuple[_Effect, ...]:
+    """The measured effects of causes: each figure with a cause over the one without it."""
+    figures = published_figures()
+    found = []
+    for figure in figures.values():
+        asked = question_of(figure)
+        if not figure.cause or figure.cause == UNKNOWN or not figure.against or asked is None:
+            continue
+        other = figures.get(figure.against)
+        without = _plain(other) if other else float(figure.against) * asked[1].value.scale
+        if without:
+            factor = asked[1].value.plain / without
+            found.append(_Effect(figure, asked[1], 1 / factor if figure.what == "latency" else factor))
+    return tuple(one for one in found if one.factor < 1)
+
+
+def _plain(figure: PublishedFigure) -> float | None:
+    asked = question_of(figure)
+    return asked[1].value.plain if asked else None
+
+
+def _slower_links(question: Question, usual: Elsewhere) -> Iterator[Candidate]:
+    """Links with less rate, on which the value would be a usual one: narrower or of an earlier generation."""
+    if question.width is None or question.what == "latency":
+        return
+    fitting: dict[float, list[Width]] = defaultdict(list)
+    for width in _slower(question.width):
+        slower = replace(question, width=width)
+        ratio, raw = ratio_of(slower), raw_rate(slower)
+        if ratio is not None and raw is not None and usual.low <= ratio <= usual.high:
+            fitting[round(raw, 3)].append(width)
+    if not fitting:
+        return
+    cause = causes()["D01"]
+    links = [width for widths in fitting.values() for width in widths][:_SLOWER_SHOWN]
+    ratio = ratio_of(replace(question, width=links[0])) or 0.0
+    words = " or ".join(str(width) for width in links)
+    yield Candidate("D01", cause.title, f"usual for {words}: {ratio:.2f} of its bound", False, cause.check)
+
+
+def _slower(width: Width) -> Iterator[Width]:
+    """Links of half the rate and less, the fastest first; those next to the given one first."""
+    slower = [
+        Width(generation, lanes, width.links)
+        for generation in GENERATIONS
+        for lanes in LANES
+        if generation <= width.generation and lanes <= width.lanes and lanes not in (12, 32)
+    ]
+    below = [one for one in slower if one.raw_gbps < width.raw_gbps]
+    return iter(sorted(below, key=lambda one: (-one.raw_gbps, abs(one.lanes - width.lanes))))
+
+
+def _smaller_payload(question: Question, ratio: float, usual: Elsewhere) -> Iterator[Candidate]:
+    if question.mps_bytes is not None or question.width is None or question.what in ("latency", "iops"):
+        return
+    least = ratio_of(replace(question, mps_bytes=_LEAST_MPS_BYTES))
+    if least is None or least <= ratio or not usual.low <= least <= usual.high:
+        return
+    cause = causes()["D10"]
+    instead = f"{_LEAST_MPS_BYTES} B instead of {USUAL_MPS_BYTES} B"
+    effect = f"usual with MPS {instead}: {least:.2f} of that bound"
+    yield Candidate("D10", cause.title, effect, False, cause.check)

@@ -1,0 +1,219 @@
+"""Judge a question: the bound first, then what others measured, then what may be wrong."""
+
+from dataclasses import replace
+
+from pcielab.analysis.normal.answer import Normal, Verdict
+from pcielab.analysis.normal.bound import USUAL_MPS_BYTES, Bound, bounds, raw_rate
+from pcielab.analysis.normal.causes import Candidate, candidates
+from pcielab.analysis.normal.comparable import (
+    LEAST_SOURCES,
+    Comparable,
+    Elsewhere,
+    elsewhere,
+    few,
+    usual_call,
+)
+from pcielab.analysis.normal.question import (
+    Question,
+    digits,
+)
+from pcielab.library.figure_words import ENGINES, WHATS
+from pcielab.wording import byte_size, time_text
+
+_ROUNDED = 1.005
+"""Rounding of a value at its bound."""
+_CAUSES_NAMED = 3
+
+
+def judge(question: Question, origin: str = "") -> Normal:
+    """The answer to a question whose values are possible."""
+    found = bounds(question, usual_call())
+    usual = elsewhere(question) if found or question.what == "latency" else None
+    ratio = _ratio(question, found, usual)
+    verdict = _verdict(question, found, usual)
+    low = verdict == "low" and usual is not None and ratio is not None
+    if low and usual is not None and ratio is not None:
+        measure = question.value.plain if question.what == "latency" else ratio
+        causes = candidates(question, measure, usual)
+    else:
+        causes = []
+    figures = usual.figures if usual else tuple(few(question))
+    return Normal(
+        question=question,
+        verdict=verdict,
+        sentences=tuple(_sentences(question, found, ratio, usual, figures, verdict, causes)),
+        bounds=tuple(found),
+        ratio=ratio,
+        elsewhere=usual,
+        figures=_nearest_first(question, figures),
+        causes=tuple(causes),
+        missing=_missing(question, found),
+        origin=origin,
+    )
+
+
+def _ratio(question: Question, found: list[Bound], usual: Elsewhere | None) -> float | None:
+    if question.what == "latency":
+        return question.value.plain / usual.median if usual else None
+    return question.value.plain / found[0].value if found else None
+
+
+def _verdict(question: Question, found: list[Bound], usual: Elsewhere | None) -> Verdict:
+    value = question.value.plain
+    if question.what == "latency":
+        if usual is None:
+            return "nothing to compare with"
+        return "low" if value > usual.high else "high" if value < usual.low else "normal"
+    raw = raw_rate(question)
+    if raw is not None and value > raw:
+        return "impossible"
+    hard = [bound for bound in found if bound.name != "call"]
+    if hard and value > hard[0].value * _ROUNDED:
+        return "above the bound"
+    if usual is None or not found:
+        return "nothing to compare with"
+    ratio = value / found[0].value
+    return "low" if ratio < usual.low else "high" if ratio > usual.high * _ROUNDED else "normal"
+
+
+def _sentences(
+    question: Question,
+    found: list[Bound],
+    ratio: float | None,
+    usual: Elsewhere | None,
+    figures: tuple[Comparable, ...],
+    verdict: Verdict,
+    causes: list[Candidate],
+) -> list[str]:
+    first = _bound_sentence(question, found, ratio)
+    if verdict == "impossible":
+        raw = raw_rate(question) or 0.0
+        return [
+            first,
+            f"The value is above the raw rate of the link, {question.value.text(raw)}: check unit and link.",
+        ]
+    if verdict == "above the bound":
+        return [first, _above(question, found)]
+    second = _elsewhere_sentence(question, found, usual, figures, verdict)
+    return [first, second, *([_causes_sentence(causes)] if verdict == "low" else [])]
+
+
+def _bound_sentence(question: Question, found: list[Bound], ratio: float | None) -> str:
+    value = question.value
+    given = f"{digits(value.number)} {value.unit}".strip()
+    if not found:
+        return f"No bound can be computed for {given}: give the link with --link, for example gen5x16."
+    bound = found[0]
+    assumed = f" ({bound.assumed})" if bound.assumed else ""
+    if question.what == "latency":
+        return f"The wire alone takes {value.text(bound.value)} of {given}: {bound.because}."
+    allows = f"{WHATS[question.what]}: {bound.because} allow{'' if bound.name == 'in flight' else 's'}"
+    part = question.value.plain / bound.value
+    return f"{allows[0].upper()}{allows[1:]} {value.text(bound.value)}{assumed}; {given} is {part:.2f} of it."
+
+
+def _above(question: Question, found: list[Bound]) -> str:
+    hard = next(bound for bound in found if bound.name != "call")
+    excess = 100 * (question.value.plain / hard.value - 1)
+    reasons = ["GB for GiB (7 %)", "a sum of both directions", "another link"]
+    if question.mps_bytes is None and question.engine != "core":
+        reasons.insert(0, f"an MPS above {USUAL_MPS_BYTES} B")
+    listed = f"{', '.join(reasons[:-1])} or {reasons[-1]}"
+    return f"The value is {excess:.1f} % above what the link can carry: look for {listed}."
+
+
+def _elsewhere_sentence(
+    question: Question,
+    found: list[Bound],
+    usual: Elsewhere | None,
+    figures: tuple[Comparable, ...],
+    verdict: Verdict,
+) -> str:
+    if usual is None:
+        sources = len({one.figure.source_key for one in figures})
+        have = f"{sources} of the {LEAST_SOURCES} sources that a comparison needs" if sources else "no source"
+        return f"There is nothing to compare with: {have} measured the same on a known link."
+    who = f"{usual.sources} sources, {_years(usual)}"
+    if question.what == "latency":
+        text = question.value.text
+        span = f"{text(usual.low)} to {text(usual.high)}, median {text(usual.median)}"
+        word = {"low": "long", "high": "short"}.get(verdict, "normal")
+        return f"Elsewhere it takes {span} ({who}): this value is {word}."
+    text = question.value.text
+    at = found[0].value
+    span = (
+        f"{usual.low:.2f} to {usual.high:.2f} of the bound, {text(usual.low * at)} to {text(usual.high * at)} here"
+    )
+    return f"Elsewhere values are {span} (10 to 90 %; median {usual.median:.2f}; {who}): this one is {verdict}."
+
+
+def _years(usual: Elsewhere) -> str:
+    years = sorted(digits_of for one in usual.figures if (digits_of := one.figure.source_year[-4:]).isdecimal())
+    links = sorted({one.question.width.generation for one in usual.figures if one.question.width})
+    generations = f"Gen{links[0]} to Gen{links[-1]}, " if len(links) > 1 else f"Gen{links[0]}, " if links else ""
+    return f"{generations}{years[0]} to {years[-1]}" if years else generations.rstrip(", ")
+
+
+def _causes_sentence(causes: list[Candidate]) -> str:
+    if not causes:
+        return "No known cause has a measured effect of this size."
+    named = [f"{one.key} {one.title[0].lower()}{one.title[1:]} ({one.effect})" for one in causes[:_CAUSES_NAMED]]
+    more = f"; {len(causes) - _CAUSES_NAMED} more in the table" if len(causes) > _CAUSES_NAMED else ""
+    return f"Check {'; '.join(named)}{more}."
+
+
+def _missing(question: Question, found: list[Bound]) -> dict[str, str]:
+    """What would narrow the answer."""
+    missing: dict[str, str] = {}
+    if question.width is None:
+        missing["--link"] = "without it there is no bound of the wire"
+    if question.engine is None:
+        missing["--engine"] = f"{', '.join(ENGINES)} differ; all are pooled"
+    if question.kind is None and question.engine in (None, "dma"):
+        missing["--device"] = "NICs, drives and FPGAs differ; all are pooled"
+    if question.kind == "nic" and question.line_gbps is None:
+        missing["--line"] = "the line may bind before the link"
+    if question.mps_bytes is None and question.width and question.engine != "core" and question.what != "latency":
+        missing["--mps"] = _payload_reason(question)
+    if question.size_bytes is None and question.what != "latency":
+        missing["--size"] = "small transfers pay for each call or packet"
+    elif (
+        question.size_bytes
+        and question.depth
+        and question.round_trip_ns is None
+        and question.what not in ("latency",)
+    ):
+        missing["--rtt-ns"] = _round_trip_reason(question)
+    return missing
+
+
+def _payload_reason(question: Question) -> str:
+    wire = [
+        question.value.text(bound.value)
+        for mps in (128, 512)
+        for bound in bounds(replace(question, mps_bytes=mps), None)
+        if bound.name == "wire"
+    ]
+    return (
+        f"the wire allows {' at 128 B, '.join(wire)} at 512 B"
+        if len(wire) == 2
+        else "it sets the bound of the wire"
+    )
+
+
+def _round_trip_reason(question: Question) -> str:
+    size, depth = question.size_bytes or 0, question.depth or 0
+    rate = question.value.plain if question.what != "iops" else question.value.plain * size / 1e9
+    trip = time_text(depth * size / rate)
+    return f"{depth} x {byte_size(size)} in flight give this value with a round trip of {trip}"
+
+
+def _nearest_first(question: Question, figures: tuple[Comparable, ...]) -> tuple[Comparable, ...]:
+    """The figures of the same device or processor first, otherwise by ratio."""
+    words = {word for text in (question.device, question.cpu) for word in text.lower().split()}
+
+    def far(one: Comparable) -> tuple[int, float]:
+        have = f"{one.figure.device} {one.figure.cpu}".lower().split()
+        return (-len(words & set(have)), one.ratio)
+
+    return tuple(sorted(figures, key=far))

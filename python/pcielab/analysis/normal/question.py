@@ -1,0 +1,184 @@
+"""The question: one value, what moved, over which link, by which engine; and its words."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, cast, get_args
+
+from pcielab.errors import InputError
+from pcielab.library.alike import alike
+from pcielab.library.figure_words import ENGINES, STATES, WHATS
+from pcielab.library.link_words import Width
+from pcielab.wording import shown
+
+What: TypeAlias = Literal["h2d", "d2h", "both", "p2p", "latency", "iops"]
+Engine: TypeAlias = Literal["copy", "kernel", "dma", "core"]
+Kind: TypeAlias = Literal["gpu", "nic", "nvme", "fpga", "accelerator"]
+
+_SAME: Mapping[str, What] = {"read": "h2d", "write": "d2h"}
+_KINDS = (
+    ("nic", r"connectx|mlx|bcm57|thor|e810|8259\d|x710|pensando|bluefield|\bnic\b|ethernet|infiniband|\befa\b"),
+    ("nvme", r"nvme|ssd|optane|p5800x|pm1753|pm9a3|99\d pro|t70\d"),
+    ("fpga", r"fpga|alveo|\bu(?:50|55c|200|250|280)\b|xdma|qdma|agilex|stratix|versal|ultrascale|kintex|virtex"),
+    ("accelerator", r"tenstorrent|blackhole|wormhole|gaudi|trainium|inferentia|\btpu\b"),
+    (
+        "gpu",
+        r"gpu|nvidia|geforce|rtx|gtx|quadro|tesla|\b[aghlbvpt]\d{1,3}0{0,2}\b|instinct|\bmi\d{2,3}|radeon|\brx\b",
+    ),
+)
+_LINE = re.compile(r"(?<![\d.])(\d{1,4}(?:\.\d)?) ?(?:G|GbE|Gb/s|Gbps|Gbit/s)\b(?!B)", re.IGNORECASE)
+_VALUE = re.compile(
+    r"\s*([+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:e[+-]?\d{1,3})?) ?(1/s|[A-Za-z/µ]*)\s*", re.ASCII
+)
+RATES = {
+    "GB/s": 1.0, "MB/s": 1e-3, "KB/s": 1e-6, "B/s": 1e-9, "TB/s": 1e3,
+    "GiB/s": 1.073741824, "MiB/s": 1.048576e-3, "KiB/s": 1.024e-6,
+    "Gb/s": 0.125, "Mb/s": 1.25e-4, "Tb/s": 125.0, "Gbit/s": 0.125, "Gbps": 0.125, "Mbps": 1.25e-4,
+}  # fmt: skip
+TIMES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
+COUNTS = {"": 1.0, "IOPS": 1.0, "1/s": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "kIOPS": 1e3, "KIOPS": 1e3, "MIOPS": 1e6,
+           "k/s": 1e3, "K/s": 1e3, "M/s": 1e6}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value with the unit that it was given in.
+
+    Attributes:
+        number: In that unit.
+        unit: As given.
+        scale: What one of the unit is: in GB/s of a rate, in ns of a time, in commands a second of IOPS.
+    """
+
+    number: float
+    unit: str
+    scale: float
+
+    @property
+    def plain(self) -> float:
+        """In GB/s, ns, or commands a second."""
+        return self.number * self.scale
+
+    def text(self, plain: float) -> str:
+        """Another value of the same kind, in this unit: `54.1 GB/s`."""
+        unit = self.unit or "/s"
+        return f"{digits(plain / self.scale)} {unit}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """Is this value normal?
+
+    Attributes:
+        what: What moves: `h2d`, `d2h`, `both`, `p2p`, or `latency` or `iops`.
+        value: The value.
+        width: The device's link; None if it is unknown.
+        engine: What moves it; None if unknown.
+        kind: Kind of the device; None if unknown.
+        size_bytes: Bytes of a transfer.
+        depth: Transfers in flight.
+        round_trip_ns: Time that one transfer is in flight.
+        mps_bytes: Maximum payload size.
+        line_gbps: Line rate of a NIC.
+        state: A word of `STATES`, or empty.
+        device: Name of the device, for readers and for the order of comparable figures.
+        cpu: Name of the processor, likewise.
+        name: What asks: a row of a store; empty for one value.
+        source_key: Source of the value itself, if it is published: no comparison with it.
+    """
+
+    what: What
+    value: Value
+    width: Width | None = None
+    engine: Engine | None = None
+    kind: Kind | None = None
+    size_bytes: int | None = None
+    depth: int | None = None
+    round_trip_ns: float | None = None
+    mps_bytes: int | None = None
+    line_gbps: float | None = None
+    state: str = ""
+    device: str = ""
+    cpu: str = ""
+    name: str = ""
+    source_key: str = ""
+
+
+def read_what(text: str) -> What:
+    """The direction or quantity of `--what`.
+
+    Raises:
+        InputError: There is none of that name.
+    """
+    word = text.strip().lower()
+    if word not in WHATS:
+        raise _unknown("--what", text, WHATS)
+    return _SAME.get(word) or cast(What, word)
+
+
+def read_engine(text: str | None) -> Engine | None:
+    """The engine of `--engine`; None stays None."""
+    if text is None:
+        return None
+    word = text.strip().lower()
+    for engine in get_args(Engine):
+        if engine == word:
+            return engine  # type: ignore[no-any-return]
+    raise _unknown("--engine", text, ENGINES)
+
+
+def read_state(text: str | None) -> str:
+    """The condition of `--state`; None is none."""
+    word = (text or "").strip().lower()
+    if word and word not in STATES:
+        raise _unknown("--state", text or "", STATES)
+    return word
+
+
+def read_value(text: str, what: What) -> Value:
+    """A value with its unit: `54.1GB/s`, `433 Gb/s`, `860ns`, `1.2M`.
+
+    Raises:
+        InputError: It is not a number above 0 with a unit that fits `what`.
+    """
+    units = TIMES if what == "latency" else RATES if what != "iops" else COUNTS
+    example = {"latency": "860ns", "iops": "1.2M"}.get(what, "54.1GB/s")
+    found = _VALUE.fullmatch(text)
+    if found is None:
+        raise InputError(f"--value {shown(text)}: not a value: give a number and its unit, for example {example}")
+    number, unit = float(found[1]), found[2]
+    if unit not in units:
+        known = ", ".join(word for word in units if word and word != "µs")
+        problem = f"{shown(unit)} is no unit of {what}" if unit else "has no unit"
+        raise InputError(f"--value {shown(text)}: {problem}: give one of {known}, for example {example}")
+    if not (math.isfinite(number) and number > 0 and math.isfinite(number * units[unit])):
+        raise InputError(f"--value {shown(text)}: give a value above 0, for example {example}")
+    return Value(number, unit, units[unit])
+
+
+def kind_of(device: str, engine: Engine | None) -> Kind | None:
+    """The kind of a device by its name, or by the engine where only GPUs have it."""
+    for kind, words in _KINDS:
+        if re.search(words, device, re.IGNORECASE | re.ASCII):
+            return kind  # type: ignore[return-value]
+    return "gpu" if engine in ("copy", "kernel") else None
+
+
+def line_of(device: str) -> float | None:
+    """The line rate in the name of a NIC, Gb/s: `ConnectX-6 200G`."""
+    found = _LINE.search(device)
+    return float(found[1]) if found else None
+
+
+def digits(value: float) -> str:
+    """A number with three digits: `0.893`, `6.81`, `54.1`, `1430`."""
+    if value >= 100 or value == 0:
+        return f"{value:.0f}" if value < 1e6 else f"{value:.4g}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3g}"
+
+
+def _unknown(option: str, text: str, known: Mapping[str, str]) -> InputError:
+    near = alike(text.strip().lower(), known)
+    hint = f"did you mean {near[0]}?" if near else f"give one of {', '.join(known)}"
+    return InputError(f"{option} {shown(text)}: {hint}")

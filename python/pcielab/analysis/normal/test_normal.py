@@ -1,0 +1,164 @@
+"""Answers beside calculations by hand, and the score of the comparison on sources that are left out."""
+
+import math
+
+import pytest
+from scipy import stats
+
+from pcielab import InputError, normal
+from pcielab.analysis.normal.comparable import _T90, comparables, question_of
+from pcielab.analysis.normal.judge import judge
+from pcielab.analysis.normal.left_out import leave_one_source_out
+from pcielab.library import shipped
+from pcielab.library.published_figures import published_figures, read_figures
+
+GEN5_X16_GB = 32 * 16 * 128 / 130 / 8
+"""Raw rate of one direction, GB/s, by hand."""
+SKIPS = 0.998
+"""Share of the raw rate that is left beside skip symbols and DLLPs, to a quarter of a per cent."""
+
+
+def test_bounds_are_those_of_a_calculation_by_hand() -> None:
+    # A completion of 256 B: 12 B of header, 4 B LCRC, 2 B sequence, 2 B framing = 20 B more.
+    copied = normal("h2d", "54.1GB/s", link="gen5x16", engine="copy")
+    assert copied.bounds[0].value == pytest.approx(GEN5_X16_GB * 256 / 276 * SKIPS, rel=2.5e-3)
+    # A write with a 64-bit address has 4 B more.
+    written = normal("d2h", "54.1GB/s", link="gen5x16", engine="copy")
+    assert written.bounds[0].value == pytest.approx(GEN5_X16_GB * 256 / 280 * SKIPS, rel=2.5e-3)
+    # Write-combining buffers of 64 B.
+    stored = normal("h2d", "20GB/s", link="gen4x16", engine="core")
+    assert stored.bounds[0].value == pytest.approx(GEN5_X16_GB / 2 * 64 / 88 * SKIPS, rel=2.5e-3)
+    # 32 requests of 512 B in flight over 700 ns.
+    flying = normal("h2d", "20GB/s", link="gen5x16", size_bytes=512, depth=32, round_trip_ns=700)
+    assert flying.bounds[0].value == pytest.approx(32 * 512 / 700)
+    assert flying.bounds[0].name == "in flight"
+    # 4 KiB with 6.25 us a call.
+    called = normal("h2d", "0.5GB/s", link="gen3x16", engine="copy", size_bytes=4096)
+    peak = called.bounds[1].value
+    assert called.bounds[0].value == pytest.approx(4096 / (6250 + 4096 / peak))
+    assert peak == pytest.approx(8 * 16 * 128 / 130 / 8 * 256 / 276 * SKIPS, rel=2.5e-3)
+
+
+@pytest.mark.parametrize(
+    ("row", "verdict", "bound", "ratio", "cause"),
+    [
+        ("M016", "normal", 58.28, 0.98, None),
+        ("M018", "normal", 29.14, 0.885, None),
+        ("M031", "normal", 29.14, 0.858, None),
+        ("M020", "normal", 58.28, 0.967, None),
+        ("M251", "normal", 14.57, 0.851, None),
+        ("M087", "normal", 57.46, 0.958, None),
+        ("M399", "normal", 28.73, 0.901, None),
+        ("M178", "low", 28.73, 0.696, "D29"),
+        ("M017", "low", 58.28, 0.244, "D01"),
+        ("M188", "low", 29.14, 0.377, "D24"),
+        ("M328", "nothing to compare with", 12.5, 0.918, None),
+        ("M101", "nothing to compare with", 14.37, 0.383, None),
+    ],
+)
+def test_questions_of_public_threads_without_their_own_source(
+    row: str, verdict: str, bound: float, ratio: float, cause: str | None
+) -> None:
+    """Bounds and ratios by hand, from raw rates and TLPs of 256 B as above."""
+    asked = question_of(published_figures()[row])
+    assert asked is not None
+    answer = judge(asked[1])
+    assert answer.verdict == verdict
+    wire = next(one for one in answer.bounds if one.name in ("wire", "line"))
+    assert wire.value == pytest.approx(bound, rel=2e-3)
+    assert answer.ratio == pytest.approx(ratio, rel=6e-3)
+    assert cause is None or cause in {one.key for one in answer.causes}
+
+
+def test_sources_that_are_left_out_are_predicted() -> None:
+    score = leave_one_source_out()
+    assert score.answered / score.figures >= 0.40
+    assert score.inside / score.answered >= 0.80
+    assert score.width <= 1.35
+
+
+def test_no_comparable_figure_exceeds_its_bound() -> None:
+    shares = [one.ratio for one in comparables() if one.question.what != "latency"]
+    assert len(shares) > 80
+    assert max(shares) <= 1
+
+
+def test_the_points_are_those_of_students_t() -> None:
+    assert pytest.approx([stats.t.ppf(0.9, freedom) for freedom in range(1, len(_T90) + 1)], abs=6e-4) == _T90
+
+
+def test_a_ratio_does_not_depend_on_the_unit() -> None:
+    one = normal("h2d", "54.1GB/s", link="gen5x16", engine="copy")
+    other = normal("read", "432.8Gb/s", link="PCIe 5.0 x16", engine="copy")
+    assert other.ratio == pytest.approx(one.ratio)
+    assert other.in_unit(other.bounds[0].value) == pytest.approx(8 * one.in_unit(one.bounds[0].value))
+    assert "Gb/s" in other.sentences[0]
+
+
+def test_two_links_carry_twice_as_much() -> None:
+    one, two = (normal("d2h", "10GB/s", link=link, engine="dma") for link in ("gen4x16", "2x gen4x16"))
+    assert two.bounds[0].value == pytest.approx(2 * one.bounds[0].value)
+
+
+def test_without_three_sources_there_is_no_verdict_but_the_bound() -> None:
+    answer = normal("iops", "206k", link="gen5x4", engine="dma", size_bytes=4096, device="NVMe")
+    assert answer.verdict == "nothing to compare with"
+    assert answer.elsewhere is None
+    assert answer.bounds[0].value == pytest.approx(57.46 / 4 / 4096 * 1e9, rel=5e-3)
+    assert not answer.causes
+
+
+def test_a_value_above_the_bound_says_what_may_be_wrong() -> None:
+    answer = normal("h2d", "60GB/s", link="gen5x16", engine="copy")
+    assert answer.verdict == "above the bound"
+    assert "GiB" in answer.sentences[1]
+
+
+@pytest.mark.parametrize(
+    ("value", "link", "words"),
+    [
+        ("64GB/s", "gen5x16", "above the raw rate of Gen5 x16, 63.0 GB/s"),
+        ("600Gb/s", "gen5x16", "above the raw rate of Gen5 x16, 504 Gb/s"),
+        ("54.1ns", "gen5x16", "is no unit of h2d"),
+        ("54.1", "gen5x16", "has no unit"),
+        ("-1GB/s", "gen5x16", "above 0"),
+        ("many GB/s", "gen5x16", "not a value"),
+        ("1e300GB/s", "gen5x16", "above the raw rate"),
+    ],
+)
+def test_impossible_values_are_refused_with_the_reason(value: str, link: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        normal("h2d", value, link=link)
+
+
+def test_the_sum_of_both_ways_may_be_twice_the_rate() -> None:
+    assert normal("both", "101.3GB/s", link="gen5x16", engine="copy").verdict == "normal"
+    with pytest.raises(InputError, match="both ways together"):
+        normal("both", "127GB/s", link="gen5x16")
+
+
+def test_every_figure_has_a_source_and_no_recalled_one_ships(tmp_path: object) -> None:
+    figures = published_figures()
+    assert len(figures) > 300
+    for figure in figures.values():
+        assert figure.source_key, figure.id
+        assert figure.source_ref, figure.id
+        assert figure.evidence != "recalled", figure.id
+        assert math.isfinite(figure.value), figure.id
+        assert not figure.against.startswith("M") or figure.against in figures, figure.id
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("gdrcopy-readme,", ","), "no source"),
+        (("M001,opened,", "M001,recalled,"), "evidence recalled"),
+        (("9638.54", "fast"), "value"),
+    ],
+)
+def test_a_row_without_source_or_value_is_refused(tmp_path, change: tuple[str, str], words: str) -> None:  # type: ignore[no-untyped-def]
+    text = (shipped.directory("profiles") / "published/figures.csv").read_text().splitlines()[:2]
+    path = tmp_path / "figures.csv"
+    path.write_text("\n".join(text).replace(*change))
+    with pytest.raises(InputError, match=rf"row 2: .*{words}"):
+        read_figures(path)

@@ -1,0 +1,232 @@
+"""`pcielab normal`: whether a value is normal: the bound first, then what others measured."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pcielab.cli.completion import choice
+from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_data, print_rows, print_text, say
+from pcielab.errors import InputError
+from pcielab.library.figure_words import ENGINES, STATES, WHATS
+from pcielab.library.quantities import parse_bytes
+
+if TYPE_CHECKING:
+    from pcielab.analysis.normal import Normal
+
+
+def _listed(meanings: Any) -> str:
+    return "; ".join(f"{word}: {meaning}" for word, meaning in meanings.items())
+
+
+def _size(option: str, meaning: str) -> Any:
+    return typer.Option(
+        option,
+        help=meaning,
+        show_default=False,
+        parser=lambda given: parse_bytes(str(given), option),
+        metavar="BYTES",
+    )
+
+
+def normal(
+    run: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[RUN]",
+            help="A store of transfers: each row is judged. Without it, give --what and --value.",
+            show_default=False,
+        ),
+    ] = None,
+    what: Annotated[str | None, choice("--what", tuple(WHATS), f"What moves: {_listed(WHATS)}")] = None,
+    value: Annotated[
+        str | None,
+        typer.Option(
+            "--value", metavar="VALUE", help="The value with its unit: 54.1GB/s, 860ns, 1.2M.", show_default=False
+        ),
+    ] = None,
+    link: Annotated[
+        str | None,
+        typer.Option(
+            "--link",
+            metavar="LINK",
+            help="The device's link: gen5x16; several side by side: '4x gen3x4'.",
+            show_default=False,
+        ),
+    ] = None,
+    engine: Annotated[
+        str | None, choice("--engine", tuple(ENGINES), f"What moves the data: {_listed(ENGINES)}")
+    ] = None,
+    size: Annotated[int | None, _size("--size", "Bytes of one transfer or command.")] = None,
+    depth: Annotated[int | None, typer.Option("--depth", help="Transfers in flight.", show_default=False)] = None,
+    rtt_ns: Annotated[
+        float | None,
+        typer.Option("--rtt-ns", help="Time that one transfer is in flight, ns.", show_default=False),
+    ] = None,
+    mps: Annotated[int | None, _size("--mps", "Maximum payload size [default: 256].")] = None,
+    line: Annotated[
+        float | None,
+        typer.Option(
+            "--line", help="Line rate of a NIC, Gb/s [default: the one in --device].", show_default=False
+        ),
+    ] = None,
+    state: Annotated[
+        str | None, choice("--state", tuple(STATES), f"A condition that you know: {_listed(STATES)}")
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option("--device", metavar="NAME", help="The device: 'ConnectX-6 200G'.", show_default=False),
+    ] = None,
+    cpu: Annotated[
+        str | None, typer.Option("--cpu", metavar="NAME", help="The processor.", show_default=False)
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--source",
+            metavar="KEY",
+            help="Source that published the value: it is not compared with its own figures.",
+            show_default=False,
+        ),
+    ] = None,
+    tests: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--test",
+            metavar="TEXT|N",
+            help="With RUN: only tests whose family or name contains TEXT, or test number N; repeatable.",
+        ),
+    ] = None,
+    figures: Annotated[
+        bool, typer.Option("--figures", help="List the comparable figures with their sources.")
+    ] = False,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Draw the value among the comparable ones as .svg, .png, .pdf or .html.",
+            show_default=False,
+        ),
+    ] = None,
+    theme: ThemeOption = Theme.LIGHT,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the picture if it exists.")] = False,
+    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+) -> None:
+    """Say whether a value is normal: what link, path and engine allow, and what others measured.
+
+    The bound comes first: ratios to bounds agree over generations and widths, rates do not. The comparison is with
+    published figures of other machines; with fewer than three sources there is none. A low value gets the causes
+    whose measured effect is of its size.
+
+    Examples:
+    `pcielab normal --what h2d --link gen5x16 --value 54.1GB/s --engine copy`
+
+    `pcielab normal --what d2h --link gen4x16 --value 150Gb/s --engine dma --device 'ConnectX-6 200G'`
+
+    `pcielab normal --what latency --link gen3x16 --value 860ns --engine core --figures`
+
+    `pcielab normal run.db`
+    """
+    if picture is not None:
+        from pcielab.outputs import check_file
+
+        check_file(picture, overwrite=overwrite)
+    given = {
+        "--what": what,
+        "--value": value,
+        "--link": link,
+        "--engine": engine,
+        "--size": size,
+        "--depth": depth,
+        "--rtt-ns": rtt_ns,
+        "--mps": mps,
+        "--line": line,
+        "--state": state,
+        "--device": device,
+        "--cpu": cpu,
+        "--source": source,
+    }
+    if run is not None:
+        _refuse_beside_run({**given, "-o": picture, "--figures": figures or None})
+        _print_run(run, tests or [], output_format)
+        return
+    if tests:
+        raise InputError("--test: has no effect without RUN: leave --test out")
+    answer = _answer(given)
+    if picture is not None:
+        from pcielab.report.figures.normal import draw_normal
+        from pcielab.report.save import save_figure
+
+        save_figure(draw_normal(answer), picture, theme=theme.value, overwrite=overwrite)
+    _print(answer, figures, output_format)
+
+
+def _refuse_beside_run(given: dict[str, object]) -> None:
+    for option, value in given.items():
+        if value is not None:
+            raise InputError(f"{option}: has no effect with RUN, which has its own values: leave {option} out")
+
+
+def _answer(given: dict[str, Any]) -> "Normal":
+    from pcielab.analysis.normal import normal as answer
+
+    what, value = given["--what"], given["--value"]
+    for option, example in (("--what", "--what h2d"), ("--value", "--value 54.1GB/s")):
+        if given[option] is None:
+            raise InputError(f"{option}: missing: give RUN, or one value, for example {example}")
+    return answer(
+        what,
+        value,
+        link=given["--link"],
+        engine=given["--engine"],
+        size_bytes=given["--size"],
+        depth=given["--depth"],
+        round_trip_ns=given["--rtt-ns"],
+        mps_bytes=given["--mps"],
+        line_gbps=given["--line"],
+        state=given["--state"],
+        device=given["--device"] or "",
+        cpu=given["--cpu"] or "",
+        source=given["--source"] or "",
+    )
+
+
+def _print_run(run: Path, tests: list[str], output_format: Format) -> None:
+    from pcielab.analysis.normal.rows import judge_run, rows_of, summary
+    from pcielab.store import open_store
+
+    answers = judge_run(open_store(run), tests)
+    if output_format is Format.TABLE:
+        print_text(summary(answers))
+    print_rows(list(rows_of(answers)), output_format)
+
+
+def _print(answer: "Normal", figures: bool, output_format: Format) -> None:
+    """Print an answer: sentences and tables; JSON has all of it, CSV the bounds, or the figures with --figures."""
+    if output_format is Format.JSON:
+        print_data(json.dumps(answer.to_dict(), indent=1))
+        return
+    if output_format is Format.CSV:
+        print_rows(answer.figure_rows() if figures else answer.bound_rows(), output_format)
+        return
+    for sentence in answer.sentences:
+        print_text(sentence)
+    for option, reason in answer.missing.items():
+        say(f"not given: {option}: {reason}")
+    print_rows(_rounded(answer.bound_rows()), output_format, "what the value is measured against")
+    if answer.causes:
+        rows = [{key: cell for key, cell in row.items() if key != "figures"} for row in answer.cause_rows()]
+        print_rows(rows, output_format, "causes worth a check")
+    if figures and answer.figures:
+        print_rows(_rounded(answer.figure_rows()), output_format, "comparable figures, published")
+
+
+def _rounded(rows: list[dict[str, Cell]]) -> list[dict[str, Cell]]:
+    """Rows with rates and ratios to four digits, for people."""
+    return [
+        {key: float(f"{cell:.4g}") if isinstance(cell, float) else cell for key, cell in row.items()}
+        for row in rows
+    ]

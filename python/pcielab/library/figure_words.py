@@ -1,0 +1,33 @@
+"""The words of questions about measured values: what moves, by which engine, under which condition."""
+
+from collections.abc import Mapping
+
+WHATS: Mapping[str, str] = {
+    "h2d": "host to device",
+    "d2h": "device to host",
+    "both": "both ways at once, the sum",
+    "p2p": "device to device",
+    "read": "reads by the device: h2d",
+    "write": "writes by the device: d2h",
+    "latency": "time of one transfer or register read",
+    "iops": "commands a second",
+}
+"""What `--what` may be, and its meaning."""
+ENGINES: Mapping[str, str] = {
+    "copy": "copy engine of a GPU",
+    "kernel": "loads and stores of a GPU's kernel",
+    "dma": "DMA engine of a NIC, drive or FPGA",
+    "core": "loads and stores of the processor",
+}
+"""What `--engine` may be, and its meaning."""
+STATES: Mapping[str, str] = {
+    "other-way-busy": "the opposite direction is busy: one direction of the two",
+    "others-busy": "other devices move data at the same time",
+    "remote-socket": "memory on the other socket",
+    "iommu": "the IOMMU translates 4 KiB pages",
+    "strict-order": "relaxed ordering is off",
+    "pageable": "host memory is not pinned",
+    "through-host": "P2P is off: copies go through host memory",
+    "one-at-a-time": "one transfer in flight",
+}
+"""What `--state` may be: conditions that the asker knows."""
