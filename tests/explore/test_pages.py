@@ -109,7 +109,7 @@ def test_an_impossible_value_is_reported_and_can_be_reset(open_tab: OpenTab) -> 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1400, 390])
-@pytest.mark.parametrize("path", ["/?system=snb", "/stores", "/fabrics"])
+@pytest.mark.parametrize("path", ["/?system=snb", "/stores", "/fabrics", "/normal"])
 def test_pages_request_only_their_server_and_fit_their_width(
     open_tab: OpenTab, served: Served, path: str, width: int, scheme: str
 ) -> None:
@@ -229,3 +229,16 @@ def test_rows_are_rounded_and_sorted_by_a_heading(open_tab: OpenTab) -> None:
     head.click()
     assert bandwidths() == unsorted
     assert tab.complaints == []
+
+
+def test_a_page_says_whether_a_value_is_normal(open_tab: OpenTab) -> None:
+    tab = open_tab("/normal")
+    tab.until(lambda: tab.data("settled"), "the answer")
+    assert tab.page.inner_text("#verdict") == "54.1 GB/s: normal"
+    tab.page.fill("input[name=value]", "14.2GB/s")
+    tab.until(lambda: tab.page.inner_text("#verdict") == "14.2 GB/s: low", "the verdict")
+    assert tab.page.inner_text("#causes td").startswith("D01")
+    assert "value=14.2GB" in tab.page.url
+    tab.page.fill("input[name=value]", "140GB/s")
+    tab.until(lambda: "above the raw rate" in tab.page.inner_text("#problem"), "the refusal")
+    assert [one for one in tab.complaints if "422" not in one] == []

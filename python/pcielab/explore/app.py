@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from pcielab import __version__
 from pcielab.errors import InputError
-from pcielab.explore import answers
+from pcielab.explore import answers, normal
 from pcielab.explore.dropped import Dropped
 from pcielab.explore.fabrics import Fabrics
 from pcielab.explore.live import FULL, Live
@@ -30,7 +30,7 @@ from pcielab.report.style import BOUND_COLOURS, configuration
 
 Ask: TypeAlias = Callable[[Any], object]
 
-_PAGES = {"/": "explore", "/stores": "stores", "/fabrics": "fabrics"}
+_PAGES = {"/": "explore", "/stores": "stores", "/fabrics": "fabrics", "/normal": "normal"}
 _KINDS = {"js": "text/javascript", "css": "text/css"}
 _FILES = resources.files("pcielab.explore") / "pages"
 _MOST_NAME = 200
@@ -68,6 +68,7 @@ class Server:
             "overlay": self.stores.overlay,
             "fabrics": lambda _asked: self.fabrics.listed(),
             "fabric": self.fabrics.estimated,
+            "normal": normal.answered,
             "drop": Dropped(self.systems, self.fabrics).take,
         }
         return [
@@ -93,6 +94,7 @@ class Server:
                 "bounds": BOUND_COLOURS,
                 "sizes": answers.SIZES,
                 "windows": answers.WINDOWS,
+                "normal": normal.words(),
             }
         )
 

@@ -1,0 +1,67 @@
+"""Whether a value is normal, for the page that asks: the answer, and its picture as a specification."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pcielab.analysis.normal import normal
+from pcielab.errors import InputError
+from pcielab.library.figure_words import ENGINES, STATES, WHATS
+from pcielab.library.quantities import parse_bytes
+from pcielab.report.figures.normal import draw_normal
+
+_TEXTS = ("what", "value", "link", "engine", "size", "depth", "mps", "line", "state", "device")
+_MOST_LETTERS = 200
+
+
+def words() -> dict[str, dict[str, str]]:
+    """The choices of the page, with their meanings."""
+    return {"what": dict(WHATS), "engine": dict(ENGINES), "state": dict(STATES)}
+
+
+def answered(asked: Any) -> dict[str, Any]:
+    """The answer to the fields of the page, as `pcielab normal --format json` prints it, and its picture.
+
+    Args:
+        asked: Texts by the names of the options; empty ones are not given.
+
+    Raises:
+        InputError: A field is no text, or its value is refused.
+    """
+    if not isinstance(asked, Mapping):
+        raise InputError("give an object")
+    given = {key: _text(key, asked[key]) for key in _TEXTS if asked.get(key)}
+    for key in ("what", "value"):
+        if key not in given:
+            raise InputError(f"--{key}: missing: fill in {key}")
+    answer = normal(
+        given["what"],
+        given["value"],
+        link=given.get("link"),
+        engine=given.get("engine"),
+        size_bytes=parse_bytes(given["size"], "--size") if "size" in given else None,
+        depth=_number(given, "depth", int),
+        mps_bytes=parse_bytes(given["mps"], "--mps") if "mps" in given else None,
+        line_gbps=_number(given, "line", float),
+        state=given.get("state"),
+        device=given.get("device", ""),
+    )
+    if answer.ratio is None:
+        return {"answer": answer.to_dict(), "picture": None}
+    picture = draw_normal(answer).to_dict()
+    picture.pop("title", None)
+    return {"answer": answer.to_dict(), "picture": picture}
+
+
+def _text(key: str, value: object) -> str:
+    if not isinstance(value, str) or len(value) > _MOST_LETTERS:
+        raise InputError(f"--{key}: give a text of at most {_MOST_LETTERS} letters")
+    return value
+
+
+def _number(given: Mapping[str, str], key: str, kind: type[Any]) -> Any:
+    if key not in given:
+        return None
+    try:
+        return kind(given[key])
+    except ValueError:
+        raise InputError(f"--{key} {given[key]!r}: give a number") from None
