@@ -21,6 +21,7 @@ _ASKED: dict[RunKind, tuple[str, ...]] = {
     "frames": ("direction", "frame_bytes", "line_gbps"),
     "messages": ("size_bytes", "way", "pace", "cores"),
     "fabric": ("flow", "swept_to"),
+    "tool": ("direction", "pair", "size_bytes"),
 }
 
 

@@ -1,11 +1,16 @@
 """`pcielab import`: stores from other tools' measurements."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pcielab.cli.machine_options import takes_machine_options
 from pcielab.cli.output import say
+from pcielab.library.quantities import parse_bytes
+
+if TYPE_CHECKING:
+    from pcielab.formats.importers.tools.given import Given
 
 app = typer.Typer()
 
@@ -38,6 +43,45 @@ def netfpga(
     from pcielab.formats.importers import import_netfpga
 
     import_netfpga(file, output, overwrite=overwrite)
+    _report(output)
+
+
+@app.command("nvbandwidth")
+@takes_machine_options
+def nvbandwidth(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Output of nvbandwidth 0.2 to 0.10, text or JSON (`-j`).")
+    ],
+    output: Output,
+    given: "Given",
+    size: Annotated[
+        str | None,
+        typer.Option("--size", metavar="BYTES", help="Buffer size (`nvbandwidth -b`), e.g. 512M."),
+    ] = None,
+    last: Annotated[
+        str | None,
+        typer.Option(
+            "--last", metavar="TEST", help="Last test that ran: for a text without a closing note to show its end."
+        ),
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Import the bandwidths and latencies that nvbandwidth measured between host and GPUs.
+
+    The file does not give the size of the buffer, the link, MPS or the NUMA node. They stay unknown, unless an
+    option or a machine that `pcielab doctor --save` wrote gives them.
+
+    Examples:
+    `pcielab import nvbandwidth result.json -o gpu.db`
+
+    `pcielab import nvbandwidth result.txt --size 512M --link gen5x16 --mps 256 --mrrs 512 -o gpu.db`
+
+    `pcielab import nvbandwidth result.json --doctor machine.json -o gpu.db`
+    """
+    from pcielab.formats.importers import import_nvbandwidth
+
+    size_bytes = None if size is None else parse_bytes(size, "--size")
+    import_nvbandwidth(file, output, given=given, size_bytes=size_bytes, last_test=last, overwrite=overwrite)
     _report(output)
 
 

@@ -9,6 +9,7 @@ The doctor is read-only and leaves sleeping devices asleep. The cost of a findin
 """
 
 from pcielab.doctor.causes import Cause, causes
+from pcielab.doctor.device_links import device_links
 from pcielab.doctor.examine import Examination, examine
 from pcielab.doctor.files import read_file, read_lspci_file, read_lspci_stream
 from pcielab.doctor.finding import Finding, Loss, Severity, Sureness, Value
@@ -38,6 +39,7 @@ __all__ = [
     "Value",
     "causes",
     "changes",
+    "device_links",
     "examine",
     "read_file",
     "read_lspci",

@@ -13,7 +13,7 @@ from pcielab.store.flows import FLOW_KEYS
 
 Kind: TypeAlias = Literal["name", "value", "parameter"]
 
-_NAMES = ("id", "name", "experiment", "flow", "connection")
+_NAMES = ("id", "name", "experiment", "flow", "connection", "pair")
 _VALUES = ("bandwidth_gbps", "gbytes_per_s", "dropped_share", "median_ns", "p50_ns", "p99_ns")
 """Values that come first, where a store has them; the others follow the parameters."""
 _LAST = ("family", "message", "note")
@@ -83,7 +83,7 @@ def columns_of_pairs(rows: pd.DataFrame) -> list[Column]:
     metrics = tuple(f"{metric}_" for metric in METRICS)
     every = [str(key) for key in rows]
     values = [key for key in every if key.startswith(metrics) and rows[key].notna().any()]
-    names = [key for key in ("name", "flow", "connection") if key in rows]
+    names = [key for key in ("name", "flow", "connection", "pair") if key in rows]
     asked = [key for key in every if key not in (*names, *values, *_OF_PAIRS, *_LEFT_OUT) and _tells(rows[key])]
     return [
         *_columns("name", names),

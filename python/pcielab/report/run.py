@@ -24,6 +24,8 @@ PARAMETER_COLUMNS = (
     *(parameter.key for parameter in PARAMETERS if parameter.key != "transactions"),
     *("way", "generation", "lanes", "cores", "sharing", "eviction", "pressure"),
     *("store_bytes", "store_kind", "pace", "stores_up_to_bytes", "connection"),
+    *("tool", "direction", "beside", "counted", "engine", "pair", "part", "queues"),
+    *("transport", "io_engine", "access", "clock"),
 )
 _EXPECTED_COLUMNS = (*PARAMETER_COLUMNS, "median", "minimum", "p95", "bandwidth", "rate")
 

@@ -101,6 +101,9 @@ def _tested(row: Row) -> tuple[str, str, str]:
         return _PATHS[path], verb, f" {metric}"
     if way in _WAYS:
         return "messages by", _WAYS[way], _PACES.get(str(row.get("pace")), "")
+    if row.get("tool") is not None:
+        pair = row.get("pair")
+        return "", str(row["name"]), f", {pair}" if isinstance(pair, str) else ""
     if "frame_bytes" in row and "direction" in row:
         return "NIC", "frames", ""
     return "", str(row["name"]), ""

@@ -20,8 +20,8 @@ from pcielab.store.shape import MANIFEST, PARAMETERS, check_shape
 if TYPE_CHECKING:
     import pandas as pd
 
-RunKind: TypeAlias = Literal["transfers", "messages", "fabric", "frames"]
-"""Kind of traffic of a run's tests; all but frames come in suites."""
+RunKind: TypeAlias = Literal["transfers", "messages", "fabric", "frames", "tool"]
+"""Kind of traffic of a run's tests; `tool` is what another tool measured."""
 METRICS = (
     "time",
     "bytes",
@@ -89,6 +89,8 @@ class Frames:
         parameters = self._parameter_names
         if "frame_bytes" in parameters:
             return "frames"
+        if "tool" in parameters:
+            return "tool"
         return "messages" if "way" in parameters else "fabric" if "flows" in parameters else "transfers"
 
     @cached_property

@@ -31,6 +31,9 @@ PARAMETERS = {
     **dict.fromkeys(("messages", "cores", "lanes"), _NUMBER),
     **dict.fromkeys(("generation", "pressure"), _NUMBER),
     **dict.fromkeys(("store_bytes", "stores_up_to_bytes"), _NUMBER),
+    **dict.fromkeys(("tool", "direction", "beside", "counted", "engine", "pair", "part"), _TEXT),
+    **dict.fromkeys(("transport", "io_engine", "access", "clock"), _TEXT),
+    "queues": _NUMBER,
 }
 """Types of the parameters of a test."""
 _ABOVE_ZERO = frozenset({"size_bytes", "window_bytes"})

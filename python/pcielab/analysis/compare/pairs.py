@@ -2,8 +2,8 @@
 
 Tests pair by family, name, pattern, cache state, offsets, window and size; repeated ones by order of occurrence.
 The rest pairs by parameters alone, whatever its family and name. Tests of a NIC pair by frames, line and
-direction. Of fabrics, flows pair: by family, experiment, swept value and name; the rest by ends, primitive, size
-and outstanding requests.
+direction; those of other tools by direction, ends, engine and queues. Of fabrics, flows pair: by family,
+experiment, swept value and name; the rest by ends, primitive, size and outstanding requests.
 """
 
 from collections.abc import Iterable
@@ -26,6 +26,11 @@ MESSAGES = [
 """Parameters of message tests besides the size; they have none of the parameters of transfers."""
 FRAMES = ["direction", "frame_bytes", "line_gbps", "vlan", "gap"]
 """Parameters of NIC tests; they have none of the parameters of transfers either."""
+TOOLS = [
+    *("tool", "direction", "beside", "counted", "engine", "pair", "part"),
+    *("queues", "outstanding", "transport", "io_engine", "access"),
+]
+"""Parameters of what other tools measured, besides size and pattern."""
 _UNSAID = {"eviction": "in-order", "pressure": 0.0, "store_bytes": 8, "store_kind": "plain"}
 """Values that older stores and runs on real cores leave out, as simulated runs have them."""
 
@@ -121,12 +126,12 @@ def compare(a: Store, b: Store) -> Comparison:
     """
     b.require_kind(a.kind, f"a comparison with {a.path}")
     of_flows = a.kind == "fabric"
-    more = {"messages": MESSAGES, "frames": FRAMES}.get(a.kind, [])
+    more = {"messages": MESSAGES, "frames": FRAMES, "tool": TOOLS}.get(a.kind, [])
     left, right = (_finished_flows(store) if of_flows else _finished(store) for store in (a, b))
     named = _paired(left, right, FLOWS_NAMED if of_flows else [*NAMED, *more])
     rest_left = left[~left["id"].isin(named["id_a"])]
     rest_right = right[~right["id"].isin(named["id_b"])]
-    unnamed = _paired(rest_left, rest_right, FLOWS_UNNAMED if of_flows else [*SETTING, *more])
+    unnamed = _paired(rest_left, rest_right, FLOWS_UNNAMED if of_flows else list(dict.fromkeys([*SETTING, *more])))
     pairs = pd.concat([named, unnamed]).sort_values("id_a", ignore_index=True)
     if pairs.empty:
         raise InputError(
@@ -175,7 +180,8 @@ def _paired(left: pd.DataFrame, right: pd.DataFrame, key: list[str]) -> pd.DataF
 
 def _said_of(tests: pd.DataFrame) -> list[str]:
     """The parameter columns of tests."""
-    return [*NAMED, *(column for column in (*MESSAGES, *FRAMES, "flow", "swept_to") if column in tests)]
+    known = (*MESSAGES, *FRAMES, *(TOOLS if "tool" in tests else ()), "flow", "swept_to")
+    return list(dict.fromkeys([*NAMED, *(column for column in known if column in tests)]))
 
 
 def _differences(pairs: pd.DataFrame, left: pd.DataFrame, right: pd.DataFrame, a: Store, b: Store) -> pd.DataFrame:

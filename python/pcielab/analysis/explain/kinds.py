@@ -1,4 +1,4 @@
-"""Explain a run of any kind: transfers, frames of a NIC, messages, flows through a fabric.
+"""Explain a run of any kind: transfers, frames of a NIC, messages, flows through a fabric, other tools' numbers.
 
 >>> from pcielab import open_store
 >>> from pcielab.analysis.explain import explain_rows
@@ -17,6 +17,7 @@ from pcielab.analysis.explain.machine_facts import no_link
 from pcielab.analysis.explain.measured_link import LSPCI, link_is_known
 from pcielab.analysis.explain.messages import explain_messages
 from pcielab.analysis.explain.rows import NO_LINK, Row, explain_run, matching, without_result
+from pcielab.analysis.explain.tools import explain_tools
 from pcielab.errors import InputError
 from pcielab.store import Store
 
@@ -25,6 +26,7 @@ _EXPLAINERS = {
     "frames": explain_frames,
     "messages": explain_messages,
     "fabric": explain_flows,
+    "tool": explain_tools,
 }
 _UNKNOWN_LINK = f"unknown link, so no bounds: import a folder that holds {LSPCI} (`lspci -vvv`, as root)"
 _ASKED = ("operation", "size_bytes", "window_bytes", "cache", "outstanding")

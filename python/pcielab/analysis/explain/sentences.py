@@ -85,6 +85,8 @@ def sort_of(row: Moved) -> str:
     parameters = row.parameters
     if "operation" in parameters and parameters["operation"] is not None:
         return _TRANSFERS.get(parameters["operation"], "latencies")
+    if "tool" in parameters:
+        return f"{parameters.get('direction') or row.name} {'latencies' if row.is_latency else 'bandwidths'}"
     if "direction" in parameters:
         return _FRAMES.get(parameters["direction"], "frames")
     if "way" in parameters:

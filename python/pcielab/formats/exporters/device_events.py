@@ -28,6 +28,7 @@ TIMES = {
 _NEEDS = {
     "transfers": "latencies in order: run tests of latency with `details = true`, as in the families *_details",
     "messages": "steps: run messages with `pace = alone` on a simulated device",
+    "tool": "times of single transfers: another tool measured it, which gives averages only",
     "frames": "steps: give a run of `pcielab run --nic`",
 }
 _FIRST_STEPS = ("first-store", "doorbell")
@@ -42,7 +43,7 @@ def device_events(store: Store) -> tuple[list[Event], list[str]]:
     threads = count(1)
     warnings: list[str] = []
     events: list[Event] = []
-    for record in store.records():
+    for record in store.records() if store.kind != "tool" else ():
         if record["status"] != "ok":
             continue
         if store.kind == "transfers":

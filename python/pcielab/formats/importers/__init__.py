@@ -2,5 +2,6 @@
 
 from pcielab.formats.importers.netfpga import import_netfpga
 from pcielab.formats.importers.pcie_bench import import_pcie_bench
+from pcielab.formats.importers.tools.nvbandwidth import import_nvbandwidth
 
-__all__ = ["import_netfpga", "import_pcie_bench"]
+__all__ = ["import_netfpga", "import_nvbandwidth", "import_pcie_bench"]

@@ -1,0 +1,68 @@
+"""Read numbers, JSON and the lines of a tool's file, and refuse others by name and place."""
+
+import json
+import re
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NoReturn
+
+from pcielab.errors import InputError
+from pcielab.library import input_files
+from pcielab.wording import shown
+
+NUMBER = r"\d{1,15}(?:\.\d{1,15})?"
+"""A number as the tools print it."""
+_NUMBER = re.compile(NUMBER, re.ASCII)
+_MOST_BYTES = 64 << 20
+
+
+def read_text(file: Path) -> str:
+    """The content of a tool's file.
+
+    Raises:
+        InputError: It cannot be read, or is empty.
+    """
+    text = input_files.read_text(file, _MOST_BYTES)
+    if not text.strip():
+        raise InputError(f"{file}, line 1: the file is empty: copy it again")
+    return text
+
+
+def parse_json(text: str, file: Path) -> Any:
+    """The content of a JSON file.
+
+    Raises:
+        InputError: It is not JSON, or truncated.
+    """
+    try:
+        found = json.loads(text, parse_constant=_no_constant)
+        if "\\ud" in text.lower():
+            json.dumps(found, ensure_ascii=False).encode()
+        return found
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{file}, line {error.lineno}, column {error.colno}: not valid JSON ({error.msg}): the file is "
+            "truncated or damaged; copy it again"
+        ) from None
+    except RecursionError:
+        raise InputError(f"{file}: not valid JSON: brackets are nested too deeply: copy the file again") from None
+    except UnicodeEncodeError:
+        raise InputError(f"{file}: not valid JSON: a text has half a character: copy the file again") from None
+    except ValueError as error:
+        raise InputError(f"{file}: not valid JSON: {shown(str(error))}: copy the file again") from None
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
+
+
+def refuse(file: Path, line: int, text: str, expected: str) -> NoReturn:
+    """Raise an error that names file, line and text."""
+    raise InputError(f"{file}, line {line}: {shown(text)}: {expected}")
+
+
+def number(text: str, file: Path, line: int) -> Decimal:
+    """A number of a table."""
+    if not _NUMBER.fullmatch(text):
+        refuse(file, line, text, "give a number: the file is truncated or damaged; copy it again")
+    return Decimal(text)

@@ -1,0 +1,110 @@
+"""Write what a tool measured as a store."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from pcielab._core import StoreWriter
+from pcielab.errors import InputError
+from pcielab.formats.importers.tools.given import Given
+from pcielab.store.measured import MeasuredSetting, Tool
+
+MEBIBYTES_GBPS = Decimal(8 << 20) / 10**9
+"""A MiB/s in Gb/s; perftest writes it MB/sec."""
+GIGABYTES_GBPS = Decimal(8)
+"""A GB/s in Gb/s."""
+UNITS = {
+    "bandwidth": "Gb/s",
+    "bandwidth_peak": "Gb/s",
+    "rate": "1/s",
+    "transactions": "1",
+    "samples": "1",
+    "bytes": "B",
+    **dict.fromkeys(("time", "average", "median", "minimum", "maximum", "deviation", "p95", "p99", "p999"), "ns"),
+}
+"""Unit of each metric that an importer writes."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One test of a tool.
+
+    Attributes:
+        family: Its group in tables; the tool's test.
+        name: Its name, as the tool has it.
+        setting: What was measured.
+        metrics: Its numbers by metric, in the unit of `UNITS`.
+        status: `ok`, `not-supported` or `failed`.
+        message: The reason for another status.
+    """
+
+    family: str
+    name: str
+    setting: MeasuredSetting
+    metrics: Mapping[str, Decimal | int] = field(default_factory=dict)
+    status: str = "ok"
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a file of a tool holds.
+
+    Attributes:
+        tool: The tool.
+        version: Its version; None if the file does not give it.
+        tests: Its tests, in the order of the file.
+        device: Name of the device; None if the file gives none, or several.
+        addresses: PCI addresses of the devices that it names.
+        facts: Other facts of its head, by name.
+    """
+
+    tool: Tool
+    version: str | None
+    tests: Sequence[Measurement]
+    device: str | None = None
+    addresses: Sequence[str] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+def write(found: Measured, given: Given, file: Path, text: str, output: Path, *, overwrite: bool) -> None:
+    """Write a store; `text` is the whole file, which is attached.
+
+    Raises:
+        InputError: The file has no result, a given fact is wrong, or the output is refused.
+    """
+    if not found.tests:
+        raise InputError(f"{file}: has no test: give the whole output of {found.tool}")
+    device = given.device(found.addresses)
+    manifest = {
+        "origin": "measured",
+        "title": f"{found.tool} {found.version or ''}".strip() + f", {file.name}",
+        "suite": found.tool,
+        "system": None,
+        "overrides": {},
+        "options": {},
+        "device": ({"name": found.device} if found.device else {}) | device,
+        "host": given.host(),
+        "source": {"format": found.tool, "file": file.name, "version": found.version, **found.facts},
+    }
+    with StoreWriter.create(output, json.dumps(manifest), overwrite=overwrite) as store:
+        for identifier, test in enumerate(found.tests):
+            store.write_test(json.dumps(_record(identifier, test)))
+        store.attach(f"{found.tool}{'.json' if text.lstrip()[:1] == '{' else '.txt'}", text)
+
+
+def _record(identifier: int, test: Measurement) -> dict[str, Any]:
+    return {
+        "id": identifier,
+        "family": test.family,
+        "name": test.name,
+        "status": test.status,
+        "parameters": json.dumps(asdict(test.setting), sort_keys=True, separators=(",", ":")),
+        "scalars": [
+            {"metric": metric, "unit": UNITS[metric], "value": float(value)}
+            for metric, value in test.metrics.items()
+        ],
+    } | ({"message": test.message} if test.message else {})

@@ -1,0 +1,229 @@
+"""Imports of what other tools measured: every row as printed, and a damaged, foreign or truncated file refused."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pcielab import InputError, open_store
+from pcielab.formats.importers.tools.nvbandwidth import read_nvbandwidth
+from pcielab.formats.importers.tools.writing import Measured
+from pcielab.store.measured import MeasuredRow, measured_rows
+from shell import refuse, succeed
+
+SAMPLES = Path(__file__).parent / "tool_outputs"
+READERS: dict[str, Callable[[str, Path], Measured]] = {
+    "nvbandwidth": read_nvbandwidth,
+}
+ALL = sorted(path for tool in READERS for path in (SAMPLES / tool).iterdir())
+
+
+def rows_of(path: Path, folder: Path, *options: str) -> list[MeasuredRow]:
+    """The rows of an imported sample."""
+    succeed("import", path.parent.name, path, *options, "-o", folder / "run.db")
+    return measured_rows(open_store(folder / "run.db"))
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_a_truncated_file_is_refused_or_has_the_same_rows(path: Path) -> None:
+    read, text = READERS[path.parent.name], path.read_text(encoding="utf-8")
+    whole = read(text, path)
+    refused = 0
+    for end in range(1, len(text)):
+        try:
+            found = read(text[:end], path)
+        except InputError as error:
+            refused += str(path) in str(error)
+            continue
+        assert found.tests == whole.tests, f"{end} of {len(text)} bytes"
+    assert refused > len(text) / 2
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_a_store_is_measured_and_keeps_the_file(path: Path, tmp_path: Path) -> None:
+    succeed("import", path.parent.name, path, "-o", tmp_path / "run.db")
+    store = open_store(tmp_path / "run.db")
+    assert (store.origin, store.kind) == ("measured", "tool")
+    assert list(store.attachments.values()) == [path.read_text(encoding="utf-8")]
+    assert store.manifest["source"]["file"] == path.name
+    assert "link" not in store.manifest["device"]
+    assert len(store.tests) == len(READERS[path.parent.name](path.read_text(encoding="utf-8"), path).tests)
+
+
+def nvbandwidth(name: str, folder: Path, *options: str) -> dict[tuple[str, str | None, str | None], MeasuredRow]:
+    """The rows of a sample by test, table and pair."""
+    found = rows_of(SAMPLES / "nvbandwidth" / name, folder, *options)
+    rows = {(row.name, row.part, row.pair): row for row in found}
+    assert len(rows) == len(found)
+    return rows
+
+
+def test_nvbandwidth_cells_and_sums_are_rows(tmp_path: Path) -> None:
+    rows = nvbandwidth("0.2-four-gpus.txt", tmp_path)
+    read = rows["device_to_device_memcpy_read_ce", None, "GPU 2 -> GPU 1"]
+    assert (read.value, read.unit, read.what, read.engine) == (8 * 276.10, "Gb/s", "p2p", "copy")
+    assert ("device_to_device_memcpy_read_ce", None, "GPU 1 -> GPU 1") not in rows
+    total = rows["host_to_device_memcpy_ce", None, "sum"]
+    assert (total.value, total.what) == (pytest.approx(8 * 98.06), None)
+    assert len(rows) == 5 + 5 + 13 + 5
+    assert all(row.size_bytes is None and row.depth is None for row in rows.values())
+
+
+def test_nvbandwidth_directions_engines_and_what_runs_beside(tmp_path: Path) -> None:
+    rows = nvbandwidth("0.5-one-gpu.txt", tmp_path, "--size", "512M")
+    named = {
+        name: (row.what, row.direction, row.engine, row.quantity, row.value) for (name, _, _), row in rows.items()
+    }
+    assert named == {
+        "host_to_device_memcpy_ce": ("h2d", "h2d", "copy", "bandwidth", 8 * 55.31),
+        "device_to_host_memcpy_ce": ("d2h", "d2h", "copy", "bandwidth", 8 * 55.64),
+        "device_to_host_bidirectional_memcpy_ce": ("both-ways", "d2h", "copy", "bandwidth", 8 * 46.17),
+        "host_to_device_memcpy_sm": ("h2d", "h2d", "kernel", "bandwidth", pytest.approx(8 * 35.20)),
+        "host_device_latency_sm": ("latency", None, "kernel", "latency", 662.39),
+    }
+    assert {row.size_bytes for row in rows.values() if row.quantity == "bandwidth"} == {512 << 20}
+    assert rows["host_device_latency_sm", None, "CPU 0 <-> GPU 0"].size_bytes is None
+
+
+def test_nvbandwidth_tables_of_one_test_are_told_apart(tmp_path: Path) -> None:
+    rows = nvbandwidth("0.2-underscore-sums.txt", tmp_path)
+    name = "device_to_device_bidirectional_memcpy_write_ce"
+    values = {part: rows[name, part, "GPU 0 <-> GPU 1"] for part in ("Write1", "Write2", "Total")}
+    assert {part: row.value / 8 for part, row in values.items()} == pytest.approx(
+        {"Write1": 25.12, "Write2": 25.20, "Total": 50.32}
+    )
+    assert [row.counted for row in values.values()] == ["one", "one", "both"]
+    assert rows[name, "Total", "sum"].value == pytest.approx(8 * 100.59)
+    assert rows["all_to_host_memcpy_ce", None, "CPU 0 <- GPU 1"].what is None
+
+
+def test_nvbandwidth_waived_and_failed_tests_have_no_numbers(tmp_path: Path) -> None:
+    for name, failed in (("0.7-error.txt", "PEER_ACCESS_UNSUPPORTED"), ("0.10-error.json", "OUT_OF_MEMORY")):
+        rows_of(SAMPLES / "nvbandwidth" / name, tmp_path)
+        tests = open_store(tmp_path / "run.db").tests
+        assert failed in "".join(tests[tests["status"] == "failed"]["message"])
+        (tmp_path / "run.db").unlink()
+    rows_of(SAMPLES / "nvbandwidth" / "0.5-one-gpu.json", tmp_path)
+    tests = open_store(tmp_path / "run.db").tests
+    assert tests["status"].tolist() == ["ok", "ok", "not-supported"]
+
+
+def test_nvbandwidth_json_and_text_of_a_run_have_the_same_rows(tmp_path: Path) -> None:
+    text = nvbandwidth("0.5-one-gpu.txt", tmp_path)
+    (tmp_path / "run.db").unlink()
+    of_json = nvbandwidth("0.5-one-gpu.json", tmp_path)
+    assert {key: row.value for key, row in of_json.items()} == {key: text[key].value for key in of_json}
+    assert open_store(tmp_path / "run.db").manifest["device"] == {
+        "name": "NVIDIA H100 80GB HBM3",
+        "address": "0000:19:00.0",
+    }
+
+
+@pytest.mark.parametrize(
+    "old, new, words",
+    [
+        ("Version: v0.5", "Version: v0.11", "line 1: version 'v0.11' of nvbandwidth: give"),
+        ("Version: v0.5", "Version: v1.0", "line 1"),
+        ("nvbandwidth Version", "[CUDA Bandwidth Test] - Starting", "line 1"),
+        ("SUM host_to_device_memcpy_ce 55.31", "SUM host_to_device_memcpy_ce 55.13", "line 15"),
+        (" 0     55.31\n", " 0     55.31     55.31\n", "line 13"),
+        (" 0     55.31\n", " 0     nan\n", "line 13"),
+        ("NOTE: The reported", "NOTE: The", "line 48"),
+        ("Running device_to_host_memcpy_ce.", "Running host_to_device_memcpy_ce.", "ran already"),
+    ],
+)
+def test_nvbandwidth_names_file_and_line_of_what_it_refuses(
+    old: str, new: str, words: str, tmp_path: Path
+) -> None:
+    text = (SAMPLES / "nvbandwidth" / "0.5-one-gpu.txt").read_text(encoding="utf-8")
+    assert old in text
+    (tmp_path / "mine.txt").write_text(text.replace(old, new, 1), encoding="utf-8")
+    message = refuse("import", "nvbandwidth", tmp_path / "mine.txt", "-o", tmp_path / "run.db")
+    assert f"{tmp_path / 'mine.txt'}, line" in message
+    assert words in message
+    assert not (tmp_path / "run.db").exists()
+
+
+def test_nvbandwidth_text_without_a_closing_note_needs_its_last_test(tmp_path: Path) -> None:
+    text = (SAMPLES / "nvbandwidth" / "0.2-one-gpu.txt").read_text(encoding="utf-8")
+    (tmp_path / "part.txt").write_text(text[: text.index("Waived device_to_device")], encoding="utf-8")
+    words = ("import", "nvbandwidth", tmp_path / "part.txt", "-o", tmp_path / "run.db")
+    assert "give --last host_to_device_bidirectional_memcpy_ce" in refuse(*words)
+    assert "give --last" in refuse(*words, "--last", "host_to_device_memcpy_ce")
+    succeed(*words, "--last", "host_to_device_bidirectional_memcpy_ce")
+
+
+@pytest.mark.parametrize(
+    "key, value, words",
+    [
+        ("version", "v0.12", "nvbandwidth.version: version 'v0.12'"),
+        ("testcases", None, "nvbandwidth.testcases"),
+        ("testcases", [{"name": "a", "status": "Perhaps"}], "nvbandwidth.testcases.0.status"),
+        ("testcases", [{"name": "a", "status": "Passed"}], "has no bandwidth_matrix"),
+    ],
+)
+def test_nvbandwidth_json_names_the_key_that_it_refuses(
+    key: str, value: object, words: str, tmp_path: Path
+) -> None:
+    content = json.loads((SAMPLES / "nvbandwidth" / "0.5-one-gpu.json").read_text(encoding="utf-8"))
+    content["nvbandwidth"][key] = value
+    (tmp_path / "mine.json").write_text(json.dumps(content), encoding="utf-8")
+    assert words in refuse("import", "nvbandwidth", tmp_path / "mine.json", "-o", tmp_path / "run.db")
+
+
+def test_given_facts_are_stored_as_given(tmp_path: Path) -> None:
+    options = ("--link", "gen5x16", "--mps", "256", "--mrrs", "512", "--numa", "1", "--address", "19:00")
+    rows_of(SAMPLES / "nvbandwidth" / "0.2-one-gpu.txt", tmp_path, *options)
+    manifest = open_store(tmp_path / "run.db").manifest
+    link = {"rate_gtps": 32.0, "lanes": 16, "mps_bytes": 256, "mrrs_bytes": 512}
+    assert manifest["device"]["link"] == link
+    assert manifest["device"]["address"] == "0000:19:00.0"
+    assert manifest["host"] == {"node": 1}
+
+
+MACHINE = {
+    "format": "pcielab-tree-1",
+    "pcielab": "0.1.0",
+    "tree": {
+        "source": "a test",
+        "functions": [
+            {
+                "slot": "0000:19:00.0",
+                "title": "3D controller: NVIDIA Corporation GH100",
+                "kind": "endpoint",
+                "link": {"speed_gtps": 32.0, "lanes": 16, "rcb_bytes": 64},
+                "control": {"mps_bytes": 256, "mrrs_bytes": 4096},
+            }
+        ],
+    },
+}
+
+
+def test_the_link_of_a_saved_machine_is_that_of_the_device_in_the_file(tmp_path: Path) -> None:
+    (tmp_path / "machine.json").write_text(json.dumps(MACHINE), encoding="utf-8")
+    machine = ("--doctor", str(tmp_path / "machine.json"))
+    rows_of(SAMPLES / "nvbandwidth" / "0.5-one-gpu.json", tmp_path, *machine)
+    link = {"rate_gtps": 32.0, "lanes": 16, "rcb_bytes": 64, "mps_bytes": 256, "mrrs_bytes": 4096}
+    assert open_store(tmp_path / "run.db").manifest["device"]["link"] == link
+    into = ("-o", str(tmp_path / "other.db"), *machine)
+    one, two = (str(SAMPLES / "nvbandwidth" / name) for name in ("0.5-one-gpu.json", "0.8-two-gpus.json"))
+    assert "--link: " in refuse("import", "nvbandwidth", one, *into, "--link", "gen4x16")
+    assert "--address 0000:19:00.0" in refuse("import", "nvbandwidth", two, *into)
+    assert "has no device 0000:17:00.0" in refuse("import", "nvbandwidth", two, *into, "--address", "17:00.0")
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (("--link", "fast"), "--link is 'fast': give generation and lanes"),
+        (("--mps", "300"), "--mps 300: give one of 128"),
+        (("--numa", "-1"), "--numa -1: give"),
+        (("--address", "here"), "'here': not a PCI address"),
+        (("--size", "0"), "--size: '0' is not a size"),
+        (("--doctor", "nowhere.json"), "nowhere.json"),
+    ],
+)
+def test_a_wrong_option_is_named(options: tuple[str, str], words: str, tmp_path: Path) -> None:
+    sample = SAMPLES / "nvbandwidth" / "0.5-one-gpu.txt"
+    assert words in refuse("import", "nvbandwidth", sample, "-o", tmp_path / "run.db", *options)
