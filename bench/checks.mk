@@ -107,6 +107,10 @@ gpu: build ## Measure this machine's NVIDIA GPU and check its required figures (
 doctor-mutations: build ## Run the doctor on 100,000 mutated lspci texts and sysfs trees (minutes)
 	$(BIN)/python tests/mutations/fuzz.py --count 100000 --kind doctor-texts --kind doctor-trees --kind doctor-saved
 
+.PHONY: tool-mutations
+tool-mutations: build ## Import 10,000 mutated outputs each of nvbandwidth, perftest and fio (5 minutes)
+	$(BIN)/python tests/mutations/fuzz.py --count 30000 --kind tool-nvbandwidth --kind tool-perftest --kind tool-fio
+
 .PHONY: paper-numbers
 paper-numbers: build ## Compare every number of three papers with ours and renew their pages in docs/reference (1 minute)
 	$(BIN)/python bench/paper_pages.py

@@ -20,10 +20,12 @@ from pcielab.formats.published import BANDWIDTH_HEAD, LATENCY_HEAD
 from shell import Done, pcielab, succeed
 
 SMALL = Path(__file__).parent / "documents" / "small"
+SAMPLES = Path(__file__).parent / "tool_outputs"
+TOOLS = {"nvbandwidth": "0.5-one-gpu.txt", "perftest": "read-bw-all-sizes.txt", "fio": "3.36-mixed.json"}
 FORMATS = ("json", "csv", "table")
 KINDS = (
     *("transfers", "latency", "frames", "messages", "mux", "flows", "traced"),
-    *("core", "imported", "netfpga", "emulated"),
+    *("core", "imported", "netfpga", "emulated", "nvbandwidth", "perftest", "fio"),
 )
 OF_ONE = (
     ["explain", "{run}"],
@@ -43,6 +45,7 @@ PAIRS = (
     *(("transfers", "changed"), ("frames", "frames-changed"), ("messages", "messages-changed")),
     *(("flows", "traced"), ("core", "transfers"), ("imported", "transfers"), ("transfers", "frames")),
     *(("mux", "messages"), ("latency", "transfers"), ("emulated", "transfers"), ("netfpga", "transfers")),
+    *(("nvbandwidth", "transfers"), ("perftest", "fio"), ("nvbandwidth", "nvbandwidth-linked")),
 )
 WITHOUT_STORES = (
     ["model", "pio"],
@@ -120,6 +123,10 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run("counted", "run", "--profile", "netfpga-hsw", "--test", "bw-rd")
     succeed("export", "netfpga", "counted.db", "-o", "raw.txt", cwd=folder)
     run("netfpga", "import", "netfpga", "raw.txt")
+    for tool, sample in TOOLS.items():
+        run(tool, "import", tool, SAMPLES / tool / sample)
+    linked = ("--link", "gen5x16", "--mps", "256", "--mrrs", "512")
+    run("nvbandwidth-linked", "import", "nvbandwidth", SAMPLES / "nvbandwidth" / TOOLS["nvbandwidth"], *linked)
     _emulated(folder)
     (folder / "spec.toml").write_text(SPEC)
     return folder

@@ -8,6 +8,7 @@ import pytest
 from shell import refuse, succeed
 
 SMALL = Path(__file__).parent / "documents" / "small"
+SAMPLES = Path(__file__).parent / "tool_outputs"
 
 
 @pytest.fixture(scope="module")
@@ -20,10 +21,11 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     succeed("fabric", "run", "fabrex-u55c", "--suite", suite, "-o", folder / "fabric.db")
     flows = ("--flows", "latency", "--duration-us", "20")
     succeed("fabric", "run", "fabrex-u55c", *flows, "-o", folder / "flows.db")
+    succeed("import", "nvbandwidth", SAMPLES / "nvbandwidth" / "0.5-one-gpu.json", "-o", folder / "tool.db")
     return folder
 
 
-@pytest.mark.parametrize("kind", ["messages", "fabric"])
+@pytest.mark.parametrize("kind", ["messages", "fabric", "tool"])
 @pytest.mark.parametrize(
     "command",
     [
@@ -62,13 +64,13 @@ def test_runs_of_fabrics_are_compared_flow_by_flow(stores: Path) -> None:
     assert {row["average_difference_ns"] for row in rows} == {0.0}
 
 
-@pytest.mark.parametrize("other", ["messages", "fabric", "flows"])
+@pytest.mark.parametrize("other", ["messages", "fabric", "flows", "tool"])
 def test_runs_of_two_kinds_share_a_report(other: str, stores: Path, tmp_path: Path) -> None:
     succeed("report", stores / "transfers.db", stores / f"{other}.db", "-o", tmp_path / "report.html")
     assert (tmp_path / "report.html").stat().st_size > 0
 
 
-@pytest.mark.parametrize("kind", ["transfers", "messages", "fabric"])
+@pytest.mark.parametrize("kind", ["transfers", "messages", "fabric", "tool"])
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])
 def test_every_kind_is_exported(kind: str, form: str, stores: Path, tmp_path: Path) -> None:
     succeed("export", form, stores / f"{kind}.db", "-o", tmp_path / "out")

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from pcielab import InputError, open_store
+from pcielab.formats.importers.tools.fio import read_fio
 from pcielab.formats.importers.tools.nvbandwidth import read_nvbandwidth
+from pcielab.formats.importers.tools.perftest import read_perftest
 from pcielab.formats.importers.tools.writing import Measured
 from pcielab.store.measured import MeasuredRow, measured_rows
 from shell import refuse, succeed
@@ -15,6 +17,8 @@ from shell import refuse, succeed
 SAMPLES = Path(__file__).parent / "tool_outputs"
 READERS: dict[str, Callable[[str, Path], Measured]] = {
     "nvbandwidth": read_nvbandwidth,
+    "perftest": read_perftest,
+    "fio": read_fio,
 }
 ALL = sorted(path for tool in READERS for path in (SAMPLES / tool).iterdir())
 
@@ -227,3 +231,187 @@ def test_the_link_of_a_saved_machine_is_that_of_the_device_in_the_file(tmp_path:
 def test_a_wrong_option_is_named(options: tuple[str, str], words: str, tmp_path: Path) -> None:
     sample = SAMPLES / "nvbandwidth" / "0.5-one-gpu.txt"
     assert words in refuse("import", "nvbandwidth", sample, "-o", tmp_path / "run.db", *options)
+
+
+def perftest(name: str, folder: Path) -> list[MeasuredRow]:
+    """The rows of a report, without peaks and counts of messages."""
+    found = rows_of(SAMPLES / "perftest" / name, folder)
+    return [row for row in found if row.quantity != "iops" and row.statistic != "peak"]
+
+
+@pytest.mark.parametrize(
+    "name, program, what, gbps",
+    [
+        ("write-bw.txt", "ib_write_bw", "write", 11687.28 * 8 * 2**20 / 1e9),
+        ("4.5-write-bw.json", "ib_write_bw", "write", 11718.72 * 8 * 2**20 / 1e9),
+        ("24.07-write-bw.json", "ib_write_bw", "write", 391.41),
+        ("write-bw-both-ways.txt", "ib_write_bw", "both-ways", 371.22),
+    ],
+)
+def test_perftest_bandwidths_are_in_the_unit_of_the_report(
+    name: str, program: str, what: str, gbps: float, tmp_path: Path
+) -> None:
+    [row] = perftest(name, tmp_path)
+    assert (row.name, row.what, row.unit, row.value) == (program, what, "Gb/s", pytest.approx(gbps, rel=1e-6))
+    assert row.transport == "RC"
+    assert row.counted == ("both" if what == "both-ways" else "one")
+
+
+def test_perftest_sizes_depths_and_queues(tmp_path: Path) -> None:
+    rows = perftest("read-bw-all-sizes.txt", tmp_path)
+    assert [row.size_bytes for row in rows] == [2**power for power in range(1, 24)]
+    assert {(row.what, row.outstanding, row.queues, row.depth) for row in rows} == {("read", 128, 1, 128)}
+    assert rows[11].value == 125.58
+    (tmp_path / "run.db").unlink()
+    assert {row.depth for row in perftest("write-bw-both-ways.txt", tmp_path)} == {512}
+    (tmp_path / "run.db").unlink()
+    rows = perftest("4.5-write-bw-two-sizes.json", tmp_path)
+    assert [(row.size_bytes, row.value, row.depth) for row in rows] == [(4096, 182.44, 256), (65536, 371.10, 256)]
+    (tmp_path / "run.db").unlink()
+    assert len(perftest("24.07-send-bw-all-sizes.json", tmp_path)) == 23
+
+
+@pytest.mark.parametrize(
+    "name, times",
+    [
+        ("write-lat.txt", {"minimum": 980, "maximum": 3940, "median": 1010, "p99": 1090, "p999": 3940}),
+        ("4.5-read-lat.json", {"minimum": 1820, "average": 1870, "median": 1860, "p99": 1980, "p999": 5110}),
+        ("24.07-write-lat.json", {"minimum": 910, "maximum": 2770, "median": 940, "p99": 1010}),
+        ("send-lat-duration.txt", {"average": 1140}),
+    ],
+)
+def test_perftest_latencies_are_in_ns(name: str, times: dict[str, float], tmp_path: Path) -> None:
+    rows = perftest(name, tmp_path)
+    found = {row.statistic: row.value for row in rows}
+    assert {key: found[key] for key in times} == times
+    assert {(row.what, row.unit) for row in rows} == {("latency", "ns")}
+
+
+@pytest.mark.parametrize(
+    "sample, old, new, words",
+    [
+        ("write-bw.txt", "RDMA_Write BW", "Atomic BW", "line 2: 'Atomic BW Test': not a known test"),
+        ("write-bw.txt", "MsgRate[Mpps]", "BW Port1[MB/sec]", "line 22: "),
+        ("write-bw.txt", "0.186996", "0.286996", "line 23: BW_average"),
+        ("write-lat.txt", "0.98 ", "9.98 ", "line 22: its times are not in order"),
+        ("4.5-write-bw.json", "test: RDMA_Write_BW_Test", "test: raw_ethernet_bw", "test_info.test: 'raw_eth"),
+        ("4.5-write-bw.json", "MsgRate: 0.187500", "MsgRate: 0.000000", "line 23: BW_average"),
+        ("24.07-write-bw.json", '"MsgSize": 65536', '"MsgSize": "many"', "results, 1: MsgSize is 'many'"),
+        ("24.07-write-bw.json", '"test_info"', '"info"', "test_info is None"),
+    ],
+)
+def test_perftest_names_the_place_of_what_it_refuses(
+    sample: str, old: str, new: str, words: str, tmp_path: Path
+) -> None:
+    text = (SAMPLES / "perftest" / sample).read_text(encoding="utf-8")
+    assert old in text
+    (tmp_path / sample).write_text(text.replace(old, new, 1), encoding="utf-8")
+    message = refuse("import", "perftest", tmp_path / sample, "-o", tmp_path / "run.db")
+    assert str(tmp_path / sample) in message
+    assert words in message
+
+
+def test_perftest_refuses_two_reports_and_the_empty_one_of_a_server(tmp_path: Path) -> None:
+    text = (SAMPLES / "perftest" / "write-bw.txt").read_text(encoding="utf-8")
+    words = ("import", "perftest", tmp_path / "mine.txt", "-o", tmp_path / "run.db")
+    (tmp_path / "mine.txt").write_text(text + text, encoding="utf-8")
+    assert "line 26: 'RDMA_Write BW Test': a second report follows" in refuse(*words)
+    without = [line for line in text.splitlines(keepends=True) if not line.startswith(" 65536")]
+    (tmp_path / "mine.txt").write_text("".join(without), encoding="utf-8")
+    assert "give the report of the client" in refuse(*words)
+
+
+def fio(name: str, folder: Path) -> dict[tuple[str, str | None, str, str], MeasuredRow]:
+    """The rows of a file by job, operation, quantity and statistic."""
+    found = rows_of(SAMPLES / "fio" / name, folder)
+    return {(row.name, row.direction, row.quantity, row.statistic): row for row in found}
+
+
+def test_fio_bandwidths_rates_and_latencies(tmp_path: Path) -> None:
+    rows = fio("3.33-randread.json", tmp_path)
+    bandwidth = rows["randread", "read", "bandwidth", "average"]
+    assert bandwidth.value == pytest.approx(30123456 * 4096 / 30 * 8 / 1e9)
+    assert (bandwidth.what, bandwidth.unit, bandwidth.size_bytes) == ("read", "Gb/s", 4096)
+    assert (bandwidth.outstanding, bandwidth.queues, bandwidth.depth) == (32, 4, 128)
+    assert (bandwidth.pattern, bandwidth.io_engine, bandwidth.access) == ("random", "io_uring", "direct")
+    assert rows["randread", "read", "iops", "average"].value == 1004115.2
+    median = rows["randread", "read", "latency", "median"]
+    assert (median.value, median.unit, median.clock) == (122025.0, "ns", "clat")
+
+
+def test_fio_operations_of_a_mixed_job_are_not_those_of_a_drive_that_only_reads(tmp_path: Path) -> None:
+    rows = fio("3.36-mixed.json", tmp_path)
+    sizes = {key[1]: row.size_bytes for key, row in rows.items()}
+    assert sizes == {"read": 8192, "write": 16384}
+    assert {(row.what, row.beside, row.io_engine) for row in rows.values()} == {(None, "mixed", "libaio")}
+
+
+def test_fio_options_that_a_job_lacks_stay_unknown(tmp_path: Path) -> None:
+    rows = fio("3.28-buffered.json", tmp_path)
+    plain = rows["no-size", "write", "bandwidth", "average"]
+    assert (plain.size_bytes, plain.depth, plain.access) == (None, None, "direct")
+    read = rows["seq-0", "read", "latency", "median"]
+    assert (read.access, read.clock, read.pattern) == ("buffered", "lat", "sequential")
+    failed = open_store(tmp_path / "run.db").tests.iloc[2]
+    assert (failed["name"], failed["status"], failed["message"]) == ("broken", "failed", "fio: error 2 of the job")
+
+
+def changed_fio(folder: Path, **options: str) -> Path:
+    """The sample of one job with other options."""
+    content = json.loads((SAMPLES / "fio" / "3.33-randread.json").read_text(encoding="utf-8"))
+    content["jobs"][0]["job options"] |= options
+    path = folder / "fio" / "mine.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "options, size",
+    [
+        ({"bs": "4096"}, 4096),
+        ({"bs": "4KiB,8k"}, 4096),
+        ({"bs": "4k", "kb_base": "1000"}, None),
+        ({"bs": "8k"}, None),
+        ({"bssplit": "4k/50:8k/50"}, None),
+        ({"bs": "many"}, None),
+    ],
+)
+def test_fio_takes_a_block_size_that_fits_the_bytes(
+    options: dict[str, str], size: int | None, tmp_path: Path
+) -> None:
+    assert {row.size_bytes for row in rows_of(changed_fio(tmp_path, **options), tmp_path)} == {size}
+
+
+def test_fio_jobs_at_the_same_time_have_a_share_of_the_drive(tmp_path: Path) -> None:
+    rows = rows_of(changed_fio(tmp_path, group_reporting="0"), tmp_path)
+    assert {(row.beside, row.what, row.queues) for row in rows} == {("others", None, 1)}
+
+
+@pytest.mark.parametrize(
+    "key, value, words",
+    [
+        ("fio version", "fio-2.21", "fio version is 'fio-2.21': give the JSON of fio 3"),
+        ("fio version", None, "fio version is None"),
+        ("jobs", [{"jobname": "a"}], "jobs.0.error"),
+        ("jobs", 7, "jobs"),
+    ],
+)
+def test_fio_names_the_key_that_it_refuses(key: str, value: object, words: str, tmp_path: Path) -> None:
+    content = json.loads((SAMPLES / "fio" / "3.33-randread.json").read_text(encoding="utf-8"))
+    (tmp_path / "mine.json").write_text(json.dumps(content | {key: value}), encoding="utf-8")
+    assert words in refuse("import", "fio", tmp_path / "mine.json", "-o", tmp_path / "run.db")
+
+
+def test_fio_detects_lost_digits(tmp_path: Path) -> None:
+    text = (SAMPLES / "fio" / "3.33-randread.json").read_text(encoding="utf-8")
+    (tmp_path / "mine.json").write_text(text.replace('"iops": 1004115.2', '"iops": 100411.2'), encoding="utf-8")
+    message = refuse("import", "fio", tmp_path / "mine.json", "-o", tmp_path / "run.db")
+    assert "jobs.0.read: bw_bytes is" in message
+
+
+@pytest.mark.parametrize("tool", READERS)
+def test_an_empty_file_is_refused(tool: str, tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").write_text("\n", encoding="utf-8")
+    message = refuse("import", tool, tmp_path / "empty.txt", "-o", tmp_path / "run.db")
+    assert f"{tmp_path / 'empty.txt'}, line 1: the file is empty" in message

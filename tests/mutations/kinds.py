@@ -19,6 +19,7 @@ import pandas as pd
 import sealed
 import stores
 import tomli_w
+import tools
 
 from pcielab import fabric, model
 from pcielab._core import check_suite
@@ -496,4 +497,5 @@ KINDS: dict[str, Case] = {
     **machines.KINDS,
     **stores.KINDS,
     **sealed.KINDS,
+    **tools.KINDS,
 }

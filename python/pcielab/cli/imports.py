@@ -85,6 +85,62 @@ def nvbandwidth(
     _report(output)
 
 
+@app.command("perftest")
+@takes_machine_options
+def perftest(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Report that the client printed, or its file of `--out_json`.",
+        ),
+    ],
+    output: Output,
+    given: "Given",
+    overwrite: Overwrite = False,
+) -> None:
+    """Import the bandwidths or latencies that ib_write_bw, ib_read_bw, ib_send_bw or ib_*_lat measured over RDMA.
+
+    The path includes the network and the other host. The file does not give the link, MPS or the NUMA node. They
+    stay unknown, unless an option or a machine that `pcielab doctor --save` wrote gives them.
+
+    Examples:
+    `pcielab import perftest write.txt -o nic.db`
+
+    `pcielab import perftest perftest_out.json --doctor machine.json --address 0000:17:00.0 -o nic.db`
+    """
+    from pcielab.formats.importers import import_perftest
+
+    import_perftest(file, output, given=given, overwrite=overwrite)
+    _report(output)
+
+
+@app.command("fio")
+@takes_machine_options
+def fio(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="JSON of fio 3: `fio --output-format=json --output=FILE`.")
+    ],
+    output: Output,
+    given: "Given",
+    overwrite: Overwrite = False,
+) -> None:
+    """Import the bandwidths, rates and latencies that fio measured on a drive.
+
+    The file does not give the link, MPS or the NUMA node. They stay unknown, unless an option or a machine that
+    `pcielab doctor --save` wrote gives them. So do a block size and a depth that the job does not set.
+
+    Examples:
+    `pcielab import fio randread.json -o drive.db`
+
+    `pcielab import fio randread.json --link gen4x4 --mps 256 --mrrs 512 -o drive.db`
+    """
+    from pcielab.formats.importers import import_fio
+
+    import_fio(file, output, given=given, overwrite=overwrite)
+    _report(output)
+
+
 def _report(output: Path) -> None:
     from pcielab.store import open_store
 

@@ -28,14 +28,21 @@ def read_text(file: Path) -> str:
     return text
 
 
-def parse_json(text: str, file: Path) -> Any:
+def parse_json(text: str, file: Path, gathered: str = "") -> Any:
     """The content of a JSON file.
+
+    Args:
+        text: The content as text.
+        file: The file, for errors.
+        gathered: A key that may repeat: its value is a list of all its values.
 
     Raises:
         InputError: It is not JSON, or truncated.
     """
     try:
-        found = json.loads(text, parse_constant=_no_constant)
+        found = json.loads(
+            text, parse_constant=_no_constant, object_pairs_hook=lambda pairs: _object(pairs, gathered)
+        )
         if "\\ud" in text.lower():
             json.dumps(found, ensure_ascii=False).encode()
         return found
@@ -50,6 +57,14 @@ def parse_json(text: str, file: Path) -> Any:
         raise InputError(f"{file}: not valid JSON: a text has half a character: copy the file again") from None
     except ValueError as error:
         raise InputError(f"{file}: not valid JSON: {shown(str(error))}: copy the file again") from None
+
+
+def _object(pairs: list[tuple[str, Any]], gathered: str) -> dict[str, Any]:
+    found = dict(pairs)
+    if gathered in found:
+        values = [value for key, value in pairs if key == gathered]
+        found[gathered] = [one for value in values for one in (value if isinstance(value, list) else [value])]
+    return found
 
 
 def _no_constant(name: str) -> NoReturn:
