@@ -35,7 +35,7 @@ def normal(
         Path | None,
         typer.Argument(
             metavar="[RUN]",
-            help="A store of transfers: each row is judged. Without it, give --what and --value.",
+            help="A store of transfers or of an imported tool: each row is judged. Without: --what, --value.",
             show_default=False,
         ),
     ] = None,
@@ -68,7 +68,9 @@ def normal(
     line: Annotated[
         float | None,
         typer.Option(
-            "--line", help="Line rate of a NIC, Gb/s [default: the one in --device].", show_default=False
+            "--line",
+            help="Line rate of a NIC, Gb/s; also with RUN [default: the one in --device].",
+            show_default=False,
         ),
     ] = None,
     state: Annotated[
@@ -150,8 +152,8 @@ def normal(
         "--source": source,
     }
     if run is not None:
-        _refuse_beside_run({**given, "-o": picture, "--figures": figures or None})
-        _print_run(run, tests or [], output_format)
+        _refuse_beside_run({**given, "--line": None, "-o": picture, "--figures": figures or None})
+        _print_run(run, tests or [], line, output_format)
         return
     if tests:
         raise InputError("--test: has no effect without RUN: leave --test out")
@@ -194,11 +196,11 @@ def _answer(given: dict[str, Any]) -> "Normal":
     )
 
 
-def _print_run(run: Path, tests: list[str], output_format: Format) -> None:
-    from pcielab.analysis.normal.rows import judge_run, rows_of, summary
-    from pcielab.store import open_store
+def _print_run(run: Path, tests: list[str], line_gbps: float | None, output_format: Format) -> None:
+    from pcielab.analysis.normal import normal as answer
+    from pcielab.analysis.normal.rows import rows_of, summary
 
-    answers = judge_run(open_store(run), tests)
+    answers = answer(run, tests=tests, line_gbps=line_gbps)
     if output_format is Format.TABLE:
         print_text(summary(answers))
     print_rows(list(rows_of(answers)), output_format)

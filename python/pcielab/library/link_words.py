@@ -40,6 +40,11 @@ class Width:
         return one if self.links == 1 else f"{self.links} links of {one}"
 
 
+def generation_of(speed_gtps: float) -> int | None:
+    """The generation of a signalling rate, GT/s; None if none has it."""
+    return next((generation for generation, speed in _SPEEDS_GTPS.items() if speed == speed_gtps), None)
+
+
 def generation_and_lanes(text: str) -> tuple[int, int] | None:
     """Generation and lanes of a link in a word, unchecked; None if it is not one."""
     found = _LINK.fullmatch(text.strip())

@@ -47,7 +47,9 @@ def normal(
     source: str = "",
 ) -> Normal: ...
 @overload
-def normal(asked: "Store | Path | str", value: None = None, *, tests: Sequence[str] = ()) -> list[Normal]: ...
+def normal(
+    asked: "Store | Path | str", value: None = None, *, tests: Sequence[str] = (), line_gbps: float | None = None
+) -> list[Normal]: ...
 def normal(
     asked: "Store | Path | str",
     value: str | None = None,
@@ -92,7 +94,8 @@ def normal(
         InputError: A value is impossible, or its unit does not fit.
     """
     if value is None or not isinstance(asked, str):
-        return _of_store(asked, tests)
+        _check(None, None, None, None, line_gbps)
+        return _of_store(asked, tests, line_gbps)
     moved = read_what(asked)
     by = read_engine(engine)
     _check(size_bytes, depth, round_trip_ns, mps_bytes, line_gbps)
@@ -133,11 +136,11 @@ def _known_source(key: str) -> str:
     return key
 
 
-def _of_store(asked: "Store | Path | str", tests: Sequence[str]) -> list[Normal]:
+def _of_store(asked: "Store | Path | str", tests: Sequence[str], line_gbps: float | None) -> list[Normal]:
     from pcielab.analysis.normal.rows import judge_run
     from pcielab.store import Store, open_store
 
-    return judge_run(asked if isinstance(asked, Store) else open_store(asked), tests)
+    return judge_run(asked if isinstance(asked, Store) else open_store(asked), tests, line_gbps)
 
 
 def _check(

@@ -17,6 +17,9 @@ UNKNOWN = "?"
 _NEAR = 1.5
 """How far an effect may be from those that were measured elsewhere: in what is lost, and in what is left."""
 _LEAST_MPS_BYTES = 128
+_LINES_GBPS = (10.0, 25.0, 40.0, 50.0, 100.0, 200.0, 400.0, 800.0)
+_LINE_SHARE = 0.85
+"""Least share of a line that makes a value one of that line."""
 _SLOWER_SHOWN = 3
 
 
@@ -51,6 +54,7 @@ class _Effect:
 def candidates(question: Question, ratio: float, usual: Elsewhere) -> list[Candidate]:
     """What would make a usual value as low as this one, computed causes first, then measured ones by grade."""
     return [
+        *_line(question, usual),
         *_slower_links(question, usual),
         *_smaller_payload(question, ratio, usual),
         *_measured(question, ratio, usual),
@@ -112,6 +116,18 @@ def _effects() -> tuple[_Effect, ...]:
 def _plain(figure: PublishedFigure) -> float | None:
     asked = question_of(figure)
     return asked[1].value.plain if asked else None
+
+
+def _line(question: Question, usual: Elsewhere) -> Iterator[Candidate]:
+    """The line of a NIC, if nobody gave it and the value is a usual share of a usual one."""
+    if question.kind != "nic" or question.line_gbps is not None or question.what == "latency":
+        return
+    for line_gbps in _LINES_GBPS:
+        ratio = ratio_of(replace(question, line_gbps=line_gbps))
+        if ratio is not None and max(usual.low, _LINE_SHARE) <= ratio <= 1:
+            effect = f"usual for a line of {line_gbps:g} Gb/s: {ratio:.2f} of it"
+            yield Candidate("line", "The line binds, not the link", effect, False, "the port's rate: give --line")
+            return
 
 
 def _slower_links(question: Question, usual: Elsewhere) -> Iterator[Candidate]:

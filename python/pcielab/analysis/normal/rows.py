@@ -1,6 +1,7 @@
-"""Whether the rows of a run are normal: each bandwidth and latency of a store of transfers."""
+"""Whether the rows of a run are normal: each bandwidth and latency of transfers, ours or of another tool."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pcielab.analysis.explain.bounds import scalar
@@ -16,28 +17,44 @@ from pcielab.store import Store
 _WAYS: Mapping[str, What] = {"rd": "h2d", "wr": "d2h", "rdwr": "both", "wrrd": "latency"}
 
 
-def judge_run(store: Store, tests: Sequence[str] = ()) -> list[Normal]:
+def judge_run(store: Store, tests: Sequence[str] = (), line_gbps: float | None = None) -> list[Normal]:
     """Each finished test of a run, judged as a value of its own, in the order of the store.
 
     Args:
-        store: A run of transfers, simulated or measured.
+        store: A run of transfers, simulated or measured, or an import of nvbandwidth, perftest or fio.
         tests: Only these: numbers of tests, or parts of their family or name. All, if empty.
+        line_gbps: Line rate of the NIC that measured, Gb/s.
 
     Raises:
         InputError: The run is emulated or of another kind, its link is unknown, or no test has a value.
     """
-    store.require_kind("transfers", "normal")
     store.require_speed("normal")
+    chosen = set(matching(store, tests))
+    questions = [question for test, question in _questions(store) if test in chosen]
+    if line_gbps is not None:
+        questions = [replace(question, line_gbps=line_gbps) for question in questions]
+    found = [judge(question, store.origin) for question in questions]
+    if not found:
+        raise InputError(f"{store.path}: no test has a result to judge: give a finished run, or other tests")
+    return found
+
+
+def _questions(store: Store) -> Iterator[tuple[int, Question]]:
+    """The questions of a run, each with the number of its test."""
+    if store.kind == "tool":
+        from pcielab.analysis.normal.tool_rows import tool_questions
+
+        yield from tool_questions(store)
+        return
+    store.require_kind("transfers", "normal")
     if no_link(store):
         raise InputError(f"{store.path}: unknown link: give one value with --what, --value and --link instead")
     facts = facts_of(store)
-    chosen = set(matching(store, tests))
     device = str((store.manifest.get("device") or {}).get("name") or "")
-    questions = (_question(record, facts, device) for record in store.records() if record["id"] in chosen)
-    found = [judge(question, store.origin) for question in questions if question is not None]
-    if not found:
-        raise InputError(f"{store.path}: no test has a result: give a finished run, or other tests")
-    return found
+    for record in store.records():
+        question = _question(record, facts, device)
+        if question is not None:
+            yield record["id"], question
 
 
 def summary(answers: Sequence[Normal]) -> str:

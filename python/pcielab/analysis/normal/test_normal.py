@@ -1,6 +1,7 @@
 """Answers beside calculations by hand, and the score of the comparison on sources that are left out."""
 
 import math
+from pathlib import Path
 
 import pytest
 from scipy import stats
@@ -9,6 +10,8 @@ from pcielab import InputError, normal
 from pcielab.analysis.normal.comparable import _T90, comparables, question_of
 from pcielab.analysis.normal.judge import judge
 from pcielab.analysis.normal.left_out import leave_one_source_out
+from pcielab.formats import importers
+from pcielab.formats.importers.tools.given import Given
 from pcielab.library import shipped
 from pcielab.library.published_figures import published_figures, read_figures
 
@@ -137,7 +140,7 @@ def test_the_sum_of_both_ways_may_be_twice_the_rate() -> None:
         normal("both", "127GB/s", link="gen5x16")
 
 
-def test_every_figure_has_a_source_and_no_recalled_one_ships(tmp_path: object) -> None:
+def test_every_figure_has_a_source_and_no_recalled_one_ships() -> None:
     figures = published_figures()
     assert len(figures) > 300
     for figure in figures.values():
@@ -156,9 +159,40 @@ def test_every_figure_has_a_source_and_no_recalled_one_ships(tmp_path: object) -
         (("9638.54", "fast"), "value"),
     ],
 )
-def test_a_row_without_source_or_value_is_refused(tmp_path, change: tuple[str, str], words: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_row_without_source_or_value_is_refused(tmp_path: Path, change: tuple[str, str], words: str) -> None:
     text = (shipped.directory("profiles") / "published/figures.csv").read_text().splitlines()[:2]
     path = tmp_path / "figures.csv"
     path.write_text("\n".join(text).replace(*change))
     with pytest.raises(InputError, match=rf"row 2: .*{words}"):
         read_figures(path)
+
+
+TOOLS = Path(__file__).parents[4] / "tests" / "tool_outputs"
+
+
+@pytest.mark.parametrize(
+    ("tool", "sample", "link", "expected"),
+    [
+        ("nvbandwidth", "0.5-one-gpu.txt", "gen5x16", {"h2d copy": "normal", "d2h copy": "normal"}),
+        ("perftest", "write-bw.txt", "gen4x16", {"h2d dma": "low"}),
+        ("fio", "3.33-randread.json", None, {"d2h dma": "nothing to compare with"}),
+    ],
+)
+def test_rows_of_other_tools_are_judged(
+    tmp_path: Path, tool: str, sample: str, link: str | None, expected: dict[str, str]
+) -> None:
+    path = tmp_path / "tool.db"
+    importer = getattr(importers, f"import_{tool}")
+    importer(TOOLS / tool / sample, path, given=Given(link=link))
+    verdicts = {f"{one.question.what} {one.question.engine}": one.verdict for one in reversed(normal(path))}
+    assert verdicts.items() >= expected.items()
+    assert {one.origin for one in normal(path)} == {"measured"}
+
+
+def test_the_line_of_a_nic_may_be_what_binds(tmp_path: Path) -> None:
+    path = tmp_path / "tool.db"
+    importers.import_perftest(TOOLS / "perftest/write-bw.txt", path, given=Given(link="gen4x16"))
+    [without] = normal(path)
+    assert without.causes[0].key == "line"
+    [answer] = normal(path, line_gbps=100)
+    assert (answer.bounds[0].name, answer.verdict) == ("line", "normal")
