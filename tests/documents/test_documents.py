@@ -24,6 +24,8 @@ SMALL_SUITES = Path(__file__).with_name("small")
 ELSEWHERE = (
     "make ",
     "nvbandwidth ",
+    "ib_write_bw ",
+    "fio ",
     "pcielab doctor",
     "pcielab explore",
     "RUSTFLAGS=",
@@ -48,6 +50,16 @@ SERVER = ROOT / "tests/lspci_texts/pciutils-3.9.txt"
 """The machine of `machine.txt`."""
 JOBS = [document for document in DOCUMENTS if document.parent.name == "jobs"]
 """One page each: what a newcomer wants, in three commands or ten lines of Python."""
+TOOL_OUTPUTS = ROOT / "tests/tool_outputs"
+TOOLS = {
+    "gpu.json": "nvbandwidth/0.5-one-gpu.json",
+    "other.txt": "nvbandwidth/0.10-selection.txt",
+    "h2d.txt": "nvbandwidth/0.3-one-test.txt",
+    "write.txt": "perftest/write-bw-all-sizes.txt",
+    "randread.json": "fio/3.33-randread.json",
+    "machine.json": "machine.json",
+}
+"""Outputs of other tools in the documents, and the machine where they ran."""
 GUIDES = [document for document in DOCUMENTS if document not in JOBS]
 PACK = """\
 family,test,cache,window_bytes,size_bytes
@@ -88,6 +100,8 @@ def folder(tmp_path: Path, measurements: Path, monkeypatch: pytest.MonkeyPatch) 
     # These replace the measurements of a GPU and a drive, so that the commands that read them can run.
     for name in ("gpu.db", "drive.db"):
         shutil.copy(measurements.parent / "run.db", tmp_path / name)
+    for name, sample in TOOLS.items():
+        shutil.copy(TOOL_OUTPUTS / sample, tmp_path / name)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _SHOWN_DIFFERENCES = 4
 _SHOWN_FAILURES = 10
 _ERROR = "standard error"
+_OF_TOOLS = ("direction", "pair", "part", "queues", "outstanding", "pattern", "size_bytes")
+"""Parameters that distinguish the numbers of other tools."""
 
 
 def compare(
@@ -148,15 +150,19 @@ def _summary(comparison: "Comparison", output_format: Format) -> list[dict[str, 
 def _side_by_side(comparison: "Comparison") -> list[dict[str, Cell]]:
     """Rows that fit a terminal: each test's bandwidth (Gb/s) or median latency (ns)."""
     rows = [_narrow(row, tells_speed=comparison.tells_speed) for row in comparison.rows.to_dict("records")]
-    known = any(row.get(_ERROR) for row in rows)
-    return rows if known else [{column: cell for column, cell in row.items() if column != _ERROR} for row in rows]
+    optional = [_ERROR, *(key.removesuffix("_bytes") for key in _OF_TOOLS)]
+    empty = {column for column in optional if all(row.get(column) is None for row in rows)}
+    if comparison.a.kind != "tool":
+        empty &= {_ERROR}
+    return [{column: cell for column, cell in row.items() if column not in empty} for row in rows]
 
 
 def _narrow(row: Any, *, tells_speed: bool) -> dict[str, Cell]:
     if "flow" in row:
         return _narrow_flow(row)
-    latency = row["name"].startswith("LAT_") or row["name"].endswith("_ALONE")
-    metric, unit, apart = ("median", "ns", "ns") if latency else ("bandwidth", "gbps", "percent")
+    metric = _metric(row)
+    latency = metric != "bandwidth"
+    unit, apart = ("ns", "ns") if latency else ("gbps", "percent")
     test: dict[str, Cell] = {"test": row["name"], **_asked(row)}
     if not tells_speed:
         return test
@@ -166,6 +172,18 @@ def _narrow(row: Any, *, tells_speed: bool) -> dict[str, Cell]:
         "B": row[f"{metric}_b_{unit}"],
         **_difference(row, f"{metric}_difference_{apart}", "ns" if latency else "%"),
     }
+
+
+def _metric(row: Any) -> str:
+    """The metric that a table shows of a pair."""
+    if "tool" in row:
+        return next((one for one in ("bandwidth", "median") if _known(row, one)), "average")
+    return "median" if row["name"].startswith("LAT_") or row["name"].endswith("_ALONE") else "bandwidth"
+
+
+def _known(row: Any, metric: str) -> bool:
+    value = row.get(f"{metric}_a_{'gbps' if metric == 'bandwidth' else 'ns'}")
+    return value is not None and value == value
 
 
 def _difference(row: Any, column: str, unit: str) -> dict[str, Cell]:
@@ -184,6 +202,8 @@ def _asked(row: Any) -> dict[str, Cell]:
     """The parameters that distinguish tests of one name."""
     if "frame_bytes" in row:
         return {"frame": row["frame_bytes"], "line Gb/s": row["line_gbps"]}
+    if "tool" in row:
+        return {key.removesuffix("_bytes"): _or_none(row[key]) for key in _OF_TOOLS}
     if "way" in row:
         return {"size": row["size_bytes"], "way": row["way"], "cores": row["cores"], "link": _link(row)}
     return {
@@ -210,7 +230,7 @@ def _narrow_flow(row: Any) -> dict[str, Cell]:
     }
 
 
-def _or_none(value: float | None) -> float | None:
+def _or_none(value: Any) -> Any:
     return value if value == value else None
 
 

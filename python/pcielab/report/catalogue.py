@@ -64,7 +64,7 @@ def _of_kind(runs: Sequence[Run], measured: Run | None, kind: SuiteKind) -> list
 
 
 _FLOWS = "Flows"
-_SECTION_KINDS = {"Messages": "messages", "NIC": "frames", "Routable fabric": "fabric"}
+_SECTION_KINDS = {"Messages": "messages", "NIC": "frames", "Routable fabric": "fabric", "Other tools": "tool"}
 """Sections for runs of another kind than transfers; all others are for transfers."""
 _FABRIC: tuple[tuple[figures.FabricPlot, str], ...] = (
     (
@@ -360,6 +360,18 @@ CATALOGUE: tuple[Entry, ...] = (
         "Every number of the paper beside the simulated one, in the paper's order. The tip gives the reason for "
         "errors above 5 % (shares: 3 points), as pcielab paper numbers does.",
         lambda runs, measured: figures.published_deviations(_of_kind(runs, measured, "fabric")),
+    ),
+    Entry(
+        "tool-bandwidths",
+        "Other tools",
+        "Bandwidths as another tool measured them; ticks are the bound of the given link.",
+        lambda runs, measured: figures.tool_bandwidths(_all_runs(runs, measured)),
+    ),
+    Entry(
+        "tool-bandwidth-by-size",
+        "Other tools",
+        "Bandwidths over the size of messages or blocks; dashes are the bound of the given link.",
+        lambda runs, measured: figures.tool_bandwidth_by_size(_all_runs(runs, measured)),
     ),
 )
 

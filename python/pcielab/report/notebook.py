@@ -46,7 +46,7 @@ _OF_KINDS: dict[str, tuple[Callable[[Store], Figure], ...]] = {
     "transfers": _OF_TRANSFERS,
     "messages": (figures.message_bandwidth_by_size, figures.message_latency_by_size, figures.message_mux),
     "frames": (figures.nic_throughput,),
-    "tool": (),
+    "tool": (figures.tool_bandwidths, figures.tool_bandwidth_by_size),
     "fabric": (lambda run: figures.fabric_sweep(run, _first_family(run)),),
 }
 

@@ -139,9 +139,7 @@ def compare(a: Store, b: Store) -> Comparison:
             "with the same parameters"
         )
     missing = left[~left["id"].isin(pairs["id_a"])]
-    return Comparison(
-        a, b, _differences(pairs, left, right, a, b), missing[_said_of(missing)], len(right) - len(pairs)
-    )
+    return Comparison(a, b, _differences(pairs, left, right, a, b), _said(missing), len(right) - len(pairs))
 
 
 def _finished(store: Store) -> pd.DataFrame:
@@ -178,8 +176,16 @@ def _paired(left: pd.DataFrame, right: pd.DataFrame, key: list[str]) -> pd.DataF
     return pairs[["id_a", "id_b", "occurrence"]]
 
 
+def _said(tests: pd.DataFrame) -> pd.DataFrame:
+    """The parameter columns of tests; of other tools with unknown depths as None."""
+    said = tests[_said_of(tests)]
+    if "outstanding" not in said:
+        return said
+    depths = [int(one) if one >= 0 else None for one in said["outstanding"]]
+    return said.assign(outstanding=pd.Series(depths, said.index, dtype=object))
+
+
 def _said_of(tests: pd.DataFrame) -> list[str]:
-    """The parameter columns of tests."""
     known = (*MESSAGES, *FRAMES, *(TOOLS if "tool" in tests else ()), "flow", "swept_to")
     return list(dict.fromkeys([*NAMED, *(column for column in known if column in tests)]))
 
@@ -187,7 +193,7 @@ def _said_of(tests: pd.DataFrame) -> list[str]:
 def _differences(pairs: pd.DataFrame, left: pd.DataFrame, right: pd.DataFrame, a: Store, b: Store) -> pd.DataFrame:
     of_a = left.set_index("id").loc[pairs["id_a"]].reset_index(drop=True)
     of_b = right.set_index("id").loc[pairs["id_b"]].reset_index(drop=True)
-    rows = of_a[_said_of(of_a)].assign(
+    rows = _said(of_a).assign(
         test_a=of_a["test"] if "test" in of_a else pairs["id_a"],
         test_b=of_b["test"] if "test" in of_b else pairs["id_b"],
         occurrence=pairs["occurrence"],

@@ -40,6 +40,7 @@ from pcielab.report.figures.message_mux import message_mux
 from pcielab.report.figures.message_steps import message_steps
 from pcielab.report.figures.nic import nic_throughput
 from pcielab.report.figures.offset import bandwidth_by_offset, latency_by_offset
+from pcielab.report.figures.tools import tool_bandwidth_by_size, tool_bandwidths
 from pcielab.report.figures.window import bandwidth_by_window, latency_by_window
 from pcielab.report.selection import MissingDataError
 
@@ -82,4 +83,6 @@ __all__ = [
     "nic_throughput",
     "published_deviations",
     "reads_of_a_core",
+    "tool_bandwidth_by_size",
+    "tool_bandwidths",
 ]

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pcielab.errors import InputError, with_message
+from pcielab.errors import InputError
+from pcielab.library.link_words import read_width
 from pcielab.wording import shown
 
 _RATES_GTPS = (2.5, 5.0, 8.0, 16.0, 32.0, 64.0, 128.0)
@@ -69,8 +70,10 @@ class Given:
         """The keys of the link that options give."""
         asked: dict[str, Any] = {}
         if self.link is not None:
-            generation, lanes = _generation_and_lanes(self.link)
-            asked |= {"rate_gtps": _RATES_GTPS[generation - 1], "lanes": lanes}
+            width = read_width(self.link, "--link")
+            if width.links != 1:
+                raise InputError(f"--link {shown(self.link)}: give the link of one device, for example gen5x16")
+            asked |= {"rate_gtps": _RATES_GTPS[width.generation - 1], "lanes": width.lanes}
         for option, key, value in (
             ("--mps", "mps_bytes", self.mps_bytes),
             ("--mrrs", "mrrs_bytes", self.mrrs_bytes),
@@ -121,13 +124,3 @@ def full_address(text: str) -> str:
 
 
 _OPTIONS = {"rate_gtps": "--link", "lanes": "--link", "mps_bytes": "--mps", "mrrs_bytes": "--mrrs"}
-
-
-def _generation_and_lanes(text: str) -> tuple[int, int]:
-    from pcielab.library.fabrics.written import link_with_tables
-
-    try:
-        found = link_with_tables({"link": text})
-    except InputError as error:
-        raise with_message(error, f"--{error}") from None
-    return int(found["generation"]), int(found["lanes"])
