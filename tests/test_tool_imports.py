@@ -407,3 +407,15 @@ def test_an_empty_file_is_refused(tool: str, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("\n", encoding="utf-8")
     message = refuse("import", tool, tmp_path / "empty.txt", "-o", tmp_path / "run.db")
     assert f"{tmp_path / 'empty.txt'}, line 1: the file is empty" in message
+
+
+def test_calibrate_prints_what_a_tool_s_rows_determine(tmp_path: Path) -> None:
+    path = tmp_path / "tool.db"
+    succeed("import", "perftest", SAMPLES / "perftest/write-bw-all-sizes.txt", "--link", "gen4x16", "-o", path)
+    rows = {row["number"]: row for row in json.loads(succeed("calibrate", path, "--format", "json").stdout)}
+    call, peak = rows["write.call_ns"], rows["write.peak"]
+    assert call["identified"]
+    assert call["low"] < call["value"] < call["high"]
+    # The largest messages move at the rate beyond the cost of each.
+    assert peak["value"] == pytest.approx(196.05 / 8, rel=0.02)
+    assert "-o" in refuse("calibrate", path, "-o", tmp_path / "twin.toml")

@@ -2,11 +2,15 @@
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pcielab.cli.output import Cell, Format, is_stdout, print_rows, say
+from pcielab.errors import InputError
+
+if TYPE_CHECKING:
+    from pcielab.store import Store
 
 
 def calibrate(
@@ -14,7 +18,16 @@ def calibrate(
         Path,
         typer.Argument(metavar="DIR|RUN", help="Measured rows: a folder in the published format, or a store."),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="TOML", help="System profile to write.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="TOML",
+            help="System profile to write. Not needed for an import of another tool.",
+            show_default=False,
+        ),
+    ] = None,
     pack: Annotated[
         Path | None, typer.Option("--pack", metavar="CSV", help="Use only the rows listed in this file.")
     ] = None,
@@ -32,7 +45,16 @@ def calibrate(
 
     Rows may be missing: parameters that the rows do not determine keep a typical host's values and are marked in
     the profile. It takes one to two minutes on two cores.
+
+    Rows of nvbandwidth, perftest or fio determine no host. It prints what they do determine: payload ratio, cost
+    of a call, round trip, bytes in flight, and what a direction keeps while the other is busy.
     """
+    if (store := _of_tool(source)) is not None:
+        _refuse_beside_tool(output, pack, name)
+        _print_pins(store, output_format)
+        return
+    if output is None:
+        raise InputError("-o: missing: give the system profile to write, for example -o mine.toml")
     from pcielab.analysis.calibrate import calibrate as calibrate_machine, read_measured
     from pcielab.cli.progress import Bar
     from pcielab.outputs import check_file, write_file
@@ -64,6 +86,48 @@ def calibrate(
     if found.not_identified:
         kept = f"not identified by these rows, as on {found.recorded.base_host}: {', '.join(found.not_identified)}"
         say(kept)
+
+
+def _of_tool(source: Path) -> "Store | None":
+    """The store of another tool's rows; None for anything else."""
+    from pcielab.store import open_store
+
+    if source.is_dir():
+        return None
+    store = open_store(source)
+    return store if store.kind == "tool" else None
+
+
+def _refuse_beside_tool(output: Path | None, pack: Path | None, name: str | None) -> None:
+    for option, given in (("-o", output), ("--pack", pack), ("--name", name)):
+        if given is not None:
+            raise InputError(f"{option}: rows of another tool give no profile: leave {option} out")
+
+
+def _print_pins(store: "Store", output_format: Format) -> None:
+    from pcielab.analysis.calibrate.pins import link_of, pins
+    from pcielab.store.measured import measured_rows
+
+    found = pins(measured_rows(store), link_of(store))
+    rows: list[dict[str, Cell]] = [
+        {
+            "number": pin.key,
+            "value": pin.value,
+            "low": pin.low,
+            "high": pin.high,
+            "unit": pin.unit,
+            "identified": pin.identified,
+            "because": pin.reason,
+            "tests": " ".join(map(str, pin.told_by)),
+        }
+        for pin in found
+    ]
+    if output_format is Format.TABLE:
+        for row in rows:
+            row["value"] = "NOT IDENTIFIED" if row["value"] is None else float(f"{row['value']:.4g}")
+    if not rows:
+        raise InputError(f"{store.path}: no row of one direction, size or latency: nothing to calibrate")
+    print_rows(rows, output_format, title=f"{store.title}: what its rows determine, measured")
 
 
 def _name(output: Path) -> str:
