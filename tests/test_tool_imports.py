@@ -12,7 +12,7 @@ from pcielab.formats.importers.tools.nvbandwidth import read_nvbandwidth
 from pcielab.formats.importers.tools.perftest import read_perftest
 from pcielab.formats.importers.tools.writing import Measured
 from pcielab.store.measured import MeasuredRow, measured_rows
-from shell import refuse, succeed
+from shell import pcielab, refuse, succeed
 
 SAMPLES = Path(__file__).parent / "tool_outputs"
 READERS: dict[str, Callable[[str, Path], Measured]] = {
@@ -407,6 +407,99 @@ def test_an_empty_file_is_refused(tool: str, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("\n", encoding="utf-8")
     message = refuse("import", tool, tmp_path / "empty.txt", "-o", tmp_path / "run.db")
     assert f"{tmp_path / 'empty.txt'}, line 1: the file is empty" in message
+
+
+def verdicts(run: Path) -> dict[tuple[str, str], tuple[str, bool]]:
+    """The verdict of `pcielab normal` on each row of a store and what it is, and whether it has a bound."""
+    rows = json.loads(succeed("normal", run, "--format", "json").stdout)
+    return {(row["row"], row["what"]): (row["verdict"], row["bound"] is not None) for row in rows}
+
+
+def test_normal_judges_the_numbers_that_stand_for_one_device(tmp_path: Path) -> None:
+    linked = ("--link", "gen5x16", "--mps", "256", "--mrrs", "512", "--size", "512M")
+    rows_of(SAMPLES / "nvbandwidth" / "0.5-one-gpu.txt", tmp_path, *linked)
+    found = verdicts(tmp_path / "run.db")
+    assert found["0 host_to_device_memcpy_ce CPU 0 -> GPU 0 536870912 B", "h2d"] == ("normal", True)
+    assert found["1 device_to_host_memcpy_ce CPU 0 <- GPU 0 536870912 B", "d2h"] == ("normal", True)
+    (tmp_path / "run.db").unlink()
+    rows_of(SAMPLES / "nvbandwidth" / "0.2-four-gpus.txt", tmp_path, "--link", "gen4x16")
+    found = verdicts(tmp_path / "run.db")
+    assert [name for name, _ in found if "sum" in name or "one_to_all" in name] == []
+    assert found["10 device_to_device_memcpy_read_ce GPU 0 -> GPU 1", "p2p"] == ("nothing to compare with", False)
+
+
+def test_normal_takes_the_side_of_the_host_in_reports_of_nics_and_drives(tmp_path: Path) -> None:
+    for tool, name, link, what in (
+        ("perftest", "write-bw.txt", "gen4x16", "h2d"),
+        ("perftest", "read-bw-all-sizes.txt", "gen4x16", "d2h"),
+        ("fio", "3.33-randread.json", "gen4x4", "d2h"),
+    ):
+        rows_of(SAMPLES / tool / name, tmp_path, "--link", link)
+        found = verdicts(tmp_path / "run.db")
+        assert what in {asked for _, asked in found}
+        (tmp_path / "run.db").unlink()
+    rows_of(SAMPLES / "fio" / "3.36-mixed.json", tmp_path)
+    assert "no number stands for one device" in refuse("normal", tmp_path / "run.db")
+
+
+def test_explain_bounds_each_direction_by_the_given_link(tmp_path: Path) -> None:
+    linked = ("--link", "gen5x16", "--mps", "256", "--mrrs", "512", "--size", "512M")
+    rows_of(SAMPLES / "nvbandwidth" / "0.5-one-gpu.txt", tmp_path, *linked)
+    rows = json.loads(succeed("explain", tmp_path / "run.db", "--format", "json").stdout)
+    bounds = {row["name"]: (row["bound"], row["bound_value"]) for row in rows}
+    model = json.loads(
+        succeed(
+            *("model", "bandwidth", "--gen", "5", "--lanes", "16", "--mps", "256", "--mrrs", "512"),
+            *("--sizes", "1M", "--format", "json"),
+        ).stdout
+    )[0]
+    assert bounds["host_to_device_memcpy_ce"] == ("wire-downstream", pytest.approx(model["read_gbps"]))
+    assert bounds["device_to_host_memcpy_ce"] == ("wire-upstream", pytest.approx(model["write_gbps"]))
+    assert bounds["device_to_host_bidirectional_memcpy_ce"][1] == pytest.approx(model["rdwr_gbps"])
+    assert bounds["host_device_latency_sm"] == (None, None)
+
+
+def test_without_a_link_there_are_no_bounds_and_a_remedy(tmp_path: Path) -> None:
+    rows_of(SAMPLES / "nvbandwidth" / "0.5-one-gpu.txt", tmp_path)
+    done = succeed("explain", tmp_path / "run.db", "--format", "json")
+    assert "unknown link, so no bounds: import again with --link" in done.stderr
+    assert {row["bound"] for row in json.loads(done.stdout)} == {None}
+
+
+def test_a_bound_for_unknown_payloads_holds_for_any(tmp_path: Path) -> None:
+    rows_of(SAMPLES / "nvbandwidth" / "0.5-one-gpu.txt", tmp_path, "--link", "gen5x16")
+    done = succeed("explain", tmp_path / "run.db", "--format", "json")
+    assert "MPS unknown: bounds are for 4096 B" in done.stderr
+    assert json.loads(done.stdout)[1]["bound_value"] > 459.71
+
+
+def test_buffered_reads_have_no_bound(tmp_path: Path) -> None:
+    rows_of(SAMPLES / "fio" / "3.28-buffered.json", tmp_path, "--link", "gen4x4")
+    rows = json.loads(succeed("explain", tmp_path / "run.db", "--format", "json").stdout)
+    assert [row["bound"] is None for row in rows] == [True, False]
+
+
+def test_reports_draw_bars_and_curves(tmp_path: Path) -> None:
+    for tool, name, figure in (
+        ("nvbandwidth", "0.2-underscore-sums.txt", "tool-bandwidths"),
+        ("perftest", "read-bw-all-sizes.txt", "tool-bandwidth-by-size"),
+    ):
+        rows_of(SAMPLES / tool / name, tmp_path, "--link", "gen5x16")
+        succeed("report", tmp_path / "run.db", "-o", tmp_path / "report.html", "--overwrite")
+        assert f'id="{figure}"' in (tmp_path / "report.html").read_text(encoding="utf-8")
+        (tmp_path / "run.db").unlink()
+
+
+def test_compare_names_ends_and_tests_that_are_missing(tmp_path: Path) -> None:
+    for name in ("0.5-one-gpu.txt", "0.5-one-gpu.json"):
+        succeed("import", "nvbandwidth", SAMPLES / "nvbandwidth" / name, "-o", tmp_path / f"{name}.db")
+    both = (tmp_path / "0.5-one-gpu.txt.db", tmp_path / "0.5-one-gpu.json.db")
+    done = succeed("compare", *both)
+    assert "CPU 0 -> GPU 0" in done.stdout
+    assert "None" not in done.stdout
+    gated = pcielab("compare", *both, "--fail-above", "1%")
+    assert gated.exit_code == 1
+    assert "device_to_host_memcpy_ce, direction d2h, pair CPU 0 <- GPU 0: missing in B" in gated.stderr
 
 
 def test_calibrate_prints_what_a_tool_s_rows_determine(tmp_path: Path) -> None:

@@ -15,8 +15,9 @@ from pcielab.library.link import Link
 from pcielab.store import Store
 from pcielab.store.setup import link_parameters
 
-_Moved: TypeAlias = Literal["read", "write"]
-_MOVED: Mapping[tuple[str, str | None], _Moved] = {
+Moved: TypeAlias = Literal["read", "write"]
+"""What a device does to the memory of its host."""
+MOVED: Mapping[tuple[str, str | None], Moved] = {
     ("nvbandwidth", "h2d"): "read",
     ("nvbandwidth", "d2h"): "write",
     ("perftest", "write"): "read",
@@ -25,7 +26,7 @@ _MOVED: Mapping[tuple[str, str | None], _Moved] = {
     ("fio", "write"): "read",
     ("fio", "read"): "write",
 }
-"""What the device does to the host's memory, by tool and direction."""
+"""What the device does to the host's memory, by tool and direction of its rows."""
 _LARGEST = 4096
 _LONG = 1 << 20
 """Size from which the bound no longer rises, taken for longer and unknown ones."""
@@ -95,7 +96,7 @@ def _row(record: Mapping[str, Any], link: Link | None) -> Explained | None:
 
 def _limits(parameters: Mapping[str, Any], link: Link) -> tuple[Limit, ...]:
     """The bounds of the wire, tightest first; none if the data need not cross the link."""
-    moved = _MOVED.get((str(parameters.get("tool")), parameters.get("direction")))
+    moved = MOVED.get((str(parameters.get("tool")), parameters.get("direction")))
     of_devices = parameters.get("pair") == "sum" or parameters.get("counted") == "total"
     if moved is None or of_devices or parameters.get("access") == "buffered":
         return ()

@@ -1,6 +1,6 @@
 """Whether the rows of a run are normal: each bandwidth and latency of transfers, ours or of another tool."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ from pcielab.analysis.explain.rows import matching
 from pcielab.analysis.normal.answer import Normal
 from pcielab.analysis.normal.judge import judge
 from pcielab.analysis.normal.question import Kind, Question, Value, What, kind_of
+from pcielab.analysis.normal.tools import tool_questions
 from pcielab.errors import InputError
 from pcielab.library.link_words import Width
 from pcielab.store import Store
@@ -30,31 +31,31 @@ def judge_run(store: Store, tests: Sequence[str] = (), line_gbps: float | None =
     """
     store.require_speed("normal")
     chosen = set(matching(store, tests))
-    questions = [question for test, question in _questions(store) if test in chosen]
+    of_kind = tool_questions if store.kind == "tool" else _of_transfers
+    questions = list(of_kind(store, chosen))
     if line_gbps is not None:
         questions = [replace(question, line_gbps=line_gbps) for question in questions]
     found = [judge(question, store.origin) for question in questions]
+    if not found and store.kind == "tool":
+        raise InputError(
+            f"{store.path}: no number stands for one device, unlike sums and mixed jobs: give another file"
+        )
     if not found:
-        raise InputError(f"{store.path}: no test has a result to judge: give a finished run, or other tests")
+        raise InputError(f"{store.path}: no test has a result: give a finished run, or other tests")
     return found
 
 
-def _questions(store: Store) -> Iterator[tuple[int, Question]]:
-    """The questions of a run, each with the number of its test."""
-    if store.kind == "tool":
-        from pcielab.analysis.normal.tool_rows import tool_questions
-
-        yield from tool_questions(store)
-        return
+def _of_transfers(store: Store, chosen: Set[int]) -> Iterator[Question]:
+    """The questions of a run of transfers."""
     store.require_kind("transfers", "normal")
     if no_link(store):
         raise InputError(f"{store.path}: unknown link: give one value with --what, --value and --link instead")
     facts = facts_of(store)
     device = str((store.manifest.get("device") or {}).get("name") or "")
     for record in store.records():
-        question = _question(record, facts, device)
+        question = _question(record, facts, device) if record["id"] in chosen else None
         if question is not None:
-            yield record["id"], question
+            yield question
 
 
 def summary(answers: Sequence[Normal]) -> str:
