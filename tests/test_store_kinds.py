@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from pcielab import open_store
+from pcielab._core import StoreWriter
 from shell import refuse, succeed
 
 SMALL = Path(__file__).parent / "documents" / "small"
@@ -75,3 +77,23 @@ def test_runs_of_two_kinds_share_a_report(other: str, stores: Path, tmp_path: Pa
 def test_every_kind_is_exported(kind: str, form: str, stores: Path, tmp_path: Path) -> None:
     succeed("export", form, stores / f"{kind}.db", "-o", tmp_path / "out")
     assert (tmp_path / "out").stat().st_size > 0
+
+
+def test_a_store_whose_tests_disagree_on_a_type_is_refused_by_name(stores: Path, tmp_path: Path) -> None:
+    run, path = open_store(stores / "tool.db"), tmp_path / "mixed.db"
+    with StoreWriter.create(path, json.dumps(run.manifest)) as writer:
+        for record, value in zip(run.records(), (True, 7, 8), strict=True):
+            parameters = json.dumps(record["parameters"] | {"vlan": value}, sort_keys=True, separators=(",", ":"))
+            writer.write_test(json.dumps(record | {"parameters": parameters}))
+    message = refuse("export", "parquet", path, "-o", tmp_path / "out.parquet")
+    assert f"{path}: a column has values of several types" in message
+
+
+def test_a_bandwidth_without_its_size_is_refused_by_name(stores: Path, tmp_path: Path) -> None:
+    run, path = open_store(stores / "transfers.db"), tmp_path / "part.db"
+    with StoreWriter.create(path, json.dumps(run.manifest)) as writer:
+        for record in run.records():
+            kept = {key: value for key, value in record["parameters"].items() if key != "size_bytes"}
+            parameters = json.dumps(kept, sort_keys=True, separators=(",", ":"))
+            writer.write_test(json.dumps(record | {"parameters": parameters}))
+    assert "part.db: test 6: has no `size_bytes`" in refuse("explain", path)

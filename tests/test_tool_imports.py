@@ -1,6 +1,8 @@
 """Imports of what other tools measured: every row as printed, and a damaged, foreign or truncated file refused."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -512,3 +514,14 @@ def test_calibrate_prints_what_a_tool_s_rows_determine(tmp_path: Path) -> None:
     # The largest messages move at the rate beyond the cost of each.
     assert peak["value"] == pytest.approx(196.05 / 8, rel=0.02)
     assert "-o" in refuse("calibrate", path, "-o", tmp_path / "twin.toml")
+
+
+def test_rows_are_read_without_data_frames(tmp_path: Path) -> None:
+    rows_of(SAMPLES / "nvbandwidth" / "0.5-one-gpu.txt", tmp_path)
+    script = (
+        "import sys; from pcielab import open_store; from pcielab.store.measured import measured_rows; "
+        "print(len(measured_rows(open_store(sys.argv[1]))), *({'pandas', 'numpy'} & sys.modules.keys()))"
+    )
+    words = [sys.executable, "-c", script, str(tmp_path / "run.db")]
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout.split() == ["5"]

@@ -15,13 +15,15 @@ import mutate
 from pcielab import fabric
 from pcielab._core import StoreWriter
 from pcielab.analysis.compare import compare
-from pcielab.analysis.explain import explain_run
+from pcielab.analysis.explain import explain_rows, explain_run
 from pcielab.analysis.explain.checks import checks
+from pcielab.analysis.normal.rows import judge_run
 from pcielab.analysis.published import compare_with_published
 from pcielab.devices.running import run, simulate
 from pcielab.doctor.stores import tree_of_store
 from pcielab.formats.exporters import EXPORTERS, export
-from pcielab.formats.importers import import_pcie_bench
+from pcielab.formats.importers import import_fio, import_nvbandwidth, import_pcie_bench
+from pcielab.formats.importers.tools.given import Given
 from pcielab.library import profiles, suites
 from pcielab.report.catalogue import CATALOGUE
 from pcielab.report.comparison import families, runs_of_comparison
@@ -54,6 +56,10 @@ def prepare(folder: Path, tiny: Path, published: Path) -> None:
     seeds.mkdir()
     simulate(profiles.resolve("snb-iommu"), suites.load_suite(str(tiny)), seeds / "transfers.db", jobs=1)
     import_pcie_bench(published, seeds / "measured.db")
+    outputs = Path(__file__).parents[1] / "tool_outputs"
+    linked = Given(link="gen5x16", mps_bytes=256, mrrs_bytes=512, numa_node=0)
+    import_nvbandwidth(outputs / "nvbandwidth" / "0.5-one-gpu.txt", seeds / "gpu.db", given=linked)
+    import_fio(outputs / "fio" / "3.36-mixed.json", seeds / "drive.db")
     small = Path(__file__).parents[1] / "documents" / "small"
     chosen = suites.load_message_suite(str(small / "messages" / "kpio.toml"))
     run(chosen, profile="kpio-2012", output=seeds / "messages.db")
@@ -137,6 +143,8 @@ USES: tuple[Callable[[Store, Draw, Path], object], ...] = (
     lambda store, _draw, _folder: machines(runs_of(store)),
     lambda store, _draw, _folder: checks(store, explain_run(store)),
     lambda store, _draw, _folder: tree_of_store(store),
+    lambda store, _draw, _folder: explain_rows(store) if store.kind == "tool" else None,
+    lambda store, _draw, _folder: judge_run(store) if store.kind == "tool" else None,
     lambda store, _draw, _folder: compare_with_published(store),
 )
 

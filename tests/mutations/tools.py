@@ -11,6 +11,7 @@ from typing import Any
 import mutate
 
 from pcielab.analysis.explain import explain_rows
+from pcielab.analysis.normal.rows import judge_run
 from pcielab.formats.importers import import_fio, import_nvbandwidth, import_perftest
 from pcielab.formats.importers.tools.given import Given
 from pcielab.store import open_store
@@ -56,6 +57,7 @@ def _case(tool: str) -> Callable[[random.Random, Path], None]:
                 assert row.value >= 0, row
             if draw.random() < 0.1:
                 explain_rows(store)
+                judge_run(store)
         finally:
             output.unlink()
 

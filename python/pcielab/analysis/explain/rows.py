@@ -7,7 +7,7 @@ from typing import Any
 
 from pcielab import model
 from pcielab.analysis.explain.bounds import RoundTrip, TestBounds, bounds_of_tests, scalar
-from pcielab.analysis.explain.explained import MARKED_BELOW
+from pcielab.analysis.explain.explained import MARKED_BELOW, check_has
 from pcielab.analysis.explain.machine_facts import MachineFacts, facts_of, no_link
 from pcielab.analysis.explain.reasons import reasons
 from pcielab.analysis.explain.sweeps import Sweep, sweeps_of
@@ -17,6 +17,8 @@ from pcielab.store import Store
 NO_LINK = "no PCIe link: the device has none, like a core of the host, or does not report it: no link bounds"
 DEFECT_FROM = 1.01
 """Share of the binding bound from which a simulated value contradicts the model."""
+_NEEDED = ("operation", "size_bytes", "window_bytes", "host_offset_bytes", "pattern")
+"""Parameters that the bound of a bandwidth depends on."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,8 @@ def explain_run(store: Store, tests: Sequence[str] = ()) -> Explanation:
         return Explanation([], None, [NO_LINK], sweeps_of(chosen, {}))
     facts = facts_of(store)
     explained = [record for record in chosen if scalar(record, "bandwidth") is not None]
+    for record in explained:
+        check_has({"id": record["id"], **record["parameters"]}, _NEEDED, store.path)
     bounds = bounds_of_tests(facts, [record["parameters"] for record in explained], records)
     rows = [row_of(facts, record, found) for record, found in zip(explained, bounds, strict=True) if found]
     notes = [*facts.missing, *_left_out(chosen), *_without_tags(rows), *_defects(rows)]
