@@ -1,4 +1,4 @@
-"""Links in a word, as people write them: `gen4x16`, `Gen4 x16`, `PCIe 4.0 x16`; several at once: `4x gen3x4`."""
+"""Links as people write them: `gen4x16`, `PCIe 4.0 x16`, `16 GT/s x16`, `x16 Gen4`; several: `4x gen3x4`."""
 
 import re
 from dataclasses import dataclass
@@ -8,7 +8,13 @@ from pcielab.wording import shown
 
 GENERATIONS = (1, 2, 3, 4, 5, 6, 7)
 LANES = (1, 2, 4, 8, 12, 16, 32)
-_LINK = re.compile(r"(?:pcie[ -]?)?(?:gen[ -]?)?(\d)(?:\.0)?[ -]*x[ -]?(\d{1,3})", re.ASCII | re.IGNORECASE)
+_SPEED = r"(?:(?P<gtps>\d{1,3}(?:\.[05])?) ?GT/?s|(?:gen(?:eration)?[ .-]?)?(?P<generation>\d)(?:\.0)?)"
+_WIDTH = r"(?:x ?(?P<lanes>\d{1,3})|(?P<of>\d{1,3}) ?lanes?)"
+_BUS = r"(?:pci[ -]?e(?:xpress)?[ -]?)?"
+_LINKS = tuple(
+    re.compile(form, re.ASCII | re.IGNORECASE)
+    for form in (rf"{_BUS}{_SPEED}[ ,@-]*{_WIDTH}", rf"{_BUS}{_WIDTH}[ ,@-]+{_BUS}{_SPEED}")
+)
 _SEVERAL = re.compile(r"(\d{1,3}) ?[x*] ?(?=p|g)(.*)", re.ASCII | re.IGNORECASE)
 _MOST_LINKS = 256
 _SPEEDS_GTPS = {1: 2.5, 2: 5.0, 3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0, 7: 128.0}
@@ -46,9 +52,15 @@ def generation_of(speed_gtps: float) -> int | None:
 
 
 def generation_and_lanes(text: str) -> tuple[int, int] | None:
-    """Generation and lanes of a link in a word, unchecked; None if it is not one."""
-    found = _LINK.fullmatch(text.strip())
-    return (int(found[1]), int(found[2])) if found else None
+    """Generation and lanes of a link in words, unchecked; None if it is not one."""
+    found = next((match for form in _LINKS if (match := form.fullmatch(text.strip()))), None)
+    if found is None:
+        return None
+    lanes = int(found["lanes"] or found["of"])
+    if found["gtps"] is None:
+        return int(found["generation"]), lanes
+    generation = generation_of(float(found["gtps"]))
+    return None if generation is None else (generation, lanes)
 
 
 def read_width(text: str, option: str) -> Width:
@@ -61,7 +73,9 @@ def read_width(text: str, option: str) -> Width:
     links, one = (int(several[1]), several[2]) if several else (1, text)
     found = generation_and_lanes(one)
     if found is None:
-        raise InputError(f"{option} {shown(text)}: not a link: give generation and lanes, for example gen5x16")
+        raise InputError(
+            f"{option} {shown(text)}: not a link: give generation and lanes, for example gen5x16 or 32GT/s x16"
+        )
     generation, lanes = found
     if generation not in GENERATIONS or lanes not in LANES or not 1 <= links <= _MOST_LINKS:
         widths = ", ".join(map(str, LANES))

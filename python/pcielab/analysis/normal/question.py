@@ -17,6 +17,7 @@ Engine: TypeAlias = Literal["copy", "kernel", "dma", "core"]
 Kind: TypeAlias = Literal["gpu", "nic", "nvme", "fpga", "accelerator"]
 
 _SAME: Mapping[str, What] = {"read": "h2d", "write": "d2h"}
+_SAME_BY_CORE: Mapping[str, What] = {"read": "d2h", "write": "h2d"}
 _KINDS = (
     ("nic", r"connectx|mlx|bcm57|thor|e810|8259\d|x710|pensando|bluefield|\bnic\b|ethernet|infiniband|\befa\b"),
     ("nvme", r"nvme|ssd|optane|p5800x|pm1753|pm9a3|99\d pro|t70\d"),
@@ -29,7 +30,8 @@ _KINDS = (
 )
 _LINE = re.compile(r"(?<![\d.])(\d{1,4}(?:\.\d)?) ?(?:G|GbE|Gb/s|Gbps|Gbit/s)\b(?!B)", re.IGNORECASE)
 _VALUE = re.compile(
-    r"\s*([+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:e[+-]?\d{1,3})?) ?(1/s|[A-Za-z/µ]*)\s*", re.ASCII
+    r"\s*([+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:e[+-]?\d{1,3})?) ?(1/s|[A-Za-z/µ]*|[kKM] IOPS)\s*",
+    re.ASCII,
 )
 RATES = {
     "GB/s": 1.0, "MB/s": 1e-3, "KB/s": 1e-6, "B/s": 1e-9, "TB/s": 1e3,
@@ -38,7 +40,19 @@ RATES = {
 }  # fmt: skip
 TIMES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 COUNTS = {"": 1.0, "IOPS": 1.0, "1/s": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "kIOPS": 1e3, "KIOPS": 1e3, "MIOPS": 1e6,
-           "k/s": 1e3, "K/s": 1e3, "M/s": 1e6}  # fmt: skip
+           "k/s": 1e3, "K/s": 1e3, "M/s": 1e6, "pps": 1.0, "kpps": 1e3, "Mpps": 1e6}  # fmt: skip
+_SPELLINGS = {
+    "gbps": "Gb/s", "mbps": "Mb/s", "tbps": "Tb/s", "usec": "us", "nsec": "ns", "msec": "ms",
+    "gb/sec": "GB/s", "gib/sec": "GiB/s", "mb/sec": "MB/s", "mib/sec": "MiB/s",
+    "gibps": "GiB/s", "mibps": "MiB/s", "gib/s": "GiB/s", "mib/s": "MiB/s", "kib/s": "KiB/s",
+    "gbit/s": "Gbit/s", "mbit/s": "Mb/s", "gbit/sec": "Gbit/s", "iops": "IOPS", "kpps": "kpps", "mpps": "Mpps",
+    "kiops": "kIOPS", "k iops": "kIOPS", "miops": "MIOPS", "m iops": "MIOPS",
+}  # fmt: skip
+"""Other spellings of units, in small letters."""
+_WITH_CASE = {
+    "GBps": "GB/s", "MBps": "MB/s", "KBps": "KB/s", "TBps": "TB/s", "Gb/sec": "Gb/s", "Mb/sec": "Mb/s",
+}  # fmt: skip
+"""Spellings in which the case of a letter tells bytes from bits."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +119,8 @@ class Question:
     source_key: str = ""
 
 
-def read_what(text: str) -> What:
-    """The direction or quantity of `--what`.
+def read_what(text: str, engine: Engine | None = None) -> What:
+    """The direction or quantity of `--what`: a device reads the host's memory, a core the device's.
 
     Raises:
         InputError: There is none of that name.
@@ -114,7 +128,8 @@ def read_what(text: str) -> What:
     word = text.strip().lower()
     if word not in WHATS:
         raise _unknown("--what", text, WHATS)
-    return _SAME.get(word) or cast(What, word)
+    same = _SAME_BY_CORE if engine == "core" else _SAME
+    return same.get(word) or cast(What, word)
 
 
 def read_engine(text: str | None) -> Engine | None:
@@ -147,7 +162,10 @@ def read_value(text: str, what: What) -> Value:
     found = _VALUE.fullmatch(text)
     if found is None:
         raise InputError(f"--value {shown(text)}: not a value: give a number and its unit, for example {example}")
-    number, unit = float(found[1]), found[2]
+    number, unit = float(found[1]), _unit(found[2], units)
+    if unit.lower() in ("gb/s", "mb/s", "kb/s", "tb/s") and unit not in units:
+        rest = f"{unit[0].upper()}B/s or {unit[0].upper()}b/s"
+        raise InputError(f"--value {shown(text)}: {shown(unit)} may be bytes or bits: give {rest}")
     if unit not in units:
         known = ", ".join(word for word in units if word and word != "µs")
         problem = f"{shown(unit)} is no unit of {what}" if unit else "has no unit"
@@ -155,6 +173,12 @@ def read_value(text: str, what: What) -> Value:
     if not (math.isfinite(number) and number > 0 and math.isfinite(number * units[unit])):
         raise InputError(f"--value {shown(text)}: give a value above 0, for example {example}")
     return Value(number, unit, units[unit])
+
+
+def _unit(text: str, units: Mapping[str, float]) -> str:
+    """A unit in its usual spelling; the text itself if it has none."""
+    usual = _WITH_CASE.get(text) or _SPELLINGS.get(text.lower(), text)
+    return text if text in units or usual not in units else usual
 
 
 def kind_of(device: str, engine: Engine | None) -> Kind | None:
@@ -176,6 +200,11 @@ def digits(value: float) -> str:
     if value >= 100 or value == 0:
         return f"{value:.0f}" if value < 1e6 else f"{value:.4g}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3g}"
+
+
+def share_text(share: float) -> str:
+    """A share with two decimals, and a small one with two digits: `0.93`, `0.0013`."""
+    return f"{share:.2f}" if share >= 0.095 else f"{share:.2g}"
 
 
 def _unknown(option: str, text: str, known: Mapping[str, str]) -> InputError:

@@ -35,7 +35,49 @@ def test_links_are_read_as_they_are_written(generation: int, lanes: int, links: 
     assert read_width(f"PCIe {generation}.0 x{lanes}", "--link") == Width(generation, lanes)
 
 
-@pytest.mark.parametrize("text", ["", "gen5", "gen9x16", "gen5x3", "x16", "0x gen5x16", "gen5x16 gen4x8", "5 16"])
+@pytest.mark.parametrize(
+    ("text", "generation", "lanes"),
+    [
+        ("16 GT/s x4", 4, 4),
+        ("2.5GT/s x1", 1, 1),
+        ("32GT/s, 16 lanes", 5, 16),
+        ("x16 Gen3", 3, 16),
+        ("PCI Express 5.0 x16", 5, 16),
+        ("pcie-gen5-x16", 5, 16),
+        ("PCIe x8 3.0", 3, 8),
+    ],
+)
+def test_links_are_read_as_lspci_and_people_write_them(text: str, generation: int, lanes: int) -> None:
+    assert read_width(text, "--link") == Width(generation, lanes)
+
+
+@pytest.mark.parametrize(
+    ("what", "text", "unit"),
+    [
+        ("h2d", "24 GiBps", "GiB/s"),
+        ("h2d", "54GB/sec", "GB/s"),
+        ("h2d", "54Gb/sec", "Gb/s"),
+        ("h2d", "92 gbps", "Gb/s"),
+        ("h2d", "12GBps", "GB/s"),
+        ("latency", "0.9 usec", "us"),
+        ("iops", "1.5M IOPS", "MIOPS"),
+        ("iops", "800 kiops", "kIOPS"),
+        ("iops", "148.8 Mpps", "Mpps"),
+    ],
+)
+def test_other_spellings_of_units_are_known(what: str, text: str, unit: str) -> None:
+    assert read_value(text, read_what(what)).unit == unit
+
+
+def test_a_unit_that_may_be_bytes_or_bits_is_refused() -> None:
+    with pytest.raises(InputError, match=r"'gb/s' may be bytes or bits: give GB/s or Gb/s"):
+        read_value("11 gb/s", "h2d")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["9 GT/s x4", "16 GT/s", "", "gen5", "gen9x16", "gen5x3", "x16", "0x gen5x16", "gen5x16 gen4x8", "5 16"],
+)
 def test_other_links_are_refused_with_an_example_or_the_widths(text: str) -> None:
     with pytest.raises(InputError, match=r"--link .*(gen5x16|1, 2, 4, 8)"):
         read_width(text, "--link")
