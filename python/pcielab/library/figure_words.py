@@ -7,8 +7,8 @@ WHATS: Mapping[str, str] = {
     "d2h": "device to host",
     "both": "both ways at once, the sum",
     "p2p": "device to device",
-    "read": "reads by the device: h2d",
-    "write": "writes by the device: d2h",
+    "read": "reads by the device (h2d), or by a core (d2h)",
+    "write": "writes by the device (d2h), or by a core (h2d)",
     "latency": "time of one transfer or register read",
     "iops": "commands a second",
 }

@@ -74,8 +74,8 @@ def normal(
             print(answer.question.name, answer.verdict)
 
     Args:
-        asked: What moves: `h2d`, `d2h`, `both` (the sum), `p2p`, `read` (as h2d), `write` (as d2h), `latency` or
-            `iops`. Without a value, a store of transfers or its path.
+        asked: What moves: `h2d`, `d2h`, `both` (the sum), `p2p`, `read` and `write` (as h2d and d2h; by a core
+            the other way), `latency` or `iops`. Without a value, a store of transfers or its path.
         value: With its unit: `54.1GB/s`, `860ns`, `1.2M`.
         tests: Of a store, only these: numbers of tests, or parts of their family or name.
         link: `gen5x16`; several side by side: `4x gen3x4`.
@@ -96,8 +96,8 @@ def normal(
     if value is None or not isinstance(asked, str):
         _check(None, None, None, None, line_gbps)
         return _of_store(asked, tests, line_gbps)
-    moved = read_what(asked)
     by = read_engine(engine)
+    moved = read_what(asked, by)
     _check(size_bytes, depth, round_trip_ns, mps_bytes, line_gbps)
     question = Question(
         what=moved,

@@ -17,8 +17,10 @@ from pcielab.wording import byte_size, time_text
 USUAL_MPS_BYTES = 256
 """Assumed where nobody says: what servers set, and what GPUs support at most."""
 _USUAL_MRRS_BYTES = 512
-_STORE_BYTES = 64
-"""A core sends its write-combining buffer, one cache line, in one TLP."""
+_LINE_BYTES = 64
+"""A core sends its write-combining buffer, one cache line, in one TLP, and loads no more at a time."""
+_FRAME_GAP_BYTES = 20
+"""Preamble, start and gap of an Ethernet frame on its line."""
 _LARGE_BYTES = 1 << 20
 _TLP_BYTES = 24
 """Framing, sequence number, header of 4 dwords, LCRC: of a request with a 64-bit address."""
@@ -66,7 +68,8 @@ def bounds(question: Question, call: Call | None) -> list[Bound]:
         found.append(_call(question, min(bound.value for bound in found), call, question.size_bytes))
     if question.what == "iops":
         size = question.size_bytes
-        found = [_commands(bound, size) for bound in found] if size else []
+        packets = question.value.unit.endswith("pps")
+        found = [_commands(bound, size, packets) for bound in found] if size else []
     return sorted(found, key=lambda bound: bound.value)
 
 
@@ -84,10 +87,10 @@ def _wire(question: Question) -> list[Bound]:
     if question.width is None:
         return []
     width, mps = question.width, question.mps_bytes or USUAL_MPS_BYTES
-    mps = _STORE_BYTES if question.engine == "core" and question.what == "h2d" else mps
+    mps = _LINE_BYTES if question.engine == "core" and question.what in ("h2d", "d2h") else mps
     size = question.size_bytes if question.engine == "dma" and question.size_bytes else _LARGE_BYTES
     rate = _wire_gbytes(width.generation, width.lanes, mps, min(size, _LARGE_BYTES), _way(question))
-    assumed = "" if question.mps_bytes or mps == _STORE_BYTES else f"MPS {mps} B assumed"
+    assumed = "" if question.mps_bytes or mps == _LINE_BYTES else f"MPS {mps} B assumed"
     payload = f"{width} with {mps} B of payload in a TLP"
     if size < mps:
         payload = f"{width} with transfers of {size} B"
@@ -97,14 +100,15 @@ def _wire(question: Question) -> list[Bound]:
 def _way(question: Question) -> str:
     if question.what == "both":
         return "both"
-    return "read" if question.what == "h2d" and question.engine != "core" else "write"
+    reads = "d2h" if question.engine == "core" else "h2d"
+    return "read" if question.what == reads else "write"
 
 
 @cache
 def _wire_gbytes(generation: int, lanes: int, mps: int, size: int, way: str) -> float:
     """Payload rate of one link: of reads, of writes, or of both at once, their sum."""
-    if mps == _STORE_BYTES:
-        mps, size = 128, _STORE_BYTES
+    if mps == _LINE_BYTES:
+        mps, size = 128, _LINE_BYTES
     link = Link(generation=generation, lanes=lanes, mps_bytes=mps, mrrs_bytes=max(_USUAL_MRRS_BYTES, mps))
     [answer] = bandwidth(link, [_whole(size)], accounting=Accounting.SPEC)
     rates = {"read": answer.read.gbps, "write": answer.write.gbps, "both": 2 * answer.rdwr.gbps}
@@ -135,10 +139,11 @@ def _call(question: Question, peak: float, call: Call, size: int) -> Bound:
     return Bound("call", rate, because, f"{time_text(call.cost_ns)} a call assumed, as in {', '.join(call.ids)}")
 
 
-def _commands(bound: Bound, size: int) -> Bound:
-    return Bound(
-        bound.name, bound.value * 1e9 / size, f"{bound.because}, {byte_size(size)} a command", bound.assumed
-    )
+def _commands(bound: Bound, size: int, packets: bool) -> Bound:
+    """Commands, or packets: on its line, a frame has a preamble and a gap beside it."""
+    taken = size + _FRAME_GAP_BYTES if packets and bound.name == "line" else size
+    each = f"{byte_size(taken)} a {'packet' if packets else 'command'}"
+    return Bound(bound.name, bound.value * 1e9 / taken, f"{bound.because}, {each}", bound.assumed)
 
 
 def _least_time(question: Question) -> list[Bound]:

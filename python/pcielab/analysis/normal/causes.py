@@ -132,7 +132,8 @@ def _line(question: Question, usual: Elsewhere) -> Iterator[Candidate]:
 
 def _slower_links(question: Question, usual: Elsewhere) -> Iterator[Candidate]:
     """Links with less rate, on which the value would be a usual one: narrower or of an earlier generation."""
-    if question.width is None or question.what == "latency":
+    # Where usual values differ by more than two, half of the link would be usual, too.
+    if question.width is None or question.what == "latency" or usual.high > 2 * usual.low:
         return
     fitting: dict[float, list[Width]] = defaultdict(list)
     for width in _slower(question.width):

@@ -16,6 +16,7 @@ from pcielab.analysis.normal.comparable import (
 from pcielab.analysis.normal.question import (
     Question,
     digits,
+    share_text,
 )
 from pcielab.library.figure_words import ENGINES, WHATS
 from pcielab.wording import byte_size, time_text
@@ -108,8 +109,8 @@ def _bound_sentence(question: Question, found: list[Bound], ratio: float | None)
     if question.what == "latency":
         return f"The wire alone takes {value.text(bound.value)} of {given}: {bound.because}."
     allows = f"{WHATS[question.what]}: {bound.because} allow{'' if bound.name == 'in flight' else 's'}"
-    part = question.value.plain / bound.value
-    return f"{allows[0].upper()}{allows[1:]} {value.text(bound.value)}{assumed}; {given} is {part:.2f} of it."
+    part = share_text(question.value.plain / bound.value)
+    return f"{allows[0].upper()}{allows[1:]} {value.text(bound.value)}{assumed}; {given} is {part} of it."
 
 
 def _above(question: Question, found: list[Bound]) -> str:
@@ -129,6 +130,8 @@ def _elsewhere_sentence(
     figures: tuple[Comparable, ...],
     verdict: Verdict,
 ) -> str:
+    if not found and question.what != "latency":
+        return "There is nothing to compare with: others' values count as shares of their bounds."
     if usual is None:
         sources = len({one.figure.source_key for one in figures})
         have = f"{sources} of the {LEAST_SOURCES} sources that a comparison needs" if sources else "no source"
@@ -142,7 +145,8 @@ def _elsewhere_sentence(
     text = question.value.text
     at = found[0].value
     span = (
-        f"{usual.low:.2f} to {usual.high:.2f} of the bound, {text(usual.low * at)} to {text(usual.high * at)} here"
+        f"{share_text(usual.low)} to {share_text(usual.high)} of the bound, "
+        f"{text(usual.low * at)} to {text(usual.high * at)} here"
     )
     return f"Elsewhere values are {span} (10 to 90 %; median {usual.median:.2f}; {who}): this one is {verdict}."
 

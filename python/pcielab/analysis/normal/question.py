@@ -204,7 +204,7 @@ def digits(value: float) -> str:
 
 def share_text(share: float) -> str:
     """A share with two decimals, and a small one with two digits: `0.93`, `0.0013`."""
-    return f"{share:.2f}" if share >= 0.095 else f"{share:.2g}"
+    return f"{share:.2f}" if share >= 0.01 else f"{share:.2g}"
 
 
 def _unknown(option: str, text: str, known: Mapping[str, str]) -> InputError:
