@@ -27,11 +27,21 @@ fn share(machine: &Machine, test: &Test) -> f64 {
 #[test]
 fn a_machine_with_one_short_resource_reaches_its_bound() {
     let many_pages = 64 << 20;
-    let cases: [(Changes<'_>, Test, Bound); 14] = [
+    let cases: [(Changes<'_>, Test, Bound); 16] = [
         (&[], dma(Operation::BwRd, 512, 8192), Bound::WireDownstream),
         (&[], dma(Operation::BwWr, 256, 8192), Bound::WireUpstream),
         (&[("link.tags", json!(8))], dma(Operation::BwRd, 64, 8192), Bound::Tags),
         (&[("link.tags", json!(4))], dma(Operation::BwRd, 2048, 8192), Bound::Tags),
+        (
+            &[("link.tags", json!(8)), ("device.dma.tag_return_ns", json!(300.0))],
+            dma(Operation::BwRd, 64, 8192),
+            Bound::Tags,
+        ),
+        (
+            &[("device.dma.tag_return_ns", json!(300.0))],
+            Test { outstanding: Some(4), ..dma(Operation::BwRd, 64, 8192) },
+            Bound::Latency,
+        ),
         (&[], Test { outstanding: Some(4), ..dma(Operation::BwRd, 64, 8192) }, Bound::Latency),
         (
             &[("host.root_complex.request_interval_ns", json!(100.0))],

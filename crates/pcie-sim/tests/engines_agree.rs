@@ -189,6 +189,25 @@ fn engines_agree_with_any_free_tag() {
 }
 
 #[test]
+fn engines_agree_when_tags_come_back_late() {
+    for (order, tag_return_ns) in [("in-turn", 30.0), ("any-free", 30.0), ("any-free", 400.0)] {
+        let changes = [
+            ("device.dma.tag_order", json!(order)),
+            ("device.dma.tag_return_ns", json!(tag_return_ns)),
+            ("device.dma.completion_buffer_headers", json!(64)),
+        ];
+        for machine in [system("snb", &changes), ideal(&changes)] {
+            for operation in OPERATIONS {
+                for size in [64, 513, 2048] {
+                    let test = Test::random_dma(operation, size, 1 << 20, 1 << 23);
+                    assert_equal(&machine, &test, &machine.boot(), &format!("{changes:?}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn engines_agree_on_simultaneous_events() {
     for changes in
         [vec![], vec![("device.kind", json!("queued"))], vec![("host.root_complex.read_ns", json!(0.0))]]

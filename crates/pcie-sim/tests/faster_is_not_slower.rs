@@ -11,11 +11,12 @@ use pcie_workload::Operation;
 use serde_json::json;
 
 /// Resources that can limit bandwidth: name, keys of a system, and the factor that makes them faster.
-const RESOURCES: [(&str, &[&str], f64); 14] = [
+const RESOURCES: [(&str, &[&str], f64); 15] = [
     ("link.lanes", &["link.lanes"], 2.0),
     ("link.tags", &["link.tags"], 2.0),
     ("device.dma.outstanding", &["device.dma.outstanding"], 2.0),
     ("device.dma.receive_buffers", &["device.dma.receive_buffers"], 2.0),
+    ("device.dma.tag_return_ns", &["device.dma.tag_return_ns"], 0.5),
     ("device.dma.busy_request_interval_ns", &["device.dma.busy_request_interval_ns"], 0.5),
     (
         "device.dma.engine",

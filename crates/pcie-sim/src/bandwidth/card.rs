@@ -133,6 +133,11 @@ impl Machine {
         }
     }
 
+    /// From the arrival of a request's last completion until its tag is free.
+    pub(crate) fn tag_return(&self) -> Picoseconds {
+        Picoseconds::from_ns(self.system.device.dma.tag_return_ns)
+    }
+
     /// Least time between two DMAs (read-write pairs, where the test does both) that the device itself
     /// allows. Read requests that end inside a segment are not charged, because that depends on the address.
     pub(crate) fn card_interval(&self, test: &Test) -> Picoseconds {

@@ -11,7 +11,7 @@ use crate::link::slots::Slots;
 use crate::machine::Machine;
 use crate::root_complex::under_load::Complex;
 use pcie_time::{EventQueue, Picoseconds};
-use pcie_wire::{Piece, TlpKind};
+use pcie_wire::{CompletionSpace, Piece, TlpKind};
 use pcie_workload::{AddressList, Test};
 use std::collections::VecDeque;
 
@@ -37,6 +37,11 @@ enum Event {
         request: u32,
         last: bool,
     },
+    /// The tag of an answered request, and its space for completions, are free.
+    Returned {
+        tag: u32,
+        space: CompletionSpace,
+    },
     /// The data engine has moved the data of a request.
     Moved(u32),
     /// A DMA is complete, and its worker free.
@@ -49,7 +54,7 @@ impl Event {
     /// Order among the events of an instant: decisions come last.
     fn rank(&self) -> u8 {
         match self {
-            Self::Arrival { .. } => 0,
+            Self::Arrival { .. } | Self::Returned { .. } => 0,
             Self::Issue | Self::Downlink => 2,
             _ => 1,
         }
@@ -226,6 +231,7 @@ impl<'a> ReferenceRun<'a> {
                     self.answered(request);
                 }
             }
+            Event::Returned { tag, space } => self.returned(tag, space),
             Event::Moved(request) => self.moved(request),
             Event::Complete { .. } => {
                 self.completed += 1;
@@ -405,17 +411,26 @@ impl<'a> ReferenceRun<'a> {
         self.plan_answer(left);
     }
 
-    /// The last completion of a request has arrived: frees its tag, and moves its data in order of arrival.
+    /// The last completion of a request has arrived: returns its tag, and moves its data in order of arrival.
     fn answered(&mut self, request: u32) {
         let Request { piece, tag, dma } = *self.requests.get(request);
-        self.tags.release(tag);
-        if let Some(free) = &mut self.completion_buffer {
-            free.give_back(self.machine.completion_space(piece));
+        let (space, tag_return) = (self.machine.completion_space(piece), self.machine.tag_return());
+        if tag_return == Picoseconds::ZERO {
+            self.returned(tag, space);
+        } else {
+            self.push(self.now + tag_return, Event::Returned { tag, space });
         }
         let offset = self.reads.get(dma).offset;
         let time = self.machine.move_time(self.test, offset, u64::from(piece.length));
         self.read_engine_free = self.read_engine_free.max(self.now) + time;
         self.push(self.read_engine_free, Event::Moved(request));
+    }
+
+    fn returned(&mut self, tag: u32, space: CompletionSpace) {
+        self.tags.release(tag);
+        if let Some(free) = &mut self.completion_buffer {
+            free.give_back(space);
+        }
         self.plan_issue(self.now);
     }
 

@@ -29,7 +29,8 @@ impl Machine {
         let walks = self.walks_of_a_transfer(test) * reads / cost.load.read_requests;
         let walk_ns = walks * self.system.host.iommu.walk_ns;
         let port_ns = (cost.requests_ns + cost.answers_ns) / cost.load.read_requests;
-        let way_ns = port_ns + 2.0 * complex.flight_ns + walk_ns;
+        let tag_return_ns = self.system.device.dma.tag_return_ns;
+        let way_ns = port_ns + 2.0 * complex.flight_ns + walk_ns + tag_return_ns;
         let busy_ns = complex.busy_read_ns + self.line_ns(test, true);
         let idle_ns = complex.read_ns + self.line_ns(test, false);
         if idle_ns >= busy_ns {
@@ -76,7 +77,9 @@ impl Machine {
 
     /// Time for which a DMA is in flight. For the device, a write is done when its last TLP has left.
     pub(super) fn dma_ns(&self, test: &Test, cost: &Cost, round_trip_ns: Option<f64>) -> f64 {
-        let read_ns = round_trip_ns.map(|ns| ns + cost.moved_ns / cost.load.read_requests).unwrap_or(0.0);
+        // A DMA does not wait for the return of its tags.
+        let after_answer_ns = cost.moved_ns / cost.load.read_requests - self.system.device.dma.tag_return_ns;
+        let read_ns = round_trip_ns.map(|ns| ns + after_answer_ns).unwrap_or(0.0);
         let write_ns = cost.pulled_ns + cost.last_tlp_ns;
         match test.operation {
             Operation::BwRdwr => (read_ns + write_ns) / 2.0,

@@ -175,7 +175,9 @@ impl<'a> Plans<'a> {
         let (mut start, mut written) = (Picoseconds::ZERO, None);
         if self.test.operation == Operation::LatWrrd {
             // In a transfer longer than a page, a page leaves while the next is pulled.
+            let whole_tlp_bytes = bytes.min(u64::from(self.machine.system.link.mps_bytes));
             let pulled = Picoseconds::from_ns(path.write_overhead_ns)
+                + Picoseconds::from_ns(path.write_byte_ns * whole_tlp_bytes as f64)
                 + pulling_time(
                     path,
                     self.test.device_offset_bytes,

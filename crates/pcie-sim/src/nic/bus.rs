@@ -14,7 +14,7 @@ use crate::machine::Machine;
 use crate::root_complex::under_load::Complex;
 use pcie_model::Kind;
 use pcie_time::{EventQueue, Picoseconds};
-use pcie_wire::{Piece, TlpKind};
+use pcie_wire::{CompletionSpace, Piece, TlpKind};
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +32,8 @@ enum Event {
         request: u32,
         last: bool,
     },
+    /// The tag of an answered request, and its space for completions, are free.
+    Returned(CompletionSpace),
     /// The last TLP of a write has left.
     Sent(Access),
     Write {
@@ -230,6 +232,7 @@ impl<'a> Bus<'a> {
                 self.plan_downlink(self.now);
             }
             Event::Arrival { request, last } => return self.completion_arrives(request, last),
+            Event::Returned(space) => self.returned(space),
             Event::Sent(access) => return Some(NicEvent::Sent(access)),
             Event::Write { access, piece } => self.write_arrives(access, piece),
             Event::Through(access) | Event::Read(access) => return self.close(access),
@@ -250,13 +253,22 @@ impl<'a> Bus<'a> {
         }
         let Request { access, piece } = *self.requests.get(request);
         self.requests.free(request);
+        let (space, tag_return) = (self.machine.completion_space(piece), self.machine.tag_return());
+        if tag_return == Picoseconds::ZERO {
+            self.returned(space);
+        } else {
+            self.events.push(self.now + tag_return, Event::Returned(space));
+        }
+        self.close(access)
+    }
+
+    fn returned(&mut self, space: CompletionSpace) {
         if let Some(free) = &mut self.completion_buffer {
-            free.give_back(self.machine.completion_space(piece));
+            free.give_back(space);
         }
         debug_assert!(self.tags < self.machine.tags(), "an unused tag is freed");
         self.tags += 1;
         self.plan_uplink(self.now);
-        self.close(access)
     }
 
     fn write_arrives(&mut self, access: Access, piece: Piece) {

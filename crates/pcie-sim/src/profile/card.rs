@@ -98,6 +98,11 @@ pub struct DmaPath {
     /// even if others are free (`in-turn`), or any that is free (`any-free`).
     #[serde(default)]
     pub tag_order: TagOrder,
+    /// From the arrival of a read request's last completion until its tag, and its room in the buffer for
+    /// completions, are free for another request.
+    #[serde(default)]
+    #[schemars(with = "StepTime")]
+    pub tag_return_ns: f64,
     /// Whether data are forwarded while they arrive, and not after the whole transfer.
     #[serde(default)]
     pub cut_through: bool,
@@ -108,6 +113,10 @@ pub struct DmaPath {
     /// Extra start time of the write of a write-then-read pair, over that of a read.
     #[schemars(with = "StepTime")]
     pub write_overhead_ns: f64,
+    /// Time for each byte of a pair's write before it leaves, up to MPS: a device that hands over whole TLPs.
+    #[serde(default)]
+    #[schemars(with = "StepTime")]
+    pub write_byte_ns: f64,
     /// From the end of reading a pair's write data from device memory to the start of the read behind it.
     #[schemars(with = "StepTime")]
     pub write_to_read_ns: f64,

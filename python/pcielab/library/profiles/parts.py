@@ -330,6 +330,9 @@ class DmaPath(Part):
     tag_order: Literal["in-turn", "any-free"] = "in-turn"
     """Which tag the next read request gets: the next in turn, which is waited for while it is in use even if
     others are free (`in-turn`), or any that is free (`any-free`)."""
+    tag_return_ns: StepTime = 0.0
+    """From the arrival of a read request's last completion until its tag, and its room in the buffer for
+    completions, are free for another request."""
     cut_through: bool = False
     """Whether data are forwarded while they arrive, and not after the whole transfer."""
     read_overhead_ns: StepTime
@@ -337,6 +340,8 @@ class DmaPath(Part):
     received until the end of the measurement, together, for a read."""
     write_overhead_ns: StepTime
     """Extra start time of the write of a write-then-read pair, over that of a read."""
+    write_byte_ns: StepTime = 0.0
+    """Time for each byte of a pair's write before it leaves, up to MPS: a device that hands over whole TLPs."""
     write_to_read_ns: StepTime
     """From the end of reading a pair's write data from device memory to the start of the read behind it."""
     write_acknowledged_ns: StepTime

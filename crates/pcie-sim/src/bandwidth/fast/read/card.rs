@@ -19,6 +19,8 @@ pub(super) struct Card {
     /// When each worker is free for another DMA; `None` if there are more than can be busy.
     pub(super) workers: Option<Ring>,
     pub(super) tags: Tags,
+    /// From the arrival of a request's last completion until its tag is free.
+    pub(super) tag_return: Picoseconds,
     /// Space for completions, if it is limited.
     pub(super) completion_buffer: Option<CompletionBuffer>,
     /// With limited space, the DMA behind the head: its first request may be larger or smaller.
@@ -106,6 +108,7 @@ impl Card {
             sent_at: Picoseconds::ZERO,
             credits: credits.filter(credits_bind).map(Ring::new),
             tags,
+            tag_return: machine.tag_return(),
             completion_buffer,
             following,
             dllp_bytes: machine.uplink_dllp_bytes(),

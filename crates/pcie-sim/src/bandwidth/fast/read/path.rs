@@ -79,6 +79,7 @@ impl<'a> ReadPath<'a> {
         }
         let Self { pending, card, planned, noted, last, flight, lookahead, .. } = self;
         let (flight, lookahead) = (*flight, *lookahead);
+        let tag_return = card.tag_return;
         // Locals, because each answer depends on the one before.
         let mut downlink = self.downlink.clone();
         let mut engine_free = card.engine_free;
@@ -100,9 +101,10 @@ impl<'a> ReadPath<'a> {
                 arrivals.push(left + flight);
             }
             let arrival = left + flight;
-            let freed = card.tags.free(tag, arrival);
+            let returned = arrival + tag_return;
+            let freed = card.tags.free(tag, returned);
             if WAITS && let Some(buffer) = &mut card.completion_buffer {
-                buffer.give_back(planned.layouts.request(in_flight.layout).space, arrival);
+                buffer.give_back(planned.layouts.request(in_flight.layout).space, returned);
             }
             engine_free = engine_free.max(arrival) + move_time;
             card.buffers.take_until(engine_free);
@@ -120,7 +122,7 @@ impl<'a> ReadPath<'a> {
             if WAITS && limit == NEVER {
                 limit = card.next_send().saturating_add(lookahead);
             } else if !WAITS && freed == next_tag && !done {
-                limit = issues_at.max(arrival) + lookahead;
+                limit = issues_at.max(returned) + lookahead;
             }
             (left, limit)
         };

@@ -75,6 +75,7 @@ pub(super) struct Card<'a> {
     issues_at: Picoseconds,
     clock: Picoseconds,
     tags: Tags,
+    tag_return: Picoseconds,
     /// Space for completions, if it is limited.
     completion_buffer: Option<CompletionBuffer>,
     in_flight: Vec<InFlight>,
@@ -129,6 +130,7 @@ impl<'a> Card<'a> {
             clock: machine.request_clock(),
             in_flight: vec![InFlight::default(); tags.count()],
             tags,
+            tag_return: machine.tag_return(),
             completion_buffer,
             reads: Vec::new(),
             vacant: Vec::new(),
@@ -342,7 +344,7 @@ impl<'a> Card<'a> {
         }
     }
 
-    /// The last completion of a request arrives: frees its tag, moves its data. Returns a completed DMA.
+    /// The last completion of a request arrives: returns its tag, moves its data. Returns a completed DMA.
     #[inline]
     pub(super) fn answered(
         &mut self,
@@ -351,9 +353,10 @@ impl<'a> Card<'a> {
         layouts: &TlpLayouts<'_>,
     ) -> Option<Finished> {
         let InFlight { layout, dma } = self.in_flight[tag as usize];
-        self.tags.free(tag, arrival);
+        let returned = arrival + self.tag_return;
+        self.tags.free(tag, returned);
         if let Some(buffer) = &mut self.completion_buffer {
-            buffer.give_back(layouts.requests[layout as usize].space, arrival);
+            buffer.give_back(layouts.requests[layout as usize].space, returned);
         }
         let moved = self.read_engine_free.max(arrival) + layouts.requests[layout as usize].move_time;
         self.read_engine_free = moved;
