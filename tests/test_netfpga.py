@@ -80,9 +80,15 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run
 
 
-def test_calibration_refuses_its_runs(run: Path) -> None:
-    with pytest.raises(InputError, match=r"netfpga-sume.*NFP-6000"):
-        read_measured(run)
+def test_calibration_takes_its_constants_from_its_profile_and_no_value_of_its_host(run: Path) -> None:
+    recorded = read_measured(run).recorded
+    assert recorded is not None
+    assert recorded.device == "netfpga-sume"
+    true = profiles.resolve("netfpga-hsw").system
+    assert recorded.system["device"] == true.device.model_dump(mode="json")
+    generic = profiles.load_host("generic-e5").model_dump(mode="json")
+    for part in ("root_complex", "memory", "iommu"):
+        assert recorded.system["host"][part] == generic[part] != true.host.model_dump(mode="json")[part]
 
 
 def test_it_supports_its_whole_suite_within_its_journal(run: Path) -> None:

@@ -61,6 +61,7 @@ def calibrate(
     name: str,
     *,
     pack: Path | str | None = None,
+    device: str | None = None,
     seed: int = 1,
     progress: Progress = no_progress,
 ) -> "Calibration":
@@ -73,15 +74,17 @@ def calibrate(
         measured: A store, or a folder in the published format.
         name: Name of the system.
         pack: A CSV file that names the rows to use; all, if absent.
+        device: Name or file of the profile with the constants of a store's device; the store's, if absent.
         seed: Seed of the simulation.
         progress: Called while rows are simulated.
 
     Raises:
-        InputError: Nothing can be read, the rows are of another card, or they do not determine any parameter.
+        InputError: Nothing can be read, no profile of the device is given, or the rows do not determine any
+            parameter.
     """
     from pcielab.analysis import calibrate as calibrating
 
-    rows = calibrating.read_measured(Path(measured), Path(pack) if pack is not None else None)
+    rows = calibrating.read_measured(Path(measured), Path(pack) if pack is not None else None, device)
     return calibrating.calibrate(
         rows, name, seed=seed, progress=lambda done, total, step: progress(done, total, step, "")
     )

@@ -31,6 +31,16 @@ def calibrate(
     pack: Annotated[
         Path | None, typer.Option("--pack", metavar="CSV", help="Use only the rows listed in this file.")
     ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            "--device",
+            metavar="NAME|FILE",
+            help="Profile with the constants of the device that was measured [default: that of the store, or an "
+            "NFP-6000].",
+            show_default=False,
+        ),
+    ] = None,
     name: Annotated[
         str | None,
         typer.Option("--name", help="Name of the system [default: that of the file].", show_default=False),
@@ -44,13 +54,14 @@ def calibrate(
     """Fit a machine's parameters to measured rows and write a system profile for `pcielab run --profile`.
 
     Rows may be missing: parameters that the rows do not determine keep a typical host's values and are marked in
-    the profile. It takes one to two minutes on two cores.
+    the profile. It takes one to two minutes on two cores. The device's constants are not fitted: they are those of
+    its profile.
 
     Rows of nvbandwidth, perftest or fio determine no host. It prints what they do determine: payload ratio, cost
     of a call, round trip, bytes in flight, and what a direction keeps while the other is busy.
     """
     if (store := _of_tool(source)) is not None:
-        _refuse_beside_tool(output, pack, name)
+        _refuse_beside_tool(output, pack, name, device)
         _print_pins(store, output_format)
         return
     if output is None:
@@ -60,7 +71,7 @@ def calibrate(
     from pcielab.outputs import check_file, write_file
 
     check_file(output, overwrite=overwrite)
-    measured = read_measured(source, pack)
+    measured = read_measured(source, pack, device)
     with Bar() as bar:
         found = calibrate_machine(
             measured,
@@ -98,8 +109,8 @@ def _of_tool(source: Path) -> "Store | None":
     return store if store.kind == "tool" else None
 
 
-def _refuse_beside_tool(output: Path | None, pack: Path | None, name: str | None) -> None:
-    for option, given in (("-o", output), ("--pack", pack), ("--name", name)):
+def _refuse_beside_tool(output: Path | None, pack: Path | None, name: str | None, device: str | None) -> None:
+    for option, given in (("-o", output), ("--pack", pack), ("--name", name), ("--device", device)):
         if given is not None:
             raise InputError(f"{option}: rows of another tool give no profile: leave {option} out")
 

@@ -9,13 +9,12 @@ import tomli_w
 from pcielab.analysis.calibrate.fit import Estimate
 from pcielab.analysis.calibrate.idle import IDLE_KEYS, Found
 from pcielab.analysis.calibrate.measured import Row
-from pcielab.analysis.calibrate.recorded_system import RecordedSystem
+from pcielab.analysis.calibrate.recorded_system import OLDER_HOST, RecordedSystem, part
 from pcielab.analysis.calibrate.residuals import Vector
 from pcielab.analysis.calibrate.scatter import SCATTER_KEYS
 from pcielab.analysis.calibrate.structure import Choice
-from pcielab.library.profiles.merge import flattened
+from pcielab.library.profiles import names
 from pcielab.library.profiles.nested import Table
-from pcielab.library.profiles.read import read_profile
 
 _ROWS_NAMED = 3
 _ADDRESSES_A_LINE = 4
@@ -39,6 +38,7 @@ class Calibration:
         left: Their residuals after the fit, two each, in units of the best error to expect.
         warnings: Sentences for the reader.
         source: Name of the folder or store.
+        given_device: Whether the device's constants come from a profile, and the rest from a manifest.
     """
 
     system: Table
@@ -52,6 +52,7 @@ class Calibration:
     left: Vector = field(repr=False)
     warnings: tuple[str, ...] = ()
     source: str = ""
+    given_device: bool = False
 
     def to_toml(self) -> str:
         """The complete system file, each estimated value with its interval and the rows that show it."""
@@ -83,6 +84,7 @@ class Calibration:
             for key in one.values
             if key not in self.recorded.sources
         ]
+        keys += [key for one in self.choices for key in one.borrowed]
         keys += [key for key, source in self.idle_sources.items() if source is None]
         keys += [] if self.scatter_known else SCATTER_KEYS
         return keys if self.refresh_known else [*keys, "host.memory.refresh"]
@@ -103,8 +105,10 @@ def _addresses(addresses: Sequence[int]) -> str:
 
 
 def _device(calibration: Calibration) -> Any:
-    """The name of the device profile, or a table of its base and the values that differ."""
-    shipped = flattened(read_profile("device", calibration.recorded.device)).table
+    """The name of the device profile, or a table of its base and the values that differ; of a file, all values."""
+    if calibration.recorded.device not in names("device"):
+        return _without_nothing(calibration.system["device"])
+    shipped = part("device", calibration.recorded.device)
     differing = _differing(calibration.system["device"], shipped)
     return {"base": calibration.recorded.device, **differing} if differing else calibration.recorded.device
 
@@ -139,6 +143,8 @@ def _provenance(calibration: Calibration) -> Table:
     for choice in calibration.choices:
         chosen = [key for key in choice.values if choice.identified or key not in calibration.recorded.sources]
         keys |= dict.fromkeys(chosen, _choice_note(calibration, choice))
+        borrowed = f"{NOT_IDENTIFIED} by these rows: comes with {choice.structure.key}, from {OLDER_HOST}"
+        keys |= dict.fromkeys(choice.borrowed, borrowed)
     for estimate in calibration.estimates:
         keys[estimate.parameter.key] = _note(calibration, estimate)
     for key, evidence in calibration.idle_sources.items():
@@ -153,7 +159,8 @@ def _provenance(calibration: Calibration) -> Table:
         else f"{NOT_IDENTIFIED}: from the base"
     )
     keys |= dict.fromkeys(SCATTER_KEYS, scatter)
-    source = f"{calibration.source}: {len(calibration.rows)} rows and sys-*.txt, by pcielab calibrate"
+    beside = "manifest" if calibration.given_device else "sys-*.txt"
+    source = f"{calibration.source}: {len(calibration.rows)} rows and {beside}, by pcielab calibrate"
     notes = " ".join(f"{one[0].upper()}{one[1:]}." for one in calibration.warnings)
     return {"source": source, "notes": notes, "keys": keys}
 

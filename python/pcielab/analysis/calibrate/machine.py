@@ -65,7 +65,7 @@ def calibrate(
         progress: Called while rows are simulated.
 
     Raises:
-        InputError: The rows are of another card, or do not determine any parameter.
+        InputError: The rows are of another device, or do not determine any parameter.
     """
     recorded = _recorded_system(measured, name)
     idle = recorded.base_host == IDLE_BASE_HOST
@@ -74,7 +74,7 @@ def calibrate(
     warnings = [*measured.warnings, *recorded.warnings, *_remarks(measured, recorded, rows)]
     recorded.system["title"] = title or f"{measured.source}, calibrated from {len(rows)} rows"
     _core.check_system(json.dumps(recorded.system))
-    twin = Twin(recorded.system, rows, seed=seed, progress=progress)
+    twin = Twin(recorded.system, rows, suite=measured.suite, seed=seed, progress=progress)
     twin.keep(constants or {})
     base = {one.key: twin.value(one.key) for one in PARAMETERS}
     scatter_known = not idle and _keep_part(twin, "host.root_complex", scatter(measured.refresh))
@@ -98,10 +98,14 @@ def calibrate(
         left,
         tuple(warnings),
         measured.source,
+        given_device=measured.recorded is not None,
     )
 
 
 def _recorded_system(measured: Measured, name: str) -> RecordedSystem:
+    if measured.recorded is not None:
+        given = measured.recorded
+        return replace(given, system={**given.system, "name": name})
     if has_idle_states(measured.rows):
         return read_recorded_system(measured.texts, measured.source, name, IDLE_BASE_HOST)
     recorded = read_recorded_system(measured.texts, measured.source, name, BASE_HOST)
@@ -194,7 +198,7 @@ def _fitted(twin: Twin, parameters: Sequence[Parameter], base: Values) -> tuple[
             twin.keep({one.parameter.key: value})
             lost[one.parameter.key] = replace(one, value=value, evidence=())
         unknowns = [one for one in unknowns if one.parameter.key not in lost]
-    raise InputError("these rows do not determine any parameter: give more rows of the suite paper")
+    raise InputError("these rows do not determine any parameter: give more rows, latencies and bandwidths")
 
 
 def _unexplained(rows: Sequence[Row], left: Vector) -> list[str]:
@@ -205,7 +209,7 @@ def _unexplained(rows: Sequence[Row], left: Vector) -> list[str]:
     first = ", ".join(far[:3])
     if len(far) > _UNEXPLAINED_MOST * len(rows):
         raise InputError(
-            f"{len(far)} of {len(rows)} rows fit no values, {first} first: check that they are of this card, and "
-            "all of one machine"
+            f"{len(far)} of {len(rows)} rows fit no values, {first} first: check that they are of this "
+            "device, and all of one machine"
         )
     return [f"{len(far)} of {len(rows)} rows fit no values, {first} first"]

@@ -2,30 +2,30 @@
 
 They come from a store, or from a folder in the published format, from which rows may be missing. A folder is read
 with the importer's readers but not imported: it may hold a distribution without its row, as a pack does, which a
-store cannot. Only rows of the suite `paper` count: their index there gives the machine's history.
+store cannot. A row's index in its suite gives the machine's history. Rows of an NFP-6000 count only if they are of
+the suite `paper`. For another device, the tests of its store are the suite.
 """
 
 import csv
 import json
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pcielab.analysis.calibrate.recorded_system import CARDS
-from pcielab.analysis.compare import Difference, differences
+from pcielab.analysis.calibrate.given_device import device_of_store, system_of_store, tick_ns_of
+from pcielab.analysis.calibrate.recorded_system import RecordedSystem
 from pcielab.errors import InputError
 from pcielab.formats.importers.pcie_bench.distributions import FORMS, Section, sections_of
 from pcielab.formats.importers.pcie_bench.rows import read_rows
 from pcielab.formats.importers.pcie_bench.text import read_text
 from pcielab.formats.published import CACHE_STATES, FAMILIES, NFP6000_TIMER
 from pcielab.library.input_files import read_text_roughly
-from pcielab.library.profiles import resolve
 from pcielab.library.suites import Suite, load_suite
 from pcielab.store import Store, open_store
 from pcielab.store.identity import Identity, identity
-from pcielab.wording import byte_size, shown
+from pcielab.wording import byte_size
 
 RowKey: TypeAlias = tuple[str, str, str, int, int]
 """A row as a pack names it: family, test, cache state (as published), window and size in bytes."""
@@ -35,7 +35,6 @@ REFRESH_FAMILY = "lat_dma_details"
 """The one distribution of a pack."""
 
 EXACT, _ROUGH = 0.004, 0.02
-_SHOWN_DIFFERENCES = 3
 _EXACT_READS_BYTES = (64, 512)
 
 _CACHE_WORDS = {state: word for word, state in CACHE_STATES.items()}
@@ -43,7 +42,7 @@ _CACHE_WORDS = {state: word for word, state in CACHE_STATES.items()}
 
 @dataclass(frozen=True)
 class Row:
-    """One measured row, and its index in the suite `paper`."""
+    """One measured row, and its index in its suite."""
 
     index: int
     family: str
@@ -56,6 +55,8 @@ class Row:
     """Best relative error to expect of a predicted bandwidth."""
     slowed_share: float | None = None
     """The same for predictions above the row, as unmodelled effects slow machines; None: `bandwidth_share`."""
+    tick_ns: float = float(NFP6000_TIMER.tick_ns)
+    """Length of a tick of the device's timer, to which a median is rounded."""
 
     @property
     def key(self) -> RowKey:
@@ -88,6 +89,8 @@ class Measured:
         refresh: Distribution of 64 B cold DMA reads of an 8 KiB window: ticks, rising, and the share of samples at
             each; empty without one.
         warnings: Input that was ignored, in words.
+        suite: JSON of the suite that the rows' indices are of; None: the suite `paper`.
+        recorded: The system of a device other than the NFP-6000; None: `texts` describe it.
     """
 
     source: str
@@ -95,32 +98,38 @@ class Measured:
     texts: dict[str, str]
     refresh: tuple[tuple[int, float], ...] = ()
     warnings: tuple[str, ...] = field(default=())
+    suite: str | None = None
+    recorded: RecordedSystem | None = None
 
 
-def read_measured(path: Path, pack: Path | None = None) -> Measured:
+def read_measured(path: Path, pack: Path | None = None, device: str | None = None) -> Measured:
     """Read a folder in the published format, or a store.
 
     Args:
         path: The folder or store; families and rows may be missing from a folder.
         pack: A CSV file that names the rows to use (family, test, cache, window_bytes, size_bytes).
+        device: Name or file of the device profile whose constants a store's device has; None: the profile in the
+            store, or an NFP-6000.
 
     Raises:
-        InputError: Nothing can be read, or no row is of the suite `paper`.
+        InputError: Nothing can be read, no row can be used, or the store's device has no profile.
     """
     chosen = read_pack(pack) if pack is not None else None
-    if path.is_dir():
-        records, texts, refresh, warnings = _of_folder(path)
+    if not path.is_dir():
+        store = _opened(path)
+        if (given := device_of_store(store, device)) is not None:
+            return _of_other_device(store, system_of_store(store, given), chosen, pack)
+        records, texts, refresh, warnings = _of_store(store)
+    elif device is not None:
+        raise InputError(
+            f"--device {device}: {path} is in the published format, of an NFP-6000: leave --device out"
+        )
     else:
-        records, texts, refresh, warnings = _of_store(path)
-    suite = _paper()
-    rows, unknown = _placed(suite, records)
+        records, texts, refresh, warnings = _of_folder(path)
+    rows, unknown = _placed(_paper(), records)
     if unknown:
         warnings.append(f"{unknown} rows ignored: not of the suite paper")
-    if chosen is not None:
-        rows = [row for row in rows if row.key in chosen and not has_offset(row)]
-        missing = len(chosen - {row.key for row in rows})
-        if missing:
-            warnings.append(f"{missing} of the {len(chosen)} rows that {pack} names are missing")
+    rows = _chosen(rows, chosen, pack, warnings)
     if not rows:
         named = f" that {pack} names" if pack is not None else ""
         raise InputError(
@@ -128,6 +137,17 @@ def read_measured(path: Path, pack: Path | None = None) -> Measured:
             "pcie-bench run, or a store of one"
         )
     return Measured(path.resolve().name, tuple(rows), texts, refresh, tuple(warnings))
+
+
+def _chosen(rows: list[Row], chosen: set[RowKey] | None, pack: Path | None, warnings: list[str]) -> list[Row]:
+    """The rows that a pack names; all without one."""
+    if chosen is None:
+        return rows
+    found = [row for row in rows if row.key in chosen and not has_offset(row)]
+    missing = len(chosen - {row.key for row in found})
+    if missing:
+        warnings.append(f"{missing} of the {len(chosen)} rows that {pack} names are missing")
+    return found
 
 
 @cache
@@ -197,11 +217,33 @@ def _shares(section: Section) -> tuple[tuple[int, float], ...]:
     return tuple(found)
 
 
-def _of_store(path: Path) -> _Found:
+def _opened(path: Path) -> Store:
     store = open_store(path)
     store.require_kind("transfers", "calibrating")
     store.require_speed("calibrating")
-    _require_known_card(store)
+    return store
+
+
+def _of_other_device(
+    store: Store, recorded: RecordedSystem, chosen: set[RowKey] | None, pack: Path | None
+) -> Measured:
+    """The rows of a store of a device that is no NFP-6000, with their history in the store's own tests."""
+    tests, rows = [], []
+    tick_ns = tick_ns_of(recorded.system["device"])
+    for index, record in enumerate(store.records()):
+        tests.append({key: record[key] for key in ("family", "name", "parameters")})
+        if record["status"] == "ok":
+            rows.append(replace(_row(index, record, record["parameters"]), tick_ns=tick_ns))
+    warnings: list[str] = []
+    rows = _chosen(rows, chosen, pack, warnings)
+    if not rows:
+        named = f" that {pack} names" if pack is not None else ""
+        raise InputError(f"{store.path}: has no finished test{named}: give a store of a run with transfers")
+    suite = json.dumps({"name": "measured", "title": store.title, "tests": tests})
+    return Measured(store.path.name, tuple(rows), {}, (), tuple(warnings), suite, recorded)
+
+
+def _of_store(store: Store) -> _Found:
     records = []
     refresh: tuple[tuple[int, float], ...] = ()
     for record in store.records():
@@ -217,37 +259,6 @@ def _of_store(path: Path) -> _Found:
     return records, store.attachments, refresh, []
 
 
-def _require_known_card(store: Store) -> None:
-    """Refuse a run of a device whose constants calibration does not know, whatever its name.
-
-    Raises:
-        InputError: The store is of another device; names the keys that differ.
-    """
-    device = (store.manifest.get("system") or {}).get("device")
-    if not device:
-        return
-    name = str(device.get("name"))
-    apart = {card: _apart(card, device) for card in CARDS}
-    if not all(apart.values()) and ("dma" in device or name in CARDS):
-        return
-    nearest = min(CARDS, key=lambda card: len(apart[card]))
-    keys = [str(one) for one in apart[nearest][:_SHOWN_DIFFERENCES]]
-    more = len(apart[nearest]) - len(keys)
-    listed = ", ".join([*keys, f"{more} more"] if more > 0 else keys)
-    raise InputError(
-        f"{store.path}: its device {shown(name)} differs from the shipped {nearest} ({listed}): give a run of an "
-        f"unchanged NFP-6000 ({' or '.join(CARDS)}), because calibration knows only its constants"
-    )
-
-
-def _apart(card: str, device: dict[str, Any]) -> list[Difference]:
-    """The values in which a manifest's device differs from the shipped one; keys that it lacks do not count."""
-    shipped = json.loads(resolve("hsw2620", [f"device={card}"]).to_json())["device"]
-    return [
-        one for one in differences({"device": shipped}, {"device": device}) if one.b is not None or one.a is None
-    ]
-
-
 def _placed(suite: Suite, records: list[dict[str, Any]]) -> tuple[list[Row], int]:
     """The suite's rows among records, in its order, and the number of others; repeated ones pair in order."""
     indices: defaultdict[Identity, list[int]] = defaultdict(list)
@@ -260,23 +271,25 @@ def _placed(suite: Suite, records: list[dict[str, Any]]) -> tuple[list[Row], int
         if not known:
             unknown += 1
             continue
-        values = {
-            scalar["metric"]: float(scalar["value"]) for scalar in record["scalars"] if not scalar.get("subject")
-        }
         index = known.pop(0)
-        rows.append(
-            Row(
-                index,
-                record["family"],
-                suite.tests[index]["parameters"],
-                record["name"],
-                values.get("bandwidth"),
-                values.get("average"),
-                values.get("median"),
-                bandwidth_share(record["name"], record["parameters"]["size_bytes"]),
-            )
-        )
+        rows.append(_row(index, record, suite.tests[index]["parameters"]))
     return sorted(rows, key=lambda row: row.index), unknown
+
+
+def _row(index: int, record: dict[str, Any], test: dict[str, Any]) -> Row:
+    values = {
+        scalar["metric"]: float(scalar["value"]) for scalar in record["scalars"] if not scalar.get("subject")
+    }
+    return Row(
+        index,
+        record["family"],
+        test,
+        record["name"],
+        values.get("bandwidth"),
+        values.get("average"),
+        values.get("median"),
+        bandwidth_share(record["name"], record["parameters"]["size_bytes"]),
+    )
 
 
 def bandwidth_share(name: str, size_bytes: int) -> float:

@@ -84,11 +84,13 @@ class Structure:
         key: Its key in the provenance.
         choices: The alternatives for a system, each as values by dotted key.
         tells: Whether a row, by its name and test, distinguishes them.
+        borrowed: Keys of an alternative that no row shows: their values are another host's.
     """
 
     key: str
     choices: Choices
     tells: Callable[[str, Table], bool]
+    borrowed: tuple[str, ...] = ()
 
 
 def _translated(system: Table) -> bool:
@@ -293,6 +295,7 @@ STRUCTURES: tuple[Structure, ...] = (
             for values in (MERGING, not_merging())
         ],
         lambda name, test: name == "BW_DMA_RD" and test["size_bytes"] % 64 != 0,
+        ("host.root_complex.partial_line_busy_ns",),
     ),
     Structure(
         "host.llc.ddio_ways",

@@ -20,17 +20,17 @@ CARD = "19ee:6000"
 BOARDS = {"AMDA0058-0001": "nfp6000-0001", "AMDA0058-0002": "nfp6000", "AMDA0058-0011": "nfp6000"}
 """Device profiles of the card's boards, by `assembly.partno`; two boards share one until shown to differ."""
 CARDS = tuple(dict.fromkeys(BOARDS.values()))
-"""The device profiles that calibration supports."""
+"""The device profiles whose constants calibration knows without being given them."""
 
 BASE_HOST = "generic-e5"
 DUAL_BASE_HOST = "generic-e5-dual"
 IDLE_BASE_HOST = "generic-idle"
 DEFAULT_BOARD = "AMDA0058-0002"
 _DEFAULT_LINK = "gen3-x8"
-_DEFAULT_CHUNK_BYTES = 4 << 20
+DEFAULT_CHUNK_BYTES = 4 << 20
 _DEFAULT_CHUNKS = 16
 _MIB = 1 << 20
-_OLDER_HOST = "snb-e5-2630"
+OLDER_HOST = "snb-e5-2630"
 MERGING: Table = {"merge_partial_lines": True, "partial_line_busy_ns": 0.0}
 """How a root complex treats partial lines from Haswell on."""
 _BEFORE_HASWELL = frozenset({42, 45, 58, 62})
@@ -75,7 +75,7 @@ def read_recorded_system(
         InputError: The files are of another card.
     """
     device = _board(texts)
-    host = _part("host", base_host)
+    host = part("host", base_host)
     system: Table = {
         "name": name,
         "title": folder,
@@ -84,7 +84,7 @@ def read_recorded_system(
         "memory_socket": 0,
         "program_socket": 0,
         "host": host,
-        "device": _part("device", device or BOARDS[DEFAULT_BOARD]),
+        "device": part("device", device or BOARDS[DEFAULT_BOARD]),
     }
     recorded = RecordedSystem(system, device or BOARDS[DEFAULT_BOARD], base_host)
     if device is None:
@@ -101,7 +101,7 @@ def read_recorded_system(
 @cache
 def older_host() -> Table:
     """The measured Sandy Bridge host, for behaviour of older hosts that no row of a pack shows."""
-    return _part("host", _OLDER_HOST)
+    return part("host", OLDER_HOST)
 
 
 def not_merging() -> Table:
@@ -113,7 +113,7 @@ def not_merging() -> Table:
     return {key: older_host()["root_complex"][key] for key in MERGING}
 
 
-def _part(kind: Kind, name: str) -> Table:
+def part(kind: Kind, name: str) -> Table:
     """A part with every key of the simulator."""
     values = values_of(kind, flattened(read_profile(kind, name)).table)
     return PARTS[kind].model_validate(values).model_dump(mode="json")
@@ -133,7 +133,7 @@ def _board(texts: Mapping[str, str]) -> str | None:
 
 def _add_link(recorded: RecordedSystem, lspci: str) -> None:
     if not lspci.strip():
-        recorded.system["link"] = _part("link", _DEFAULT_LINK)
+        recorded.system["link"] = part("link", _DEFAULT_LINK)
         recorded.warnings.append(f"sys-lspci.txt is missing: link {_DEFAULT_LINK} assumed")
         return
     try:
@@ -212,18 +212,28 @@ def _add_placement(recorded: RecordedSystem, texts: Mapping[str, str], folder: s
         recorded.unplaced = True
 
 
+def default_addresses(translated: bool, chunks: int = 0) -> list[int]:
+    """Addresses of a buffer that nobody recorded: one stretch, where an IOMMU or a kernel would put it.
+
+    Args:
+        translated: Whether an IOMMU translates them.
+        chunks: Number of chunks of 4 MiB; 0: as the NFP-6000's buffer has.
+    """
+    start = 0xC000_0000 if translated else 0x4_0000_0000
+    return [start + DEFAULT_CHUNK_BYTES * chunk for chunk in range(chunks or _DEFAULT_CHUNKS)]
+
+
 def _add_buffer(recorded: RecordedSystem, texts: Mapping[str, str]) -> None:
     system = recorded.system
     found = re.findall(r"0x[0-9a-fA-F]{1,16}\b", texts.get("sys-dma-addrs.txt", ""))
     addresses = [int(address, 16) for address in found]
     size = re.match(r"\s*(\d{1,18})\b", texts.get("sys-buf-sz.txt", ""))
     if addresses:
-        chunk_bytes = int(size[1]) // len(addresses) if size else _DEFAULT_CHUNK_BYTES
+        chunk_bytes = int(size[1]) // len(addresses) if size else DEFAULT_CHUNK_BYTES
         system["chunk_bytes"] = chunk_bytes
         system["chunk_addresses"] = addresses
         recorded.sources["chunk_addresses"] = "sys-dma-addrs.txt"
         return
-    start = 0xC000_0000 if system["iommu"] != "off" else 0x4_0000_0000
-    system["chunk_bytes"] = _DEFAULT_CHUNK_BYTES
-    system["chunk_addresses"] = [start + _DEFAULT_CHUNK_BYTES * chunk for chunk in range(_DEFAULT_CHUNKS)]
+    system["chunk_bytes"] = DEFAULT_CHUNK_BYTES
+    system["chunk_addresses"] = default_addresses(system["iommu"] != "off")
     recorded.warnings.append("sys-dma-addrs.txt is missing: addresses of the buffer assumed")

@@ -1,6 +1,6 @@
 """Distance of a prediction from a measured row, in units of the best error to expect.
 
-An average latency counts in ns. A median is a whole tick of the card's timer, so it counts only as far as the
+An average latency counts in ns. A median is a whole tick of the device's timer, so it counts only as far as the
 middle of the predicted samples lies outside that tick. A bandwidth counts in percent.
 """
 
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from pcielab.analysis.calibrate.measured import Row
 from pcielab.analysis.calibrate.twin import Predicted
-from pcielab.formats.published import NFP6000_TIMER
 
 AVERAGE_NS = 1.0
 AVERAGE_SHARE = 0.003
@@ -48,7 +47,7 @@ def _median_outside(row: Row, predicted: Predicted) -> float:
     """The share of samples that would have to move for the middle to lie in the measured tick; signed."""
     if row.median_ns is None or not predicted.ticks:
         return 0.0
-    tick = round(row.median_ns / float(NFP6000_TIMER.tick_ns))
+    tick = round(row.median_ns / row.tick_ns)
     too_late = max(0.0, 0.5 - predicted.share_up_to(tick))
     too_early = max(0.0, predicted.share_up_to(tick - 1) - 0.5)
     return too_late - too_early
@@ -58,7 +57,7 @@ def _median_off(row: Row, predicted: Predicted) -> float:
     """Ticks from the measured median to the middle of the predicted samples."""
     if row.median_ns is None or not predicted.ticks:
         return 0.0
-    return predicted.middle_ticks() - row.median_ns / float(NFP6000_TIMER.tick_ns)
+    return predicted.middle_ticks() - row.median_ns / row.tick_ns
 
 
 def transaction_ns(row: Row) -> float | None:
@@ -73,5 +72,5 @@ def predicted_ns(row: Row, predicted: Predicted) -> float | None:
     if predicted.bandwidth_gbps is not None:
         return int(row.test["size_bytes"]) * 8 / predicted.bandwidth_gbps
     if row.average_ns is None and predicted.ticks:
-        return predicted.middle_ticks() * float(NFP6000_TIMER.tick_ns)
+        return predicted.middle_ticks() * row.tick_ns
     return predicted.average_ns

@@ -32,9 +32,14 @@ class Choice:
     rows: tuple[int, ...]
     identified: bool
 
+    @property
+    def borrowed(self) -> list[str]:
+        """Keys of an identified alternative whose values, other than 0, are another host's."""
+        return [key for key in self.structure.borrowed if self.identified and self.values[key]]
+
 
 def choose(twin: Twin, structure: Structure, solve: Callable[[Twin], None] | None = None) -> Choice | None:
-    """Give the twin the alternative that comes closest; None, and no change, where no row distinguishes them.
+    """Give the twin the alternative that comes closest; None where it has only one.
 
     Args:
         twin: The twin; it takes the values.
@@ -43,10 +48,12 @@ def choose(twin: Twin, structure: Structure, solve: Callable[[Twin], None] | Non
     """
     rows = [number for number, row in enumerate(twin.rows) if structure.tells(row.name, row.test)]
     alternatives = structure.choices(twin.system)
-    if not rows or len(alternatives) < 2:
+    if len(alternatives) < 2:
         return None
     before = twin.system
     present = {key: twin.value(key) for key in alternatives[0]}
+    if not rows:
+        return Choice(structure, present, 0.0, (), identified=False)
     systems, distances = [], []
     for alternative in alternatives:
         twin.system = before

@@ -46,17 +46,28 @@ class Predicted:
 
 
 class Twin:
-    """A system, and rows that are predicted with their history in the suite `paper`."""
+    """A system, and rows that are predicted with their history in their suite."""
 
     def __init__(
         self,
         system: Table,
         rows: Sequence[Row],
         *,
+        suite: str | None = None,
         seed: int = 1,
         effort: Effort | None = None,
         progress: Progress | None = None,
     ) -> None:
+        """Predict rows of a system.
+
+        Args:
+            system: A resolved system.
+            rows: The rows.
+            suite: JSON of the suite that the rows' indices are of; None: the suite `paper`.
+            seed: Seed of the simulation.
+            effort: Simulated transactions of each row; None: as many as a fit needs.
+            progress: Called while rows are simulated.
+        """
         self.system = system
         self.rows = tuple(rows)
         self.effort = effort or Effort()
@@ -64,7 +75,7 @@ class Twin:
         self._progress = progress
         indices = [row.index for row in self.rows]
         self._predictor = _core.Predictor(
-            load_suite("paper").to_json(), indices, seed=seed, jobs=available_cores()
+            suite or load_suite("paper").to_json(), indices, seed=seed, jobs=available_cores()
         )
 
     def with_values(self, values: Values) -> Table:
