@@ -3,9 +3,9 @@
 import inspect
 import json
 
-from pcielab.doctor.causes import Cause, causes
 from pcielab.doctor.examine import Examination
 from pcielab.doctor.rules import RULES
+from pcielab.library.causes import Cause, causes
 
 _INTRODUCTION = """\
 # Doctor

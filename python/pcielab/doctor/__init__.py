@@ -8,7 +8,6 @@
 The doctor is read-only and leaves sleeping devices asleep. The cost of a finding is modelled, not measured.
 """
 
-from pcielab.doctor.causes import Cause, causes
 from pcielab.doctor.device_links import device_links
 from pcielab.doctor.examine import Examination, examine
 from pcielab.doctor.files import read_file, read_lspci_file, read_lspci_stream
@@ -19,6 +18,7 @@ from pcielab.doctor.saved import saved
 from pcielab.doctor.sysfs import read_sysfs
 from pcielab.doctor.tree import Control, ErrorReporting, Function, Host, Link, LinkEnd, ResizableBar, Tree
 from pcielab.doctor.watch import changes
+from pcielab.library.causes import Cause, causes
 
 __all__ = [
     "RULES",

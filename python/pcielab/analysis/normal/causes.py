@@ -8,7 +8,7 @@ from functools import cache
 from pcielab.analysis.normal.bound import USUAL_MPS_BYTES, raw_rate
 from pcielab.analysis.normal.comparable import Elsewhere, question_of, ratio_of
 from pcielab.analysis.normal.question import Question
-from pcielab.doctor.causes import causes
+from pcielab.library.causes import causes
 from pcielab.library.link_words import GENERATIONS, LANES, Width
 from pcielab.library.published_figures import PublishedFigure, published_figures
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pcielab.doctor.causes import causes
 from pcielab.doctor.finding import Finding, Observation, Severity, Sureness, Value
 from pcielab.doctor.tree import Function, Tree
+from pcielab.library.causes import causes
 
 See = Callable[[Tree], Iterator[Observation]]
 

@@ -1,15 +1,18 @@
-"""The causes of low numbers that findings and advice name, from `causes.toml`."""
+"""The causes of low numbers that the doctor's findings and `normal` name, from `causes.toml`."""
 
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pcielab.doctor.tree import Record
+from pydantic import BaseModel, ConfigDict
+
 from pcielab.library.input_files import read_toml
 
 
-class Cause(Record):
+class Cause(BaseModel):
     """One cause."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     title: str
     grade: Literal["A", "B", "C", "D"]
