@@ -24,6 +24,13 @@ from pcielab.wording import byte_size, time_text
 _ROUNDED = 1.005
 """Rounding of a value at its bound."""
 _CAUSES_NAMED = 3
+_CARRIERS = {
+    "wire": "link can carry",
+    "line": "NIC's line can carry",
+    "in flight": "bytes in flight can reach",
+}
+_OTHERS = {"wire": "another link", "line": "another line rate", "in flight": "a shorter round trip"}
+"""What else explains a value above a bound, by the bound's name."""
 
 
 def judge(question: Question, origin: str = "") -> Normal:
@@ -116,11 +123,11 @@ def _bound_sentence(question: Question, found: list[Bound], ratio: float | None)
 def _above(question: Question, found: list[Bound]) -> str:
     hard = next(bound for bound in found if bound.name != "call")
     excess = 100 * (question.value.plain / hard.value - 1)
-    reasons = ["GB for GiB (7 %)", "a sum of both directions", "another link"]
-    if question.mps_bytes is None and question.engine != "core":
+    reasons = ["GB for GiB (7 %)", "a sum of both directions", _OTHERS[hard.name]]
+    if hard.name == "wire" and question.mps_bytes is None and question.engine != "core":
         reasons.insert(0, f"an MPS above {USUAL_MPS_BYTES} B")
     listed = f"{', '.join(reasons[:-1])} or {reasons[-1]}"
-    return f"The value is {excess:.1f} % above what the link can carry: look for {listed}."
+    return f"The value is {excess:.1f} % above what the {_CARRIERS[hard.name]}: look for {listed}."
 
 
 def _elsewhere_sentence(

@@ -1,6 +1,7 @@
 """Answers beside calculations by hand, and the score of the comparison on sources that are left out."""
 
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -90,7 +91,7 @@ def test_questions_of_public_threads_without_their_own_source(
     what: str, value: str, given: dict[str, str], verdict: str, bound: float, ratio: float, cause: str | None
 ) -> None:
     """Bounds (GB/s) and ratios by hand, from raw rates and TLPs of 256 B as above."""
-    answer = normal(what, value, **given)  # type: ignore[arg-type]
+    answer = normal(what, value, **given)  # type: ignore[call-overload]
     assert answer.verdict == verdict
     wire = next(one for one in answer.bounds if one.name in ("wire", "line"))
     assert wire.value == pytest.approx(bound, rel=2e-3)
@@ -244,3 +245,21 @@ def test_the_line_of_a_nic_may_be_what_binds(tmp_path: Path) -> None:
     assert without.causes[0].key == "line"
     [answer] = normal(path, line_gbps=100)
     assert (answer.bounds[0].name, answer.verdict) == ("line", "normal")
+
+
+@pytest.mark.parametrize(
+    ("value", "given", "words"),
+    [
+        ("26GB/s", {"device": "ConnectX-6 200G"}, "above what the NIC's line can carry: .* or another line rate"),
+        (
+            "26GB/s",
+            {"size_bytes": 512, "depth": 32, "round_trip_ns": 700.0},
+            "above what the bytes in flight can reach: .* or a shorter round trip",
+        ),
+        ("29.5GB/s", {}, "above what the link can carry: look for an MPS above 256 B, .* or another link"),
+    ],
+)
+def test_a_value_above_a_bound_names_that_bound(value: str, given: dict[str, str], words: str) -> None:
+    answer = normal("d2h", value, link="gen4x16", engine="dma", **given)  # type: ignore[call-overload]
+    assert answer.verdict == "above the bound"
+    assert re.search(words, answer.sentences[1])
