@@ -67,6 +67,13 @@ def test_a_store_is_measured_and_keeps_the_file(path: Path, tmp_path: Path) -> N
     assert len(store.tests) == len(read(path.read_text(encoding="utf-8"), path).tests)
 
 
+def test_every_version_of_nvbandwidth_has_a_sample() -> None:
+    names = [path.name.partition("-")[0] + path.suffix for path in (SAMPLES / "nvbandwidth").iterdir()]
+    assert set(names) == {f"0.{minor}.txt" for minor in range(2, 11)} | {
+        f"0.{minor}.json" for minor in range(5, 11)
+    }
+
+
 def nvbandwidth(name: str, folder: Path, *options: str) -> dict[tuple[str, str | None, str | None], MeasuredRow]:
     """The rows of a sample by test, table and pair."""
     found = rows_of(SAMPLES / "nvbandwidth" / name, folder, *options)
