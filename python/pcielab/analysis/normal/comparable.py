@@ -65,10 +65,17 @@ class Elsewhere:
     pooled: str = ""
 
 
-def usual_call() -> Call | None:
-    """The usual cost of a call of copy engines."""
+@cache
+def usual_call(without: str = "") -> Call | None:
+    """The usual cost of a call of copy engines.
+
+    Args:
+        without: Key of a source whose figures do not count: that of the value itself.
+    """
     rows = [
-        figure for figure in published_figures().values() if (figure.what, figure.engine) == ("latency", "copy")
+        figure
+        for figure in published_figures().values()
+        if (figure.what, figure.engine) == ("latency", "copy") and figure.source_key != without
     ]
     if not rows:
         return None
@@ -125,7 +132,7 @@ def ratio_of(question: Question) -> float | None:
     """The value over the least bound; of a latency, the time itself; None without a bound."""
     if question.what == "latency":
         return question.value.plain
-    found = bounds(question, usual_call())
+    found = bounds(question, usual_call(question.source_key))
     return question.value.plain / found[0].value if found else None
 
 
@@ -135,7 +142,7 @@ def is_small(question: Question) -> bool:
     if not size or question.what == "latency":
         return False
     if question.engine == "copy":
-        call, found = usual_call(), bounds(question, None)
+        call, found = usual_call(question.source_key), bounds(question, None)
         return bool(call and found and call.cost_ns * found[0].value > _CALL_SHARE * size)
     return size < _SMALL_BYTES
 

@@ -35,7 +35,7 @@ _OTHERS = {"wire": "another link", "line": "another line rate", "in flight": "a 
 
 def judge(question: Question, origin: str = "") -> Normal:
     """The answer to a question whose values are possible."""
-    found = bounds(question, usual_call())
+    found = bounds(question, usual_call(question.source_key))
     usual = elsewhere(question) if found or question.what == "latency" else None
     ratio = _ratio(question, found, usual)
     verdict = _verdict(question, found, usual)

@@ -263,3 +263,13 @@ def test_a_value_above_a_bound_names_that_bound(value: str, given: dict[str, str
     answer = normal("d2h", value, link="gen4x16", engine="dma", **given)  # type: ignore[call-overload]
     assert answer.verdict == "above the bound"
     assert re.search(words, answer.sentences[1])
+
+
+def test_the_cost_of_a_call_is_not_that_of_the_source_itself() -> None:
+    given = {"link": "gen3x16", "engine": "copy", "size_bytes": 4096}
+    every = normal("h2d", "0.5GB/s", **given)  # type: ignore[call-overload]
+    rows = [one for one in published_figures().values() if one.id in every.bounds[0].assumed]
+    assert len(rows) > 1
+    without = normal("h2d", "0.5GB/s", source=rows[0].source_key, **given)  # type: ignore[call-overload]
+    assert rows[0].id in every.bounds[0].assumed
+    assert rows[0].id not in without.bounds[0].assumed
