@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias, get_args
 
 from pcielab.errors import InputError
-from pcielab.library.profiles.nested import key_of
+from pcielab.library.profiles.nested import is_ending, key_of
 from pcielab.library.profiles.parts import System
 from pcielab.library.quantities import parse_range
 from pcielab.library.suites.parameters import PARAMETERS
@@ -92,13 +93,25 @@ def axes_of(given: Mapping[str, object]) -> list[Axis]:
         raise InputError(f"{len(given)} axes: give {_MOST_AXES} at most")
     axes: list[Axis] = []
     for name, value in given.items():
-        key = name if name in TEST_COLUMNS or name == SYSTEM else key_of(name, System)
+        key = name if name in TEST_COLUMNS or name == SYSTEM else _system_key(name)
         if key in (other.key for other in axes):
             raise InputError(f"{named(name)}: given twice: give one list of values for {named(key)}")
         axes.append(
             Axis(name, key, [], value) if isinstance(value, Between) else Axis(name, key, _values(name, value))
         )
     return axes
+
+
+def _system_key(name: str) -> str:
+    """The key of a system that a name ends.
+
+    Raises:
+        InputError: There is none; a word of the test that resembles the name is hinted at before a key.
+    """
+    words = get_close_matches(name, TEST_COLUMNS, n=1)
+    if words and "." not in name and not is_ending(name, System):
+        raise InputError(f"{named(name)}: no word of a test and no key ends with it: did you mean {words[0]}?")
+    return key_of(name, System)
 
 
 def _values(name: str, value: object) -> Sequence[Any]:

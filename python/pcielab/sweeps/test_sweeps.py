@@ -67,6 +67,7 @@ def test_axes_are_words_of_a_test_and_ends_of_keys() -> None:
     ("axes", "expected"),
     [
         ({"ddio": 1}, "no key ends with it"),
+        ({"widow": 4096}, "did you mean window?"),
         ({"tags": 1}, "link_tags, device_dma_tags"),
         ({"window": []}, "an empty list"),
         ({"window": 1.5}, "give a size"),

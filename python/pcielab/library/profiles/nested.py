@@ -83,6 +83,11 @@ def key_of(name: str, model: type[BaseModel]) -> str:
     raise InputError(f"{named(name)}: no key ends with it: {suggestion(name, _ending(model))}")
 
 
+def is_ending(name: str, model: type[BaseModel]) -> bool:
+    """Whether a name, with underscores for dots, ends a key of a part."""
+    return name in _ending(model)
+
+
 def part_with(part: _Part, changes: Mapping[str, object]) -> _Part:
     """A part of a profile with changes, by names of its keys.
 
