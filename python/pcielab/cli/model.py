@@ -171,7 +171,11 @@ def nic(
 def sizing(
     latency_ns: Annotated[
         str,
-        typer.Option("--latency-ns", help="Latency of one DMA in ns; several as a list: 560,666.", metavar="LIST"),
+        typer.Option(
+            "--latency-ns",
+            help="Latency of one DMA in ns, 500 to 1000 on most servers; several as a list: 560,666.",
+            metavar="LIST",
+        ),
     ],
     sizes: FrameSizes = "64,128,256,512,1024,1500",
     nic: Annotated[
