@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _PICTURE_WIDTH = 40
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-_ROLES = {"value": "", "bound": "bound", "cause": "defect", "change": "change"}
+_ROLES = {"value": "", "bound": "bound", "cause": "defect", "change": "change", "a": "A", "b": "B"}
 
 
 def _link(option: str, meaning: str) -> Any:

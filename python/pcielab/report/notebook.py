@@ -11,6 +11,7 @@ import altair as alt
 import pandas as pd
 import vl_convert
 
+from pcielab.analysis.why import Why
 from pcielab.doctor import Examination
 from pcielab.errors import InputError
 from pcielab.fabric import Estimate, Simulated
@@ -20,6 +21,7 @@ from pcielab.notebook import Pictured
 from pcielab.report import figures
 from pcielab.report.axes import bytes_axis
 from pcielab.report.figures.frame import CLAIMS, Figure
+from pcielab.report.figures.why import draw_why
 from pcielab.report.run import MODELLED, runs_of
 from pcielab.report.save import specification
 from pcielab.report.selection import MissingDataError
@@ -104,6 +106,11 @@ def _of_examination(found: Examination) -> Figure | None:
     marks = alt.layer(base.mark_bar(), base.mark_point(filled=True, size=60))
     counted = f"{found.functions} functions, {found.links} links"
     return _titled(marks.properties(width=_WIDTH // 2, height=_tall(rows)), "Findings", [found.source, counted])
+
+
+@figure_of.register
+def _of_why(answer: Why) -> Figure:
+    return draw_why(answer)
 
 
 @figure_of.register

@@ -90,7 +90,9 @@ def sort_of(row: Moved) -> str:
     if "direction" in parameters:
         return _FRAMES.get(parameters["direction"], "frames")
     if "way" in parameters:
-        return f"{parameters['way']} messages" + (" alone" if row.is_latency else "")
+        way = parameters["way"]
+        messages = f"messages by {way}" if way == "descriptors" else f"{way} messages"
+        return messages + (" alone" if row.is_latency else "")
     return "latencies of flows" if row.is_latency else "flows"
 
 

@@ -2,11 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from pcielab.analysis.why.numbers import percent_text
+from pcielab.notebook import Pictured
+
+if TYPE_CHECKING:
+    from pcielab.analysis.explain.moved import Contrast
 
 Cell: TypeAlias = str | int | float | bool | None
 Level: TypeAlias = Literal["sure", "fairly sure", "not sure"]
-Role: TypeAlias = Literal["value", "bound", "change", "cause"]
+Role: TypeAlias = Literal["value", "bound", "change", "cause", "a", "b"]
 
 MOST_SENTENCES = 3
 
@@ -53,6 +59,11 @@ class Change:
         grown = self.after / self.before - 1
         return 100 * (-grown if self.unit == "ns" else grown)
 
+    @property
+    def percent_text(self) -> str:
+        """The difference in words: `+18 %` of a rate that grows, `-9 %` of a latency that falls."""
+        return percent_text(100 * (self.after / self.before - 1))
+
     def to_dict(self) -> dict[str, Cell]:
         """The change as plain values."""
         return {
@@ -73,7 +84,7 @@ class Bar:
         name: Its label.
         value: Its length, in the answer's unit.
         role: `value`: measured or simulated; `bound`; `change`: the value with a change; `cause`: the value with a
-            possible cause of the gap.
+            possible cause of the gap; `a` and `b`: the value in the first and in the second of two runs.
     """
 
     name: str
@@ -81,8 +92,8 @@ class Bar:
     role: Role
 
 
-@dataclass(frozen=True, kw_only=True)
-class Why:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Why(Pictured):
     """The answer to a question.
 
     Attributes:
@@ -97,6 +108,7 @@ class Why:
         bars: The value, the bounds, the possible causes of a gap, and the best changes.
         rows: The table.
         notes: Assumptions and omissions.
+        contrast: Of two runs, their tests with values and bounds, which a picture draws over size.
     """
 
     question: str
@@ -109,12 +121,15 @@ class Why:
     bars: tuple[Bar, ...]
     rows: tuple[Mapping[str, Cell], ...]
     notes: tuple[str, ...] = ()
+    contrast: "Contrast | None" = None
 
     def __post_init__(self) -> None:
         assert len(self.sentences) <= MOST_SENTENCES, "an answer has three sentences at most"
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)
+
+    __repr__ = __str__
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as plain values, as `pcielab why --format json` prints it."""

@@ -33,7 +33,7 @@ def why_two(a: Store, b: Store, tests: Sequence[str] = (), progress: Progress = 
     largest = max(found.rows, key=lambda row: abs(row.change_percent))
     first, *others = [f"{sentence}." for sentence in sentences(found)]
     last = others[:1] or ([_largest(largest)] if found.moved else [])
-    sure = _certainty(found)
+    sure = _certainty(found, a, b)
     changes = _changes(found, largest)
     return Why(
         question=f"A: {a.title}, {a.path.name}; B: {b.title}, {b.path.name}",
@@ -43,9 +43,10 @@ def why_two(a: Store, b: Store, tests: Sequence[str] = (), progress: Progress = 
         change=changes[0] if changes else None,
         changes=tuple(changes),
         unit=largest.unit,
-        bars=tuple(_bars(found, largest.unit)),
+        bars=tuple(_bars(found, largest)),
         rows=tuple(_cells(row) for row in found.rows if not row.is_unchanged) or (_cells(largest),),
         notes=tuple(note for note in (*found.notes, _unchanged(found)) if note),
+        contrast=found,
     )
 
 
@@ -84,15 +85,30 @@ def _test(row: Moved) -> str:
     return f"{row.name}, {sort_of(row)}" + (f" of {size} B" if size is not None else "")
 
 
-def _certainty(found: Contrast) -> Certainty:
+def _certainty(found: Contrast, a: Store, b: Store) -> Certainty:
     if not found.simulated:
-        return Certainty("not sure", "the values are the runs' own: no system to simulate single changes with")
+        return _certainty_of_values(found, {a.origin, b.origin})
     rest = max((abs(row.rest_percent) for row in found.moved), default=0.0)
     if len(found.changes) == 1:
         return Certainty("sure", "it is the only difference of the systems, and both were simulated")
     if rest <= _REST_PERCENT:
         return Certainty("sure", f"single changes, simulated, add up to the whole difference within {rest:.1f} %")
     return Certainty("not sure", f"single changes, simulated, leave up to {rest:.0f} % to their joint effect")
+
+
+def _certainty_of_values(found: Contrast, origins: set[str]) -> Certainty:
+    """How sure it is where nothing is simulated again."""
+    if not found.changes:
+        unknown = "the values are the runs' own, and a run without a profile does not tell how its machine differs"
+        return Certainty("not sure", unknown)
+    keys = sum(map(len, found.changes))
+    if keys > 1:
+        return Certainty("not sure", f"{keys} values differ, and none was changed alone")
+    if origins == {"simulated"}:
+        return Certainty("sure", "it is the only difference of the profiles, and both runs were simulated")
+    return Certainty(
+        "fairly sure", "it is the only difference of the profiles, but measured machines differ in more"
+    )
 
 
 def _largest(row: Moved) -> str:
@@ -105,11 +121,12 @@ def _unchanged(found: Contrast) -> str:
     return f"{count} tests that do not change are left out" if count else ""
 
 
-def _bars(found: Contrast, unit: str) -> Iterator[Bar]:
-    alike = [row for row in found.rows if row.unit == unit]
+def _bars(found: Contrast, largest: Moved) -> Iterator[Bar]:
+    """Both values of the tests that change most."""
+    alike = [row for row in found.moved if row.unit == largest.unit] or [largest]
     for row in sorted(alike, key=lambda row: -abs(row.change_percent))[:_SHOWN_TESTS]:
-        yield Bar(f"{_test(row)}, test {row.test}, A", row.a, "value")
-        yield Bar(f"{_test(row)}, test {row.test}, B", row.b, "change")
+        yield Bar(f"{_test(row)}, test {row.test}, A", row.a, "a")
+        yield Bar(f"{_test(row)}, test {row.test}, B", row.b, "b")
 
 
 def _cells(row: Moved) -> Mapping[str, Cell]:
@@ -122,5 +139,6 @@ def _cells(row: Moved) -> Mapping[str, Cell]:
         "b": row.b,
         "unit": row.unit,
         "change_percent": row.change_percent,
-        "together_percent": row.rest_percent,
+        "bound_a": row.bounds[0],
+        "bound_b": row.bounds[1],
     }

@@ -6,6 +6,8 @@ import altair as alt
 
 from pcielab.analysis.why import Why
 from pcielab.report.figures.frame import Figure
+from pcielab.report.figures.over_size import draw_over_size
+from pcielab.report.selection import MissingDataError
 
 _LETTERS = 120
 _BAR_HEIGHT, _WIDTH = 24, 520
@@ -14,12 +16,22 @@ _ROLES = {
     "bound": "bound, modelled",
     "change": "with a change, computed",
     "cause": "with a defect, computed",
+    "a": "A",
+    "b": "B",
 }
 """Roles of bars, in the order of the colours."""
 
 
 def draw_why(answer: Why) -> Figure:
-    """The bars of an answer, under its sentences."""
+    """The bars of an answer under its sentences; of two runs over several sizes, their values and bounds."""
+    title = alt.TitleParams(text=_lines(answer.question, _LETTERS - 30), subtitle=_sentences(answer))
+    if answer.contrast is not None:
+        try:
+            over_size: Figure = draw_over_size(answer.contrast, "A", "B").properties(title=title)
+        except MissingDataError:
+            pass
+        else:
+            return over_size
     bars = [
         {"name": bar.name, "value": bar.value, "role": _ROLES[bar.role], "label": f"{bar.value:.4g} {answer.unit}"}
         for bar in answer.bars
@@ -33,11 +45,13 @@ def draw_why(answer: Why) -> Figure:
     colour = alt.Color("role:N", title=None, scale=alt.Scale(domain=present))
     drawn = base.mark_bar().encode(color=colour, tooltip=["name:N", "role:N", "label:N"])
     labels = base.mark_text(align="left", dx=4).encode(text="label:N")
-    sentences = [
-        line for sentence in answer.sentences for line in textwrap.wrap(sentence, _LETTERS, break_on_hyphens=False)
-    ]
-    title = alt.TitleParams(
-        text=textwrap.wrap(answer.question, _LETTERS - 30, break_on_hyphens=False), subtitle=sentences
-    )
     titled: Figure = alt.layer(drawn, labels).properties(width=_WIDTH, height=_BAR_HEIGHT * len(bars), title=title)
     return titled
+
+
+def _sentences(answer: Why) -> list[str]:
+    return [line for sentence in answer.sentences for line in _lines(sentence, _LETTERS)]
+
+
+def _lines(text: str, letters: int) -> list[str]:
+    return textwrap.wrap(text, letters, break_on_hyphens=False)
