@@ -10,6 +10,8 @@ from pcielab.errors import InputError
 Unit: TypeAlias = Literal["Gb/s", "GB/s", "ns"]
 MARKED_BELOW = 0.95
 """Share of the binding bound below which a row lists possible causes."""
+NO_KNOWN_CAUSE = "no known cause"
+"""The only entry of a row's possible causes where none is known."""
 
 
 @dataclass(frozen=True)

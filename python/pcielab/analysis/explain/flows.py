@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from pcielab.analysis.explain.explained import MARKED_BELOW, Explained, ExplainedRun, Limit
+from pcielab.analysis.explain.explained import MARKED_BELOW, NO_KNOWN_CAUSE, Explained, ExplainedRun, Limit
 from pcielab.fabric.estimate import estimate
 from pcielab.library.fabrics.load import RecordedFabric, recorded
 from pcielab.store import Store
@@ -88,7 +88,7 @@ def _reasons(row: Mapping[Any, Any], limits: Sequence[Limit], value: float) -> I
         longest = max(known, key=lambda phase: known[phase])
         yield f"{100 * known[longest] / total:.0f} % of a request's {total:.0f} ns is {_PHASE_WORDS[longest]}"
     elif limits and value < MARKED_BELOW * limits[0].value:
-        yield "no known cause"
+        yield NO_KNOWN_CAUSE
     note = row.get("note")
     if isinstance(note, str) and note:
         yield note

@@ -10,7 +10,14 @@ from itertools import pairwise
 from typing import Any
 
 from pcielab import model
-from pcielab.analysis.explain.explained import MARKED_BELOW, Explained, ExplainedRun, Limit, check_has
+from pcielab.analysis.explain.explained import (
+    MARKED_BELOW,
+    NO_KNOWN_CAUSE,
+    Explained,
+    ExplainedRun,
+    Limit,
+    check_has,
+)
 from pcielab.library.link import Link
 from pcielab.library.message_profiles import RecordedMessages, recorded_messages
 from pcielab.model.answers import Sending
@@ -135,7 +142,7 @@ def _reasons(record: Mapping[str, Any], value: float, limits: Sequence[Limit], *
     if limits and alone and value > _SLOWER * limits[0].value:
         found.append(f"{value - limits[0].value:.0f} ns over one message alone")
     if limits and not found and not alone and value < MARKED_BELOW * limits[0].value:
-        found.append("no known cause")
+        found.append(NO_KNOWN_CAUSE)
     yield from found
 
 

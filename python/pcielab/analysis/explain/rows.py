@@ -7,7 +7,7 @@ from typing import Any
 
 from pcielab import model
 from pcielab.analysis.explain.bounds import RoundTrip, TestBounds, bounds_of_tests, scalar
-from pcielab.analysis.explain.explained import MARKED_BELOW, check_has
+from pcielab.analysis.explain.explained import MARKED_BELOW, NO_KNOWN_CAUSE, check_has
 from pcielab.analysis.explain.machine_facts import MachineFacts, facts_of, no_link
 from pcielab.analysis.explain.reasons import reasons
 from pcielab.analysis.explain.sweeps import Sweep, sweeps_of
@@ -145,7 +145,7 @@ def row_of(facts: MachineFacts, record: Mapping[str, Any], found: TestBounds) ->
     value_gbps = float(scalar(record, "bandwidth") or 0.0)
     why = []
     if value_gbps < MARKED_BELOW * bounds.gbps:
-        why = reasons(facts, parameters, tags_charged=round_trip is not None) or ["no known cause"]
+        why = reasons(facts, parameters, tags_charged=round_trip is not None) or [NO_KNOWN_CAUSE]
     elif value_gbps > bounds.gbps and bounds.bound == "tags" and facts.system is None:
         why = ["the latency charged to tags includes the device's own time"]
     return Row(

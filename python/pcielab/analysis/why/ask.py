@@ -8,7 +8,7 @@ from pcielab.analysis.why.answer import Why
 from pcielab.analysis.why.numbers import check_measured
 from pcielab.analysis.why.predicted import no_progress
 from pcielab.errors import InputError
-from pcielab.wording import named
+from pcielab.wording import named, shown
 from pcielab.work.effort import Progress
 
 if TYPE_CHECKING:
@@ -81,8 +81,7 @@ def why(
     from pcielab.store import Store, open_store
 
     if not isinstance(question, Store):
-        _refuse("fabric", chosen)
-        return _of_fabric(question, flows)
+        return _of_fabric(_fabric(question, chosen), flows)
     _refuse("store", chosen)
     if other is None:
         from pcielab.analysis.why.stores import why_store
@@ -171,6 +170,19 @@ def _of_frames(frames: "Frames", profile: Any, sets: Any, link: "Link | None", m
     named = f"Gen{link.generation} x{link.lanes}"
     note = f"link assumed: {named}, MPS 256, MRRS 512, usual for {line_gbps:g} Gb/s"
     return on_assumed_link(why_frames(frames, LinkRates(frames, link), measured, [note]), named)
+
+
+def _fabric(question: object, chosen: set[str]) -> "Fabric":
+    """The question as a fabric, the last kind of question."""
+    from pcielab.library.fabrics.load import Fabric
+
+    if not isinstance(question, Fabric):
+        raise InputError(
+            f"{shown(question)}: give a store, a fabric, frames (pcielab.Frames) or a test; for one number, "
+            "why(single_test('bw-rd', size=256), measured=41)"
+        )
+    _refuse("fabric", chosen)
+    return question
 
 
 def _of_fabric(fabric: "Fabric", flows: str | None) -> Why:

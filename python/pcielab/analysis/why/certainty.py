@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from pcielab.analysis.why.answer import Certainty
+from pcielab.analysis.why.numbers import listed
 
 NEAR = 0.95
 """Share of a bound from which a value counts as held by it."""
@@ -12,6 +13,7 @@ _SHOWN_TIMES = 4.0
 _APART = 0.01
 _CLOSE_PERCENT = 5.0
 """A second bound this near binds almost as soon."""
+_FAR_PERCENT = 400.0
 
 
 def certainty_of(
@@ -32,6 +34,8 @@ def certainty_of(
         return Certainty("fairly sure", f"{name} is modelled, no value was given to compare it with; {next_bound}")
     share = value / bound
     reached = f"the {origin} value is {100 * share:.0f} % of what {name} allows"
+    if share > _ABOVE and origin == "simulated":
+        return Certainty("fairly sure", f"{reached}, as in a run too short to be steady, and {next_bound}")
     if share > _ABOVE:
         return Certainty(
             "not sure", f"{reached}, so link, profile or the way of counting differ from the real ones"
@@ -40,6 +44,14 @@ def certainty_of(
         return Certainty("fairly sure" if close else "sure", f"{reached}, and {next_bound}")
     rest = f"; {beside}" if beside else ", and no bound explains the rest"
     return Certainty("fairly sure" if share >= _FAR else "not sure", f"{reached}{rest}")
+
+
+def possible(reasons: Sequence[str], most: int = 2) -> str:
+    """What may take the rest of a value, as a clause for `beside`; empty if nothing is known."""
+    from pcielab.analysis.explain.explained import NO_KNOWN_CAUSE
+
+    known = [reason for reason in reasons if reason != NO_KNOWN_CAUSE][:most]
+    return f"the rest may be {listed(known, 'or')}" if known else ""
 
 
 def simulated_certainty(bounds: Sequence[tuple[str, float]], value: float) -> Certainty:
@@ -71,5 +83,7 @@ def _next(bounds: Sequence[tuple[str, float]]) -> str:
         return "no other bound applies"
     (_, bound), (name, other) = bounds[:2]
     percent = 100 * (other / bound - 1)
+    if percent >= _FAR_PERCENT:
+        return f"the next bound, {name}, is {other / bound:.0f} times as high"
     only = "only " if percent <= _CLOSE_PERCENT else ""
     return f"the next bound, {name}, is {only}{percent:.0f} % higher"

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from pcielab.analysis.explain.explained import Explained, ExplainedRun
 from pcielab.analysis.explain.flows import IN_FLIGHT
 from pcielab.analysis.why.answer import Bar, Cell, Change, Why
-from pcielab.analysis.why.certainty import certainty_of, near
+from pcielab.analysis.why.certainty import certainty_of, near, possible
 from pcielab.analysis.why.flows import LEAST_GAIN_PERCENT, UNIT, advice, flow_names, influenced
-from pcielab.analysis.why.numbers import digits, listed
+from pcielab.analysis.why.numbers import digits
 from pcielab.library.fabrics.load import RecordedFabric, recorded
 from pcielab.library.fabrics.parts import Flow
 
@@ -39,8 +39,7 @@ def why_flow_run(store: "Store", found: ExplainedRun) -> Why:
     changes = _changes(store, test, rows)
     best = [change for change in changes if change.gain_percent >= LEAST_GAIN_PERCENT]
     bounds = [(limit.name, limit.value) for limit in row.limits] or [("own-demand", row.value)]
-    beside = listed(row.reasons, "or") if row.reasons else ""
-    sure = certainty_of(bounds, row.value, store.origin, beside)
+    sure = certainty_of(bounds, row.value, store.origin, possible(row.reasons, len(row.reasons)))
     of = f", simulation {test} of {len(counts)}" if len(counts) > 1 else ""
     return Why(
         question=f"{store.title}{of}, {len(rows)} flows ({store.origin})",
@@ -76,7 +75,7 @@ def _binding(rows: Sequence[Explained], group: Sequence[Explained], row: Explain
     if not row.limits:
         return f"{flows}: {_flow(row)} gets {digits(row.value)} {UNIT}."
     limit, value = digits(row.limits[0].value), digits(row.value)
-    return f"{flows}: it allows {_flow(row)} {limit} {UNIT}, of which it gets {value}."
+    return f"{flows}: {_flow(row)} gets {value} of the {limit} {UNIT} that it allows."
 
 
 def _changes(store: "Store", test: int, rows: Sequence[Explained]) -> list[Change]:
@@ -115,7 +114,8 @@ def _with_more_requests(
         float(shares.loc[shares["flow"].isin(held), "gbytes_per_s"].sum())
         for shares in (simulate(fabric, one, **how).flows for one in (flows, doubled))
     )
-    return Change(f"twice as many requests in flight of {flow_names(held)}", before, after, UNIT, "test")
+    of = flow_names(held) if len(held) == 1 else f"these {len(held)} flows, in all"
+    return Change(f"twice as many requests in flight of {of}", before, after, UNIT, "test")
 
 
 def _bars(rows: Sequence[Explained], row: Explained, origin: str, best: Sequence[Change]) -> Iterator[Bar]:

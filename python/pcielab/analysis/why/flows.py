@@ -108,7 +108,11 @@ def _binding(edge: str | None, found: "Estimate") -> str:
     names = flow_names([str(row["flow"]) for row in limited])
     flows = f"The edge {edge} binds {len(limited)} of {len(shares)} flows, {names}"
     lost = sum(float(row["standalone_gbytes_per_s"]) - float(row["gbytes_per_s"]) for row in limited)
-    less = f", and they get {digits(lost)} {UNIT} less than alone" if lost < _UNLIMITED else ""
+    less = (
+        f", and {'it gets' if len(limited) == 1 else 'they get'} {digits(lost)} {UNIT} less than alone"
+        if lost < _UNLIMITED
+        else ""
+    )
     return f"{flows}: it carries {digits(load)} of {digits(capacity)} {UNIT}{less}."
 
 

@@ -37,7 +37,7 @@ class Gain:
         """The change and its gain in words."""
         if len(self.percents) == 1:
             value = f"{digits(self.change.after)} {self.change.unit}"
-            return f"{self.change.what}, {value} ({percent_text(self.percents[0])})"
+            return f"{self.change.what}, {value} ({self.change.percent_text})"
         return f"{self.change.what} ({percent_text(min(self.percents))} to {percent_text(max(self.percents))})"
 
 

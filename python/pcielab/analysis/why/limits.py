@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from pcielab.analysis.explain.effects import Effect, effects_of
 from pcielab.analysis.explain.explained import Explained, ExplainedRun
 from pcielab.analysis.why.answer import Bar, Cell, Certainty, Change, Level, Why
-from pcielab.analysis.why.certainty import certainty_of, near
+from pcielab.analysis.why.certainty import certainty_of, near, possible
 from pcielab.analysis.why.gains import Gain, advice, best_of, helpful, ordered
 from pcielab.analysis.why.message_changes import message_gains
 from pcielab.analysis.why.numbers import digits, listed
@@ -43,7 +43,11 @@ def why_limits(store: Store, found: ExplainedRun) -> Why:
     best = helpful(gains)
     return Why(
         question=f"{store.title}, {found.about} ({store.origin})",
-        sentences=(_binding(rows, group, row), sure.sentence, advice(gains, how) if gains else _NOTHING),
+        sentences=(
+            _binding(rows, group, row),
+            sure.sentence,
+            advice(gains, how) if gains else _without_changes(store),
+        ),
         binds=row.limits[0].name if row.limits else None,
         certainty=sure,
         change=best_of(gains),
@@ -55,9 +59,12 @@ def why_limits(store: Store, found: ExplainedRun) -> Why:
     )
 
 
-_NOTHING = (
-    "No change can be computed without a profile: ask with --test and --profile about a system like this machine."
-)
+def _without_changes(store: Store) -> str:
+    if store.kind == "messages" and store.manifest.get("messages"):
+        again = "run them again with --set KEY=VALUE, and ask about both runs"
+        return f"The closed form has no changes for these tests: {again}."
+    profile = "ask with --test and --profile about a system like this machine"
+    return f"No change can be computed without a profile: {profile}."
 
 
 def _largest_group(rows: Sequence[Explained]) -> list[Explained]:
@@ -110,16 +117,17 @@ def _binding(rows: Sequence[Explained], group: Sequence[Explained], row: Explain
     counts = Counter(_limit(one) for one in rows if one.limits).most_common()
     others = [f"{name} {count}" for name, count in counts if name != row.limits[0].name][: _NAMED_LIMITS - 1]
     more = f", {listed(others)}" if others else ""
-    least = "takes at least" if row.is_latency else "allows"
-    limit = f"{row.limits[0].name} binds {len(group)} of {len(rows)} {what}{more}"
-    return f"{limit}: it {least} {digits(row.limits[0].value)} {row.unit} where {value}."
+    limit, least = f"{row.limits[0].name} binds {len(group)} of {len(rows)} {what}{more}", row.limits[0].value
+    if row.is_latency:
+        return f"{limit}: {value}, and the bound needs {digits(least)}."
+    return f"{limit}: {value}, and the bound allows {digits(least)}."
 
 
 def _certainty(row: Explained, origin: str, *, many: bool) -> Certainty:
-    of = f"of {_named(row)}, " if many else ""
+    of = f"for {_named(row)}, " if many else ""
     if not row.limits:
         return Certainty("not sure", f"{of}nothing is known that the {origin} value could be compared with")
-    beside = f"the rest may be {listed(row.reasons[:2], 'or')}" if row.reasons else ""
+    beside = possible(row.reasons)
     if row.is_latency:
         over = 100 * (row.value / row.limits[0].value - 1)
         level: Level = "sure" if abs(over) <= 5 else "fairly sure" if over <= 25 else "not sure"

@@ -12,7 +12,16 @@ from pcielab.analysis.why.certainty import NEAR, certainty_of, differs, is_above
 from pcielab.analysis.why.nic_changes import Variant, plain, variants, worse_links
 from pcielab.analysis.why.nic_rates import Rates
 from pcielab.analysis.why.nic_steps import step_costs
-from pcielab.analysis.why.nic_words import NicCase, advice, beside, binding, counted, mended, with_features
+from pcielab.analysis.why.nic_words import (
+    NicCase,
+    advice,
+    beside,
+    binding,
+    counted,
+    fitting_features,
+    mended,
+    with_features,
+)
 
 if TYPE_CHECKING:
     from pcielab.work.frames import Frames
@@ -84,7 +93,7 @@ def _fitting_variant(case: NicCase) -> Variant | None:
 
 def _for_features(case: NicCase, fitting: Variant, inner: Why) -> Why:
     """The answer for the NIC with a change of its profile, as that of the NIC in question."""
-    sure = Certainty("fairly sure", f"{inner.certainty.reason}, with {fitting.what}")
+    sure = Certainty("fairly sure", fitting_features(case, inner.certainty.reason))
     first, *bars = inner.bars
     before = Bar(f"{case.now.binds} of {case.frames.nic.name}", case.now.gbps, "bound")
     return replace(

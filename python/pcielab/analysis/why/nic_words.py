@@ -10,7 +10,7 @@ from pcielab.analysis.why.certainty import NEAR, is_above
 from pcielab.analysis.why.nic_changes import Variant
 from pcielab.analysis.why.nic_rates import NicRate, Rates
 from pcielab.analysis.why.nic_steps import StepCost
-from pcielab.analysis.why.numbers import digits, listed, percent_text
+from pcielab.analysis.why.numbers import digits, listed
 
 if TYPE_CHECKING:
     from pcielab.work.frames import Frames
@@ -96,9 +96,14 @@ def _more_than(case: NicCase) -> str:
 
 def with_features(case: NicCase, fitting: Variant, inner: str) -> str:
     """The first sentence for a measured rate that fits the NIC with a change of its profile."""
-    bound = f"{_more_than(case)}, {digits(case.now.gbps)} Gb/s"
-    then = inner.replace(f" binds {fitting.nic.name} at", " then binds at")
-    return f"{bound}, but fit {fitting.what}: {then[:1].lower()}{then[1:]}"
+    named = f" binds {case.frames.nic.name} with {fitting.what} at"
+    return inner.replace(f" binds {fitting.nic.name} at", named)
+
+
+def fitting_features(case: NicCase, inner: str) -> str:
+    """How sure that is: what the NIC allows without a change, and how the rate stands to its bound with it."""
+    without = f"the measured {digits(case.measured_gbps or 0.0)} Gb/s are more than {digits(case.now.gbps)} Gb/s"
+    return f"{without}, the bound of the profile as it is; {inner}"
 
 
 def _link_time(costs: Sequence[StepCost], binds: str, link: str) -> str:
@@ -136,7 +141,9 @@ def advice(case: NicCase, changes: Sequence[Change], best: Sequence[Change], cau
         return f"None of the {len(changes)} changes of profile and link that were tried raises it: {full}."
     held = measured_gbps is None or measured_gbps >= NEAR * case.now.gbps
     start = "Most is gained" if held else "The bound itself would rise most"
-    return f"{start} {listed([f'with {_gives(one)}' for one in best])}."
+    own, links = ([one for one in best if (one.of == "link") is of_link] for of_link in (False, True))
+    groups = [listed([f"with {_gives(one)}" for one in group], "or") for group in (own, links) if group]
+    return f"{start} {'; on another link, '.join(groups)}."
 
 
 def _gives(change: Change) -> str:
@@ -144,7 +151,7 @@ def _gives(change: Change) -> str:
 
 
 def _value(change: Change) -> str:
-    return f"{digits(change.after)} Gb/s ({percent_text(change.gain_percent)})"
+    return f"{digits(change.after)} Gb/s ({change.percent_text})"
 
 
 def counted(case: NicCase) -> Iterator[str]:

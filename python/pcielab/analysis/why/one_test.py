@@ -9,7 +9,7 @@ from pcielab.analysis.explain.machine_facts import facts_of_system
 from pcielab.analysis.explain.reasons import reasons
 from pcielab.analysis.explain.words import asked
 from pcielab.analysis.why.answer import Bar, Cell, Certainty, Change, Level, Why
-from pcielab.analysis.why.certainty import certainty_of, differs, is_above, near
+from pcielab.analysis.why.certainty import certainty_of, differs, is_above, near, possible
 from pcielab.analysis.why.gains import Gain, advice, allowing, best_of, enough_for, helpful, simulated_gains
 from pcielab.analysis.why.numbers import digits, listed, percent_text
 from pcielab.analysis.why.predicted import no_progress, predicted
@@ -20,6 +20,9 @@ from pcielab.work.effort import Progress
 
 FITS = 0.05
 """A possible cause fits if its value differs from the measured one by no more than this share."""
+_UNEXPLAINED = 0.25
+"""A value is far worse than the simulated one by more than this share."""
+_ROUND_TRIP_NS = 1000.0
 _SHOWN_CHANGES = 5
 _HOW = "simulated again"
 
@@ -43,6 +46,11 @@ class _Case:
     @property
     def value(self) -> float:
         return self.simulated if self.measured is None else self.measured
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the value in question comes from elsewhere than the simulator."""
+        return self.origin != "simulated"
 
     @property
     def fitting(self) -> list[Bar]:
@@ -143,7 +151,7 @@ def _certainty(case: _Case) -> Certainty:
         return Certainty(level, f"the measured value fits a defect of the machine, {fits}")
     if not case.bounds:
         return _certainty_of_latency(case)
-    beside = f"it may be {listed(case.reasons, 'or')}" if case.reasons else ""
+    beside = possible(case.reasons, len(case.reasons))
     return certainty_of(case.bounds, case.value, case.origin, beside)
 
 
@@ -166,22 +174,45 @@ def _change(case: _Case) -> Change | None:
         return Change(f"not {fits.name}", fits.value, case.simulated, case.unit, "link")
     if _is_above(case):
         return next((gain.change for gain in enough_for(case.gains, case.value)), None)
-    return best_of(case.gains)
+    return None if _is_unexplained(case) else best_of(case.gains)
 
 
 def _advice(case: _Case) -> str:
     """The last sentence: what to change, and what that gives."""
     change = _change(case)
     if case.fitting and change is not None:
-        gain = f"{case.shown(case.simulated)} ({percent_text(change.gain_percent)})"
+        gain = f"{case.shown(case.simulated)} ({change.percent_text})"
         return f"Check {case.fitting[0].name} first, with `pcielab doctor`: mended, the system simulates {gain}."
     if _is_above(case):
         return allowing(case.gains, case.value)
+    if _is_unexplained(case):
+        return _unexplained(case)
     return advice(case.gains, f"{_HOW} from {case.shown(case.simulated)}")
 
 
+def _is_unexplained(case: _Case) -> bool:
+    """Whether a measured value is far worse than the simulated one, and fits no defect."""
+    if not case.is_measured or case.fitting:
+        return False
+    slower = case.simulated / case.value if case.unit == "Gb/s" else case.value / case.simulated
+    return slower > 1 + _UNEXPLAINED
+
+
+def _unexplained(case: _Case) -> str:
+    """The sentence for such a value: what would give it, and where to look."""
+    where = "look for another setting with `pcielab doctor`, and check --profile"
+    if case.unit == "ns":
+        more = case.shown(case.value - case.simulated)
+        return f"None of the {len(case.causes)} defects tried adds {more}: {where}."
+    interval_ns = 8 * case.parameters["size_bytes"] / case.value
+    in_flight = _ROUND_TRIP_NS / interval_ns
+    pace = f"one transfer every {digits(interval_ns)} ns, as with {digits(in_flight)} in flight over a microsecond"
+    return f"None of the {len(case.causes)} defects tried fits {pace}: {where}."
+
+
 def _is_above(case: _Case) -> bool:
-    return bool(case.bounds) and is_above(case.value, case.bounds[0][1])
+    """Whether a measured value refutes the system; a simulated one is above a bound until it is steady."""
+    return case.is_measured and bool(case.bounds) and is_above(case.value, case.bounds[0][1])
 
 
 def _bars(case: _Case) -> Iterator[Bar]:
@@ -213,7 +244,7 @@ def _row(kind: str, name: str, value: float, case: _Case) -> dict[str, Cell]:
         "value": value,
         "unit": case.unit,
         "against_simulated_percent": 100 * (value / case.simulated - 1),
-        f"against_{case.origin}_percent": 100 * (value / case.value - 1),
+        **({f"against_{case.origin}_percent": 100 * (value / case.value - 1)} if case.is_measured else {}),
     }
 
 

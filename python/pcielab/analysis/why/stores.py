@@ -47,8 +47,18 @@ def why_store(store: Store, tests: Sequence[str] = (), progress: Progress = no_p
         parameters = next(record["parameters"] for record in store.records() if record["id"] == slowest.test)
         many = len(found.rows)
         title = f"{store.title}, the slowest of {many} tests of latency" if many > 1 else store.title
-        return why_test(system, title, parameters, measured=slowest.value, origin=store.origin, progress=progress)
+        value = _average_ns(store, slowest.test) or slowest.value
+        return why_test(system, title, parameters, measured=value, origin=store.origin, progress=progress)
     return why_limits(store, found)
+
+
+def _average_ns(store: Store, test: int) -> float | None:
+    """The average latency of a test, which the simulator gives of a changed system, too."""
+    found = store.scalars
+    if "average" not in found:
+        return None
+    [average] = found.loc[found["id"] == test, "average"]
+    return float(average) if average == average else None
 
 
 def _frames(store: Store, found: "ExplainedRun") -> Why:

@@ -1,6 +1,7 @@
 """`pcielab.why`: every kind of question, and gains that the engines give."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -91,7 +92,8 @@ def test_a_rate_above_the_bound_that_fits_the_switches_is_answered_with_them_on(
     [found] = model.nic(nic.with_switches(nic.switch), LINK, [64])
     answer = whole(pcielab.why(frames("connectx-6-dx"), measured=60))
     assert answer.binds == found.bi.bound
-    assert "fit all 5 switches" in answer.sentences[0]
+    assert answer.sentences[0].startswith(f"{found.bi.bound} binds connectx-6-dx with all 5 switches at")
+    assert "more than 36.9 Gb/s, the bound of the profile as it is" in answer.sentences[1]
     assert f"{found.bi.gbps:.1f} Gb/s ({found.bi.millions_per_s:.0f} million packets/s" in answer.sentences[0]
     assert "descriptors" in answer.sentences[0]
     assert answer.change is not None
@@ -257,6 +259,63 @@ def test_two_stores_are_answered_by_the_change_that_moves_most(quick: Store, tmp
     assert answer.change.after < answer.change.before
 
 
+def test_a_simulated_rate_is_that_of_a_run_and_refutes_no_bound() -> None:
+    """Writes to this host fill its buffers first, which a short run counts as a rate above the bound."""
+    test = single_test("bw-wr", size=64)
+    answer = whole(pcielab.why(test, profile="gen5-x16"))
+    run = pcielab.simulate("gen5-x16", test)
+    assert bars(answer, "value")["simulated"] == pytest.approx(run.scalars["bandwidth"].iloc[0], rel=0.005)
+    assert "more than" not in answer.sentences[0]
+    assert "allowed by" not in answer.sentences[2]
+
+
+def test_a_rate_far_below_the_simulated_one_that_fits_no_defect_is_told_as_a_pace() -> None:
+    answer = whole(pcielab.why(single_test("bw-rd", size=64), profile="gen5-x16", measured=7))
+    assert answer.change is None, "larger transfers do not mend what holds it at 3 % of the bound"
+    assert "one transfer every 73.1 ns, as with 13.7 in flight over a microsecond" in answer.sentences[2]
+
+
+def test_a_latency_that_falls_has_a_negative_percentage_and_one_baseline(quick: Store) -> None:
+    answer = whole(pcielab.why(quick, tests=["LAT"]))
+    assert answer.change is not None
+    fall = 100 * (answer.change.after / answer.change.before - 1)
+    assert f"({fall:+.0f} %)" in answer.sentences[2]
+    rows = {row["name"]: row["against_simulated_percent"] for row in answer.rows}
+    assert rows[answer.change.what] == pytest.approx(fall)
+
+
+def test_every_bound_that_binds_a_test_is_counted(quick: Store) -> None:
+    answer = whole(pcielab.why(quick))
+    counted = [int(number) for number in re.findall(r" (\d+)", answer.sentences[0].partition(";")[2])]
+    group = int(re.findall(r"binds (\d+) of", answer.sentences[0])[0])
+    assert group + sum(counted) == len(answer.rows)
+
+
+def test_no_known_cause_is_not_named_as_a_cause(tmp_path: Path) -> None:
+    suite = pcielab.load_message_suite("kpio-mux")
+    answer = whole(pcielab.why(pcielab.run(suite, output=tmp_path / "mux.db")))
+    assert "no known cause" in {row["may_explain"] for row in answer.rows}
+    assert "no known cause" not in str(answer)
+    assert "--set KEY=VALUE" in answer.sentences[2], "its profile is known"
+
+
+def test_an_answer_shows_its_sentences_and_its_picture(quick: Store) -> None:
+    answer = pcielab.why(quick)
+    assert repr(answer) == "\n".join(answer.sentences)
+    assert set(answer._repr_mimebundle_()) == {"text/plain", "image/svg+xml"}
+
+
+def test_a_single_difference_of_two_message_runs_is_sure(tmp_path: Path) -> None:
+    suite = pcielab.load_message_suite("kpio").only(["message_latency_sizes"])
+    changes: tuple[list[str], ...] = ([], ["host.root_complex.read_ns=2000"])
+    runs = [
+        pcielab.run(suite, output=tmp_path / f"{len(one)}.db", profile="kpio-2012", sets=one) for one in changes
+    ]
+    answer = whole(pcielab.why(*runs))
+    assert answer.certainty.level == "sure"
+    assert "messages by descriptors" in answer.sentences[0]
+
+
 def test_two_runs_of_a_nic_are_compared_as_they_are(tmp_path: Path) -> None:
     work = Frames(model.load_nic("niantic-dpdk"), [64], HUNDRED)
     runs = [pcielab.run(work, output=tmp_path / f"{name}.db", profile=name) for name in ("ib-000", "snb")]
@@ -267,6 +326,7 @@ def test_two_runs_of_a_nic_are_compared_as_they_are(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
+        ({"asked": 41}, "41: give a store, a fabric.*for one number"),
         ({"asked": "none.db"}, "none.db: no such store or fabric"),
         ({"asked": "fabrex-u55c", "measured": 3.0}, "--measured: a fabric has flows"),
         ({"asked": frames("simple-nic"), "measured": 0.0}, "--measured 0: give a value above 0"),

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pcielab.analysis.explain.checks import Check, checks
 from pcielab.analysis.explain.rows import Row, explain_run
 from pcielab.analysis.why.answer import Bar, Cell, Certainty, Why
-from pcielab.analysis.why.certainty import certainty_of
+from pcielab.analysis.why.certainty import certainty_of, possible
 from pcielab.analysis.why.gains import advice, best_of, bound_advice, modelled_gains, simulated_gains
 from pcielab.analysis.why.numbers import listed
 from pcielab.analysis.why.one_test import why_test
@@ -21,7 +21,6 @@ from pcielab.work.effort import Progress
 
 _FOCUS_MOST = 6
 """Most tests for which changes are simulated."""
-_NAMED_BOUNDS = 3
 _DIRECTIONS = {"bw-rd": "reads", "bw-wr": "writes", "bw-rdwr": "both at once"}
 
 
@@ -95,7 +94,7 @@ def _of_tests(rows: Sequence[Row]) -> str:
 def _binding(rows: Sequence[Row], group: Sequence[Row]) -> str:
     """Which bounds bind how many tests, the most common one in detail."""
     counts = Counter(row.answer.bound for row in rows).most_common()
-    others = [f"{bound} {count}" for bound, count in counts[1:_NAMED_BOUNDS]]
+    others = [f"{bound} {count}" for bound, count in counts[1:]]
     of = f"{group[0].answer.bound} binds {len(group)} of {len(rows)} tests of bandwidth, {_extent(group)}"
     return f"{of}; {listed(others)}." if others else f"{of}."
 
@@ -112,13 +111,13 @@ def _certainty(store: Store, group: Sequence[Row], fitting: Sequence[Check]) -> 
     """How sure the bound of a group is: that of its median test."""
     median = sorted(group, key=lambda row: row.share)[len(group) // 2]
     ceilings = [(ceiling.bound, ceiling.gbps) for ceiling in median.answer.ceilings]
-    beside = f"it may be {listed(median.reasons[:2], 'or')}" if median.reasons else ""
+    beside = possible(median.reasons)
     if fitting:
         beside = f"cause {fitting[0].key} fits, to check by hand: {fitting[0].cause.title}"
     found = certainty_of(ceilings, median.value_gbps, store.origin, beside)
     if len(group) == 1:
         return found
-    return Certainty(found.level, f"of the median of these tests, {found.reason}")
+    return Certainty(found.level, f"for the median of these tests, {found.reason}")
 
 
 def _bars(focus: Sequence[Row], origin: str) -> Iterator[Bar]:
