@@ -316,6 +316,7 @@ def test_a_report_has_the_tree_with_loads_and_no_bar_twice(run: Path, tmp_path: 
     assert ">fits<" in said
     loads = json.dumps(simulated_loads(open_store(run), "flows").to_dict())
     assert "29.22 / 29.22" in loads
+    assert re.search(r'"fontSize": \{"expr": "min\(11, width / \d / 10\)"\}', loads), "a phone's levels are narrow"
     latency = figures.fabric_sweep(open_store(run), figures.FabricPlot("flows", "latency", "average"))
     assert claims_of(latency) == []
     assert "average latency (us)" in json.dumps(latency.to_dict())

@@ -18,6 +18,7 @@ from pcielab.report.figures.frame import CLAIMS, Figure
 from pcielab.report.run import Run, Sources, runs_of
 from pcielab.report.selection import MissingDataError
 
+_FONT_SIZE, _LEAST_FONT_SIZE, _LETTERS_OF_A_LEVEL, _LETTERS_OF_A_NAME = 11, 7, 10, 6
 _LEVEL_WIDTH = 170
 _ROW_HEIGHT = 46
 _MARGIN = 60
@@ -121,11 +122,11 @@ def _tree(fabric: Fabric | RecordedFabric, edges: pd.DataFrame, title: alt.Title
     layers = [
         rules.encode(x=across, y=alt.Y("from_row:Q", axis=None, scale=_DOWNWARDS), y2="row:Q"),
         rules.encode(x=across, x2="to_level:Q", y=downwards),
-        *(_written(links, direction, dy, downwards) for direction, dy in (("down", -9), ("up", 11))),
+        *(_written(links, levels, direction, dy, downwards) for direction, dy in (("down", -9), ("up", 11))),
         alt.Chart(nodes).mark_circle(size=260, opacity=1).encode(x=across, y=downwards, tooltip=["node:N"]),
-        *_named(nodes[nodes["leaf"]], across, downwards, align="left", dx=14),
+        *_named(nodes[nodes["leaf"]], levels, across, downwards, align="left", dx=14),
         # Left of the vertical lines below a node, and above the load of the link to it.
-        *_named(nodes[~nodes["leaf"]], across, downwards, align="right", dx=-6, dy=-23),
+        *_named(nodes[~nodes["leaf"]], levels, across, downwards, align="right", dx=-6, dy=-23),
     ]
     figure: Figure = alt.layer(*layers).properties(width=width, height=max(height, 2 * _ROW_HEIGHT))
     return figure.properties(title=title)
@@ -153,21 +154,32 @@ def _drawn(
     }
 
 
-def _written(links: pd.DataFrame, direction: str, dy: int, downwards: alt.Y) -> alt.Chart:
-    """The loads of the links in one direction, beside their middles."""
+def _written(links: pd.DataFrame, levels: int, direction: str, dy: int, downwards: alt.Y) -> alt.Chart:
+    """The loads of the links in one direction, beside their middles.
+
+    Where a page makes levels narrow they are smaller, and where they could not be read only the tooltip has them.
+    """
+    fitting = f"width / {levels} / {_LETTERS_OF_A_LEVEL}"
+    size = alt.ExprRef(expr=f"min({_FONT_SIZE}, {fitting})")
+    seen = alt.ExprRef(expr=f"{fitting} < {_LEAST_FONT_SIZE} ? 0 : 1")
     middle = alt.X("middle:Q", axis=None, scale=_ACROSS)
     text: alt.Chart = (
-        alt.Chart(links).mark_text(fontSize=11, dy=dy).encode(x=middle, y=downwards, text=f"{direction}:N")
+        alt.Chart(links)
+        .mark_text(fontSize=size, opacity=seen, dy=dy)
+        .encode(x=middle, y=downwards, text=f"{direction}:N")
     )
     return text
 
 
-def _named(nodes: pd.DataFrame, across: alt.X, downwards: alt.Y, **offset: Any) -> Iterator[alt.Chart]:
+def _named(
+    nodes: pd.DataFrame, levels: int, across: alt.X, downwards: alt.Y, **offset: Any
+) -> Iterator[alt.Chart]:
     """The names of nodes beside them, with a halo over the links."""
     if nodes.empty:
         return
     names = alt.Chart(nodes).encode(x=across, y=downwards, text=alt.Text("node:N"))
-    bold = {"fontWeight": "bold", "limit": _LEVEL_WIDTH - 10, **offset}
+    size = alt.ExprRef(expr=f"min({_FONT_SIZE}, width / {levels} / {_LETTERS_OF_A_NAME})")
+    bold = {"fontWeight": "bold", "fontSize": size, "limit": _LEVEL_WIDTH - 10, **offset}
     yield names.mark_text(style="halo", **bold)
     yield names.mark_text(**bold)
 
