@@ -7,6 +7,7 @@ measured ones, are shown as they are (`side_by_side`).
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -23,6 +24,7 @@ from pcielab.store import Store
 from pcielab.work.effort import EFFORT, Progress
 from pcielab.work.running import available_cores
 
+_SAME_SYSTEM = "one system, value by value: what differs comes from seed, suite, sampling or version"
 LEAST_ROWS = 60
 _MOST_SIMULATIONS = 600
 """Where no tests are chosen, those that differ most are simulated: as many as this allows, but `LEAST_ROWS`."""
@@ -44,8 +46,7 @@ def contrast(
         progress: Called while tests are simulated.
 
     Raises:
-        InputError: The runs are of different kinds or emulated, their systems are equal, or no test is common to
-            both.
+        InputError: The runs are of different kinds or emulated, or no test is common to both.
     """
     first, second = _system(a), _system(b)
     if first is None or second is None or {a.kind, b.kind} != {"transfers"}:
@@ -55,10 +56,7 @@ def contrast(
     comparison = compare(a, b)
     apart = comparison.system_differences
     if not apart:
-        raise InputError(
-            f"{a.path} and {b.path}: are of the same system, value by value: compare their seeds, suites, "
-            "sampling and versions"
-        )
+        return replace(side_by_side(a, b, tests), notes=[_SAME_SYSTEM])
     changes = _changes(first, apart)
     variants = [first, second, *(_with(first, change) for change in changes)]
     most_rows = max(LEAST_ROWS, _MOST_SIMULATIONS // len(variants))

@@ -27,7 +27,7 @@ def why_two(a: Store, b: Store, tests: Sequence[str] = (), progress: Progress = 
         progress: Called while tests are simulated.
 
     Raises:
-        InputError: The runs are of different kinds, their systems are equal, or no test is common to both.
+        InputError: The runs are of different kinds, or no test is common to both.
     """
     found = contrast(a, b, tests, progress)
     largest = max(found.rows, key=lambda row: abs(row.change_percent))
@@ -98,6 +98,8 @@ def _certainty(found: Contrast, a: Store, b: Store) -> Certainty:
 
 def _certainty_of_values(found: Contrast, origins: set[str]) -> Certainty:
     """How sure it is where nothing is simulated again."""
+    if not found.changes and origins == {"simulated"}:
+        return Certainty("sure", "both runs simulate one system")
     if not found.changes:
         unknown = "the values are the runs' own, and a run without a profile does not tell how its machine differs"
         return Certainty("not sure", unknown)
@@ -118,6 +120,8 @@ def _largest(row: Moved) -> str:
 
 def _unchanged(found: Contrast) -> str:
     count = len(found.rows) - len(found.moved)
+    if count == 1:
+        return "1 test that does not change is left out"
     return f"{count} tests that do not change are left out" if count else ""
 
 
