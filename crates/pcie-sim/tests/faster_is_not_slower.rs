@@ -26,7 +26,7 @@ const RESOURCES: [(&str, &[&str], f64); 15] = [
             "device.dma.engine.segment_ns",
             "device.dma.engine.word_ns",
             "device.dma.engine.short_tail_ns",
-            "device.dma.engine.boundary_aligned_ns",
+            "device.dma.engine.boundary_ns",
         ],
         0.5,
     ),

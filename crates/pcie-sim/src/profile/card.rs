@@ -189,15 +189,12 @@ pub struct DataEngine {
     /// Time for a last segment that holds no more than one word.
     #[schemars(with = "StepTime")]
     pub short_tail_ns: f64,
-    /// Time for a transfer of a single segment both of whose ends are unaligned.
+    /// Time to empty the shifter behind a read both of whose ends lie inside words of the device's memory.
     #[schemars(with = "StepTime")]
-    pub misaligned_single_ns: f64,
-    /// Extra for a request boundary inside a segment, aligned transfers.
+    pub shifted_flush_ns: f64,
+    /// Extra for a request boundary inside a segment, if the read is not shifted.
     #[schemars(with = "StepTime")]
-    pub boundary_aligned_ns: f64,
-    /// The same, misaligned transfers.
-    #[schemars(with = "StepTime")]
-    pub boundary_misaligned_ns: f64,
+    pub boundary_ns: f64,
     /// Behind a part of a write that is a single TLP, the uplink pads to a multiple of this and idles for as
     /// much again, because nothing hides the device's switch to the next part; 0: no gap.
     #[schemars(with = "Padding")]

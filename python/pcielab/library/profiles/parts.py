@@ -302,12 +302,10 @@ class DataEngine(Ruled):
     """Time per word of a last, partial segment."""
     short_tail_ns: StepTime
     """Time for a last segment that holds no more than one word."""
-    misaligned_single_ns: StepTime
-    """Time for a transfer of a single segment both of whose ends are unaligned."""
-    boundary_aligned_ns: StepTime
-    """Extra for a request boundary inside a segment, aligned transfers."""
-    boundary_misaligned_ns: StepTime
-    """The same, misaligned transfers."""
+    shifted_flush_ns: StepTime
+    """Time to empty the shifter behind a read both of whose ends lie inside words of the device's memory."""
+    boundary_ns: StepTime
+    """Extra for a request boundary inside a segment, if the read is not shifted."""
     write_gap_bytes: Padding
     """Behind a part of a write that is a single TLP, the uplink pads to a multiple of this and idles for as much
     again, because nothing hides the device's switch to the next part; 0: no gap."""
