@@ -10,12 +10,14 @@ The doctor is read-only and leaves sleeping devices asleep. The cost of a findin
 
 from pcielab.doctor.device_links import device_links
 from pcielab.doctor.examine import Examination, examine
-from pcielab.doctor.files import read_file, read_lspci_file, read_lspci_stream
+from pcielab.doctor.files import machine_of_text, read_file, read_lspci_file, read_lspci_stream, read_machine
 from pcielab.doctor.finding import Finding, Loss, Severity, Sureness, Value
 from pcielab.doctor.lspci_text import read_lspci
+from pcielab.doctor.merged import merged
 from pcielab.doctor.rules import RULES
 from pcielab.doctor.saved import saved
 from pcielab.doctor.sysfs import read_sysfs
+from pcielab.doctor.topology import Place, Topology, topology
 from pcielab.doctor.tree import Control, ErrorReporting, Function, Host, Link, LinkEnd, ResizableBar, Tree
 from pcielab.doctor.watch import changes
 from pcielab.library.causes import Cause, causes
@@ -32,19 +34,25 @@ __all__ = [
     "Link",
     "LinkEnd",
     "Loss",
+    "Place",
     "ResizableBar",
     "Severity",
     "Sureness",
+    "Topology",
     "Tree",
     "Value",
     "causes",
     "changes",
     "device_links",
     "examine",
+    "machine_of_text",
+    "merged",
     "read_file",
     "read_lspci",
     "read_lspci_file",
     "read_lspci_stream",
+    "read_machine",
     "read_sysfs",
     "saved",
+    "topology",
 ]

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pcielab.doctor.loss import LARGE_BYTES, loss, use_of
 from pcielab.doctor.real_links import not_judged
 from pcielab.doctor.rules.link import rate_gbps
+from pcielab.doctor.topology import edges
 from pcielab.doctor.tree import Function, Link, Record, Tree
 from pcielab.model.answers import Bound
 
@@ -29,6 +30,8 @@ class Branch(Record):
     """Raw bit rate of the link in one direction, after line coding."""
     below_gbps: float | None = None
     """Sum of the raw rates of the device links below it."""
+    edge: str | None = None
+    """The link above by the name that `pcielab fabric from` gives it."""
     made_up: str | None = None
     """Why the link is not judged: inside a chip, or not a real one."""
 
@@ -40,8 +43,15 @@ class Branch(Record):
 
 def branches(tree: Tree) -> list[Branch]:
     """Every function, in depth-first order."""
+    names = edges(tree)
     roots = [function for function in tree.functions if tree.parent(function) is None]
-    return [branch for root in roots for branch in _walk(tree, root, 0)]
+    found = (branch for root in roots for branch in _walk(tree, root, 0))
+    return [_with_edge(branch, names) for branch in found]
+
+
+def _with_edge(branch: Branch, names: dict[str, str]) -> Branch:
+    edge = None if branch.is_port else names.get(branch.slot)
+    return branch if edge is None else branch.model_copy(update={"edge": edge})
 
 
 def _walk(tree: Tree, function: Function, depth: int) -> Iterator[Branch]:

@@ -24,7 +24,7 @@ Read = Callable[[int, int], bytes]
 """Read (offset, size); returns fewer bytes if no more can be read."""
 
 _POWER_MANAGEMENT, _EXPRESS = 0x01, 0x10
-_AER, _ACS, _REBAR, _SECONDARY, _DVSEC, _DEVICE_3 = 0x0001, 0x000D, 0x0015, 0x0019, 0x0023, 0x002F
+_AER, _ACS, _ATS, _REBAR, _SECONDARY, _DVSEC, _DEVICE_3 = 0x0001, 0x000D, 0x000F, 0x0015, 0x0019, 0x0023, 0x002F
 _CXL_VENDOR, _CXL_DEVICE = 0x1E98, 0
 _ALL_ONES = b"\xff\xff\xff\xff"
 _MOST_CAPABILITIES = 48
@@ -171,6 +171,8 @@ class ConfigSpace:
             control = self._number(acs + 6, 2)
             if control is not None:
                 found["acs_enabled"] = _names(control, ACS_SERVICES)
+        if (ats := self._extended.get(_ATS)) is not None:
+            found["ats_enabled"] = self._flag(self._number(ats + 6, 2), 15)
         if (rebar := self._extended.get(_REBAR)) is not None:
             found["resizable_bars"] = tuple(self._resizable(rebar))
         if (cxl := self._extended.get(_DVSEC)) is not None:

@@ -1,10 +1,13 @@
-"""Read a machine's tree from a file: lspci text, saved tree or store."""
+"""Read a machine's tree from a file or folder: lspci text, saved tree, store, NCCL topology, copy of /sys."""
 
+import re
 from pathlib import Path
 from typing import BinaryIO
 
 from pcielab.doctor.lspci_text import read_lspci
-from pcielab.doctor.saved import read_saved
+from pcielab.doctor.nccl_topology import read_nccl, read_nccl_file
+from pcielab.doctor.saved import of_text, read_saved
+from pcielab.doctor.sysfs import read_sysfs
 from pcielab.doctor.tree import Tree
 from pcielab.errors import InputError
 from pcielab.library.input_files import read_text_roughly
@@ -12,6 +15,7 @@ from pcielab.wording import byte_size
 
 _STORE_HEAD = b"SQLite format 3\0"
 _LSPCI_BYTES = 32 << 20
+_HEAD_BYTES = 4096
 
 
 def read_file(path: Path) -> Tree:
@@ -34,6 +38,45 @@ def read_file(path: Path) -> Tree:
     from pcielab.store import open_store
 
     return tree_of_store(open_store(path))
+
+
+def read_machine(path: Path) -> Tree:
+    """The tree of a folder, or of a file of any of the kinds that the doctor reads, whichever its content shows.
+
+    Args:
+        path: A store, a saved tree (JSON), an NCCL topology (XML), the output of `lspci -vvv`, `/sys` of this
+            machine, or a copy of it.
+
+    Raises:
+        InputError: It cannot be read, or shows no PCI function.
+    """
+    if path == Path("/sys"):
+        return read_sysfs()
+    if path.is_dir():
+        return read_sysfs(path)
+    try:
+        head = path.open("rb").read(_HEAD_BYTES) if path.is_file() else b""
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    if head.startswith(_STORE_HEAD) or head.lstrip().startswith(b"{"):
+        return read_file(path)
+    return read_nccl_file(path) if _is_xml(head) else read_lspci_file(path)
+
+
+def machine_of_text(text: str, source: str) -> Tree:
+    """The tree of a text: a saved tree, an NCCL topology or the output of `lspci -vvv`.
+
+    Raises:
+        InputError: It is malformed, or shows no PCI function.
+    """
+    head = text[:_HEAD_BYTES].lstrip()
+    if head.startswith("{"):
+        return of_text(text, source)
+    return read_nccl(text.encode(), source) if _is_xml(head.encode()) else read_lspci(text, source)
+
+
+def _is_xml(head: bytes) -> bool:
+    return re.match(rb"(?:\xef\xbb\xbf)?\s*<(?:\?xml|!|system\b)", head) is not None
 
 
 def read_lspci_stream(stream: BinaryIO, source: str) -> Tree:

@@ -32,6 +32,7 @@ def read_host(folder: Folder, sys: Path) -> Host:
     return Host(
         nodes=_listed(folder.text(nodes / "has_cpu")),
         memory_nodes=_listed(folder.text(nodes / "has_memory")),
+        node_sockets=_sockets(folder, sys) or None,
         command_line=command_line,
         iommu_units=None if units is None else len(units),
         iommu_pages=_pages(command_line) if units else None,
@@ -51,6 +52,18 @@ def nodes_of(folder: Folder, sys: Path) -> dict[int, int]:
     for name in names[:_MOST_NODES]:
         for processor in _listed(folder.text(nodes / name / "cpulist")) or ():
             found[processor] = int(name.removeprefix("node"))
+    return found
+
+
+def _sockets(folder: Folder, sys: Path) -> dict[int, int]:
+    """The socket of each NUMA node, from its first processor."""
+    found: dict[int, int] = {}
+    for processor, node in sorted(nodes_of(folder, sys).items()):
+        if node in found:
+            continue
+        package = folder.text(sys / f"devices/system/cpu/cpu{processor}/topology/physical_package_id")
+        if package is not None and re.fullmatch(r"\d{1,5}", package):
+            found[node] = int(package)
     return found
 
 

@@ -227,6 +227,7 @@ def _function(block: lspci.Function) -> Function:
         control=_control(block) if "DevCap" in block.registers else None,
         errors=_errors(block),
         acs_enabled=_services(block),
+        ats_enabled=_flag(block.registers.get("ATSCtl", ""), "Enable"),
         has_slot=_flag(block.text, r"Express (?:\(v\d+\) )?(?:Root|Downstream) Port \(Slot"),
         card_present=_flag(block.registers.get("SltSta", ""), "PresDet"),
         slot_off=_slot_off(block),

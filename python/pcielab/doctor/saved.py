@@ -40,18 +40,26 @@ def read_saved(path: Path) -> Tree:
     Raises:
         InputError: It is not a saved tree, or was made by a later version.
     """
-    text = read_text(path)
+    return of_text(read_text(path), str(path))
+
+
+def of_text(text: str, source: str) -> Tree:
+    """The tree of the content of such a file.
+
+    Raises:
+        InputError: It is not a saved tree, or was made by a later version.
+    """
     if (count := text.count('"slot"')) > MOST_FUNCTIONS:
-        raise InputError(f"{path}: {count} PCI functions: give a machine of {MOST_FUNCTIONS} at most")
+        raise InputError(f"{source}: {count} PCI functions: give a machine of {MOST_FUNCTIONS} at most")
     try:
         found = SavedTree.model_validate_json(text)
     except ValidationError as error:
         if _OF_LSPCI.search(text, 0, _HEAD_LETTERS):
             raise InputError(
-                f"{path}: the output of lspci, not a saved tree: give it with --lspci {path}"
+                f"{source}: the output of lspci, not a saved tree: give it with --lspci {source}"
             ) from None
         where = named(".".join(map(str, error.errors()[0]["loc"])) or "the whole file")
         raise InputError(
-            f"{path}: not a saved tree ({where} is wrong): give a file that `pcielab doctor --save` wrote"
+            f"{source}: not a saved tree ({where} is wrong): give a file that `pcielab doctor --save` wrote"
         ) from None
-    return found.tree.model_copy(update={"source": str(path)})
+    return found.tree.model_copy(update={"source": source})

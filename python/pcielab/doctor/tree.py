@@ -196,9 +196,15 @@ class Function(Record):
     errors: ErrorReporting | None = None
     acs_enabled: tuple[str, ...] | None = None
     """Access control services that are on: SrcValid, ReqRedir, CmpltRedir, UpstreamFwd..."""
+    ats_enabled: bool | None = None
+    """Whether it may ask the IOMMU for translations itself (ATS Control)."""
     resizable_bars: tuple[ResizableBar, ...] = ()
     cxl_protocols: tuple[str, ...] = ()
     """CXL protocols that are on: Cache, IO, Mem; empty for anything else."""
+    above_slot: str | None = None
+    """The function above, from a source that nests functions and has no bus numbers of bridges."""
+    label: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")] | None = None
+    """Its name in another program: `gpu0`, `mlx5_0`."""
 
     @property
     def domain(self) -> str:
@@ -238,6 +244,8 @@ class Host(Record):
     """NUMA nodes with processors."""
     memory_nodes: tuple[int, ...] | None = None
     """NUMA nodes with memory."""
+    node_sockets: dict[int, int] | None = None
+    """The socket of each NUMA node with processors."""
     command_line: dict[str, str] | None = None
     """The kernel's parameters about PCI, IOMMU and power, and no others."""
     iommu_units: int | None = None
@@ -279,6 +287,8 @@ class Tree(Record):
     host: Host = Host()
     unseen: tuple[str, ...] = ()
     """Registers and files that could not be read, and how to show them."""
+    is_nested: bool = False
+    """Whether the source nests functions instead of numbering the buses below bridges."""
 
     @cached_property
     def _by_bus(self) -> dict[tuple[str, int], list[Function]]:
@@ -301,7 +311,20 @@ class Tree(Record):
     def _parents(self) -> dict[str, Function | None]:
         return {function.slot: self._above(function) for function in self.functions}
 
+    @cached_property
+    def _by_slot(self) -> dict[str, Function]:
+        return {function.slot: function for function in self.functions}
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {function.slot: number for number, function in enumerate(self.functions)}
+
     def _above(self, function: Function) -> Function | None:
+        if self.is_nested:
+            above = function.above_slot or ""
+            # Sources write the outer function first; so walks upwards end.
+            earlier = self._positions.get(above, len(self.functions)) < self._positions[function.slot]
+            return self._by_slot[above] if earlier else None
         exact = self._bridges.get((function.domain, function.bus))
         if exact is not None or not function.is_virtual_function:
             return exact
@@ -326,13 +349,14 @@ class Tree(Record):
             for one in self.functions
         )
 
-    @cached_property
-    def _titles(self) -> dict[str, str]:
-        return {function.slot: function.title for function in self.functions}
+    def function(self, slot: str) -> Function | None:
+        """The function of a slot; None if there is none."""
+        return self._by_slot.get(slot)
 
     def title(self, slot: str) -> str:
         """The title of the function of a slot; empty if there is none."""
-        return self._titles.get(slot, "")
+        found = self.function(slot)
+        return found.title if found else ""
 
     def parent(self, function: Function) -> Function | None:
         """The bridge above a function; None on a root bus, or if it was not read."""
@@ -340,8 +364,18 @@ class Tree(Record):
 
     def children(self, bridge: Function) -> list[Function]:
         """The functions on the bus below a bridge; bus numbers rise downwards, so walks end."""
+        if self.is_nested:
+            return self._nested.get(bridge.slot, [])
         below = (bridge.domain, bridge.secondary_bus or 0)
         return self._by_bus.get(below, []) if self._bridges.get(below) is bridge else []
+
+    @cached_property
+    def _nested(self) -> dict[str, list[Function]]:
+        found: defaultdict[str, list[Function]] = defaultdict(list)
+        for function in self.functions:
+            if (above := self.parent(function)) is not None:
+                found[above.slot].append(function)
+        return dict(found)
 
     def path(self, function: Function) -> list[Function]:
         """The function and every bridge above it, up to the root port. Bus numbers rise downwards, so it ends."""

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pcielab.doctor.finding import Observation, Severity, Sureness
 from pcielab.doctor.real_links import real_cards
 from pcielab.doctor.rules.link import rate_gbps
-from pcielab.doctor.rules.rule import judged, rule, value
+from pcielab.doctor.rules.rule import judged, on_edge, rule, value
+from pcielab.doctor.topology import edges
 from pcielab.doctor.tree import Function, Tree
 
 _MENTIONED_FROM_GBPS = 16.0
@@ -18,12 +19,13 @@ def node_unknown(tree: Tree) -> Iterator[Observation]:
     nodes = tree.host.nodes
     if nodes is None or len(nodes) < 2:
         return
+    names = edges(tree)
     for function in _fast(tree):
         if function.numa_node == -1:
             yield Observation(
                 **judged(Severity.WARNING, Sureness.CERTAIN, function),
                 what=f"the firmware does not say to which of the {len(nodes)} NUMA nodes the device is attached",
-                values=(value(function, "numa_node", -1),),
+                values=(value(function, "numa_node", -1), *on_edge(names, function)),
                 remedy="find the node by latency and pin threads and buffers to it; echo N > numa_node sets it "
                 "until the next boot; a BIOS update may add _PXM",
             )
@@ -32,7 +34,7 @@ def node_unknown(tree: Tree) -> Iterator[Observation]:
 @rule("D24")
 def node_without_memory(tree: Tree) -> Iterator[Observation]:
     """A device whose node has no memory has every buffer on another node."""
-    memory = tree.host.memory_nodes
+    memory, names = tree.host.memory_nodes, edges(tree)
     for function in _fast(tree):
         if (
             memory
@@ -46,6 +48,7 @@ def node_without_memory(tree: Tree) -> Iterator[Observation]:
                 values=(
                     value(function, "numa_node", function.numa_node),
                     value(None, "has_memory", _listed(memory)),
+                    *on_edge(names, function),
                 ),
                 remedy="add memory modules to that socket, or move the device to another socket's slot",
             )
@@ -54,6 +57,7 @@ def node_without_memory(tree: Tree) -> Iterator[Observation]:
 @rule("D24")
 def interrupts_elsewhere(tree: Tree) -> Iterator[Observation]:
     """Handlers of interrupts on another node access the device and its rings across sockets."""
+    names = edges(tree)
     for function in _fast(tree):
         served, node = function.interrupt_nodes, function.numa_node
         if served and node is not None and node >= 0 and node not in served:
@@ -63,6 +67,7 @@ def interrupts_elsewhere(tree: Tree) -> Iterator[Observation]:
                 values=(
                     value(function, "numa_node", node),
                     value(function, "interrupts on node", _listed(served)),
+                    *on_edge(names, function),
                 ),
                 remedy="set /proc/irq/N/smp_affinity_list to processors of its node, and stop irqbalance from "
                 "undoing it",

@@ -1,6 +1,6 @@
 """The type of rules, and helpers that rules share."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +60,12 @@ def judged(
 def value(function: Function | None, name: str, shown: object) -> Value:
     """A value that a finding rests on."""
     return Value(name=name, function=function.slot if function else None, value=str(shown))
+
+
+def on_edge(edges: Mapping[str, str], function: Function) -> tuple[Value, ...]:
+    """The link above a function by the name that `pcielab fabric from` gives it; empty if its file has none."""
+    edge = edges.get(function.slot)
+    return () if edge is None else (value(None, "fabric edge", edge),)
 
 
 def short(slot: str) -> str:

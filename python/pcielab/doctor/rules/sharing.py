@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pcielab.doctor.finding import Observation, Severity, Sureness
 from pcielab.doctor.real_links import made_up, real_cards
 from pcielab.doctor.rules.link import links_above, rate_gbps, shown
-from pcielab.doctor.rules.rule import judged, rule, short, value
+from pcielab.doctor.rules.rule import judged, on_edge, rule, short, value
+from pcielab.doctor.topology import edges
 from pcielab.doctor.tree import Link, Tree
 
 _PEERS = (0x01, 0x02, 0x03, 0x12)
@@ -18,6 +19,7 @@ _MENTIONED = 1.01
 @rule("D07")
 def uplink_shared(tree: Tree) -> Iterator[Observation]:
     """Devices below one upstream port share its link: when all are busy, each gets a part."""
+    names = edges(tree)
     for uplink, cards in _below_switches(tree).values():
         end = uplink.device.link
         if end is None or not end.is_up or made_up(tree, uplink) or len(cards) < 2:
@@ -35,9 +37,10 @@ def uplink_shared(tree: Tree) -> Iterator[Observation]:
             values=(
                 value(uplink.device, "LnkSta", shown(end.speed_gtps, end.lanes)),
                 value(None, "below", ", ".join(slots)),
+                *on_edge(names, uplink.device),
             ),
-            remedy="spread devices that are busy at the same time over uplinks; pcielab fabric estimate shows "
-            "each share",
+            remedy="spread devices that are busy at the same time over uplinks; pcielab fabric from and fabric "
+            "explain show each share",
         )
 
 
@@ -49,6 +52,7 @@ def acs_redirects(tree: Tree) -> Iterator[Observation]:
     or an accelerator, since drives and network controllers alone rarely do. Virtual machines need redirection
     for isolation.
     """
+    names = edges(tree)
     for uplink, cards in _below_switches(tree).values():
         peers = [card for card in cards if card.device.base_class in _PEERS and card.port is not None]
         redirecting = [card for card in peers if card.port and set(_REDIRECTS) & set(card.port.acs_enabled or ())]
@@ -61,10 +65,13 @@ def acs_redirects(tree: Tree) -> Iterator[Observation]:
             ),
             what=f"{len(peers)} devices below could exchange data directly, but ACS redirects their requests to "
             "the root",
-            values=tuple(
-                value(card.port, "ACSCtl", " ".join(card.port.acs_enabled or ()))
-                for card in redirecting
-                if card.port
+            values=(
+                *(
+                    value(card.port, "ACSCtl", " ".join(card.port.acs_enabled or ()))
+                    for card in redirecting
+                    if card.port
+                ),
+                *on_edge(names, uplink.device),
             ),
             remedy="where no virtual machine needs the isolation: pci=disable_acs_redir=... or config_acs= on the "
             "kernel's command line, for the ports between the peers",
