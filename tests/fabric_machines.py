@@ -72,7 +72,9 @@ class Machine:
         lines += _node(more)
         buses = f"primary={slot[:2]}, secondary={below[0]:02x}, subordinate={below[1]:02x}"
         lines.append(f"\tBus: {buses}, sec-latency=0")
-        lines += _express(express, link, mps=512, mrrs=512)
+        most = more.get("most", link)
+        assert isinstance(most, tuple)
+        lines += _express(express, link, mps=512, mrrs=512, most=most)
         if more.get("redirects"):
             lines += ["\tCapabilities: [148 v1] Access Control Services", f"\t\t{_REDIRECTS}"]
         self.blocks.append("\n".join([*lines, "\tKernel driver in use: pcieport"]))
@@ -201,7 +203,7 @@ def laptop() -> str:
     """A drive, a wireless card, and a GPU whose link rests at 2.5 GT/s."""
     made = Machine()
     made.host_bridge(0)
-    made.bridge("root", "00:01.0", (1, 1), (1, 8))
+    made.bridge("root", "00:01.0", (1, 1), (1, 8), most=(4, 8))
     made.device("laptop-gpu", "01:00.0", (1, 8), most=(4, 8))
     made.direct("root", "00:06.0", 2, "nvme", (4, 4))
     made.direct("root", "00:1c.0", 3, "wireless", (2, 1))

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import fabric_sources
 import machines
 import mutate
 import pandas as pd
@@ -495,6 +496,7 @@ KINDS: dict[str, Case] = {
     "systems": systems,
     "messages": messages,
     **machines.KINDS,
+    **fabric_sources.KINDS,
     **stores.KINDS,
     **sealed.KINDS,
     **tools.KINDS,

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import fabric_sources
 import pytest
 import tools
 from kinds import KINDS, prepare
@@ -20,6 +21,7 @@ CASES = int(os.environ.get("PCIELAB_INPUTS", "2000"))
 FEWER = {
     "stores": CASES // 4,
     **dict.fromkeys(tools.KINDS, CASES // 5),
+    **dict.fromkeys(fabric_sources.KINDS, CASES // 2),
     "sealed-stores": int(os.environ.get("PCIELAB_SEALED_STORES", "250")),
 }
 """Kinds whose cases take ten times as long: a changed store is drawn, compared and exported, or an import written.

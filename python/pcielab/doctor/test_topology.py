@@ -95,6 +95,7 @@ def test_the_tree_of_nccl_nests_and_keeps_names_but_no_identifiers() -> None:
         "gpu3": "switch0",
         "mlx5_0": "switch0",
     }
+    assert {branch.edge for branch in branches(tree)} == {"socket1->switch0", "switch0->gpu3", "switch0->mlx5_0"}
     assert "1122334455667788" not in saved(tree, "0").decode()
     assert read_back(tree).functions == tree.functions
 

@@ -92,14 +92,17 @@ class _Builder:
 
     def _take(self, link: Link) -> str | None:
         """Add the place below a link, and its root port; otherwise why it is left out."""
-        device, port, end = link.device, link.port, _trained(link)
+        # In a nested source, what is above is a switch with an uplink of its own, and no port.
+        above, device = link.port, link.device
+        port = None if self.tree.is_nested else above
+        end = _trained(device, port)
         if not self.tree.is_nested and (unreal := _unreal(self.tree, link)) is not None:
             return unreal
         if end is None:
             return "speed or width of the link is not shown"
         upper: str | None = None
-        if port is not None:
-            upper = self._upper(port)
+        if above is not None:
+            upper = self._upper(above)
             if upper is None:
                 return "what is above its port is not shown, or is left out"
         is_switch = device.kind == "upstream-port" or (device.kind is None and device.secondary_bus is not None)
@@ -132,15 +135,14 @@ class _Builder:
 
     def _leave_out_empty_switches(self) -> None:
         """Leave out switches and root ports without a device below."""
-        while empty := [
-            key for key, place in self.places.items() if place.part != "device" and not self._below(key)
-        ]:
+        while empty := self._without_devices():
             for key in empty:
                 if self.places.pop(key).part == "switch":
                     self.left_out["nothing is shown below the switch"] += 1
 
-    def _below(self, key: str) -> bool:
-        return any(place.upper == key for place in self.places.values())
+    def _without_devices(self) -> list[str]:
+        uppers = {place.upper for place in self.places.values()}
+        return [key for key, place in self.places.items() if place.part != "device" and key not in uppers]
 
     def _named(self) -> dict[str, Place]:
         """The places with names, in the order of slots; uppers come first."""
@@ -233,10 +235,10 @@ def _key(function: Function) -> str:
     return function.slot.rpartition(".")[0]
 
 
-def _trained(link: Link) -> LinkEnd | None:
-    """The end of a link with a known speed and width, the lower one first."""
-    ends = (link.device.link, link.port.link if link.port else None)
-    return next((end for end in ends if end is not None and end.is_up), None)
+def _trained(*ends: Function | None) -> LinkEnd | None:
+    """The first of the ends of a link with a known speed and width."""
+    links = (end.link for end in ends if end is not None)
+    return next((link for link in links if link is not None and link.is_up), None)
 
 
 def _unreal(tree: Tree, link: Link) -> str | None:

@@ -10,6 +10,7 @@ Topologies are TOML files, the shipped ones found by name. The arithmetic is Rus
 """
 
 from pcielab.fabric.estimate import METHODS, Estimate, Method, estimate, influences, rounds
+from pcielab.fabric.from_machine import WrittenFabric, fabric_of
 from pcielab.fabric.run import Flows, flow_set
 from pcielab.fabric.runtime import POLICIES, Hold, Policy, PolicyName, Runtime, Waiting
 from pcielab.fabric.simulate import DISCIPLINES, Simulated, simulate
@@ -42,10 +43,12 @@ __all__ = [
     "Simulated",
     "Trace",
     "Waiting",
+    "WrittenFabric",
     "check_by_simulation",
     "check_ends",
     "estimate",
     "excessive",
+    "fabric_of",
     "flow_set",
     "flow_table",
     "influences",

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, ModelWrapValidatorHandler, WithJsonSchem
 from pcielab.errors import wrong_value
 from pcielab.library import validation
 from pcielab.library.fabrics.bar_addresses import with_addresses
+from pcielab.library.fabrics.machine_parts import MachinePart
 from pcielab.library.fabrics.parts import FabricLink, FabricParameters, Flow, Host, NodeKind, NodeParameters
 from pcielab.library.fabrics.presets import (
     Device,
@@ -26,7 +27,7 @@ from pcielab.library.fabrics.written import (
 from pcielab.library.profiles.part import WHOLE, Amount64, Name, Part, Title
 from pcielab.library.profiles.provenance import Provenance
 
-_OF_FILES = {"host", "device", "bar_addresses", "upper", "link"}
+_OF_FILES = {"host", "device", "bar_addresses", "upper", "link", "machine"}
 """Keys of a node that only files have."""
 
 
@@ -57,6 +58,8 @@ class Node(NodeParameters):
     """The kind of device, from `[devices]` or a preset; devices only. Absent: only estimates and streams."""
     bar_addresses: dict[str, Amount64] = Field(default={})
     """First bus address of memories that have a BAR, by the memory's name; others are given free addresses."""
+    machine: MachinePart | None = None
+    """The node as a part of a machine, as `pcielab fabric from` reads it."""
 
     @model_validator(mode="before")
     @classmethod

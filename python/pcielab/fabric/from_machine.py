@@ -1,0 +1,226 @@
+"""Write a fabric file of a machine: trained links, modelled capacities, and comments on their origin.
+
+Nothing is invented: every link of the file is one that a source shows, with the speed and width that it trained
+to. The inside of the processor has no registers: its links carry what `borrowed` says, or limit nothing, and
+comments say which.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pcielab.doctor import Place, Topology, Tree, topology
+from pcielab.doctor.loss import LARGE_BYTES, generation, loss, use_of
+from pcielab.errors import InputError
+from pcielab.fabric.borrowed import memory_gbytes_per_s
+from pcielab.library.fabrics.written import INSIDE_GBYTES_PER_S
+from pcielab.wording import printable
+
+_KINDS = {
+    "sockets": "internal-switch",
+    "socket": "internal-switch",
+    "memory": "host",
+    "stack": "internal-switch",
+    "root-port": "root-port",
+    "switch": "switch",
+    "device": "device",
+}
+_REDIRECTS = {"ReqRedir", "CmpltRedir"}
+_MOST_LETTERS, _MOST_NOTES = 160, 1000
+_NOTES = (
+    "Links have the speed and width that they trained to. Their capacities are modelled: payload of large "
+    "transfers, downwards of completions to reads, upwards of writes. Capacities inside the processor are "
+    "borrowed from published figures, or limit nothing; comments say which."
+)
+_USUAL_MPS = 256
+_REMEDY = (
+    "give the output of `sudo lspci -vvv` on the whole machine, not inside a virtual machine, or NCCL's topology"
+)
+
+
+@dataclass(frozen=True)
+class WrittenFabric:
+    """A fabric file.
+
+    Attributes:
+        text: The TOML.
+        nodes: Number of nodes.
+        links: Number of PCIe links.
+        notes: What was left out, assumed or not seen.
+    """
+
+    text: str
+    nodes: int
+    links: int
+    notes: tuple[str, ...]
+
+
+def fabric_of(tree: Tree, name: str) -> WrittenFabric:
+    """The fabric file of a tree.
+
+    Args:
+        tree: The machine.
+        name: Name of the fabric.
+
+    Raises:
+        InputError: The tree shows no PCIe link.
+    """
+    found = topology(tree)
+    links = [place for place in found.places if place.end is not None]
+    if not links:
+        reasons = "; ".join((*found.left_out, *tree.unseen))
+        raise InputError(f"{tree.source}: shows no link with both ends{reasons and f' ({reasons})'}: {_REMEDY}")
+    assumed = tuple(f"assumed: {text}" for text in found.assumed)
+    left_out = tuple(f"left out: {text}" for text in found.left_out)
+    notes = (*assumed, *left_out, *(f"not seen: {text}" for text in tree.unseen))
+    payloads = _payloads(found)
+    blocks = [_head(tree, name, notes, payloads), *map(_node, found.places), *_links(found, payloads)]
+    return WrittenFabric("\n".join(blocks), len(found.places), len(links), notes)
+
+
+def _head(tree: Tree, name: str, notes: tuple[str, ...], payloads: dict[str, int]) -> str:
+    return "\n".join(
+        [
+            f"name = {_text(name)}",
+            f"title = {_text(f'{name}, as read from {tree.source}')}",
+            f"mps_bytes = {min(payloads.values(), default=_USUAL_MPS)}",
+            "",
+            *(f"# {_comment(note)}" for note in notes),
+            "[provenance]",
+            f"source = {_text(f'pcielab fabric from {tree.source}')}",
+            f"notes = {_text(_NOTES, _MOST_NOTES)}",
+            "",
+        ]
+    )
+
+
+def _payloads(found: Topology) -> dict[str, int]:
+    """The smallest MPS on both ends of the link above each place and below it, where one was read."""
+    least: dict[str, int] = {}
+    for place in reversed(found.places):
+        functions = [*place.functions, *([place.port] if place.port else [])]
+        sizes = [one.control.mps_bytes for one in functions if one.control and one.control.mps_bytes]
+        size = min([*sizes, *([least[place.name]] if place.name in least else [])], default=None)
+        if size is None:
+            continue
+        least[place.name] = size
+        if place.upper is not None:
+            least[place.upper] = min(size, least.get(place.upper, size))
+    return least
+
+
+def _node(place: Place) -> str:
+    lines = ["[[node]]", f"name = {_text(place.name)}", f'kind = "{_KINDS[place.part]}"']
+    if place.function is not None:
+        lines.insert(1, f"# {_comment(f'{place.function.slot} {place.function.title}')}")
+    if place.kind is not None and (preset := _preset(place)) is not None:
+        lines.append(f'device = "{preset}"')
+    facts = ", ".join(f"{key} = {value}" for key, value in _facts(place))
+    return "\n".join([*lines, f"machine = {{ {facts} }}", ""])
+
+
+def _facts(place: Place) -> Iterator[tuple[str, str]]:
+    """The keys of `machine` that were read."""
+    one, port = place.function, place.port
+    control = one.control if one else None
+    yield "part", f'"{place.part}"'
+    known = {
+        "kind": place.kind,
+        "slot": one.slot if one else None,
+        "numa_node": place.node,
+        "mps_bytes": control.mps_bytes if control else None,
+        "mrrs_bytes": control.mrrs_bytes if control and place.part == "device" else None,
+        "relaxed_ordering": control.relaxed_ordering if control else None,
+        "ats": one.ats_enabled if one else None,
+        "iommu": one.iommu_type if one else None,
+        "port": port.slot if port else None,
+        "redirects": None
+        if port is None or port.acs_enabled is None
+        else bool(_REDIRECTS & set(port.acs_enabled)),
+    }
+    for key, value in known.items():
+        if value is not None:
+            yield key, _text(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _preset(place: Place) -> str | None:
+    """The preset whose times the simulator uses for a device of that kind and link; None if none is alike."""
+    speed = place.end.speed_gtps if place.end is not None else None
+    fast, wide = (speed or 0) >= 32, (place.end.lanes or 0) >= 16 if place.end else False
+    match place.kind:
+        case "gpu" | "accelerator":
+            return "gpu-h100" if fast and wide else "gpu"
+        case "nic":
+            return "nic-400g" if fast and wide else "nic-200g" if (speed or 0) >= 16 and wide else "nic-100g"
+        case "nvme":
+            return "nvme-gen5" if fast else "nvme-gen4" if (speed or 0) >= 16 else "nvme-gen3"
+        case "fpga":
+            return "fpga-xdma"
+        case _:
+            return None
+
+
+def _links(found: Topology, payloads: dict[str, int]) -> Iterator[str]:
+    for place in found.places:
+        if place.upper is None:
+            continue
+        ends = ["[[link]]", f"upper = {_text(place.upper)}", f"lower = {_text(place.name)}"]
+        yield "\n".join([*ends, *(_trained(place, payloads) if place.end else _inside(place)), ""])
+
+
+def _inside(place: Place) -> Iterator[str]:
+    """The keys of a link inside the processor."""
+    if place.part == "root-port":
+        return
+    if place.part != "memory":
+        yield "# inside the processor, no register: limits nothing"
+        yield f"down_gbytes_per_s = {INSIDE_GBYTES_PER_S}"
+        yield f"up_gbytes_per_s = {INSIDE_GBYTES_PER_S}"
+        return
+    for key, direction in (("down", "write"), ("up", "read")):
+        borrowed = memory_gbytes_per_s("write" if direction == "write" else "read")
+        yield f"# borrowed, memory for {direction}s of devices, four times {_comment(borrowed.text)}"
+        yield f"{key}_gbytes_per_s = {borrowed.value:.1f}"
+
+
+def _trained(place: Place, payloads: dict[str, int]) -> Iterator[str]:
+    """The keys of a PCIe link, with its capacities."""
+    end, device = place.end, place.function
+    if end is None or end.speed_gtps is None or device is None:
+        return
+    use = use_of(device, end, payloads.get(place.name))
+    if use is None:
+        return
+    use = use.with_mrrs(LARGE_BYTES)
+    read, write = loss(use, use, "read"), loss(use, use, "write")
+    mps = f"MPS {use.link.mps_bytes} B{'' if place.name in payloads else ' (not read: assumed)'}"
+    yield f"# trained to {end.speed_gtps:g} GT/s x{end.lanes}, {mps}{_below_both_ends(place)}"
+    yield f'link = "gen{generation(end.speed_gtps)}x{end.lanes}"'
+    yield f"down_gbytes_per_s = {read.now_gbps / 8:.3f}"
+    yield f"up_gbytes_per_s = {write.now_gbps / 8:.3f}"
+
+
+def _below_both_ends(place: Place) -> str:
+    end, ends = (
+        place.end,
+        [place.port.link if place.port else None, place.function.link if place.function else None],
+    )
+    speeds = [one.max_speed_gtps for one in ends if one and one.max_speed_gtps]
+    lanes = [one.max_lanes for one in ends if one and one.max_lanes]
+    if end is None or len(speeds) < 2 or len(lanes) < 2 or end.speed_gtps is None or end.lanes is None:
+        return ""
+    if end.speed_gtps >= min(speeds) and end.lanes >= min(lanes):
+        return ""
+    rest = "; devices may lower their speed at rest: read it again under load" if end.lanes >= min(lanes) else ""
+    return f", of {min(speeds):g} GT/s x{min(lanes)} that both ends support{rest}"
+
+
+def _text(value: str, most_letters: int = _MOST_LETTERS) -> str:
+    """A TOML string: one line, printable."""
+    return json.dumps(_comment(value, most_letters), ensure_ascii=False)
+
+
+def _comment(text: str, most_letters: int = _MOST_LETTERS) -> str:
+    """A foreign text on one line, without control characters, truncated."""
+    return re.sub(r"\s+", " ", printable(text))[:most_letters]
