@@ -10,7 +10,7 @@ import typer
 
 from pcielab.cli.carrying_out import carry_out
 from pcielab.cli.completion import profile_names, suite_names
-from pcielab.cli.fabric_machine import from_machine
+from pcielab.cli.fabric_machine import from_machine, paths
 from pcielab.cli.fabric_tables import print_flows
 from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_data, print_frame, print_rows, say
 from pcielab.cli.paper import validate
@@ -305,6 +305,7 @@ def _draw(chosen: "Fabric", found: "Estimate", path: Path, *, theme: Theme, over
 
 
 app.command("from")(from_machine)
+app.command()(paths)
 app.command(hidden=True)(validate)
 
 

@@ -1,11 +1,15 @@
 """`pcielab fabric from` and `paths`: a machine as a fabric, and what is between two of its devices."""
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pcielab.cli.output import print_data, say
+from pcielab.cli.completion import profile_names
+from pcielab.cli.fabric_tables import print_flows
+from pcielab.cli.output import Format, print_data, print_text, records, say
 
 
 def from_machine(
@@ -53,3 +57,39 @@ def from_machine(
         return
     write_file(output, written.text.encode(), overwrite=overwrite)
     say(f"wrote {output}: {written.nodes} nodes, {written.links} PCIe links")
+
+
+def paths(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|FILE",
+            help="A shipped fabric, or a file (*.toml).",
+            autocompletion=profile_names("fabric"),
+        ),
+    ],
+    source: Annotated[str, typer.Argument(metavar="A", help="The node that the data come from.")],
+    destination: Annotated[str, typer.Argument(metavar="B", help="The node that they go to.")],
+    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+) -> None:
+    """Show the path between two nodes: edges with their capacity both ways, bounds, latency, and what slows it.
+
+    Between two devices, the notes say what prevents or slows peer-to-peer: ACS redirection, stacks and sockets on
+    the way, MPS, the IOMMU. Capacities of the root complex are borrowed from published figures; notes name their
+    rows.
+
+    Examples:
+    `pcielab fabric paths server.toml gpu0 nic1`
+
+    `pcielab fabric paths fabrex-u55c A C --format json`
+    """
+    from pcielab import fabric
+    from pcielab.fabric.paths import described
+
+    found = fabric.path(fabric.load(file), source, destination)
+    if output_format is Format.JSON:
+        print_data(json.dumps({**asdict(found), "edges": records(found.edges)}, indent=1))
+        return
+    print_flows(found.edges, output_format, f"{found.source} to {found.destination} (modelled)")
+    if output_format is Format.TABLE:
+        print_text(described(found))

@@ -14,6 +14,7 @@ _HEADS = {
     "simulated_gbytes_per_s": "simulated GB/s",
     "capacity_gbytes_per_s": "capacity GB/s",
     "load_gbytes_per_s": "load GB/s",
+    "back_gbytes_per_s": "back GB/s",
 }
 _FITS: dict[Cell, str] = {True: "yes", False: "no"}
 _WHOLE_FROM = 10.0

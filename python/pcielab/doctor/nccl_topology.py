@@ -55,7 +55,8 @@ def read_nccl(content: bytes, source: str) -> Tree:
         InputError: It is not well-formed, or shows no device.
     """
     reader = _Reader(source)
-    parser = expat.ParserCreate()
+    # With namespaces, so that names in them are not taken for those of NCCL.
+    parser = expat.ParserCreate(namespace_separator=" ")
     parser.StartElementHandler = reader.start
     parser.EndElementHandler = reader.end
     parser.StartDoctypeDeclHandler = reader.refuse_document_type

@@ -11,6 +11,7 @@ Topologies are TOML files, the shipped ones found by name. The arithmetic is Rus
 
 from pcielab.fabric.estimate import METHODS, Estimate, Method, estimate, influences, rounds
 from pcielab.fabric.from_machine import WrittenFabric, fabric_of
+from pcielab.fabric.paths import DevicePath, Limit, path
 from pcielab.fabric.run import Flows, flow_set
 from pcielab.fabric.runtime import POLICIES, Hold, Policy, PolicyName, Runtime, Waiting
 from pcielab.fabric.simulate import DISCIPLINES, Simulated, simulate
@@ -27,6 +28,7 @@ __all__ = [
     "METHODS",
     "PHASES",
     "POLICIES",
+    "DevicePath",
     "Discipline",
     "Estimate",
     "Fabric",
@@ -35,6 +37,7 @@ __all__ = [
     "Flow",
     "Flows",
     "Hold",
+    "Limit",
     "Method",
     "Point",
     "Policy",
@@ -56,6 +59,7 @@ __all__ = [
     "load",
     "load_fabric_suite",
     "names",
+    "path",
     "request_table",
     "rounds",
     "simulate",
