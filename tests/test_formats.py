@@ -77,6 +77,8 @@ WITHOUT_STORES = (
     ["fabric", "list"],
     ["fabric", "estimate", "fabrex-u55c"],
     ["fabric", "explain", "fabrex-u55c"],
+    ["fabric", "explain", "fabrex-u55c", "--flow", "A->C:2GB/s"],
+    ["fabric", "paths", "fabrex-u55c", "A", "C"],
     ["fabric", "simulate", "fabrex-u55c", "--flows", "latency", "--duration-us", "20"],
     ["run", "--test", "bw-rd", "--size", "64", "-o", "{new}"],
     ["run", "--nic", "simple-nic", "--frames", "64", "-o", "{new}"],

@@ -114,6 +114,8 @@ def of_files(name: str, folder: Path) -> Iterator[tuple[str | Path, ...]]:
     yield "sweep", folder / "sweep.toml", "-o", folder / "sweep"
     yield "fabric", "estimate", "fabrex-u55c", "--flows", folder / "flows.csv"
     yield "doctor", "--lspci", folder / "lspci.txt", "--tree"
+    yield "fabric", "from", folder / "lspci.txt"
+    yield "fabric", "estimate", "fabrex-u55c", "--flow", f"{name}->{name}:{name}"
     text = (shipped._ROOT / "profiles" / "fabrics" / "separating.toml").read_text()
     for old in ('"The smallest fabric on which the two estimators differ"', '"S"', '"f1"'):
         assert old in text

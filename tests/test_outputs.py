@@ -12,6 +12,7 @@ from suite_texts import LSPCI
 
 SMALL = Path(__file__).parent / "documents" / "small"
 FULL = Path("/dev/full")
+_SERVER = Path(__file__).parent / "lspci_texts/pciutils-3.9.txt"
 COMMANDS: dict[str, tuple[str, ...]] = {
     "run": ("run", "--test", "bw-rd", "-o", "{}.db"),
     "run of messages": ("run", "--suite", "messages.toml", "-o", "{}.db"),
@@ -24,6 +25,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "report": ("report", "a.db", "-o", "{}.html"),
     "compare": ("compare", "a.db", "b.db", "-o", "{}.html"),
     "explain": ("explain", "a.db", "b.db", "--picture", "{}.svg"),
+    "fabric from": ("fabric", "from", str(_SERVER), "-o", "{}.toml"),
     "fabric explain": ("fabric", "explain", "fabrex-u55c", "--picture", "{}.svg"),
     "profiles skeleton": ("profiles", "skeleton", "--lspci", "published/sys-lspci.txt", "-o", "{}.toml"),
     "calibrate": ("calibrate", "published", "-o", "{}.toml"),

@@ -17,9 +17,9 @@ from typing import Any
 import mutate
 
 from fabric_machines import MACHINES, NCCL
-from pcielab.doctor import Tree, merged, read_machine
+from pcielab.doctor import Tree, machine_of_text, merged, read_machine
 from pcielab.errors import InputError
-from pcielab.fabric import fabric_of
+from pcielab.fabric import Fabric, drawn, fabric_of, placements, shares, written_flows
 from pcielab.library.copied_lspci import as_printed
 from pcielab.library.fabrics.load import of_content
 
@@ -125,4 +125,34 @@ def _links(content: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]
     return [(link, parts[link["lower"]]) for link in content["link"] if "link" in link]
 
 
-KINDS = {"fabric-texts": lspci_text, "fabric-nccl": nccl_topology, "fabric-merged": both_sources}
+@cache
+def _dgx() -> Fabric:
+    content = tomllib.loads(fabric_of(machine_of_text(MACHINES["dgx"](), "lspci.txt"), "dgx").text)
+    return of_content(content, Path("dgx.toml"))
+
+
+_FLOWS = ("gpu0->nic1:20GB/s", "gpu7->host0", "nvme0 -> gpu3 : 16 Gb/s", "gpu0->stack 0000:15")
+_PATTERNS = ("all-to-host", "ring:gpu0,gpu1,nic3", "ring", "pairs", "checkpoint-to-nvme")
+
+
+def written(draw: Draw, folder: Path) -> None:
+    """Changed flows as written, and patterns, with their shares, tree and placements."""
+    del folder
+    flow = mutate.text(draw, draw.choice(_FLOWS).encode()).decode(errors="replace")
+    pattern = draw.choice(_PATTERNS)
+    if draw.random() < 0.5:
+        pattern = mutate.text(draw, pattern.encode()).decode(errors="replace")
+    flows = written_flows(_dgx(), [flow], draw.choice([None, pattern]))
+    found = shares(_dgx(), flows)
+    drawn(_dgx(), found)
+    assert (found.flows["gbytes_per_s"] < 200).all()
+    if draw.random() < 0.1:
+        placements(_dgx(), flows, found)
+
+
+KINDS = {
+    "fabric-texts": lspci_text,
+    "fabric-nccl": nccl_topology,
+    "fabric-merged": both_sources,
+    "written-flows": written,
+}

@@ -12,7 +12,17 @@ from pcielab.cli.carrying_out import carry_out
 from pcielab.cli.completion import profile_names, suite_names
 from pcielab.cli.fabric_machine import from_machine, paths
 from pcielab.cli.fabric_tables import print_flows
-from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_data, print_frame, print_rows, say
+from pcielab.cli.output import (
+    Cell,
+    Format,
+    Theme,
+    ThemeOption,
+    print_data,
+    print_frame,
+    print_rows,
+    print_text,
+    say,
+)
 from pcielab.cli.paper import validate
 from pcielab.cli.run_options import takes_run_options
 from pcielab.errors import InputError
@@ -36,6 +46,22 @@ FlowsOption = Annotated[
     str | None,
     typer.Option(
         "--flows", metavar="SET|FILE", help="A set of flows in the fabric's file, or a CSV or Parquet file."
+    ),
+]
+FlowOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--flow",
+        metavar="A->B[:RATE]",
+        help="A flow, with what it asks for if that is known: 'gpu0->nic1:20GB/s'. Repeatable.",
+    ),
+]
+PatternOption = Annotated[
+    str | None,
+    typer.Option(
+        "--pattern",
+        metavar="PATTERN",
+        help="Flows between the devices of a machine: all-to-host, pairs, checkpoint-to-nvme, ring:gpu0,gpu1,...",
     ),
 ]
 SuiteOption = Annotated[
@@ -101,6 +127,10 @@ _FOUND = (
     "note",
 )
 """Columns of simulated flows: bandwidth, latencies, the average of each phase, whether they fit and are steady."""
+_SHOWN_CHANGES = 30
+"""Most changes in the table of `explain`."""
+_DRAWN_NODES = 1_000
+"""Most nodes of a tree on a terminal."""
 _NAMED_FLOWS = 5
 """Most flows that a warning names; it counts the rest."""
 
@@ -130,6 +160,8 @@ def schema() -> None:
 def estimate(
     file: File,
     flows: FlowsOption = None,
+    flow: FlowOption = None,
+    pattern: PatternOption = None,
     method: MethodOption = Method.MAX_MIN,
     edges: Annotated[bool, typer.Option("--edges", help="Print edges with their loads instead of flows.")] = False,
     rounds: Annotated[
@@ -177,7 +209,7 @@ def estimate(
     from pcielab import fabric
 
     chosen = fabric.load(file)
-    listed = chosen.flows(flows)
+    listed = _listed(chosen, flows, flow, pattern)
     _say_excessive(chosen, listed)
     asked = listed
     if standalone is Standalone.SIMULATED:
@@ -187,7 +219,7 @@ def estimate(
             raise InputError(f"--rounds: {method.value} has no rounds: give --method ecr")
         print_rows(_round_rows(chosen, listed), output_format, f"{chosen.title} (modelled, ecr by rounds)")
         return
-    found = fabric.estimate(chosen, listed, method.value)
+    found = fabric.shares(chosen, listed, method.value)
     title = f"{chosen.title} (modelled, {method.value})"
     if edges:
         print_flows(found.edges, output_format, title)
@@ -261,6 +293,8 @@ def _round_row(number: int, table: str, edge: str | None, flows: str, value: flo
 def explain(
     file: File,
     flows: FlowsOption = None,
+    flow: FlowOption = None,
+    pattern: PatternOption = None,
     method: MethodOption = Method.MAX_MIN,
     picture: Annotated[
         Path | None, typer.Option("--picture", metavar="FILE", help="Draw the tree with the loads on its edges.")
@@ -269,12 +303,18 @@ def explain(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the picture if it exists.")] = False,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
-    """Show who limits whom: each flow's share if another flow stopped, or if a link were doubled.
+    """Show who limits whom: the tree with its loads, the bound of each flow, and what changes would give.
 
-    Each row is a change and a flow that it affects. The picture is `.svg`, `.png`, `.pdf` or `.html`.
+    Tables follow: for each flow that does not get all, the best other place for one of its devices, and its share
+    if another flow stopped, or a link were doubled. CSV and JSON have that last table. The picture is `.svg`,
+    `.png`, `.pdf` or `.html`.
 
     Examples:
     `pcielab fabric explain fabrex-u55c`
+
+    `pcielab fabric explain server.toml --flow 'gpu0->nic1:20GB/s' --flow 'nvme0->gpu0'`
+
+    `pcielab fabric explain server.toml --pattern all-to-host`
 
     `pcielab fabric explain fabrex-u55c --picture tree.svg`
     """
@@ -284,16 +324,58 @@ def explain(
     if picture is not None:
         check_file(picture, overwrite=overwrite)
     chosen = fabric.load(file)
-    listed = chosen.flows(flows)
-    found = fabric.estimate(chosen, listed, method.value)
-    changes = fabric.influences(chosen, listed, method.value)
+    listed = _listed(chosen, flows, flow, pattern)
+    found = fabric.shares(chosen, listed, method.value)
+    changes = fabric.influences(chosen, fabric.with_limits(chosen, listed), method.value)
     if output_format is Format.TABLE:
         print_flows(found.flows, output_format, f"{chosen.title} (modelled, {method.value})")
-        print_frame(changes, output_format, "Effect of single changes")
+        _print_tree(chosen, found)
+        _print_placements(chosen, listed, found)
+        print_frame(changes.head(_SHOWN_CHANGES), output_format, "Effect of single changes")
+        if len(changes) > _SHOWN_CHANGES:
+            say(f"{len(changes) - _SHOWN_CHANGES} more changes: --format csv prints all")
     else:
         print_frame(changes, output_format)
     if picture is not None:
         _draw(chosen, found, picture, theme=theme, overwrite=overwrite)
+
+
+def _print_tree(chosen: "Fabric", found: "Estimate") -> None:
+    from pcielab import fabric
+
+    if len(chosen.file.node) > _DRAWN_NODES:
+        say(f"{len(chosen.file.node)} nodes: the tree is drawn for {_DRAWN_NODES} at most")
+        return
+    print_text("Load of each link, GB/s: downwards ↓ and upwards ↑, of what it carries")
+    print_text(fabric.drawn(chosen, found) + "\n")
+
+
+def _print_placements(chosen: "Fabric", flows: "pd.DataFrame", found: "Estimate") -> None:
+    """Print the best other place for a device of each flow that gets less than it might."""
+    from pcielab import fabric
+
+    if len(chosen.file.node) > _DRAWN_NODES or len(flows) > _DRAWN_NODES:
+        return
+    best = fabric.placements(chosen, flows, found)
+    helped = best.flows[best.flows["device"].notna()]
+    if len(helped):
+        shown = helped.drop(columns=["limit"]).sort_values("gain_gbytes_per_s", ascending=False, kind="stable")
+        print_flows(shown, Format.TABLE, "Best other place for one device of a flow, if it has a free slot")
+    elif len(best.flows):
+        say(f"no other place of one device helps the {len(best.flows)} flows that get less than their links carry")
+    if best.tried < best.possible:
+        say(f"tried {best.tried} of {best.possible} places")
+
+
+def _listed(chosen: "Fabric", flows: str | None, flow: list[str] | None, pattern: str | None) -> "pd.DataFrame":
+    """The flows of a set or file, or those written on the command line."""
+    from pcielab import fabric
+
+    if not flow and pattern is None:
+        return chosen.flows(flows)
+    if flows is not None:
+        raise InputError("--flows and --flow or --pattern exclude each other: give a set of flows, or write them")
+    return fabric.written_flows(chosen, flow or (), pattern)
 
 
 def _draw(chosen: "Fabric", found: "Estimate", path: Path, *, theme: Theme, overwrite: bool) -> None:
@@ -320,6 +402,8 @@ def run_fabric(
     output: Annotated[Path, typer.Option("-o", "--output", help="Store to write (RUN.db).")],
     suite: SuiteOption = None,
     flows: FlowsOption = None,
+    flow: FlowOption = None,
+    pattern: PatternOption = None,
     discipline: Annotated[
         Discipline,
         typer.Option(
@@ -357,10 +441,13 @@ def run_fabric(
 
     chosen = fabric.load(file)
     if suite is not None:
+        if flow or pattern is not None:
+            raise InputError("--suite and --flow or --pattern exclude each other: a suite has its own flows")
         points, name = _points_of_suite(chosen, suite, flows, warm_up_us)
     else:
-        name = flows or chosen.file.flows.default or "flows"
-        points = fabric.flow_set(chosen.flows(flows), name, discipline.value, duration_us, warm_up_us)
+        name = pattern or flows or ("flows" if flow else chosen.file.flows.default) or "flows"
+        listed = fabric.with_limits(chosen, _listed(chosen, flows, flow, pattern))
+        points = fabric.flow_set(listed, name, discipline.value, duration_us, warm_up_us)
     work = fabric.Flows(chosen, points, name, trace)
     _, store = carry_out(work, "sim", output, replace(options, seed=seed))
     table = fabric.flow_table(store)
@@ -376,6 +463,8 @@ def run_fabric(
 def simulate(
     file: File,
     flows: FlowsOption = None,
+    flow: FlowOption = None,
+    pattern: PatternOption = None,
     discipline: DisciplineOption = Discipline.PER_DESTINATION,
     duration_us: Annotated[float, typer.Option("--duration-us", help="Simulated time after the warm-up.")] = 200.0,
     warm_up_us: WarmUpOption = None,
@@ -397,7 +486,7 @@ def simulate(
     chosen = fabric.load(file)
     found = fabric.simulate(
         chosen,
-        chosen.flows(flows),
+        fabric.with_limits(chosen, _listed(chosen, flows, flow, pattern)),
         discipline=discipline.value,
         warm_up_us=warm_up_us,
         duration_us=duration_us,

@@ -14,6 +14,9 @@ _HEADS = {
     "simulated_gbytes_per_s": "simulated GB/s",
     "capacity_gbytes_per_s": "capacity GB/s",
     "load_gbytes_per_s": "load GB/s",
+    "then_gbytes_per_s": "then GB/s",
+    "gain_gbytes_per_s": "gain GB/s",
+    "all_gbytes_per_s": "gain of all GB/s",
     "back_gbytes_per_s": "back GB/s",
 }
 _FITS: dict[Cell, str] = {True: "yes", False: "no"}

@@ -6,7 +6,7 @@ sends requests between devices of one switch up to the root port and back.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -103,18 +103,15 @@ def capacities_on(routes: Routes) -> dict[str, float]:
     return {row["edge"]: row["capacity_gbytes_per_s"] for row in rows}
 
 
-def path_on(routes: Routes, source: str, destination: str, capacities: dict[str, float]) -> DevicePath:
+def path_on(routes: Routes, source: str, destination: str, capacities: Mapping[str, float]) -> DevicePath:
     """As `path`, on a tree with the capacities of its edges."""
     for name in (source, destination):
         if name not in routes.nodes:
             raise InputError(f"node {named(name)}: unknown: {suggestion(name, list(routes.nodes))}")
     if source == destination:
         raise InputError(f"node {named(source)}: is both ends: give two nodes")
-    nodes, top = routes.between(source, destination)
-    is_peer = all(routes.part(name) == "device" for name in (source, destination))
-    kind = _KINDS.get(routes.part(top)) if is_peer else None
-    detour = _detour(routes, nodes, top) if kind == "same-switch" else []
-    way = nodes if not detour else _with_detour(nodes, top, detour)
+    way, top, kind = way_between(routes, source, destination)
+    posted, non_posted, borrowed = limits_of(routes, way, top, kind, capacities)
     forth = [f"{one}->{two}" for one, two in pairwise(way)]
     back = [f"{two}->{one}" for one, two in pairwise(way)]
     edges = pd.DataFrame(
@@ -124,9 +121,6 @@ def path_on(routes: Routes, source: str, destination: str, capacities: dict[str,
             "back_gbytes_per_s": [capacities[edge] for edge in back],
         }
     )
-    narrowest = min(forth, key=lambda edge: capacities[edge])
-    link = Limit(capacities[narrowest], narrowest)
-    borrowed = _borrowed(routes, kind, destination, link.gbytes_per_s) if routes.machine(top) is not None else {}
     crossing = stack_crossing_ns() if kind in ("other-stack", "other-socket") else None
     return DevicePath(
         source=source,
@@ -134,11 +128,31 @@ def path_on(routes: Routes, source: str, destination: str, capacities: dict[str,
         kind=kind,
         nodes=tuple(way),
         edges=edges,
-        posted=_limit(link, borrowed.get("posted"), "writes"),
-        non_posted=_limit(link, borrowed.get("non-posted"), "reads"),
+        posted=posted,
+        non_posted=non_posted,
         latency_ns=_latency_ns(routes, way, capacities) + (crossing.value if crossing else 0.0),
-        notes=tuple(_notes(routes, way, top, kind, bool(detour), borrowed, crossing)),
+        notes=tuple(_notes(routes, way, top, kind, borrowed, crossing)),
     )
+
+
+def way_between(routes: Routes, source: str, destination: str) -> tuple[list[str], str, PathKind | None]:
+    """The nodes that requests pass, the one at the top, and what is between two devices."""
+    nodes, top = routes.between(source, destination)
+    is_peer = all(routes.part(name) == "device" for name in (source, destination))
+    kind = _KINDS.get(routes.part(top)) if is_peer else None
+    detour = _detour(routes, nodes, top) if kind == "same-switch" else []
+    return (_with_detour(nodes, top, detour) if detour else nodes), top, kind
+
+
+def limits_of(
+    routes: Routes, way: list[str], top: str, kind: PathKind | None, capacities: Mapping[str, float]
+) -> tuple[Limit, Limit, dict[Operation, Borrowed]]:
+    """The bounds of writes and of reads on a way, and the borrowed values behind them."""
+    narrowest = min((f"{one}->{two}" for one, two in pairwise(way)), key=lambda edge: capacities[edge])
+    link = Limit(capacities[narrowest], narrowest)
+    borrowed = _borrowed(routes, kind, way[-1], link.gbytes_per_s) if routes.machine(top) is not None else {}
+    writes, reads = borrowed.get("posted"), borrowed.get("non-posted")
+    return _limit(link, writes, "writes"), _limit(link, reads, "reads"), borrowed
 
 
 def _detour(routes: Routes, nodes: list[str], top: str) -> list[str]:
@@ -176,7 +190,7 @@ def _limit(link: Limit, borrowed: Borrowed | None, verb: str) -> Limit:
     return Limit(borrowed.value, f"peer-to-peer {verb}, borrowed ({' '.join(borrowed.rows)})")
 
 
-def _latency_ns(routes: Routes, way: list[str], capacities: dict[str, float]) -> float:
+def _latency_ns(routes: Routes, way: list[str], capacities: Mapping[str, float]) -> float:
     """Delays of nodes and links, and the time of an MPS on each edge."""
     total = sum(routes.delays_ns[name] for name in way)
     payload = routes.description["mps_bytes"]
@@ -191,7 +205,6 @@ def _notes(
     way: list[str],
     top: str,
     kind: PathKind | None,
-    redirected: bool,
     borrowed: dict[Operation, Borrowed],
     crossing: Borrowed | None,
 ) -> Iterator[str]:
@@ -200,7 +213,7 @@ def _notes(
             yield "crosses sockets: no register shows what the link between them carries"
         return
     source, destination = routes.machine(way[0]), routes.machine(way[-1])
-    if redirected:
+    if way.count(top) > 1:
         yield (
             "ACS redirects requests between the devices up to the root port and back, over the uplink twice: "
             "pci=disable_acs_redir= or config_acs= on the kernel's command line, if no virtual machine needs the "

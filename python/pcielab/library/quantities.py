@@ -10,6 +10,13 @@ from pcielab.wording import shown
 
 MOST_BYTES = 2**63 - 1
 """The largest size."""
+RATES_GBYTES_PER_S = {
+    "GB/s": 1.0, "MB/s": 1e-3, "KB/s": 1e-6, "B/s": 1e-9, "TB/s": 1e3,
+    "GiB/s": 1.073741824, "MiB/s": 1.048576e-3, "KiB/s": 1.024e-6,
+    "Gb/s": 0.125, "Mb/s": 1.25e-4, "Tb/s": 125.0, "Gbit/s": 0.125, "Gbps": 0.125, "Mbps": 1.25e-4,
+}  # fmt: skip
+"""Units of rates, in GB/s."""
+_RATE = re.compile(r"(\d{1,12}(?:\.\d{1,12})?) ?([A-Za-z/]{1,6})", re.ASCII)
 MOST_SIZES = 100_000
 """Most sizes of one list, with its ranges expanded."""
 RANGES = "give first:last, first:last:step or first:last:xFACTOR, first <= last"
@@ -76,3 +83,16 @@ def _wrong_range(problem: str, remedy: str) -> InputError:
     error = InputError(f"{problem}: {remedy}")
     error.remedy = remedy
     return error
+
+
+def parse_rate(text: str, option: str) -> float:
+    """A rate in GB/s: `20GB/s`, `160 Gb/s`.
+
+    Raises:
+        InputError: It is not a positive number with a unit of rates.
+    """
+    found = _RATE.fullmatch(text.strip())
+    unit = RATES_GBYTES_PER_S.get(found[2]) if found else None
+    if found is None or unit is None or float(found[1]) == 0:
+        raise InputError(f"{option}: {shown(text)} is not a rate: give a number with a unit, as 20GB/s or 160Gb/s")
+    return float(found[1]) * unit

@@ -10,6 +10,7 @@ from pcielab.errors import InputError
 from pcielab.library.alike import alike
 from pcielab.library.figure_words import ENGINES, STATES, WHATS
 from pcielab.library.link_words import Width
+from pcielab.library.quantities import RATES_GBYTES_PER_S
 from pcielab.wording import shown
 
 What: TypeAlias = Literal["h2d", "d2h", "both", "p2p", "latency", "iops"]
@@ -33,11 +34,7 @@ _VALUE = re.compile(
     r"\s*([+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:e[+-]?\d{1,3})?) ?(1/s|[A-Za-z/µ]*|[kKM] IOPS)\s*",
     re.ASCII,
 )
-RATES = {
-    "GB/s": 1.0, "MB/s": 1e-3, "KB/s": 1e-6, "B/s": 1e-9, "TB/s": 1e3,
-    "GiB/s": 1.073741824, "MiB/s": 1.048576e-3, "KiB/s": 1.024e-6,
-    "Gb/s": 0.125, "Mb/s": 1.25e-4, "Tb/s": 125.0, "Gbit/s": 0.125, "Gbps": 0.125, "Mbps": 1.25e-4,
-}  # fmt: skip
+RATES = RATES_GBYTES_PER_S
 TIMES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 COUNTS = {"": 1.0, "IOPS": 1.0, "1/s": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "kIOPS": 1e3, "KIOPS": 1e3, "MIOPS": 1e6,
            "k/s": 1e3, "K/s": 1e3, "M/s": 1e6, "pps": 1.0, "kpps": 1e3, "Mpps": 1e6}  # fmt: skip

@@ -37,7 +37,9 @@ def why_flows(fabric: Fabric, flows: "pd.DataFrame", title: str) -> Why:
         InputError: A flow cannot exist.
     """
     from pcielab.fabric.estimate import estimate
+    from pcielab.fabric.written_flows import with_limits
 
+    flows = with_limits(fabric, flows)
     found, other = estimate(fabric, flows), estimate(fabric, flows, "ecr")
     shares = found.flows.to_dict("records")
     edge = _busiest(shares)

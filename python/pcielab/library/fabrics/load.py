@@ -65,7 +65,7 @@ class Fabric:
         if chosen is None and not known:
             raise InputError(
                 f"{self.path}: has no flows: add a table [[flow]] with source and destination for each, or give "
-                "--flows FILE.csv"
+                "--flows FILE.csv, or --flow 'A->B' or --pattern of pcielab fabric"
             )
         if chosen is None:
             raise InputError(f"{self.path}: name a set of flows with --flows; the file has: {', '.join(known)}")
