@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from fabric_machines import MACHINES, NCCL
 from pcielab import InputError
+from pcielab.doctor import machine_of_text, saved
 from pcielab.explore.dropped import FILES_MOST, Dropped
 from pcielab.explore.fabrics import NODES_MOST, Fabrics
 from pcielab.explore.guard import MOST_BYTES
@@ -87,6 +89,35 @@ def test_a_file_that_is_dropped_again_replaces_the_earlier_one(dropped: Dropped)
     drop(dropped, FABRIC.replace("My fabric", "Another"))
     assert [one["title"] for one in dropped.fabrics.listed() if one["name"] == "own"] == ["Another"]
     assert len(dropped.names) == 2
+
+
+@pytest.mark.parametrize("name", ["lspci.txt", "topo.xml", "machine.json"])
+def test_a_machine_becomes_a_fabric_with_paths(dropped: Dropped, name: str) -> None:
+    text = {
+        "lspci.txt": MACHINES["dgx"](),
+        "topo.xml": NCCL,
+        "machine.json": saved(machine_of_text(MACHINES["dgx"](), "lspci.txt"), "0").decode(),
+    }[name]
+    stem = name.partition(".")[0]
+    assert drop(dropped, text, name) == {"kind": "fabric", "name": stem}
+    assert dropped.fabrics.estimated({"name": stem})["flows"] == []
+    asked_for = {"name": stem, "source": "gpu0", "destination": "host1"}
+    found = dropped.fabrics.path(asked_for)
+    assert found["nodes"][:2] == ["gpu0", "switch0"]
+    assert "crosses sockets" in found["text"]
+    flows = [{"source": "gpu0", "destination": "gpu1"}]
+    assert dropped.fabrics.estimated({"name": stem, "flows": flows})["flows"][0]["gbytes_per_s"] > 50
+    with pytest.raises(InputError, match="unknown"):
+        dropped.fabrics.path({**asked_for, "source": "gpu99"})
+    with pytest.raises(InputError, match="give an object"):
+        dropped.fabrics.path([])
+
+
+def test_a_text_of_no_machine_is_refused(dropped: Dropped) -> None:
+    with pytest.raises(InputError, match=r"notes.txt: is neither a TOML file .* nor a machine"):
+        drop(dropped, "hello", "notes.txt")
+    with pytest.raises(InputError, match=r"guest\.txt: shows no link with both ends"):
+        drop(dropped, "00:02.0 Ethernet controller [0200]: Red Hat, Inc. Virtio network device\n", "guest.txt")
 
 
 REFUSED = {
@@ -196,7 +227,7 @@ def test_given_and_dropped_files_are_served(own: Served) -> None:
         "wrong.toml: name is mine: a system of the server has this name: give another",
     )
     status, found = asked(own, "drop", {"file": "long.toml", "text": " " * MOST_BYTES})
-    assert (status, found["problem"]) == (413, "the request is too long: send at most 256 KiB")
+    assert (status, found["problem"]) == (413, "the request is too long: send at most 2 MiB")
 
 
 def test_a_given_file_of_another_kind_is_refused(tmp_path: Path) -> None:
@@ -230,3 +261,18 @@ def test_files_are_dropped_on_pages(open_tab: OpenTab, tmp_path: Path) -> None:
     assert tab.page.locator('#tree [data-node="gpu"]').count() == 1
     assert tab.page.locator("#flows tbody tr").count() == 1
     assert [text for text in tab.complaints if "422" not in text] == []
+
+
+def test_a_dropped_machine_shows_its_tree_and_the_path_between_two_devices(open_tab: OpenTab) -> None:
+    tab = open_tab("/fabrics?name=fabrex-u55c&none=1")
+    tab.until(lambda: tab.data("settled"), "the tree")
+    tab.page.evaluate(DROP, ["server.txt", MACHINES["dual-socket"]()])
+    tab.until(lambda: "name=server" in tab.page.url and tab.data("settled"), "the machine's page")
+    for node in ("gpu0", "nic0"):
+        box = tab.page.locator(f'#tree [data-node="{node}"]').bounding_box()
+        assert box is not None
+        tab.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    tab.until(lambda: tab.page.locator("#path").is_visible(), "the path")
+    assert "gpu0 to nic0, across sockets" in tab.page.inner_text("#path-text")
+    assert tab.page.locator("#flows tbody tr").count() == 0
+    assert tab.complaints == []

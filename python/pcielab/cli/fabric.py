@@ -331,7 +331,9 @@ def explain(
         print_flows(found.flows, output_format, f"{chosen.title} (modelled, {method.value})")
         _print_tree(chosen, found)
         _print_placements(chosen, listed, found)
-        print_frame(changes.head(_SHOWN_CHANGES), output_format, "Effect of single changes")
+        _say_borrowed(chosen, found)
+        if len(changes):
+            print_frame(changes.head(_SHOWN_CHANGES), output_format, "Effect of single changes")
         if len(changes) > _SHOWN_CHANGES:
             say(f"{len(changes) - _SHOWN_CHANGES} more changes: --format csv prints all")
     else:
@@ -348,6 +350,14 @@ def _print_tree(chosen: "Fabric", found: "Estimate") -> None:
         return
     print_text("Load of each link, GB/s: downwards ↓ and upwards ↑, of what it carries")
     print_text(fabric.drawn(chosen, found) + "\n")
+
+
+def _say_borrowed(chosen: "Fabric", found: "Estimate") -> None:
+    """Say of limits at the memory of a machine that they are no reading of it."""
+    memories = {one.name for one in chosen.file.node if one.machine is not None and one.machine.part == "memory"}
+    limits = [limit for limit in found.flows["limit"].dropna().unique() if memories & set(str(limit).split("->"))]
+    if limits:
+        say(f"{', '.join(map(named, limits))}: borrowed from published figures (the file names them), not read")
 
 
 def _print_placements(chosen: "Fabric", flows: "pd.DataFrame", found: "Estimate") -> None:

@@ -68,6 +68,7 @@ class Server:
             "overlay": self.stores.overlay,
             "fabrics": lambda _asked: self.fabrics.listed(),
             "fabric": self.fabrics.estimated,
+            "path": self.fabrics.path,
             "normal": normal.answered,
             "drop": Dropped(self.systems, self.fabrics).take,
         }

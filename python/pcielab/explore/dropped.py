@@ -1,24 +1,33 @@
-"""TOML files of the user on pages: a system profile or a fabric, given at the start or dropped on a page.
+"""Files of the user on pages: a system profile, a fabric, or a machine, given at the start or dropped on a page.
 
-Files given at the start may name other files. Dropped ones come without their folder and may name shipped profiles
-only, so that no page makes the server read a file. They stay in memory until the server ends.
+A machine (the output of lspci, a saved tree, an NCCL topology) becomes a fabric. Files given at the start may name
+other files. Dropped ones come without their folder and may name shipped profiles only, so that no page makes the
+server read a file. They stay in memory until the server ends.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
+from pcielab.doctor import machine_of_text
 from pcielab.errors import InputError, with_message
 from pcielab.explore.fabrics import Fabrics
 from pcielab.explore.question import Systems
+from pcielab.fabric import fabric_of
+from pcielab.library.copied_lspci import SLOT
 from pcielab.library.input_files import parse_toml
 from pcielab.library.profiles.files import PARTS
 from pcielab.library.profiles.part import Part
 from pcielab.library.validation import checked
 from pcielab.wording import named
 
+_MACHINE = re.compile(rf"^[ \t>]*{SLOT} \S|<system\b|^\s*\{{\s*\"format\": \"pcielab-tree", re.MULTILINE)
+"""Texts that show a machine: a line of lspci, a topology of NCCL, a saved tree."""
+_HEAD_LETTERS = 65_536
 FILES_MOST = 100
 """Most dropped files that a server keeps."""
 OwnKind: TypeAlias = Literal["system", "fabric"]
@@ -55,15 +64,7 @@ class Dropped:
         """
         file = checked(File, asked, "file")
         label = named(file.file)
-        if not file.file.endswith(".toml"):
-            raise InputError(
-                f"{label}: is no TOML file (*.toml): drop a system profile or a fabric; give stores to the "
-                "command: pcielab explore RUN.db"
-            )
-        try:
-            content = parse_toml(file.text)
-        except ValueError as error:
-            raise InputError(f"{label}: not valid TOML: {error}") from None
+        content = _content(file, label)
         kind = kind_of(content, label)
         if len(self.names) >= FILES_MOST and (kind, str(content.get("name"))) not in self.names:
             raise InputError(f"{label}: the server has {FILES_MOST} files: start it again")
@@ -75,6 +76,22 @@ class Dropped:
             raise error if known else with_message(error, f"{label}: {error}") from None
         self.names.add((kind, name))
         return {"kind": kind, "name": name}
+
+
+def _content(file: File, label: str) -> dict[str, Any]:
+    """The content of a TOML file, or of the fabric of a machine."""
+    if not file.file.endswith(".toml"):
+        if _MACHINE.search(file.text[:_HEAD_LETTERS]) is None:
+            raise InputError(
+                f"{label}: is neither a TOML file (*.toml) nor a machine: drop a system profile, a fabric, or the "
+                "output of `sudo lspci -vvv`; give stores to the command: pcielab explore RUN.db"
+            )
+        written = fabric_of(machine_of_text(file.text, label), Path(file.file).stem)
+        return parse_toml(written.text)
+    try:
+        return parse_toml(file.text)
+    except ValueError as error:
+        raise InputError(f"{label}: not valid TOML: {error}") from None
 
 
 def kind_of(content: Mapping[str, Any], label: str) -> OwnKind:

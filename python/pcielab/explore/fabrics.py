@@ -1,12 +1,15 @@
 """Fabrics for pages: the tree, flows with their bandwidths, and their mutual influence."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
+import pandas as pd
+
 from pcielab import fabric
 from pcielab.errors import InputError
+from pcielab.fabric.paths import described
 from pcielab.library.fabrics.flows import flows_of, frame_of
 from pcielab.library.fabrics.load import of_content
 from pcielab.library.fabrics.parts import Flow
@@ -16,6 +19,8 @@ from pcielab.wording import shown
 
 FLOWS_MOST = 200
 NODES_MOST = 400
+_INFLUENCES_MOST = 40
+"""Most flows whose influence on each other is estimated."""
 
 
 class Fabrics:
@@ -81,7 +86,7 @@ class Fabrics:
             return {**_tree(loaded), "flows": [], "edges": [], "influences": []}
         frame = frame_of(flows, "flows")
         fabric.check_ends(loaded, frame, "flows")
-        found = fabric.estimate(loaded, frame, method)
+        found = fabric.shares(loaded, frame, method)
         named = [flow.model_dump(mode="json") for flow in flows_of(frame, "flows")]
         shares = found.flows.astype(object).where(found.flows.notna(), None).to_dict("records")
         return {
@@ -91,8 +96,23 @@ class Fabrics:
                 for flow, share in zip(named, shares, strict=True)
             ],
             "edges": found.edges.to_dict("records"),
-            "influences": fabric.influences(loaded, frame, method).to_dict("records") if len(flows) <= 40 else [],
+            "influences": _influences(loaded, frame, method) if len(flows) <= _INFLUENCES_MOST else [],
         }
+
+    def path(self, asked: Any) -> dict[str, Any]:
+        """The path between two nodes: its nodes, and what is on it in words.
+
+        Args:
+            asked: `name` of a fabric, `source`, `destination`.
+
+        Raises:
+            InputError: One of these is wrong.
+        """
+        if not isinstance(asked, Mapping):
+            raise InputError("give an object")
+        loaded = self._loaded(str(asked.get("name")))
+        found = fabric.path(loaded, str(asked.get("source")), str(asked.get("destination")))
+        return {"nodes": list(found.nodes), "text": described(found), "edges": found.edges.to_dict("records")}
 
     def _loaded(self, name: str) -> fabric.Fabric:
         if name in self._own:
@@ -100,6 +120,10 @@ class Fabrics:
         if name not in fabric.names():
             raise InputError(f"fabric {shown(name)}: {suggestion(name, self.names)}")
         return _shipped(name)
+
+
+def _influences(loaded: fabric.Fabric, flows: pd.DataFrame, method: fabric.Method) -> list[dict[Hashable, Any]]:
+    return fabric.influences(loaded, fabric.with_limits(loaded, flows), method).to_dict("records")
 
 
 def _flows(loaded: fabric.Fabric, asked: Mapping[str, Any]) -> list[Flow]:

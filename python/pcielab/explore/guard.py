@@ -26,8 +26,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pcielab.wording import byte_size
 
-MOST_BYTES = 256 << 10
-"""Longest request."""
+MOST_BYTES = 2 << 20
+"""Longest request: the text of lspci of a large server."""
 _MOST_DIGITS = 9
 HEADER = "x-pcielab-token"
 """Header with the token."""

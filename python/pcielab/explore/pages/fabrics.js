@@ -16,7 +16,7 @@ const words = new URLSearchParams(location.search);
 const state = { name: words.get("name"), set: words.get("set") ?? "", method: words.get("method") ?? "max-min", flows: null };
 const pairs = words.getAll("flow").map((text) => text.split(">")).filter((pair) => pair.length === 2);
 if (words.has("none") || pairs.length) state.flows = pairs.map(([source, destination]) => ({ source, destination }));
-let found, fabrics, answer, dragged = null;
+let found, fabrics, answer, dragged = null, picked = null;
 
 const shape = (tag, attributes, text) => {
   const made = document.createElementNS(SVG, tag);
@@ -109,7 +109,7 @@ const draw = () => {
   });
   for (const node of nodes.values()) {
     const end = ENDS.includes(node.kind);
-    const circle = shape("circle", { class: `node${end ? " end" : ""}`, cx: node.x, cy: node.y, r: RADIUS, "data-node": node.node });
+    const circle = shape("circle", { class: `node${end ? " end" : ""}${node.node === picked ? " picked" : ""}`, cx: node.x, cy: node.y, r: RADIUS, "data-node": node.node });
     if (end) {
       circle.setAttribute("tabindex", "0");
       circle.setAttribute("role", "button");
@@ -137,6 +137,22 @@ const add = (source, destination) => {
   show();
 };
 
+// The first click picks a node, the second one shows the path to another.
+const pick = async (node) => {
+  const first = picked;
+  picked = first === null ? node : null;
+  draw();
+  if (first === null || first === node) return;
+  try {
+    const found = await ask("path", { name: state.name, source: first, destination: node });
+    byId("path-text").textContent = found.text;
+    byId("path").hidden = false;
+    showProblem(null);
+  } catch (problem) {
+    showProblem(problem);
+  }
+};
+
 const nodeOf = (event) => {
   const under = document.elementFromPoint(event.clientX, event.clientY);
   return under?.classList.contains("end") ? under.dataset.node : null;
@@ -162,7 +178,9 @@ const listen = () => {
   window.addEventListener("pointerup", (event) => {
     line?.remove();
     line = null;
-    if (began) add(began, nodeOf(event));
+    const ended = nodeOf(event);
+    if (began && began === ended) pick(began);
+    else if (began) add(began, ended);
     began = null;
   });
   tree.addEventListener("keydown", (event) => {
@@ -193,7 +211,7 @@ const start = async () => {
   byId("fabric").value = state.name;
   byId("method").value = state.method;
   offerSets();
-  byId("fabric").addEventListener("change", (event) => { Object.assign(state, { name: event.target.value, set: "", flows: null }); offerSets(); show(); });
+  byId("fabric").addEventListener("change", (event) => { Object.assign(state, { name: event.target.value, set: "", flows: null }); picked = null; byId("path").hidden = true; offerSets(); show(); });
   byId("set").addEventListener("change", (event) => { Object.assign(state, { set: event.target.value, flows: null }); show(); });
   byId("method").addEventListener("change", (event) => { state.method = event.target.value; show(); });
   byId("clear").addEventListener("click", () => { state.flows = []; show(); });
