@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import typer
 
+from fabric_machines import MACHINES
 from pcielab.cli.commands import COMMANDS, app
 from pcielab.library import shipped
 from shell import pcielab, succeed
@@ -48,6 +49,8 @@ ELSEWHERE = (
 `devices/test_guide.py` runs those that need the package of a guide."""
 SERVER = ROOT / "tests/lspci_texts/pciutils-3.9.txt"
 """The machine of `machine.txt`."""
+LSPCI_OF = {f"sudo lspci -vvv > {name}.txt": made for name, made in MACHINES.items()}
+"""The machines of the guide about servers as fabrics."""
 JOBS = [document for document in DOCUMENTS if document.parent.name == "jobs"]
 """One page each: what a newcomer wants, in three commands or ten lines of Python."""
 TOOL_OUTPUTS = ROOT / "tests/tool_outputs"
@@ -129,6 +132,9 @@ def execute(command: Command, block: Block, folder: Path) -> None:
     """Run a command; it must succeed, and print the output of the document."""
     if command.line == "sudo lspci -vvv > machine.txt":
         shutil.copy(SERVER, folder / "machine.txt")
+        return
+    if (made := LSPCI_OF.get(command.line)) is not None:
+        (folder / command.words[-1]).write_text(made(), encoding="utf-8")
         return
     if command.line.startswith(ELSEWHERE) and "machine.txt" not in command.words:
         return
