@@ -60,6 +60,10 @@ def calibrate(
     Rows of nvbandwidth, perftest or fio determine no host. It prints what they do determine: payload ratio, cost
     of a call, round trip, bytes in flight, and what a direction keeps while the other is busy.
     """
+    from pcielab.outputs import check_file, write_file
+
+    if output is not None:
+        check_file(output, overwrite=overwrite)
     if (store := _of_tool(source)) is not None:
         _refuse_beside_tool(output, pack, name, device)
         _print_pins(store, output_format)
@@ -68,9 +72,7 @@ def calibrate(
         raise InputError("-o: missing: give the system profile to write, for example -o mine.toml")
     from pcielab.analysis.calibrate import calibrate as calibrate_machine, read_measured
     from pcielab.cli.progress import Bar
-    from pcielab.outputs import check_file, write_file
 
-    check_file(output, overwrite=overwrite)
     measured = read_measured(source, pack, device)
     with Bar() as bar:
         found = calibrate_machine(
