@@ -28,6 +28,13 @@ def test_a_run_with_a_text_of_lspci_shows_the_doctors_findings(tmp_path: Path) -
     assert "link is running at 16 GT/s x8; both ends support 32 GT/s x16" in page
 
 
+def test_a_small_cost_shows_in_the_digits(tmp_path: Path) -> None:
+    slow = SERVER.replace("Speed 16GT/s, Width x4", "Speed 5GT/s, Width x1")
+    [machine] = machines(runs_of([store(tmp_path / "a.db", {"sys-lspci.txt": slow})]))
+    [cost] = [shown.cost for shown in machine.findings if shown.finding.rule == "ecrc-on"]
+    assert cost == "write of 4096 B: 3.78 of 3.81 Gb/s"
+
+
 def test_a_text_without_functions_is_reported_on_the_page(tmp_path: Path) -> None:
     page = render(runs_of([store(tmp_path / "a.db", {"sys-lspci.txt": "<script>no</script>"})]), [], [])
     assert "no PCI function in this text" in page

@@ -66,6 +66,13 @@ class Loss(Record):
         """Lost share of the possible bandwidth."""
         return self.lost_gbps / self.could_gbps if self.could_gbps else 0.0
 
+    @property
+    def shown_gbps(self) -> tuple[str, str]:
+        """Bandwidth now and after the fix, with enough decimals, up to four, to show the difference."""
+        decimals = next((count for count in (1, 2, 3) if 2 * 10.0**-count <= self.lost_gbps), 4)
+        decimals = decimals if self.lost_gbps > 0 else 1
+        return f"{self.now_gbps:.{decimals}f}", f"{self.could_gbps:.{decimals}f}"
+
 
 class Observation(Record):
     """One match of a rule."""

@@ -319,6 +319,16 @@ def test_an_ecrc_on_a_link_that_carries_all_is_a_note(tmp_path: Path) -> None:
     assert found.severity is Severity.NOTE
 
 
+@pytest.mark.parametrize("payload_bytes", [256, 2048, 4096])
+@pytest.mark.parametrize("speed_gtps", [2.5, 5.0])
+def test_the_cost_of_an_ecrc_shows_in_the_digits(payload_bytes: int, speed_gtps: float, tmp_path: Path) -> None:
+    payloads = (payload_bytes, payload_bytes)
+    slow = {"speeds": (speed_gtps, speed_gtps), "lanes": (1, 1), "ecrc": True, "payloads": payloads}
+    [found] = [one for one in examined(both(NICS, **slow), tmp_path).findings if one.rule == "ecrc-on"]
+    now_gbps, could_gbps = map(float, found.losses[0].shown_gbps)
+    assert could_gbps - now_gbps == pytest.approx(found.losses[0].lost_gbps, rel=0.5)
+
+
 def test_a_slow_link_that_may_rest_is_a_note(tmp_path: Path) -> None:
     examination = examined(both((GPU_PORT, GPU), speeds=(32.0, 2.5)), tmp_path)
     [found] = examination.findings

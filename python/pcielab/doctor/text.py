@@ -116,14 +116,13 @@ def _item(head: str, text: str, width: int) -> list[str]:
 
 
 def _loss(loss: Loss) -> str:
-    # A small loss shows in the digits.
-    digits = 2 if f"{loss.now_gbps:.1f}" == f"{loss.could_gbps:.1f}" else 1
+    now_gbps, could_gbps = loss.shown_gbps
     at = "" if loss.round_trip_ns is None else f" with a round trip of {loss.round_trip_ns:g} ns"
     then = "" if loss.could_bound == loss.now_bound else f", then {loss.could_bound}"
     assumed = f" ({loss.assumed})" if loss.assumed else ""
     return (
-        f"{_OPERATIONS[loss.operation]} of {loss.size_bytes} B{at}: {loss.now_gbps:.{digits}f} instead of "
-        f"{loss.could_gbps:.{digits}f} Gb/s ({loss.now_bound} binds{then}){assumed}"
+        f"{_OPERATIONS[loss.operation]} of {loss.size_bytes} B{at}: {now_gbps} instead of "
+        f"{could_gbps} Gb/s ({loss.now_bound} binds{then}){assumed}"
     )
 
 

@@ -89,4 +89,5 @@ def _cost(finding: Finding) -> str:
     if not finding.losses:
         return "" if finding.added_latency_ns is None else f"up to {finding.added_latency_ns:g} ns"
     first = finding.losses[0]
-    return f"{first.operation} of {first.size_bytes} B: {first.now_gbps:.1f} of {first.could_gbps:.1f} Gb/s"
+    now_gbps, could_gbps = first.shown_gbps
+    return f"{first.operation} of {first.size_bytes} B: {now_gbps} of {could_gbps} Gb/s"
