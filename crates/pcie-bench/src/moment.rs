@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::time::{Duration, Instant};
 
-/// A moment, and how long each thread of this process had waited for a processor until then.
+/// A moment, and how long each thread of this process and its children had waited for a processor until then.
 pub(crate) struct Moment {
     at: Instant,
     waited_ns: BTreeMap<OsString, u64>,
@@ -18,7 +18,8 @@ impl Moment {
 
     /// Time since `earlier`, less the waits of living threads for a processor in between.
     ///
-    /// Waits add up, because threads may wait one after another. Only Linux reports them.
+    /// Waits add up, because threads may wait one after another; a child may emulate the device. Only Linux
+    /// reports them.
     pub(crate) fn since(&self, earlier: &Self) -> Duration {
         let waited_ns = self.waited_ns.iter().map(|(thread, waited)| {
             waited.saturating_sub(earlier.waited_ns.get(thread).copied().unwrap_or_default())
@@ -27,23 +28,36 @@ impl Moment {
     }
 }
 
-/// Waits of the threads by number: second field of schedstat (kernel:
-/// Documentation/scheduler/sched-stats.rst).
+/// Waits of the threads of this process and its children, by number.
 fn waited_ns() -> Option<BTreeMap<OsString, u64>> {
     let mut found = BTreeMap::new();
     for thread in fs::read_dir("/proc/self/task").ok()?.flatten() {
-        // The thread may have ended.
-        let text = fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default();
-        if let Some(waited) = text.split_whitespace().nth(1).and_then(|waited| waited.parse().ok()) {
-            found.insert(thread.file_name(), waited);
+        found.extend(wait_ns(&thread));
+        // Kernel: Documentation/filesystems/proc.rst, section 3.6.
+        let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        for child in children.split_whitespace() {
+            let threads = fs::read_dir(format!("/proc/{child}/task")).into_iter().flatten().flatten();
+            found.extend(threads.filter_map(|thread| wait_ns(&thread)));
         }
     }
     Some(found)
 }
 
+/// Number and wait of a thread, none if it has ended: second field of schedstat (kernel:
+/// Documentation/scheduler/sched-stats.rst).
+fn wait_ns(thread: &DirEntry) -> Option<(OsString, u64)> {
+    let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+    Some((thread.file_name(), text.split_whitespace().nth(1)?.parse().ok()?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::Command;
+    use std::sync::Mutex;
+
+    /// Waits count over the process, so only one of these tests at a time may make any.
+    static ALONE: Mutex<()> = Mutex::new(());
 
     /// Own and wall time of threads that are each busy for `time`.
     fn busy(threads: usize, time: Duration) -> (Duration, Duration) {
@@ -69,6 +83,7 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn waits_for_a_processor_do_not_count() {
+        let _alone = ALONE.lock();
         let time = Duration::from_millis(200);
         let processors = std::thread::available_parallelism().map_or(1, Into::into);
         let (own, whole) = busy(processors * 4, time);
@@ -76,10 +91,32 @@ mod tests {
     }
 
     #[test]
-    fn sleeping_counts() {
-        let earlier = Moment::now();
+    #[cfg(target_os = "linux")]
+    fn waits_of_children_for_a_processor_do_not_count() {
+        let _alone = ALONE.lock();
+        let processors = std::thread::available_parallelism().map_or(1, Into::into);
+        let children: Vec<_> = (0..processors * 4)
+            .map(|_| Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap())
+            .collect();
+        let (earlier, started) = (Moment::now(), Instant::now());
         std::thread::sleep(Duration::from_millis(300));
-        let own = Moment::now().since(&earlier);
-        assert!(own > Duration::from_millis(100), "{own:?}");
+        let (own, whole) = (Moment::now().since(&earlier), started.elapsed());
+        for mut child in children {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        assert!(own < whole / 2, "{own:?} of {whole:?}");
+    }
+
+    #[test]
+    fn sleeping_counts() {
+        let _alone = ALONE.lock();
+        // Threads of other tests may wait meanwhile.
+        let counts = (0..20).any(|_| {
+            let earlier = Moment::now();
+            std::thread::sleep(Duration::from_millis(300));
+            Moment::now().since(&earlier) > Duration::from_millis(100)
+        });
+        assert!(counts);
     }
 }

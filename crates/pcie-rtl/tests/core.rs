@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot be set up fails")]
 
-use pcie_bench::contract::{Trial, check};
+mod core_under_test;
+
+use core_under_test::{machine, program, test};
 use pcie_bench::{
     Backend, BandwidthSlice, Bench, DeviceError, LatencySlice, OpenError, Samples, Start, Stop,
 };
@@ -11,7 +13,7 @@ use pcie_rtl::Rtl;
 use pcie_sim::profile::System;
 use pcie_sim::{Engine, Machine, RootPort, TestKey};
 use pcie_wire::{Piece, TlpKind};
-use pcie_workload::{CacheState, LINE_BYTES, Operation, Path, Test};
+use pcie_workload::{LINE_BYTES, Operation, Path, Test};
 use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -19,25 +21,6 @@ use std::path::PathBuf;
 /// Clock period of the core, and bytes of a beat of its data path.
 const CLOCK_NS: f64 = 4.0;
 const BEAT_BYTES: u64 = 32;
-
-fn program() -> Option<PathBuf> {
-    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/rtl/pcielab-rtl"));
-    if !path.exists() {
-        eprintln!("skipped: {} is not there: make rtl", path.display());
-        return None;
-    }
-    Some(path)
-}
-
-fn machine(name: &str) -> Machine {
-    let path = format!("{}/tests/fixtures/{name}.json", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(path).unwrap();
-    Machine::new(serde_json::from_str(&text).unwrap()).unwrap()
-}
-
-fn test(operation: Operation) -> Test {
-    Test { cache: CacheState::HostWarm, ..Test::random_dma(operation, 64, 8192, 20_000) }
-}
 
 fn begin(bench: &mut Bench, test: &Test) {
     let stop = Stop::default();
@@ -210,22 +193,6 @@ fn core_and_simulated_device_side_by_side() {
             compared(system, window, size, offset);
         }
     }
-}
-
-#[test]
-fn core_meets_the_contract_of_back_ends() {
-    let Some(program) = program() else { return };
-    let trial = Trial {
-        latency: Some(test(Operation::LatWrrd)),
-        bandwidth: Some(test(Operation::BwRdwr)),
-        refused: vec![
-            Test { path: Path::Command, ..test(Operation::LatRd) },
-            Test { outstanding: Some(65), ..test(Operation::BwRd) },
-            Test { size_bytes: 8192, window_bytes: 1 << 20, ..test(Operation::BwRd) },
-        ],
-        failing: vec![],
-    };
-    assert_eq!(check(&Rtl::new(machine("snb"), Some(program)), &trial), [""; 0]);
 }
 
 #[test]
