@@ -96,7 +96,7 @@ lock: $(VENV)/.installed ## Renew requirements.lock with the newest versions tha
 		--upgrade --no-annotate --custom-compile-command "make lock" --output-file $(LOCK) --quiet
 
 .PHONY: chase
-chase: build ## Compare dependent reads of a core with a C program's, in alternation (PAIRS=7, CORE=0, REPORT=chase.html: a report of both; 2 minutes)
+chase: build ## Compare dependent reads of a core with a C program's, in alternation (PAIRS=7, CORE=0, REPORT=chase.html: a report of both; 2 to 10 minutes)
 	$(BIN)/python bench/chase.py --pairs $(or $(PAIRS),7) --core $(or $(CORE),0) $(if $(REPORT),--report $(REPORT))
 
 .PHONY: gpu
