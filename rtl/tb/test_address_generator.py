@@ -88,6 +88,16 @@ async def every_pattern_size_and_window(dut: Any) -> None:
 
 
 @cocotb.test()
+async def sequential_and_strided_lists_go_round_the_window(dut: Any) -> None:
+    """Forwards and backwards past the last unit, whatever the seed: 64 units are visited more than twice."""
+    await start(dut, **IDLE)
+    for pattern in ("sequential", "strided"):
+        for is_latency in (True, False):
+            wanted = AddressList(size=64, window=4096, pattern=pattern, stride=3, is_latency=is_latency)
+            await check(dut, wanted, 0, 150)
+
+
+@cocotb.test()
 async def one_address_a_clock(dut: Any) -> None:
     """An always ready consumer gets an address every clock, once the pipeline is full."""
     await start(dut, **IDLE)
