@@ -5,13 +5,16 @@ a value that occurred. The median of an even count is the lower of the middle tw
 rank.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Any, TypeAlias
-
-import numpy as np
-import pandas as pd
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pcielab import _core
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
 
 Values: TypeAlias = "Sequence[float] | np.ndarray[Any, Any] | pd.Series[Any]"
 
@@ -26,6 +29,8 @@ def percentile(values: Values, share: float) -> float:
     Returns:
         One of the values; NaN without values.
     """
+    import numpy as np
+
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     rank = _core.nearest_rank(share, len(ordered))
     return float(ordered[rank - 1]) if rank else float("nan")
@@ -42,6 +47,6 @@ def percentile_of_counts(values: Values, counts: Values, share: float) -> float:
     Returns:
         One of the values; NaN if all counts are 0.
     """
-    reached = np.cumsum(np.asarray(counts, dtype=np.int64))
-    rank = _core.nearest_rank(share, int(reached[-1]) if len(reached) else 0)
-    return float(np.asarray(values)[np.searchsorted(reached, rank, side="left")]) if rank else float("nan")
+    reached = list(accumulate(int(count) for count in counts))
+    rank = _core.nearest_rank(share, reached[-1] if reached else 0)
+    return float(list(values)[bisect_left(reached, rank)]) if rank else float("nan")

@@ -1,16 +1,18 @@
 """`pcielab compare`: two runs side by side."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcielab.cli.output import Cell, Format, is_stdout, print_rows, records, say
+from pcielab.cli.output import Cell, Format, is_stdout, print_rows, say
 from pcielab.cli.stores import opened
 from pcielab.errors import RunError
 
 if TYPE_CHECKING:
     from pcielab.analysis.compare import Comparison, Failure
+    from pcielab.analysis.compare.pairs import Row
 
 _SHOWN_DIFFERENCES = 4
 _SHOWN_FAILURES = 10
@@ -79,11 +81,16 @@ def _print(comparison: "Comparison", output_format: Format, *, summary: bool) ->
     title = _title(comparison)
     if not summary:
         table = output_format is Format.TABLE
-        print_rows(_side_by_side(comparison) if table else records(comparison.rows), output_format, title=title)
+        print_rows(_side_by_side(comparison) if table else _cells(comparison.pairs), output_format, title=title)
     if summary and not comparison.tells_speed:
         print_rows([], output_format, title=title)
     elif comparison.tells_speed and (summary or output_format is Format.TABLE):
         print_rows(_summary(comparison, output_format), output_format, title=f"{title}\nSize of the differences")
+
+
+def _cells(rows: Iterable["Row"]) -> list[dict[str, Cell]]:
+    """Rows as plain values; missing ones are None."""
+    return [{column: _or_none(value) for column, value in row.items()} for row in rows]
 
 
 def _check(comparison: "Comparison", limit: float) -> None:
@@ -92,11 +99,11 @@ def _check(comparison: "Comparison", limit: float) -> None:
 
     found = failures(comparison, limit)
     if not found:
-        say(f"no difference above {limit:g} % in {len(comparison.rows)} pairs")
+        say(f"no difference above {limit:g} % in {len(comparison.pairs)} pairs")
         return
     missing = sum(one.metric is None for one in found)
     apart = len({id(one.row) for one in found if one.metric is not None})
-    counts = [f"{apart} of {len(comparison.rows)} pairs differ by more than {limit:g} %"] if apart else []
+    counts = [f"{apart} of {len(comparison.pairs)} pairs differ by more than {limit:g} %"] if apart else []
     counts += [f"B lacks {missing} of A's tests"] if missing else []
     listed = [f"\n  {_described(one)}" for one in found[:_SHOWN_FAILURES]]
     more = f"\n  and {len(found) - len(listed)} more" if len(found) > len(listed) else ""
@@ -140,7 +147,7 @@ def _title(comparison: "Comparison") -> str:
 
 
 def _summary(comparison: "Comparison", output_format: Format) -> list[dict[str, Cell]]:
-    rows = records(comparison.summary)
+    rows = _cells(comparison.summaries())
     if output_format is not Format.TABLE:
         return rows
     shown = ("name", "metric", "unit", "rows", "median", "mean", "p95", "maximum")
@@ -149,7 +156,7 @@ def _summary(comparison: "Comparison", output_format: Format) -> list[dict[str, 
 
 def _side_by_side(comparison: "Comparison") -> list[dict[str, Cell]]:
     """Rows that fit a terminal: each test's bandwidth (Gb/s) or median latency (ns)."""
-    rows = [_narrow(row, tells_speed=comparison.tells_speed) for row in comparison.rows.to_dict("records")]
+    rows = [_narrow(row, tells_speed=comparison.tells_speed) for row in comparison.pairs]
     optional = [_ERROR, *(key.removesuffix("_bytes") for key in _OF_TOOLS)]
     empty = {column for column in optional if all(row.get(column) is None for row in rows)}
     if comparison.a.kind != "tool":

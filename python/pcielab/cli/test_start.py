@@ -144,15 +144,22 @@ def test_small_questions_load_no_data_frames() -> None:
     assert [one for one in seen if one.loaded] == []
 
 
-def test_a_list_of_runs_loads_no_data_frames_and_a_comparison_no_pictures(tmp_path: Path) -> None:
-    run = str(tmp_path / "run.db")
-    test = ["run", "--test", "bw-rd", "--size", "64", "--transactions", "1000", "-o", run]
-    subprocess.run([sys.executable, "-c", "from pcielab.cli import main; main()", *test], check=True)
-    listed, compared = spied([(["runs", str(tmp_path)], {}), (["compare", run, run, "--summary"], {})], FRAMES)
-    assert "transfers" in listed.printed
-    assert listed.loaded == []
-    assert "BW_DMA_RD" in compared.printed
-    assert {"altair", "jinja2", "vl_convert"}.isdisjoint(compared.loaded)
+def test_lists_and_comparisons_of_runs_load_no_data_frames(tmp_path: Path) -> None:
+    run, flows = str(tmp_path / "run.db"), str(tmp_path / "flows.db")
+    for command in (
+        ["run", "--test", "bw-rd", "--size", "64", "--transactions", "1000", "-o", run],
+        ["fabric", "run", "fabrex-u55c", "--flows", "latency", "--duration-us", "20", "-o", flows],
+    ):
+        subprocess.run([sys.executable, "-c", "from pcielab.cli import main; main()", *command], check=True)
+    questions = [["runs", str(tmp_path)]]
+    for store in (run, flows):
+        for form in ("table", "csv", "json"):
+            questions += [["compare", store, store, "--format", form]]
+        questions += [["compare", store, store, "--summary"], ["compare", store, store, "--fail-above", "2%"]]
+    seen = spied([(words, {}) for words in questions], FRAMES)
+    assert "transfers" in seen[0].printed
+    assert all(("BW_DMA_RD" if run in one.words else "latency") in one.printed for one in seen[1:])
+    assert [one for one in seen if one.loaded] == []
 
 
 def test_lists_and_wire_bounds_load_no_profile_models() -> None:

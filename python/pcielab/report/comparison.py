@@ -106,7 +106,7 @@ class Family:
 
 def draw(comparison: Comparison, title: str = "Two runs side by side", notes: Sequence[str] = ()) -> str:
     """A self-contained HTML page of paired runs, with notes as lines below the title."""
-    comparison = replace(comparison, rows=_with_operations(comparison))
+    comparison = _with_operations(comparison)
     a, b = runs_of_comparison(comparison)
     timed = comparison.tells_speed
     named = {f"family-{n}": one for n, one in enumerate(families(comparison, a, b) if timed else [], start=1)}
@@ -143,7 +143,7 @@ def families(comparison: Comparison, a: Run, b: Run, tests: Sequence[int] | None
     A family of messages has two figures: bandwidths and latencies. With numbers of `tests` of A, figures have only
     the panels of these tests.
     """
-    rows = comparison.rows if "operation" in comparison.rows else _with_operations(comparison)
+    rows = (comparison if "operation" in comparison.rows else _with_operations(comparison)).rows
     # Streams of messages have bandwidths and latencies.
     latency = rows["bandwidth_a_gbps"].isna() | rows["name"].str.endswith("_ALONE")
     value = rows["median_b_ns"].where(latency, rows["bandwidth_b_gbps"])
@@ -181,8 +181,8 @@ def _closest(comparison: Comparison, worst: Sequence[Failure], a: Run, b: Run) -
     if not worst:
         return []
     of_family = [one.row for one in worst if one.row["family"] == worst[0].row["family"]]
-    rows = comparison.rows[comparison.rows["family"] == worst[0].row["family"]]
-    kept = replace(comparison, rows=rows.reset_index(drop=True))
+    rows = [row for row in comparison.pairs if row["family"] == worst[0].row["family"]]
+    kept = replace(comparison, pairs=rows)
     drawn = families(kept, a, b, tests=[row["test_a"] for row in of_family])
     drawn.sort(key=lambda family: family.latency != (worst[0].metric == "median"))
     return [Pictured(family.figure) for family in drawn[:1]]
@@ -200,13 +200,15 @@ def _change(one: Failure) -> str:
     return f"{one.difference_percent if one.b > one.a else -one.difference_percent:+,.1f} %"
 
 
-def _with_operations(comparison: Comparison) -> pd.DataFrame:
+def _with_operations(comparison: Comparison) -> Comparison:
     """The rows with the operation and path of tests of transfers, for their titles."""
-    tests = comparison.a.tests
-    if not {"operation", "path"} <= set(tests) or comparison.a.kind != "transfers":
-        return comparison.rows.assign(operation=None, path=None)
-    of_tests = tests.set_index("id").loc[comparison.rows["test_a"]]
-    return comparison.rows.assign(operation=of_tests["operation"].to_numpy(), path=of_tests["path"].to_numpy())
+    of_tests = comparison.a.kind == "transfers"
+    tests = {test["id"]: test for test in comparison.a.test_rows()} if of_tests else {}
+    rows = [
+        {**row, **{key: tests.get(row["test_a"], {}).get(key) for key in ("operation", "path")}}
+        for row in comparison.pairs
+    ]
+    return replace(comparison, pairs=rows)
 
 
 def _rounded(value: float) -> str:

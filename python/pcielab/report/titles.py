@@ -5,7 +5,7 @@ says the same for readers: "command read latency over windows of 1 KiB to 64 MiB
 their names.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -13,7 +13,7 @@ import pandas as pd
 
 from pcielab.wording import byte_size
 
-Row: TypeAlias = Mapping[Hashable, Any]
+Row: TypeAlias = Mapping[Any, Any]
 
 _OPERATIONS = {
     "lat-rd": ("read", "latency"),

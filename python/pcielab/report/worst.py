@@ -13,8 +13,8 @@ def draw_worst(result: Score) -> str:
     """A self-contained HTML page of the families that hold most of the worst rows, measured and predicted."""
     worst = result.worst(_ROWS_RANKED)["family"].value_counts()
     drawn = set(worst.index[:_FAMILIES_DRAWN])
-    rows = result.comparison.rows
-    shown = replace(result.comparison, rows=rows[rows["family"].isin(drawn)].reset_index(drop=True))
+    rows = [row for row in result.comparison.pairs if row["family"] in drawn]
+    shown = replace(result.comparison, pairs=rows)
     lines = [
         f"{row['group']}, {row['metric']}: {row['rows']} rows, error median {row['median']:.2f}, "
         f"mean {row['mean']:.2f}, p95 {row['p95']:.2f} {'%' if row['unit'] == 'percent' else 'ns'}"

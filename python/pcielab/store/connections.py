@@ -1,7 +1,7 @@
 """The connections of a mux as rows, with the results of each."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from pcielab.errors import InputError
@@ -26,26 +26,24 @@ def with_connections(store: Frames, tests: "pd.DataFrame") -> "pd.DataFrame":
         return tests
     import pandas as pd
 
-    scalars = store.scalar_rows[store.scalar_rows["subject"].str.startswith(_SUBJECT)]
-    found = {
-        (test, subject): dict(zip(rows["metric"], rows["value"], strict=True))
-        for (test, subject), rows in scalars.groupby(["test", "subject"])
-    }
-    parameters = list(store.tests.columns)
-    asked = tests[[column for column in tests.columns if column in parameters]]
-    rows: list[dict[str, Any]] = []
-    for whole, plain in zip(tests.to_dict("records"), asked.to_dict("records"), strict=True):
-        rows.append({str(key): value for key, value in whole.items()})
-        for connection in _connections(store, whole):
-            metrics = found.get((whole["id"], _SUBJECT + connection["name"]), {})
-            rows.append(
-                {str(key): value for key, value in plain.items()} | _parameters(connection, plain) | metrics
-            )
-    return pd.DataFrame(rows)
+    rows = ({str(key): value for key, value in row.items()} for row in tests.to_dict("records"))
+    return pd.DataFrame(list(rows_with_connections(store, rows, frozenset(store.tests.columns))))
+
+
+def rows_with_connections(
+    store: Frames, tests: Iterable[dict[str, Any]], asked: Container[str]
+) -> Iterator[dict[str, Any]]:
+    """As `with_connections`, of plain rows, without pandas; a connection shares the columns `asked`."""
+    for test in tests:
+        yield test
+        shared = {key: value for key, value in test.items() if key in asked}
+        for connection in _connections(store, test):
+            metrics = store.metrics.get((test["id"], _SUBJECT + connection["name"]), {})
+            yield shared | _parameters(connection, shared) | metrics
 
 
 def _connections(store: Frames, test: dict[Any, Any]) -> Iterator[dict[str, Any]]:
-    text = test["connections"]
+    text = test.get("connections")
     if not isinstance(text, str):
         return
     try:

@@ -2,14 +2,15 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from pcielab.errors import InputError
 from pcielab.store.frames import Frames
 from pcielab.store.littles_law import departures
 from pcielab.wording import shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PHASES = ("host", "fabric", "device")
 """Phases of a request: queued at the host, in the fabric, executed at the device."""
@@ -39,7 +40,7 @@ _SPANS = ("warm_up", "counted")
 _ORDER = ("gbytes_per_s", "requests", "in_flight", "average_ns", "p50_ns", "p90_ns", "p99_ns", "reached_ns")
 
 
-def flow_table(store: Frames) -> pd.DataFrame:
+def flow_table(store: Frames) -> "pd.DataFrame":
     """One row per test and flow, in suite order: its parameters, bandwidth, latencies and phases.
 
     The columns are id, family, experiment, the swept key with its value, discipline, flow and its keys, status,
@@ -49,6 +50,8 @@ def flow_table(store: Frames) -> pd.DataFrame:
     flow is not steady: `pcielab.store.littles_law`); empty columns are left out. The rows of a test without a
     result have no numbers.
     """
+    import pandas as pd
+
     store.require_kind("fabric", "a table of flows")
     asked = pd.DataFrame(list(_asked(store)), columns=_ASKED)
     scalars = store.scalar_rows
@@ -64,7 +67,15 @@ def flow_table(store: Frames) -> pd.DataFrame:
     return table.astype({"requests": "Int64"}) if "requests" in table else table
 
 
-def fitting(flows: pd.DataFrame) -> pd.Series:
+def flow_rows(store: Frames) -> Iterator[dict[str, Any]]:
+    """The rows of `flow_table` as plain data, without pandas: parameters, bandwidth and latencies, if known."""
+    store.require_kind("fabric", "a table of flows")
+    for row in _asked(store):
+        metrics = store.metrics.get((row["id"], f"flow {row['flow']}"), {})
+        yield row | {_column(metric): value for metric, value in metrics.items()}
+
+
+def fitting(flows: "pd.DataFrame") -> "pd.Series":
     """Whether each flow gets the standalone bandwidth that it declares, to 2 %; None if it declares none.
 
     Args:
@@ -77,7 +88,7 @@ def fitting(flows: pd.DataFrame) -> pd.Series:
 
 
 def _asked(store: Frames) -> Iterator[dict[str, Any]]:
-    for test in store.tests.to_dict("records"):
+    for test in store.test_rows():
         for flow in _flows(store, test):
             yield {
                 "id": test["id"],
@@ -110,22 +121,26 @@ def _flows(store: Frames, test: Mapping[Any, Any]) -> list[dict[str, Any]]:
     return flows
 
 
-def _wide(scalars: pd.DataFrame, kind: str) -> pd.DataFrame:
+def _wide(scalars: "pd.DataFrame", kind: str) -> "pd.DataFrame":
     """The scalars of a kind of subject by test and flow, with metrics as columns."""
     rows = scalars[scalars["subject"].str.startswith(kind)]
     names = rows["subject"].str.removeprefix(kind).rename("flow")
     wide = rows.assign(flow=names).pivot(index=["test", "flow"], columns="metric", values="value")
-    return wide.rename(columns=lambda metric: _METRICS.get(metric, f"{metric}_ns"))
+    return wide.rename(columns=_column)
 
 
-def _phase_averages(scalars: pd.DataFrame) -> pd.DataFrame:
+def _column(metric: str) -> str:
+    return _METRICS.get(metric, f"{metric}_ns")
+
+
+def _phase_averages(scalars: "pd.DataFrame") -> "pd.DataFrame":
     rows = scalars[scalars["subject"].str.startswith("phase ") & (scalars["metric"] == "average")]
     parts = rows["subject"].str.extract(r"^phase (\w+) of (.*)$")
     rows = rows.assign(phase=parts[0] + "_ns", flow=parts[1])
     return rows.pivot(index=["test", "flow"], columns="phase", values="value")
 
 
-def request_table(store: Frames) -> pd.DataFrame:
+def request_table(store: Frames) -> "pd.DataFrame":
     """One row per traced request: its test, flow and number, and its times in ns.
 
     The columns are id, family, experiment, value (of a sweep), flow, request, submitted_ns, reached_ns (empty
@@ -134,6 +149,8 @@ def request_table(store: Frames) -> pd.DataFrame:
     Raises:
         InputError: The run was not traced.
     """
+    import pandas as pd
+
     store.require_kind("fabric", "a table of requests")
     kept = [
         _requests(store, test, str(flow.get("name")))
@@ -149,7 +166,9 @@ def request_table(store: Frames) -> pd.DataFrame:
     return table if table["value"].notna().any() else table.drop(columns="value")
 
 
-def _requests(store: Frames, test: Mapping[Any, Any], flow: str) -> pd.DataFrame:
+def _requests(store: Frames, test: Mapping[Any, Any], flow: str) -> "pd.DataFrame":
+    import pandas as pd
+
     times = {time: store.series(test["id"], f"{time} of {flow}")["value"] for time in TIMES}
     frame = pd.DataFrame({f"{time}_ns": values for time, values in times.items()}).dropna(subset=["submitted_ns"])
     frame["total_ns"] = frame[[f"{phase}_ns" for phase in PHASES]].sum(axis=1)

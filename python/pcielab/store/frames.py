@@ -150,14 +150,11 @@ class Frames:
         """
         import pandas as pd
 
-        rows = self._contents.tests()
-        records = [
-            {"id": test, "family": family, "name": name} | self._parameters(test, parameters)
-            for test, family, name, parameters, _, _ in rows
-        ]
-        frame = pd.DataFrame.from_records(records, columns=None if records else ["id", "family", "name"])
-        frame["status"] = [row[4] for row in rows]
-        frame["message"] = pd.Series([row[5] for row in rows], dtype=object)
+        rows = list(self.test_rows())
+        last = {name: [row.pop(name) for row in rows] for name in ("status", "message")}
+        frame = pd.DataFrame.from_records(rows, columns=None if rows else ["id", "family", "name"])
+        frame["status"] = last["status"]
+        frame["message"] = pd.Series(last["message"], dtype=object)
         return frame
 
     def _parameters(self, test: int, text: str) -> dict[str, Any]:
@@ -167,6 +164,20 @@ class Frames:
             raise InputError(f"{self.path}: test {test}: `{min(taken)}` is not the name of a parameter")
         check_shape(parameters, PARAMETERS, self.path, f"test {test}")
         return parameters
+
+    def test_rows(self) -> Iterator[dict[str, Any]]:
+        """The rows of `tests` as plain data, without pandas: a row has only the parameters of its own test."""
+        for test, family, name, parameters, status, message in self._contents.tests():
+            named = {"id": test, "family": family, "name": name}
+            yield named | self._parameters(test, parameters) | {"status": status, "message": message}
+
+    @cached_property
+    def metrics(self) -> dict[tuple[int, str], dict[str, float]]:
+        """The values of each test and subject by metric, without pandas; a test as a whole has the subject ""."""
+        found: dict[tuple[int, str], dict[str, float]] = {}
+        for test, subject, metric, _, value in zip(*self._contents.scalars(), strict=True):
+            found.setdefault((test, subject), {})[metric] = value
+        return found
 
     @cached_property
     def scalar_rows(self) -> "pd.DataFrame":
@@ -213,6 +224,11 @@ class Frames:
                 "cdf": counts.cumsum() / counts.sum(),
             }
         )
+
+    def histogram(self, test_id: int, metric: str = "latency") -> tuple[list[float], list[int]]:
+        """The values of `distribution`, ns, and their counts, without pandas."""
+        tick, bins, counts = self._distribution(test_id, metric)
+        return [bin_ * tick.numerator / tick.denominator for bin_ in bins], counts
 
     def _distribution(self, test_id: int, metric: str) -> tuple[Fraction, list[int], list[int]]:
         tick, bins, counts = self._contents.distribution(test_id, metric) or ("1", [], [])

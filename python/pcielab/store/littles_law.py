@@ -5,20 +5,24 @@ meet empty queues and are faster than later ones.
 """
 
 from collections.abc import Hashable
+from typing import TYPE_CHECKING
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_PERCENT = 2.0
 """Largest deviation of rate times latency from the requests in flight, in percent of them."""
 
 
-def departures(flows: pd.DataFrame) -> pd.Series:
+def departures(flows: "pd.DataFrame") -> "pd.Series":
     """Why each flow is not steady, in words; None for a steady flow, and for one without requests.
 
     Args:
         flows: One row per flow with `size_bytes`, `gbytes_per_s`, `requests`, `average_ns` and `in_flight`;
             without `in_flight` there are no departures.
     """
+    import pandas as pd
+
     needed = flows.reindex(columns=["size_bytes", "gbytes_per_s", "requests", "average_ns", "in_flight"])
     found = [_departure(row) for row in needed.astype(float).to_dict("records")]
     return pd.Series(found, flows.index, dtype=object)

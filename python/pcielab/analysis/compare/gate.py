@@ -6,11 +6,10 @@ change like one that rose. A test that the second run lacks, or has no number of
 
 import math
 import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from pcielab.analysis.compare.pairs import METRICS, Comparison
+from pcielab.analysis.compare.pairs import METRICS, Comparison, Row
 from pcielab.errors import InputError
 from pcielab.wording import shown
 
@@ -22,7 +21,7 @@ class Failure:
     """A pair that differs by more than the limit, or a test that is missing.
 
     Attributes:
-        row: Parameters of the test, with the keys of `Comparison.rows`.
+        row: Parameters of the test, with the columns of `Comparison.rows`.
         metric: The metric that differs; None where the second run lacks the test.
         unit: Of the two values.
         a: The first run's value; None where its test has no partner.
@@ -30,7 +29,7 @@ class Failure:
         difference_percent: Of the first run's value; infinite where that is 0, or where a value is missing.
     """
 
-    row: Mapping[Hashable, Any]
+    row: Row
     metric: str | None
     unit: str
     a: float | None
@@ -58,13 +57,12 @@ def failures(comparison: Comparison, limit_percent: float) -> list[Failure]:
     """
     for store in (comparison.a, comparison.b):
         store.require_speed("a gate")
-    rows = comparison.rows.to_dict("records")
-    apart = [one for row in rows for one in _apart(row) if one.difference_percent > limit_percent]
-    missing = [Failure(row, None, "", None, None, math.inf) for row in comparison.missing_in_b.to_dict("records")]
+    apart = [one for row in comparison.pairs for one in _apart(row) if one.difference_percent > limit_percent]
+    missing = [Failure(row, None, "", None, None, math.inf) for row in comparison.lone_a]
     return [*missing, *sorted(apart, key=lambda one: -one.difference_percent)]
 
 
-def _apart(row: Mapping[Hashable, Any]) -> Iterator[Failure]:
+def _apart(row: Row) -> Iterator[Failure]:
     """The difference in each metric of a pair that either run has."""
     for metric, unit in METRICS.items():
         a, b = (_number(row[f"{metric}_{side}_{unit}"]) for side in ("a", "b"))

@@ -6,18 +6,27 @@ direction; those of other tools by direction, ends, engine and queues. Of fabric
 experiment, swept value and name; the rest by ends, primitive, size and outstanding requests.
 """
 
-from collections.abc import Iterable
+import math
+import statistics
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-
-import pandas as pd
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pcielab.analysis.compare.resolution import difference_errors_ns
 from pcielab.analysis.compare.systems import Difference, differences
 from pcielab.errors import InputError
 from pcielab.store import Store
-from pcielab.store.connections import with_connections
-from pcielab.store.flows import flow_table
+from pcielab.store.connections import rows_with_connections
+from pcielab.store.flows import flow_rows
 from pcielab.store.identity import NAMED, SETTING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Row: TypeAlias = Mapping[str, Any]
+"""A test or a pair by column: an unknown parameter is None, an unknown metric NaN."""
 
 MESSAGES = [
     *("way", "pace", "generation", "lanes", "cores", "sharing", "eviction", "pressure", "messages"),
@@ -49,24 +58,37 @@ class Comparison:
     Attributes:
         a: The first run.
         b: The second run; differences are b minus a.
-        rows: One row per pair, in the order of a: parameters, the tests of both, both origins, and for each metric
-            `<metric>_a_<unit>`, `<metric>_b_<unit>`, `<metric>_difference_percent` or `_ns`; no metric where times
-            are meaningless. `median_standard_error_ns` is that of the difference, where both runs are measured and
-            counted the test's latencies.
-        missing_in_b: The tests of a that have no partner, with the parameter columns of `rows`.
+        pairs: The rows of `rows` as plain data.
+        lone_a: The rows of `missing_in_b` as plain data.
         alone_b: Number of tests of b without a partner.
     """
 
     a: Store
     b: Store
-    rows: pd.DataFrame
-    missing_in_b: pd.DataFrame
+    pairs: Sequence[Row]
+    lone_a: Sequence[Row]
     alone_b: int
+
+    @cached_property
+    def rows(self) -> "pd.DataFrame":
+        """One row per pair, in the order of a, for reading only: copy it before changing it.
+
+        The columns are the parameters, the tests of both, both origins, and for each metric `<metric>_a_<unit>`,
+        `<metric>_b_<unit>`, `<metric>_difference_percent` or `_ns`; no metric where times are meaningless.
+        `median_standard_error_ns` is that of the difference, where both runs are measured and counted the test's
+        latencies.
+        """
+        return _frame(self.pairs)
+
+    @cached_property
+    def missing_in_b(self) -> "pd.DataFrame":
+        """The tests of a that have no partner, with the parameter columns of `rows`."""
+        return _frame(self.lone_a) if self.lone_a else self.rows.head(0).loc[:, :"test_a"].drop(columns="test_a")
 
     @property
     def alone_a(self) -> int:
         """Number of tests of a without a partner."""
-        return len(self.missing_in_b)
+        return len(self.lone_a)
 
     @property
     def tells_speed(self) -> bool:
@@ -86,31 +108,28 @@ class Comparison:
         return differences(self.a.manifest.get("system") or {}, self.b.manifest.get("system") or {})
 
     @property
-    def summary(self) -> pd.DataFrame:
+    def summary(self) -> "pd.DataFrame":
         """Size of the differences, per test name and for all: median, mean, p95, maximum, signed median."""
-        return pd.DataFrame(self._summaries())
+        return _frame(list(self.summaries()))
 
-    def _summaries(self) -> Iterable[dict[str, str | int | float]]:
+    def summaries(self) -> Iterator[dict[str, str | int | float]]:
+        """The rows of `summary` as plain data."""
         for metric in METRICS if self.tells_speed else ():
             column = difference_column(metric)
-            for name, rows in [("all", self.rows), *self.rows.groupby("name", sort=False)]:
-                signed = rows[column].dropna()
-                if signed.empty:
-                    continue
-                size = signed.abs()
-                yield {
-                    "name": str(name),
-                    "metric": metric,
-                    "unit": column.rsplit("_", 1)[1],
-                    "rows": len(size),
-                    "median": float(size.median()),
-                    "mean": float(size.mean()),
-                    "p95": float(size.quantile(0.95)),
-                    "maximum": float(size.max()),
-                    "signed_median": float(signed.median()),
-                    "origin_a": self.a.origin,
-                    "origin_b": self.b.origin,
-                }
+            by_name: dict[str, list[Row]] = {}
+            for row in self.pairs:
+                by_name.setdefault(str(row["name"]), []).append(row)
+            for name, rows in [("all", self.pairs), *by_name.items()]:
+                signed = [row[column] for row in rows if not math.isnan(row[column])]
+                if signed:
+                    yield {
+                        "name": name,
+                        "metric": metric,
+                        "unit": column.rsplit("_", 1)[1],
+                        **_sizes(signed),
+                        "origin_a": self.a.origin,
+                        "origin_b": self.b.origin,
+                    }
 
 
 def difference_column(metric: str) -> str:
@@ -128,85 +147,144 @@ def compare(a: Store, b: Store) -> Comparison:
     of_flows = a.kind == "fabric"
     more = {"messages": MESSAGES, "frames": FRAMES, "tool": TOOLS}.get(a.kind, [])
     left, right = (_finished_flows(store) if of_flows else _finished(store) for store in (a, b))
-    named = _paired(left, right, FLOWS_NAMED if of_flows else [*NAMED, *more])
-    rest_left = left[~left["id"].isin(named["id_a"])]
-    rest_right = right[~right["id"].isin(named["id_b"])]
-    unnamed = _paired(rest_left, rest_right, FLOWS_UNNAMED if of_flows else list(dict.fromkeys([*SETTING, *more])))
-    pairs = pd.concat([named, unnamed]).sort_values("id_a", ignore_index=True)
-    if pairs.empty:
+    keys = [FLOWS_NAMED, FLOWS_UNNAMED] if of_flows else [[*NAMED, *more], [*SETTING, *more]]
+    pairs: list[_Pair] = []
+    for key in keys:
+        done_a, done_b = {of_a["id"] for of_a, _, _ in pairs}, {of_b["id"] for _, of_b, _ in pairs}
+        rest = [row for row in left if row["id"] not in done_a], [row for row in right if row["id"] not in done_b]
+        pairs += _paired(*rest, key)
+    if not pairs:
         raise InputError(
             f"{a.path} and {b.path}: have no finished test in common: compare runs of the same suite, or of tests "
             "with the same parameters"
         )
-    missing = left[~left["id"].isin(pairs["id_a"])]
-    return Comparison(a, b, _differences(pairs, left, right, a, b), _said(missing), len(right) - len(pairs))
+    pairs.sort(key=lambda pair: int(pair[0]["id"]))
+    paired = {of_a["id"] for of_a, _, _ in pairs}
+    said = _said_columns(left)
+    lone = [_said(row, said) for row in left if row["id"] not in paired]
+    return Comparison(a, b, _differences(pairs, said, a, b), lone, len(right) - len(pairs))
 
 
-def _finished(store: Store) -> pd.DataFrame:
-    frame = with_connections(store, store.scalars)
-    if "connection" in frame:
-        frame = frame.rename(columns={"id": "test"}).assign(id=range(len(frame)))
-    missing = [column for column in {*NAMED, *SETTING, *METRICS} if column not in frame]
-    frame = frame.assign(**dict.fromkeys(missing))
-    frame = frame.assign(outstanding=frame["outstanding"].astype("Float64").fillna(-1.0))
-    return frame[frame["status"] == "ok"]
+_Pair: TypeAlias = tuple[Row, Row, int]
+"""A test of each run, and its occurrence among tests with the same key."""
 
 
-def _finished_flows(store: Store) -> pd.DataFrame:
+def _finished(store: Store) -> list[Row]:
+    """The finished tests, and the connections of a mux, with their metrics."""
+    tests = list(store.test_rows())
+    asked = {key for test in tests for key in test}
+    whole = [test | store.metrics.get((test["id"], ""), {}) for test in tests]
+    rows = list(rows_with_connections(store, whole, asked))
+    if any("connection" in row for row in rows):
+        rows = [row | {"test": row["id"], "id": number} for number, row in enumerate(rows)]
+    return [row for row in rows if row["status"] == "ok"]
+
+
+def _finished_flows(store: Store) -> list[Row]:
     """A row for each flow of each finished test, with the metrics and units of other tests."""
-    table = flow_table(store)
-    found = table[table["status"] == "ok"].rename(
-        columns={"id": "test", "experiment": "name", "value": "swept_to"}
-    )
-    columns = {*NAMED, *FLOWS_NAMED, *FLOWS_UNNAMED, "gbytes_per_s", "p50_ns", "average_ns"}
-    found = found.assign(**dict.fromkeys(columns - set(found)))
-    metrics = {"bandwidth": 8 * found["gbytes_per_s"], "median": found["p50_ns"], "average": found["average_ns"]}
-    return found.assign(id=range(len(found)), **metrics)
-
-
-def _paired(left: pd.DataFrame, right: pd.DataFrame, key: list[str]) -> pd.DataFrame:
-    """The ids of tests that agree in `key` and occurrence: id_a, id_b, occurrence."""
-    unsaid = {column: value for column, value in _UNSAID.items() if column in key}
-    sides = [side.reindex(columns=["id", *key]).fillna(unsaid).astype({"id": int}) for side in (left, right)]
-    # A column that is empty in one run has objects, and would not merge with the other's numbers.
-    apart = [column for column in key if sides[0][column].dtype != sides[1][column].dtype]
-    sides = [side.astype(dict.fromkeys(apart, object)) for side in sides]
-    sides = [side.assign(occurrence=side.groupby(key, dropna=False).cumcount()) for side in sides]
-    pairs = sides[0].merge(sides[1], on=[*key, "occurrence"], suffixes=("_a", "_b"))
-    return pairs[["id_a", "id_b", "occurrence"]]
-
-
-def _said(tests: pd.DataFrame) -> pd.DataFrame:
-    """The parameter columns of tests; of other tools with unknown depths as None."""
-    said = tests[_said_of(tests)]
-    if "outstanding" not in said:
-        return said
-    depths = [int(one) if one >= 0 else None for one in said["outstanding"]]
-    return said.assign(outstanding=pd.Series(depths, said.index, dtype=object))
-
-
-def _said_of(tests: pd.DataFrame) -> list[str]:
-    known = (*MESSAGES, *FRAMES, *(TOOLS if "tool" in tests else ()), "flow", "swept_to")
-    return list(dict.fromkeys([*NAMED, *(column for column in known if column in tests)]))
-
-
-def _differences(pairs: pd.DataFrame, left: pd.DataFrame, right: pd.DataFrame, a: Store, b: Store) -> pd.DataFrame:
-    of_a = left.set_index("id").loc[pairs["id_a"]].reset_index(drop=True)
-    of_b = right.set_index("id").loc[pairs["id_b"]].reset_index(drop=True)
-    rows = _said(of_a).assign(
-        test_a=of_a["test"] if "test" in of_a else pairs["id_a"],
-        test_b=of_b["test"] if "test" in of_b else pairs["id_b"],
-        occurrence=pairs["occurrence"],
-        origin_a=a.origin,
-        origin_b=b.origin,
-    )
-    for metric, unit in METRICS.items() if a.tells_speed and b.tells_speed else ():
-        value_a, value_b = of_a[metric].astype(float), of_b[metric].astype(float)
-        rows[f"{metric}_a_{unit}"] = value_a
-        rows[f"{metric}_b_{unit}"] = value_b
-        difference = value_b - value_a
-        rows[difference_column(metric)] = 100 * difference / value_a if metric == "bandwidth" else difference
-    if (a.kind, a.origin, b.origin) == ("transfers", "measured", "measured"):
-        tests = zip(pairs["id_a"], pairs["id_b"], strict=True)
-        rows["median_standard_error_ns"] = difference_errors_ns(a, b, tests)
+    rows: list[Row] = []
+    for number, row in enumerate(row for row in flow_rows(store) if row["status"] == "ok"):
+        named = {"id": number, "test": row["id"], "name": row["experiment"], "swept_to": row["value"]}
+        metrics = {"bandwidth": 8 * _number(row.get("gbytes_per_s")), "median": row.get("p50_ns")}
+        rows.append(row | named | metrics | {"average": row.get("average_ns")})
     return rows
+
+
+def _paired(left: Sequence[Row], right: Sequence[Row], key: Sequence[str]) -> list[_Pair]:
+    """The tests that agree in `key` and occurrence."""
+    partners = dict(_occurring(right, key))
+    return [
+        (row, partners[identity], identity[1]) for identity, row in _occurring(left, key) if identity in partners
+    ]
+
+
+def _occurring(rows: Sequence[Row], key: Sequence[str]) -> Iterator[tuple[tuple[Hashable, int], Row]]:
+    """Each row with the values of its key and its occurrence."""
+    counts: Counter[Hashable] = Counter()
+    for row in rows:
+        values = tuple(_comparable(row.get(column), _UNSAID.get(column)) for column in key)
+        yield (values, counts[values]), row
+        counts[values] += 1
+
+
+def _comparable(value: Any, unsaid: Hashable) -> Hashable:
+    if value is None or value != value:
+        return unsaid
+    return value if isinstance(value, Hashable) else str(value)
+
+
+def _said_columns(tests: Sequence[Row]) -> list[str]:
+    """The parameters that rows name."""
+    there = {key for test in tests for key in test}
+    known = (*MESSAGES, *FRAMES, *(TOOLS if "tool" in there else ()), "flow", "swept_to")
+    return list(dict.fromkeys([*NAMED, *(column for column in known if column in there)]))
+
+
+def _said(test: Row, columns: Sequence[str]) -> dict[str, Any]:
+    return {column: test.get(column) for column in columns}
+
+
+def _differences(pairs: Sequence[_Pair], said: Sequence[str], a: Store, b: Store) -> list[dict[str, Any]]:
+    timed = a.tells_speed and b.tells_speed
+    rows = [
+        {
+            **_said(of_a, said),
+            "test_a": of_a.get("test", of_a["id"]),
+            "test_b": of_b.get("test", of_b["id"]),
+            "occurrence": occurrence,
+            "origin_a": a.origin,
+            "origin_b": b.origin,
+            **(_metrics(of_a, of_b) if timed else {}),
+        }
+        for of_a, of_b, occurrence in pairs
+    ]
+    if (a.kind, a.origin, b.origin) == ("transfers", "measured", "measured"):
+        errors = difference_errors_ns(a, b, ((row["test_a"], row["test_b"]) for row in rows))
+        for row, error in zip(rows, errors, strict=True):
+            row["median_standard_error_ns"] = error
+    return rows
+
+
+def _metrics(of_a: Row, of_b: Row) -> dict[str, float]:
+    """Both values of each metric and their difference."""
+    found = {}
+    for metric, unit in METRICS.items():
+        value_a, value_b = _number(of_a.get(metric)), _number(of_b.get(metric))
+        found[f"{metric}_a_{unit}"] = value_a
+        found[f"{metric}_b_{unit}"] = value_b
+        difference = value_b - value_a
+        found[difference_column(metric)] = _percent(difference, value_a) if metric == "bandwidth" else difference
+    return found
+
+
+def _percent(difference: float, of: float) -> float:
+    if of:
+        return 100 * difference / of
+    return math.copysign(math.inf, difference) if difference else math.nan
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _sizes(signed: Sequence[float]) -> dict[str, int | float]:
+    size = sorted(map(abs, signed))
+    return {
+        "rows": len(size),
+        "median": statistics.median(size),
+        "mean": statistics.fmean(size),
+        "p95": statistics.quantiles(size, n=20, method="inclusive")[-1] if len(size) > 1 else size[0],
+        "maximum": size[-1],
+        "signed_median": statistics.median(signed),
+    }
+
+
+def _frame(rows: Sequence[Row]) -> "pd.DataFrame":
+    """Rows as a frame; unknown depths of other tools are None beside whole numbers."""
+    import pandas as pd
+
+    frame = pd.DataFrame.from_records(rows)
+    if "outstanding" in frame:
+        depths = [row["outstanding"] for row in rows]
+        frame["outstanding"] = pd.Series(depths, frame.index, dtype=object)
+    return frame

@@ -19,15 +19,12 @@ _ROUNDING_TICKS = 1 / math.sqrt(12)
 
 def median_standard_error_ns(store: Store, test: int) -> float:
     """The standard error of a test's median latency, ns; NaN without a distribution."""
-    found = store.distribution(test)
-    count = int(found["count"].sum())
+    latencies_ns, counts = store.histogram(test)
+    count = sum(counts)
     if not count:
         return math.nan
     share = 0.5 / math.sqrt(count)
-    low, high = (
-        percentile_of_counts(found["latency_ns"], found["count"], end)
-        for end in (0.5 - share, min(0.5 + share, 1.0))
-    )
+    low, high = (percentile_of_counts(latencies_ns, counts, end) for end in (0.5 - share, min(0.5 + share, 1.0)))
     return max((high - low) / 2, _ROUNDING_TICKS * store.tick_ns(test))
 
 

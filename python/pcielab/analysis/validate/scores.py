@@ -87,7 +87,8 @@ def score(measured: Store, predicted: Store, exclude: Collection[RowKey] = ()) -
     aligned = (rows["host_offset_bytes"] == 0) & (rows["device_offset_bytes"] == 0)
     skipped = pd.Series([key in exclude for key in _keys(rows)], index=rows.index, dtype=bool) & aligned
     distributions = list(_distribution_errors(comparison, bool(exclude)))
-    comparison = replace(comparison, rows=rows[~skipped].reset_index(drop=True))
+    kept = [row for row, leave_out in zip(comparison.pairs, skipped, strict=True) if not leave_out]
+    comparison = replace(comparison, pairs=kept)
     errors = pd.DataFrame([*_row_errors(comparison, predicted), *distributions])
     return Score(comparison, errors, comparison.alone_a, int(skipped.sum()))
 
