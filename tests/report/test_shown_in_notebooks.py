@@ -120,3 +120,27 @@ def test_without_the_packages_of_pictures_text_remains(monkeypatch: pytest.Monke
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "altair" else find(name))
     assert set(model.bandwidth(LINK, [64])._repr_mimebundle_()) == {"text/plain"}  # type: ignore[attr-defined]
+
+
+def test_an_explanation_has_a_picture_of_its_bounds_and_a_table() -> None:
+    run = pcielab.simulate("hsw2620", pcielab.single_test("bw-rd", size=64, transactions=1000))
+    bundle = pcielab.explain(run)._repr_mimebundle_()
+    picture = texts_of(bundle)
+    assert "Bandwidths and their bounds" in picture
+    assert "simulated" in picture
+    assert "MODELLED" in picture
+    assert "DMA read bandwidth" in picture
+    assert "BW_DMA_RD" in bundle["text/html"]
+
+
+def test_a_comparison_has_a_picture_of_its_largest_difference_and_a_summary(make_store: MakeStore) -> None:
+    found = pcielab.compare(make_store("a"), make_store("b"))
+    bundle = found._repr_mimebundle_()
+    assert "B less A" in texts_of(bundle)
+    assert "signed_median" in bundle["text/html"]
+    assert bundle["text/plain"].startswith(f"<Comparison of {len(found.rows)} pairs, A: ")
+
+
+def test_a_comparison_without_speeds_has_no_picture(make_store: MakeStore) -> None:
+    bundle = pcielab.compare(make_store("a", origin="emulated"), make_store("b"))._repr_mimebundle_()
+    assert set(bundle) == {"text/plain", "text/html"}

@@ -11,6 +11,8 @@ import altair as alt
 import pandas as pd
 import vl_convert
 
+from pcielab.analysis.compare import Comparison
+from pcielab.analysis.explain import Explanation
 from pcielab.analysis.why import Why
 from pcielab.doctor import Examination
 from pcielab.errors import InputError
@@ -20,6 +22,7 @@ from pcielab.model.answers import Bandwidth, Messages, NicThroughput, Sizing
 from pcielab.notebook import Pictured
 from pcielab.report import figures
 from pcielab.report.axes import bytes_axis
+from pcielab.report.comparison import families, runs_of_comparison
 from pcielab.report.figures.frame import CLAIMS, Figure
 from pcielab.report.figures.why import draw_why
 from pcielab.report.run import MODELLED, runs_of
@@ -111,6 +114,35 @@ def _of_examination(found: Examination) -> Figure | None:
 @figure_of.register
 def _of_why(answer: Why) -> Figure:
     return draw_why(answer)
+
+
+@figure_of.register
+def _of_comparison(found: Comparison) -> Figure | None:
+    """The family with the largest difference, if the times of both runs mean something."""
+    drawn = families(found, *runs_of_comparison(found)) if found.tells_speed else []
+    return drawn[0].figure if drawn else None
+
+
+@figure_of.register
+def _of_explanation(found: Explanation) -> Figure | None:
+    """A bar for each test, in the colour of its bound, with the bound as a line."""
+    rows = pd.DataFrame(
+        {
+            "test": test_title({**row.parameters, "name": row.name}),
+            "value": row.value_gbps,
+            "bound": row.answer.bound,
+            "bound_gbps": row.answer.gbps,
+        }
+        for row in found.rows[:_MOST_ROWS]
+    )
+    if rows.empty:
+        return None
+    base = alt.Chart(_inline(rows)).encode(y=_labels("test", rows), color=alt.Color("bound:N", title="bound"))
+    bars = base.mark_bar().encode(x=alt.X("value:Q", title="bandwidth (Gb/s)"))
+    ticks = base.mark_tick(thickness=2, color="black").encode(x="bound_gbps:Q", color=alt.value("black"))
+    layered = alt.layer(bars, ticks).properties(width=_WIDTH, height=_tall(rows))
+    more = f", first {len(rows)} of {len(found.rows)} tests" if len(found.rows) > len(rows) else ""
+    return _titled(layered, "Bandwidths and their bounds", [found.described, f"line: the bound, {MODELLED}{more}"])
 
 
 @figure_of.register

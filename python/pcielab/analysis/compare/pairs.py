@@ -12,11 +12,13 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pcielab.analysis.compare.resolution import difference_errors_ns
 from pcielab.analysis.compare.systems import Difference, differences
 from pcielab.errors import InputError
+from pcielab.notebook import Pictured
 from pcielab.store import Store
 from pcielab.store.connections import rows_with_connections
 from pcielab.store.flows import flow_rows
@@ -51,8 +53,8 @@ METRICS = {"bandwidth": "gbps", "median": "ns", "average": "ns"}
 """Metrics compared, with the unit in their columns' names. Bandwidths differ in percent, latencies in ns."""
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Pictured):
     """Two runs, paired.
 
     Attributes:
@@ -68,6 +70,16 @@ class Comparison:
     pairs: Sequence[Row]
     lone_a: Sequence[Row]
     alone_b: int
+
+    def __repr__(self) -> str:
+        first, second = self.names
+        return f"<Comparison of {len(self.pairs)} pairs, A: {first}, B: {second}>"
+
+    def _repr_html_(self) -> str:
+        first, second = map(escape, self.names)
+        sizes = self.summary.drop(columns=["origin_a", "origin_b"], errors="ignore")
+        table = "" if sizes.empty else sizes.to_html(index=False, escape=True, float_format="{:.4g}".format)
+        return f"<div><strong>A: {first}<br>B: {second}</strong><p>{len(self.pairs)} pairs</p>{table}</div>"
 
     @cached_property
     def rows(self) -> "pd.DataFrame":

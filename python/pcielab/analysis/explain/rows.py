@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 from pcielab import model
@@ -12,6 +13,7 @@ from pcielab.analysis.explain.machine_facts import MachineFacts, facts_of, no_li
 from pcielab.analysis.explain.reasons import reasons
 from pcielab.analysis.explain.sweeps import Sweep, sweeps_of
 from pcielab.errors import InputError
+from pcielab.notebook import Pictured
 from pcielab.store import Store
 
 NO_LINK = "no PCIe link: the device has none, like a core of the host, or does not report it: no link bounds"
@@ -19,6 +21,7 @@ DEFECT_FROM = 1.01
 """Share of the binding bound from which a simulated value contradicts the model."""
 _NEEDED = ("operation", "size_bytes", "window_bytes", "host_offset_bytes", "pattern")
 """Parameters that the bound of a bandwidth depends on."""
+_SHOWN_ROWS = 12
 
 
 @dataclass(frozen=True)
@@ -64,16 +67,31 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Pictured):
     """A run's explained rows, the facts of its machine, notes on omissions, and sweeps of reads.
 
     Without a PCIe link there are no rows and no facts: no bound of a link applies.
+
+    Attributes:
+        described: Title and origin of the run.
     """
 
     rows: list[Row]
     facts: MachineFacts | None
     notes: list[str]
     sweeps: list[Sweep] = field(default_factory=list)
+    described: str = ""
+
+    def _repr_html_(self) -> str:
+        head = "<tr><th>test</th><th>size (B)</th><th>Gb/s</th><th>bound</th><th>share</th></tr>"
+        rows = "".join(
+            f"<tr><td>{escape(row.name)}</td><td>{row.size_bytes}</td><td>{row.value_gbps:.2f}</td>"
+            f"<td>{escape(row.answer.bound)}: {row.answer.gbps:.2f} Gb/s</td><td>{row.share:.1%}</td></tr>"
+            for row in self.rows[:_SHOWN_ROWS]
+        )
+        more = f"<p>and {len(self.rows) - _SHOWN_ROWS} more</p>" if len(self.rows) > _SHOWN_ROWS else ""
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f"<div><strong>{escape(self.described)}</strong><table>{head}{rows}</table>{more}{notes}</div>"
 
 
 def explain_run(store: Store, tests: Sequence[str] = ()) -> Explanation:
@@ -91,7 +109,7 @@ def explain_run(store: Store, tests: Sequence[str] = ()) -> Explanation:
     wanted = set(matching(store, tests))
     chosen = [record for record in records if record["id"] in wanted]
     if no_link(store):
-        return Explanation([], None, [NO_LINK], sweeps_of(chosen, {}))
+        return Explanation([], None, [NO_LINK], sweeps_of(chosen, {}), store.described)
     facts = facts_of(store)
     explained = [record for record in chosen if scalar(record, "bandwidth") is not None]
     for record in explained:
@@ -99,7 +117,8 @@ def explain_run(store: Store, tests: Sequence[str] = ()) -> Explanation:
     bounds = bounds_of_tests(facts, [record["parameters"] for record in explained], records)
     rows = [row_of(facts, record, found) for record, found in zip(explained, bounds, strict=True) if found]
     notes = [*facts.missing, *_left_out(chosen), *_without_tags(rows), *_defects(rows)]
-    return Explanation(rows, facts, notes, sweeps_of(chosen, {row.test: _wire_gbps(row) for row in rows}))
+    sweeps = sweeps_of(chosen, {row.test: _wire_gbps(row) for row in rows})
+    return Explanation(rows, facts, notes, sweeps, store.described)
 
 
 def _wire_gbps(row: Row) -> float:
