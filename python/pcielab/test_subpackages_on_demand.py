@@ -89,3 +89,10 @@ def test_formats_has_exporters_and_importers() -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'modell'"):
         getattr(pcielab, "modell")  # noqa: B009
+
+
+def test_the_package_runs_as_the_command_line() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pcielab", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"pcielab {pcielab.__version__}\n"
