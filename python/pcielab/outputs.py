@@ -16,6 +16,7 @@ from pcielab import _core
 from pcielab.errors import InputError, with_message
 
 _PICTURES = (".pdf", ".png", ".svg")
+_PAGES = ("", ".htm", ".html", ".xhtml")
 
 
 def check_file(path: Path, *, overwrite: bool) -> None:
@@ -29,15 +30,15 @@ def check_file(path: Path, *, overwrite: bool) -> None:
 
 
 def check_page(path: Path, *, overwrite: bool) -> None:
-    """Check that an HTML page can be written at a path, as `check_file`, and that its ending is no other format's.
+    """Check that an HTML page can be written at a path, as `check_file`, and that it ends like a page.
 
     Raises:
-        InputError: As `check_file`, or the ending is that of a picture.
+        InputError: As `check_file`, or the ending is not that of a page.
     """
     ending = path.suffix.lower()
-    if ending in _PICTURES:
-        remedy = f"give {path.with_suffix('.html')}, and print it from a browser for a PDF"
-        raise InputError(f"{path}: {ending} is no format of a page: {remedy}")
+    if ending not in _PAGES:
+        printed = ", and print it from a browser for a PDF" if ending in _PICTURES else ""
+        raise InputError(f"{path}: {ending} is no format of a page: give {path.with_suffix('.html')}{printed}")
     check_file(path, overwrite=overwrite)
 
 

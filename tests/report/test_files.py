@@ -42,6 +42,12 @@ def test_a_page_is_no_picture(tmp_path: Path, make_store: MakeStore, ending: str
     assert not path.exists()
 
 
+def test_an_unknown_ending_is_refused_with_the_remedy(tmp_path: Path, make_store: MakeStore) -> None:
+    with pytest.raises(InputError, match=r"r\.txt: \.txt is no format of a page: give .*r\.html$"):
+        write_report([make_store("a")], tmp_path / "r.txt")
+    assert not (tmp_path / "r.txt").exists()
+
+
 def test_an_output_that_exists_is_kept(tmp_path: Path, make_store: MakeStore) -> None:
     output = tmp_path / "report.html"
     output.write_text("mine")
