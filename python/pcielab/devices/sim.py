@@ -56,7 +56,7 @@ def _messages(asked: Asked, suite: "MessageSuite") -> Carrier:
     profile = asked_for if isinstance(asked_for, MessageProfile) else load_message_profile(str(asked_for))
     system, question = resolve(profile.system, asked.sets), profile.as_question()
     backend = _core.Backend.messages(system.to_json(), json.dumps(question), seed=asked.options.seed)
-    title = changed_title(profile.system, profile.title, system.overrides)
+    title = changed_title(profile.title, system.overrides)
     # In this order, so that exports of equal runs are equal bytes across versions.
     entries = {**described(system), "seed": asked.options.seed, "messages": question}
     return Carrier(backend, suite.to_json(), f"{title}, suite {suite.name}", profile.name, title, entries)

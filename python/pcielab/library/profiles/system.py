@@ -40,7 +40,7 @@ class ResolvedSystem:
     def title(self) -> str:
         """One line for people, with the changes of a changed system."""
         own = self.overrides.get("title")
-        return str(own) if own else changed_title(self.system.name, self.system.title, self.overrides)
+        return str(own) if own else changed_title(self.system.title, self.overrides)
 
     @property
     def link(self) -> Link:
@@ -187,18 +187,20 @@ def _differences(new: Any, old: Any, key: str) -> Iterator[tuple[str, object]]:
         yield key, new
 
 
-def changed_title(name: str, title: str, overrides: Mapping[str, Any]) -> str:
-    """The title of a system with changes; its file's title without changes.
+def changed_title(title: str, overrides: Mapping[str, Any]) -> str:
+    """The title of a system with its changes.
 
     Args:
-        name: The system's name.
         title: The title in its file.
         overrides: The changes, by dotted key.
     """
-    return f"{changed_name(name, overrides)}, which was: {title}" if overrides else title
+    return f"{title}, with {_listed(overrides)}" if overrides else title
 
 
 def changed_name(name: str, overrides: Mapping[str, Any]) -> str:
     """The name of a system with its changes."""
-    changes = ", ".join(f"{key}={value}" for key, value in overrides.items())
-    return f"{name} changed ({changes})" if changes else name
+    return f"{name} changed ({_listed(overrides)})" if overrides else name
+
+
+def _listed(overrides: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in overrides.items())
