@@ -532,3 +532,28 @@ def test_rows_are_read_without_data_frames(tmp_path: Path) -> None:
     words = [sys.executable, "-c", script, str(tmp_path / "run.db")]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
     assert done.stdout.split() == ["5"]
+
+
+@pytest.mark.parametrize(
+    ("sample", "link", "binds", "helps"),
+    [
+        (
+            "nvbandwidth/0.5-one-gpu.json",
+            "gen5x16",
+            "binds the only rate",
+            "Most is gained by link.mps_bytes 256 -> 512",
+        ),
+        ("nvbandwidth/0.5-one-gpu.json", "gen4x16", "binds the only rate", "check --link, --mps, --mrrs"),
+        ("perftest/24.07-write-bw.json", "gen5x16", "binds the only rate", "use more queue pairs (-q)"),
+        ("fio/3.33-randread.json", "gen4x4", "binds the only rate", "keep more requests in flight (--iodepth"),
+    ],
+)
+def test_why_of_an_import_with_a_link_says_what_would_help(
+    sample: str, link: str, binds: str, helps: str, tmp_path: Path
+) -> None:
+    given = ("--link", link, "--mps", "256", "--mrrs", "512", "-o", tmp_path / "run.db")
+    succeed("import", sample.partition("/")[0], SAMPLES / sample, *given)
+    answer = json.loads(succeed("why", tmp_path / "run.db", "--format", "json").stdout)
+    assert binds in answer["sentences"][0]
+    assert helps in answer["sentences"][-1]
+    assert all(change["of"] == "link" for change in answer["changes"])

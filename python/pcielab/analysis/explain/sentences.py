@@ -75,6 +75,8 @@ def _clauses(rows: Sequence[Moved], effect: Callable[[Moved], float]) -> str:
     clauses = {sort: _clause(sort, of, effect) for sort, of in sorts.items()}
     unmoved = [sort for sort, clause in clauses.items() if clause is None]
     if len(unmoved) == len(sorts):
+        if len(rows) == 1:
+            return f"the only test changes by less than {NOTICED_PERCENT:g} %"
         return f"none of {len(rows)} tests changes by {NOTICED_PERCENT:g} % or more"
     said = [clause for clause in clauses.values() if clause is not None]
     return "; ".join([*said, *([f"{_listed(unmoved)} nothing"] if unmoved else [])])

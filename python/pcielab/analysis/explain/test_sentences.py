@@ -59,6 +59,8 @@ def test_latencies_rise_and_fall() -> None:
 def test_nothing_changes() -> None:
     same = one_change(moved("bw-rd", 64, 0.9), moved("bw-wr", 64, -0.9))
     assert same == "link.tags 32 -> 256: none of 2 tests changes by 1 % or more"
+    alone = one_change(moved("bw-rd", 64, 0.9))
+    assert alone == "link.tags 32 -> 256: the only test changes by less than 1 %"
 
 
 def test_several_changes_are_shown_together_then_alone() -> None:

@@ -42,8 +42,7 @@ _NO_LINK = "unknown link, so no bounds: import again with --link, --mps and --mr
 def explain_tools(store: Store, tests: Sequence[int]) -> ExplainedRun:
     """The numbers of another tool among `tests`, each with the bound of its link's wire."""
     known = link_parameters(store.manifest)
-    complete = known.get("generation") is not None and known.get("lanes") is not None
-    link = _link(known) if complete else None
+    link = link_of_tool(store.manifest)
     rows = [row for record in store.records() if record["id"] in tests and (row := _row(record, link)) is not None]
     source = store.manifest.get("source") or {}
     about = f"{source.get('format') or 'another tool'} {source.get('version') or ''}".strip()
@@ -60,7 +59,11 @@ def explain_tools(store: Store, tests: Sequence[int]) -> ExplainedRun:
     return ExplainedRun(rows, ", ".join([f"{about} on Gen{link.generation} x{link.lanes}", *parts]), notes)
 
 
-def _link(known: Mapping[str, Any]) -> Link:
+def link_of_tool(manifest: Mapping[str, Any]) -> Link | None:
+    """The link that an import was given; None if its generation or width is unknown."""
+    known = link_parameters(manifest)
+    if known.get("generation") is None or known.get("lanes") is None:
+        return None
     more = {key: known[key] for key in ("rcb_bytes", "ecrc") if known.get(key) is not None}
     return Link(
         generation=known["generation"],
@@ -77,7 +80,7 @@ def _row(record: Mapping[str, Any], link: Link | None) -> Explained | None:
     if found is None:
         return None
     (value, unit), parameters = found, record["parameters"]
-    limits = _limits(parameters, link) if link is not None and unit != "ns" else ()
+    limits = limits_of_tool(parameters, link) if link is not None and unit != "ns" else ()
     below = bool(limits) and value < MARKED_BELOW * limits[0].value
     own = _OWN_RATES.get(str(parameters.get("tool")))
     return Explained(
@@ -94,7 +97,7 @@ def _row(record: Mapping[str, Any], link: Link | None) -> Explained | None:
     )
 
 
-def _limits(parameters: Mapping[str, Any], link: Link) -> tuple[Limit, ...]:
+def limits_of_tool(parameters: Mapping[str, Any], link: Link) -> tuple[Limit, ...]:
     """The bounds of the wire, tightest first; none if the data need not cross the link."""
     moved = MOVED.get((str(parameters.get("tool")), parameters.get("direction")))
     of_devices = parameters.get("pair") == "sum" or parameters.get("counted") == "total"

@@ -12,7 +12,7 @@ from pcielab.analysis.explain.flows import IN_FLIGHT
 from pcielab.analysis.why.answer import Bar, Cell, Change, Why
 from pcielab.analysis.why.certainty import certainty_of, near, possible
 from pcielab.analysis.why.flows import LEAST_GAIN_PERCENT, UNIT, advice, flow_names, influenced
-from pcielab.analysis.why.numbers import digits
+from pcielab.analysis.why.numbers import counted, digits
 from pcielab.library.fabrics.load import RecordedFabric, recorded
 from pcielab.library.fabrics.parts import Flow
 
@@ -71,7 +71,8 @@ def _flow(row: Explained) -> str:
 
 def _binding(rows: Sequence[Explained], group: Sequence[Explained], row: Explained) -> str:
     name = _limit(row) or "own-demand"
-    flows = f"{name} binds {len(group)} of {len(rows)} flows, {flow_names([_flow(one) for one in group])}"
+    held = counted(len(group), len(rows), "flow", "flows")
+    flows = f"{name} binds {held}, {flow_names([_flow(one) for one in group])}"
     if not row.limits:
         return f"{flows}: {_flow(row)} gets {digits(row.value)} {UNIT}."
     limit, value = digits(row.limits[0].value), digits(row.value)

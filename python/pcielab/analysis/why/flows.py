@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pcielab.analysis.why.answer import Bar, Cell, Certainty, Change, Why
-from pcielab.analysis.why.numbers import digits, listed, percent_text
+from pcielab.analysis.why.numbers import counted, digits, listed, percent_text
 from pcielab.library.fabrics.load import Fabric, RecordedFabric
 
 if TYPE_CHECKING:
@@ -104,11 +104,13 @@ def _busiest(shares: Sequence[Mapping[Any, Any]]) -> str | None:
 def _binding(edge: str | None, found: "Estimate") -> str:
     shares = found.flows.to_dict("records")
     if edge is None:
+        if len(shares) == 1:
+            return "No edge limits the only flow: it gets what it asks for."
         return f"No edge limits any of the {len(shares)} flows: each gets what it gets alone."
     limited = [row for row in shares if row["limit"] == edge]
     load, capacity = _load(found, edge)
     names = flow_names([str(row["flow"]) for row in limited])
-    flows = f"The edge {edge} binds {len(limited)} of {len(shares)} flows, {names}"
+    flows = f"The edge {edge} binds {counted(len(limited), len(shares), 'flow', 'flows')}, {names}"
     lost = sum(float(row["standalone_gbytes_per_s"]) - float(row["gbytes_per_s"]) for row in limited)
     less = (
         f", and {'it gets' if len(limited) == 1 else 'they get'} {digits(lost)} {UNIT} less than alone"

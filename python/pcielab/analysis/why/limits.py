@@ -13,7 +13,8 @@ from pcielab.analysis.why.answer import Bar, Cell, Certainty, Change, Level, Why
 from pcielab.analysis.why.certainty import certainty_of, near, possible
 from pcielab.analysis.why.gains import Gain, advice, best_of, helpful, ordered
 from pcielab.analysis.why.message_changes import message_gains
-from pcielab.analysis.why.numbers import digits, listed
+from pcielab.analysis.why.numbers import counted, digits, listed
+from pcielab.analysis.why.tool_changes import tool_gains, without_tool_changes
 from pcielab.library.message_profiles import recorded_messages
 from pcielab.store import Store
 
@@ -46,7 +47,7 @@ def why_limits(store: Store, found: ExplainedRun) -> Why:
         sentences=(
             _binding(rows, group, row),
             sure.sentence,
-            advice(gains, how) if gains else _without_changes(store),
+            advice(gains, how) if gains else _without_changes(store, row),
         ),
         binds=row.limits[0].name if row.limits else None,
         certainty=sure,
@@ -59,7 +60,9 @@ def why_limits(store: Store, found: ExplainedRun) -> Why:
     )
 
 
-def _without_changes(store: Store) -> str:
+def _without_changes(store: Store, row: Explained) -> str:
+    if store.kind == "tool" and (advised := without_tool_changes(store, row)) is not None:
+        return advised
     if store.kind == "messages" and store.manifest.get("messages"):
         again = "run them again with --set KEY=VALUE, and ask about both runs"
         return f"The closed form has no changes for these tests: {again}."
@@ -82,6 +85,8 @@ def _gains(store: Store, row: Explained) -> tuple[list[Gain], str]:
     if store.kind == "messages" and store.manifest.get("messages"):
         gains = message_gains(recorded_messages(store.manifest, str(store.path)), row)
         return ordered(gains), f"for {_named(row)} (modelled)"
+    if store.kind == "tool":
+        return tool_gains(store, row), f"which is what the wire allows {_named(row)} (modelled)"
     return [], ""
 
 
@@ -110,14 +115,15 @@ def _named(row: Explained) -> str:
 
 
 def _binding(rows: Sequence[Explained], group: Sequence[Explained], row: Explained) -> str:
-    what = "latencies" if row.is_latency else "rates"
+    kind = ("latency", "latencies") if row.is_latency else ("rate", "rates")
     value = f"{_named(row)} {'takes' if row.is_latency else 'reaches'} {digits(row.value)} {row.unit}"
     if not row.limits:
-        return f"No limit of the model applies to these {len(rows)} {what}; the test in question, {value}."
+        these = f"these {len(rows)} {kind[1]}" if len(rows) > 1 else f"this {kind[0]}"
+        return f"No limit of the model applies to {these}; the test in question, {value}."
     counts = Counter(_limit(one) for one in rows if one.limits).most_common()
     others = [f"{name} {count}" for name, count in counts if name != row.limits[0].name][: _NAMED_LIMITS - 1]
     more = f", {listed(others)}" if others else ""
-    limit, least = f"{row.limits[0].name} binds {len(group)} of {len(rows)} {what}{more}", row.limits[0].value
+    limit, least = f"{row.limits[0].name} binds {counted(len(group), len(rows), *kind)}{more}", row.limits[0].value
     if row.is_latency:
         return f"{limit}: {value}, and the bound needs {digits(least)}."
     return f"{limit}: {value}, and the bound allows {digits(least)}."

@@ -30,6 +30,11 @@ def percent_text(percent: float) -> str:
     return f"{percent:+.0f} %" if abs(percent) >= 1 else f"{percent:+.1f} %"
 
 
+def counted(some: int, of: int, one: str, many: str) -> str:
+    """Some of all: `3 of 5 rates`, `the only rate`."""
+    return f"{some} of {of} {many}" if of > 1 else f"the only {one}"
+
+
 def listed(words: Sequence[str], conjunction: str = "and") -> str:
     """Words with commas, and a conjunction before the last."""
     *most, last = [*words] or ["nothing"]

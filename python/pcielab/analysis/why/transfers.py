@@ -12,7 +12,7 @@ from pcielab.analysis.explain.rows import Row, explain_run
 from pcielab.analysis.why.answer import Bar, Cell, Certainty, Why
 from pcielab.analysis.why.certainty import certainty_of, possible
 from pcielab.analysis.why.gains import advice, best_of, bound_advice, modelled_gains, simulated_gains
-from pcielab.analysis.why.numbers import listed
+from pcielab.analysis.why.numbers import counted, listed
 from pcielab.analysis.why.one_test import why_test
 from pcielab.analysis.why.predicted import no_progress
 from pcielab.errors import InputError
@@ -95,7 +95,8 @@ def _binding(rows: Sequence[Row], group: Sequence[Row]) -> str:
     """Which bounds bind how many tests, the most common one in detail."""
     counts = Counter(row.answer.bound for row in rows).most_common()
     others = [f"{bound} {count}" for bound, count in counts[1:]]
-    of = f"{group[0].answer.bound} binds {len(group)} of {len(rows)} tests of bandwidth, {_extent(group)}"
+    tests = counted(len(group), len(rows), "test of bandwidth", "tests of bandwidth")
+    of = f"{group[0].answer.bound} binds {tests}, {_extent(group)}"
     return f"{of}; {listed(others)}." if others else f"{of}."
 
 

@@ -1,0 +1,52 @@
+"""Changes for what other tools measured: another link, by the bound of its wire, or more requests in flight."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from pcielab.analysis.explain.explained import Explained
+from pcielab.analysis.explain.tools import limits_of_tool, link_of_tool
+from pcielab.analysis.why.answer import Change
+from pcielab.analysis.why.gains import Gain, ordered
+from pcielab.analysis.why.numbers import digits
+from pcielab.analysis.why.system_changes import link_changes
+from pcielab.library.link import Link
+from pcielab.store import Store
+
+_NEAR, _ABOVE = 0.9, 1.05
+"""Shares of the binding bound from which the link holds a value, and above which a value contradicts the link."""
+_MORE = {
+    "nvbandwidth": "copy larger buffers (--bufferSize)",
+    "perftest": "use more queue pairs (-q) or a deeper queue (-t)",
+    "fio": "keep more requests in flight (--iodepth, --numjobs), or use a faster drive",
+}
+"""How to ask more of the link, by tool."""
+
+
+def tool_gains(store: Store, row: Explained) -> list[Gain]:
+    """What another link gives a value that its wire binds; nothing for values well below or above the bound."""
+    if row.share is None or not _NEAR <= row.share <= _ABOVE:
+        return []
+    return ordered(list(_gains(store, row)))
+
+
+def _gains(store: Store, row: Explained) -> Iterator[Gain]:
+    link = link_of_tool(store.manifest)
+    parameters = next(record["parameters"] for record in store.records() if record["id"] == row.test)
+    if link is None:
+        return
+    keys = {key: asdict(link)[key] for key in ("mrrs_bytes", "mps_bytes", "generation", "lanes")}
+    for what, new in link_changes(keys):
+        after = limits_of_tool(parameters, Link(**{**asdict(link), **new}))[0].value
+        change = Change(what, row.limits[0].value, after, row.unit, "link")
+        yield Gain(change, (change.gain_percent,))
+
+
+def without_tool_changes(store: Store, row: Explained) -> str | None:
+    """What would help a value that the link does not hold, as a sentence; None without a bound."""
+    if row.share is None:
+        return None
+    if row.share > _ABOVE:
+        return "The link that was given allows less: check --link, --mps, --mrrs and the size, and import again."
+    tool = str(next(record["parameters"] for record in store.records() if record["id"] == row.test).get("tool"))
+    more = _MORE.get(tool, "ask for more at once")
+    return f"The link has room up to {digits(row.limits[0].value)} {row.unit}: {more}, before a faster link."
