@@ -107,7 +107,7 @@ pub struct Test {
     #[schemars(extend("x-word" = "details", "x-heading" = "details", "x-column" = 12, "default" = false))]
     pub details: bool,
     /// Offset from an 8 KiB boundary on the device, bytes.
-    #[schemars(extend("x-word" = "device_offset", "x-heading" = "card offset (B)", "x-column" = 8, "x-axis" = "offset", "default" = 0))]
+    #[schemars(extend("x-word" = "device_offset", "x-heading" = "device offset (B)", "x-column" = 8, "x-axis" = "offset", "default" = 0))]
     #[schemars(range(min = 0, max = 4095))]
     pub device_offset_bytes: u64,
     /// Offset from a cache line on the host, bytes.

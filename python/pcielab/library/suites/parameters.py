@@ -106,7 +106,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         key="device_offset_bytes",
         word="device_offset",
-        heading="card offset (B)",
+        heading="device offset (B)",
         axis="offset",
         kind="whole",
         default=0,
