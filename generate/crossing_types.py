@@ -39,7 +39,7 @@ _QUESTIONS = '''\
 Written by `make generate` from `crates/pcie-python/src/model.rs`: change the types there.
 """
 
-from typing import Any, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict
 '''
 _NIC_TEST = '''\
 """A test of a NIC as the simulator takes it.
@@ -68,7 +68,7 @@ from typing import TypedDict
 '''
 _CALLED = {"LinkParameters": "Link", "InterpacketGap": "Gap"}
 _WORDS = ("Accounting", "InterpacketGap", "Bound")
-_ANSWERED = "Bandwidth NicThroughput Sizing Messages Crossings Loopback TestBounds Capacities"
+_ANSWERED = "Bandwidth NicThroughput Sizing Messages Crossings Loopback TestBounds Capacities HostRates"
 
 
 def link() -> str:
@@ -109,9 +109,10 @@ def predictions() -> str:
 def questions() -> str:
     """The module of whole questions; their parts are mappings."""
     kinds = schemas("model questions")
-    names = ("BandwidthQuestion", "NicQuestion", "SizingQuestion", "MessagesQuestion")
-    models = Models({name: kinds[name] for name in names})
-    return "\n\n".join([_QUESTIONS, *map(models.typed, names)])
+    names = ("BandwidthQuestion", "NicQuestion", "SizingQuestion", "MessagesQuestion", "HostQuestion")
+    models = Models({name: kinds[name] for name in (*names, "LoadKind")}, named=("LoadKind",))
+    head = f"{_QUESTIONS}\n{models.words('LoadKind')}\n"
+    return "\n\n".join([head, *map(models.typed, names)])
 
 
 def nic_test() -> str:

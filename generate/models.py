@@ -160,6 +160,8 @@ class Models:
         optional = is_optional(described)
         if optional:
             annotation += " | None"
+        if described.get("x-left-out"):
+            return f"{annotation} = {self._import('LEFT_OUT')}"
         if isinstance(default, dict):
             return f"{annotation} = {annotation}()"
         return f"{annotation} = {source(default)}" if default is not None or optional else annotation

@@ -1,6 +1,7 @@
 //! The simulator as a device.
 
 use crate::host::{SharedMachine, SimulatedHost};
+use crate::pools::PoolSlices;
 use crate::sampling::{Batch, Plan, Seen, in_pages};
 use pcie_bench::{
     BandwidthSlice, Bench, Device, DeviceError, DeviceFacts, LatencySlice, Remarks, Samples, Start,
@@ -29,13 +30,21 @@ struct SimulatedDevice {
     engine: Engine,
     /// [`Remarks::between_runs`] of the last test.
     between_runs: Option<(f64, f64)>,
+    /// What the last bandwidth test used of the root complex's pools.
+    pools: PoolSlices,
 }
 
 /// A device and a host on one simulated machine, after boot.
 pub(crate) fn simulated_bench(machine: Arc<Machine>, samples: Samples, engine: Engine) -> Bench {
     let shared = Rc::new(RefCell::new(SharedMachine::after_boot(machine)));
     Bench {
-        device: Box::new(SimulatedDevice { shared: Rc::clone(&shared), samples, engine, between_runs: None }),
+        device: Box::new(SimulatedDevice {
+            shared: Rc::clone(&shared),
+            samples,
+            engine,
+            between_runs: None,
+            pools: PoolSlices::default(),
+        }),
         host: Box::new(SimulatedHost::new(shared)),
     }
 }
@@ -70,6 +79,7 @@ impl Device for SimulatedDevice {
 
     fn begin(&mut self, start: Start<'_>) {
         self.between_runs = None;
+        self.pools = PoolSlices::default();
         self.shared.borrow_mut().begin(start);
     }
 
@@ -145,6 +155,7 @@ impl Device for SimulatedDevice {
         let list = shared.list(&test);
         let least = in_pages(BANDWIDTH_BATCH, &test);
         let mut between_runs = None;
+        let mut pools = PoolSlices::default();
         let mut simulate = |state: State, batch: Batch| {
             let key = shared.key();
             let start = |engine, state| {
@@ -169,9 +180,14 @@ impl Device for SimulatedDevice {
             let (mut left, mut seen) = (batch.count, Seen::default());
             while left > 0 && !seen.is_enough {
                 let transactions = left.min(slice_length);
+                let used = run.pool_use();
                 let now = run.run(transactions);
                 let elapsed_ns = (now - before).as_ns();
                 let anew = batch.anew && left == batch.count;
+                if anew {
+                    pools = PoolSlices::default();
+                }
+                pools.add(elapsed_ns, used, run.pool_use());
                 seen.is_enough = sink(BandwidthSlice { transactions, elapsed_ns, anew }).is_break();
                 seen.times_ns.push(elapsed_ns / transactions as f64);
                 before = now;
@@ -195,11 +211,17 @@ impl Device for SimulatedDevice {
         }
         shared.complete(&test, &list);
         self.between_runs = between_runs;
+        self.pools = pools;
         Ok(())
     }
 
     fn remarks(&mut self) -> Remarks {
-        Remarks { between_runs: self.between_runs, ..Remarks::default() }
+        Remarks {
+            between_runs: self.between_runs,
+            parts: self.pools.averages(),
+            series: self.pools.series(),
+            ..Remarks::default()
+        }
     }
 
     fn is_stateful(&self) -> bool {

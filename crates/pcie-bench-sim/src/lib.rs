@@ -6,6 +6,7 @@ mod device;
 mod host;
 mod messages;
 mod nic;
+mod pools;
 mod prediction;
 mod sampling;
 

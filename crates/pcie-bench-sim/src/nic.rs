@@ -4,7 +4,7 @@ use pcie_bench::{Asked, DeviceError, OpenError, Outcome, Pulse, Stop, Work, Work
 use pcie_model::{Ethernet, Interactions, Path};
 use pcie_refusal::{Refusal, Unfinished};
 use pcie_sim::nic::{Direction, LinkBound, NicOutcome, NicRun, Traffic};
-use pcie_sim::profile::System;
+use pcie_sim::profile::{IommuMode, System};
 use pcie_sim::{Machine, TestKey};
 use pcie_statistics::percentile;
 use pcie_store::{Distribution, Origin, Scalar, Status};
@@ -119,7 +119,13 @@ impl Worker for OpenNic {
         };
         let traffic = &self.shared.tests[position];
         let bound = LinkBound::of(&self.shared.machine, &self.shared.nic, traffic).map_err(failed)?;
-        reduced(&self.shared.nic, traffic, &found, bound).map_err(failed)
+        let mut outcome = reduced(&self.shared.nic, traffic, &found, bound).map_err(failed)?;
+        if self.shared.machine.system().iommu != IommuMode::Off {
+            let packet_bytes = Ethernet::transferred_bytes(traffic.frame_bytes).map_err(failed)?;
+            let misses = found.walks_per_packet * (1u64 << 20) as f64 / packet_bytes as f64;
+            outcome.scalars.push(about("", "io_tlb_misses", "1/MiB", misses));
+        }
+        Ok(outcome)
     }
 }
 

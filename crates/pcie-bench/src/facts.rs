@@ -4,7 +4,7 @@
 //! Profiles describe simulated devices and hosts in full; [`DeviceHardware`] and [`HostHardware`] describe
 //! real ones. An unknown value is null, never a guess.
 
-use pcie_store::Scalar;
+use pcie_store::{Scalar, Series};
 use pcie_time::TickLength;
 use serde::{Deserialize, Serialize};
 
@@ -113,6 +113,9 @@ pub struct Remarks {
     /// Numbers about parts of the timed interval, each with the part as its subject.
     #[serde(default)]
     pub parts: Vec<Scalar>,
+    /// Numbers in order, one for each slice of the test.
+    #[serde(default)]
+    pub series: Vec<Series>,
     /// Factors by which the time of this bandwidth test may be shorter and longer in other runs, at 95 %,
     /// where the device knows that runs differ more than parts of one run do.
     #[serde(default)]

@@ -60,6 +60,7 @@ impl Outcome {
     /// Adds a device's remarks.
     pub(crate) fn with_remarks(mut self, remarks: Remarks) -> Self {
         self.scalars.extend(remarks.parts);
+        self.series.extend(remarks.series);
         let messages: Vec<String> = self.message.take().into_iter().chain(remarks.message).collect();
         self.message = (!messages.is_empty()).then(|| messages.join("; "));
         self

@@ -35,6 +35,14 @@ pub enum Bound {
     CompletionBuffer,
     /// Page walks of the IOMMU.
     PageWalks,
+    /// Pages that a driver gives to the device anew: the IO-TLB misses each.
+    Translation,
+    /// Lines of writes that the root complex holds.
+    WritePool,
+    /// Lines of read requests that the root complex holds.
+    ReadPool,
+    /// Writes to a memory that busy cores share.
+    Memory,
     /// Time between two stores of a core on the link.
     StoreInterval,
     /// Stores that the core can make.
@@ -67,6 +75,20 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// Adds a bound that allows `gbps`; it binds if it is tighter than the answer.
+    pub fn limit(&mut self, bound: Bound, gbps: f64) {
+        if gbps < self.gbps {
+            self.millions_per_s *= gbps / self.gbps;
+            (self.gbps, self.bound) = (gbps, bound);
+        }
+        self.ceilings.retain(|ceiling| ceiling.bound != bound);
+        self.ceilings.push(Ceiling { bound, gbps, slack: 0.0 });
+        for ceiling in &mut self.ceilings {
+            ceiling.slack = ceiling.gbps / self.gbps - 1.0;
+        }
+        self.ceilings.sort_by(|one, other| one.gbps.total_cmp(&other.gbps));
+    }
+
     /// The answer for the time that each bound needs for one unit of work of `data_bytes`. Bounds that need
     /// no time are left out; `None` if all are.
     pub(crate) fn from_costs(

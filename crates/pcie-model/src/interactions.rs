@@ -58,6 +58,13 @@ pub struct Queues {
     /// Header split: bytes of a longer packet that go to a buffer of their own. 0: packets stay whole.
     #[schemars(range(min = 0, max = 1 << 12))]
     pub header_bytes: u32,
+    /// Queue pairs, each with rings of its own, over which packets are spread at random.
+    #[schemars(range(min = 1, max = 1 << 10))]
+    pub pairs: u32,
+    /// Packets that share a page of 4 KiB, one after the other, where a driver takes pages from a pool
+    /// (`host.iommu.page_life`).
+    #[schemars(range(min = 1, max = 64))]
+    pub packets_per_page: u32,
 }
 
 impl Default for Queues {
@@ -70,6 +77,8 @@ impl Default for Queues {
             receive_fifo_bytes: 512 << 10,
             transmit_fifo_bytes: 160 << 10,
             header_bytes: 0,
+            pairs: 1,
+            packets_per_page: 1,
         }
     }
 }

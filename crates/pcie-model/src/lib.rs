@@ -25,7 +25,7 @@ pub use bound::{Answer, Bound, Ceiling};
 pub use ethernet::{Ethernet, FCS_BYTES, InterpacketGap, LINE_RATES_GBPS};
 pub use interactions::{Actor, Interactions, Kind, Path, Queues, Step, StepBytes};
 pub use limits::Limits;
-pub use load::Load;
+pub use load::{Load, lines_of};
 pub use model::{Model, ModelParameters};
 pub use moderation::settled_rate;
 pub use nic::NicThroughput;

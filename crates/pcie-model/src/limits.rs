@@ -52,6 +52,20 @@ pub struct Limits {
     pub walks_per_dma: Option<f64>,
     /// Least time between two page walks, all walkers together, in ns.
     pub walk_interval_ns: Option<f64>,
+    /// Pages of an average DMA that the IO-TLB misses because a driver gives them anew.
+    pub misses_per_dma: Option<f64>,
+    /// Least time between two of these misses, all walkers together, in ns.
+    pub miss_interval_ns: Option<f64>,
+    /// Cache lines of writes that the root complex holds.
+    pub write_pool_lines: Option<u32>,
+    /// Least time for which it holds one, in ns.
+    pub write_hold_ns: Option<f64>,
+    /// Cache lines of read requests that the root complex holds.
+    pub read_pool_lines: Option<u32>,
+    /// Least time for which it holds one, in ns.
+    pub read_hold_ns: Option<f64>,
+    /// Least time between two lines that memory takes from devices, in ns.
+    pub memory_line_ns: Option<f64>,
     /// Symbol times between Acks while TLPs arrive; the specification's limit, if left out.
     pub ack_interval_symbols: Option<u32>,
     /// Symbol times between UpdateFCs while TLPs arrive; the specification's guideline, if left out.
@@ -70,6 +84,8 @@ impl Limits {
             ("receive_buffers", self.receive_buffers),
             ("completion_buffer_headers", self.completion_buffer_headers),
             ("completion_buffer_bytes", self.completion_buffer_bytes),
+            ("write_pool_lines", self.write_pool_lines),
+            ("read_pool_lines", self.read_pool_lines),
             ("ack_interval_symbols", self.ack_interval_symbols),
             ("update_fc_interval_symbols", self.update_fc_interval_symbols),
         ] {
@@ -88,6 +104,11 @@ impl Limits {
             ("receive_ns", self.receive_ns),
             ("walks_per_dma", self.walks_per_dma),
             ("walk_interval_ns", self.walk_interval_ns),
+            ("misses_per_dma", self.misses_per_dma),
+            ("miss_interval_ns", self.miss_interval_ns),
+            ("write_hold_ns", self.write_hold_ns),
+            ("read_hold_ns", self.read_hold_ns),
+            ("memory_line_ns", self.memory_line_ns),
         ] {
             value.map_or(Ok(()), |value| above_zero(key, value))?;
         }
@@ -110,6 +131,8 @@ impl Limits {
                 "credit_return_ns",
                 self.credit_return_ns,
             ),
+            ("write_pool_lines", self.write_pool_lines, "write_hold_ns", self.write_hold_ns),
+            ("read_pool_lines", self.read_pool_lines, "read_hold_ns", self.read_hold_ns),
         ] {
             if given.is_some() && time.is_none() {
                 return Err(needs(key, needed));
@@ -117,6 +140,9 @@ impl Limits {
         }
         if self.walks_per_dma.is_some() && self.walk_interval_ns.is_none() {
             return Err(needs("walks_per_dma", "walk_interval_ns"));
+        }
+        if self.misses_per_dma.is_some() && self.miss_interval_ns.is_none() {
+            return Err(needs("misses_per_dma", "miss_interval_ns"));
         }
         Ok(())
     }

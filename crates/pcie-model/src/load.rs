@@ -18,6 +18,8 @@ pub struct Load {
     pub downstream_bytes: f64,
     /// Read requests of the device: each holds a tag and a non-posted header credit.
     pub read_requests: f64,
+    /// Cache lines that these requests touch.
+    pub read_lines: f64,
     /// Headers that these requests reserve in the device's buffer for completions.
     pub reserved_headers: f64,
     /// Bytes that they reserve there, in whole credits of 16.
@@ -56,6 +58,7 @@ impl Load {
             upstream_bytes: read.request_bytes,
             downstream_bytes: read.completion_bytes,
             read_requests: read.requests,
+            read_lines: read.lines,
             reserved_headers: read.reserved_headers,
             reserved_bytes: read.reserved_bytes,
             completions: read.completions,
@@ -117,6 +120,7 @@ impl Load {
             upstream_bytes: combine(self.upstream_bytes, other.upstream_bytes),
             downstream_bytes: combine(self.downstream_bytes, other.downstream_bytes),
             read_requests: combine(self.read_requests, other.read_requests),
+            read_lines: combine(self.read_lines, other.read_lines),
             reserved_headers: combine(self.reserved_headers, other.reserved_headers),
             reserved_bytes: combine(self.reserved_bytes, other.reserved_bytes),
             write_tlps: combine(self.write_tlps, other.write_tlps),
@@ -148,6 +152,7 @@ impl Mul<f64> for Load {
 #[derive(Default)]
 struct Read {
     requests: f64,
+    lines: f64,
     request_bytes: f64,
     reserved_headers: f64,
     reserved_bytes: f64,
@@ -167,6 +172,7 @@ impl Read {
         let mut read = Self::default();
         for request in link.read_requests(address, length, split_at) {
             read.requests += 1.0;
+            read.lines += lines_of(request);
             read.request_bytes += tlp_bytes(link, accounting, TlpKind::MemoryRead, request);
             let space = link.completion_space(request);
             read.reserved_headers += f64::from(space.headers);
@@ -199,6 +205,6 @@ fn tlp_bytes(link: &LinkConfiguration, accounting: Accounting, kind: TlpKind, pi
 }
 
 /// Cache lines that a piece touches.
-fn lines_of(piece: Piece) -> f64 {
+pub fn lines_of(piece: Piece) -> f64 {
     (piece.address % LINE_BYTES + u64::from(piece.length)).div_ceil(LINE_BYTES) as f64
 }

@@ -94,7 +94,7 @@ impl Model {
     }
 
     /// The time that each bound needs for one unit of work; 0 where it does not apply.
-    pub(crate) fn costs_ns(&self, load: &Load) -> [(Bound, f64); 14] {
+    pub(crate) fn costs_ns(&self, load: &Load) -> [(Bound, f64); 18] {
         let bytes_per_ns = self.accounting.tlp_gbps(&self.link) / 8.0;
         let returned = self.accounting.dllp_bytes_per_received_byte(&self.link, self.dllp_intervals());
         let wire_ns = |sent: f64, received: f64| (sent + returned * received) / bytes_per_ns;
@@ -108,6 +108,7 @@ impl Model {
             queue_ns(load.reserved_bytes, limits.completion_buffer_bytes, limits.round_trip_ns),
         );
         let walks = load.dmas * limits.walks_per_dma.unwrap_or(0.0);
+        let misses = load.dmas * limits.misses_per_dma.unwrap_or(0.0);
         let write_ns = in_turn_ns(load.write_tlps, limits.write_interval_ns)
             + in_turn_ns(load.write_lines, limits.write_line_ns);
         [
@@ -134,6 +135,10 @@ impl Model {
             (Bound::ReceiveBuffers, queue_ns(load.read_requests, limits.receive_buffers, limits.receive_ns)),
             (Bound::CompletionBuffer, completion_buffer_ns),
             (Bound::PageWalks, in_turn_ns(walks, limits.walk_interval_ns)),
+            (Bound::Translation, in_turn_ns(misses, limits.miss_interval_ns)),
+            (Bound::WritePool, queue_ns(load.write_lines, limits.write_pool_lines, limits.write_hold_ns)),
+            (Bound::ReadPool, queue_ns(load.read_lines, limits.read_pool_lines, limits.read_hold_ns)),
+            (Bound::Memory, in_turn_ns(load.write_lines, limits.memory_line_ns)),
         ]
     }
 }

@@ -1,5 +1,6 @@
 //! Bounds of tests on a system. Inputs and answers are JSON.
 
+use pcie_sim::HostQuestion;
 use pcie_workload::Test;
 use pyo3::prelude::*;
 
@@ -15,4 +16,11 @@ pub(crate) fn test_bounds(system: &str, tests: &str) -> Result<String> {
     let tests: Vec<Test> = parse("tests", tests)?;
     let bounds: std::result::Result<Vec<_>, _> = tests.iter().map(|test| machine.bounds(test)).collect();
     text(&bounds.map_err(|refusal| refusal.about("system"))?)
+}
+
+/// For each number of busy cores what a system's host gives to its devices.
+#[pyfunction]
+pub(crate) fn model_host(system: &str, question: &str) -> Result<String> {
+    let question: HostQuestion = parse("", question)?;
+    text(&machine(system)?.host_rates(&question)?)
 }

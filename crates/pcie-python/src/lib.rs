@@ -33,7 +33,7 @@ mod _core {
     #[pymodule_export]
     use super::backend::{Backend, address_offsets};
     #[pymodule_export]
-    use super::bounds::test_bounds;
+    use super::bounds::{model_host, test_bounds};
     #[pymodule_export]
     use super::fabric::{
         FabricRun, FabricShares, fabric_check, fabric_check_traffic, fabric_edges, fabric_estimate,

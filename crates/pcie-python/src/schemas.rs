@@ -7,7 +7,7 @@ use pcie_model::pio::{Crossings, Loopback, MessageProfile, Messages};
 use pcie_model::{Bandwidth, Interactions, NicThroughput, Sizing};
 use pcie_schema::{Shape, quantity};
 use pcie_sim::profile::{Capacities, System};
-use pcie_sim::{TestBounds, nic};
+use pcie_sim::{HostQuestion, HostRates, TestBounds, nic};
 use pcie_workload::{MessageConnection, MessageTest, Test};
 use pyo3::prelude::*;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -57,7 +57,8 @@ pub(crate) fn schemas() -> Result<String> {
             of().and::<BandwidthQuestion>()
                 .and::<NicQuestion>()
                 .and::<SizingQuestion>()
-                .and::<MessagesQuestion>(),
+                .and::<MessagesQuestion>()
+                .and::<HostQuestion>(),
         ),
         (
             "model answers",
@@ -68,6 +69,7 @@ pub(crate) fn schemas() -> Result<String> {
                 .and::<Crossings>()
                 .and::<Loopback>()
                 .and::<TestBounds>()
+                .and::<HostRates>()
                 .and::<Capacities>(),
         ),
         ("predictions", of().and::<Effort>().and::<Prediction>()),

@@ -14,6 +14,7 @@ mod warm_up;
 use crate::cache::history::{State, TestKey};
 use crate::machine::Machine;
 use crate::root_complex::idle::StallsOfTest;
+use crate::root_complex::line_pool::PoolUse;
 use fast::{ReadRun, ReadWriteRun, WriteRun};
 use pcie_time::Picoseconds;
 use pcie_workload::{AddressList, Operation, Test};
@@ -125,6 +126,17 @@ impl<'a> BandwidthRun<'a> {
             Run::Reference(_) | Run::Reads(_) => 0.0,
             Run::Writes(run) => run.in_flight(),
             Run::Both(run) => run.in_flight().iter().sum(),
+        }
+    }
+
+    /// Use of the root complex's pools for writes and for reads so far; `None` without one.
+    #[must_use]
+    pub fn pool_use(&self) -> [Option<PoolUse>; 2] {
+        match &self.run {
+            Run::Reference(run) => run.pool_use(),
+            Run::Reads(run) => run.pool_use(),
+            Run::Writes(run) => run.pool_use(),
+            Run::Both(run) => run.pool_use(),
         }
     }
 

@@ -6,16 +6,16 @@
 
 mod cost;
 mod held;
+pub(crate) mod host;
 mod page_walks;
 mod sampled;
 
 use crate::machine::Machine;
-use crate::profile::Credits;
 use cost::Cost;
 use pcie_model::{Answer, Bound, Limits, Model};
 use pcie_refusal::Refusal;
 use pcie_wire::Accounting;
-use pcie_workload::{Operation, Test};
+use pcie_workload::{LINE_BYTES, Operation, Test};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -58,17 +58,27 @@ impl Machine {
         // N events have N - 1 intervals.
         let all = (transactions - 1.0) / transactions;
         if !test.operation.writes()
-            || !matches!(bound, Bound::WriteRate | Bound::PageWalks | Bound::PostedCredits)
+            || !matches!(
+                bound,
+                Bound::WriteRate
+                    | Bound::PageWalks
+                    | Bound::PostedCredits
+                    | Bound::Translation
+                    | Bound::WritePool
+                    | Bound::Memory
+            )
         {
             return all;
         }
         let complex = &self.system.host.root_complex;
         let writes = if test.operation == Operation::BwRdwr { transactions / 2.0 } else { transactions };
-        let held =
-            |credits: Credits, each: f64| credits.count().map_or(writes, |count| f64::from(count) / each);
-        let by_headers = held(complex.posted_header_credits, cost.load.write_tlps);
-        let by_data = held(complex.posted_data_credits, cost.load.write_data_credits);
-        (all - by_headers.min(by_data) / writes).max(0.0)
+        let by_headers = f64::from(complex.posted_header_credits.held_headers()) / cost.load.write_tlps;
+        let by_data = complex
+            .posted_data_credits
+            .count()
+            .map_or(writes, |count| f64::from(count) / cost.load.write_data_credits);
+        let pooled = complex.write_pool_lines.map_or(0.0, |lines| f64::from(lines) / cost.load.write_lines);
+        (all - (by_headers.min(by_data) + pooled) / writes).max(0.0)
     }
 
     /// DMAs of a test that the device keeps in flight.
@@ -116,8 +126,20 @@ impl Machine {
             completion_buffer_bytes: buffer.bytes,
             walks_per_dma: some_time(walk_interval_ns).and(some_time(self.walks_of_a_transfer(test))),
             walk_interval_ns: some_time(walk_interval_ns),
+            write_pool_lines: complex.write_pool_lines.filter(|_| complex.write_ns > 0.0),
+            write_hold_ns: some_time(complex.write_ns),
+            read_pool_lines: round_trip_ns.and(complex.read_pool_lines),
+            read_hold_ns: some_time(self.read_hold_ns(test)),
+            memory_line_ns: self.memory_line_ns(),
             ..Limits::default()
         }
+    }
+}
+
+impl Machine {
+    /// Time for which a saturated memory is busy with a line that a device writes.
+    pub(crate) fn memory_line_ns(&self) -> Option<f64> {
+        self.system.host.writable_gbytes_per_s().map(|rate| LINE_BYTES as f64 / rate)
     }
 }
 

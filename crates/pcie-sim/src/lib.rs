@@ -21,7 +21,9 @@ mod test_systems;
 
 pub use bandwidth::{BandwidthRun, Engine, Finished};
 pub use bounds::TestBounds;
+pub use bounds::host::{DeviceLink, DeviceRates, HostQuestion, HostRates, PoolFill};
 pub use cache::history::{State, TestKey};
 pub use latency::{LatencyRun, Sample};
 pub use machine::root_port::{Answer, RootPort};
 pub use machine::{Machine, Unsupported};
+pub use root_complex::line_pool::PoolUse;

@@ -15,6 +15,8 @@ mod event;
 mod layout;
 mod moderation;
 mod outcome;
+mod page_pool;
+mod pairs;
 mod path;
 
 pub use bounds::LinkBound;
@@ -114,7 +116,7 @@ impl<'a> NicRun<'a> {
         let packet_bytes = Ethernet::transferred_bytes(traffic.frame_bytes)?;
         check_queues(nic, traffic.frame_bytes, packet_bytes)?;
         let system = machine.system();
-        let layout = Layout::new(nic, system.buffer_bytes())?;
+        let layout = Layout::new(nic, system, key)?;
         let wanted = match traffic.direction {
             Direction::Both => [true, true],
             Direction::Tx => [true, false],
@@ -177,14 +179,15 @@ impl<'a> NicRun<'a> {
             }
         }
         let (now, finished) = (self.bus.now(), self.finished());
-        Ok(self.measured.outcome(self.nic, now, finished, self.bus.counted(), self.interval))
+        let counted = self.bus.counted();
+        Ok(self.measured.outcome(self.nic, now, finished, &counted, self.interval))
     }
 
     /// More consecutive drops than a working NIC can have: many rings, and the packets between interrupts.
     fn dropped_for_ever(&self) -> u64 {
         let moderation = self.nic.steps.iter().filter_map(|step| step.moderation_ns).max().unwrap_or(0);
         let held_back = (f64::from(moderation) / self.interval.as_ns()).ceil() as u64;
-        1024 * u64::from(self.nic.queues.ring_descriptors) + 2 * held_back
+        1024 * u64::from(self.nic.queues.ring_descriptors) * u64::from(self.nic.queues.pairs) + 2 * held_back
     }
 
     /// Finished packets: sent to the line, or received by the driver.
@@ -316,7 +319,7 @@ impl<'a> NicRun<'a> {
 
     /// Packets for which the driver has supplied buffers so far.
     fn supply(&self, path: usize) -> u64 {
-        let ring = u64::from(self.nic.queues.ring_descriptors);
+        let ring = u64::from(self.nic.queues.ring_descriptors) * u64::from(self.nic.queues.pairs);
         match (self.traffic.direction, path) {
             (Direction::Both, TX) => self.done_with(RX).min(self.done_with(TX) + ring),
             // A buffer is returned once its packet has been forwarded.
@@ -358,7 +361,7 @@ impl<'a> NicRun<'a> {
     fn driver_writes(&mut self, path: usize, shape: Shape, group: u64) {
         const DESCRIPTOR_BYTES: u64 = 16;
         let bytes = DESCRIPTOR_BYTES * shape.period;
-        let descriptors = self.layout.descriptors(PATHS[path], shape.period, bytes, group);
+        let descriptors = self.layout.descriptors(PATHS[path], shape, bytes, group);
         self.bus.written_by_host(descriptors);
         if path == RX {
             return;

@@ -15,8 +15,8 @@ pub use capacities::Capacities;
 pub use card::{BarWindow, Card, CardKind, CommandPath, DataEngine, DmaPath, TagOrder, Timer};
 pub use credits::Credits;
 pub use host::{
-    CompletionOrder, CompletionSplit, Host, IdleStates, IoTlb, Iommu, LastLevelCache, Memory, Refresh,
-    RootComplex, Stalls, WakeCluster,
+    CompletionOrder, CompletionSplit, CoreLoad, Host, IdleStates, Invalidation, IoTlb, Iommu, LastLevelCache,
+    LoadKind, Memory, PageLife, Refresh, RootComplex, Stalls, WakeCluster,
 };
 pub use link::Link;
 pub use rules::{Placement, Ruled};

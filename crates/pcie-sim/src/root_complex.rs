@@ -5,6 +5,8 @@ pub(crate) mod conflict;
 pub(crate) mod cuts;
 pub(crate) mod idle;
 pub(crate) mod line_costs;
+pub(crate) mod line_pool;
+mod memory_queue;
 mod pending_walks;
 pub(crate) mod refresh;
 mod times;

@@ -248,3 +248,32 @@ fn engines_agree_up_to_the_end_of_a_test() {
         assert_equal(&machine, &test, &machine.boot(), "a test that ends");
     }
 }
+
+/// Pools, a memory that cores share, and an order of writes that these keys change.
+#[test]
+fn engines_agree_on_a_busy_host() {
+    let pools = [
+        ("host.root_complex.write_pool_lines", json!(92)),
+        ("host.root_complex.read_pool_lines", json!(164)),
+        ("host.memory.saturated_gbytes_per_s", json!(9.0)),
+        ("host.memory.traffic_per_written_byte", json!(1.1)),
+        ("host.load", json!({"cores": 3, "kind": "read-write", "core_share": 0.5})),
+    ];
+    for (iommu, relaxed) in [("off", false), ("four-kib-pages", false), ("four-kib-pages", true)] {
+        let ways = [("iommu", json!(iommu)), ("device.dma.relaxed_ordering", json!(relaxed))];
+        for keys in 1..=pools.len() {
+            let changes: Vec<_> = match keys {
+                3 => pools[2..3].iter().chain(&ways).cloned().collect(),
+                4 => continue,
+                _ => pools[..keys].iter().chain(&ways).cloned().collect(),
+            };
+            let machine = system("ib-011-nosp", &changes);
+            for operation in OPERATIONS {
+                for (size, window) in [(64, 64 << 20), (300, 1 << 20), (2048, 64 << 20)] {
+                    let test = Test::random_dma(operation, size, window, 1 << 23);
+                    assert_equal(&machine, &test, &machine.boot(), &format!("{changes:?}"));
+                }
+            }
+        }
+    }
+}

@@ -38,6 +38,12 @@ pub enum Stream {
     WalkTime = 14,
     /// How often a machine with idle states stalls.
     Stalls = 15,
+    /// Times of a saturated memory.
+    MemoryTime = 16,
+    /// Pages that a driver takes from its pool.
+    Pages = 17,
+    /// Queue pairs that packets are spread over.
+    Queues = 18,
 }
 
 /// One sequence of draws.

@@ -1,6 +1,6 @@
 """`pcielab run --nic`: a NIC on a simulated machine, over frame sizes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pcielab.cli.output import Cell, Format, print_rows
@@ -53,9 +53,15 @@ def _rows(store: "Store") -> Iterator[dict[str, Cell]]:
             "binds": row["binds"],
             "median_ns": row.get("median"),
             "p99_ns": row.get("p99"),
+            **_misses(row),
             "packet_read_ns": row.get("packet_read_ns"),
             "packet_reads_in_flight": row.get("packet_reads_in_flight"),
             "packet_reads_by_formula": row.get("packet_reads_by_formula"),
             "interrupts_per_second": row["interrupts_per_s"],
             "origin": store.origin,
         }
+
+
+def _misses(row: Mapping[Any, Any]) -> dict[str, Cell]:
+    """IO-TLB misses, on a system that translates."""
+    return {"io_tlb_misses_per_mib": row["io_tlb_misses"]} if "io_tlb_misses" in row else {}

@@ -48,6 +48,11 @@ class Queues(Part):
     """Queue of packets to the line."""
     header_bytes: Annotated[Bytes, Fits(type="integer", minimum=0, maximum=4_096)] = 0
     """Header split: bytes of a longer packet that go to a buffer of their own. 0: packets stay whole."""
+    pairs: Annotated[int, Fits(type="integer", minimum=1, maximum=1_024)] = 1
+    """Queue pairs, each with rings of its own, over which packets are spread at random."""
+    packets_per_page: Annotated[int, Fits(type="integer", minimum=1, maximum=64)] = 1
+    """Packets that share a page of 4 KiB, one after the other, where a driver takes pages from a pool
+    (`host.iommu.page_life`)."""
 
 
 class Interactions(Part):

@@ -22,6 +22,10 @@ Bound: TypeAlias = Literal[
     "receive-buffers",
     "completion-buffer",
     "page-walks",
+    "translation",
+    "write-pool",
+    "read-pool",
+    "memory",
     "store-interval",
     "core-stores",
 ]
@@ -241,3 +245,36 @@ class Capacities(_Answer):
     """Of one page of the IOMMU; null without translation."""
     io_tlb_bytes: int | None
     """Of the pages that the IO-TLB has entries for; null without translation."""
+
+
+class DeviceRates(_Answer):
+    """The rates of one device."""
+
+    write: Answer
+    """It writes host memory."""
+    read: Answer
+    """It reads host memory."""
+
+
+class PoolFill(_Answer):
+    """How full a pool of lines is."""
+
+    lines: float
+    """Lines in use, on average."""
+    latency_ns: float
+    """Average time for which a line is in use, in ns."""
+
+
+class HostRates(_Answer):
+    """What a loaded host gives to its devices."""
+
+    cores: int
+    """Busy cores."""
+    devices: list[DeviceRates]
+    """Each device, in the order of the question."""
+    write_traffic_gbytes_per_s: float
+    """Memory traffic of all devices' writes, in GB/s."""
+    write_pool: PoolFill | None
+    """The root complex's pool for writes; null where the system names none."""
+    read_pool: PoolFill | None
+    """The pool for reads."""

@@ -72,6 +72,20 @@ class Limits:
     """Page walks that an average DMA needs."""
     walk_interval_ns: float | None = None
     """Least time between two page walks, all walkers together, in ns."""
+    misses_per_dma: float | None = None
+    """Pages of an average DMA that the IO-TLB misses because a driver gives them anew."""
+    miss_interval_ns: float | None = None
+    """Least time between two of these misses, all walkers together, in ns."""
+    write_pool_lines: int | None = None
+    """Cache lines of writes that the root complex holds."""
+    write_hold_ns: float | None = None
+    """Least time for which it holds one, in ns."""
+    read_pool_lines: int | None = None
+    """Cache lines of read requests that the root complex holds."""
+    read_hold_ns: float | None = None
+    """Least time for which it holds one, in ns."""
+    memory_line_ns: float | None = None
+    """Least time between two lines that memory takes from devices, in ns."""
     ack_interval_symbols: int | None = None
     """Symbol times between Acks while TLPs arrive; the specification's limit, if left out."""
     update_fc_interval_symbols: int | None = None

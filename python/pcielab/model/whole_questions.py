@@ -3,7 +3,10 @@
 Written by `make generate` from `crates/pcie-python/src/model.rs`: change the types there.
 """
 
-from typing import Any, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict
+
+LoadKind: TypeAlias = Literal["read", "read-write"]
+"""What busy cores do with memory."""
 
 
 class BandwidthQuestion(TypedDict):
@@ -58,3 +61,18 @@ class MessagesQuestion(TypedDict):
     """Sizes of payloads."""
     flushes: int
     """Partial flushes that cut the buffers of a message."""
+
+
+class HostQuestion(TypedDict):
+    """A question about a loaded host."""
+
+    cores: list[int]
+    """Numbers of busy cores."""
+    kind: LoadKind | None
+    """What they do; null for what the system says, or `read-write`."""
+    size_bytes: int
+    """Bytes of a transfer."""
+    misses_per_mib: float | None
+    """IO-TLB misses for each MiB of data; null for one for each page that a driver gives anew."""
+    devices: list[dict[str, Any]]
+    """Links of the devices; empty for the system's one device."""

@@ -36,6 +36,10 @@ BOUND_COLOURS = {
     "posted-credits": "#5aa5a5",
     "non-posted-credits": "#2f7272",
     "page-walks": "#7d6bb5",
+    "translation": "#9a86d4",
+    "write-pool": "#3f8f8f",
+    "read-pool": "#1f5f5f",
+    "memory": "#b0485a",
 }
 """Colours of bounds, the same everywhere: none is a run's, and all show on light and dark pages."""
 

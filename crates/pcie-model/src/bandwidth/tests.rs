@@ -145,6 +145,22 @@ fn every_limit_binds_when_it_is_tight() {
             Bound::PageWalks,
             Bound::PageWalks,
         ),
+        (
+            Limits { misses_per_dma: Some(0.5), miss_interval_ns: Some(500.0), ..rtt },
+            Bound::Translation,
+            Bound::Translation,
+        ),
+        (
+            Limits { write_pool_lines: Some(2), write_hold_ns: Some(500.0), ..rtt },
+            Bound::WireDownstream,
+            Bound::WritePool,
+        ),
+        (
+            Limits { read_pool_lines: Some(2), read_hold_ns: Some(500.0), ..rtt },
+            Bound::ReadPool,
+            Bound::WireUpstream,
+        ),
+        (Limits { memory_line_ns: Some(250.0), ..rtt }, Bound::WireDownstream, Bound::Memory),
     ] {
         let found = model(3, 8, Accounting::Spec, limits).bandwidth(64, 0).unwrap();
         assert_eq!((found.read.bound, found.write.bound), (read, write), "{limits:?}");

@@ -9,6 +9,7 @@ use crate::link::credits::Credits;
 use crate::link::port::Port;
 use crate::link::slots::Slots;
 use crate::machine::Machine;
+use crate::root_complex::line_pool::PoolUse;
 use crate::root_complex::under_load::Complex;
 use pcie_time::{EventQueue, Picoseconds};
 use pcie_wire::{CompletionSpace, Piece, TlpKind};
@@ -189,6 +190,11 @@ impl<'a> ReferenceRun<'a> {
             self.handle(event);
         }
         self.last_completion
+    }
+
+    /// Use of the root complex's pools for writes and for reads.
+    pub(in crate::bandwidth) fn pool_use(&self) -> [Option<PoolUse>; 2] {
+        self.complex.pool_use()
     }
 
     fn push(&mut self, at: Picoseconds, event: Event) {
@@ -390,7 +396,7 @@ impl<'a> ReferenceRun<'a> {
 
     fn write_arrives(&mut self, piece: Piece) {
         self.downlink.send_dllps(self.now, self.machine.downlink_dllp_bytes());
-        let done = self.complex.write(piece, self.now);
+        let done = self.complex.write(piece, self.now).credits_back;
         self.push(done, Event::Written { bytes: piece.length });
     }
 

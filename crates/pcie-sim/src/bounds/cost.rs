@@ -3,7 +3,7 @@
 use super::sampled::sampled_offsets;
 use crate::link::port::Port;
 use crate::machine::Machine;
-use pcie_model::Load;
+use pcie_model::{Load, lines_of};
 use pcie_time::Picoseconds;
 use pcie_wire::{Accounting, CompletionPolicy, CompletionSpace, Piece, TlpKind};
 use pcie_workload::{Operation, Test};
@@ -60,6 +60,7 @@ impl Cost {
             let bytes = machine.tlp_bytes(TlpKind::MemoryRead, request);
             device_port.send(Picoseconds::ZERO, bytes);
             self.load.read_requests += 1.0;
+            self.load.read_lines += lines_of(request);
             self.load.upstream_bytes += f64::from(bytes);
             let space = machine.completion_space(request);
             self.spaces = Some(self.spaces.map_or((space, space), |(least, most)| {

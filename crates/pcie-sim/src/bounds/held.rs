@@ -41,6 +41,13 @@ impl Machine {
         in_flight / (find_idle_per_ns + find_busy_per_ns)
     }
 
+    /// Least average time for which a read request holds its lines in the root complex's pool.
+    pub(super) fn read_hold_ns(&self, test: &Test) -> f64 {
+        let complex = &self.system.host.root_complex;
+        let busy_ns = complex.busy_read_ns + self.line_ns(test, true);
+        busy_ns.min(complex.read_ns + self.line_ns(test, false))
+    }
+
     /// Lower bound on the read requests for whose completions the device has space.
     pub(super) fn requests_in_completion_buffer(&self, cost: &Cost) -> f64 {
         let Some((_, most)) = cost.spaces else { return f64::INFINITY };

@@ -12,7 +12,16 @@ impl Machine {
             bytes => test.window_bytes.div_ceil(bytes).max(1),
         };
         let walkers = u64::from(iommu.walkers.max(1)).min(regions);
-        f64::max(iommu.walker_busy_ns / walkers as f64, iommu.walk_ns / f64::from(iommu.pending_walks.max(1)))
+        let pending = f64::from(iommu.pending_walks.max(1));
+        f64::max(iommu.walker_busy_ns / walkers as f64, iommu.walk_ns / pending) * iommu.reads_of_a_walk()
+    }
+
+    /// Least time between two misses of pages that a driver gives anew: they lie in many regions.
+    pub(super) fn miss_interval_ns(&self) -> f64 {
+        let iommu = &self.system.host.iommu;
+        let walkers = f64::from(iommu.walkers.max(1));
+        let pending = f64::from(iommu.pending_walks.max(1));
+        f64::max(iommu.walker_busy_ns / walkers, iommu.walk_ns / pending) * iommu.reads_of_a_walk()
     }
 
     pub(super) fn walks_of_a_transfer(&self, test: &Test) -> f64 {

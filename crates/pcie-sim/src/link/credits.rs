@@ -19,7 +19,7 @@ impl Credits {
     pub(crate) fn new(system: &System) -> Self {
         let complex = &system.host.root_complex;
         Self {
-            posted_headers: complex.posted_header_credits.at_most(),
+            posted_headers: complex.posted_header_credits.held_headers(),
             posted_data: complex.posted_data_credits.at_most(),
             non_posted_headers: complex.non_posted_header_credits.at_most(),
         }

@@ -106,7 +106,7 @@ impl<'a> RootPort<'a> {
         self.events.push(left + self.flight, Event::Acknowledge);
         match self.operation {
             Operation::LatWrrd => self.complex.write_alone(piece, left + self.flight),
-            _ => self.complex.write(piece, left + self.flight),
+            _ => self.complex.write(piece, left + self.flight).credits_back,
         }
     }
 

@@ -55,7 +55,8 @@ struct Shape<'a> {
 impl<'a> Shape<'a> {
     fn of(system: &'a System) -> Self {
         // Destructured, so that the compiler reports a new key here.
-        let Host { name: _, sockets, root_complex: _, llc, memory: _, iommu, idle: _ } = &system.host;
+        let Host { name: _, sockets, root_complex: _, llc, memory: _, iommu, load: _, idle: _ } =
+            &system.host;
         let LastLevelCache { llc_bytes, ways, ddio_ways, slices, slice_spread, host_share: _ } = llc;
         let Iommu {
             tlb,
@@ -65,6 +66,9 @@ impl<'a> Shape<'a> {
             busy_walk_spread: _,
             pending_walks: _,
             walk_region_bytes: _,
+            page_life: _,
+            invalidation: _,
+            strict_walk_reads: _,
         } = iommu;
         let IoTlb { entries: _ } = tlb;
         Self {

@@ -6,6 +6,7 @@
 use super::layout::Layout;
 use super::path::Shape;
 use super::{Direction, PATHS, Traffic};
+use crate::cache::history::TestKey;
 use crate::link::port::Port;
 use crate::machine::Machine;
 use pcie_model::{Ethernet, Interactions, Kind, Path, settled_rate};
@@ -31,7 +32,7 @@ impl LinkBound {
     pub fn of(machine: &Machine, nic: &Interactions, traffic: &Traffic) -> Result<Self, Refusal> {
         let packet_bytes = Ethernet::transferred_bytes(traffic.frame_bytes)?;
         let system = machine.system();
-        let layout = Layout::new(nic, system.buffer_bytes())?;
+        let layout = Layout::new(nic, system, TestKey { seed: 0, test: 0 })?;
         let at = |rate| Self::at_rate(machine, &layout, nic, traffic.direction, packet_bytes, rate);
         Ok(at(settled_rate(|rate| at(rate).packets_per_s())))
     }

@@ -11,7 +11,7 @@ use crate::link::credits::Credits;
 use crate::link::port::Port;
 use crate::link::slots::Slots;
 use crate::machine::Machine;
-use crate::root_complex::under_load::Complex;
+use crate::root_complex::under_load::{Complex, HostUse};
 use pcie_model::Kind;
 use pcie_time::{EventQueue, Picoseconds};
 use pcie_wire::{CompletionSpace, Piece, TlpKind};
@@ -85,6 +85,8 @@ pub(super) struct Counted {
     /// Time for which a read waited for a tag or space for its completions, and a write for credits, at the head of its queue.
     pub(super) tags_waited: Picoseconds,
     pub(super) credits_waited: Picoseconds,
+    /// Use of the IOMMU, the root complex's pools and memory.
+    pub(super) host: HostUse,
 }
 
 #[derive(Debug)]
@@ -96,7 +98,6 @@ pub(super) struct Bus<'a> {
     uplink: Port,
     downlink: Port,
     flight: Picoseconds,
-    credit_return: Picoseconds,
     uplink_planned: bool,
     downlink_planned: bool,
     accesses: Slots<InFlight>,
@@ -131,7 +132,6 @@ impl<'a> Bus<'a> {
             uplink,
             downlink,
             flight: Picoseconds::from_ns(root.flight_ns),
-            credit_return: Picoseconds::from_ns(root.credit_return_ns),
             uplink_planned: false,
             downlink_planned: false,
             accesses: Slots::default(),
@@ -155,8 +155,8 @@ impl<'a> Bus<'a> {
         self.now
     }
 
-    pub(super) fn counted(&self) -> &Counted {
-        &self.counted
+    pub(super) fn counted(&self) -> Counted {
+        Counted { host: self.complex.host_use(), ..self.counted.clone() }
     }
 
     pub(super) fn wake_at(&mut self, at: Picoseconds, timer: Timer) {
@@ -273,9 +273,9 @@ impl<'a> Bus<'a> {
 
     fn write_arrives(&mut self, access: Access, piece: Piece) {
         self.counted.downlink_busy += dllps(&mut self.downlink, self.now, self.machine.downlink_dllp_bytes());
-        let credits_back = self.complex.write(piece, self.now);
-        self.events.push(Picoseconds(credits_back.since(self.credit_return).0), Event::Through(access));
-        self.events.push(credits_back, Event::Credits(piece.length));
+        let written = self.complex.write(piece, self.now);
+        self.events.push(written.passed, Event::Through(access));
+        self.events.push(written.credits_back, Event::Credits(piece.length));
     }
 
     fn register_reached(&mut self, access: Access) -> Option<NicEvent> {

@@ -15,6 +15,12 @@ pub enum NicBound {
     WireUpstream,
     /// The link from the host to the NIC is full.
     WireDownstream,
+    /// Page walks of the IOMMU: its walkers are busy.
+    Translation,
+    /// Memory takes no more writes of devices.
+    Memory,
+    /// The root complex holds as many lines of writes as it can.
+    WritePool,
     /// Writes wait for credits of the root complex.
     PostedCredits,
     /// Reads wait for the answers to earlier ones.
@@ -27,6 +33,11 @@ pub enum NicBound {
 const FULL: f64 = 0.97;
 /// Share of the time from which on waiting for a resource makes it the bottleneck.
 const WAITING: f64 = 0.5;
+/// Share of the time from which on busy page walkers are the bottleneck: writes pass in order, so walkers wait
+/// for a walk that others wait for.
+const WALKING: f64 = 0.8;
+/// The same of memory, or of a pool of lines.
+const BUSY: f64 = 0.9;
 /// Share of the line's rate from which on the line counts as full.
 const AT_LINE_RATE: f64 = 0.998;
 
@@ -62,6 +73,8 @@ pub struct NicOutcome {
     pub downstream_share: f64,
     /// The bottleneck.
     pub bound: NicBound,
+    /// Page walks of the IOMMU for each finished packet.
+    pub walks_per_packet: f64,
     /// By step, in the NIC's order; zeros for steps of a direction without traffic.
     pub steps: Vec<StepOutcome>,
 }
@@ -106,9 +119,9 @@ impl Measured {
         self.begin.is_some()
     }
 
-    pub(super) fn start(&mut self, at: Picoseconds, finished: u64, counted: &Counted) {
+    pub(super) fn start(&mut self, at: Picoseconds, finished: u64, counted: Counted) {
         *self = Self::new(self.steps.len());
-        self.begin = Some(Begin { at, finished, counted: counted.clone() });
+        self.begin = Some(Begin { at, finished, counted });
     }
 
     pub(super) fn access(&mut self, step: usize, took: Picoseconds) {
@@ -155,10 +168,15 @@ impl Measured {
         let downstream_share = share(counted.downlink_busy, begin.counted.downlink_busy);
         let tags_waited = share(counted.tags_waited, begin.counted.tags_waited);
         let credits_waited = share(counted.credits_waited, begin.counted.credits_waited);
+        let host = counted.host.since(&begin.counted.host);
+        let walking = host.walkers_share(elapsed_ns);
         let bound = match () {
             () if packets_per_s >= AT_LINE_RATE * line_packets_per_s && self.dropped == 0 => NicBound::Line,
             () if upstream_share >= FULL && upstream_share >= downstream_share => NicBound::WireUpstream,
             () if downstream_share >= FULL => NicBound::WireDownstream,
+            () if walking >= WALKING => NicBound::Translation,
+            () if host.memory.as_ns() / elapsed_ns >= BUSY => NicBound::Memory,
+            () if host.pool_share(elapsed_ns) >= BUSY => NicBound::WritePool,
             () if credits_waited >= WAITING && credits_waited >= tags_waited => NicBound::PostedCredits,
             () if tags_waited >= WAITING => NicBound::Tags,
             () => NicBound::Latency,
@@ -179,6 +197,7 @@ impl Measured {
             upstream_share,
             downstream_share,
             bound,
+            walks_per_packet: host.walks as f64 / packets,
             steps: steps.collect(),
         }
     }

@@ -241,3 +241,76 @@ fn refuses_impossible_queues_by_name() {
     assert!(wrong(&|nic| nic.queues.buffers = 1 << 20).contains("fewer buffers"));
     assert!(wrong(&|nic| nic.steps.retain(|step| step.path == Path::Tx)).contains("rx"));
 }
+
+/// A NIC that receives over several queue pairs, with buffers as a kernel's driver has them.
+fn kernel_nic(packets_per_page: u32) -> Interactions {
+    let mut nic = niantic();
+    nic.steps.retain(|step| step.path == Path::Rx && step.kind != Kind::MmioWrite);
+    nic.queues.pairs = 8;
+    nic.queues.packets_per_page = packets_per_page;
+    nic.queues.buffers = 8192;
+    nic
+}
+
+fn translating(life: crate::profile::PageLife, walkers: u32) -> Machine {
+    machine(ib_011_nosp(), 256, |system| {
+        let iommu = &mut system.host.iommu;
+        iommu.page_life = Some(life);
+        (iommu.walkers, iommu.walk_ns, iommu.walker_busy_ns) = (walkers, 800.0, 800.0);
+        (iommu.busy_walk_spread, iommu.walk_region_bytes, iommu.tlb.entries) = (0.0, 0, 64);
+        system.memory_socket = 0;
+    })
+}
+
+#[test]
+fn pages_that_come_anew_miss_once_each_and_walkers_bind() {
+    use crate::profile::PageLife;
+    let machine = translating(PageLife::Recycled, 1);
+    for (packets_per_page, misses) in [(1, 1.0), (2, 0.5)] {
+        let nic = kernel_nic(packets_per_page);
+        let found = run(&machine, &nic, traffic(1500, Direction::Rx, 100.0));
+        assert!((misses..1.15 * misses).contains(&found.walks_per_packet), "{}", found.walks_per_packet);
+        assert_eq!(found.bound, NicBound::Translation);
+        let walked_ns = found.walks_per_packet * 800.0;
+        let took_ns = 1e9 / found.packets_per_s;
+        assert!((1.0..1.1).contains(&(took_ns / walked_ns)), "{took_ns} ns, walks {walked_ns} ns");
+    }
+}
+
+#[test]
+fn a_strict_invalidation_makes_walks_longer_and_super_pages_make_none() {
+    use crate::profile::{Invalidation, IommuMode, PageLife};
+    let strict = |life, invalidation| {
+        let mut system = translating(life, 1).system().clone();
+        system.host.iommu.invalidation = Some(invalidation);
+        system.host.iommu.strict_walk_reads = Some(2.0);
+        run(&Machine::new(system).unwrap(), &kernel_nic(1), traffic(1500, Direction::Rx, 100.0))
+    };
+    let lazy = strict(PageLife::Unmapped, Invalidation::Lazy).packets_per_s;
+    let ratio = strict(PageLife::Unmapped, Invalidation::Strict).packets_per_s / lazy;
+    assert!((ratio - 0.5).abs() < 0.02, "{ratio}");
+    let recycled = strict(PageLife::Recycled, Invalidation::Strict).packets_per_s / lazy;
+    assert!((recycled - 1.0).abs() < 0.01, "no page is unmapped: {recycled}");
+    let mut system = translating(PageLife::Recycled, 1).system().clone();
+    system.iommu = IommuMode::SuperPages;
+    let found = run(&Machine::new(system).unwrap(), &kernel_nic(1), traffic(1500, Direction::Rx, 40.0));
+    assert_eq!((found.bound, found.walks_per_packet < 0.001), (NicBound::Line, true));
+}
+
+#[test]
+fn busy_cores_slow_a_nic_down_and_memory_is_named() {
+    let machine = machine(snb(), 256, |system| {
+        system.host.memory.saturated_gbytes_per_s = Some(9.0);
+        system.host.load = Some(crate::profile::CoreLoad {
+            cores: 4,
+            kind: crate::profile::LoadKind::ReadWrite,
+            core_share: 0.5,
+        });
+    });
+    let found = run(&machine, &kernel_nic(1), traffic(1500, Direction::Rx, 40.0));
+    assert_eq!(found.bound, NicBound::Memory);
+    // Lines of 64 B that a packet of 1,496 B and its descriptor touch.
+    let lines = 24.0 + 1.0;
+    let expected = 9.0 / 3.0 * 1e9 / (64.0 * lines);
+    assert!((found.packets_per_s / expected - 1.0).abs() < 0.03, "{} {expected}", found.packets_per_s);
+}

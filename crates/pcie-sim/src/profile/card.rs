@@ -155,6 +155,12 @@ pub struct DmaPath {
     /// completion boundary (`link.rcb_bytes`) allows; absent: never too few.
     #[schemars(range(min = 1, max = 65536))]
     pub completion_buffer_headers: Option<u32>,
+    /// Whether writes carry the relaxed-ordering attribute: one may pass earlier writes in a root complex that
+    /// has a pool for them (`host.root_complex.write_pool_lines`). Reads never pass writes (PCI Express Base
+    /// Specification, section 2.4.1); absent: no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-left-out" = true))]
+    pub relaxed_ordering: Option<bool>,
     /// The engine that moves data between the port and device memory.
     pub engine: DataEngine,
 }

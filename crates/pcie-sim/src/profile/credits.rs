@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A number of credits, or no limit: the receiver never makes a sender wait.
+/// A number of credits, or no limit: the link never makes a sender wait. Posted writes do wait while the
+/// receiver's buffer is full, see [`Credits::held_headers`].
 ///
 /// In JSON, a number or the word `infinite`. Registers encode no limit as 0 (PCI Express Base Specification,
 /// section 2.6.1), and tools that read them as all ones; neither is a valid number here.
@@ -36,6 +37,15 @@ impl Credits {
             Self::Count(count) => Some(count),
             Self::Infinite(_) => None,
         }
+    }
+
+    /// Header credits of posted writes in use at most: a receiver that advertises no limit still has a finite
+    /// buffer. It is taken to be as large as scaled flow control can count, 16 times 127 headers (PCI Express
+    /// Base Specification, section 3.4.2).
+    #[must_use]
+    pub fn held_headers(self) -> u32 {
+        const SCALED_HEADERS_MOST: u32 = 16 * 127;
+        self.count().unwrap_or(SCALED_HEADERS_MOST)
     }
 
     /// The number, or `u32::MAX` without a limit.

@@ -25,8 +25,39 @@ pub struct Host {
     pub memory: Memory,
     /// The IOMMU.
     pub iommu: Iommu,
+    /// Cores that use memory beside the device; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-left-out" = true))]
+    pub load: Option<CoreLoad>,
     /// Power-saving states that delay transactions, if the machine has them.
     pub idle: Option<IdleStates>,
+}
+
+/// What busy cores do with memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadKind {
+    /// They only read: devices keep their rates.
+    Read,
+    /// They read and write: writes of devices share a saturated memory with them.
+    ReadWrite,
+}
+
+/// Cores that use memory beside the device.
+///
+/// Writes of devices and n busy cores share `host.memory.saturated_gbytes_per_s`, S: devices get
+/// S / (1 + `core_share` n).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CoreLoad {
+    /// Busy cores; 0: none.
+    #[schemars(range(min = 0, max = 4096))]
+    pub cores: u32,
+    /// What they do: `read` or `read-write`.
+    pub kind: LoadKind,
+    /// Memory traffic of a core over that of all devices' writes, where memory is saturated.
+    #[schemars(range(min = 0, max = 100))]
+    pub core_share: f64,
 }
 
 /// Order of completions among the requests whose data are available.
@@ -138,6 +169,17 @@ pub struct RootComplex {
     /// From a TLP's arrival until its credits are back at the device.
     #[schemars(with = "StepTime")]
     pub credit_return_ns: f64,
+    /// Cache lines of posted writes that the root complex holds, for all devices below it. A line has an entry
+    /// from its admission until `write_ns` after memory has accepted it, and a link credit returns with the
+    /// admission; absent: the link's credits are the only limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 64, max = 1048576), extend("x-left-out" = true))]
+    pub write_pool_lines: Option<u32>,
+    /// Cache lines of read requests that the root complex holds from their admission until their data are
+    /// available, for all devices below it; absent: the device's tags are the only limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 64, max = 1048576), extend("x-left-out" = true))]
+    pub read_pool_lines: Option<u32>,
 }
 
 /// The last-level cache of a socket, and the part of it that DDIO may fill.
@@ -199,8 +241,38 @@ pub struct Memory {
     /// inferred).
     #[schemars(with = "StepTime")]
     pub untouched_ns: f64,
+    /// Traffic that memory carries when it is saturated, all cores and devices together; absent: devices
+    /// never saturate it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0, "x-left-out" = true), range(max = 100000))]
+    pub saturated_gbytes_per_s: Option<f64>,
+    /// Bytes of memory traffic for each byte that a device writes; absent: 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10), extend("x-left-out" = true))]
+    pub traffic_per_written_byte: Option<f64>,
     /// Refresh, which makes the slow second mode of the latencies.
     pub refresh: Refresh,
+}
+
+impl Host {
+    /// Data that all devices together can write to memory beside the busy cores, in GB/s; `None` where
+    /// memory sets no limit.
+    #[must_use]
+    pub fn writable_gbytes_per_s(&self) -> Option<f64> {
+        let saturated = self.memory.saturated_gbytes_per_s?;
+        let cores = self.load.as_ref().map_or(0.0, CoreLoad::of_writes);
+        Some(saturated / (1.0 + cores) / self.memory.traffic_per_written_byte.unwrap_or(1.0))
+    }
+}
+
+impl CoreLoad {
+    /// Memory traffic of all busy cores over that of the devices' writes; 0 for cores that only read.
+    fn of_writes(&self) -> f64 {
+        match self.kind {
+            LoadKind::Read => 0.0,
+            LoadKind::ReadWrite => self.core_share * f64::from(self.cores),
+        }
+    }
 }
 
 impl Memory {
@@ -278,6 +350,53 @@ pub struct Iommu {
     #[serde(default)]
     #[schemars(range(min = 0, max = 1073741824))]
     pub walk_region_bytes: u64,
+    /// How long the pages of a NIC's packet buffers keep their addresses; absent: `static`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-left-out" = true))]
+    pub page_life: Option<PageLife>,
+    /// When the IO-TLB forgets the page of a buffer that was unmapped; absent: `lazy`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-left-out" = true))]
+    pub invalidation: Option<Invalidation>,
+    /// Memory reads of a walk after a strict invalidation over those of other walks; absent: 1, the caches of
+    /// page tables keep their entries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4), extend("x-left-out" = true))]
+    pub strict_walk_reads: Option<f64>,
+}
+
+impl Iommu {
+    /// Memory reads of a walk over those of a walk that finds all but the last level in caches.
+    pub(crate) fn reads_of_a_walk(&self) -> f64 {
+        match (self.page_life, self.invalidation) {
+            (Some(PageLife::Unmapped), Some(Invalidation::Strict)) => self.strict_walk_reads.unwrap_or(1.0),
+            _ => 1.0,
+        }
+    }
+}
+
+/// How long the pages of a NIC's packet buffers keep their addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PageLife {
+    /// A ring uses the same buffers for ever, as in DPDK.
+    #[default]
+    Static,
+    /// A driver takes each page from a pool, and gets it back in any order, as a kernel's page pool does.
+    Recycled,
+    /// A driver maps each page for one use, and unmaps it: its next use has another address.
+    Unmapped,
+}
+
+/// When the IO-TLB forgets the page of a buffer that was unmapped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Invalidation {
+    /// Later, many pages together: the entries stay until others replace them.
+    #[default]
+    Lazy,
+    /// At once, page by page, with the entries of the page-table caches: the next walk finds none of them.
+    Strict,
 }
 
 /// The IO-TLB.

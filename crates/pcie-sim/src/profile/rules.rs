@@ -167,6 +167,8 @@ impl Ruled for System {
         chunks(self.chunk_bytes, &self.chunk_addresses)?;
         sockets(self)?;
         data_credits(self)?;
+        pools(self)?;
+        core_load(self)?;
         completion_buffer(self)?;
         self.link.check().map_err(|unfit| unfit.below("link"))?;
         self.device.check().map_err(|unfit| unfit.below("device"))?;
@@ -193,6 +195,34 @@ fn data_credits(system: &System) -> Checked {
     }
     let remedy = format!("give {needed} or more: the credits of a TLP of {} bytes", system.link.mps_bytes);
     Err(Refusal::of("host.root_complex.posted_data_credits", credits, remedy))
+}
+
+/// A pool must hold the lines of the largest TLP, which need not start with a line.
+fn pools(system: &System) -> Checked {
+    let (complex, link) = (&system.host.root_complex, &system.link);
+    for (key, given, longest, what) in [
+        ("write_pool_lines", complex.write_pool_lines, link.mps_bytes, "write of link.mps_bytes"),
+        ("read_pool_lines", complex.read_pool_lines, link.mrrs_bytes, "read request of link.mrrs_bytes"),
+    ] {
+        let needed = longest / LINE_BYTES as u32 + 1;
+        if let Some(given) = given
+            && given < needed
+        {
+            let remedy = format!("give {needed} or more: the lines of a {what}, which is {longest}");
+            return Err(Refusal::of(format!("host.root_complex.{key}"), given, remedy));
+        }
+    }
+    Ok(())
+}
+
+/// Cores that write cost a device nothing until memory is saturated: without that rate, they have no meaning.
+fn core_load(system: &System) -> Checked {
+    let Some(load) = &system.host.load else { return Ok(()) };
+    if load.cores == 0 || system.host.memory.saturated_gbytes_per_s.is_some() {
+        return Ok(());
+    }
+    let remedy = "give host.memory.saturated_gbytes_per_s, which they share with the device, or 0 cores";
+    Err(Refusal::of("host.load.cores", load.cores, remedy))
 }
 
 /// A device with too little space for its longest request would never send it.
@@ -262,7 +292,7 @@ fn sockets(system: &System) -> Checked {
 #[cfg(test)]
 mod tests {
     use crate::Machine;
-    use crate::profile::System;
+    use crate::profile::{CoreLoad, LoadKind, System};
     use crate::test_systems::snb;
     use pcie_schema::Fitting as _;
     use serde_json::json;
@@ -336,6 +366,20 @@ mod tests {
                 "uplink_stretch is not a number: give 1 to 2",
             ),
             (refused(|system| system.device.dma.engine.segment_ns = f64::NAN), "segment_ns is not a number"),
+            (
+                refused(|system| {
+                    system.link.mps_bytes = 4096;
+                    system.host.root_complex.write_pool_lines = Some(64);
+                }),
+                "host.root_complex.write_pool_lines is 64: give 65 or more: the lines of a write of link.mps_bytes",
+            ),
+            (
+                refused(|system| {
+                    let kind = LoadKind::ReadWrite;
+                    system.host.load = Some(CoreLoad { cores: 2, kind, core_share: 0.5 });
+                }),
+                "host.load.cores is 2: give host.memory.saturated_gbytes_per_s, which they share with the device",
+            ),
         ] {
             assert!(message.contains(expected), "{message}");
         }

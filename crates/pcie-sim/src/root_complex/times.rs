@@ -13,6 +13,8 @@ use std::ops::Range;
 pub(super) struct Times {
     pub(super) request_interval: Picoseconds,
     pub(super) credit_return: Picoseconds,
+    /// From when memory has accepted a write until its entries are free.
+    pub(super) write_hold: Picoseconds,
     pub(super) idle: Access,
     pub(super) busy: Access,
     pub(super) refreshes: Refreshes,
@@ -29,6 +31,7 @@ impl Times {
         Self {
             request_interval: Picoseconds::from_ns(request_interval_ns),
             credit_return: Picoseconds::from_ns(complex.credit_return_ns),
+            write_hold: Picoseconds::from_ns(complex.write_ns),
             idle: Access {
                 spread: Spread::new(complex.read_ns, complex.jitter_ns),
                 costs: ReadCosts::new(memory, caches, lines, false),

@@ -2,6 +2,8 @@
 
 use super::completer::{Completer, FetchedRead};
 use super::cuts::Cuts;
+use super::line_pool::{LinePool, PoolUse};
+use super::memory_queue::MemoryQueue;
 use super::pending_walks::{PendingWalks, earliest};
 use super::times::Times;
 use super::walk_regions::WalkRegions;
@@ -16,6 +18,58 @@ use pcie_wire::Piece;
 use pcie_workload::LINE_BYTES;
 use std::ops::Range;
 
+/// What becomes of a write.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Written {
+    /// When it has passed the root complex.
+    pub(crate) passed: Picoseconds,
+    /// When its credits are back at the device.
+    pub(crate) credits_back: Picoseconds,
+}
+
+/// What a host has done for a device so far, or in a stretch of time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct HostUse {
+    /// Page walks of the IOMMU.
+    pub(crate) walks: u64,
+    /// For how long its walkers were busy, all together, and how many there are.
+    pub(crate) walkers_busy: Picoseconds,
+    pub(crate) walkers: u32,
+    /// For how long memory was busy with lines of devices.
+    pub(crate) memory: Picoseconds,
+    /// Use of the pool for writes, and its size.
+    pub(crate) write_pool: PoolUse,
+    pub(crate) write_pool_lines: u32,
+}
+
+impl HostUse {
+    /// Use since an earlier look.
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        Self {
+            walks: self.walks - earlier.walks,
+            walkers_busy: Picoseconds(self.walkers_busy.since(earlier.walkers_busy).0),
+            memory: Picoseconds(self.memory.since(earlier.memory).0),
+            write_pool: self.write_pool.since(&earlier.write_pool),
+            ..*self
+        }
+    }
+
+    /// Share of a time for which the page walkers were busy.
+    pub(crate) fn walkers_share(&self, elapsed_ns: f64) -> f64 {
+        self.walkers_busy.as_ns() / (elapsed_ns * f64::from(self.walkers.max(1)))
+    }
+
+    /// Average share of the pool's entries in use; 0 without a pool.
+    pub(crate) fn pool_share(&self, elapsed_ns: f64) -> f64 {
+        self.write_pool.held_ns / (elapsed_ns * f64::from(self.write_pool_lines.max(1)))
+    }
+}
+
+/// Cache lines that a TLP touches.
+fn lines_of(piece: Piece) -> u32 {
+    (piece.address % LINE_BYTES + u64::from(piece.length)).div_ceil(LINE_BYTES) as u32
+}
+
 #[derive(Debug)]
 pub(crate) struct Complex<'a> {
     system: &'a System,
@@ -26,6 +80,13 @@ pub(crate) struct Complex<'a> {
     look_up_gate: Picoseconds,
     request_gate: Picoseconds,
     write_gate: WriteGate,
+    /// Entries for the lines of writes and of reads, where the root complex limits them.
+    write_pool: Option<LinePool>,
+    read_pool: Option<LinePool>,
+    /// The memory that writes wait for, where they can saturate it.
+    memory: Option<MemoryQueue>,
+    /// Whether a write may pass earlier ones.
+    relaxed: bool,
     /// When all posted writes so far have passed: reads do not overtake them.
     posted_done: Picoseconds,
     /// When the data of all reads so far are available: until then the root complex is busy.
@@ -36,6 +97,8 @@ pub(crate) struct Complex<'a> {
     access_draws: Draws,
     accesses: u64,
     walks: Walks,
+    /// Walks so far, and for how long they occupied walkers.
+    walked: (u64, Picoseconds),
     times: Times,
 }
 
@@ -63,6 +126,10 @@ impl<'a> Complex<'a> {
             look_up_gate: Picoseconds::ZERO,
             request_gate: Picoseconds::ZERO,
             write_gate: WriteGate::new(&host.root_complex),
+            write_pool: host.root_complex.write_pool_lines.map(LinePool::new),
+            read_pool: host.root_complex.read_pool_lines.map(LinePool::new),
+            memory: MemoryQueue::new(host, key, first_draw),
+            relaxed: system.device.dma.relaxed_ordering == Some(true),
             posted_done: Picoseconds::ZERO,
             busy_until: Picoseconds::ZERO,
             walkers: vec![Picoseconds::ZERO; host.iommu.walkers.max(1) as usize],
@@ -71,6 +138,7 @@ impl<'a> Complex<'a> {
             access_draws,
             accesses: first_draw,
             walks: Walks::new(host, key, first_draw),
+            walked: (0, Picoseconds::ZERO),
             times,
         }
     }
@@ -91,11 +159,17 @@ impl<'a> Complex<'a> {
         let looked_up = now.max(self.look_up_gate);
         self.look_up_gate = looked_up + self.times.request_interval;
         let translated = self.translate(piece, looked_up);
-        let admitted = looked_up.max(self.request_gate).max(self.posted_done);
+        let mut admitted = looked_up.max(self.request_gate).max(self.posted_done);
+        if let Some(pool) = &mut self.read_pool {
+            admitted = pool.take(lines_of(piece), admitted);
+        }
         self.request_gate = admitted + self.times.request_interval;
         let busy = admitted < self.busy_until;
         let data = translated.max(admitted) + self.access(piece, busy);
         self.busy_until = self.busy_until.max(data);
+        if let Some(pool) = &mut self.read_pool {
+            pool.release_at(lines_of(piece), admitted, data);
+        }
         (admitted + self.times.credit_return, data)
     }
 
@@ -124,7 +198,7 @@ impl<'a> Complex<'a> {
     #[inline]
     fn lines(numbers: &Lines, piece: Piece) -> Range<Line> {
         let first = numbers.by_dma(piece.address);
-        first..first + (piece.address % LINE_BYTES + u64::from(piece.length)).div_ceil(LINE_BYTES) as Line
+        first..first + lines_of(piece)
     }
 
     /// The CPU writes some bytes of the buffer.
@@ -134,18 +208,63 @@ impl<'a> Complex<'a> {
         }
     }
 
-    /// A write TLP arrives; returns when its credits are back at the device.
+    /// A write TLP arrives.
     #[inline(always)]
-    pub(crate) fn write(&mut self, piece: Piece, now: Picoseconds) -> Picoseconds {
+    pub(crate) fn write(&mut self, piece: Piece, now: Picoseconds) -> Written {
+        if self.write_pool.is_some() || self.memory.is_some() {
+            return self.write_to_busy_memory(piece, now);
+        }
+        let admitted = self.pass_write_gate(piece, now);
+        // Posted writes pass in order.
+        self.posted_done = self.posted_done.max(self.translate(piece, admitted));
+        Written { passed: self.posted_done, credits_back: self.posted_done + self.times.credit_return }
+    }
+
+    /// Admits a write, whose lines are in the caches from now on.
+    #[inline(always)]
+    fn pass_write_gate(&mut self, piece: Piece, now: Picoseconds) -> Picoseconds {
         let lines = Self::lines(self.line_numbers, piece);
         let admitted = self.write_gate.admit(piece, lines.clone(), now);
-        let translated = self.translate(piece, admitted);
         for line in lines {
             self.state.caches.write(self.line_numbers, line);
         }
-        // Posted writes pass in order.
-        self.posted_done = self.posted_done.max(translated);
-        self.posted_done + self.times.credit_return
+        admitted
+    }
+
+    /// A write to a host that limits the lines of writes, or whose memory writes can saturate.
+    #[cold]
+    fn write_to_busy_memory(&mut self, piece: Piece, now: Picoseconds) -> Written {
+        let lines = lines_of(piece);
+        let taken = self.write_pool.as_mut().map_or(now, |pool| pool.take(lines, now));
+        let admitted = self.pass_write_gate(piece, taken);
+        let translated = self.translate(piece, admitted);
+        let turn = self.memory.as_mut().map_or(admitted, |memory| memory.accept(lines, admitted));
+        let passed = translated.max(turn);
+        self.posted_done = self.posted_done.max(passed);
+        let passed = if self.relaxed { passed } else { self.posted_done };
+        let Some(pool) = &mut self.write_pool else {
+            return Written { passed, credits_back: self.posted_done + self.times.credit_return };
+        };
+        pool.release_at(lines, taken, passed + self.times.write_hold);
+        Written { passed, credits_back: admitted + self.times.credit_return }
+    }
+
+    /// What the host has done so far.
+    pub(crate) fn host_use(&self) -> HostUse {
+        let [write_pool, _] = self.pool_use();
+        HostUse {
+            walks: self.walked.0,
+            walkers_busy: self.walked.1,
+            walkers: self.walkers.len() as u32,
+            memory: self.memory.as_ref().map_or(Picoseconds::ZERO, MemoryQueue::served),
+            write_pool: write_pool.unwrap_or_default(),
+            write_pool_lines: self.system.host.root_complex.write_pool_lines.unwrap_or(0),
+        }
+    }
+
+    /// Use of the pools for writes and for reads so far; `None` without one.
+    pub(crate) fn pool_use(&self) -> [Option<PoolUse>; 2] {
+        [&self.write_pool, &self.read_pool].map(|pool| pool.as_ref().map(LinePool::use_of))
     }
 
     /// The same for a write without others in flight: a read after it waits until its lines are written.
@@ -196,6 +315,7 @@ impl<'a> Complex<'a> {
             None => at.max(free_at),
         };
         self.walkers[walker] = start + walk.busy;
+        self.walked = (self.walked.0 + 1, self.walked.1 + walk.busy);
         self.pending_walks.done_at(slot, start + walk.time);
         start + walk.time
     }

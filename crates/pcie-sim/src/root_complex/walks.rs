@@ -31,8 +31,8 @@ impl Walks {
         let iommu = &host.iommu;
         let none = Walk { busy: Picoseconds::ZERO, time: Picoseconds::ZERO };
         let mut walks = Self {
-            walk_ns: iommu.walk_ns,
-            busy_ns: iommu.walker_busy_ns,
+            walk_ns: iommu.walk_ns * iommu.reads_of_a_walk(),
+            busy_ns: iommu.walker_busy_ns * iommu.reads_of_a_walk(),
             spread: iommu.busy_walk_spread,
             refresh: Refresh::new(&host.memory.refresh),
             time_draws: key.draws(Stream::WalkTime),

@@ -20,7 +20,7 @@ pub const KEY: TestKey = TestKey { seed: 1, test: 0 };
 pub const OF_EACH_HOST: [&str; 8] =
     ["e3", "gen5-x16", "hsw2620", "ib-000-nosp", "ib-011-nosp", "kpio-2012", "netfpga-hsw", "snb"];
 
-/// A shipped system, with changes to single keys.
+/// A shipped system, with changes to single keys, or with keys that it lacks.
 pub fn system(name: &str, changes: &[(&str, Value)]) -> Machine {
     let text = match name {
         "e3" => include_str!("../fixtures/e3.json"),
@@ -35,7 +35,9 @@ pub fn system(name: &str, changes: &[(&str, Value)]) -> Machine {
     };
     let mut value: Value = serde_json::from_str(text).unwrap();
     for (key, changed) in changes {
-        *value.pointer_mut(&format!("/{}", key.replace('.', "/"))).expect(key) = changed.clone();
+        let (table, last) = key.rsplit_once('.').map_or(("", *key), |(table, last)| (table, last));
+        let path = if table.is_empty() { String::new() } else { format!("/{}", table.replace('.', "/")) };
+        value.pointer_mut(&path).expect(key)[last] = changed.clone();
     }
     Machine::new(serde_json::from_value(value).unwrap()).unwrap()
 }

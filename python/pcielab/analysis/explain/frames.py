@@ -80,6 +80,9 @@ def _limits(
 def _reasons(row: Mapping[Any, Any], binding: str, tags: int, reads_in_flight: float | None) -> Iterator[str]:
     if row["dropped_share"] > _DROPPED:
         yield f"{100 * row['dropped_share']:.0f} % of the packets from the line are dropped"
+    misses = _known(row.get("io_tlb_misses"))
+    if binding == "translation" and misses:
+        yield f"the IO-TLB misses {misses:.0f} times a MiB, and every page walker is busy"
     needed, took = _known(row.get("packet_reads_by_formula")), _known(row.get("packet_read_ns"))
     if binding == "tags" and reads_in_flight:
         yield f"{reads_in_flight:.0f} of {tags} tags are in use on average"

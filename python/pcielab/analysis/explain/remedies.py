@@ -17,6 +17,10 @@ REMEDIES: Mapping[str, str] = {
     "receive-buffers": "a device that takes data in faster, or with larger buffers",
     "completion-buffer": "a larger buffer for completions (device.dma.completion_buffer_bytes or _headers)",
     "page-walks": "larger pages, a window that the IO-TLB covers, or more page walkers (host.iommu.walkers)",
+    "translation": "2 MiB pages, buffers that keep their pages (host.iommu.page_life), or more page walkers",
+    "write-pool": "a root complex that holds more lines of writes, or a shorter way to memory",
+    "read-pool": "a root complex that holds more lines of reads, or memory with a shorter latency",
+    "memory": "fewer cores that read and write memory beside the device (host.load), or more memory channels",
     "store-interval": "more bytes in each store: write-combining buffers",
     "core-stores": "a core that stores faster, or descriptors, which leave the data to the device",
 }

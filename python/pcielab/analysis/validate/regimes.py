@@ -20,6 +20,10 @@ _BOUNDS = {
     "completion-buffer": "card-limited",
     "request-rate": "host-limited",
     "write-rate": "host-limited",
+    "write-pool": "host-limited",
+    "read-pool": "host-limited",
+    "memory": "host-limited",
+    "translation": "host-limited",
 }
 """Regime of each bound of the closed-form model; all other bounds are the link's."""
 

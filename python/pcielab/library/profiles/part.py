@@ -13,6 +13,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     ValidationError,
     ValidatorFunctionWrapHandler,
     WrapValidator,
@@ -92,6 +93,8 @@ def _whole(value: object, handler: ValidatorFunctionWrapHandler) -> object:
     return value
 
 
+LEFT_OUT: Any = Field(default=None, exclude_if=lambda value: value is None)
+"""Default of a key that a resolved profile shows only where it is given."""
 WHOLE = WrapValidator(_whole)
 """Refuses True and 1.0 for a literal 1, which equals them in Python."""
 MOST_COUNT = 2**32 - 1

@@ -5,7 +5,7 @@ Written by `make generate` from `crates/pcie-sim/src/profile`: change the types 
 
 from typing import Annotated, ClassVar, Literal
 
-from pcielab.library.profiles.part import WHOLE, Bytes, Fits, Name, Part, Ruled, Title
+from pcielab.library.profiles.part import LEFT_OUT, WHOLE, Bytes, Fits, Name, Part, Ruled, Title
 from pcielab.library.profiles.quantity_types import (
     Address,
     Count,
@@ -105,6 +105,13 @@ class RootComplex(Part):
     """Non-posted header credits, likewise."""
     credit_return_ns: StepTime
     """From a TLP's arrival until its credits are back at the device."""
+    write_pool_lines: Annotated[int, Fits(type="integer", minimum=64, maximum=1_048_576)] | None = LEFT_OUT
+    """Cache lines of posted writes that the root complex holds, for all devices below it. A line has an entry from
+    its admission until `write_ns` after memory has accepted it, and a link credit returns with the admission;
+    absent: the link's credits are the only limit."""
+    read_pool_lines: Annotated[int, Fits(type="integer", minimum=64, maximum=1_048_576)] | None = LEFT_OUT
+    """Cache lines of read requests that the root complex holds from their admission until their data are
+    available, for all devices below it; absent: the device's tags are the only limit."""
 
 
 class LastLevelCache(Ruled):
@@ -166,6 +173,13 @@ class Memory(Part):
     """The same for memory on another socket."""
     untouched_ns: StepTime
     """Memory that was never written since it was allocated, until its first write (directory state; inferred)."""
+    saturated_gbytes_per_s: Annotated[float, Fits(type="number", exclusiveMinimum=0, maximum=100_000)] | None = (
+        LEFT_OUT
+    )
+    """Traffic that memory carries when it is saturated, all cores and devices together; absent: devices never
+    saturate it."""
+    traffic_per_written_byte: Annotated[float, Fits(type="number", minimum=1, maximum=10)] | None = LEFT_OUT
+    """Bytes of memory traffic for each byte that a device writes; absent: 1."""
     refresh: Refresh
     """Refresh, which makes the slow second mode of the latencies."""
 
@@ -196,6 +210,28 @@ class Iommu(Part):
     walk_region_bytes: Annotated[Bytes, Fits(type="integer", minimum=0, maximum=1_073_741_824)] = 0
     """Walks of pages in the same region of this size are serialised, as in 2 MiB, the reach of one last-level page
     table; 0: walks of all pages overlap."""
+    page_life: Literal["static", "recycled", "unmapped"] | None = LEFT_OUT
+    """How long the pages of a NIC's packet buffers keep their addresses; absent: `static`."""
+    invalidation: Literal["lazy", "strict"] | None = LEFT_OUT
+    """When the IO-TLB forgets the page of a buffer that was unmapped; absent: `lazy`."""
+    strict_walk_reads: Annotated[float, Fits(type="number", minimum=1, maximum=4)] | None = LEFT_OUT
+    """Memory reads of a walk after a strict invalidation over those of other walks; absent: 1, the caches of page
+    tables keep their entries."""
+
+
+class CoreLoad(Part):
+    """Cores that use memory beside the device.
+
+    Writes of devices and n busy cores share `host.memory.saturated_gbytes_per_s`, S: devices get S / (1 +
+    `core_share` n).
+    """
+
+    cores: Annotated[int, Fits(type="integer", minimum=0, maximum=4_096)]
+    """Busy cores; 0: none."""
+    kind: Literal["read", "read-write"]
+    """What they do: `read` or `read-write`."""
+    core_share: Annotated[float, Fits(type="number", minimum=0, maximum=100)]
+    """Memory traffic of a core over that of all devices' writes, where memory is saturated."""
 
 
 class WakeCluster(Ruled):
@@ -266,6 +302,8 @@ class Host(Part):
     """Memory and the path to it."""
     iommu: Iommu
     """The IOMMU."""
+    load: CoreLoad | None = LEFT_OUT
+    """Cores that use memory beside the device; absent: none."""
     idle: IdleStates | None = None
     """Power-saving states that delay transactions, if the machine has them."""
 
@@ -368,6 +406,10 @@ class DmaPath(Part):
     completion_buffer_headers: Annotated[int, Fits(type="integer", minimum=1, maximum=65_536)] | None = None
     """Headers that the same buffer holds: a read request reserves one for each completion that the read completion
     boundary (`link.rcb_bytes`) allows; absent: never too few."""
+    relaxed_ordering: bool | None = LEFT_OUT
+    """Whether writes carry the relaxed-ordering attribute: one may pass earlier writes in a root complex that has
+    a pool for them (`host.root_complex.write_pool_lines`). Reads never pass writes (PCI Express Base
+    Specification, section 2.4.1); absent: no."""
     engine: DataEngine
     """The engine that moves data between the port and device memory."""
 

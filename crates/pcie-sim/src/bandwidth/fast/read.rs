@@ -11,6 +11,7 @@ mod waiting;
 
 use super::layouts::Alike;
 use crate::bandwidth::start::{Finished, Start};
+use crate::root_complex::line_pool::PoolUse;
 use path::ReadPath;
 use pcie_time::Picoseconds;
 
@@ -34,6 +35,11 @@ impl<'a> ReadRun<'a> {
             alike: path.planned.alike(),
             path,
         }
+    }
+
+    /// Use of the root complex's pools for writes and for reads.
+    pub(in crate::bandwidth) fn pool_use(&self) -> [Option<PoolUse>; 2] {
+        self.path.complex.pool_use()
     }
 
     pub(crate) fn run(&mut self, count: u64, noted: Option<&mut Vec<Finished>>) -> Picoseconds {

@@ -10,6 +10,7 @@ mod root_port;
 use super::NEVER;
 use super::layouts::TlpLayouts;
 use crate::bandwidth::start::{Finished, Start};
+use crate::root_complex::line_pool::PoolUse;
 use crate::root_complex::under_load::Complex;
 use card::{Card, Outgoing, Step};
 use pcie_time::Picoseconds;
@@ -113,6 +114,11 @@ impl<'a> ReadWriteRun<'a> {
         self.card.in_flight(self.first + self.completed.count, self.completed.last)
     }
 
+    /// Use of the root complex's pools for writes and for reads.
+    pub(in crate::bandwidth) fn pool_use(&self) -> [Option<PoolUse>; 2] {
+        self.complex.pool_use()
+    }
+
     /// Takes a step; returns the time up to which all completions are known: `NEVER` at the end.
     #[inline]
     fn step(&mut self) -> Picoseconds {
@@ -180,7 +186,7 @@ impl<'a> ReadWriteRun<'a> {
         let write = &self.layouts.writes[tlp.layout as usize];
         let piece = Piece { address: tlp.offset + write.start, length: write.length };
         self.root_port.write_arrives(arrival);
-        let credits_back = self.complex.write(piece, arrival);
+        let credits_back = self.complex.write(piece, arrival).credits_back;
         self.card.posted_credits_taken(write.length, credits_back);
         if let Some(transaction) = tlp.ends {
             self.completed.writes.push_back(Finished { transaction, time: left });

@@ -9,6 +9,7 @@ use crate::bandwidth::card::UPLINK_BACKLOG;
 use crate::bandwidth::start::{Finished, Start};
 use crate::link::credits::data_credits;
 use crate::link::port::Port;
+use crate::root_complex::line_pool::PoolUse;
 use crate::root_complex::under_load::Complex;
 use pcie_time::Picoseconds;
 use pcie_wire::Piece;
@@ -33,7 +34,7 @@ pub(crate) struct WriteRun<'a> {
     /// TLPs that wait for credits.
     outgoing: VecDeque<Outgoing>,
     sent_at: Picoseconds,
-    headers: Option<Ring>,
+    headers: Ring,
     /// `None` if headers always run out first.
     data: Option<DataCredits>,
     /// Approximate number of TLPs of a transaction.
@@ -74,7 +75,8 @@ impl<'a> WriteRun<'a> {
         let layouts = TlpLayouts::new(machine, test, uplink.clone(), downlink);
         let workers = test.outstanding.unwrap_or(u32::MAX).min(device.dma.outstanding);
         let longest = test.size_bytes.min(u64::from(system.link.mps_bytes)) as u32;
-        let data_bind = u64::from(root.posted_header_credits.at_most()) * u64::from(data_credits(longest))
+        let data_bind = u64::from(root.posted_header_credits.held_headers())
+            * u64::from(data_credits(longest))
             > u64::from(root.posted_data_credits.at_most());
         Self {
             planned: Planned::new(layouts, list, first, true),
@@ -88,7 +90,7 @@ impl<'a> WriteRun<'a> {
             engine_free: Picoseconds::ZERO,
             outgoing: VecDeque::new(),
             sent_at: Picoseconds::ZERO,
-            headers: Ring::of_credits(root.posted_header_credits),
+            headers: Ring::new(root.posted_header_credits.held_headers() as usize),
             data: DataCredits::new(root.posted_data_credits).filter(|_| data_bind),
             tlps_each: test.size_bytes.div_ceil(u64::from(system.link.mps_bytes)) as f64,
             uplink,
@@ -127,9 +129,14 @@ impl<'a> WriteRun<'a> {
     /// Transactions in flight at the last completion, until the root complex has let their writes through.
     pub(crate) fn in_flight(&self) -> f64 {
         let dmas = (self.next - self.first - self.completed) as f64;
-        let of_headers = self.headers.as_ref().map_or(0, |headers| headers.taken_at(self.last));
+        let of_headers = self.headers.taken_at(self.last);
         let of_data = self.data.as_ref().map_or(0, |data| data.held_at(self.last));
         dmas + of_headers.max(of_data) as f64 / self.tlps_each
+    }
+
+    /// Use of the root complex's pools for writes and for reads.
+    pub(in crate::bandwidth) fn pool_use(&self) -> [Option<PoolUse>; 2] {
+        self.complex.pool_use()
     }
 
     /// Time of the next issue, as far as it is known.
@@ -147,10 +154,7 @@ impl<'a> WriteRun<'a> {
 
     #[inline(always)]
     fn send_time(&self, tlp: &Outgoing) -> Picoseconds {
-        let mut time = tlp.ready.max(self.sent_at);
-        if let Some(headers) = &self.headers {
-            time = time.max(headers.next());
-        }
+        let time = tlp.ready.max(self.sent_at).max(self.headers.next());
         match &self.data {
             None => time,
             Some(data) => {
@@ -197,10 +201,8 @@ impl<'a> WriteRun<'a> {
         let left = self.uplink.send_units(now, write.uplink_bytes);
         self.uplink.leave_unit(write.gap_bytes);
         let piece = Piece { address: tlp.offset + write.start, length: write.length };
-        let credits_back = self.complex.write(piece, left + self.flight);
-        if let Some(headers) = &mut self.headers {
-            headers.take_until(credits_back);
-        }
+        let credits_back = self.complex.write(piece, left + self.flight).credits_back;
+        self.headers.take_until(credits_back);
         if let Some(data) = &mut self.data {
             data.take(data_credits(write.length), credits_back);
         }

@@ -91,7 +91,7 @@ pub(super) struct Card<'a> {
     pub(super) outgoing: VecDeque<Outgoing>,
     sent_at: Picoseconds,
     pub(super) non_posted: Option<Ring>,
-    posted: Option<Ring>,
+    posted: Ring,
     posted_data: Option<DataCredits>,
     uplink: Port,
     dllp_bytes: u32,
@@ -140,7 +140,7 @@ impl<'a> Card<'a> {
             outgoing: VecDeque::new(),
             sent_at: Picoseconds::ZERO,
             non_posted: Ring::of_credits(root.non_posted_header_credits),
-            posted: Ring::of_credits(root.posted_header_credits),
+            posted: Ring::new(root.posted_header_credits.held_headers() as usize),
             posted_data: DataCredits::new(root.posted_data_credits),
             uplink,
             dllp_bytes: machine.uplink_dllp_bytes(),
@@ -152,7 +152,7 @@ impl<'a> Card<'a> {
 
     /// Writes and reads in flight at `now`, when all transactions before `complete` are complete.
     pub(super) fn in_flight(&self, complete: u64, now: Picoseconds) -> [f64; 2] {
-        let of_headers = self.posted.as_ref().map_or(0, |headers| headers.taken_at(now));
+        let of_headers = self.posted.taken_at(now);
         let of_data = self.posted_data.as_ref().map_or(0, |data| data.held_at(now));
         let reads = (self.reads.len() - self.vacant.len()) as f64;
         let writes = (self.next - complete) as f64 - reads;
@@ -207,7 +207,7 @@ impl<'a> Card<'a> {
             Some(_) => self.non_posted.as_ref().map_or(Picoseconds::ZERO, Ring::next),
             None => {
                 let length = layouts.writes[outgoing.layout as usize].length;
-                let header = self.posted.as_ref().map_or(Picoseconds::ZERO, Ring::next);
+                let header = self.posted.next();
                 let data = self
                     .posted_data
                     .as_ref()
@@ -317,9 +317,7 @@ impl<'a> Card<'a> {
     /// Takes the credits of the last write, which are returned at `back`.
     #[inline]
     pub(super) fn posted_credits_taken(&mut self, bytes: u32, back: Picoseconds) {
-        if let Some(headers) = &mut self.posted {
-            headers.take_until(back);
-        }
+        self.posted.take_until(back);
         if let Some(data) = &mut self.posted_data {
             data.take(data_credits(bytes), back);
         }
