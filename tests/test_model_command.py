@@ -102,7 +102,7 @@ def test_a_table_in_a_pipe_is_not_cut() -> None:
         (["bandwidth", "--sizes", "64-1500"], "a range has a colon: give 64:1500"),
         (["bandwidth", "--rtt", "600"], "Did you mean --rtt-ns"),
         (["bandwidth", "--rtt-ns", "nan"], "--rtt-ns is nan: give"),
-        (["nic", "foo"], "no NIC is named 'foo': known: connectx-5, connectx-6-dx, connectx-7, intel-82599"),
+        (["nic", "foo"], "no NIC is named 'foo': known: connectx-5, connectx-6-dx, connectx-6-kernel"),
         (["nic", "connectx-5+mpqr"], "connectx-5: has no switch mpqr: did you mean mprq?"),
         (["nic", "simple-nic+mprq"], "simple-nic: has no switch mprq: leave it out: this NIC has no switches"),
         (["engine", "gpu", "--sizes", "5K"], "--sizes is 5120: give 60 to 4096 bytes, or a multiple of 4096"),
