@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab import model
-from pcielab.cli import model_engine, model_pio
+from pcielab.cli import model_engine, model_host, model_pio
 from pcielab.cli.completion import profile_names
 from pcielab.cli.model_options import ModelOptions, errors_name_options, takes_model_options
 from pcielab.cli.output import Cell, Format, print_rows
@@ -50,6 +50,7 @@ Details = Annotated[bool, typer.Option("--details", help="Add columns (see above
 FormatOption = Annotated[Format, typer.Option("--format", help="Output format.")]
 
 app.command("engine")(model_engine.engine)
+app.command("host")(model_host.host)
 app.command("pio")(model_pio.pio)
 
 

@@ -21,6 +21,7 @@ MOST_SIZES = 100_000
 """Most sizes of one list, with its ranges expanded."""
 RANGES = "give first:last, first:last:step or first:last:xFACTOR, first <= last"
 """The remedy for a wrong range."""
+_COUNTS = re.compile(r"(\d{1,6})(?::(\d{1,6})(?::(\d{1,6}))?)?", re.ASCII)
 _FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SIZE = re.compile(r"(\d{1,24}(?:\.\d{1,24})?)([KMG]?)B?", re.ASCII | re.IGNORECASE)
 _FACTOR = re.compile(r"x([2-9]|[1-9]\d{1,8})", re.ASCII | re.IGNORECASE)
@@ -59,6 +60,24 @@ def parse_range(text: str, option: str) -> list[int]:
             )
         values.extend(sizes)
     return values
+
+
+def parse_counts(text: str, option: str, most: int) -> list[int]:
+    """A list of counts, 0 to `most`: `3`, `0,3,6`, `first:last` or `first:last:step`.
+
+    Raises:
+        InputError: A part is neither a count nor a range of counts.
+    """
+    counts: list[int] = []
+    for part in text.split(","):
+        found = _COUNTS.fullmatch(part.strip())
+        first, last, step = (int(number) for number in found.groups("-1")) if found else (-1, -1, -1)
+        last = first if last < 0 else last
+        if not 0 <= first <= last <= most or step == 0:
+            problem = f"{option}: {shown(part)} is not a count"
+            raise _wrong_range(problem, f"give 0 to {most}, as in 3, 0,3,6 or 0:6")
+        counts += range(first, last + 1, max(step, 1))
+    return counts
 
 
 def _part(text: str, option: str) -> Sequence[int]:

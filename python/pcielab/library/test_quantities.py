@@ -3,7 +3,7 @@
 import pytest
 
 from pcielab import InputError
-from pcielab.library.quantities import parse_range
+from pcielab.library.quantities import parse_counts, parse_range
 
 DOUBLING = [64, 128, 256, 512, 1024, 2048, 4096]
 
@@ -37,3 +37,15 @@ def test_a_range_adds_or_multiplies(text: str, sizes: list[int]) -> None:
 def test_a_wrong_range_names_the_remedy(text: str, remedy: str) -> None:
     with pytest.raises(InputError, match=remedy):
         parse_range(text, "--sizes")
+
+
+def test_counts_are_lists_and_ranges_from_0() -> None:
+    assert parse_counts("3", "--load", 64) == [3]
+    assert parse_counts("0, 3,6", "--load", 64) == [0, 3, 6]
+    assert parse_counts("0:6:2,64", "--load", 64) == [0, 2, 4, 6, 64]
+
+
+@pytest.mark.parametrize("wrong", ["", "-1", "6:3", "0:6:0", "65", "1.5", "0:1:2:3", "4K"])
+def test_refuses_what_is_no_count(wrong: str) -> None:
+    with pytest.raises(InputError, match=r"--load: .* is not a count: give 0 to 64, as in 3, 0,3,6 or 0:6"):
+        parse_counts(wrong, "--load", 64)

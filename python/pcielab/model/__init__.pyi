@@ -23,15 +23,19 @@ from pcielab.model.answers import (
     Ceiling as Ceiling,
     Crossing as Crossing,
     Crossings as Crossings,
+    DeviceRates as DeviceRates,
+    HostRates as HostRates,
     LinkUse as LinkUse,
     Loopback as Loopback,
     Messages as Messages,
     NicThroughput as NicThroughput,
     PathSizing as PathSizing,
+    PoolFill as PoolFill,
     Sending as Sending,
     Sizing as Sizing,
 )
 from pcielab.model.engines import EngineRate as EngineRate, EngineRates as EngineRates, engine as engine
+from pcielab.model.host_questions import host as host
 from pcielab.model.link import Accounting as Accounting, Ethernet as Ethernet, Gap as Gap, Limits as Limits
 from pcielab.model.message_questions import crossings as crossings, loopback as loopback, messages as messages
 from pcielab.model.questions import bandwidth as bandwidth, nic as nic, sizing as sizing

@@ -1,0 +1,113 @@
+"""`pcielab model host`: what busy cores, an IOMMU and pools of lines leave to devices, in closed form."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pcielab import model
+from pcielab.cli.completion import choice, profile_names
+from pcielab.cli.model_options import errors_name_options
+from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.library.profiles import resolve
+from pcielab.library.quantities import parse_bytes, parse_counts
+
+if TYPE_CHECKING:
+    from pcielab.model.answers import HostRates, PoolFill
+
+_CORES_MOST = 4096
+
+
+def host(
+    cores: Annotated[
+        str, typer.Option("--load", help="Busy cores: 3, 0,3,6 or first:last[:step].", metavar="LIST|RANGE")
+    ] = "0:6",
+    profile: Annotated[
+        str,
+        typer.Option(
+            "--profile",
+            help="System: a name or a .toml file.",
+            metavar="NAME|FILE",
+            autocompletion=profile_names("system"),
+        ),
+    ] = "clx-6234",
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Change a key of the system; repeatable.", metavar="KEY=VALUE"),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        choice("--kind", ("read", "read-write"), "What the cores do, by default what the system says"),
+    ] = None,
+    size: Annotated[str, typer.Option("--size", help="Bytes of a transfer.", metavar="BYTES")] = "4K",
+    misses: Annotated[
+        float | None,
+        typer.Option(
+            "--misses",
+            help="IO-TLB misses for each MiB of data.  [default: one for each page given anew]",
+            show_default=False,
+        ),
+    ] = None,
+    devices: Annotated[
+        str | None,
+        typer.Option(
+            "--devices",
+            help="Links of several devices below the root complex: gen4x16,4x gen4x4.  [default: the system's]",
+            metavar="LINKS",
+            show_default=False,
+        ),
+    ] = None,
+    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+) -> None:
+    """Compute what a host leaves to its devices beside busy cores, in Gb/s of data, and what binds.
+
+    Busy cores that read and write share a saturated memory with the writes of devices; cores that only read cost a
+    device nothing. `write_pool_lines` and `read_pool_lines` are the cache lines that the root complex holds, and
+    the latencies how long it holds each. Several devices share pools, IOMMU and memory max-min, reads and writes
+    apart. A system that has no key for load answers for 0 cores.
+
+    Examples:
+    `pcielab model host --load 3 --profile clx-6234`
+
+    `pcielab model host --load 0,4 --profile clx-6234 --devices 'gen3x16,4x gen3x4'`
+
+    `pcielab model host --load 0 --profile icx-6346 --misses 432`
+    """
+    system = resolve(profile, changes or [])
+    with errors_name_options(cores="--load", size_bytes="--size", misses_per_mib="--misses"):
+        answers = model.host(
+            system,
+            parse_counts(cores, "--load", _CORES_MOST),
+            kind=kind,  # type: ignore[arg-type]
+            size_bytes=parse_bytes(size, "--size"),
+            misses_per_mib=misses,
+            devices=[link for link in (devices or "").split(",") if link.strip()],
+        )
+    rows = [row for answer in answers for row in _rows(answer)]
+    print_rows(rows, output_format, f"modelled: {system.title}")
+
+
+def _rows(answer: "HostRates") -> list[dict[str, Cell]]:
+    shared: dict[str, Cell] = {
+        "write_traffic_gbytes_per_s": answer.write_traffic_gbytes_per_s,
+        **_pool("write_pool", answer.write_pool),
+        **_pool("read_pool", answer.read_pool),
+    }
+    return [
+        {
+            "cores": answer.cores,
+            "device": number,
+            "write_gbps": device.write.gbps,
+            "write_bound": device.write.bound,
+            "read_gbps": device.read.gbps,
+            "read_bound": device.read.bound,
+            **shared,
+        }
+        for number, device in enumerate(answer.devices)
+    ]
+
+
+def _pool(name: str, fill: "PoolFill | None") -> dict[str, Cell]:
+    return {
+        f"{name}_lines": None if fill is None else fill.lines,
+        f"{name}_latency_ns": None if fill is None else fill.latency_ns,
+    }
