@@ -33,6 +33,7 @@ WRITTEN = {
     "docs/reference/store.md": "test_types:page",
     "docs/reference/profiles.md": "profile_reference:markdown",
     "docs/reference/hardware.md": "hardware_reference:markdown",
+    "docs/reference/loaded-hosts.md": "loaded_host_reference:markdown",
     "docs/reference/published-figures.md": "published_figures_reference:markdown",
     "docs/reference/api.md": "api_reference:markdown",
     "docs/reference/doctor.md": "doctor_reference:markdown",

@@ -1,0 +1,59 @@
+"""Systems of loaded hosts against published rows: each within the bands that the page of loaded hosts claims."""
+
+from statistics import mean
+
+import pytest
+
+from generate.loaded_host_reference import Row, computed, measured, rows
+from pcielab import Frames, model, run
+
+RATE_MOST, RATE_MEAN = 0.08, 0.05
+LATENCY_MOST, LINES_MOST = 0.15, 5.1
+TRANSLATION_MOST, TRANSLATION_MEAN = 0.13, 0.071
+COPY_MOST = 0.04
+
+
+def apart(row: Row) -> float:
+    value = measured(row).value
+    return abs(computed(row) / value - 1)
+
+
+def test_rates_beside_busy_cores() -> None:
+    checks = [row for row in rows() if row.what == "traffic" and not row.input]
+    found = [apart(row) for row in checks]
+    assert len(found) == 3
+    assert max(found) < RATE_MOST, found
+    assert mean(found) < RATE_MEAN, found
+
+
+def test_the_pool_for_writes_beside_busy_cores() -> None:
+    for row in rows():
+        if row.what == "latency":
+            assert apart(row) < LATENCY_MOST, row
+        if row.what == "lines":
+            assert abs(computed(row) - measured(row).value) < LINES_MOST, row
+
+
+def test_nics_whose_pages_come_anew() -> None:
+    found = {row.id: apart(row) for row in rows() if row.what in ("frames", "misses")}
+    assert max(found.values()) < TRANSLATION_MOST, found
+    assert mean(found.values()) < TRANSLATION_MEAN, found
+
+
+def test_copies_of_a_gpu() -> None:
+    found = {row.id: apart(row) for row in rows() if row.system == "gen5-gpu" and not row.input}
+    assert max(found.values()) < COPY_MOST, found
+
+
+@pytest.mark.parametrize(
+    ("sets", "least", "most", "binds"),
+    [((), 130, 158, "translation"), (("iommu=super-pages",), 196.7, 197, "line")],
+)
+def test_recycled_pages_of_4_kib_cost_a_200_gbps_nic_a_quarter(
+    sets: tuple[str, ...], least: float, most: float, binds: str
+) -> None:
+    nic = model.load_nic("connectx-6-kernel")
+    work = Frames(nic, [1500], model.Ethernet(line_gbps=200), "rx")
+    numbers = run(work, profile="icx-6346", sets=list(sets)).scalar_rows
+    assert least < float(numbers.loc[numbers["metric"] == "bandwidth", "value"].iloc[0]) < most
+    assert numbers.loc[numbers["metric"] == "binds", "subject"].iloc[0] == binds
