@@ -3,7 +3,7 @@
 use pcie_bench::{Asked, DeviceError, OpenError, Outcome, Pulse, Stop, Work, Worker};
 use pcie_model::{Ethernet, Interactions, Path};
 use pcie_refusal::{Refusal, Unfinished};
-use pcie_sim::nic::{Direction, LinkBound, NicOutcome, NicRun, Traffic};
+use pcie_sim::nic::{Direction, LinkBound, NicOutcome, NicSet, Traffic};
 use pcie_sim::profile::{IommuMode, System};
 use pcie_sim::{Machine, TestKey};
 use pcie_statistics::percentile;
@@ -44,9 +44,9 @@ impl SimulatedNic {
 }
 
 impl Shared {
-    fn run(&self, position: usize) -> Result<NicRun<'_>, Refusal> {
+    fn run(&self, position: usize) -> Result<NicSet<'_>, Refusal> {
         let key = TestKey { seed: self.seed, test: position as u64 };
-        NicRun::new(&self.machine, &self.nic, self.tests[position], key)
+        NicSet::new(&self.machine, &self.nic, self.tests[position], key)
     }
 }
 
@@ -57,20 +57,20 @@ impl Work for SimulatedNic {
 
     fn tests(&self) -> Result<Vec<Asked>, serde_json::Error> {
         let asked = |traffic: &Traffic| {
-            let Traffic { ethernet, frame_bytes, direction, warm_up_packets, packets } = *traffic;
-            Asked {
-                family: "nic_frames".into(),
-                name: name_of(direction).into(),
-                parameters: json!({
-                    "direction": direction,
-                    "frame_bytes": frame_bytes,
-                    "gap": ethernet.gap,
-                    "line_gbps": ethernet.line_gbps,
-                    "packets": packets,
-                    "vlan": ethernet.vlan,
-                    "warm_up_packets": warm_up_packets,
-                }),
+            let Traffic { ethernet, frame_bytes, direction, warm_up_packets, packets, nics } = *traffic;
+            let mut parameters = json!({
+                "direction": direction,
+                "frame_bytes": frame_bytes,
+                "gap": ethernet.gap,
+                "line_gbps": ethernet.line_gbps,
+                "packets": packets,
+                "vlan": ethernet.vlan,
+                "warm_up_packets": warm_up_packets,
+            });
+            if nics > 1 {
+                parameters["nics"] = nics.into();
             }
+            Asked { family: "nic_frames".into(), name: name_of(direction).into(), parameters }
         };
         Ok(self.shared.tests.iter().map(asked).collect())
     }
@@ -124,6 +124,11 @@ impl Worker for OpenNic {
             let packet_bytes = Ethernet::transferred_bytes(traffic.frame_bytes).map_err(failed)?;
             let misses = found.walks_per_packet * (1u64 << 20) as f64 / packet_bytes as f64;
             outcome.scalars.push(about("", "io_tlb_misses", "1/MiB", misses));
+        }
+        if traffic.nics > 1 {
+            let of_one = outcome.scalars.iter().find(|scalar| scalar.metric == "bandwidth");
+            let all = of_one.map_or(0.0, |scalar| scalar.value) * f64::from(traffic.nics);
+            outcome.scalars.push(about("", "bandwidth_of_all", "Gb/s", all));
         }
         Ok(outcome)
     }

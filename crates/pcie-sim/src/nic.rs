@@ -18,9 +18,11 @@ mod outcome;
 mod page_pool;
 mod pairs;
 mod path;
+mod set;
 
 pub use bounds::LinkBound;
 pub use outcome::{NicBound, NicOutcome, StepOutcome};
+pub use set::NicSet;
 
 use crate::cache::history::TestKey;
 use crate::machine::Machine;
@@ -31,7 +33,7 @@ use moderation::Moderation;
 use outcome::Measured;
 use path::{Progress, Shape};
 use pcie_model::{Ethernet, Interactions, Kind, Path};
-use pcie_refusal::{Refusal, Unfinished};
+use pcie_refusal::Refusal;
 use pcie_time::Picoseconds;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,6 +65,14 @@ pub struct Traffic {
     pub warm_up_packets: u32,
     /// Counted packets.
     pub packets: u32,
+    /// NICs of this kind below one root complex, each with a line of its own; they share pools, IOMMU and memory.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 16))]
+    pub nics: u32,
+}
+
+const fn one() -> u32 {
+    1
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -75,12 +85,10 @@ struct Owner {
 const PATHS: [Path; 2] = [Path::Tx, Path::Rx];
 const TX: usize = 0;
 const RX: usize = 1;
-/// Events between two calls of `stopped`.
-const EVENTS_BETWEEN_CALLS: u32 = 4096;
 
-/// A running NIC.
+/// A running NIC, one of a [`NicSet`].
 #[derive(Debug)]
-pub struct NicRun<'a> {
+struct NicRun<'a> {
     nic: &'a Interactions,
     traffic: Traffic,
     bus: Bus<'a>,
@@ -101,22 +109,17 @@ pub struct NicRun<'a> {
 }
 
 impl<'a> NicRun<'a> {
-    /// Attaches a NIC to a machine: `machine.system.device` has its port and tags, `nic` everything else.
-    ///
-    /// # Errors
-    /// Names the key that does not fit.
-    pub fn new(
+    /// Attaches the nth NIC to a machine.
+    fn new(
         machine: &'a Machine,
         nic: &'a Interactions,
         traffic: Traffic,
         key: TestKey,
+        nth: u32,
     ) -> Result<Self, Refusal> {
-        nic.check()?;
-        traffic.ethernet.check()?;
         let packet_bytes = Ethernet::transferred_bytes(traffic.frame_bytes)?;
         check_queues(nic, traffic.frame_bytes, packet_bytes)?;
-        let system = machine.system();
-        let layout = Layout::new(nic, system, key)?;
+        let layout = Layout::new(nic, machine.system(), key, nth)?;
         let wanted = match traffic.direction {
             Direction::Both => [true, true],
             Direction::Tx => [true, false],
@@ -148,39 +151,41 @@ impl<'a> NicRun<'a> {
         })
     }
 
-    /// Simulates the traffic until all counted packets are finished; calls `stopped` from time to time.
-    ///
-    /// # Errors
-    /// The NIC is deadlocked, or `stopped` returned true.
-    pub fn run(mut self, stopped: &mut dyn FnMut() -> bool) -> Result<NicOutcome, Unfinished> {
+    /// Begins with the first packet.
+    fn begin_traffic(&mut self) {
         if self.paths[RX].is_some() {
             self.bus.wake_at(self.interval, Timer::Arrived);
         }
         self.begin_all();
+    }
+
+    /// Simulates up to the next event that the NIC or its driver sees.
+    fn step(&mut self) -> Result<(), Refusal> {
+        let event = self.bus.next().ok_or_else(stuck)?;
+        self.handle(event);
+        self.begin_all();
         let first = u64::from(self.traffic.warm_up_packets);
-        let last = first + u64::from(self.traffic.packets);
-        let mut events = 0u32;
-        while self.finished() < last {
-            let event = self.bus.next().ok_or_else(stuck)?;
-            self.handle(event);
-            self.begin_all();
-            if !self.measured.is_counting() && self.finished() >= first {
-                self.measured.start(self.bus.now(), self.finished(), self.bus.counted());
-            }
-            events += 1;
-            if events.is_multiple_of(EVENTS_BETWEEN_CALLS) {
-                if stopped() {
-                    return Err(Unfinished::Stopped);
-                }
-                // A deadlocked NIC drops packets from the line for ever.
-                if self.measured.dropped_in_a_row() > self.dropped_for_ever() {
-                    return Err(stuck().into());
-                }
-            }
+        if !self.measured.is_counting() && self.finished() >= first {
+            self.measured.start(self.bus.now(), self.finished(), self.bus.counted());
         }
-        let (now, finished) = (self.bus.now(), self.finished());
-        let counted = self.bus.counted();
-        Ok(self.measured.outcome(self.nic, now, finished, &counted, self.interval))
+        Ok(())
+    }
+
+    /// Whether all counted packets are finished.
+    fn is_done(&self) -> bool {
+        self.finished() >= u64::from(self.traffic.warm_up_packets) + u64::from(self.traffic.packets)
+    }
+
+    /// Whether it drops packets from the line for ever, because it is deadlocked.
+    fn is_deadlocked(&self) -> bool {
+        self.measured.dropped_in_a_row() > self.dropped_for_ever()
+    }
+
+    /// The results of the counted packets.
+    fn outcome(&mut self) -> NicOutcome {
+        let (now, finished, counted) = (self.bus.now(), self.finished(), self.bus.counted());
+        let measured = std::mem::replace(&mut self.measured, Measured::new(self.nic.steps.len()));
+        measured.outcome(self.nic, now, finished, &counted, self.interval)
     }
 
     /// More consecutive drops than a working NIC can have: many rings, and the packets between interrupts.

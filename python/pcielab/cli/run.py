@@ -98,6 +98,16 @@ Direction = Annotated[
     str | None,
     choice("--direction", ("both", "tx", "rx"), "With --nic: send, receive, or both (send the received packets)"),
 ]
+Nics = Annotated[
+    int | None,
+    typer.Option(
+        "--nics",
+        min=1,
+        max=16,
+        help="With --nic: NICs of this kind below one root complex [default: 1].",
+        show_default=False,
+    ),
+]
 TestOption = Annotated[str | None, choice("--test", get_args(benchmark.Operation), "One test")]
 RowFormat = Annotated[Format, typer.Option("--format", help="Format of a single test's row.")]
 _GROUP: Any = None
@@ -117,6 +127,7 @@ def run(
     frames: FrameSizes = None,
     line: Line = None,
     direction: Direction = None,
+    nics: Nics = None,
     test: TestOption = None,
     single: dict[str, object] = _GROUP,
     options: "RunOptions" = _GROUP,
@@ -146,10 +157,12 @@ def run(
 
         pcielab run --nic niantic-dpdk --profile ib-000-nosp --frames 64:1500 -o nic.db
 
+        pcielab run --nic connectx-6-kernel --nics 2 --profile icx-6346 --line 100 --frames 1500 --direction rx
+
         pcielab run --device cuda:0 --suite cuda-quick -o gpu.db
     """
     given = {"suite": suite, "family": families, "test": test, "nic": nic, "frames": frames, "line": line}
-    way, work = asked({**given, "direction": direction, **single})
+    way, work = asked({**given, "direction": direction, "nics": nics, **single})
     if output is None:
         refuse_unkept(way, options)
     carrier, store = carry_out(work, device, output, options, profile, sets or ())

@@ -13,13 +13,16 @@ if TYPE_CHECKING:
 _STEP_BYTES = 64
 
 
-def frames(nic: str, sizes: str | None, line_gbps: float | None, direction: Any) -> "Frames":
+def frames(
+    nic: str, sizes: str | None, line_gbps: float | None, direction: Any, nics: int | None = None
+) -> "Frames":
     """Frames through a NIC as options describe them."""
     from pcielab.model import Ethernet, load_nic
     from pcielab.work.frames import Frames
 
     line = Ethernet(line_gbps=line_gbps or 40.0)
-    return Frames(load_nic(nic), frame_sizes(sizes or "64:1500"), line, direction or "both", source=nic)
+    asked = frame_sizes(sizes or "64:1500")
+    return Frames(load_nic(nic), asked, line, direction or "both", nics=nics or 1, source=nic)
 
 
 def print_frames(store: "Store", output_format: Format) -> None:
@@ -53,7 +56,7 @@ def _rows(store: "Store") -> Iterator[dict[str, Cell]]:
             "binds": row["binds"],
             "median_ns": row.get("median"),
             "p99_ns": row.get("p99"),
-            **_misses(row),
+            **_given(row, nics="nics", gbps_of_all="bandwidth_of_all", io_tlb_misses_per_mib="io_tlb_misses"),
             "packet_read_ns": row.get("packet_read_ns"),
             "packet_reads_in_flight": row.get("packet_reads_in_flight"),
             "packet_reads_by_formula": row.get("packet_reads_by_formula"),
@@ -62,6 +65,6 @@ def _rows(store: "Store") -> Iterator[dict[str, Cell]]:
         }
 
 
-def _misses(row: Mapping[Any, Any]) -> dict[str, Cell]:
-    """IO-TLB misses, on a system that translates."""
-    return {"io_tlb_misses_per_mib": row["io_tlb_misses"]} if "io_tlb_misses" in row else {}
+def _given(row: Mapping[Any, Any], **columns: str) -> dict[str, Cell]:
+    """Columns that only some runs have: of several NICs, or of a system that translates."""
+    return {name: row[metric] for name, metric in columns.items() if metric in row}

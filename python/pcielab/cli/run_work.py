@@ -58,7 +58,7 @@ def _show_single(store: "Store", carrier: "Carrier", output_format: Format) -> N
 def _frames(given: Mapping[str, Any]) -> "Work":
     from pcielab.cli.run_nic import frames
 
-    return frames(given["nic"], given["frames"], given["line"], given["direction"])
+    return frames(given["nic"], given["frames"], given["line"], given["direction"], given["nics"])
 
 
 def _show_frames(store: "Store", _carrier: "Carrier", output_format: Format) -> None:
@@ -72,7 +72,7 @@ _SUITE = Way("suite", ("family",), "chooses tests of a suite", _suite)
 _WAYS = (
     _SUITE,
     Way("test", _WORDS, "describes a single test", _single, _show_single),
-    Way("nic", ("frames", "line", "direction"), "describes the frames of a NIC", _frames, _show_frames),
+    Way("nic", ("frames", "line", "direction", "nics"), "describes the frames of a NIC", _frames, _show_frames),
 )
 _DEFAULT = "quick"
 

@@ -18,6 +18,7 @@ from pcielab.work.nic_test import Direction, NicTest
 PACKETS = 20_000
 """Counted packets of each size."""
 _WARM_UP_MOST = 200_000
+_NICS_MOST = 16
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Frames:
         ethernet: The line.
         direction: `tx` sends, `rx` receives, `both` receives packets and sends them on.
         packets: Counted packets, after those that fill queues and caches.
+        nics: NICs of this kind below one root complex, 1 to 16, each with a line of its own. Rates are of one.
         source: Name of the NIC in messages: a name or a file.
 
     Raises:
@@ -43,12 +45,15 @@ class Frames:
     ethernet: Ethernet = Ethernet()  # noqa: RUF009 - it is frozen
     direction: Direction = "both"
     packets: int = PACKETS
+    nics: int = 1
     source: str | None = None
 
     def __post_init__(self) -> None:
         known = get_args(Direction)
         if self.direction not in known:
             raise InputError(f"--direction: {shown(self.direction)}: {suggestion(self.direction, known)}")
+        if not 1 <= self.nics <= _NICS_MOST:
+            raise InputError(f"--nics: {self.nics}: give 1 to {_NICS_MOST}")
         if len(self.nic.as_questions(sorted(self.frames_bytes))) > 1:
             raise InputError(f"{self.source or self.name}: {self._limits()}: run the sizes below and above apart")
 
@@ -80,4 +85,5 @@ class Frames:
             "direction": self.direction,
             "warm_up_packets": min(4 * queued, _WARM_UP_MOST),
             "packets": self.packets,
+            "nics": self.nics,
         }

@@ -22,3 +22,6 @@ class NicTest(TypedDict):
     """Packets before the counted ones."""
     packets: int
     """Counted packets."""
+    nics: int
+    """NICs of this kind below one root complex, each with a line of its own; they share pools, IOMMU and
+    memory."""

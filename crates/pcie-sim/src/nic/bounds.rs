@@ -32,7 +32,7 @@ impl LinkBound {
     pub fn of(machine: &Machine, nic: &Interactions, traffic: &Traffic) -> Result<Self, Refusal> {
         let packet_bytes = Ethernet::transferred_bytes(traffic.frame_bytes)?;
         let system = machine.system();
-        let layout = Layout::new(nic, system, TestKey { seed: 0, test: 0 })?;
+        let layout = Layout::new(nic, system, TestKey { seed: 0, test: 0 }, 0)?;
         let at = |rate| Self::at_rate(machine, &layout, nic, traffic.direction, packet_bytes, rate);
         Ok(at(settled_rate(|rate| at(rate).packets_per_s())))
     }

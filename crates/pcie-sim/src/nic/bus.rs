@@ -151,6 +151,16 @@ impl<'a> Bus<'a> {
         }
     }
 
+    /// When the next event is.
+    pub(super) fn next_time(&self) -> Option<Picoseconds> {
+        self.events.next_time()
+    }
+
+    /// Exchanges the host with another bus; links, tags and credits stay.
+    pub(super) fn swap_host(&mut self, other: &mut Self) {
+        self.complex.swap_host(&mut other.complex);
+    }
+
     pub(super) fn now(&self) -> Picoseconds {
         self.now
     }

@@ -11,6 +11,11 @@ use pcie_time::Stream;
 use pcie_wire::Piece;
 use pcie_workload::PAGE_BYTES;
 
+/// Where NICs keep apart, even in the largest pages of the IOMMU.
+const SUPER_PAGE_BYTES: u64 = 2 << 20;
+/// Bits of a test's number, above which NICs of a test draw apart.
+const NIC_SHIFT: u32 = 48;
+
 /// Offsets in the host buffer: the rings of both directions, a page for interrupts, header buffers, buffers,
 /// the rings of further queue pairs.
 #[derive(Clone, Debug)]
@@ -30,7 +35,17 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn new(nic: &Interactions, system: &System, key: TestKey) -> Result<Self, Refusal> {
+    /// The layout of the nth NIC: the buffers of each lie behind those of the one before.
+    pub(super) fn new(nic: &Interactions, system: &System, key: TestKey, nth: u32) -> Result<Self, Refusal> {
+        let key = TestKey { test: key.test ^ u64::from(nth) << NIC_SHIFT, ..key };
+        let first = Self::from(0, nic, system, key)?;
+        if nth == 0 {
+            return Ok(first);
+        }
+        Self::from(u64::from(nth) * first.end.next_multiple_of(SUPER_PAGE_BYTES), nic, system, key)
+    }
+
+    fn from(base: u64, nic: &Interactions, system: &System, key: TestKey) -> Result<Self, Refusal> {
         let queues = nic.queues;
         let ring = |path| {
             let descriptors = nic.steps.iter().filter(|step| step.path == path && step.kind.is_dma());
@@ -38,7 +53,7 @@ impl Layout {
                 descriptors.map(|step| step.access_bytes(0) / u64::from(step.batch)).max().unwrap_or(0);
             (widest * u64::from(queues.ring_descriptors)).next_multiple_of(PAGE_BYTES)
         };
-        let interrupts = ring(Path::Tx) + ring(Path::Rx);
+        let interrupts = base + ring(Path::Tx) + ring(Path::Rx);
         let headers = interrupts + PAGE_BYTES;
         let header_stride = u64::from(queues.header_bytes).next_multiple_of(64);
         let buffers = headers + (header_stride * u64::from(queues.buffers)).next_multiple_of(PAGE_BYTES);
@@ -60,7 +75,7 @@ impl Layout {
                 Some(PagePool::new(&queues, key.draws(Stream::Pages))?)
             }
         };
-        let rings = [0, ring(Path::Tx)];
+        let rings = [base, base + ring(Path::Tx)];
         Ok(Self {
             queues,
             rings,

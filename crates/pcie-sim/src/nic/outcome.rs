@@ -79,6 +79,21 @@ pub struct NicOutcome {
     pub steps: Vec<StepOutcome>,
 }
 
+impl NicOutcome {
+    /// The average of NICs of a kind, with the bottleneck and the steps of the first; `None` without any. Page
+    /// walks are those of the host, and so of all.
+    pub(super) fn average(outcomes: impl Iterator<Item = Self>) -> Option<Self> {
+        let mut all: Vec<Self> = outcomes.collect();
+        let count = all.len() as f64;
+        let mean = |value: fn(&Self) -> f64| all.iter().map(value).sum::<f64>() / count;
+        let (packets_per_s, dropped_share) = (mean(|one| one.packets_per_s), mean(|one| one.dropped_share));
+        let walks_per_packet = mean(|one| one.walks_per_packet) / count;
+        let latencies_ns = all.iter_mut().flat_map(|one| std::mem::take(&mut one.latencies_ns)).collect();
+        let first = all.into_iter().next()?;
+        Some(Self { packets_per_s, dropped_share, walks_per_packet, latencies_ns, ..first })
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Accesses {
     count: u64,

@@ -61,11 +61,11 @@ fn machine(of: Machine, tags: u32, change: impl Fn(&mut crate::profile::System))
 
 fn traffic(frame_bytes: u64, direction: Direction, line_gbps: f64) -> Traffic {
     let ethernet = Ethernet { line_gbps, vlan: false, gap: pcie_model::InterpacketGap::Standard };
-    Traffic { ethernet, frame_bytes, direction, warm_up_packets: 12_000, packets: 10_000 }
+    Traffic { ethernet, frame_bytes, direction, warm_up_packets: 12_000, packets: 10_000, nics: 1 }
 }
 
 fn run(machine: &Machine, nic: &Interactions, traffic: Traffic) -> NicOutcome {
-    NicRun::new(machine, nic, traffic, KEY).unwrap().run(&mut || false).unwrap()
+    NicSet::new(machine, nic, traffic, KEY).unwrap().run(&mut || false).unwrap()
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn refuses_impossible_queues_by_name() {
     let wrong = |change: &dyn Fn(&mut Interactions)| {
         let mut nic = niantic();
         change(&mut nic);
-        NicRun::new(&machine, &nic, traffic(1500, Direction::Both, 40.0), KEY).err().unwrap().to_string()
+        NicSet::new(&machine, &nic, traffic(1500, Direction::Both, 40.0), KEY).err().unwrap().to_string()
     };
     assert!(wrong(&|nic| nic.queues.ring_descriptors = 64).contains("ring_descriptors"));
     assert!(wrong(&|nic| nic.queues.descriptors_held = 32).contains("descriptors_held"));
@@ -313,4 +313,39 @@ fn busy_cores_slow_a_nic_down_and_memory_is_named() {
     let lines = 24.0 + 1.0;
     let expected = 9.0 / 3.0 * 1e9 / (64.0 * lines);
     assert!((found.packets_per_s / expected - 1.0).abs() < 0.03, "{} {expected}", found.packets_per_s);
+}
+
+#[test]
+fn two_nics_share_what_one_root_complex_gives() {
+    let nic = kernel_nic(1);
+    let twice = |machine: &Machine| {
+        let traffic = Traffic { nics: 2, ..traffic(1500, Direction::Rx, 40.0) };
+        let mut single = run(machine, &nic, Traffic { nics: 1, ..traffic });
+        single.latencies_ns.clear();
+        (single.packets_per_s, run(machine, &nic, traffic))
+    };
+    let (alone, idle) = twice(&machine(snb(), 256, |_| ()));
+    assert!((idle.packets_per_s / alone - 1.0).abs() < 1e-3, "each has a link of its own");
+    // Both together get what memory gives, in lines of 64 B of packets and descriptors.
+    let saturated = machine(snb(), 256, |system| system.host.memory.saturated_gbytes_per_s = Some(6.0));
+    let (_, shared) = twice(&saturated);
+    let expected = 6.0e9 / 2.0 / (64.0 * 25.0);
+    let ratio = shared.packets_per_s / expected;
+    assert!((0.97..1.03).contains(&ratio), "{ratio}");
+    assert_eq!(shared.bound, NicBound::Memory);
+    // One walker serves the misses of both, and their rings compete for the entries of one IO-TLB.
+    let translating = translating(crate::profile::PageLife::Recycled, 1);
+    let (alone, both) = twice(&translating);
+    let walking = 2.0 * both.packets_per_s * both.walks_per_packet * 800e-9;
+    assert!((0.97..1.01).contains(&walking), "{walking}");
+    assert!(2.0 * both.packets_per_s < 0.95 * alone, "{} {alone}", both.packets_per_s);
+}
+
+#[test]
+fn buffers_of_many_nics_have_to_fit() {
+    let (machine, mut nic) = (machine(snb(), 256, |_| ()), kernel_nic(1));
+    nic.queues.buffers = 16_384;
+    let traffic = Traffic { nics: 4, ..traffic(1500, Direction::Rx, 10.0) };
+    let refused = NicSet::new(&machine, &nic, traffic, KEY).unwrap_err().to_string();
+    assert!(refused.contains("the system's host buffer has"), "{refused}");
 }

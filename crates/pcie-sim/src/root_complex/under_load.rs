@@ -148,6 +148,19 @@ impl<'a> Complex<'a> {
         Self { walks: self.walks.one_at_a_time(), ..self }
     }
 
+    /// Exchanges what devices below one root complex share; gates and orders of a device stay.
+    pub(crate) fn swap_host(&mut self, other: &mut Self) {
+        std::mem::swap(&mut self.state, &mut other.state);
+        std::mem::swap(&mut self.write_pool, &mut other.write_pool);
+        std::mem::swap(&mut self.read_pool, &mut other.read_pool);
+        std::mem::swap(&mut self.memory, &mut other.memory);
+        std::mem::swap(&mut self.walkers, &mut other.walkers);
+        std::mem::swap(&mut self.pending_walks, &mut other.pending_walks);
+        std::mem::swap(&mut self.walk_regions, &mut other.walk_regions);
+        std::mem::swap(&mut self.walks, &mut other.walks);
+        std::mem::swap(&mut self.walked, &mut other.walked);
+    }
+
     /// Least time from the arrival of a read request until its data are available.
     pub(crate) fn least_read(&self) -> Picoseconds {
         self.times.least_read()

@@ -80,6 +80,8 @@ def _limits(
 def _reasons(row: Mapping[Any, Any], binding: str, tags: int, reads_in_flight: float | None) -> Iterator[str]:
     if row["dropped_share"] > _DROPPED:
         yield f"{100 * row['dropped_share']:.0f} % of the packets from the line are dropped"
+    if nics := _known(row.get("nics")):
+        yield f"{nics:.0f} NICs share the host: {row['bandwidth_of_all']:.1f} Gb/s together"
     misses = _known(row.get("io_tlb_misses"))
     if binding == "translation" and misses:
         yield f"the IO-TLB misses {misses:.0f} times a MiB, and every page walker is busy"
