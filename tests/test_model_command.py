@@ -120,6 +120,11 @@ def test_a_table_in_a_pipe_is_not_cut() -> None:
         (["pio", "--gen", "9"], "--gen is 9"),
         (["pio", "--profile", "kpio"], "did you mean kpio-2012"),
         (["pio", "--show", "loopback"], "exanic-2018"),
+        (["host", "--load", "6:0"], "--load: '6:0' is not a count: give 0 to 4096, as in 3, 0,3,6 or 0:6"),
+        (["host", "--load", "2", "--profile", "snb"], "--load: snb says nothing about busy cores"),
+        (["host", "--misses", "0"], "--misses is 0: give above 0"),
+        (["host", "--devices", "gen4"], "--devices 'gen4': not a link: give generation and lanes"),
+        (["host", "--kind", "write"], "--kind 'write': give read or read-write"),
         (["bandwidth", *PAPER_LINK, "--completions", "512"], "--completions is 512"),
         (["bandwidth", *PAPER_LINK, "--rcb", "512"], "--rcb is 512"),
     ],
@@ -184,3 +189,12 @@ def test_small_completions_slow_reads_and_the_paper_ignores_the_boundary() -> No
     assert small[0]["write_gbps"] == whole[0]["write_gbps"]
     paper = rows(*link, "--accounting", "sigcomm18")
     assert rows(*link, "--accounting", "sigcomm18", "--rcb", "512") == paper
+
+
+def test_a_loaded_host_answers_for_each_number_of_cores_and_device() -> None:
+    asked = ("--load", "0,6", "--devices", "gen3x16,2x gen3x4", "--format", "json")
+    rows = json.loads(succeed("model", "host", *asked).stdout)
+    assert [(row["cores"], row["device"]) for row in rows] == [(n, d) for n in (0, 6) for d in range(3)]
+    assert {row["write_bound"] for row in rows if row["cores"] == 6} == {"memory"}
+    written = sum(row["write_gbps"] for row in rows if row["cores"] == 6)
+    assert rows[-1]["write_traffic_gbytes_per_s"] == pytest.approx(1.097 * written / 8)

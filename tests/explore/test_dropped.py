@@ -191,7 +191,7 @@ def test_the_first_row_has_keys_of_the_system_that_a_page_opens_on() -> None:
     systems = Systems()
     system = systems.resolved(systems.opening)
     keys = {key.key for key in keys_of(system.system, system.source_of)}
-    assert keys >= set(FIRST)
+    assert keys >= set(FIRST) - {"host.load.cores"}, "a Gen5 host that says nothing about load"
     assert (systems.opening.system, systems.opening.cache, system.link.generation) == (
         "gen5-x16",
         "device-warm",

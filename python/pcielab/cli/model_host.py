@@ -8,13 +8,17 @@ from pcielab import model
 from pcielab.cli.completion import choice, profile_names
 from pcielab.cli.model_options import errors_name_options
 from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.errors import InputError
+from pcielab.library.link_words import read_width
 from pcielab.library.profiles import resolve
 from pcielab.library.quantities import parse_bytes, parse_counts
+from pcielab.wording import shown
 
 if TYPE_CHECKING:
     from pcielab.model.answers import HostRates, PoolFill
 
 _CORES_MOST = 4096
+_KINDS = ("read", "read-write")
 
 
 def host(
@@ -36,7 +40,7 @@ def host(
     ] = None,
     kind: Annotated[
         str | None,
-        choice("--kind", ("read", "read-write"), "What the cores do, by default what the system says"),
+        choice("--kind", _KINDS, "What the cores do, by default what the system says"),
     ] = None,
     size: Annotated[str, typer.Option("--size", help="Bytes of a transfer.", metavar="BYTES")] = "4K",
     misses: Annotated[
@@ -73,6 +77,11 @@ def host(
     `pcielab model host --load 0 --profile icx-6346 --misses 432`
     """
     system = resolve(profile, changes or [])
+    links = [link.strip() for link in (devices or "").split(",") if link.strip()]
+    for link in links:
+        read_width(link, "--devices")
+    if kind not in (None, *_KINDS):
+        raise InputError(f"--kind {shown(kind)}: give {' or '.join(_KINDS)}")
     with errors_name_options(cores="--load", size_bytes="--size", misses_per_mib="--misses"):
         answers = model.host(
             system,
@@ -80,7 +89,7 @@ def host(
             kind=kind,  # type: ignore[arg-type]
             size_bytes=parse_bytes(size, "--size"),
             misses_per_mib=misses,
-            devices=[link for link in (devices or "").split(",") if link.strip()],
+            devices=links,
         )
     rows = [row for answer in answers for row in _rows(answer)]
     print_rows(rows, output_format, f"modelled: {system.title}")

@@ -81,8 +81,9 @@ FIRST = {
     "link.tags": "Tags",
     "host.llc.ddio_ways": "DDIO ways",
     "iommu": "IOMMU",
+    "host.load.cores": "Busy cores",
 }
-"""Values of a system in the first row of the page, with their labels."""
+"""Values in the first row of the page, of those that a system has, with their labels."""
 
 
 class Systems:
