@@ -39,7 +39,7 @@ class Row(BaseModel):
     id: str
     system: str
     what: Literal[
-        "traffic", "lines", "latency", "loss", "frames", "misses", "to-device", "to-host", "both", "each"
+        "rate", "traffic", "lines", "latency", "loss", "frames", "misses", "to-device", "to-host", "both", "each"
     ]
     cores: int = 0
     kind: Literal["read", "read-write"] | None = None
@@ -55,6 +55,20 @@ class Row(BaseModel):
 def rows() -> list[Row]:
     """All compared rows."""
     return [Row.model_validate(row) for row in read_toml(ROWS)["row"]]
+
+
+class Unreached(BaseModel):
+    """A published figure that nothing here computes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    missing: str
+
+
+def unreached() -> list[Unreached]:
+    """The rows of the same sources that nothing computes."""
+    return [Unreached.model_validate(row) for row in read_toml(ROWS)["unreached"]]
 
 
 def measured(row: Row) -> PublishedFigure:
@@ -74,6 +88,8 @@ def computed(row: Row) -> float:
     idle, loaded = model.host(row.system, [0, row.cores], kind=row.kind)
     if row.what == "loss":
         return idle.devices[0].write.gbps / loaded.devices[0].write.gbps
+    if row.what == "rate":
+        return idle.devices[0].write.gbps / 8
     if row.what == "traffic":
         return loaded.write_traffic_gbytes_per_s
     pool = loaded.write_pool
@@ -99,7 +115,8 @@ def _copied(system: str, operation: str) -> float:
 def markdown() -> str:
     """The whole page."""
     systems = dict.fromkeys(row.system for row in rows())
-    return "\n".join([_INTRODUCTION, *(line for system in systems for line in _of_system(system))])
+    compared = [line for system in systems for line in _of_system(system)]
+    return "\n".join([_INTRODUCTION, *compared, *_not_computed()])
 
 
 def _of_system(system: str) -> Iterator[str]:
@@ -120,4 +137,15 @@ def _of_system(system: str) -> Iterator[str]:
             apart=f"{100 * (value / figure.value - 1):+.1f} %",
             note=f"input of `{row.input}`" if row.input else row.missing,
         )
+    yield ""
+
+
+def _not_computed() -> Iterator[str]:
+    yield "## Not computed\n\nOther rows of the same sources, and the mechanism that is missing.\n"
+    yield "| id | quantity | conditions | measured | missing |"
+    yield "|---|---|---|---|---|"
+    for row in unreached():
+        figure = published_figures()[row.id]
+        value = f"{figure.value:g} {figure.unit}"
+        yield f"| {row.id} | {figure.quantity} | {figure.conditions} | {value} | {row.missing} |"
     yield ""
