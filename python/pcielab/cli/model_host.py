@@ -10,7 +10,6 @@ from pcielab.cli.model_options import errors_name_options
 from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.errors import InputError
 from pcielab.library.link_words import read_width
-from pcielab.library.profiles import resolve
 from pcielab.library.quantities import parse_bytes, parse_counts
 from pcielab.wording import shown
 
@@ -76,6 +75,8 @@ def host(
 
     `pcielab model host --load 0 --profile icx-6346 --misses 432`
     """
+    from pcielab.library.profiles import resolve
+
     system = resolve(profile, changes or [])
     links = [link.strip() for link in (devices or "").split(",") if link.strip()]
     for link in links:
