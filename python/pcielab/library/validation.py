@@ -19,7 +19,7 @@ from pcielab.wording import named, shown
 
 _Model = TypeVar("_Model", bound=BaseModel)
 _SHOWN_PROBLEMS = 8
-_LISTED_WORDS = 24
+_LISTED_WORDS = 30
 _COMPARED_KEYS = 100
 _MEANT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("from", "src", "sender"), ("source", "upper")),
