@@ -65,7 +65,7 @@ def calibrate(
     if output is not None:
         check_file(output, overwrite=overwrite)
     if (store := _of_tool(source)) is not None:
-        _refuse_beside_tool(output, pack, name, device)
+        _refuse_beside_tool(store, output, pack, name, device)
         _print_pins(store, output_format)
         return
     if output is None:
@@ -111,10 +111,13 @@ def _of_tool(source: Path) -> "Store | None":
     return store if store.kind == "tool" else None
 
 
-def _refuse_beside_tool(output: Path | None, pack: Path | None, name: str | None, device: str | None) -> None:
+def _refuse_beside_tool(
+    store: "Store", output: Path | None, pack: Path | None, name: str | None, device: str | None
+) -> None:
     for option, given in (("-o", output), ("--pack", pack), ("--name", name), ("--device", device)):
         if given is not None:
-            raise InputError(f"{option}: rows of another tool give no profile: leave {option} out")
+            needs = f"{option} needs one of kind transfers: leave {option} out"
+            raise InputError(f"{store.path}: is a run of kind {store.kind}: {needs}")
 
 
 def _print_pins(store: "Store", output_format: Format) -> None:
