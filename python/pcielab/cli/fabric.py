@@ -1,6 +1,7 @@
 """`pcielab fabric`: each flow's share of a tree of switches, and who limits whom."""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -11,7 +12,7 @@ import typer
 from pcielab.cli.carrying_out import carry_out
 from pcielab.cli.completion import profile_names, suite_names
 from pcielab.cli.fabric_machine import from_machine, paths
-from pcielab.cli.fabric_tables import print_flows
+from pcielab.cli.fabric_tables import print_flows, print_listed
 from pcielab.cli.output import (
     Cell,
     Format,
@@ -31,7 +32,7 @@ from pcielab.wording import named
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pcielab.fabric import Estimate, Fabric, Point
+    from pcielab.fabric import Estimate, Fabric, Flow, Point
     from pcielab.work.options import RunOptions
 
 app = typer.Typer()
@@ -209,8 +210,13 @@ def estimate(
     from pcielab import fabric
 
     chosen = fabric.load(file)
+    is_written = bool(flow) or pattern is not None
+    needs_frames = rounds or standalone is Standalone.SIMULATED or is_written or chosen.is_machine
+    if not needs_frames and isinstance(few := chosen.listed(flows), list):
+        _print_listed(chosen, few, method, output_format, edges=edges)
+        return
     listed = _listed(chosen, flows, flow, pattern)
-    _say_excessive(chosen, listed)
+    _say_excessive_rows(chosen, listed)
     asked = listed
     if standalone is Standalone.SIMULATED:
         listed = _simulated_alone(chosen, asked, discipline, duration_us, warm_up_us)
@@ -220,7 +226,7 @@ def estimate(
         print_rows(_round_rows(chosen, listed), output_format, f"{chosen.title} (modelled, ecr by rounds)")
         return
     found = fabric.shares(chosen, listed, method.value)
-    title = f"{chosen.title} (modelled, {method.value})"
+    title = _title(chosen, method)
     if edges:
         print_flows(found.edges, output_format, title)
     elif standalone is Standalone.SIMULATED:
@@ -233,17 +239,38 @@ def estimate(
         print_flows(found.flows, output_format, title)
 
 
-def _say_excessive(chosen: "Fabric", flows: "pd.DataFrame") -> None:
+def _title(chosen: "Fabric", method: Method) -> str:
+    return f"{chosen.title} (modelled, {method.value})"
+
+
+def _print_listed(
+    chosen: "Fabric", flows: "list[Flow]", method: Method, output_format: Format, *, edges: bool
+) -> None:
+    """Print the estimate of a set of the fabric's file, without pandas, which would take most of the time."""
+    from pcielab.fabric.listed_shares import excessive_shares, shares_of
+
+    excessive = excessive_shares(chosen, flows)
+    _say_excessive(excessive[:_NAMED_FLOWS], len(excessive))
+    found = shares_of(chosen, flows, method.value)
+    print_listed(found.edges if edges else found.flows, output_format, _title(chosen, method))
+
+
+def _say_excessive_rows(chosen: "Fabric", flows: "pd.DataFrame") -> None:
     from pcielab import fabric
 
     found = fabric.excessive(chosen, flows)
-    for row in found.head(_NAMED_FLOWS).to_dict("records"):
+    _say_excessive(found.head(_NAMED_FLOWS).to_dict("records"), len(found))
+
+
+def _say_excessive(first: Sequence[Mapping[Any, Any]], number: int) -> None:
+    """Name the first of some flows that declare more than their paths carry, and count the rest."""
+    for row in first:
         say(
             f"flow {named(row['flow'])}: standalone_gbytes_per_s is {row['standalone_gbytes_per_s']:g}: its path "
             f"carries at most {row['path_gbytes_per_s']:g}"
         )
-    if len(found) > _NAMED_FLOWS:
-        say(f"{len(found) - _NAMED_FLOWS} more flows declare more than their paths carry")
+    if number > _NAMED_FLOWS:
+        say(f"{number - _NAMED_FLOWS} more flows declare more than their paths carry")
 
 
 def _simulated_alone(

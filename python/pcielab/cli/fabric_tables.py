@@ -1,5 +1,7 @@
 """Frames of flows for people: rounded times, long ones in microseconds, yes and no, and heads with their unit."""
 
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from pcielab.cli.output import Cell, Format, print_frame, print_rows, records
@@ -20,6 +22,8 @@ _HEADS = {
     "back_gbytes_per_s": "back GB/s",
 }
 _FITS: dict[Cell, str] = {True: "yes", False: "no"}
+_QUOTED = frozenset('",\n\r')
+"""Characters of texts that CSV quotes."""
 _WHOLE_FROM = 10.0
 _Units: TypeAlias = dict[str, tuple[str, float]]
 """The unit of each column of times, with its length in ns."""
@@ -27,12 +31,43 @@ _Units: TypeAlias = dict[str, tuple[str, float]]
 
 def print_flows(frame: "pd.DataFrame", output_format: Format, title: str) -> None:
     """Print a frame of flows or edges; programs get its columns and units unchanged."""
-    if output_format is not Format.TABLE:
+    if output_format is Format.CSV:
         print_frame(frame, output_format, title)
-        return
-    units = {str(name): time_unit(frame[name].max()) for name in frame.columns if str(name).endswith("_ns")}
-    rows = [{_head(key, units): _cell(key, value, units) for key, value in row.items()} for row in records(frame)]
+    else:
+        print_listed(records(frame), output_format, title)
+
+
+def print_listed(rows: Sequence[dict[str, Cell]], output_format: Format, title: str) -> None:
+    """Print rows of flows or edges as `print_flows` prints a frame, without pandas if no cell needs it."""
+    if output_format is Format.CSV:
+        if not all(_is_plain(cell) for row in rows for cell in row.values()):
+            import pandas as pd
+
+            print_frame(pd.DataFrame(rows), output_format, title)
+            return
+        rows = [{key: _as_arrow_writes(value) for key, value in row.items()} for row in rows]
+    elif output_format is Format.TABLE:
+        units = {key: time_unit(_longest(rows, key)) for key in (rows[0] if rows else ()) if key.endswith("_ns")}
+        rows = [{_head(key, units): _cell(key, value, units) for key, value in row.items()} for row in rows]
     print_rows(rows, output_format, title)
+
+
+def _longest(rows: Sequence[dict[str, Cell]], key: str) -> float:
+    return max((time for row in rows if isinstance(time := row[key], int | float)), default=math.nan)
+
+
+def _is_plain(cell: Cell) -> bool:
+    """Whether the CSV of a frame has this cell unquoted and without an exponent; Arrow has its own of both."""
+    if isinstance(cell, str):
+        return not _QUOTED.intersection(cell)
+    return not isinstance(cell, float) or (math.isfinite(cell) and "e" not in repr(cell))
+
+
+def _as_arrow_writes(value: Cell) -> Cell:
+    """A cell as in the CSV of a frame: `true`, and whole numbers without a fraction."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _head(key: str, units: _Units) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from pcielab.fabric.estimate import Estimate
+from pcielab.fabric.estimation import Estimate
 from pcielab.library.fabrics.load import Fabric
 from pcielab.library.fabrics.routes import Routes
 from pcielab.library.fabrics.written import INSIDE_GBYTES_PER_S

@@ -10,7 +10,7 @@ import pandas as pd
 
 from pcielab import _core
 from pcielab.errors import found_in
-from pcielab.fabric.simulate import check_flows, check_options, simulate
+from pcielab.fabric.simulation import check_flows, check_options, simulate
 from pcielab.fabric.stored import distributions_of, scalars_of, series_of
 from pcielab.library.fabrics.experiments import Experiment, Point
 from pcielab.library.fabrics.flows import flows_of

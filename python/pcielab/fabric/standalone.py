@@ -7,8 +7,8 @@ engine has to be declared as `standalone_gbytes_per_s`, or simulated here, flow 
 import numpy as np
 import pandas as pd
 
-from pcielab.fabric.estimate import estimate
-from pcielab.fabric.simulate import check_flows, check_options, simulate
+from pcielab.fabric.estimation import estimate
+from pcielab.fabric.simulation import check_flows, check_options, simulate
 from pcielab.library.fabrics.load import Fabric
 from pcielab.library.fabrics.parts import Discipline
 from pcielab.work.running import Progress, no_progress

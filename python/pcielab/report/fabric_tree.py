@@ -12,7 +12,7 @@ import pandas as pd
 
 from pcielab import _core
 from pcielab.errors import InputError
-from pcielab.fabric.estimate import Estimate
+from pcielab.fabric.estimation import Estimate
 from pcielab.library.fabrics.load import Fabric, RecordedFabric, recorded
 from pcielab.report.figures.frame import CLAIMS, Figure
 from pcielab.report.run import Run, Sources, runs_of

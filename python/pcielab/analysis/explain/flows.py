@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from pcielab.analysis.explain.explained import MARKED_BELOW, NO_KNOWN_CAUSE, Explained, ExplainedRun, Limit
-from pcielab.fabric.estimate import estimate
+from pcielab.fabric.estimation import estimate
 from pcielab.library.fabrics.load import RecordedFabric, recorded
 from pcielab.store import Store
 from pcielab.store.flows import PHASES, flow_table

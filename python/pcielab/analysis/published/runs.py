@@ -110,7 +110,7 @@ class _FlowNumbers(_RunNumbers):
 
     def _estimated(self, test: int) -> dict[str, float]:
         """The estimator's bandwidth of a test's flows, on the fabric of the manifest, GB/s."""
-        from pcielab.fabric.estimate import estimate
+        from pcielab.fabric.estimation import estimate
         from pcielab.library.fabrics.load import check_ends, recorded
 
         if test not in self._estimates:

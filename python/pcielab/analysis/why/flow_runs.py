@@ -99,7 +99,7 @@ def _with_more_requests(
     store: "Store", test: int, fabric: RecordedFabric, flows: "pd.DataFrame", held: Sequence[str]
 ) -> Change:
     """The total of some flows with twice their requests in flight, all flows simulated at once."""
-    from pcielab.fabric.simulate import simulate
+    from pcielab.fabric.simulation import simulate
 
     [asked] = store.tests[store.tests["id"] == test].to_dict("records")
     warm_up_us = asked.get("warm_up_us")

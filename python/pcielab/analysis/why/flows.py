@@ -14,7 +14,7 @@ from pcielab.library.fabrics.load import Fabric, RecordedFabric
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pcielab.fabric.estimate import Estimate
+    from pcielab.fabric.estimation import Estimate
 
 AGREE = 0.05
 """Shares that differ by no more than this agree."""
@@ -36,8 +36,8 @@ def why_flows(fabric: Fabric, flows: "pd.DataFrame", title: str) -> Why:
     Raises:
         InputError: A flow cannot exist.
     """
-    from pcielab.fabric.estimate import estimate
-    from pcielab.fabric.written_flows import with_limits
+    from pcielab.fabric.estimation import estimate
+    from pcielab.fabric.flow_texts import with_limits
 
     flows = with_limits(fabric, flows)
     found, other = estimate(fabric, flows), estimate(fabric, flows, "ecr")
@@ -61,7 +61,7 @@ def why_flows(fabric: Fabric, flows: "pd.DataFrame", title: str) -> Why:
 
 def influenced(fabric: Fabric | RecordedFabric, flows: "pd.DataFrame") -> list[Change]:
     """Each single change of an edge or a flow, with the total of the flows that it affects; wider edges first."""
-    from pcielab.fabric.estimate import influences
+    from pcielab.fabric.estimation import influences
 
     found: dict[tuple[str, str], list[Mapping[Any, Any]]] = {}
     for row in influences(fabric, flows).to_dict("records"):

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
-import pandas as pd
 from pydantic import Field, model_validator
 
 from pcielab.errors import wrong_value
@@ -16,6 +15,9 @@ from pcielab.library.profiles.part import Name, Part, Title
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.suites.files import check_count
 from pcielab.library.validation import read_as
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _MOST_FLOWS = 1_000_000
 _ALL = "*"
@@ -81,7 +83,7 @@ class Point:
     value: float | None
     flows: list[Flow]
 
-    def frame(self) -> pd.DataFrame:
+    def frame(self) -> "pd.DataFrame":
         """The flows as the simulator takes them."""
         return frame_of(self.flows, f"{self.experiment.family}, {self.experiment.series}")
 

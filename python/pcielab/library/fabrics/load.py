@@ -1,22 +1,24 @@
 """Find, read and check fabrics and their flows."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from pcielab import _core
 from pcielab.errors import InputError, found_in
 from pcielab.library import shipped
 from pcielab.library.fabrics.files import FabricFile
-from pcielab.library.fabrics.flows import frame_of, read_flows
+from pcielab.library.fabrics.flows import frame_of, with_names
+from pcielab.library.fabrics.parts import Flow
 from pcielab.library.input_files import given_path, read_toml
 from pcielab.library.lookup import profile_file
 from pcielab.library.validation import checked, suggestion
 from pcielab.wording import named
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,16 @@ class Fabric:
         """The upper and the lower node of each link."""
         return [(link.upper, link.lower) for link in self.file.link]
 
+    @property
+    def is_machine(self) -> bool:
+        """Whether it is a machine's (`pcielab fabric from`), whose root complex limits flows between devices."""
+        return any(node.machine is not None for node in self.file.node)
+
     def to_json(self) -> str:
         """The fabric as canonical JSON, as the compiled half takes it."""
         return canonical(self.file.description())
 
-    def flows(self, chosen: str | None = None) -> pd.DataFrame:
+    def flows(self, chosen: str | None = None) -> "pd.DataFrame":
         """A set of flows as a frame, one row each, with the columns of `Flow`.
 
         Args:
@@ -58,6 +65,18 @@ class Fabric:
 
         Raises:
             InputError: The set or file is missing, or a flow in it is wrong.
+        """
+        listed = self.listed(chosen)
+        if isinstance(listed, list):
+            return frame_of(listed, str(self.path))
+        from pcielab.library.fabrics.flow_files import read_flows
+
+        return check_ends(self, read_flows(listed), str(listed))
+
+    def listed(self, chosen: str | None = None) -> list[Flow] | Path:
+        """The flows of a set, named and checked, without pandas; or the CSV or Parquet file that holds the set.
+
+        Arguments and errors are those of `flows`.
         """
         sets, files = self.file.flows.sets, self.file.flows.files
         known = [*sets, *files]
@@ -71,10 +90,12 @@ class Fabric:
             raise InputError(f"{self.path}: name a set of flows with --flows; the file has: {', '.join(known)}")
         if chosen in sets:
             where = f"{self.path}: flows {named(chosen)}"
-            return check_ends(self, frame_of(sets[chosen], where), where)
+            flows = with_names(sets[chosen], where)
+            for key in ("source", "destination"):
+                _check_end(self, key, [getattr(flow, key) for flow in flows], where)
+            return flows
         if chosen in files or chosen.endswith((".csv", ".parquet")):
-            path = given_path(files[chosen], self.path.parent) if chosen in files else given_path(chosen)
-            return check_ends(self, read_flows(path), str(path))
+            return given_path(files[chosen], self.path.parent) if chosen in files else given_path(chosen)
         raise InputError(
             f"--flows {named(chosen)}: not a set of {self.path}: {suggestion(chosen, known)}; for a file give its "
             "path (*.csv, *.parquet)"
@@ -153,14 +174,16 @@ def of_content(content: dict[str, Any], path: Path) -> Fabric:
     return fabric
 
 
-def check_ends(fabric: Fabric | RecordedFabric, flows: pd.DataFrame, where: str) -> pd.DataFrame:
+def check_ends(fabric: Fabric | RecordedFabric, flows: "pd.DataFrame", where: str) -> "pd.DataFrame":
     """The flows, if their ends are nodes of the fabric."""
-    nodes = pd.Index(fabric.node_names)
     for key in ("source", "destination"):
-        wrong = ~flows[key].isin(nodes)
-        if wrong.any():
-            number = int(wrong.to_numpy().argmax())
-            name = str(flows[key].iloc[number])
-            remedy = suggestion(name, [str(node) for node in nodes])
-            raise InputError(f"{where}: flow {number + 1}: {key} is {named(name)}: unknown node: {remedy}")
+        _check_end(fabric, key, flows[key], where)
     return flows
+
+
+def _check_end(fabric: Fabric | RecordedFabric, key: str, ends: Iterable[str], where: str) -> None:
+    nodes = frozenset(fabric.node_names)
+    for number, name in enumerate(ends, start=1):
+        if name not in nodes:
+            remedy = suggestion(str(name), fabric.node_names)
+            raise InputError(f"{where}: flow {number}: {key} is {named(str(name))}: unknown node: {remedy}")

@@ -57,7 +57,7 @@ def with_limits(fabric: Fabric, flows: pd.DataFrame) -> pd.DataFrame:
 
     Flows between devices of a fabric that is no machine's (`pcielab fabric from`) are unchanged.
     """
-    if all(node.machine is None for node in fabric.file.node):
+    if not fabric.is_machine:
         return flows
     return with_limits_on(Routes.of(fabric), flows, capacities_of(fabric))
 

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from pcielab import _core
-from pcielab.fabric.estimate import Estimate
+from pcielab.fabric.estimation import Estimate
+from pcielab.fabric.flow_texts import asked_gbytes_per_s, limited
 from pcielab.fabric.paths import capacities_on
-from pcielab.fabric.written_flows import asked_gbytes_per_s, limited
 from pcielab.library.fabrics.load import Fabric
 from pcielab.library.fabrics.routes import Routes
 

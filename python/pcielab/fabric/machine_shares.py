@@ -5,11 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from pcielab.fabric.estimate import Estimate, Method, estimate
-from pcielab.fabric.written_flows import asked_gbytes_per_s, bounds_of, with_limits
+from pcielab.fabric.estimation import Estimate, estimate
+from pcielab.fabric.flow_texts import asked_gbytes_per_s, bounds_of, with_limits
+from pcielab.fabric.listed_shares import ROUNDING, Method
 from pcielab.library.fabrics.load import Fabric
-
-_ROUNDING = 1e-6
 
 
 def shares(fabric: Fabric, flows: pd.DataFrame, method: Method = "max-min") -> Estimate:
@@ -28,7 +27,7 @@ def shares(fabric: Fabric, flows: pd.DataFrame, method: Method = "max-min") -> E
     asked = asked_gbytes_per_s(flows)
     given = found.flows["gbytes_per_s"]
     # A flow that asks for nothing certain asks for what its path carries.
-    fits = found.flows["fits"] & ~(given < asked * (1 - _ROUNDING))
+    fits = found.flows["fits"] & ~(given < asked * (1 - ROUNDING))
     bounds = pd.Series(bounds_of(fabric, flows), dtype=object)
     limit = found.flows["limit"].astype(object)
     limit = limit.where(limit.notna(), bounds.where(bounds.notna(), None))

@@ -2,20 +2,15 @@
 
 import json
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
 
 from pcielab import _core
 from pcielab.fabric.answers import InfluenceRow, RoundTables
+from pcielab.fabric.listed_shares import ROUNDING, Method, edges_of
 from pcielab.library.fabrics.load import Fabric, RecordedFabric
 from pcielab.notebook import Pictured
-
-Method: TypeAlias = Literal["ecr", "max-min"]
-METHODS: tuple[Method, ...] = get_args(Method)
-_ROUNDING = 1e-6
-"""Relative error of a sum of many shares."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +36,7 @@ def estimate(fabric: Fabric | RecordedFabric, flows: pd.DataFrame, method: Metho
         InputError: A flow cannot exist; the message names it.
     """
     found = _core.fabric_estimate(*_arguments(fabric, flows), method)
-    edges = pd.DataFrame(json.loads(_core.fabric_edges(fabric.to_json())))
+    edges = pd.DataFrame(edges_of(fabric))
     edges["load_gbytes_per_s"] = np.frombuffer(found.load)
     edges["flows"] = np.frombuffer(found.crossing, dtype=np.uint32)
     limit = np.frombuffer(found.limit, dtype=np.int32)
@@ -56,7 +51,7 @@ def estimate(fabric: Fabric | RecordedFabric, flows: pd.DataFrame, method: Metho
             "limit": names[limit],
         }
     )
-    shares["fits"] = shares["gbytes_per_s"] >= shares["standalone_gbytes_per_s"] * (1 - _ROUNDING)
+    shares["fits"] = shares["gbytes_per_s"] >= shares["standalone_gbytes_per_s"] * (1 - ROUNDING)
     return Estimate(method, shares, edges)
 
 
