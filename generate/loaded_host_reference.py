@@ -22,8 +22,9 @@ _INTRODUCTION = """\
 <!-- Written by `make generate`: change profiles/ and generate/loaded_host_rows.toml. -->
 
 Three systems describe modern servers as far as published rows pin them. All other keys of the three are
-*borrowed*: `pcielab profiles show NAME` says from where. [The host under load](../concepts/host-under-load.md)
-explains the mechanisms.
+*borrowed*: `pcielab profiles show NAME` says from where. `model host`, `run`, `explain`
+and `why` name the borrowed keys behind the bound that binds, and the head of a report counts them.
+[The host under load](../concepts/host-under-load.md) explains the mechanisms.
 
 * **computed**: in closed form (`pcielab model host`) for memory and pools, simulated for NICs and GPUs.
 * **apart**: computed over measured. A row marked *input* gave the system that key: it is no check of it.

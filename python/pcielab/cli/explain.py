@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 
 from pcielab import model
+from pcielab.cli.borrowed import say_borrowed
 from pcielab.cli.completion import profile_names
 from pcielab.cli.explain_kinds import print_explained
 from pcielab.cli.model import FormatOption, Sizes
@@ -16,6 +17,7 @@ from pcielab.cli.stores import opened
 from pcielab.errors import InputError
 from pcielab.library.quantities import parse_range
 from pcielab.model.taking_part import taking_part
+from pcielab.store.manifest import borrowed_of
 
 if TYPE_CHECKING:
     from pcielab.analysis.explain import Explanation, MachineFacts, Row
@@ -171,7 +173,10 @@ def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
         _print_exercised(store, output_format)
         return
     if not has_link_bounds(store, tests):
-        print_explained(store, explain_rows(store, tests), output_format)
+        explained = explain_rows(store, tests)
+        bounds = ("latency" if row.is_latency else row.limits[0].name for row in explained.rows if row.limits)
+        say_borrowed(bounds, borrowed_of(store.manifest))
+        print_explained(store, explained, output_format)
         if store.kind == "transfers":
             _print_effects(store, tests, output_format)
         if no_link(store):
@@ -183,6 +188,7 @@ def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
     shown = _narrow if output_format is Format.TABLE else _wide
     link = _link(explanation.facts) if explanation.facts is not None else "no link"
     title = f"{store.title}: {store.origin} values, modelled bounds (spec) for {link}"
+    say_borrowed((row.answer.bound for row in explanation.rows), borrowed_of(store.manifest))
     print_rows([shown(row, store.origin) for row in explanation.rows], output_format, title)
     if output_format is Format.TABLE:
         _print_checks(store, explanation)

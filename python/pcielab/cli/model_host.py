@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab import model
+from pcielab.cli.borrowed import say_borrowed
 from pcielab.cli.completion import choice, profile_names
 from pcielab.cli.model_options import errors_name_options
 from pcielab.cli.output import Cell, Format, print_rows
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pcielab.model.answers import HostRates, PoolFill
 
 _CORES_MOST = 4096
+_BOUNDS = ("write_bound", "read_bound")
 _KINDS = ("read", "read-write")
 
 
@@ -76,6 +78,7 @@ def host(
     `pcielab model host --load 0 --profile icx-6346 --misses 432`
     """
     from pcielab.library.profiles import resolve
+    from pcielab.library.profiles.borrowed import borrowed_keys
 
     system = resolve(profile, changes or [])
     links = [link.strip() for link in (devices or "").split(",") if link.strip()]
@@ -93,6 +96,7 @@ def host(
             devices=links,
         )
     rows = [row for answer in answers for row in _rows(answer)]
+    say_borrowed((str(row[key]) for key in _BOUNDS for row in rows), borrowed_keys(system))
     print_rows(rows, output_format, f"modelled: {system.title}")
 
 

@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from pcielab.cli.borrowed import say_borrowed
 from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.library.quantities import parse_range
+from pcielab.store.manifest import borrowed_of
 
 if TYPE_CHECKING:
     from pcielab.store import Store
@@ -27,7 +29,9 @@ def frames(
 
 def print_frames(store: "Store", output_format: Format) -> None:
     """Print each size's result beside the closed form."""
-    print_rows(list(_rows(store)), output_format, title=store.described)
+    rows = list(_rows(store))
+    say_borrowed((str(row["binds"]) for row in rows), borrowed_of(store.manifest))
+    print_rows(rows, output_format, title=store.described)
 
 
 def frame_sizes(text: str) -> list[int]:

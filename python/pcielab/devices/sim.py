@@ -10,6 +10,7 @@ from pcielab.devices.kind import OF_DEVICES, OF_TRANSFERS, Asked, Carrier, Takes
 from pcielab.errors import InputError, found_in
 from pcielab.library import shipped
 from pcielab.library.profiles import ResolvedSystem, resolve
+from pcielab.library.profiles.borrowed import borrowed_keys
 from pcielab.library.profiles.read import parse_sets
 from pcielab.library.profiles.system import changed_name, changed_title
 from pcielab.work.options import WorkKind
@@ -38,7 +39,12 @@ def system_of(asked: Asked, *sets: str) -> ResolvedSystem:
 
 def described(system: ResolvedSystem) -> dict[str, Any]:
     """The manifest's entries for a system."""
-    return {"system": json.loads(system.to_json()), "overrides": system.overrides}
+    borrowed = borrowed_keys(system)
+    return {
+        "system": json.loads(system.to_json()),
+        "overrides": system.overrides,
+        **({"borrowed": borrowed} if borrowed else {}),
+    }
 
 
 def _transfers(asked: Asked, suite: "Suite") -> Carrier:

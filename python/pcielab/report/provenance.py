@@ -6,14 +6,16 @@ from typing import Any
 
 from pcielab.analysis.combining import caution
 from pcielab.analysis.explain.machine_facts import no_link
+from pcielab.library.profiles.borrowed import borrowed_in_short
 from pcielab.report.bounds import link_of, link_text
 from pcielab.report.run import Run
+from pcielab.store.manifest import borrowed_of, system_of
 from pcielab.store.setup import setup_of
 
 # Keys shown separately, or not at all.
 _APART = {
     *("format", "version", "origin", "title", "suite", "suite_digest", "tests", "system", "overrides", "seed"),
-    *("options", "backend", "device", "host", "conditions_before", "conditions_after"),
+    *("options", "backend", "device", "host", "borrowed", "conditions_before", "conditions_after"),
 }
 _LONGEST_VALUE = 160
 
@@ -73,6 +75,9 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     if found is not None:
         yield "caution", found
     yield "system", _system(run)
+    borrowed = borrowed_of(manifest)
+    if borrowed:
+        yield "borrowed", borrowed_in_short(borrowed, system_of(manifest, run.store.path))
     link = link_of(run)
     unknown = "none, or not reported by the device" if no_link(run.store) else "unknown"
     yield "link", link_text(link) if link is not None else unknown

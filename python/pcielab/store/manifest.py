@@ -44,6 +44,11 @@ def _checked(check: Callable[[str], None], content: str, where: str) -> None:
         raise with_message(error, f"{where}: {str(error).splitlines()[0]}") from None
 
 
+def borrowed_of(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """The borrowed keys of a simulated run's system, and the profile that each comes from."""
+    return {str(key): str(profile) for key, profile in (manifest.get("borrowed") or {}).items()}
+
+
 def system_of(manifest: Mapping[str, Any], source: Path) -> "System":
     """The complete resolved system of a simulated run."""
     from pcielab.library.profiles.parts import System

@@ -16,7 +16,7 @@ _NUMBER = ((int, float), "a number")
 MANIFEST = {
     **dict.fromkeys(("origin", "title", "suite", "version", "started", "machine", "suite_digest"), _TEXT),
     **dict.fromkeys(
-        ("system", "overrides", "options", "backend", "device", "host", "messages", "source"), _OBJECT
+        ("system", "overrides", "options", "backend", "device", "host", "messages", "source", "borrowed"), _OBJECT
     ),
     **dict.fromkeys(("nic", "format", "messages.link", "system.fabric"), _OBJECT),
     **dict.fromkeys(("conditions_before", "conditions_after"), _LIST),

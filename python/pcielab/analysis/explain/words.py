@@ -9,8 +9,10 @@ from pcielab.analysis.explain.machine_facts import facts_of, no_link
 from pcielab.analysis.explain.reasons import reasons
 from pcielab.analysis.explain.remedies import REMEDIES
 from pcielab.analysis.explain.rows import Row, explain_run
+from pcielab.model.bound_keys import borrowed_sentences
 from pcielab.model.taking_part import taking_part
 from pcielab.store import Store
+from pcielab.store.manifest import borrowed_of
 from pcielab.wording import byte_size
 
 _OPERATIONS = {
@@ -46,9 +48,11 @@ def in_words(store: Store, test: int) -> Iterator[str]:
         found = reasons(facts_of(store), parameters, tags_charged=True)
         if found:
             yield f"added by: {'; '.join(found)}"
+        yield from borrowed_sentences(["latency"], borrowed_of(store.manifest))
         return
     for row in explain_run(store, [str(test)]).rows:
         yield from bound_sentences(row)
+        yield from borrowed_sentences([row.answer.bound], borrowed_of(store.manifest))
 
 
 def _measured_beside(record: Mapping[str, Any]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """`pcielab.why`: the question chooses the engine."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
@@ -85,8 +86,9 @@ def why(
     _refuse("store", chosen)
     if other is None:
         from pcielab.analysis.why.stores import why_store
+        from pcielab.store.manifest import borrowed_of
 
-        return why_store(question, tests, progress)
+        return _with_borrowed(why_store(question, tests, progress), borrowed_of(question.manifest))
     from pcielab.analysis.why.two import why_two
 
     return why_two(question, other if isinstance(other, Store) else open_store(other), tests, progress)
@@ -134,20 +136,22 @@ def _loaded(asked: str | Path) -> "Store | Fabric":
 
 def _of_test(suite: "Suite", profile: Any, sets: Any, measured: float | None, progress: Progress) -> Why:
     from pcielab.analysis.why.one_test import why_test
+    from pcielab.library.profiles.borrowed import borrowed_keys
 
     if len(suite.entries) != 1:
         raise InputError(
             f"{suite.name}: has {len(suite.entries)} tests: give one (single_test), or a store of a run of it"
         )
     system = _system(profile, sets)
-    return why_test(
-        system.system, system.title, suite.tests[0]["parameters"], measured=measured, progress=progress
-    )
+    parameters = suite.tests[0]["parameters"]
+    answer = why_test(system.system, system.title, parameters, measured=measured, progress=progress)
+    return _with_borrowed(answer, borrowed_keys(system))
 
 
 def _of_frames(frames: "Frames", profile: Any, sets: Any, link: "Link | None", measured: float | None) -> Why:
     from pcielab.analysis.why.nic import on_assumed_link, why_frames
     from pcielab.analysis.why.nic_rates import LinkRates, MachineRates, usual_link
+    from pcielab.library.profiles.borrowed import borrowed_keys
 
     if len(frames.frames_bytes) != 1:
         raise InputError(f"--frame: {len(frames.frames_bytes)} frame sizes: give one")
@@ -157,12 +161,9 @@ def _of_frames(frames: "Frames", profile: Any, sets: Any, link: "Link | None", m
                 "--gen, --lanes, --mps, --mrrs: a profile has its own link: give --set link.lanes=8 instead"
             )
         system = _system(profile, sets, f"device={_PORT}")
-        return why_frames(
-            frames,
-            MachineRates(frames, system.system),
-            measured,
-            [f"simulated on {profile if isinstance(profile, str) else system.system.name}"],
-        )
+        note = f"simulated on {profile if isinstance(profile, str) else system.system.name}"
+        answer = why_frames(frames, MachineRates(frames, system.system), measured, [note])
+        return _with_borrowed(answer, borrowed_keys(system))
     line_gbps = frames.ethernet.line_gbps
     if link is not None:
         return why_frames(frames, LinkRates(frames, link), measured)
@@ -190,6 +191,14 @@ def _of_fabric(fabric: "Fabric", flows: str | None) -> Why:
 
     listed = fabric.flows(flows)
     return why_flows(fabric, listed, f"{fabric.title}, {len(listed)} flows at once (modelled)")
+
+
+def _with_borrowed(answer: Why, borrowed: Mapping[str, str]) -> Why:
+    """The answer with a note on the borrowed keys behind the bound that binds, or behind a latency."""
+    from pcielab.model.bound_keys import borrowed_sentences
+
+    behind = "latency" if answer.binds is None and answer.unit == "ns" else answer.binds
+    return replace(answer, notes=(*answer.notes, *borrowed_sentences([behind], borrowed)))
 
 
 def _system(profile: Any, sets: Any, *more: str) -> "ResolvedSystem":
