@@ -22,13 +22,14 @@ from pcielab.analysis.why.nic_words import (
     mended,
     with_features,
 )
+from pcielab.model.bound_keys import is_of_host
 
 if TYPE_CHECKING:
     from pcielab.work.frames import Frames
 
 _PATHS = {"both": "in both directions at once", "tx": "sending", "rx": "receiving"}
 _SHOWN_CHANGES = 5
-_KINDS = ("profile", "together", "link")
+_KINDS = ("profile", "together", "host", "link")
 """Kinds of change, those that need no other hardware first."""
 LEAST_GAIN_PERCENT = 1.0
 
@@ -109,8 +110,10 @@ def _changes(case: NicCase) -> list[Change]:
     for variant in variants(case.frames.nic, case.frame_bytes, case.rates.keys):
         after = case.rates.rate(variant.nic, variant.link).gbps
         found.append(Change(variant.what, case.now.gbps, after, "Gb/s", variant.of))
+    for what, rates in case.rates.on_changed_hosts():
+        found.append(Change(what, case.now.gbps, rates.rate(case.frames.nic).gbps, "Gb/s", "host"))
     # A stable order: of changes that give as much, the one tried first comes first.
-    return sorted(found, key=lambda change: -change.after)
+    return sorted(found, key=lambda change: -round(change.gain_percent, 1))
 
 
 def _best(changes: Sequence[Change], of: str) -> Change | None:
@@ -141,7 +144,9 @@ def _certainty(case: NicCase, causes: Sequence[Bar]) -> Certainty:
 def _best_changes(case: NicCase, changes: Sequence[Change]) -> list[Change]:
     """The best change of each kind; for a measured rate above the bound, the least of each kind that allows it."""
     if case.measured_gbps is None or not is_above(case.measured_gbps, case.now.gbps):
-        return [found for of in _KINDS if (found := _best(changes, of)) is not None]
+        # What binds is mended first where the host binds.
+        kinds = sorted(_KINDS, key=lambda of: of != "host") if is_of_host(case.now.binds) else _KINDS
+        return [found for of in kinds if (found := _best(changes, of)) is not None]
     enough = [change for change in changes if change.after >= case.measured_gbps]
     return [least for of in _KINDS if (least := _least([one for one in enough if one.of == of])) is not None]
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pcielab import _core, model
+from pcielab.analysis.why.system_changes import host_changes
 from pcielab.library.nics import NicProfile
 
 if TYPE_CHECKING:
@@ -58,6 +59,10 @@ class Rates(ABC):
     @abstractmethod
     def simulated(self, rate: NicRate) -> float | None:
         """The rate as a value to compare with bounds; None in closed form, where it is the bound."""
+
+    def on_changed_hosts(self) -> "list[tuple[str, Rates]]":
+        """Each change of the host, and the rates there; none in closed form, which has no host."""
+        return []
 
     @property
     def link_text(self) -> str:
@@ -120,6 +125,10 @@ class MachineRates(Rates):
     def simulated(self, rate: NicRate) -> float | None:
         """See `Rates`."""
         return rate.gbps
+
+    def on_changed_hosts(self) -> list[tuple[str, Rates]]:
+        """See `Rates`."""
+        return [(one.what, MachineRates(self.frames, one.system)) for one in host_changes(self.system)]
 
 
 def usual_link(line_gbps: float) -> model.Link:

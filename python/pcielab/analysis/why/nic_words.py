@@ -11,6 +11,7 @@ from pcielab.analysis.why.nic_changes import Variant
 from pcielab.analysis.why.nic_rates import NicRate, Rates
 from pcielab.analysis.why.nic_steps import StepCost
 from pcielab.analysis.why.numbers import digits, listed
+from pcielab.model.bound_keys import is_of_host
 
 if TYPE_CHECKING:
     from pcielab.work.frames import Frames
@@ -85,7 +86,10 @@ def binding(case: NicCase, costs: Sequence[StepCost]) -> str:
     if case.measured_gbps is not None and is_above(case.measured_gbps, now.gbps):
         return f"{_more_than(case)}, {digits(now.gbps)} Gb/s ({packets}): {used}."
     bound = "The line" if now.binds == "line" else now.binds
-    return f"{bound} binds {nic} at {digits(now.gbps)} Gb/s ({packets}): {used}."
+    reached = f"{bound} binds {nic} at {digits(now.gbps)} Gb/s ({packets})"
+    if is_of_host(now.binds):
+        return f"{reached}; the link has time to spare: {used}."
+    return f"{reached}: {used}."
 
 
 def _more_than(case: NicCase) -> str:
@@ -138,7 +142,8 @@ def advice(case: NicCase, changes: Sequence[Change], best: Sequence[Change], cau
         return f"Check {defect} first, with `pcielab doctor`: mended, it allows {_value(mending)}."
     if not best:
         full = "the line is full" if case.now.binds == "line" else "each gains less than 1 %"
-        return f"None of the {len(changes)} changes of profile and link that were tried raises it: {full}."
+        tried = "profile, host and link" if any(one.of == "host" for one in changes) else "profile and link"
+        return f"None of the {len(changes)} changes of {tried} that were tried raises it: {full}."
     held = measured_gbps is None or measured_gbps >= NEAR * case.now.gbps
     start = "Most is gained" if held else "The bound itself would rise most"
     own, links = ([one for one in best if (one.of == "link") is of_link] for of_link in (False, True))

@@ -46,6 +46,11 @@ def improvements(system: System, parameters: Mapping[str, Any]) -> list[Variant]
     return [*_valid(system, parameters, changed), *tests]
 
 
+def host_changes(system: System) -> list[Variant]:
+    """Changes of the host alone, for work that has no parameters of a test."""
+    return _valid(system, {}, [*_of_host(system)])
+
+
 def defects(system: System, parameters: Mapping[str, Any]) -> list[Variant]:
     """Common defects of a machine: a link below its best, an IOMMU, remote memory."""
     return _valid(system, parameters, [(what, "defect", keys) for what, keys in _defects(system)])
@@ -82,6 +87,32 @@ def _of_host(system: System) -> Iterator[tuple[str, str, dict[str, Any]]]:
     if llc.ddio_ways * 2 <= llc.ways:
         what = f"host.llc.ddio_ways {llc.ddio_ways} -> {llc.ddio_ways * 2}"
         yield what, "host", {"host.llc.ddio_ways": llc.ddio_ways * 2}
+    yield from _of_load(system)
+
+
+def _of_load(system: System) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Changes of what devices share: busy cores, the root complex's pools, and translation."""
+    host = system.host
+    cores = host.load.cores if host.load is not None else 0
+    if cores:
+        what = f"fewer busy cores (host.load.cores {cores} -> {cores // 2})"
+        yield what, "host", {"host.load.cores": cores // 2}
+    for name, lines in (
+        ("write_pool_lines", host.root_complex.write_pool_lines),
+        ("read_pool_lines", host.root_complex.read_pool_lines),
+    ):
+        if lines is not None:
+            key = f"host.root_complex.{name}"
+            yield f"a pool twice as large ({key} {lines} -> {lines * 2})", "host", {key: lines * 2}
+    if system.iommu == _OFF:
+        return
+    walkers = host.iommu.walkers
+    what = f"twice as many page walkers (host.iommu.walkers {walkers} -> {walkers * 2})"
+    yield what, "host", {"host.iommu.walkers": walkers * 2}
+    if host.iommu.page_life in ("recycled", "unmapped"):
+        yield "buffers that keep their pages (host.iommu.page_life)", "host", {"host.iommu.page_life": "static"}
+    if host.iommu.invalidation == "strict":
+        yield "lazy invalidation instead of strict", "host", {"host.iommu.invalidation": "lazy"}
 
 
 def _of_device(system: System) -> Iterator[tuple[str, str, dict[str, Any]]]:

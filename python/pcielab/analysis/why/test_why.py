@@ -17,6 +17,7 @@ from pcielab.work.frames import Frames
 
 LINK = model.Link(generation=3, lanes=16, mps_bytes=256, mrrs_bytes=512)
 HUNDRED = Ethernet(line_gbps=100.0)
+STRICT = ("iommu=four-kib-pages", "host.iommu.page_life=unmapped", "host.iommu.invalidation=strict")
 
 
 def frames(nic: str, direction: str = "both", size: int = 64) -> Frames:
@@ -200,6 +201,60 @@ def test_an_io_tlb_that_is_too_small_is_answered_by_larger_pages() -> None:
     assert answer.binds == "page-walks"
     assert answer.change is not None
     assert answer.change.what.startswith("super-pages")
+
+
+@pytest.mark.parametrize(
+    ("operation", "system", "sets", "binds", "change"),
+    [
+        ("bw-wr", "clx-6234", "host.load.cores=6", "memory", "fewer busy cores (host.load.cores 6 -> 3)"),
+        ("bw-wr", "clx-6234", "host.root_complex.write_ns=900", "write-pool", "a pool twice as large (host.root_"),
+        (
+            "bw-rd",
+            "clx-6234",
+            "host.root_complex.read_pool_lines=64",
+            "read-pool",
+            "a pool twice as large (host.r",
+        ),
+    ],
+)
+def test_a_bound_of_the_host_is_answered_by_a_change_of_the_host(
+    operation: str, system: str, sets: str, binds: str, change: str
+) -> None:
+    answer = whole(pcielab.why(single_test(operation, size=4096), profile=system, sets=[sets]))
+    assert answer.binds == binds
+    assert answer.change is not None
+    assert answer.change.what.startswith(change)
+    assert answer.change.of == "host"
+    assert answer.change.gain_percent > 50
+
+
+@pytest.mark.parametrize(
+    ("system", "sets", "binds", "change"),
+    [
+        ("icx-6346", [], "translation", "super-pages in the IOMMU"),
+        ("clx-6234", ["host.load.cores=6"], "memory", "fewer busy cores"),
+        ("clx-6234", [*STRICT], "translation", "super-pages in the IOMMU"),
+    ],
+)
+def test_a_nic_on_a_loaded_host_is_answered_by_a_change_of_the_host(
+    system: str, sets: list[str], binds: str, change: str
+) -> None:
+    nic = model.load_nic("connectx-6-kernel")
+    work = Frames(nic, [1500], Ethernet(line_gbps=200), "rx")
+    answer = whole(pcielab.why(work, profile=system, sets=sets))
+    assert answer.binds == binds
+    assert "the link has time to spare" in answer.sentences[0]
+    assert answer.change is not None
+    assert answer.change.what.startswith(change)
+    assert f"with {change}" in answer.sentences[2]
+
+
+def test_more_page_walkers_help_a_nic_whose_pages_come_anew() -> None:
+    work = Frames(model.load_nic("connectx-6-kernel"), [1500], Ethernet(line_gbps=200), "rx")
+    answer = pcielab.why(work, profile="icx-6346")
+    gains = {change.what: change.gain_percent for change in answer.changes}
+    assert gains["twice as many page walkers (host.iommu.walkers 2 -> 4)"] > 25
+    assert gains["Gen5 instead of Gen4"] < 1
 
 
 def test_a_measured_latency_is_compared_with_the_simulated_one() -> None:
