@@ -266,6 +266,6 @@ def _bars(answer: "Why") -> Iterator[dict[str, Cell]]:
     """The picture: each bar as a row of a table."""
     longest = max((bar.value for bar in answer.bars), default=1.0)
     for bar in answer.bars:
-        eighths = round(8 * _PICTURE_WIDTH * bar.value / longest)
+        eighths = round(8 * _PICTURE_WIDTH * bar.value / longest) if longest else 0
         drawn = "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
         yield {"": _ROLES[bar.role], "bar": bar.name, answer.unit: bar.value, "picture": drawn}

@@ -75,6 +75,7 @@ def influenced(fabric: Fabric | RecordedFabric, flows: "pd.DataFrame") -> list[C
             "flows" if change == "stop" else "link",
         )
         for (change, what), rows in found.items()
+        if any(row["gbytes_per_s"] for row in rows)
     ]
     # Stopping a flow takes its own rate away: that comes last.
     return sorted(changes, key=lambda change: (change.of == "flows", change.before - change.after))
@@ -134,7 +135,7 @@ def _certainty(shares: Sequence[Mapping[Any, Any]], others: Sequence[Mapping[Any
     apart = [
         str(one["flow"])
         for one, other in zip(shares, others, strict=True)
-        if abs(float(other["gbytes_per_s"]) / float(one["gbytes_per_s"]) - 1) > AGREE
+        if abs(float(other["gbytes_per_s"]) - float(one["gbytes_per_s"])) > AGREE * float(one["gbytes_per_s"])
     ]
     if apart:
         return Certainty(

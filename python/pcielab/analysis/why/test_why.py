@@ -272,6 +272,29 @@ def test_a_fabric_names_the_edge_and_what_doubling_it_gives() -> None:
     assert answer.change.after == pytest.approx(rows["then_gbytes_per_s"].sum())
 
 
+def test_a_flow_that_asks_for_nothing_is_answered(tmp_path: Path) -> None:
+    text = """name = "idle"
+title = "Idle"
+[provenance]
+source = "assumptions"
+[[node]]
+name = "h"
+kind = "host"
+[[node]]
+name = "g"
+kind = "gpu"
+upper = "h"
+link = "gen4x16"
+[[flow]]
+source = "h"
+destination = "g"
+standalone_gbytes_per_s = 0
+"""
+    (tmp_path / "idle.toml").write_text(text)
+    answer = whole(pcielab.why(tmp_path / "idle.toml"))
+    assert answer.changes == ()
+
+
 def test_simulated_flows_that_wait_for_themselves_get_more_requests(tmp_path: Path) -> None:
     testbed = fabric.load("fabrex-u55c")
     points = fabric.flow_set(testbed.flows("latency"), "latency", "per-destination", 50.0)
