@@ -24,6 +24,8 @@ _HEADS = {
 _FITS: dict[Cell, str] = {True: "yes", False: "no"}
 _QUOTED = frozenset('",\n\r')
 """Characters of texts that CSV quotes."""
+_EXPONENT_FROM = 1e10
+"""Numbers of this size and above have an exponent in the CSV of a frame."""
 _WHOLE_FROM = 10.0
 _Units: TypeAlias = dict[str, tuple[str, float]]
 """The unit of each column of times, with its length in ns."""
@@ -60,7 +62,7 @@ def _is_plain(cell: Cell) -> bool:
     """Whether the CSV of a frame has this cell unquoted and without an exponent; Arrow has its own of both."""
     if isinstance(cell, str):
         return not _QUOTED.intersection(cell)
-    return not isinstance(cell, float) or (math.isfinite(cell) and "e" not in repr(cell))
+    return not isinstance(cell, float) or cell == 0 or (abs(cell) < _EXPONENT_FROM and "e" not in repr(cell))
 
 
 def _as_arrow_writes(value: Cell) -> Cell:
