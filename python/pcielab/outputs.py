@@ -35,11 +35,11 @@ def check_page(path: Path, *, overwrite: bool) -> None:
     Raises:
         InputError: As `check_file`, or the ending is not that of a page.
     """
+    check_file(path, overwrite=overwrite)
     ending = path.suffix.lower()
     if ending not in _PAGES:
         printed = ", and print it from a browser for a PDF" if ending in _PICTURES else ""
         raise InputError(f"{path}: {ending} is no format of a page: give {path.with_suffix('.html')}{printed}")
-    check_file(path, overwrite=overwrite)
 
 
 def check_folder(path: Path, *, overwrite: bool, mark: str) -> None:
