@@ -55,6 +55,7 @@ WITHOUT_STORES = (
     ["model", "nic", "niantic-dpdk"],
     ["model", "sizing", "--latency-ns", "900"],
     ["model", "engine", "gpu"],
+    ["model", "host", "--load", "0,3"],
     ["explain"],
     ["explain", "--nic", "niantic-kernel"],
     ["why", "--nic", "connectx-6-dx", "--measured", "60"],
