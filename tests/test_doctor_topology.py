@@ -6,7 +6,7 @@ from pcielab.doctor import machine_of_text, topology
 
 def test_without_processors_each_node_is_a_socket_and_the_topology_says_so() -> None:
     found = topology(machine_of_text(dual_socket(), "lspci.txt"))
-    above = {place.name: place.upper for place in found.places}
+    above = {position.name: position.upper for position in found.positions}
     assert above["stack 0000:97"] == "socket1"
     assert above["socket1"] == "sockets"
     assert found.assumed == ("no source shows sockets: each NUMA node is one",)

@@ -217,7 +217,7 @@ def test_a_hundred_devices_are_explained_in_less_than_a_second() -> None:
 def test_commands_take_written_flows_and_patterns(file: Path, tmp_path: Path) -> None:
     shown = succeed("fabric", "explain", file, "--flow", "gpu2->nic7:50GB/s", "--flow", "gpu0->host0").stdout
     assert "switch1  Gen5 x16  ↑ 28.3 of 57.5" in shown
-    assert "Best other place for one device of a flow" in shown
+    assert "Best other position for one device of a flow" in shown
     rows = json.loads(succeed("fabric", "estimate", file, "--pattern", "all-to-host", "--format", "json").stdout)
     assert [row["gbytes_per_s"] for row in rows] == pytest.approx([57.464 / 2] * 8)
     simulated = succeed("fabric", "simulate", file, "--flow", "gpu0->nic2", "--format", "json").stdout

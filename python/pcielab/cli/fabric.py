@@ -332,9 +332,9 @@ def explain(
 ) -> None:
     """Show who limits whom: the tree with its loads, the bound of each flow, and what changes would give.
 
-    Tables follow: for each flow that does not get all, the best other place for one of its devices, and its share
-    if another flow stopped, or a link were doubled. CSV and JSON have that last table. The picture is `.svg`,
-    `.png`, `.pdf` or `.html`.
+    Tables follow: for each flow that does not get all, the best other position for one of its devices, and its
+    share if another flow stopped, or a link were doubled. CSV and JSON have that last table. The picture is
+    `.svg`, `.png`, `.pdf` or `.html`.
 
     Examples:
     `pcielab fabric explain fabrex-u55c`
@@ -388,7 +388,7 @@ def _say_borrowed(chosen: "Fabric", found: "Estimate") -> None:
 
 
 def _print_placements(chosen: "Fabric", flows: "pd.DataFrame", found: "Estimate") -> None:
-    """Print the best other place for a device of each flow that gets less than it might."""
+    """Print the best other position for a device of each flow that gets less than it might."""
     from pcielab import fabric
 
     if len(chosen.file.node) > _DRAWN_NODES or len(flows) > _DRAWN_NODES:
@@ -397,11 +397,13 @@ def _print_placements(chosen: "Fabric", flows: "pd.DataFrame", found: "Estimate"
     helped = best.flows[best.flows["device"].notna()]
     if len(helped):
         shown = helped.drop(columns=["limit"]).sort_values("gain_gbytes_per_s", ascending=False, kind="stable")
-        print_flows(shown, Format.TABLE, "Best other place for one device of a flow, if it has a free slot")
+        print_flows(shown, Format.TABLE, "Best other position for one device of a flow, if it has a free slot")
     elif len(best.flows):
-        say(f"no other place of one device helps the {len(best.flows)} flows that get less than their links carry")
+        say(
+            f"no other position of a device helps the {len(best.flows)} flows that get less than their links carry"
+        )
     if best.tried < best.possible:
-        say(f"tried {best.tried} of {best.possible} places")
+        say(f"tried {best.tried} of {best.possible} positions")
 
 
 def _listed(chosen: "Fabric", flows: str | None, flow: list[str] | None, pattern: str | None) -> "pd.DataFrame":

@@ -17,7 +17,7 @@ from pcielab.doctor.merged import merged
 from pcielab.doctor.rules import RULES
 from pcielab.doctor.saved import saved
 from pcielab.doctor.sysfs import read_sysfs
-from pcielab.doctor.topology import Place, Topology, topology
+from pcielab.doctor.topology import Position, Topology, topology
 from pcielab.doctor.tree import Control, ErrorReporting, Function, Host, Link, LinkEnd, ResizableBar, Tree
 from pcielab.doctor.watch import changes
 from pcielab.library.causes import Cause, causes
@@ -34,7 +34,7 @@ __all__ = [
     "Link",
     "LinkEnd",
     "Loss",
-    "Place",
+    "Position",
     "ResizableBar",
     "Severity",
     "Sureness",

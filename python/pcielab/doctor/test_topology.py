@@ -1,4 +1,4 @@
-"""The topology of machines: places, edges, names, and what is left out; NCCL topologies; two readings as one."""
+"""The topology of machines: positions, edges, names, and what is left out; NCCL topologies; readings joined."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def machine(tmp_path: Path) -> Tree:
 
 
 def above(found: Topology) -> dict[str, str | None]:
-    return {place.name: place.upper for place in found.places}
+    return {position.name: position.upper for position in found.positions}
 
 
 def nccl(text: str) -> Tree:
@@ -55,7 +55,7 @@ def test_a_server_has_a_place_for_each_device_and_one_for_a_switch(machine: Tree
         "nvme0": "switch0",
         "nvme1": "switch0",
     }
-    links = {place.name: place.end for place in found.places if place.end}
+    links = {position.name: position.end for position in found.positions if position.end}
     assert (links["switch0"].speed_gtps, links["switch0"].lanes) == (16.0, 8)
     assert set(links) == {"nic0", "gpu0", "switch0", "nvme0", "nvme1"}
 

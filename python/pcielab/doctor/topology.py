@@ -1,6 +1,6 @@
 """The topology of a tree: sockets, stacks of the root complex, root ports, switches, devices, and their links.
 
-A *stack* is what one host bridge serves: a domain and its root bus. A switch is one place, its upstream and
+A *stack* is what one host bridge serves: a domain and its root bus. A switch is one position, its upstream and
 downstream ports together. The doctor names links by the same edges as a fabric file of the machine. Links that are
 left out are counted, and what no source shows is listed as assumed: nothing is guessed silently.
 """
@@ -23,14 +23,14 @@ _NO_PORT = "the port above is not shown"
 
 
 @dataclass(frozen=True)
-class Place:
+class Position:
     """A node of the topology, with the link above it if there is one."""
 
     name: str
     """Unique name: `gpu0`, `switch1`, `root port 0000:40:01.1`."""
     part: Part
     upper: str | None
-    """The name of the place above; None at the top."""
+    """The name of the position above; None at the top."""
     functions: tuple[Function, ...] = ()
     """The functions on the lower end of its link; of a root port, the port."""
     port: Function | None = None
@@ -50,15 +50,15 @@ class Place:
 
 @dataclass(frozen=True)
 class Topology:
-    """The places of a machine, each after the one above it.
+    """The positions of a machine, each after the one above it.
 
     Attributes:
-        places: The places.
+        positions: The positions.
         left_out: Reasons why links are left out, with how many.
         assumed: What no source shows.
     """
 
-    places: tuple[Place, ...]
+    positions: tuple[Position, ...]
     left_out: tuple[str, ...]
     assumed: tuple[str, ...]
 
@@ -70,10 +70,10 @@ def topology(tree: Tree) -> Topology:
 
 @dataclass
 class _Builder:
-    """Places by the slot of their lower end or root port, and why links are left out."""
+    """Positions by the slot of their lower end or root port, and why links are left out."""
 
     tree: Tree
-    places: dict[str, Place] = field(default_factory=dict)
+    positions: dict[str, Position] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
     assumed: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
@@ -91,7 +91,7 @@ class _Builder:
         return Topology((*tops, *named.values()), left, tuple(self.assumed))
 
     def _take(self, link: Link) -> str | None:
-        """Add the place below a link, and its root port; otherwise why it is left out."""
+        """Add the position below a link, and its root port; otherwise why it is left out."""
         # In a nested source, what is above is a switch with an uplink of its own, and no port.
         above, device = link.port, link.device
         port = None if self.tree.is_nested else above
@@ -106,7 +106,7 @@ class _Builder:
             if upper is None:
                 return "what is above its port is not shown, or is left out"
         is_switch = device.kind == "upstream-port" or (device.kind is None and device.secondary_bus is not None)
-        self.places[_key(device)] = Place(
+        self.positions[_key(device)] = Position(
             name="",
             part="switch" if is_switch else "device",
             upper=upper,
@@ -119,70 +119,70 @@ class _Builder:
         return None
 
     def _upper(self, port: Function) -> str | None:
-        """The key of the place above a port; None if it is not shown."""
+        """The key of the position above a port; None if it is not shown."""
         if self.tree.is_nested:
-            return _key(port) if _key(port) in self.places else None
+            return _key(port) if _key(port) in self.positions else None
         above = self.tree.parent(port)
         if above is not None:
-            is_ours = _key(above) in self.places and self.places[_key(above)].part == "switch"
+            is_ours = _key(above) in self.positions and self.positions[_key(above)].part == "switch"
             return _key(above) if is_ours and port.kind in ("downstream-port", None) else None
         if port.kind not in ("root-port", None):
             return None
         # Ports of one device have its slot but for the function.
-        if port.slot not in self.places:
-            self.places[port.slot] = Place("", "root-port", None, (port,), node=_node((port,)))
+        if port.slot not in self.positions:
+            self.positions[port.slot] = Position("", "root-port", None, (port,), node=_node((port,)))
         return port.slot
 
     def _leave_out_empty_switches(self) -> None:
         """Leave out switches and root ports without a device below."""
         while empty := self._without_devices():
             for key in empty:
-                if self.places.pop(key).part == "switch":
+                if self.positions.pop(key).part == "switch":
                     self.left_out["nothing is shown below the switch"] += 1
 
     def _without_devices(self) -> list[str]:
-        uppers = {place.upper for place in self.places.values()}
-        return [key for key, place in self.places.items() if place.part != "device" and key not in uppers]
+        uppers = {position.upper for position in self.positions.values()}
+        return [key for key, position in self.positions.items() if position.part != "device" and key not in uppers]
 
-    def _named(self) -> dict[str, Place]:
-        """The places with names, in the order of slots; uppers come first."""
+    def _named(self) -> dict[str, Position]:
+        """The positions with names, in the order of slots; uppers come first."""
         names: dict[str, str] = {}
-        taken = {one.label for place in self.places.values() for one in place.functions if one.label}
-        for key in sorted(self.places):
-            names[key] = self._name(self.places[key], taken)
-        found: dict[str, Place] = {}
-        for key in sorted(self.places, key=lambda key: (self._depth(key), key)):
-            place = self.places[key]
-            upper = names[place.upper] if place.upper is not None else self._stack(place)
-            found[names[key]] = replace(place, name=names[key], upper=upper)
+        taken = {one.label for position in self.positions.values() for one in position.functions if one.label}
+        for key in sorted(self.positions):
+            names[key] = self._name(self.positions[key], taken)
+        found: dict[str, Position] = {}
+        for key in sorted(self.positions, key=lambda key: (self._depth(key), key)):
+            position = self.positions[key]
+            upper = names[position.upper] if position.upper is not None else self._stack(position)
+            found[names[key]] = replace(position, name=names[key], upper=upper)
         return found
 
     def _depth(self, key: str) -> int:
-        depth, upper = 0, self.places[key].upper
+        depth, upper = 0, self.positions[key].upper
         while upper is not None:
-            depth, upper = depth + 1, self.places[upper].upper
+            depth, upper = depth + 1, self.positions[upper].upper
         return depth
 
-    def _name(self, place: Place, taken: set[str]) -> str:
-        label = next((one.label for one in place.functions if one.label), None)
+    def _name(self, position: Position, taken: set[str]) -> str:
+        label = next((one.label for one in position.functions if one.label), None)
         if label is not None and self.counts[f"label {label}"] == 0:
             self.counts[f"label {label}"] += 1
             return label
-        if place.part == "root-port" and place.function is not None:
-            return f"root port {place.function.slot}"
-        stem = place.kind or place.part
+        if position.part == "root-port" and position.function is not None:
+            return f"root port {position.function.slot}"
+        stem = position.kind or position.part
         while (name := f"{stem}{self.counts[stem]}") in taken:
             self.counts[stem] += 1
         self.counts[stem] += 1
         return name
 
-    def _stack(self, place: Place) -> str:
+    def _stack(self, position: Position) -> str:
         """The name of the stack above a root port, or of the socket above a device of a nested source."""
-        if place.part != "root-port" or place.function is None:
-            return _socket_name(self._socket(place.node))
-        return f"stack {place.function.domain}:{place.function.bus:02x}"
+        if position.part != "root-port" or position.function is None:
+            return _socket_name(self._socket(position.node))
+        return f"stack {position.function.domain}:{position.function.bus:02x}"
 
-    def _tops(self, named: dict[str, Place]) -> Iterator[Place]:
+    def _tops(self, named: dict[str, Position]) -> Iterator[Position]:
         """Sockets with their memory, and stacks."""
         nodes = self._nodes_of_stacks(named)
         sockets = {self._socket(node) for node in nodes.values()}
@@ -192,23 +192,23 @@ class _Builder:
         many = len(sockets) > 1
         self._say_assumptions(nodes, many=many)
         if many:
-            yield Place("sockets", "sockets", None)
+            yield Position("sockets", "sockets", None)
         for socket in sorted(sockets):
-            yield Place(_socket_name(socket), "socket", "sockets" if many else None)
-            yield Place(f"host{socket}", "memory", _socket_name(socket))
+            yield Position(_socket_name(socket), "socket", "sockets" if many else None)
+            yield Position(f"host{socket}", "memory", _socket_name(socket))
         for name, node in sorted(nodes.items()):
-            yield Place(name, "stack", _socket_name(self._socket(node)), node=node)
+            yield Position(name, "stack", _socket_name(self._socket(node)), node=node)
 
-    def _nodes_of_stacks(self, named: dict[str, Place]) -> dict[str, int | None]:
+    def _nodes_of_stacks(self, named: dict[str, Position]) -> dict[str, int | None]:
         """The NUMA node of each stack: the first that a function on or below one of its root ports has."""
-        uppers = {place.name: place.upper for place in named.values()}
+        uppers = {position.name: position.upper for position in named.values()}
         found: dict[str, int | None] = {}
-        for place in named.values():
-            top = place.name
+        for position in named.values():
+            top = position.name
             while (above := uppers.get(top)) is not None:
                 top = above
             if top.startswith("stack"):
-                found[top] = place.node if found.get(top) is None else found[top]
+                found[top] = position.node if found.get(top) is None else found[top]
         return found
 
     def _socket(self, node: int | None) -> int:
@@ -275,9 +275,9 @@ def _socket_name(socket: int) -> str:
 def edges(tree: Tree) -> dict[str, str]:
     """The edge above each device or switch, `upper->lower`, by the slots of its functions and of its port."""
     found: dict[str, str] = {}
-    for place in topology(tree).places:
-        if place.end is None:
+    for position in topology(tree).positions:
+        if position.end is None:
             continue
-        for one in (*place.functions, *([place.port] if place.port else [])):
-            found[one.slot] = f"{place.upper}->{place.name}"
+        for one in (*position.functions, *([position.port] if position.port else [])):
+            found[one.slot] = f"{position.upper}->{position.name}"
     return found

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pcielab.doctor import Place, Topology, Tree, topology
+from pcielab.doctor import Position, Topology, Tree, topology
 from pcielab.doctor.loss import LARGE_BYTES, generation, loss, use_of
 from pcielab.errors import InputError
 from pcielab.fabric.borrowed import memory_gbytes_per_s
@@ -67,7 +67,7 @@ def fabric_of(tree: Tree, name: str) -> WrittenFabric:
         InputError: The tree shows no PCIe link.
     """
     found = topology(tree)
-    links = [place for place in found.places if place.end is not None]
+    links = [position for position in found.positions if position.end is not None]
     if not links:
         reasons = "; ".join((*found.left_out, *tree.unseen))
         raise InputError(f"{tree.source}: shows no link with both ends{reasons and f' ({reasons})'}: {_REMEDY}")
@@ -75,8 +75,8 @@ def fabric_of(tree: Tree, name: str) -> WrittenFabric:
     left_out = tuple(f"left out: {text}" for text in found.left_out)
     notes = (*assumed, *left_out, *(f"not seen: {text}" for text in tree.unseen))
     payloads = _payloads(found)
-    blocks = [_head(tree, name, notes, payloads), *map(_node, found.places), *_links(found, payloads)]
-    return WrittenFabric("\n".join(blocks), len(found.places), len(links), notes)
+    blocks = [_head(tree, name, notes, payloads), *map(_node, found.positions), *_links(found, payloads)]
+    return WrittenFabric("\n".join(blocks), len(found.positions), len(links), notes)
 
 
 def _head(tree: Tree, name: str, notes: tuple[str, ...], payloads: dict[str, int]) -> str:
@@ -96,41 +96,41 @@ def _head(tree: Tree, name: str, notes: tuple[str, ...], payloads: dict[str, int
 
 
 def _payloads(found: Topology) -> dict[str, int]:
-    """The smallest MPS on both ends of the link above each place and below it, where one was read."""
+    """The smallest MPS on both ends of the link above each position and below it, where one was read."""
     least: dict[str, int] = {}
-    for place in reversed(found.places):
-        functions = [*place.functions, *([place.port] if place.port else [])]
+    for position in reversed(found.positions):
+        functions = [*position.functions, *([position.port] if position.port else [])]
         sizes = [one.control.mps_bytes for one in functions if one.control and one.control.mps_bytes]
-        size = min([*sizes, *([least[place.name]] if place.name in least else [])], default=None)
+        size = min([*sizes, *([least[position.name]] if position.name in least else [])], default=None)
         if size is None:
             continue
-        least[place.name] = size
-        if place.upper is not None:
-            least[place.upper] = min(size, least.get(place.upper, size))
+        least[position.name] = size
+        if position.upper is not None:
+            least[position.upper] = min(size, least.get(position.upper, size))
     return least
 
 
-def _node(place: Place) -> str:
-    lines = ["[[node]]", f"name = {_text(place.name)}", f'kind = "{_KINDS[place.part]}"']
-    if place.function is not None:
-        lines.insert(1, f"# {_comment(f'{place.function.slot} {place.function.title}')}")
-    if place.kind is not None and (preset := _preset(place)) is not None:
+def _node(position: Position) -> str:
+    lines = ["[[node]]", f"name = {_text(position.name)}", f'kind = "{_KINDS[position.part]}"']
+    if position.function is not None:
+        lines.insert(1, f"# {_comment(f'{position.function.slot} {position.function.title}')}")
+    if position.kind is not None and (preset := _preset(position)) is not None:
         lines.append(f'device = "{preset}"')
-    facts = ", ".join(f"{key} = {value}" for key, value in _facts(place))
+    facts = ", ".join(f"{key} = {value}" for key, value in _facts(position))
     return "\n".join([*lines, f"machine = {{ {facts} }}", ""])
 
 
-def _facts(place: Place) -> Iterator[tuple[str, str]]:
+def _facts(position: Position) -> Iterator[tuple[str, str]]:
     """The keys of `machine` that were read."""
-    one, port = place.function, place.port
+    one, port = position.function, position.port
     control = one.control if one else None
-    yield "part", f'"{place.part}"'
+    yield "part", f'"{position.part}"'
     known = {
-        "kind": place.kind,
+        "kind": position.kind,
         "slot": one.slot if one else None,
-        "numa_node": place.node,
+        "numa_node": position.node,
         "mps_bytes": control.mps_bytes if control else None,
-        "mrrs_bytes": control.mrrs_bytes if control and place.part == "device" else None,
+        "mrrs_bytes": control.mrrs_bytes if control and position.part == "device" else None,
         "relaxed_ordering": control.relaxed_ordering if control else None,
         "ats": one.ats_enabled if one else None,
         "iommu": one.iommu_type if one else None,
@@ -144,11 +144,11 @@ def _facts(place: Place) -> Iterator[tuple[str, str]]:
             yield key, _text(value) if isinstance(value, str) else json.dumps(value)
 
 
-def _preset(place: Place) -> str | None:
+def _preset(position: Position) -> str | None:
     """The preset whose times the simulator uses for a device of that kind and link; None if none is alike."""
-    speed = place.end.speed_gtps if place.end is not None else None
-    fast, wide = (speed or 0) >= 32, (place.end.lanes or 0) >= 16 if place.end else False
-    match place.kind:
+    speed = position.end.speed_gtps if position.end is not None else None
+    fast, wide = (speed or 0) >= 32, (position.end.lanes or 0) >= 16 if position.end else False
+    match position.kind:
         case "gpu" | "accelerator":
             return "gpu-h100" if fast and wide else "gpu"
         case "nic":
@@ -162,18 +162,18 @@ def _preset(place: Place) -> str | None:
 
 
 def _links(found: Topology, payloads: dict[str, int]) -> Iterator[str]:
-    for place in found.places:
-        if place.upper is None:
+    for position in found.positions:
+        if position.upper is None:
             continue
-        ends = ["[[link]]", f"upper = {_text(place.upper)}", f"lower = {_text(place.name)}"]
-        yield "\n".join([*ends, *(_trained(place, payloads) if place.end else _inside(place)), ""])
+        ends = ["[[link]]", f"upper = {_text(position.upper)}", f"lower = {_text(position.name)}"]
+        yield "\n".join([*ends, *(_trained(position, payloads) if position.end else _inside(position)), ""])
 
 
-def _inside(place: Place) -> Iterator[str]:
+def _inside(position: Position) -> Iterator[str]:
     """The keys of a link inside the processor."""
-    if place.part == "root-port":
+    if position.part == "root-port":
         return
-    if place.part != "memory":
+    if position.part != "memory":
         yield "# inside the processor, no register: limits nothing"
         yield f"down_gbytes_per_s = {INSIDE_GBYTES_PER_S}"
         yield f"up_gbytes_per_s = {INSIDE_GBYTES_PER_S}"
@@ -184,27 +184,27 @@ def _inside(place: Place) -> Iterator[str]:
         yield f"{key}_gbytes_per_s = {borrowed.value:.1f}"
 
 
-def _trained(place: Place, payloads: dict[str, int]) -> Iterator[str]:
+def _trained(position: Position, payloads: dict[str, int]) -> Iterator[str]:
     """The keys of a PCIe link, with its capacities."""
-    end, device = place.end, place.function
+    end, device = position.end, position.function
     if end is None or end.speed_gtps is None or device is None:
         return
-    use = use_of(device, end, payloads.get(place.name))
+    use = use_of(device, end, payloads.get(position.name))
     if use is None:
         return
     use = use.with_mrrs(LARGE_BYTES)
     read, write = loss(use, use, "read"), loss(use, use, "write")
-    mps = f"MPS {use.link.mps_bytes} B{'' if place.name in payloads else ' (not read: assumed)'}"
-    yield f"# trained to {end.speed_gtps:g} GT/s x{end.lanes}, {mps}{_below_both_ends(place)}"
+    mps = f"MPS {use.link.mps_bytes} B{'' if position.name in payloads else ' (not read: assumed)'}"
+    yield f"# trained to {end.speed_gtps:g} GT/s x{end.lanes}, {mps}{_below_both_ends(position)}"
     yield f'link = "gen{generation(end.speed_gtps)}x{end.lanes}"'
     yield f"down_gbytes_per_s = {read.now_gbps / 8:.3f}"
     yield f"up_gbytes_per_s = {write.now_gbps / 8:.3f}"
 
 
-def _below_both_ends(place: Place) -> str:
+def _below_both_ends(position: Position) -> str:
     end, ends = (
-        place.end,
-        [place.port.link if place.port else None, place.function.link if place.function else None],
+        position.end,
+        [position.port.link if position.port else None, position.function.link if position.function else None],
     )
     speeds = [one.max_speed_gtps for one in ends if one and one.max_speed_gtps]
     lanes = [one.max_lanes for one in ends if one and one.max_lanes]

@@ -1,7 +1,7 @@
 """The next best placement: what a flow gains if one of its devices sat elsewhere.
 
-Places are those that the fabric has: below another switch, or on another stack or host with a device of its own.
-The device keeps its link. Whether a slot is free there, no register shows. All flows are estimated anew.
+Positions are those that the fabric has: below another switch, or on another stack or host that has a device. The
+device keeps its link. Whether a slot is free there, no register shows. All flows are estimated again.
 """
 
 import json
@@ -98,13 +98,13 @@ def _short(routes: Routes, flows: pd.DataFrame, found: Estimate, capacities: dic
 
 
 def _moves(routes: Routes, found: Estimate, short: dict[int, float]) -> Iterator[tuple[str, str]]:
-    """Devices of these flows, each with every other place; those of flows that miss most first."""
+    """Devices of these flows, each with every other position; those of flows that miss most first."""
     targets = _targets(routes)
     order = sorted(short, key=lambda row: -short[row])
     ends = list(zip(found.flows["source"], found.flows["destination"], strict=True))
     devices = dict.fromkeys(name for row in order for name in ends[row] if _is_device(routes, name))
     movable = sorted(devices, key=lambda name: routes.kind(name) in ("gpu", "accelerator"))
-    # The first place of every device comes before the second of any. GPUs come last: they are hard to move.
+    # The first position of every device comes before the second of any. GPUs come last: they are hard to move.
     for step in range(1, len(targets)):
         for device in movable:
             yield device, targets[(targets.index(_place(routes, device)) + step) % len(targets)]
@@ -126,7 +126,7 @@ def _place(routes: Routes, device: str) -> str:
 
 
 class _Trials:
-    """Estimates of the flows on trees with a device in another place."""
+    """Estimates of the flows on trees with a device in another position."""
 
     def __init__(self, routes: Routes, flows: pd.DataFrame, found: Estimate) -> None:
         self.routes = routes
@@ -141,7 +141,7 @@ class _Trials:
         self._limited = np.array([self._limit(routes, row, self.capacities) for row in range(len(self._ends))])
 
     def bandwidth(self, device: str, below: str) -> np.ndarray:
-        """The bandwidth of each flow with a device in another place."""
+        """The bandwidth of each flow with a device in another position."""
         moved = self.routes.moved(device, below)
         link = self.routes.uppers[device]
         capacities = ChainMap(
