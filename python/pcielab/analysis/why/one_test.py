@@ -199,7 +199,7 @@ def _is_unexplained(case: _Case) -> bool:
 
 
 def _unexplained(case: _Case) -> str:
-    """The sentence for such a value: what would give it, and where to look."""
+    """The sentence for a value far below the simulated one: what would give it, and where to look."""
     where = "look for another setting with `pcielab doctor`, and check --profile"
     if case.unit == "ns":
         more = case.shown(case.value - case.simulated)
