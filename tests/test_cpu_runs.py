@@ -69,11 +69,6 @@ def test_the_store_has_results_conditions_device_and_host(measured: Path) -> Non
     assert {"conditions_before", "conditions_after"} <= store.manifest.keys()
 
 
-def test_cold_caches_are_slower_than_warm_ones(measured: Path) -> None:
-    rows = open_store(measured).scalars.query("name == 'LAT_CMD_RD' and window_bytes == 65536").set_index("cache")
-    assert rows.loc["cold", "median"] > rows.loc["host-warm", "median"]
-
-
 def test_commands_that_read_stores_take_it(suite: Path, measured: Path, tmp_path: Path) -> None:
     simulated = tmp_path / "sim.db"
     succeed("run", "--profile", "snb", "--suite", suite, "-o", simulated)
