@@ -124,6 +124,17 @@ closeness: build ## Compare simulated systems with measured ones (needs PCIELAB_
 leave-one-out: build ## Predict each measured machine from constants fitted without it (needs PCIELAB_DATA; 1 hour)
 	$(BIN)/python bench/leave_one_out.py --fresh
 
+.PHONY: placements
+placements: build ## Predict a machine's other placements from twins of one (needs PCIELAB_DATA; 10 minutes)
+	$(BIN)/python bench/placements.py
+
+.PHONY: trust
+trust: leave-one-out placements trust-tables ## Renew every table of docs/concepts/trust.md (needs PCIELAB_DATA; 2 hours)
+
+.PHONY: arbiter-kernels
+arbiter-kernels: build ## Fit how a root complex chooses among ready reads and renew a table of simulated-machine.md (needs PCIELAB_DATA; 1 minute)
+	$(BIN)/python bench/arbiter_kernels.py
+
 .PHONY: calibrated-profiles
 calibrated-profiles: build ## Recalibrate the shipped systems of measured machines and their card (needs PCIELAB_DATA)
 	$(BIN)/python bench/shipped_profiles.py --card
