@@ -1,15 +1,17 @@
-"""Predicts each measured machine with device constants fitted on the others: a table of docs/concepts/trust.md.
+"""Predicts each measured machine with device constants fitted on the others: two tables of docs/concepts/trust.md.
 
 For each machine, with all its IOMMU and NUMA variants: fit the device's constants on the full runs of the other
 machines, calibrate each variant on its pack alone, simulate the published suite, and score rows outside the pack.
-Constants, profiles and stores stay in a working folder; `--fresh` empties it, `--system` selects variants.
+The errors by class of row are shipped as `known_errors.json`. Learnt from the other machines alone, they say how
+many of a machine's values such intervals hold. Constants, profiles and stores stay in a working folder; `--fresh`
+empties it, `--system` selects variants.
 """
 
 import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -18,9 +20,12 @@ import pcielab
 from marked import write_between
 from pcielab.analysis.calibrate import calibrate, read_measured, read_pack
 from pcielab.analysis.calibrate.card import fit_card
-from pcielab.analysis.validate import Score, score, write_bands
+from pcielab.analysis.validate import METRICS, Score, judge, score, write_bands
+from pcielab.analysis.validate.intervals import differences
+from pcielab.analysis.validate.known_errors import FILE as KNOWN_ERRORS, Difference, learn
 from pcielab.formats.importers import import_pcie_bench
 from pcielab.library.profiles import names
+from pcielab.store.identity import ASKED
 
 PAGE = Path("docs/concepts/trust.md")
 START, END = "<!-- leave one out: make leave-one-out -->", "<!-- end of leave one out -->"
@@ -30,6 +35,13 @@ HEAD = [
     "| average latency ns, median / p95 | distribution ns, median / p95 |",
     "|---|---|---|---|---|---|---|---|---|---|",
 ]
+COVERAGE_START, COVERAGE_END = "<!-- coverage: make leave-one-out -->", "<!-- end of coverage -->"
+COVERAGE_HEAD = [
+    "| system | bandwidths | inside | median latencies | inside | average latencies | inside |",
+    "|---|---|---|---|---|---|---|",
+]
+DEVICE = "nfp6000"
+"""The device whose twins' errors are learnt."""
 REPRESENTATIVES = {"snb": "snb", "ib": "ib-000", "hsw2620": "hsw2620"}
 """Machines without idle states, each with the variant on which the device's constants are fitted."""
 
@@ -97,16 +109,55 @@ def row(system: str, result: Score) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def idle_line(system: str, work: Path) -> str | None:
+def idle_line(system: str, result: Score, work: Path) -> str | None:
     """A note on a machine with idle states."""
     resolved = pcielab.resolve(str(work / f"{system}.toml")).system
     if resolved.host.idle is None:
         return None
     bands = write_bands(resolved, pcielab.open_store(work / f"{system}-measured.db"))
     inside = sum(band.inside for band in bands) / len(bands)
+    reads = result.by_test.set_index(["group", "metric"]).loc[("BW_DMA_RD", "bandwidth")]
     return (
-        f"`{system}`: {inside:.0%} of {len(bands)} write bandwidths lie in the middle 90 % of the twin's own runs."
+        f"`{system}`, with idle states: {inside:.0%} of {len(bands)} write bandwidths lie in the middle 90 % of "
+        f"the twin's own runs; read bandwidths are {reads['median']:.0f} % off in the median; "
+        f"{result.medians_within_a_tick:.0%} of the median latencies are within a tick."
     )
+
+
+def repeats_line(systems: Sequence[str], work: Path) -> str:
+    """By how much two measurements of one test in one run differ, over all systems."""
+    found: dict[str, list[float]] = {metric: [] for metric in METRICS}
+    for system in systems:
+        rows = pcielab.open_store(work / f"{system}-measured.db").scalars
+        for _, same in rows.groupby(["name", *ASKED], sort=False):
+            for metric, apart in found.items():
+                values = same[metric].dropna() if metric in same else same.iloc[:0, 0]
+                apart += [abs(float(one - values.iloc[0])) / _unit(metric, values.iloc[0]) for one in values[1:]]
+    bandwidth, median, average = (pd.Series(found[metric]).quantile([0.5, 0.95]) for metric in METRICS)
+    counts = f"{len(found['bandwidth'])} bandwidths, {len(found['median'])} latencies"
+    return (
+        f"Tests that a run measured twice ({counts}) differ by {bandwidth[0.5]:.2f} % (median) and "
+        f"{bandwidth[0.95]:.2f} % (95 % of them) in bandwidth, by {median[0.5]:.1f} and {median[0.95]:.1f} ns in "
+        f"the median latency, and by {average[0.5]:.1f} and {average[0.95]:.1f} ns in the average."
+    )
+
+
+def _unit(metric: str, value: float) -> float:
+    return value / 100 if metric == "bandwidth" else 1.0
+
+
+def coverage(scores: Mapping[str, Score], found: Sequence[Difference]) -> list[str]:
+    """For each system, the share of measured values inside intervals learnt from the other machines alone."""
+    lines = []
+    for system, result in scores.items():
+        others = learn((one for one in found if one.machine != machine_of(system)), DEVICE)
+        judged = judge(result.comparison, others)
+        cells = [f"`{system}`"]
+        for metric in METRICS:
+            inside = [one.inside for one in judged if one.metric == metric]
+            cells += [str(len(inside)), f"{sum(inside) / len(inside):.1%}"]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -129,16 +180,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for path in options.work.iterdir():
             path.unlink()
     lines, notes = [], []
+    scores: dict[str, Score] = {}
     for system in options.system or [name for name in names("system") if folder_of(name, data)]:
         folder = folder_of(system, data) or sys.exit(f"leave-one-out: {system}: no published measurements")
         card = constants(machine_of(system), data, pack, options.work)
-        lines.append(row(system, scored(system, folder, pack, card, options.work)))
-        notes += [line] if (line := idle_line(system, options.work)) else []
+        result = scored(system, folder, pack, card, options.work)
+        lines.append(row(system, result))
+        if (line := idle_line(system, result, options.work)) is not None:
+            notes.append(line)
+        else:
+            scores[system] = result
         print(lines[-1], file=sys.stderr)
-    table = [*HEAD, *lines, *(["", *notes] if notes else [])]
+    table = [*HEAD, *lines, "", *notes, repeats_line(list(scores), options.work)]
+    found = [
+        one for name, result in scores.items() for one in differences(result.comparison, machine_of(name), name)
+    ]
+    covered = [*COVERAGE_HEAD, *coverage(scores, found)]
     if not options.system:
         write_between(PAGE, START, END, table)
-    print("\n".join(table))
+        write_between(PAGE, COVERAGE_START, COVERAGE_END, covered)
+        KNOWN_ERRORS.write_text(learn(found, DEVICE).to_json())
+    print("\n".join([*table, "", *covered]))
 
 
 if __name__ == "__main__":

@@ -13,10 +13,12 @@ from pcielab.errors import RunError
 if TYPE_CHECKING:
     from pcielab.analysis.compare import Comparison, Failure
     from pcielab.analysis.compare.pairs import Row
+    from pcielab.analysis.validate import Judged
 
 _SHOWN_DIFFERENCES = 4
 _SHOWN_FAILURES = 10
 _ERROR = "standard error"
+_EXPECTED = "expected (90 %)"
 _OF_TOOLS = ("direction", "pair", "part", "queues", "outstanding", "pattern", "size_bytes")
 """Parameters that distinguish the numbers of other tools."""
 
@@ -45,6 +47,9 @@ def compare(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the HTML file if it exists.")] = False,
 ) -> None:
     """Compare two runs side by side: bandwidths in %, latencies in ns. A table ends with a summary.
+
+    If B is simulated on a calibrated system and A is measured, or the other way round, the table says where the
+    measured value is expected (90 %), and whether it is there: an error inside is one that twins have.
 
     Differences of measured medians have a standard error, and are "not resolvable" below two of them.
 
@@ -81,7 +86,8 @@ def _print(comparison: "Comparison", output_format: Format, *, summary: bool) ->
     title = _title(comparison)
     if not summary:
         table = output_format is Format.TABLE
-        print_rows(_side_by_side(comparison) if table else _cells(comparison.pairs), output_format, title=title)
+        rows = _side_by_side(comparison) if table else _with_intervals(comparison)
+        print_rows(rows, output_format, title=title)
     if summary and not comparison.tells_speed:
         print_rows([], output_format, title=title)
     elif comparison.tells_speed and (summary or output_format is Format.TABLE):
@@ -128,6 +134,40 @@ def _change(failure: "Failure") -> float:
     return -failure.difference_percent if fell else failure.difference_percent
 
 
+def _intervals(comparison: "Comparison") -> dict[int, dict[str, "Judged"]]:
+    """The metrics of each pair that have an interval, by the identity of the pair."""
+    if not _of_a_twin(comparison):
+        return {}
+    from pcielab.analysis.validate import judge
+
+    found: dict[int, dict[str, Judged]] = {}
+    for one in judge(comparison):
+        found.setdefault(id(one.row), {})[one.metric] = one
+    return found
+
+
+def _of_a_twin(comparison: "Comparison") -> bool:
+    """Whether intervals are to be looked for, which takes time."""
+    stores = (comparison.a, comparison.b)
+    calibrated = any((store.manifest.get("system") or {}).get("calibrated") for store in stores)
+    return calibrated and {store.origin for store in stores} == {"measured", "simulated"}
+
+
+def _with_intervals(comparison: "Comparison") -> list[dict[str, Cell]]:
+    """Rows as plain values, with the interval of each metric that a twin predicts."""
+    intervals, cells = _intervals(comparison), _cells(comparison.pairs)
+    if not intervals:
+        return cells
+    for row, shown in zip(comparison.pairs, cells, strict=True):
+        judged = intervals.get(id(row), {})
+        for metric, unit in (("bandwidth", "gbps"), ("median", "ns"), ("average", "ns")):
+            one = judged.get(metric)
+            shown[f"{metric}_expected_low_{unit}"] = one.interval.low if one else None
+            shown[f"{metric}_expected_high_{unit}"] = one.interval.high if one else None
+            shown[f"{metric}_as_expected"] = one.inside if one else None
+    return cells
+
+
 def _title(comparison: "Comparison") -> str:
     from pcielab.store.exercised import NOTICE
 
@@ -156,12 +196,24 @@ def _summary(comparison: "Comparison", output_format: Format) -> list[dict[str, 
 
 def _side_by_side(comparison: "Comparison") -> list[dict[str, Cell]]:
     """Rows that fit a terminal: each test's bandwidth (Gb/s) or median latency (ns)."""
-    rows = [_narrow(row, tells_speed=comparison.tells_speed) for row in comparison.pairs]
-    optional = [_ERROR, *(key.removesuffix("_bytes") for key in _OF_TOOLS)]
+    intervals = _intervals(comparison)
+    rows = [
+        {**_narrow(row, tells_speed=comparison.tells_speed), _EXPECTED: _expected(row, intervals)}
+        for row in comparison.pairs
+    ]
+    optional = [_ERROR, _EXPECTED, *(key.removesuffix("_bytes") for key in _OF_TOOLS)]
     empty = {column for column in optional if all(row.get(column) is None for row in rows)}
     if comparison.a.kind != "tool":
-        empty &= {_ERROR}
+        empty &= {_ERROR, _EXPECTED}
     return [{column: cell for column, cell in row.items() if column not in empty} for row in rows]
+
+
+def _expected(row: Any, intervals: dict[int, dict[str, "Judged"]]) -> str | None:
+    """Where the measured value that is shown is expected, given the twin's prediction, and whether it is there."""
+    one = intervals.get(id(row), {}).get(_metric(row)) if intervals else None
+    if one is None:
+        return None
+    return f"{one.interval.low:.4g} to {one.interval.high:.4g}: {'yes' if one.inside else 'NO'}"
 
 
 def _narrow(row: Any, *, tells_speed: bool) -> dict[str, Cell]:

@@ -26,11 +26,13 @@ _UNITS = {
 
 def print_single(store: "Store", name: str, output_format: Format) -> None:
     """Print the row of a run of one test; a table is followed by its bound and by advice."""
-    print_rows([_row(store)], output_format, title=f"{name} ({store.origin})")
-    if store.tells_speed and output_format is Format.TABLE and store.tests["status"].iloc[0] == "ok":
+    row, expected, table = _row(store), _expected(store), output_format is Format.TABLE
+    print_rows([row if table else {**row, **expected}], output_format, title=f"{name} ({store.origin})")
+    if store.tells_speed and table and store.tests["status"].iloc[0] == "ok":
         from pcielab.analysis.explain import in_words
 
         say_sentences(in_words(store, int(store.tests["id"].iloc[0])))
+        say_sentences(_expectations(expected))
 
 
 def report_outcome(store: "Store", name: str) -> None:
@@ -77,6 +79,32 @@ def _row(store: "Store") -> dict[str, Cell]:
         if store.tells_speed and metric in row and row[metric] == row[metric]
     }
     return {"name": row["name"], **asked, "status": row["status"], "origin": store.origin, **found}
+
+
+def _expected(store: "Store") -> dict[str, float]:
+    """Where a measured value lies with 90 % probability, if the run is of a twin whose errors are known."""
+    from pcielab.analysis.validate import twin_of
+
+    twin = twin_of(store)
+    row = {str(key): value for key, value in store.scalars.iloc[0].items()}
+    metric = "bandwidth" if row.get("bandwidth") == row.get("bandwidth") else "median"
+    if twin is None or row["status"] != "ok" or row.get(metric) is None:
+        return {}
+    interval = twin.interval(row, metric, float(row[metric]))
+    if interval is None:
+        return {}
+    unit = _UNITS[metric]
+    return {f"expected_low_{unit}": interval.low, f"expected_high_{unit}": interval.high}
+
+
+def _expectations(expected: dict[str, float]) -> list[str]:
+    """The same in words."""
+    if not expected:
+        return []
+    low, high = expected.values()
+    what, unit = ("bandwidth", "Gb/s") if "expected_low_gbps" in expected else ("median latency", "ns")
+    values = f"a {what} of {low:.4g} to {high:.4g} {unit}"
+    return [f"expected on the machine: {values} (90 %, by the errors of other machines' twins)"]
 
 
 def _plain(value: object) -> Cell:

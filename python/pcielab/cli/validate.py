@@ -49,9 +49,9 @@ def validate(
     """Run the suite paper on a twin and compare it with measured rows, by kind of test and by bound.
 
     Scores are the relative error of bandwidths, the errors of median and average latency, and the mean difference
-    of the quantiles of distributions, in ns. On a machine with idle states, measured write bandwidths are
-    compared with the middle 90 % of the twin's values over several seeds. It takes one to two minutes on two
-    cores.
+    of the quantiles of distributions, in ns. The last rows count the measured values inside the 90 % intervals of
+    the twin's predictions. On a machine with idle states, these are the middle 90 % of its write bandwidths over
+    several seeds. It takes one to two minutes on two cores.
     """
     from pcielab.analysis.calibrate.measured import read_pack
     from pcielab.analysis.validate import score, write_bands
@@ -70,7 +70,7 @@ def validate(
         result = score(measured, twin, excluded)
         if output is not None:
             write_file(output, draw_worst(result).encode(), overwrite=overwrite)
-        rows = _rows(result)
+        rows = [*_rows(result), *_coverage(result)]
         if system.system.host.idle is not None:
             bands = write_bands(system.system, measured)
             inside = sum(band.inside for band in bands)
@@ -108,6 +108,20 @@ def _rows(result: "Score") -> list[dict[str, Cell]]:
     ticks = int((result.rows["metric"] == "median latency").sum())
     if ticks:
         found.append(_row("all", "median latency within a tick", "1", ticks, result.medians_within_a_tick))
+    return found
+
+
+def _coverage(result: "Score") -> list[dict[str, Cell]]:
+    """The share of measured values inside the intervals of their predictions; nothing if it has none."""
+    from pcielab.analysis.validate import METRICS, judge
+
+    judged = judge(result.comparison)
+    found = []
+    for metric in METRICS:
+        inside = [one.inside for one in judged if one.metric == metric]
+        if inside:
+            called = "bandwidth" if metric == "bandwidth" else f"{metric} latency"
+            found.append(_row("all", f"{called} inside its interval", "1", len(inside), sum(inside) / len(inside)))
     return found
 
 

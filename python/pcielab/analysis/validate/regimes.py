@@ -30,6 +30,9 @@ _BOUNDS = {
 _APART = "page-walks"
 """Windows beyond the IO-TLB are a regime of their own: the other regime of these rows is their next bound's."""
 
+UNALIGNED, CACHE_EDGE, NUMA, BEYOND_THE_TLB = "unaligned", "cache edge", "NUMA", "IOMMU beyond the TLB"
+"""Regimes by offsets, window and sockets."""
+
 _EDGE_LOW, _EDGE_HIGH = 0.5, 4.0
 """Windows at the edge of a cache, relative to its capacity: hits fade on both sides of it."""
 
@@ -44,19 +47,23 @@ class Regimes:
 
     def of(self, row: Any) -> tuple[str, ...]:
         """The regimes of a row of a comparison: none, one or several."""
+        special = self.special(row)
+        bound = self.bounds.get(identity(row["family"], row["name"], row))
+        if bound is None or UNALIGNED in special:
+            return special
+        return (_BOUNDS.get(bound, "link-limited"), *special)
+
+    def special(self, row: Any) -> tuple[str, ...]:
+        """What is special about a row by its offsets, window and sockets."""
         found = []
         if row["host_offset_bytes"] or row["device_offset_bytes"]:
-            found.append("unaligned")
-        else:
-            bound = self.bounds.get(identity(row["family"], row["name"], row))
-            if bound is not None:
-                found.append(_BOUNDS.get(bound, "link-limited"))
+            found.append(UNALIGNED)
         if self._at_an_edge(row):
-            found.append("cache edge")
+            found.append(CACHE_EDGE)
         if self.system.memory_socket != self.system.device_socket and row["name"] != "BW_DMA_WR":
-            found.append("NUMA")
+            found.append(NUMA)
         if self._beyond_the_tlb(row):
-            found.append("IOMMU beyond the TLB")
+            found.append(BEYOND_THE_TLB)
         return tuple(found)
 
     def _at_an_edge(self, row: Any) -> bool:
