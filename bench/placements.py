@@ -29,16 +29,17 @@ PLACEMENTS = {
     "ib, 4 KiB pages": ("ib-000-nosp", "ib-011-nosp"),
     "bdw": ("bdw-000", "bdw-001", "bdw-010", "bdw-011"),
 }
-"""Twins of a machine that differ in placement alone; each predicts all others."""
+"""Twins of a machine that differ in placement alone, the local one first."""
 SOCKETS = ("device_socket", "memory_socket", "program_socket")
 TYPICAL_HOST = "generic-e5-dual"
 REMOTE_TIMES = ("remote_ns", "remote_dirty_ns", "busy_remote_ns", "busy_remote_dirty_ns", "remote_ownership_ns")
 
 
 def pairs() -> Iterator[tuple[str, str]]:
-    """Each twin with each other placement of its machine."""
-    for names in PLACEMENTS.values():
-        yield from ((twin, other) for twin in names for other in names if other != twin)
+    """The first twin of a machine with each other placement, and each other twin with the first placement."""
+    for first, *others in PLACEMENTS.values():
+        yield from ((first, other) for other in others)
+        yield from ((other, first) for other in others)
 
 
 def moved(twin: str, other: str) -> pcielab.ResolvedSystem:
