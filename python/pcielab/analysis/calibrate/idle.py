@@ -29,7 +29,7 @@ _GROUPS = 12
 _WIDEST, _SHARE_LEAST = 1.25, 0.01
 """Widest group of wake-ups, slowest over fastest (a group is uniform, tails are long), and its least share of all
 slow ones."""
-_NEVER_NS = 1e15
+_NEVER_NS = 1e12
 _STALLED_LEAST = 0.02
 """Smaller shares of time are within the error of the prediction without stalls."""
 _ROWS_LEAST = 8
