@@ -111,14 +111,14 @@ impl Draws {
     #[inline]
     #[must_use]
     pub fn exponential(self, index: u64) -> f64 {
-        -(1.0 - self.fraction(index)).ln()
+        -libm::log(1.0 - self.fraction(index))
     }
 
     /// Normally distributed with mean 0 and standard deviation 1.
     #[must_use]
     pub fn normal(self, index: u64) -> f64 {
         let (distance, angle) = (self.exponential(2 * index), self.fraction(2 * index + 1));
-        (2.0 * distance).sqrt() * (std::f64::consts::TAU * angle).cos()
+        (2.0 * distance).sqrt() * libm::cos(std::f64::consts::TAU * angle)
     }
 }
 

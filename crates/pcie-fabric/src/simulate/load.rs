@@ -66,7 +66,7 @@ impl Pace {
             Arrivals::Even => 1.0,
             Arrivals::Random => {
                 self.drawn += 1;
-                -(1.0 - self.draws.fraction(self.drawn)).ln()
+                -libm::log(1.0 - self.draws.fraction(self.drawn))
             }
         };
         // A delayed flow does not catch up.

@@ -274,7 +274,7 @@ fn waiting(offered: f64, served: f64, room: f64) -> f64 {
     if (slope * room).abs() < 1e-6 {
         return room / 2.0;
     }
-    room / -(-slope * room).exp_m1() - 1.0 / slope
+    room / -libm::expm1(-slope * room) - 1.0 / slope
 }
 
 /// Max-min shares of `capacity` among demands: each gets what it asks for, or as much as any other that does

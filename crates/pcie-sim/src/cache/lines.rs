@@ -141,7 +141,7 @@ impl SliceHash {
 fn normal_quantile(probability: f64) -> f64 {
     // Tukey's lambda with shape 0.135 agrees with the normal quantile to 1e-3 in the range of slices.
     let shape = 0.135;
-    (probability.powf(shape) - (1.0 - probability).powf(shape)) / 0.1975
+    (libm::pow(probability, shape) - libm::pow(1.0 - probability, shape)) / 0.1975
 }
 
 #[cfg(test)]
