@@ -1,6 +1,7 @@
 //! The VFIO calls of this crate, with their errors. `linux/vfio.h` describes each.
 
 use crate::obstacle;
+use libc::Ioctl;
 use pcie_refusal::Refusal;
 use std::ffi::{CString, c_void};
 use std::fs::File;
@@ -11,23 +12,23 @@ use std::path::Path;
 use std::time::Duration;
 use vfio_bindings::bindings::vfio;
 
-const GET_API_VERSION: libc::c_ulong = request(0);
-const CHECK_EXTENSION: libc::c_ulong = request(1);
-const SET_IOMMU: libc::c_ulong = request(2);
-const GROUP_GET_STATUS: libc::c_ulong = request(3);
-const GROUP_SET_CONTAINER: libc::c_ulong = request(4);
-const GROUP_GET_DEVICE_FD: libc::c_ulong = request(6);
-const DEVICE_GET_REGION_INFO: libc::c_ulong = request(8);
-const DEVICE_GET_IRQ_INFO: libc::c_ulong = request(9);
-const DEVICE_SET_IRQS: libc::c_ulong = request(10);
-const DEVICE_RESET: libc::c_ulong = request(11);
-const IOMMU_GET_INFO: libc::c_ulong = request(12);
-const IOMMU_MAP_DMA: libc::c_ulong = request(13);
-const IOMMU_UNMAP_DMA: libc::c_ulong = request(14);
+const GET_API_VERSION: Ioctl = request(0);
+const CHECK_EXTENSION: Ioctl = request(1);
+const SET_IOMMU: Ioctl = request(2);
+const GROUP_GET_STATUS: Ioctl = request(3);
+const GROUP_SET_CONTAINER: Ioctl = request(4);
+const GROUP_GET_DEVICE_FD: Ioctl = request(6);
+const DEVICE_GET_REGION_INFO: Ioctl = request(8);
+const DEVICE_GET_IRQ_INFO: Ioctl = request(9);
+const DEVICE_SET_IRQS: Ioctl = request(10);
+const DEVICE_RESET: Ioctl = request(11);
+const IOMMU_GET_INFO: Ioctl = request(12);
+const IOMMU_MAP_DMA: Ioctl = request(13);
+const IOMMU_UNMAP_DMA: Ioctl = request(14);
 
 /// `_IO(VFIO_TYPE, VFIO_BASE + number)`.
-const fn request(number: u32) -> libc::c_ulong {
-    ((vfio::VFIO_TYPE as libc::c_ulong) << 8) | (vfio::VFIO_BASE + number) as libc::c_ulong
+const fn request(number: u32) -> Ioctl {
+    ((vfio::VFIO_TYPE as Ioctl) << 8) | (vfio::VFIO_BASE + number) as Ioctl
 }
 
 /// A region of a device that can be read, written or mapped.
