@@ -5,8 +5,9 @@ use crate::facts::{Condition, Remarks, TimerFacts};
 use crate::sampling::{
     ALIKE, Samples, average_is_settled, bandwidth_is_settled, bandwidth_is_stable, latency_is_stable,
 };
+use crate::work::Asked;
 use pcie_statistics::{BatchMeans, Histogram};
-use pcie_store::{Distribution, Scalar, Series, Status};
+use pcie_store::{Distribution, Scalar, Series, Status, TestRecord};
 use pcie_workload::{Operation, Test};
 use std::ops::ControlFlow;
 
@@ -55,6 +56,21 @@ impl Outcome {
     #[must_use]
     pub fn interrupted(message: &str) -> Self {
         Self::without_numbers(Status::Interrupted, message.to_owned())
+    }
+
+    /// The record of the test at a position.
+    pub(crate) fn record(self, position: usize, test: &Asked) -> TestRecord {
+        TestRecord {
+            id: position as u64,
+            family: test.family.clone(),
+            name: test.name.clone(),
+            parameters: test.parameters.to_string(),
+            status: self.status,
+            message: self.message,
+            scalars: self.scalars,
+            distributions: self.distributions,
+            series: self.series,
+        }
     }
 
     /// Adds a device's remarks.

@@ -4,8 +4,6 @@
 //! replays the others, so that each test finds the state that all earlier ones left. The store has its own
 //! thread. A run ends in time without a job or store that does not heed a stop.
 
-mod alone;
-mod error;
 mod events;
 mod identity;
 mod job;
@@ -13,10 +11,9 @@ mod opening;
 mod options;
 mod recorder;
 
-pub use alone::run_alone;
-pub use error::RunError;
 pub use options::{Options, Progress};
 
+use crate::error::RunError;
 use crate::pulse::Pulse;
 use crate::stop::Stop;
 use crate::work::Work;

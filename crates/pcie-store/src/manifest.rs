@@ -3,49 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
+use crate::origin::Origin;
 use crate::schema::SCHEMA_VERSION;
 
 /// Key of the number of tests of a run, which shows readers whether it is complete.
 pub(crate) const TESTS: &str = "tests";
-
-/// Origin of the numbers of a store; every figure and export shows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
-    /// Taken on real hardware.
-    Measured,
-    /// From the simulator.
-    Simulated,
-    /// From real software on emulated hardware.
-    Emulated,
-    /// From a simulation of the register-transfer-level core.
-    Rtl,
-    /// From the closed-form model.
-    Modelled,
-}
-
-impl Origin {
-    const ALL: [Self; 5] = [Self::Measured, Self::Simulated, Self::Emulated, Self::Rtl, Self::Modelled];
-
-    /// Its word in the manifest.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Measured => "measured",
-            Self::Simulated => "simulated",
-            Self::Emulated => "emulated",
-            Self::Rtl => "rtl",
-            Self::Modelled => "modelled",
-        }
-    }
-
-    fn from_value(value: Option<&Value>) -> Result<Self> {
-        let word = value.and_then(Value::as_str);
-        Self::ALL.into_iter().find(|origin| Some(origin.as_str()) == word).ok_or_else(|| Error::Manifest {
-            key: "origin".to_owned(),
-            found: value.map_or_else(|| "missing".to_owned(), Value::to_string),
-            expected: Self::ALL.map(Self::as_str).join(", ").replace(", modelled", " or modelled"),
-        })
-    }
-}
 
 /// Suite, system and conditions of a run. Keys keep their order, after `format`, `version` and `origin`.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,7 +28,7 @@ impl Manifest {
     /// A manifest from `entries`, with this crate's `format` and `version`. [`Error::Manifest`] without valid
     /// `origin`.
     pub fn from_entries(entries: Map<String, Value>) -> Result<Self> {
-        let mut manifest = Self::new(Origin::from_value(entries.get("origin"))?);
+        let mut manifest = Self::new(origin_of(entries.get("origin"))?);
         for (key, value) in entries {
             if key != "format" && key != "version" {
                 manifest.set(&key, value);
@@ -82,7 +44,7 @@ impl Manifest {
 
     /// Origin of the numbers. [`Error::Manifest`] if it is missing or invalid.
     pub fn origin(&self) -> Result<Origin> {
-        Origin::from_value(self.get("origin"))
+        origin_of(self.get("origin"))
     }
 
     /// Sets `key`; an existing key keeps its position.
@@ -104,6 +66,15 @@ impl Manifest {
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.entries.iter().map(|(key, value)| (key.as_str(), value))
     }
+}
+
+fn origin_of(value: Option<&Value>) -> Result<Origin> {
+    let word = value.and_then(Value::as_str);
+    Origin::ALL.into_iter().find(|origin| Some(origin.as_str()) == word).ok_or_else(|| Error::Manifest {
+        key: "origin".to_owned(),
+        found: value.map_or_else(|| "missing".to_owned(), Value::to_string),
+        expected: Origin::ALL.map(Origin::as_str).join(", ").replace(", modelled", " or modelled"),
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! One finished test: parameters, status and results.
 
 use serde::{Deserialize, Serialize};
+#[cfg(not(target_family = "wasm"))]
 use serde_json::{Map, Value};
 
 /// How a test ended.
@@ -28,6 +29,7 @@ impl Status {
         }
     }
 
+    #[cfg(not(target_family = "wasm"))]
     pub(crate) fn from_word(word: &str) -> Option<Self> {
         [Self::Ok, Self::NotSupported, Self::Failed, Self::Interrupted]
             .into_iter()
@@ -100,6 +102,7 @@ pub struct TestRecord {
     pub series: Vec<Series>,
 }
 
+#[cfg(not(target_family = "wasm"))]
 impl TestRecord {
     /// True if the parameters fit columns of a table: an object without objects or lists in it.
     pub(crate) fn has_plain_parameters(&self) -> bool {

@@ -1,13 +1,13 @@
 //! The start of a run: opens the first worker, adds its identity to the manifest, and creates or resumes the
 //! store.
 
-use super::error::RunError;
 use super::events::Event;
 use super::identity;
 use super::job::{Ending, Job, Share};
 use super::options::{Options, Progress, TICK};
 use super::recorder::Entry;
 use crate::backend::OpenError;
+use crate::error::RunError;
 use crate::facts::Condition;
 use crate::pulse::Pulse;
 use crate::stop::Stop;

@@ -5,7 +5,7 @@ use crate::facts::Condition;
 use crate::outcome::Outcome;
 use crate::stop::Stop;
 use crate::work::Asked;
-use pcie_store::{Store, TestRecord};
+use pcie_store::Store;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
@@ -80,25 +80,10 @@ impl Recorder {
             Entry::After(conditions) => self.store.set_manifest("conditions_after", &json!(conditions)),
             Entry::Test { position, outcome } => {
                 let status = outcome.status;
-                self.store.write_test(&record(position, &self.tests[position], outcome))?;
+                self.store.write_test(&outcome.record(position, &self.tests[position]))?;
                 let _ = self.events.send(Event::Stored { position, status });
                 Ok(())
             }
         }
-    }
-}
-
-/// The record of a test.
-pub(super) fn record(position: usize, test: &Asked, outcome: Outcome) -> TestRecord {
-    TestRecord {
-        id: position as u64,
-        family: test.family.clone(),
-        name: test.name.clone(),
-        parameters: test.parameters.to_string(),
-        status: outcome.status,
-        message: outcome.message,
-        scalars: outcome.scalars,
-        distributions: outcome.distributions,
-        series: outcome.series,
     }
 }

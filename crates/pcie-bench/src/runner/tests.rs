@@ -6,6 +6,7 @@ use crate::device::DeviceError;
 use crate::facts::Condition;
 use crate::moment::Moment;
 use crate::outcome::Outcome;
+use crate::run_alone;
 use crate::work::{Asked, Worker};
 use pcie_store::{Origin, Scalar, Store};
 use serde_json::{Map, Value, json};

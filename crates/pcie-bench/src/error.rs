@@ -14,6 +14,7 @@ pub enum RunError {
     #[error("parameters of a test: {0}")]
     Parameters(#[from] serde_json::Error),
     /// The store failed or is not the right one.
+    #[cfg(not(target_family = "wasm"))]
     #[error(transparent)]
     Store(#[from] pcie_store::Error),
     /// The device did not open.
@@ -59,6 +60,7 @@ impl RunError {
     pub fn refusal(self) -> Result<Refusal, Self> {
         match self {
             Self::Refused(refusal) | Self::Open(OpenError::Refused(refusal)) => Ok(refusal),
+            #[cfg(not(target_family = "wasm"))]
             Self::Store(error) if error.is_input() => Ok(Refusal::new(error)),
             failed => Err(failed),
         }

@@ -1,7 +1,6 @@
 //! A single test without a store, for sweeps over many systems and live questions.
 
-use super::error::RunError;
-use super::recorder;
+use crate::error::RunError;
 use crate::outcome::Outcome;
 use crate::pulse::Pulse;
 use crate::stop::Stop;
@@ -21,5 +20,5 @@ pub fn run_alone(work: &dyn Work, stop: &Stop) -> Result<TestRecord, RunError> {
     };
     let mut worker = work.open()?;
     let outcome = worker.carry_out(0, stop, &Pulse::default()).unwrap_or_else(Outcome::from);
-    Ok(recorder::record(0, test, outcome))
+    Ok(outcome.record(0, test))
 }
