@@ -14,6 +14,7 @@ mod host;
 mod json;
 mod model;
 mod output;
+mod page;
 mod prediction;
 mod progress;
 mod python_device;
@@ -51,6 +52,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::output::{check_file, check_folder, check_name, write_file, write_folder};
+    #[pymodule_export]
+    use super::page::ask_page;
     #[pymodule_export]
     use super::prediction::Predictor;
     #[pymodule_export]

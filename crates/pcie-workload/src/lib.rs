@@ -6,6 +6,7 @@
 mod addresses;
 mod chase;
 mod messages;
+mod published;
 mod suite;
 mod test;
 mod units;
@@ -16,6 +17,7 @@ pub use messages::{
     BufferEviction, MessageConnection, MessagePace, MessageSuite, MessageTest, MessageTestRecord,
     QueueSharing, StoreKind, Way,
 };
+pub use published::{PUBLISHED, published_name, published_transactions};
 pub use suite::Suite;
 pub use test::{
     ADDRESS_BYTES, CacheState, LINE_BYTES, Operation, PAGE_BYTES, Path, Pattern, TRANSFER_BYTES_MOST, Test,

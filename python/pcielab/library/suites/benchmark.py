@@ -14,26 +14,18 @@ from pcielab.library.suites.parameters import Cache, Operation, Parameters, Path
 
 __all__ = ["BENCHMARKS", "Cache", "Operation", "Parameters", "Path", "Pattern", "Test", "impossible"]
 
+_PUBLISHED: dict[str, Any] = json.loads(_core.ask_page("published", "{}"))
+
 BENCHMARKS: dict[str, tuple[Operation, Path]] = {
-    "LAT_CMD_RD": ("lat-rd", "command"),
-    "LAT_CMD_WRRD": ("lat-wrrd", "command"),
-    "LAT_CMD_CHASE": ("lat-chase", "command"),
-    "LAT_DMA_RD": ("lat-rd", "dma"),
-    "LAT_DMA_WRRD": ("lat-wrrd", "dma"),
-    "BW_CMD_RD": ("bw-rd", "command"),
-    "BW_CMD_WR": ("bw-wr", "command"),
-    "BW_CMD_RW": ("bw-rdwr", "command"),
-    "BW_DMA_RD": ("bw-rd", "dma"),
-    "BW_DMA_WR": ("bw-wr", "dma"),
-    "BW_DMA_RW": ("bw-rdwr", "dma"),
+    name: (operation, path) for name, operation, path in _PUBLISHED["tests"]
 }
 """Operation and path of each micro-benchmark, by its published name. The pointer chase and
 those of bandwidth on the command path were not published; they are for devices whose processors issue their own
 loads and stores."""
 
-LATENCY_SAMPLES = 2_097_152
-DETAILS_SAMPLES = 16_777_216
-BANDWIDTH_TRANSACTIONS = 8_388_608
+LATENCY_SAMPLES: int = _PUBLISHED["latency_samples"]
+DETAILS_SAMPLES: int = _PUBLISHED["details_samples"]
+BANDWIDTH_TRANSACTIONS: int = _PUBLISHED["bandwidth_transactions"]
 """Transactions per test in the published suite."""
 
 

@@ -1,0 +1,82 @@
+//! Requests by name.
+
+use pcie_refusal::Refusal;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{answer, change, plan, point, published, simulations, take_out};
+
+/// Names of the requests.
+pub const NAMES: [&str; 11] = [
+    "answer",
+    "change",
+    "drawn",
+    "flows",
+    "frames",
+    "messages",
+    "plan",
+    "point",
+    "published",
+    "record",
+    "take-out",
+];
+
+/// Answers a request.
+///
+/// `asked` and the answer are JSON:
+///
+/// * `answer`: the curves of a question in closed form,
+/// * `change`: a system with changes,
+/// * `plan`: the points of a question,
+/// * `point`: a simulated point as pictures need it; `record`: as a store keeps it,
+/// * `drawn`: a record as pictures need it,
+/// * `frames`, `messages`: the record of a test with a NIC, or of messages; `flows`: the rates on a fabric,
+/// * `take-out`: commands and files of a question,
+/// * `published`: sizes and windows of curves, and the published tests.
+///
+/// # Errors
+/// The request is unknown, is no JSON, or asks the impossible.
+pub fn ask(name: &str, asked: &str) -> Result<String, Refusal> {
+    match name {
+        "answer" => text(&answer::answer(&read(asked)?)?),
+        "change" => text(&change::change(read(asked)?)?),
+        "drawn" => text(&point::drawn(&read(asked)?)),
+        "flows" => text(&simulations::flows(read(asked)?)?),
+        "frames" => text(&simulations::frames(read(asked)?)?),
+        "messages" => text(&simulations::messages(read(asked)?)?),
+        "plan" => text(&plan::plan(&read(asked)?)),
+        "point" => text(&point::drawn(&point::record(read(asked)?)?)),
+        "published" => text(&published::published()),
+        "record" => text(&point::record(read(asked)?)?),
+        "take-out" => text(&take_out::take_out(&read(asked)?)?),
+        _ => Err(Refusal::of("request", name, format!("give one of {}", NAMES.join(", ")))),
+    }
+}
+
+fn read<T: DeserializeOwned>(asked: &str) -> Result<T, Refusal> {
+    // Parse to a value first, so that text that is not JSON gets a message of its own.
+    let value: Value = serde_json::from_str(asked)
+        .map_err(|error| Refusal::new(format!("the request is not JSON: {error}")))?;
+    serde_path_to_error::deserialize(value)
+        .map_err(|error| Refusal::new(error.inner()).key(error.path().to_string()))
+}
+
+fn text(answer: &impl Serialize) -> Result<String, Refusal> {
+    serde_json::to_string(answer).map_err(Refusal::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_requests_and_bad_texts_are_refused() {
+        assert!(ask("no", "{}").unwrap_err().to_string().contains("give one of answer, change"));
+        assert!(ask("plan", "{").unwrap_err().to_string().contains("not JSON"));
+        assert!(ask("plan", "{\"size\": -1}").unwrap_err().to_string().starts_with("size: "));
+        for name in NAMES.into_iter().filter(|name| *name != "published") {
+            assert!(ask(name, "[[]]").is_err(), "{name}");
+        }
+    }
+}
