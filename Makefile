@@ -77,6 +77,7 @@ rust-test: target/rtl/pcielab-rtl
 
 .PHONY: python-test
 python-test: build target/rtl/pcielab-rtl
+	@$(MAKE) --no-print-directory page || echo 'note: the page without a server was not built: its tests are skipped' >&2
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(TIMEOUT)
 
 $(VENV)/.rtl-installed: $(VENV)/.installed pyproject.toml
@@ -108,8 +109,8 @@ lint: build ## Check formatting, lints, types, layers, stubs and generated files
 	cargo fmt --all --check
 	@! grep -rnE '\bunsafe (fn|impl|extern|\{)' crates --include='*.rs' | grep -vE '^crates/(pcie-host|pcie-vfio|pcie-port)/' || { echo 'unsafe code is for pcie-host, pcie-vfio and pcie-port alone' >&2; exit 1; }
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff format --check python tests bench examples generate rtl
-	$(BIN)/ruff check python tests bench examples generate rtl
+	$(BIN)/ruff format --check python tests bench examples generate page rtl
+	$(BIN)/ruff check python tests bench examples generate page rtl
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest pcielab._core
 	$(BIN)/lint-imports --no-cache
@@ -122,8 +123,8 @@ generate: build ## Renew generated files (Python models, reference pages, schema
 .PHONY: format
 format: $(VENV)/.installed ## Format Rust and Python
 	cargo fmt --all
-	$(BIN)/ruff format python tests bench examples generate rtl
-	$(BIN)/ruff check --fix python tests bench examples generate rtl
+	$(BIN)/ruff format python tests bench examples generate page rtl
+	$(BIN)/ruff check --fix python tests bench examples generate page rtl
 
 $(VENV)/.bench-installed: $(VENV)/.installed pyproject.toml
 	$(BIN)/python -m pip install --quiet --group bench
@@ -144,6 +145,28 @@ $(VENV)/.docs-installed: $(VENV)/.installed pyproject.toml
 .PHONY: docs
 docs: $(VENV)/.docs-installed ## Build the documentation site in target/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# The page without a server: the crates that it needs as WebAssembly, and the script that loads them.
+PAGE := target/page/pcie_page_bg.wasm
+PAGE_CRATES := page bench bench-sim fabric model refusal schema sim statistics store time wire workload
+PAGE_SOURCES := $(foreach crate,$(PAGE_CRATES),$(shell find crates/pcie-$(crate) -name '*.rs' -o -name Cargo.toml)) Cargo.toml $(wildcard Cargo.lock)
+
+target/bind/debug/bind: page/bind/Cargo.toml page/bind/Cargo.lock page/bind/src/main.rs
+	CARGO_TARGET_DIR=target/bind cargo build --quiet --locked --manifest-path page/bind/Cargo.toml
+
+$(PAGE): $(PAGE_SOURCES) target/bind/debug/bind
+	test -d "$$(rustc --print target-libdir --target wasm32-unknown-unknown)" || rustup target add wasm32-unknown-unknown
+	cargo build --release --quiet --target wasm32-unknown-unknown -p pcie-page
+	mkdir -p target/page
+	target/bind/debug/bind target/wasm32-unknown-unknown/release/pcie_page.wasm target/page
+
+.PHONY: page
+page: build $(PAGE) ## Build the page without a server in target/try (needs rustup, or Rust with the target wasm32-unknown-unknown)
+	$(BIN)/python page/build.py target/page target/try
+
+.PHONY: site
+site: docs page ## Build the documentation with the page in target/site
+	cp -r target/try target/site/
 
 .PHONY: wheel
 wheel: $(VENV)/.installed ## Build the wheel in target/wheels

@@ -18,7 +18,7 @@ from patience import HANGS_AFTER_SECONDS
 from pcielab import InputError, _core
 from pcielab.explore.guard import MOST_BYTES
 from pcielab.explore.live import STREAMS_MOST, Live
-from pcielab.explore.points import coarse_to_fine, wanted
+from pcielab.explore.points import wanted
 from pcielab.explore.question import Question, Systems, question_of
 from pcielab.explore.stores import Stores
 from pcielab.explore.taking_out import taken_out
@@ -313,11 +313,6 @@ def test_the_number_of_streams_is_limited(pages: list[str]) -> None:
 
     problems = [line.get("problem") for line in asyncio.run(ask())]
     assert problems.count("too many pages are open: close some") == 40 - STREAMS_MOST
-
-
-def test_a_curve_begins_with_its_ends_and_its_middle() -> None:
-    assert coarse_to_fine([1, 2, 3, 4, 5]) == [1, 5, 3, 2, 4]
-    assert sorted(coarse_to_fine(range(37))) == list(range(37))
 
 
 def test_a_given_file_is_listed_and_named_by_its_path_in_commands(tmp_path: Path) -> None:

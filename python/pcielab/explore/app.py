@@ -2,37 +2,32 @@
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass, field
-from functools import cache
-from importlib import resources
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-import jinja2
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from pcielab import __version__
 from pcielab.errors import InputError
 from pcielab.explore import answers, normal
 from pcielab.explore.dropped import Dropped
 from pcielab.explore.fabrics import Fabrics
 from pcielab.explore.live import FULL, Live
+from pcielab.explore.page_files import html, page_file, page_files
 from pcielab.explore.presence import Presence
-from pcielab.explore.question import ASKED, FIRST, START, Systems, question_of
+from pcielab.explore.question import Systems, question_of
+from pcielab.explore.setting import described, setting_of
 from pcielab.explore.stores import Stores
 from pcielab.explore.taking_out import taken_out
-from pcielab.library.profiles.keys import keys_of
 from pcielab.report.html import vega_script
-from pcielab.report.style import BOUND_COLOURS, configuration
 
 Ask: TypeAlias = Callable[[Any], object]
 
 _PAGES = {"/": "explore", "/stores": "stores", "/fabrics": "fabrics", "/normal": "normal"}
 _KINDS = {"js": "text/javascript", "css": "text/css"}
-_FILES = resources.files("pcielab.explore") / "pages"
 _MOST_NAME = 200
 
 
@@ -83,26 +78,10 @@ class Server:
         ]
 
     def _setting(self, _request: Request) -> Response:
-        themes = {theme: configuration(theme) for theme in ("light", "dark")}
-        return JSONResponse(
-            {
-                "version": __version__,
-                "systems": self.systems.names,
-                "experimental": self.systems.experimental,
-                "opening": self.systems.opening.model_dump(),
-                "first": FIRST,
-                "themes": themes,
-                "bounds": BOUND_COLOURS,
-                "sizes": answers.SIZES,
-                "windows": answers.WINDOWS,
-                "normal": normal.words(),
-            }
-        )
+        return JSONResponse(setting_of(self.systems))
 
     def _system(self, asked: Any) -> object:
-        system = self.systems.resolved(question_of(asked))
-        keys = keys_of(system.system, system.source_of)
-        return {"title": system.title, "keys": [asdict(key) | {"group": key.group} for key in keys]}
+        return described(self.systems.resolved(question_of(asked)))
 
     def _answer(self, asked: Any) -> object:
         question = question_of(asked)
@@ -173,29 +152,17 @@ def _problem(error: InputError) -> Response:
 
 def _page(name: str) -> Callable[[Request], Response]:
     def endpoint(_request: Request) -> Response:
-        page = _templates().get_template(f"{name}.html.j2")
-        return HTMLResponse(page.render(name=name, pages=_PAGES, asked=ASKED, start=START.model_dump_json()))
+        return HTMLResponse(html(name, _PAGES))
 
     return endpoint
 
 
-@cache
-def _templates() -> jinja2.Environment:
-    loader = jinja2.FunctionLoader(lambda name: (_FILES / name).read_text(encoding="utf-8"))
-    return jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined)
-
-
 def _named_file(request: Request) -> Response:
     name = request.path_params["name"]
-    if name not in _served():
+    # No other file is opened by a requested name.
+    if name not in page_files():
         return JSONResponse({"problem": "there is no such file"}, 404)
-    return Response((_FILES / name).read_bytes(), media_type=_KINDS[name.rpartition(".")[2]])
-
-
-@cache
-def _served() -> frozenset[str]:
-    """The files of pages: no other file is opened by a requested name."""
-    return frozenset(file.name for file in _FILES.iterdir() if file.name.rpartition(".")[2] in _KINDS)
+    return Response(page_file(name), media_type=_KINDS[name.rpartition(".")[2]])
 
 
 def _vega(_request: Request) -> Response:

@@ -58,6 +58,10 @@ class Question(Part):
         """The words of a test, some of them replaced."""
         return {**{one.word: getattr(self, one.word) for one in ASKED}, **other}
 
+    def of_tests(self) -> dict[str, Any]:
+        """The question without the system and its changes."""
+        return self.model_dump(exclude={"system", "sets"})
+
     def suite(self, operation: str, **other: Any) -> Suite:
         """A suite of one test.
 

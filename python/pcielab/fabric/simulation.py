@@ -83,7 +83,7 @@ def simulate(
         "discipline": discipline,
         "seed": seed,
     }
-    found = _core.fabric_simulate(fabric.to_json(), json.dumps(_traffic(flows)), json.dumps(options), stop)
+    found = _core.fabric_simulate(fabric.to_json(), json.dumps(traffic_of(flows)), json.dumps(options), stop)
     requests = [requests_of(times) for times in found.requests]
     shares = pd.DataFrame(
         {
@@ -116,10 +116,10 @@ def check_options(duration_us: float, warm_up_us: float | None, seed: int) -> No
 def check_flows(fabric: Fabric, flows: pd.DataFrame) -> None:
     """Refuse flows that cannot exist on a fabric, without simulating them."""
     checked = frame_of(flows_of(flows, "flows"), "flows")
-    _core.fabric_check_traffic(fabric.to_json(), json.dumps(_traffic(checked)))
+    _core.fabric_check_traffic(fabric.to_json(), json.dumps(traffic_of(checked)))
 
 
-def _traffic(flows: pd.DataFrame) -> list[dict[str, Any]]:
+def traffic_of(flows: pd.DataFrame) -> list[dict[str, Any]]:
     """Flows as the simulator takes them: None instead of NaN."""
     return [
         {str(key): None if pd.isna(value) else value for key, value in row.items()}

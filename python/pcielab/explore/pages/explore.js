@@ -3,9 +3,9 @@ import { fromAddress, named, openOn, PINS_MOST, toAddress } from "./address.js";
 import { Charts } from "./charts.js";
 import { Controls } from "./controls.js";
 import { listenForFiles, pageOf } from "./dropped.js";
-import { ask, bytes, dark, download, element, onResize, Problem, rounded, setting, showProblem, stayConnected, stream } from "./session.js";
+import { ask, bytes, dark, download, element, onResize, Problem, rounded, setting, SHARED, showProblem, stayConnected, stream } from "./session.js";
 
-const TITLES = { run: "This bandwidth, simulated as a single test", latency: "This latency, simulated as a single test", model: "The link alone, in closed form",
+const TITLES = { run: "This bandwidth, simulated as a single test", latency: "This latency, simulated as a single test", model: "The link alone, in closed form", python: "The same in Python",
   sweep: "The points over sizes: save as explored.toml, then run pcielab sweep explored.toml -o explored", suite: "A suite of all curves", profile: "The changed system" };
 const byId = (id) => document.getElementById(id);
 const NOW = "now";
@@ -29,7 +29,8 @@ class Workbench {
     listenForFiles((own) => location.assign(own.kind === "fabric" ? pageOf(own) : toAddress({ ...this.state, question: { ...this.state.question, system: own.name, sets: {} } })));
     await this.offerOverlays();
     byId("pin").addEventListener("click", () => this.pin());
-    byId("share").addEventListener("click", () => this.share());
+    byId("share").addEventListener("click", () => this.copy(location.origin + toAddress(this.state), SHARED));
+    for (const name of ["run", "python"]) byId(`copy-${name}`).addEventListener("click", () => this.copyOf(name));
     byId("overlay").addEventListener("change", (event) => this.enter({ ...this.state, overlay: event.target.value }));
     byId("csv").addEventListener("click", () => download("explored.csv", this.csv(), "text/csv"));
     for (const node of document.querySelectorAll("[data-picture]")) node.addEventListener("click", () => this.pictures(node.dataset.picture));
@@ -293,13 +294,21 @@ class Workbench {
     byId("pins").replaceChildren(...made);
   }
 
-  async share() {
-    const address = location.origin + toAddress(this.state);
+  // Copies a text, or shows it where the browser does not allow that.
+  async copy(text, said) {
     try {
-      await navigator.clipboard.writeText(address);
-      byId("state").textContent = "copied: open it in the browser that pcielab explore opened";
+      await navigator.clipboard.writeText(text);
+      byId("state").textContent = said;
     } catch {
-      byId("state").textContent = address;
+      byId("state").textContent = text;
+    }
+  }
+
+  async copyOf(name) {
+    try {
+      await this.copy((await ask("take-out", this.state.question))[name], "copied");
+    } catch (problem) {
+      showProblem(problem);
     }
   }
 

@@ -1,41 +1,9 @@
-// Requests to the server, and helpers that pages share.
+// The back end of pages, and functions that pages share.
+import { Problem } from "./problem.js";
 
-export class Problem extends Error {}
-
-// The token follows the # of the address, and stays in this origin's storage, which other ports cannot read.
-const KEY = "pcielab-token";
-const given = new URLSearchParams(location.hash.slice(1)).get("token");
-if (given) {
-  localStorage.setItem(KEY, given);
-  history.replaceState(null, "", location.pathname + location.search);
-}
-
-const request = async (name, options = {}) => {
-  const headers = { ...options.headers, "X-Pcielab-Token": localStorage.getItem(KEY) ?? "" };
-  const answer = await fetch(`/api/${name}`, { ...options, headers });
-  if (answer.ok) return answer;
-  const failure = await answer.json().catch(() => ({}));
-  throw new Problem(failure.problem ?? `the server failed: ${answer.statusText}`);
-};
-
-const post = (name, asked, signal) =>
-  request(name, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(asked), signal });
-
-export const ask = async (name, asked, signal) => (await post(name, asked ?? {}, signal)).json();
-
-// Lines of JSON as they arrive.
-export const stream = async function* (name, asked, signal) {
-  const answer = await post(name, asked, signal);
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    const lines = (rest + value).split("\n");
-    rest = lines.pop();
-    for (const line of lines) yield JSON.parse(line);
-  }
-};
+// The seam between pages and what answers them: the local server, or this browser.
+const { ask, setting: asked, SHARED, stayConnected, stream } = await import(document.documentElement.dataset.backEnd === "workers" ? "./workers.js" : "./server.js");
+export { ask, Problem, SHARED, stayConnected, stream };
 
 // Shows an error on the page, or with null clears it.
 export const showProblem = (problem) => {
@@ -45,10 +13,10 @@ export const showProblem = (problem) => {
   if (problem && !(problem instanceof Problem)) console.error(problem);
 };
 
-// The server's settings, which pages need first; without them, the page shows the error.
+// The settings, which pages need first; without them, the page shows the error.
 export const setting = async () => {
   try {
-    return await (await request("setting")).json();
+    return await asked();
   } catch (problem) {
     showProblem(problem);
     throw problem;
@@ -64,20 +32,6 @@ export const onResize = (callback) => {
     clearTimeout(later);
     later = setTimeout(callback, 200);
   });
-};
-
-// Holds a connection open: the server ends when no page holds one.
-export const stayConnected = async () => {
-  for (;;) {
-    try {
-      const held = await request("presence");
-      const reader = held.body.getReader();
-      while (!(await reader.read()).done);
-    } catch {
-      // The server has ended or restarted.
-    }
-    await new Promise((resolve) => setTimeout(resolve, 1000));
-  }
 };
 
 export const dark = window.matchMedia("(prefers-color-scheme: dark)");

@@ -1,0 +1,2 @@
+// What a page shows instead of an answer.
+export class Problem extends Error {}

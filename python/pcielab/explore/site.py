@@ -1,0 +1,44 @@
+"""The page without a server: files for any web server, in which the browser computes everything itself.
+
+The compiled half comes as WebAssembly from `make site`. Systems are resolved here, so that the page reads no TOML
+of its own.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pcielab.explore.page_files import html, page_file, page_files
+from pcielab.explore.question import Question, Systems
+from pcielab.explore.setting import described, setting_of
+from pcielab.report.html import vega_script
+
+_LINKS = {"./": "explore", "../": "documentation"}
+_COMPILED = ("pcie_page.js", "pcie_page_bg.wasm")
+
+
+def site_files(compiled: Path) -> dict[str, bytes]:
+    """The content of each file of the page, by its path.
+
+    Args:
+        compiled: The folder with the WebAssembly module and its script.
+    """
+    systems = Systems()
+    return {
+        "index.html": html("explore", _LINKS, without_server=True).encode(),
+        "vega.js": vega_script().encode(),
+        "data/setting.json": _json(setting_of(systems)),
+        **{f"data/{name}.json": _json(_described(systems, name)) for name in systems.names},
+        **{f"pages/{name}": page_file(name) for name in sorted(page_files())},
+        **{f"pages/{name}": (compiled / name).read_bytes() for name in _COMPILED},
+    }
+
+
+def _described(systems: Systems, name: str) -> dict[str, Any]:
+    """A system as pages take it, and resolved as the simulator takes it."""
+    system = systems.resolved(Question(system=name))
+    return {**described(system), "system": json.loads(system.to_json())}
+
+
+def _json(content: object) -> bytes:
+    return json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()

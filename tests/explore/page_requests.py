@@ -1,0 +1,100 @@
+"""Requests of every kind, small ones, for the compiled half as native code and as WebAssembly."""
+
+import json
+from collections.abc import Iterator
+from itertools import cycle, islice
+from typing import Any
+
+from pcielab import fabric, model
+from pcielab.fabric.simulation import traffic_of
+from pcielab.library.message_profiles import load_message_profile
+from pcielab.library.profiles import names, resolve
+from pcielab.library.suites import load_message_suite, single_test
+from pcielab.work.frames import Frames
+
+Request = tuple[str, str]
+"""Name and JSON of a request."""
+_SIZES = (8, 63, 64, 256, 257, 1500, 4096)
+_CACHES = ("cold", "device-warm", "host-warm")
+_MESSAGES_APART = 61
+"""Every so many tests of the suite of messages are taken."""
+_OPERATIONS = ("bw-rd", "bw-wr", "bw-rdwr", "lat-rd", "lat-wrrd")
+_CHANGES: tuple[dict[str, Any], ...] = (
+    {"host.llc.ddio_ways": 4},
+    {"link.ecrc": True, "link.tags": 32},
+    {"host.iommu.walk_ns": 371.5, "iommu": "four-kib-pages"},
+    {"link.generation": 99},
+)
+
+
+def requests() -> list[Request]:
+    """300 requests: simulated transfers, messages, frames and flows, curves, plans, changes and commands."""
+    parts = ((_transfers(), 120), (_frames(), 8), (_messages(), 20), (_flows(), 20), (_questions(), 132))
+    found = [one for kind, count in parts for one in islice(kind, count)]
+    assert len(found) == 300
+    return [(name, json.dumps(asked)) for name, asked in found]
+
+
+def _systems() -> dict[str, Any]:
+    return {name: json.loads(resolve(name).to_json()) for name in names("system")}
+
+
+def _transfers() -> Iterator[tuple[str, Any]]:
+    operations, sizes, caches = cycle(_OPERATIONS), cycle(_SIZES), cycle(_CACHES)
+    for nth, system in enumerate(cycle(_systems().values())):
+        operation = next(operations)
+        suite = single_test(
+            operation,
+            size=next(sizes),
+            # A device thrash takes as long as fifty small tests.
+            cache="device-thrash" if nth % 40 == 1 else next(caches),
+            window=1 << (13 + nth % 4),
+            transactions=1000 + nth,
+            details=operation.startswith("lat") and nth % 2 == 0,
+        )
+        samples = "full" if nth % 4 else "adaptive"
+        yield "record", {"system": system, "suite": json.loads(suite.to_json()), "samples": samples, "seed": nth}
+
+
+def _frames() -> Iterator[tuple[str, Any]]:
+    systems = [json.loads(resolve(name, {"device": "direct-dma"}).to_json()) for name in ("snb", "gen5-x16")]
+    for nth in range(1000):
+        nic = model.load_nic(("simple-nic", "niantic-dpdk", "connectx-5")[nth % 3])
+        frames = Frames(nic, (64 + 97 * (nth % 7),), packets=300, direction=("tx", "rx", "both")[nth % 3])
+        [test] = json.loads(frames.to_json())
+        yield "frames", {"system": systems[nth % 2], "nic": frames.as_question(), "test": test, "seed": nth}
+
+
+def _messages() -> Iterator[tuple[str, Any]]:
+    profile = load_message_profile("kpio-2012")
+    system = json.loads(resolve(profile.system).to_json())
+    whole = json.loads(load_message_suite("kpio").to_json())
+    for nth, test in enumerate(whole["tests"][::_MESSAGES_APART]):
+        parameters = {**test["parameters"], "messages": min(test["parameters"]["messages"], 200)}
+        suite = {**whole, "tests": [{**test, "parameters": parameters}]}
+        yield "messages", {"system": system, "profile": profile.as_question(), "suite": suite, "seed": nth}
+
+
+def _flows() -> Iterator[tuple[str, Any]]:
+    for nth in range(1000):
+        loaded = fabric.load("fabrex-u55c")
+        flows = loaded.flows(list(loaded.file.flows.sets)[nth % len(loaded.file.flows.sets)])
+        options = {"warm_up_ns": 1e4, "duration_ns": 2e4, "discipline": "per-flow", "seed": nth}
+        yield "flows", {"fabric": json.loads(loaded.to_json()), "traffic": traffic_of(flows), "options": options}
+
+
+def _questions() -> Iterator[tuple[str, Any]]:
+    for nth, (name, system) in enumerate(cycle(_systems().items())):
+        question = {
+            "bandwidth": _OPERATIONS[nth % 3],
+            "cache": _CACHES[nth % 3],
+            "size": _SIZES[nth % len(_SIZES)],
+            "window": 1 << (13 + nth % 9),
+            "seed": nth,
+        }
+        asked = {"title": name, "question": question}
+        sets = _CHANGES[nth % len(_CHANGES)]
+        yield "answer", {**asked, "system": system}
+        yield "change", {"system": system, "sets": sets}
+        yield "plan", question
+        yield "take-out", {**asked, "reference": name, "name": name, "link": system["link"], "sets": sets}

@@ -1,0 +1,162 @@
+"""The page without a server, as `make page` builds it: the numbers of native code, and no requests elsewhere."""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from browser import Watch
+from pcielab import _core
+from shell import succeed
+
+from .conftest import Tab
+from .page_requests import Request, requests
+
+BUILT = Path(__file__).parents[2] / "target" / "try"
+ANSWER = """async (requests) => {
+  const { ask, default: load } = await import("./pages/pcie_page.js");
+  await load({ module_or_path: "./pages/pcie_page_bg.wasm" });
+  const answered = ([name, asked]) => {
+    try { return ask(name, asked); } catch (problem) { return `refused: ${problem}`; }
+  };
+  return requests.map(answered);
+}"""
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files, and logs nothing."""
+
+    def log_message(self, *_arguments: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    """The address of the page on a plain web server."""
+    if not (BUILT / "index.html").exists():
+        pytest.skip("needs the page: make page, with rustup or Rust's target wasm32-unknown-unknown")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(BUILT)))
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def opened(browser: Any, address: str, width: int = 1400, scheme: str = "light") -> Tab:
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    tab = Tab(page, Watch(page))
+    page.goto(address)
+    return tab
+
+
+@pytest.fixture(scope="module")
+def native() -> list[tuple[Request, str]]:
+    """Requests, and their answers by the native code."""
+    return [(one, answered(*one)) for one in requests()]
+
+
+def answered(name: str, asked: str) -> str:
+    try:
+        return _core.ask_page(name, asked)
+    except _core.InputError as refused:
+        return f"refused: {refused}"
+
+
+def differing(native: list[tuple[Request, str]], others: list[str]) -> list[str]:
+    """The requests that others answer by other bytes."""
+    return [request[0] for (request, own), other in zip(native, others, strict=True) if own != other]
+
+
+def test_requests_are_of_every_kind_and_nearly_all_are_answered(native: list[tuple[Request, str]]) -> None:
+    assert {request[0] for request, _ in native} == {
+        "answer", "change", "flows", "frames", "messages", "plan", "record", "take-out",
+    }  # fmt: skip
+    refused = [answer for _, answer in native if answer.startswith("refused")]
+    assert 1 <= len(refused) <= 10
+
+
+def test_node_gives_the_bytes_of_native_code(site: str, native: list[tuple[Request, str]]) -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("needs Node.js")
+    script = Path(__file__).with_name("webassembly.mjs")
+    asked = json.dumps([request for request, _ in native])
+    done = subprocess.run([node, script, BUILT / "pages"], input=asked, capture_output=True, text=True, check=True)
+    assert differing(native, json.loads(done.stdout)) == []
+
+
+def test_chromium_gives_the_bytes_of_native_code(
+    browser: Any, site: str, native: list[tuple[Request, str]]
+) -> None:
+    tab = opened(browser, f"{site}?system=snb")
+    assert differing(native, tab.page.evaluate(ANSWER, [request for request, _ in native])) == []
+
+
+def test_a_page_shows_the_numbers_of_its_command(
+    browser: Any, site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tab = opened(browser, f"{site}?system=snb&window=65536&set=host.llc.ddio_ways%3D4")
+    tab.settle()
+    tab.page.click("#take-out summary")
+    tab.until(lambda: tab.page.locator("#taken-run").count(), "the commands")
+    words = shlex.split(tab.page.inner_text("#taken-run"))
+    [row] = json.loads(succeed(*words[1:], "--format", "json").stdout)
+    shown = tab.page.get_attribute("#numbers tr[data-size='64']", "data-gbps")
+    assert row["bandwidth_gbps"] == float(shown)
+    assert 'pcielab.single_test("bw-rd", size=64, window=65536)' in tab.page.inner_text("#taken-python")
+    assert tab.complaints == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
+def test_a_page_requests_only_its_own_files_and_fits(browser: Any, site: str, width: int, scheme: str) -> None:
+    tab = opened(browser, f"{site}?system=netfpga-hsw", width, scheme)
+    tab.settle()
+    assert tab.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert all(url.startswith((site, "data:", "blob:")) for url in tab.requests)
+    assert tab.complaints == []
+
+
+def test_the_keyboard_alone_changes_a_value_and_pins(browser: Any, site: str) -> None:
+    tab = opened(browser, f"{site}?system=snb")
+    tab.settle()
+    for _ in range(100):
+        tab.page.keyboard.press("Tab")
+        if tab.page.evaluate("document.activeElement.id") == "size":
+            break
+    tab.page.keyboard.press("ArrowRight")
+    tab.until(lambda: "size=65" in tab.address, "the next size in the address")
+    tab.settle()
+    while tab.page.evaluate("document.activeElement.id") != "pin":
+        tab.page.keyboard.press("Tab")
+    tab.page.keyboard.press("Enter")
+    tab.until(lambda: "pin=" in tab.address, "the pin in the address")
+    assert tab.complaints == []
+
+
+def test_policy_allows_no_inline_script_and_hostile_texts_stay_texts(browser: Any, site: str) -> None:
+    policy = re.findall(
+        r'http-equiv="Content-Security-Policy" content="([^"]*)"', (BUILT / "index.html").read_text()
+    )
+    assert policy[0].startswith("default-src 'none'; script-src 'self' 'wasm-unsafe-eval';")
+    hostile = "%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E"
+    for address in (
+        f"?system={hostile}",
+        f"?system=snb&set={hostile}%3D1",
+        f"?system=snb&window=64&size={hostile}",
+    ):
+        tab = opened(browser, f"{site}{address}")
+        tab.until(lambda: tab.page.locator("#problem").is_visible() or tab.data("settled"), "an answer")  # noqa: B023
+        assert tab.page.locator("img").count() == 0
+        assert tab.watch.errors == []
