@@ -107,7 +107,9 @@ def show(
 @app.command()
 def schema(kind: Annotated[ProfileKind, typer.Argument(help="Kind of profile.")]) -> None:
     """Print the JSON Schema of a kind of file, for editors and generators."""
-    print_data(json.dumps(catalog.profile_schema(kind), indent=1))
+    from pcielab.library.editor_schemas import editor_schema
+
+    print_data(json.dumps(editor_schema(kind), indent=1))
 
 
 @app.command("skeleton")

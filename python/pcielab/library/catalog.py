@@ -107,14 +107,8 @@ def profile_listing(
     return document_listing(kind, document.title, document.provenance, content)
 
 
-def profile_schema(kind: ProfileKind) -> dict[str, Any]:
-    """The JSON Schema of a kind of profile, for editors and generators."""
-    from pcielab.library.validation import json_schema
-
-    return json_schema(_profile_model(kind))
-
-
-def _profile_model(kind: ProfileKind) -> Any:
+def profile_model(kind: ProfileKind) -> Any:
+    """The model of a kind of profile: a class of pydantic."""
     if kind == "nic":
         from pcielab.library.nics import NicProfile
 
@@ -140,7 +134,7 @@ def _profile_kind_of(path: Path) -> ProfileKind:
     content = read_toml(path)
 
     def fit(kind: ProfileKind) -> int:
-        known = {field.alias or name for name, field in _profile_model(kind).model_fields.items()}
+        known = {field.alias or name for name, field in profile_model(kind).model_fields.items()}
         return len(known & content.keys()) + (str(content.get("base")) in shipped.profile_files(kind))
 
     return max(shipped.PROFILE_FOLDERS, key=fit)

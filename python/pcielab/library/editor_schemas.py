@@ -1,0 +1,57 @@
+"""JSON Schemas of TOML files for editors, which complete keys and mark wrong values as one types.
+
+An editor sees a file alone. A file with `base`, and any table of it, may leave keys to its base. Missing keys are
+therefore marked at the top level of files without a base only; `pcielab profiles show FILE` finds the others.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias, get_args
+
+from pcielab.library.catalog import profile_model
+from pcielab.library.shipped import ProfileKind
+from pcielab.library.validation import json_schema
+
+FileKind: TypeAlias = ProfileKind | Literal["suite", "message-suite"]
+KINDS: tuple[FileKind, ...] = (*get_args(ProfileKind), "suite", "message-suite")
+ADDRESS = "https://pcielab.github.io/pcielab/schemas"
+"""Folder of the published schemas."""
+
+
+def editor_schema(kind: FileKind) -> dict[str, Any]:
+    """The JSON Schema of a kind of file, for editors."""
+    schema = json_schema(_model(kind))
+    if "base" not in schema["properties"]:
+        return schema
+    required = schema.get("required", [])
+    whole = {"if": {"not": {"required": ["base"]}}, "then": {"required": required}}
+    return {**_without_required(schema), **whole}
+
+
+def schema_line(kind: FileKind) -> str:
+    """The first line of a file, which names its schema to editors."""
+    return f"#:schema {ADDRESS}/{kind}.json"
+
+
+def _model(kind: FileKind) -> Any:
+    if kind == "suite":
+        from pcielab.library.suites.files import SuiteFile
+
+        return SuiteFile
+    if kind == "message-suite":
+        from pcielab.library.suites.messages import MessageSuiteFile
+
+        return MessageSuiteFile
+    return profile_model(kind)
+
+
+def _without_required(schema: Any) -> Any:
+    """A schema without its lists of required keys; a property may have that name, too."""
+    if isinstance(schema, list):
+        return [_without_required(one) for one in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    return {
+        key: _without_required(value)
+        for key, value in schema.items()
+        if key != "required" or not isinstance(value, list)
+    }
