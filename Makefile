@@ -32,7 +32,7 @@ help: ## List the targets of daily work
 
 .PHONY: checks
 checks: ## List the longer checks and the scripts that renew tables, pictures and profiles
-	@$(call listed,bench/checks.mk)
+	@$(call listed,bench/checks.mk release/release.mk)
 
 listed = grep -hE '^[a-z-]+:.*\#\#' $(1) | awk -F ':.*\#\# ' '{printf "  make %-20s %s\n", $$1, $$2}'
 
@@ -109,8 +109,8 @@ lint: build ## Check formatting, lints, types, layers, stubs and generated files
 	cargo fmt --all --check
 	@! grep -rnE '\bunsafe (fn|impl|extern|\{)' crates --include='*.rs' | grep -vE '^crates/(pcie-host|pcie-vfio|pcie-port)/' || { echo 'unsafe code is for pcie-host, pcie-vfio and pcie-port alone' >&2; exit 1; }
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff format --check python tests bench examples generate page rtl
-	$(BIN)/ruff check python tests bench examples generate page rtl
+	$(BIN)/ruff format --check python tests bench examples generate page release rtl
+	$(BIN)/ruff check python tests bench examples generate page release rtl
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest pcielab._core
 	$(BIN)/lint-imports --no-cache
@@ -123,8 +123,8 @@ generate: build ## Renew generated files (Python models, reference pages, schema
 .PHONY: format
 format: $(VENV)/.installed ## Format Rust and Python
 	cargo fmt --all
-	$(BIN)/ruff format python tests bench examples generate page rtl
-	$(BIN)/ruff check --fix python tests bench examples generate page rtl
+	$(BIN)/ruff format python tests bench examples generate page release rtl
+	$(BIN)/ruff check --fix python tests bench examples generate page release rtl
 
 $(VENV)/.bench-installed: $(VENV)/.installed pyproject.toml
 	$(BIN)/python -m pip install --quiet --group bench
@@ -177,3 +177,4 @@ clean: ## Remove everything that was built
 	rm -rf target $(VENV) demo closeness leave-one-out
 
 include bench/checks.mk
+include release/release.mk

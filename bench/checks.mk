@@ -92,7 +92,7 @@ hostile-stores: build ## Open COUNT=10000 stores with wrong values under valid d
 lock: $(VENV)/.installed ## Renew requirements.lock with the newest versions that pyproject.toml allows
 	$(BIN)/python -m pip install --quiet --group lock
 	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 $(EXTRAS:%=--extra %) --extra cuda13 \
-		--group dev --group bench --group docs --group lock --group rtl \
+		--group dev --group bench --group docs --group lock --group release --group rtl \
 		--upgrade --no-annotate --custom-compile-command "make lock" --output-file $(LOCK) --quiet
 
 .PHONY: chase

@@ -13,7 +13,7 @@ from pcielab.cli import main
 sys.argv = ["pcielab", *sys.argv[2:]]
 main()
 """
-OPTIONAL = "SALib,altair,distributed,jinja2,polars,scipy,starlette,uvicorn,vl_convert,xarray"
+OPTIONAL = "SALib,altair,distributed,jinja2,polars,scipy,starlette,tomli_w,uvicorn,vl_convert,xarray"
 
 
 def without_extras(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

@@ -12,7 +12,7 @@ history that it has in the suite `paper`.
 
 from pcielab.extras import require
 
-require(("scipy",), "calibrate")
+require(("scipy", "tomli_w"), "calibrate")
 
 # Checked before the imports below, so that the error names the extra to install.
 from pcielab.analysis.calibrate.calibration import Calibration  # noqa: E402
