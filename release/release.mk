@@ -1,4 +1,26 @@
-# Releases: wheels, static binaries and their checks. `make checks` lists these targets, too.
+# What is released: the page without a server, the site, wheels, static binaries. `make checks` lists these targets, too.
+
+# The page without a server: the crates that it needs as WebAssembly, and the script that loads them.
+PAGE := target/page/pcie_page_bg.wasm
+PAGE_CRATES := page bench bench-sim fabric model refusal schema sim statistics store time wire workload
+PAGE_SOURCES := $(foreach crate,$(PAGE_CRATES),$(shell find crates/pcie-$(crate) -name '*.rs' -o -name Cargo.toml)) Cargo.toml $(wildcard Cargo.lock)
+
+target/bind/debug/bind: page/bind/Cargo.toml page/bind/Cargo.lock page/bind/src/main.rs
+	CARGO_TARGET_DIR=target/bind cargo build --quiet --locked --manifest-path page/bind/Cargo.toml
+
+$(PAGE): $(PAGE_SOURCES) target/bind/debug/bind
+	test -d "$$(rustc --print target-libdir --target wasm32-unknown-unknown)" || rustup target add wasm32-unknown-unknown
+	cargo build --release --quiet --target wasm32-unknown-unknown -p pcie-page
+	mkdir -p target/page
+	target/bind/debug/bind target/wasm32-unknown-unknown/release/pcie_page.wasm target/page
+
+.PHONY: page
+page: build $(PAGE) ## Build the page without a server in target/try (needs rustup, or Rust with the target wasm32-unknown-unknown)
+	$(BIN)/python page/build.py target/page target/try
+
+.PHONY: site
+site: docs page ## Build the documentation with the page in target/site
+	cp -r target/try target/site/
 
 RELEASED := target/released
 WHEELS_FOR := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu x86_64-unknown-linux-musl

@@ -15,7 +15,9 @@ COMMANDS = [
     for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
     for line in block.splitlines()
 ]
-MAKEFILES = [(ROOT / name).read_text(encoding="utf-8") for name in ("Makefile", "bench/checks.mk")]
+MAKEFILES = [
+    (ROOT / name).read_text(encoding="utf-8") for name in ("Makefile", "bench/checks.mk", "release/release.mk")
+]
 
 
 def targets(*pages: str) -> set[str]:

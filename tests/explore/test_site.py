@@ -128,6 +128,19 @@ def test_a_page_requests_only_its_own_files_and_fits(browser: Any, site: str, wi
     assert tab.complaints == []
 
 
+def test_a_figure_within_another_page_shows_one_picture(browser: Any, site: str) -> None:
+    tab = opened(browser, f"{site}?system=snb&view=window", 390)
+    tab.until(lambda: tab.data("settled"), "every point")
+    shown = [
+        one for one in ("size", "latency", "window") if tab.page.locator(f'[data-chart="{one}"]').is_visible()
+    ]
+    assert shown == ["window"]
+    assert tab.page.locator("#size").is_visible()
+    assert not tab.page.locator("#share").is_visible()
+    assert tab.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert tab.complaints == []
+
+
 def test_the_keyboard_alone_changes_a_value_and_pins(browser: Any, site: str) -> None:
     tab = opened(browser, f"{site}?system=snb")
     tab.settle()

@@ -9,6 +9,7 @@ const TITLES = { run: "This bandwidth, simulated as a single test", latency: "Th
   sweep: "The points over sizes: save as explored.toml, then run pcielab sweep explored.toml -o explored", suite: "A suite of all curves", profile: "The changed system" };
 const byId = (id) => document.getElementById(id);
 const NOW = "now";
+const VIEWS = ["size", "window"];
 
 class Workbench {
   constructor(found) {
@@ -21,6 +22,9 @@ class Workbench {
     this.runs = new Map();
     this.sliding = false;
     this.page = crypto.randomUUID();
+    // A figure within another page: one picture, the first values, and the slider that its axis leaves.
+    const view = new URLSearchParams(location.search).get("view");
+    if (VIEWS.includes(view)) document.documentElement.dataset.view = view;
     this.charts.clicked = (_chart, datum) => datum.size && this.explain(datum.size);
   }
 

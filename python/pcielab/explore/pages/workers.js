@@ -100,7 +100,11 @@ const ASKS = {
     return curves.ask("take-out", asked);
   },
   stores: async () => [],
-  drop: async ({ file }) => { throw new Problem(`${file}: files of your own need the command: pcielab explore ${file}`); },
+  // The rules of the doctor, and those of files, are Python's.
+  drop: async ({ file }) => {
+    const command = file.endsWith(".toml") ? "pcielab explore" : "pcielab doctor --lspci";
+    throw new Problem(`${file}: files of your own need the command on your machine: ${command} ${file}`);
+  },
 };
 
 export const ask = (name, asked) => ASKS[name](asked);
