@@ -122,7 +122,7 @@ def test_a_page_shows_the_numbers_of_its_command(
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
 def test_a_page_requests_only_its_own_files_and_fits(browser: Any, site: str, width: int, scheme: str) -> None:
     tab = opened(browser, f"{site}?system=netfpga-hsw", width, scheme)
-    tab.settle()
+    tab.until(lambda: tab.data("pictureMs"), "the picture")
     assert tab.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert all(url.startswith((site, "data:", "blob:")) for url in tab.requests)
     assert tab.complaints == []
@@ -130,7 +130,7 @@ def test_a_page_requests_only_its_own_files_and_fits(browser: Any, site: str, wi
 
 def test_a_figure_within_another_page_shows_one_picture(browser: Any, site: str) -> None:
     tab = opened(browser, f"{site}?system=snb&view=window", 390)
-    tab.until(lambda: tab.data("settled"), "every point")
+    tab.until(lambda: tab.data("pictureMs"), "the picture")
     shown = [
         one for one in ("size", "latency", "window") if tab.page.locator(f'[data-chart="{one}"]').is_visible()
     ]
@@ -143,14 +143,13 @@ def test_a_figure_within_another_page_shows_one_picture(browser: Any, site: str)
 
 def test_the_keyboard_alone_changes_a_value_and_pins(browser: Any, site: str) -> None:
     tab = opened(browser, f"{site}?system=snb")
-    tab.settle()
+    tab.until(lambda: tab.data("pictureMs"), "the picture")
     for _ in range(100):
         tab.page.keyboard.press("Tab")
         if tab.page.evaluate("document.activeElement.id") == "size":
             break
     tab.page.keyboard.press("ArrowRight")
     tab.until(lambda: "size=65" in tab.address, "the next size in the address")
-    tab.settle()
     while tab.page.evaluate("document.activeElement.id") != "pin":
         tab.page.keyboard.press("Tab")
     tab.page.keyboard.press("Enter")
