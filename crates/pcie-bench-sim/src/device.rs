@@ -1,6 +1,6 @@
 //! The simulator as a device.
 
-use crate::host::{SharedMachine, SimulatedHost};
+use crate::host::{Before, SharedMachine, SimulatedHost};
 use crate::pools::PoolSlices;
 use crate::sampling::{Batch, Plan, Seen, in_pages};
 use pcie_bench::{
@@ -101,13 +101,14 @@ impl Device for SimulatedDevice {
         let shared = &mut *self.shared.borrow_mut();
         let test = supported(shared.machine(), test)?;
         let list = shared.list(&test);
+        let before = shared.before_test();
         let slice_length = match self.samples {
             Samples::Full => in_pages(FULL_SLICE, &test),
             Samples::Adaptive => in_pages(LATENCY_BATCH, &test).next_multiple_of(list.pass()),
         };
         let mut uncounted = None;
         let mut simulate = |state: State, batch: Batch| {
-            let mut run = LatencyRun::new(shared.machine(), &test, &list, shared.key(), state, batch.first);
+            let mut run = LatencyRun::new(before.machine, &test, &list, before.key, state, batch.first);
             let mut left = batch.count;
             while left > 0 {
                 let length = left.min(slice_length);
@@ -133,8 +134,8 @@ impl Device for SimulatedDevice {
         };
         let plan = Plan { least: in_pages(LATENCY_BATCH, &test), least_lead: 0, starts_over: false };
         match self.samples {
-            Samples::Full => Plan::whole(shared, &test, &mut simulate),
-            Samples::Adaptive => plan.for_each_batch(shared, &test, &list, |_, _| 0, &mut simulate),
+            Samples::Full => Plan::whole(before, &test, &mut simulate),
+            Samples::Adaptive => plan.for_each_batch(before, &test, &list, |_, _| 0, &mut simulate),
         }
         shared.complete(&test, &list);
         match uncounted {
@@ -153,14 +154,14 @@ impl Device for SimulatedDevice {
         let shared = &mut *self.shared.borrow_mut();
         let test = supported(shared.machine(), test)?;
         let list = shared.list(&test);
+        let before_test = shared.before_test();
+        let Before { machine, key, .. } = before_test;
         let least = in_pages(BANDWIDTH_BATCH, &test);
         let mut between_runs = None;
         let mut pools = PoolSlices::default();
         let mut simulate = |state: State, batch: Batch| {
-            let key = shared.key();
-            let start = |engine, state| {
-                BandwidthRun::new(engine, shared.machine(), &test, &list, key, state, batch.first)
-            };
+            let start =
+                |engine, state| BandwidthRun::new(engine, machine, &test, &list, key, state, batch.first);
             // Only the fast engine counts transactions in flight.
             let mut counted = (self.engine != Engine::Fast).then(|| start(Engine::Fast, state.clone()));
             let mut run = start(self.engine, state);
@@ -198,15 +199,14 @@ impl Device for SimulatedDevice {
             seen
         };
         match self.samples {
-            Samples::Full => Plan::whole(shared, &test, &mut simulate),
+            Samples::Full => Plan::whole(before_test, &test, &mut simulate),
             Samples::Adaptive => {
                 let warm_up = |state: &State, first: u64| {
-                    let (machine, key) = (shared.machine(), shared.key());
                     BandwidthRun::warm_up_transactions(machine, &test, &list, key, state.clone(), first)
                 };
                 let least_lead = BandwidthRun::least_warm_up_transactions(&test);
                 let plan = Plan { least, least_lead, starts_over: true };
-                plan.for_each_batch(shared, &test, &list, warm_up, &mut simulate);
+                plan.for_each_batch(before_test, &test, &list, warm_up, &mut simulate);
             }
         }
         shared.complete(&test, &list);

@@ -1,9 +1,10 @@
 //! The simulated machine that a device and its host share. The state that a test leaves in its caches and
-//! IO-TLB is computed in closed form, independent of the engine.
+//! IO-TLB is computed in closed form, independent of the engine, and only once somebody looks at it: the next
+//! test's thrash by the host may leave little of it.
 
 use pcie_bench::{DeviceError, Host, HostFacts, Start};
 use pcie_sim::profile::System;
-use pcie_sim::{Machine, State, TestKey};
+use pcie_sim::{Machine, State, TestKey, Trace};
 use pcie_time::Stream;
 use pcie_workload::{AddressList, Test};
 use std::cell::RefCell;
@@ -14,7 +15,10 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct SharedMachine {
     machine: Arc<Machine>,
+    /// The state before `steps`.
     state: State,
+    /// Steps whose effect has not been computed.
+    steps: Vec<Trace>,
     key: TestKey,
 }
 
@@ -22,7 +26,7 @@ impl SharedMachine {
     /// A machine after boot.
     #[must_use]
     pub fn after_boot(machine: Arc<Machine>) -> Self {
-        Self { state: machine.boot(), machine, key: TestKey { seed: 0, test: 0 } }
+        Self { state: machine.boot(), machine, steps: Vec::new(), key: TestKey { seed: 0, test: 0 } }
     }
 
     /// The machine.
@@ -31,10 +35,12 @@ impl SharedMachine {
         &self.machine
     }
 
-    /// Its state before the current test.
-    #[must_use]
-    pub fn state(&self) -> &State {
-        &self.state
+    /// The machine and its state before the current test.
+    pub fn before_test(&mut self) -> Before<'_> {
+        for step in self.steps.drain(..) {
+            self.machine.leave(&mut self.state, &step);
+        }
+        Before { machine: &self.machine, state: &self.state, key: self.key }
     }
 
     /// Seeds the draws of the current test.
@@ -50,12 +56,12 @@ impl SharedMachine {
 
     /// The device writes random lines over the whole buffer.
     pub fn thrash_from_device(&mut self) {
-        self.machine.thrash_from_device(&mut self.state, self.key);
+        self.steps.push(Trace::DeviceThrash { key: self.key });
     }
 
     /// The device writes the window.
     pub fn warm_from_device(&mut self, window_bytes: u64) {
-        self.machine.warm_from_device(&mut self.state, window_bytes);
+        self.steps.push(Trace::DeviceWarm { window_bytes });
     }
 
     /// The addresses that a test visits.
@@ -67,9 +73,20 @@ impl SharedMachine {
     /// Advances the machine to the state after the whole test, as far as the next test depends on it.
     pub fn complete(&mut self, test: &Test, list: &AddressList) {
         if self.machine.is_stateful() && self.machine.leaves_traces(test) {
-            self.machine.advance(&mut self.state, test, list, 0..test.transactions);
+            self.steps.push(Trace::Test { test: test.clone(), list: list.clone() });
         }
     }
+}
+
+/// A machine before a test.
+#[derive(Clone, Copy, Debug)]
+pub struct Before<'a> {
+    /// The machine.
+    pub machine: &'a Machine,
+    /// Its state.
+    pub state: &'a State,
+    /// Seeds the draws of the test.
+    pub key: TestKey,
 }
 
 /// The host of a simulated machine.
@@ -106,13 +123,15 @@ impl Host for SimulatedHost {
     }
 
     fn thrash(&mut self) -> Result<(), DeviceError> {
-        self.shared.borrow_mut().state.thrash_from_host();
+        let shared = &mut *self.shared.borrow_mut();
+        shared.machine.thrash_from_host_after(&mut shared.state, &shared.steps);
+        shared.steps.clear();
         Ok(())
     }
 
     fn warm(&mut self, window_bytes: u64) -> Result<(), DeviceError> {
         let shared = &mut *self.shared.borrow_mut();
-        shared.machine.warm_from_host(&mut shared.state, window_bytes, shared.key);
+        shared.steps.push(Trace::HostWarm { window_bytes, key: shared.key });
         Ok(())
     }
 }

@@ -2,25 +2,24 @@
 //!
 //! Each row is simulated with a fixed number of transactions, the same draws for each variant (common random
 //! numbers), and its history in the suite. The states before the rows are computed once and shared by all
-//! variants that differ in times only.
+//! variants that differ in times only, in one call and in later ones.
+
+mod stretches;
 
 use pcie_refusal::{Refusal, Unfinished};
 use pcie_sim::profile::System;
-use pcie_sim::{BandwidthRun, Engine, LatencyRun, Machine, State, TestKey};
+use pcie_sim::{BandwidthRun, Engine, LatencyRun, Machine, State, TestKey, Trace};
 use pcie_statistics::Histogram;
 use pcie_time::{Picoseconds, Stream};
-use pcie_workload::{AddressList, CacheState, Operation, Suite, Test};
+use pcie_workload::{AddressList, Operation, Suite, Test};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
+use stretches::{DependsOn, KeptStretches, Stretch, WARM_UP, stretches};
 
-/// Stretches of a test that are simulated, where the test changes the machine's state.
-const STRETCHES: u64 = 2;
-/// Uncounted transactions before each stretch of a bandwidth test, which fill the pipeline.
-const WARM_UP: u64 = 768;
 /// Histories kept for machines of different shapes.
 const HISTORIES_MAX: usize = 4;
 
@@ -68,11 +67,16 @@ pub struct Predictor {
     seed: u64,
     jobs: usize,
     histories: Vec<History>,
+    /// Histories computed so far.
+    computed: u64,
+    stretches: KeptStretches,
 }
 
-/// The states of a machine before the preparation for each row.
+/// The states of a machine before the preparation for each row, after the host's thrash.
 #[derive(Debug)]
 struct History {
+    /// Its number among all that the predictor has computed.
+    number: u64,
     machine: Machine,
     /// Empty for a machine that forgets everything between tests.
     before: Vec<State>,
@@ -85,8 +89,10 @@ impl Predictor {
     /// The suite has an invalid test.
     pub fn new(suite: Suite, positions: Vec<usize>, seed: u64, jobs: usize) -> Result<Self, Refusal> {
         suite.validate()?;
-        let positions = positions.into_iter().filter(|position| *position < suite.tests.len()).collect();
-        Ok(Self { suite, positions, seed, jobs: jobs.max(1), histories: Vec::new() })
+        let positions: Vec<usize> =
+            positions.into_iter().filter(|position| *position < suite.tests.len()).collect();
+        let stretches = KeptStretches::of_rows(positions.len());
+        Ok(Self { suite, positions, seed, jobs: jobs.max(1), histories: Vec::new(), computed: 0, stretches })
     }
 
     /// Predicts the rows `wanted` of each system: one list of predictions per system, in the order of its
@@ -107,7 +113,9 @@ impl Predictor {
             return Err(Refusal::of("row", row, "the predictor was made for fewer rows").into());
         }
         let excess = self.histories.len().saturating_sub(HISTORIES_MAX);
-        self.histories.drain(..excess);
+        for forgotten in self.histories.drain(..excess) {
+            self.stretches.forget(forgotten.number);
+        }
         let machines = machines(systems)?;
         let mut histories = Vec::with_capacity(machines.len());
         for machine in &machines {
@@ -129,9 +137,10 @@ impl Predictor {
         }
         let mut before = Vec::new();
         if machine.is_stateful() {
-            let mut state = machine.boot();
+            let (mut state, mut steps) = (machine.boot(), Vec::new());
             let last = self.positions.last().copied().unwrap_or(0);
             for (position, record) in self.suite.tests.iter().enumerate().take(last + 1) {
+                machine.thrash_from_host_after(&mut state, &steps);
                 if self.positions.contains(&position) {
                     before.push(state.clone());
                 }
@@ -139,16 +148,15 @@ impl Predictor {
                     return Err(Unfinished::Stopped);
                 }
                 let key = TestKey { seed: self.seed, test: position as u64 };
-                prepare(machine, &mut state, &record.parameters, key);
+                steps = Trace::of_preparation(&record.parameters, key).into_iter().collect();
                 if let Some(test) = supported(machine, &record.parameters) {
                     let list = AddressList::new(&test, key.draws(Stream::Addresses));
-                    if machine.leaves_traces(&test) {
-                        machine.advance(&mut state, &test, &list, 0..test.transactions);
-                    }
+                    steps.push(Trace::Test { test, list });
                 }
             }
         }
-        self.histories.push(History { machine: machine.clone(), before });
+        self.histories.push(History { number: self.computed, machine: machine.clone(), before });
+        self.computed += 1;
         Ok(self.histories.len() - 1)
     }
 
@@ -210,8 +218,7 @@ impl Predictor {
         Ok(found.into_iter().map(|row| row.into_iter().flatten().collect()).collect())
     }
 
-    /// Predicts a row on each machine in `asked`. Machines whose state after the preparation is the same
-    /// share it.
+    /// Predicts a row on each machine in `asked`.
     fn row(
         &self,
         row: usize,
@@ -221,34 +228,32 @@ impl Predictor {
         effort: Effort,
     ) -> Vec<Prediction> {
         let position = self.positions[row];
-        let test = &self.suite.tests[position].parameters;
+        let parameters = &self.suite.tests[position].parameters;
         let key = TestKey { seed: self.seed, test: position as u64 };
-        let mut prepared: Vec<(&Machine, Vec<Stretch>)> = Vec::new();
-        let mut predictions = Vec::with_capacity(asked.len());
-        for &one in asked {
+        let predict = |&one: &usize| {
             let machine = &machines[one];
-            if let Err(reason) = machine.supports(test) {
-                predictions.push(Prediction::NotSupported { not_supported: reason.to_string() });
-                continue;
+            if let Err(reason) = machine.supports(parameters) {
+                return Prediction::NotSupported { not_supported: reason.to_string() };
             }
-            let test = Test { transactions: machine.transactions(test), ..test.clone() };
+            let test = Test { transactions: machine.transactions(parameters), ..parameters.clone() };
             let list = AddressList::new(&test, key.draws(Stream::Addresses));
-            let known = prepared.iter().position(|(other, _)| machine.keeps_states_of(other));
-            let known = known.unwrap_or_else(|| {
-                let before = self.histories[histories[one]].before.get(row);
-                let mut state = before.cloned().unwrap_or_else(|| machine.boot());
-                prepare(machine, &mut state, &test, key);
-                prepared.push((machine, stretches(machine, state, &test, &list, effort)));
-                prepared.len() - 1
+            let history = &self.histories[histories[one]];
+            let depends_on = DependsOn::new(history.number, machine, &test, effort);
+            let stretches = self.stretches.get(row, depends_on, || {
+                let before = history.before.get(row).cloned();
+                let mut state = before.unwrap_or_else(|| machine.boot());
+                if let Some(preparation) = Trace::of_preparation(&test, key) {
+                    machine.leave(&mut state, &preparation);
+                }
+                stretches(machine, state, &test, &list, effort)
             });
-            let stretches = &prepared[known].1;
-            predictions.push(if test.operation.is_latency() {
-                latency(machine, &test, &list, key, stretches)
+            if test.operation.is_latency() {
+                latency(machine, &test, &list, key, &stretches)
             } else {
-                bandwidth(machine, &test, &list, key, stretches)
-            });
-        }
-        predictions
+                bandwidth(machine, &test, &list, key, &stretches)
+            }
+        };
+        asked.iter().map(predict).collect()
     }
 }
 
@@ -269,53 +274,6 @@ fn machines(systems: Vec<System>) -> Result<Vec<Machine>, Refusal> {
 fn supported(machine: &Machine, test: &Test) -> Option<Test> {
     machine.supports(test).ok()?;
     Some(Test { transactions: machine.transactions(test), ..test.clone() })
-}
-
-/// Brings the machine into the state that a test asks for.
-fn prepare(machine: &Machine, state: &mut State, test: &Test, key: TestKey) {
-    state.thrash_from_host();
-    match test.cache {
-        CacheState::Cold => {}
-        CacheState::DeviceThrash => machine.thrash_from_device(state, key),
-        CacheState::DeviceWarm => machine.warm_from_device(state, test.window_bytes),
-        CacheState::HostWarm => machine.warm_from_host(state, test.window_bytes, key),
-    }
-}
-
-/// Some transactions of a test, and the state before them.
-struct Stretch {
-    state: State,
-    first: u64,
-    count: u64,
-}
-
-/// The stretches of a test to simulate: whole passes over a window that is visited in order.
-fn stretches(
-    machine: &Machine,
-    mut state: State,
-    test: &Test,
-    list: &AddressList,
-    effort: Effort,
-) -> Vec<Stretch> {
-    let asked =
-        if test.operation.is_latency() { effort.latency_samples } else { effort.bandwidth_transactions };
-    let stretches = if machine.leaves_traces(test) { STRETCHES } else { 1 };
-    let count = (asked / stretches).max(1).next_multiple_of(list.pass());
-    if (count + WARM_UP) * stretches >= test.transactions {
-        return vec![Stretch { state, first: 0, count: test.transactions }];
-    }
-    let mut at = 0;
-    let mut found = Vec::new();
-    for stretch in 0..stretches {
-        // Even, so that the stretches of a read-write test start alike.
-        let first = ((2 * stretch + 1) * (test.transactions - count - WARM_UP) / (2 * stretches)) & !1;
-        if machine.leaves_traces(test) {
-            machine.advance(&mut state, test, list, at..first);
-            at = first;
-        }
-        found.push(Stretch { state: state.clone(), first, count });
-    }
-    found
 }
 
 fn latency(

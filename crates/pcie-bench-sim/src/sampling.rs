@@ -3,7 +3,7 @@
 //! Batches start at positions spread over the whole test, each with the machine in the state that the
 //! transactions before it leave.
 
-use crate::host::SharedMachine;
+use crate::host::Before;
 use pcie_sim::State;
 use pcie_workload::{AddressList, LIST_LENGTH, PAGE_BYTES, Pattern, Test};
 
@@ -64,13 +64,9 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Calls `simulate` with all of a test as one batch.
-    pub(crate) fn whole(
-        shared: &SharedMachine,
-        test: &Test,
-        simulate: &mut impl FnMut(State, Batch) -> Seen,
-    ) {
+    pub(crate) fn whole(before: Before<'_>, test: &Test, simulate: &mut impl FnMut(State, Batch) -> Seen) {
         let batch = Batch { first: 0, lead: 0, count: test.transactions, anew: false };
-        let _ = simulate(shared.state().clone(), batch);
+        let _ = simulate(before.state.clone(), batch);
     }
 
     /// Calls `simulate` with each batch, and the state at its first transaction, until one is enough. `lead`
@@ -82,7 +78,7 @@ impl Plan {
     /// simulated.
     pub(crate) fn for_each_batch(
         self,
-        shared: &SharedMachine,
+        before: Before<'_>,
         test: &Test,
         list: &AddressList,
         lead: impl FnOnce(&State, u64) -> u64,
@@ -93,19 +89,20 @@ impl Plan {
         let pass = list.pass();
         let shortest = self.least.next_multiple_of(pass);
         if 2 * shortest + self.least_lead >= sections.room {
-            return Self::whole(shared, test, simulate);
+            return Self::whole(before, test, simulate);
         }
         let advanced = |(at, mut state): (u64, State), first: u64| {
-            if shared.machine().leaves_traces(test) {
-                shared.machine().advance(&mut state, test, list, at..first);
+            if before.machine.leaves_traces(test) {
+                before.machine.advance(&mut state, test, list, at..first);
             }
             (first, state)
         };
-        let from_start = || (0, shared.state().clone());
+        let visible = before.machine.visible_state(before.state, test, list);
+        let from_start = || (0, visible.clone());
         let mut ahead = Some(advanced(from_start(), sections.first(0, 0, self.least_lead + shortest)));
         let mut lead = ahead.as_ref().map_or(self.least_lead, |(first, state)| lead(state, *first));
         if 2 * shortest + lead >= sections.room {
-            return Self::whole(shared, test, simulate);
+            return Self::whole(before, test, simulate);
         }
         let (mut left, mut anew, mut filled) = (total, false, Vec::new());
         for round in 0u32.. {
@@ -114,7 +111,7 @@ impl Plan {
             if length == 0 {
                 if self.starts_over {
                     let batch = Batch { first: 0, lead: 0, count: total, anew: true };
-                    let _ = simulate(shared.state().clone(), batch);
+                    let _ = simulate(before.state.clone(), batch);
                 }
                 return;
             }

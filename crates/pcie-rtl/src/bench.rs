@@ -63,7 +63,8 @@ impl RtlDevice {
         let data_key = shared.key().draws(Stream::Payload).word(0);
         let pair = test.operation == Operation::LatWrrd;
         self.memory.fill(if pair { !data_key } else { data_key });
-        let root = RootPort::new(&machine, shared.key(), shared.state().clone(), 0, test.operation);
+        let root =
+            RootPort::new(&machine, shared.key(), shared.before_test().state.clone(), 0, test.operation);
         let link = Link::new(&mut self.running, root, &mut self.memory, machine.system());
         let result = Core::open(link).and_then(|mut core| {
             core.limit_tags(machine.system().link.tags)?;

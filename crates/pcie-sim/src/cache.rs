@@ -4,3 +4,4 @@ pub(crate) mod history;
 pub(crate) mod io_tlb;
 pub(crate) mod last_level;
 pub(crate) mod lines;
+pub(crate) mod traces;

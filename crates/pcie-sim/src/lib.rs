@@ -23,6 +23,7 @@ pub use bandwidth::{BandwidthRun, Engine, Finished};
 pub use bounds::TestBounds;
 pub use bounds::host::{DeviceLink, DeviceRates, HostQuestion, HostRates, PoolFill};
 pub use cache::history::{State, TestKey};
+pub use cache::traces::Trace;
 pub use latency::{LatencyRun, Sample};
 pub use machine::root_port::{Answer, RootPort};
 pub use machine::{Machine, Unsupported};

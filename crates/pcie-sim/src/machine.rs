@@ -7,9 +7,10 @@ mod shape;
 
 pub use error::Unsupported;
 
-use crate::cache::history::{State, TestKey};
+use crate::cache::history::{Next, State, TestKey};
 use crate::cache::last_level::Caches;
 use crate::cache::lines::Lines;
+use crate::cache::traces::Trace;
 use crate::link::overhead::LinkOverhead;
 use crate::profile::{IommuMode, Ruled as _, System};
 use crate::root_complex::cuts::Cuts;
@@ -85,22 +86,29 @@ impl Machine {
 
     /// The device writes random lines over the whole buffer.
     pub fn thrash_from_device(&self, state: &mut State, key: TestKey) {
-        state.thrash_from_device(&self.system, self.lines(), key);
+        self.leave(state, &Trace::DeviceThrash { key });
     }
 
     /// The device writes the window, twice.
     pub fn warm_from_device(&self, state: &mut State, window_bytes: u64) {
-        state.warm_from_device(&self.system, self.lines(), window_bytes);
+        self.leave(state, &Trace::DeviceWarm { window_bytes });
     }
 
     /// The CPU writes the window, four times.
     pub fn warm_from_host(&self, state: &mut State, window_bytes: u64, key: TestKey) {
-        state.warm_from_host(&self.system, self.lines(), window_bytes, key);
+        self.leave(state, &Trace::HostWarm { window_bytes, key });
     }
 
     /// Advances a state from transaction `done.start` of a test to transaction `done.end`.
     pub fn advance(&self, state: &mut State, test: &Test, list: &AddressList, done: std::ops::Range<u64>) {
-        state.advance(self.lines(), test, list, done);
+        state.advance(self.lines(), test, list, done, Next::Device);
+    }
+
+    /// The part of a state that the transactions of a test can see or change. Only runs of that test may
+    /// continue from it.
+    #[must_use]
+    pub fn visible_state(&self, state: &State, test: &Test, list: &AddressList) -> State {
+        state.visible_to(self.lines(), test, list)
     }
 
     /// Whether the transactions of a test change the state.

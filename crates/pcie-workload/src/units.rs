@@ -46,6 +46,12 @@ impl Units {
         Self { unit_bytes, offset_bytes: test.host_offset_bytes, count, period, usable, usable_count }
     }
 
+    /// Bytes from a unit to the next: whole cache lines.
+    #[must_use]
+    pub fn unit_bytes(&self) -> u64 {
+        self.unit_bytes
+    }
+
     /// Units in the window, usable or not.
     #[must_use]
     pub fn count(&self) -> u64 {

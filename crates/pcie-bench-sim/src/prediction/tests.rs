@@ -4,7 +4,7 @@ use super::*;
 
 use crate::device::simulated_bench;
 use pcie_bench::{BandwidthSlice, Bench, LatencySlice, Samples, Start, Stop};
-use pcie_workload::TestRecord;
+use pcie_workload::{CacheState, TestRecord};
 use std::sync::Arc;
 
 const LOTS: Effort = Effort { latency_samples: 1 << 20, bandwidth_transactions: 1 << 20 };
@@ -112,6 +112,38 @@ fn variants_do_not_affect_each_others_predictions() {
     for (variant, together) in variants.into_iter().zip(together) {
         let mut alone = Predictor::new(suite(), vec![1, 2], 5, 1).unwrap();
         assert_eq!(predict(&mut alone, vec![variant], &[0, 1])[0], together);
+    }
+}
+
+#[test]
+fn later_calls_predict_like_first_ones() {
+    let with = |change: &dyn Fn(&mut System)| {
+        let mut changed = system();
+        change(&mut changed);
+        changed
+    };
+    let variants = [
+        system(),
+        with(&|system| system.host.memory.miss_ns += 50.0),
+        with(&|system| system.host.llc.host_share = 0.1),
+        with(&|system| system.device.transactions_most = Some(2_000)),
+        with(&|system| system.host.root_complex.read_ns += 20.0),
+    ];
+    // Shorter than the tests, so that states are advanced to stretches inside them.
+    let effort = Effort { latency_samples: 500, bandwidth_transactions: 500 };
+    let predict = |predictor: &mut Predictor, system: &System, rows: &[usize]| {
+        let go_on = &mut |_: usize, _: usize| ControlFlow::Continue(());
+        predictor.predict(vec![system.clone()], &[rows.to_vec()], effort, go_on).unwrap()
+    };
+    // All have the history of the first machine.
+    let new = || {
+        let mut predictor = Predictor::new(suite(), vec![1, 2, 3, 4], 5, 2).unwrap();
+        predict(&mut predictor, &system(), &[]);
+        predictor
+    };
+    let (mut keeping, all) = (new(), [0, 1, 2, 3]);
+    for (nth, variant) in variants.iter().chain(&variants).enumerate() {
+        assert_eq!(predict(&mut keeping, variant, &all), predict(&mut new(), variant, &all), "call {nth}");
     }
 }
 

@@ -30,6 +30,13 @@ pub struct TestKey {
     pub test: u64,
 }
 
+/// Who sees a state next: after the host's thrash, lines in the caches need not have been computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    Device,
+    HostThrash,
+}
+
 impl TestKey {
     /// The draws of one stream.
     #[must_use]
@@ -45,34 +52,63 @@ impl State {
         Self { caches: Caches::new(system, lines), io_tlb: IoTlb::new(system, lines.count()) }
     }
 
+    /// Bytes of the state, about.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.caches.bytes() + self.io_tlb.bytes()
+    }
+
+    /// The state without the lines beyond those that a test touches.
+    pub(crate) fn visible_to(&self, lines: &Lines, test: &Test, list: &AddressList) -> Self {
+        let end = Footprint::new(lines, test, list).end();
+        Self { caches: self.caches.up_to(end), io_tlb: self.io_tlb.clone() }
+    }
+
     /// The control program thrashes the caches of its socket.
-    pub fn thrash_from_host(&mut self) {
+    pub(crate) fn thrash_from_host(&mut self) {
         self.caches.thrash_from_host();
     }
 
     /// The CPU writes the first `window_bytes` of the buffer, in whole pages.
-    pub(crate) fn warm_from_host(&mut self, system: &System, lines: &Lines, window_bytes: u64, key: TestKey) {
+    pub(crate) fn warm_from_host(
+        &mut self,
+        system: &System,
+        lines: &Lines,
+        window_bytes: u64,
+        key: TestKey,
+        next: Next,
+    ) {
         let window = window_bytes.next_multiple_of(PAGE_BYTES);
-        self.caches.warm_from_host(lines, system, window, key.draws(Stream::HostLines));
+        let count = window.div_ceil(LINE_BYTES).min(u64::from(lines.buffer_lines())) as Line;
+        match next {
+            Next::Device => {
+                self.caches.warm_from_host(lines, system, count, key.draws(Stream::HostLines));
+            }
+            Next::HostThrash => self.caches.touch(std::iter::once(0..count)),
+        }
     }
 
     /// The device writes random lines over the whole buffer, 128 MiB of them.
-    pub(crate) fn thrash_from_device(&mut self, system: &System, lines: &Lines, key: TestKey) {
+    pub(crate) fn thrash_from_device(&mut self, system: &System, lines: &Lines, key: TestKey, next: Next) {
         const WRITTEN_BYTES: u64 = 2 * (64 << 20);
         let buffer_lines = u64::from(lines.buffer_lines());
         let draws = key.draws(Stream::Thrash);
         let line_at = Self::preparing_path(system, lines);
         let last_first =
             (0..WRITTEN_BYTES / LINE_BYTES).rev().map(|n| line_at(draws.below(n, buffer_lines) * LINE_BYTES));
-        self.written_by_device(lines, last_first, 0..buffer_lines, &line_at);
+        let reachable = Self::reached_by_preparations(system, lines, lines.buffer_lines());
+        self.settle_lines(lines, last_first.clone(), reachable, next);
+        self.settle_pages(last_first, 0..buffer_lines * LINE_BYTES, &line_at);
     }
 
     /// The device writes the lines of the window in order, twice.
-    pub(crate) fn warm_from_device(&mut self, system: &System, lines: &Lines, window_bytes: u64) {
+    pub(crate) fn warm_from_device(&mut self, system: &System, lines: &Lines, window_bytes: u64, next: Next) {
         let window_lines = window_bytes.div_ceil(LINE_BYTES).min(u64::from(lines.buffer_lines()));
         let line_at = Self::preparing_path(system, lines);
         let last_first = (0..2 * window_lines).rev().map(|n| line_at(n % window_lines * LINE_BYTES));
-        self.written_by_device(lines, last_first, 0..window_lines, &line_at);
+        let reachable = Self::reached_by_preparations(system, lines, window_lines as Line);
+        self.settle_lines(lines, last_first.clone(), reachable, next);
+        self.settle_pages(last_first, 0..window_lines * LINE_BYTES, &line_at);
     }
 
     /// The line at an offset, as preparations reach it: through the command path, if the device has one.
@@ -81,20 +117,41 @@ impl State {
         move |offset| if by_command { lines.by_command(offset) } else { lines.by_dma(offset) }
     }
 
-    /// The device wrote the lines `last_first` of the `window`, given in lines of the buffer.
-    fn written_by_device(
+    /// The lines that preparations reach for the first `count` lines of the buffer.
+    fn reached_by_preparations<'a>(
+        system: &System,
+        lines: &'a Lines,
+        count: Line,
+    ) -> impl Iterator<Item = Range<Line>> + use<'a> {
+        let by_command = system.device.command.is_some();
+        let (direct, commanded) = if by_command { (0, count) } else { (count, 0) };
+        std::iter::once(0..direct).chain(lines.ranges_by_command(0..commanded))
+    }
+
+    /// The device wrote the lines `last_first`, which are some of `reachable`.
+    fn settle_lines(
         &mut self,
         lines: &Lines,
-        last_first: impl Iterator<Item = Line> + Clone,
-        window: Range<u64>,
+        last_first: impl Iterator<Item = Line>,
+        reachable: impl Iterator<Item = Range<Line>>,
+        next: Next,
+    ) {
+        match next {
+            Next::Device => self.caches.settle(lines, last_first, reachable),
+            Next::HostThrash => self.caches.touch(reachable),
+        }
+    }
+
+    /// The device used the pages of the lines `last_first`, which are in some bytes of the buffer.
+    fn settle_pages(
+        &mut self,
+        last_first: impl Iterator<Item = Line>,
+        bytes: Range<u64>,
         line_at: impl Fn(u64) -> Line,
     ) {
-        let reachable = window.clone().map(|line| line_at(line * LINE_BYTES));
-        self.caches.settle(lines, last_first.clone(), reachable);
-        let io_tlb = &self.io_tlb;
-        if io_tlb.page_count() > 0 {
-            let pages = Self::pages_of(io_tlb, window.start * LINE_BYTES..window.end * LINE_BYTES, line_at);
-            let used: Vec<u32> = Self::recent_pages(io_tlb, last_first, pages);
+        if self.io_tlb.page_count() > 0 {
+            let pages = Self::pages_of(&self.io_tlb, bytes, line_at);
+            let used = Self::recent_pages(&self.io_tlb, last_first, pages);
             self.io_tlb.settle(used.into_iter(), pages);
         }
     }
@@ -120,7 +177,14 @@ impl State {
     }
 
     /// Advances the state from transaction `done.start` of a test to transaction `done.end`.
-    pub fn advance(&mut self, lines: &Lines, test: &Test, list: &AddressList, done: Range<u64>) {
+    pub(crate) fn advance(
+        &mut self,
+        lines: &Lines,
+        test: &Test,
+        list: &AddressList,
+        done: Range<u64>,
+        next: Next,
+    ) {
         if done.is_empty() {
             return;
         }
@@ -133,15 +197,10 @@ impl State {
                 .rev()
                 .filter(|&n| AddressList::writes(test.operation, n, test.transactions))
                 .flat_map(|n| footprint.lines(n).rev());
-            self.caches.settle(lines, last_first, footprint.window());
+            self.settle_lines(lines, last_first, footprint.window(), next);
         }
-        if self.io_tlb.page_count() > 0 {
-            let pages =
-                Self::pages_of(&self.io_tlb, 0..test.window_bytes, |offset| footprint.line_at(offset));
-            let last_first = looked_at.rev().flat_map(|n| footprint.page_starts(n).rev());
-            let used = Self::recent_pages(&self.io_tlb, last_first, pages);
-            self.io_tlb.settle(used.into_iter(), pages);
-        }
+        let last_first = looked_at.rev().flat_map(|n| footprint.page_starts(n).rev());
+        self.settle_pages(last_first, 0..test.window_bytes, |offset| footprint.line_at(offset));
     }
 }
 
@@ -187,15 +246,35 @@ impl<'a> Footprint<'a> {
         first..first + ((offset % LINE_BYTES + self.size_bytes).div_ceil(LINE_BYTES)) as Line
     }
 
-    /// All lines that some transaction may touch, in no particular order.
-    fn window(&self) -> impl Iterator<Item = Line> + '_ {
+    /// The end of the lines that some transaction may touch, or a later line.
+    fn end(&self) -> Line {
         let units = self.list.units();
-        (0..units.usable_count()).flat_map(|nth| self.lines_at(units.address(units.nth_usable(nth))))
+        let last = units.address(units.nth_usable(units.usable_count().saturating_sub(1)));
+        match self.path {
+            Path::Dma => self.lines_at(last).end,
+            Path::Command => self.lines.count(),
+        }
+    }
+
+    /// All lines that some transaction may touch, in ranges in no particular order.
+    fn window(&self) -> impl Iterator<Item = Range<Line>> + '_ {
+        let units = self.list.units();
+        let count = units.usable_count();
+        let first = units.address(0);
+        // Units without gaps are one range, on the command path one for each chunk of the buffer.
+        let gapless =
+            units.all_usable() && self.lines_at(first).len() as u64 * LINE_BYTES == units.unit_bytes();
+        let whole = if gapless { (count * units.unit_bytes() / LINE_BYTES) as Line } else { 0 };
+        let (direct, commanded) = if self.path == Path::Dma { (whole, 0) } else { (0, whole) };
+        let one_by_one = if gapless { 0 } else { count };
+        std::iter::once(0..direct)
+            .chain(self.lines.ranges_by_command(0..commanded))
+            .chain((0..one_by_one).map(|nth| self.lines_at(units.address(units.nth_usable(nth)))))
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::machine::Machine;
     use crate::test_systems::{ib_011_iommu, ib_011_nosp, snb};
@@ -217,7 +296,7 @@ mod tests {
         state
     }
 
-    fn assert_same(machine: &Machine, one: &mut State, other: &mut State, context: &str) {
+    pub(crate) fn assert_same(machine: &Machine, one: &mut State, other: &mut State, context: &str) {
         for line in 0..machine.lines().buffer_lines() {
             let (first, second) =
                 (one.caches.find(machine.lines(), line), other.caches.find(machine.lines(), line));
@@ -254,8 +333,8 @@ mod tests {
                 let mut expected = replayed(&machine, before.clone(), &test, &list);
                 let mut settled = before;
                 // In two parts, as in sampling.
-                settled.advance(machine.lines(), &test, &list, 0..transactions / 3);
-                settled.advance(machine.lines(), &test, &list, transactions / 3..transactions);
+                machine.advance(&mut settled, &test, &list, 0..transactions / 3);
+                machine.advance(&mut settled, &test, &list, transactions / 3..transactions);
                 assert_same(
                     &machine,
                     &mut settled,

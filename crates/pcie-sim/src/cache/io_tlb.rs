@@ -55,6 +55,11 @@ impl IoTlb {
         self.pages.len() as u32
     }
 
+    /// Bytes of the state, about.
+    pub(crate) fn bytes(&self) -> u64 {
+        size_of_val(&*self.pages) as u64
+    }
+
     pub fn capacity(&self) -> u32 {
         self.capacity
     }

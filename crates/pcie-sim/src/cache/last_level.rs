@@ -7,7 +7,6 @@
 use crate::cache::lines::{Line, Lines};
 use crate::profile::System;
 use pcie_time::Draws;
-use pcie_workload::LINE_BYTES;
 use std::ops::Range;
 
 const HOST: u8 = 1;
@@ -78,6 +77,16 @@ impl Caches {
             },
             host_lines: false,
         }
+    }
+
+    /// Bytes of the state, about.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.flags.len() as u64 + size_of_val(&*self.device_lines) as u64
+    }
+
+    /// The state of all sets, and of the lines before `end`.
+    pub(crate) fn up_to(&self, end: Line) -> Self {
+        Self { flags: self.flags[..end as usize].to_vec(), device_lines: self.device_lines.clone(), ..*self }
     }
 
     /// The flags of a line: less than [`KNOWN`].
@@ -177,11 +186,18 @@ impl Caches {
         }
     }
 
-    /// The CPU writes the first `window_bytes` of the buffer, several times. Lines that fit stay cached.
+    /// Lines are written, and no other part of the state is known until the host's next thrash.
+    pub fn touch(&mut self, reachable: impl Iterator<Item = Range<Line>>) {
+        reachable.for_each(|range| {
+            let flags = &mut self.flags[range.start as usize..range.end as usize];
+            flags.iter_mut().for_each(|flags| *flags |= TOUCHED);
+        });
+    }
+
+    /// The CPU writes the first `window_lines` of the buffer, several times. Lines that fit stay cached.
     ///
     /// A set to which `n` lines map keeps a share of `host_share * ways / n` of them, drawn line by line.
-    pub fn warm_from_host(&mut self, lines: &Lines, system: &System, window_bytes: u64, draws: Draws) {
-        let window_lines = (window_bytes.div_ceil(LINE_BYTES) as u32).min(lines.buffer_lines());
+    pub fn warm_from_host(&mut self, lines: &Lines, system: &System, window_lines: Line, draws: Draws) {
         let capacity = f64::from(system.host.llc.ways) * system.host.llc.host_share;
         let mut wanted = vec![0u32; lines.set_count() as usize];
         for line in 0..window_lines {
@@ -222,7 +238,7 @@ impl Caches {
         }
     }
 
-    /// Applies a sequence of device writes, given from the last to the first, with all lines that the
+    /// Applies a sequence of device writes, given from the last to the first, with ranges of all lines that the
     /// sequence may contain. Stops reading once no set can change.
     ///
     /// The contents of the DDIO ways are exact for any number of writes. All of `reachable` counts as
@@ -231,24 +247,31 @@ impl Caches {
         &mut self,
         lines: &Lines,
         last_first: impl Iterator<Item = Line>,
-        reachable: impl Iterator<Item = Line>,
+        reachable: impl Iterator<Item = Range<Line>>,
     ) {
-        let in_place = self.shared.program_with_device;
+        let updates_host_lines = self.shared.program_with_device && self.host_lines;
         let mut settled = SettledSets::new(lines.set_count(), self.ways);
         // Internal iteration of chained ranges is faster.
-        reachable.for_each(|line| {
-            let flags = &mut self.flags[line as usize];
-            *flags |= TOUCHED;
-            if *flags & HOST != 0 && in_place {
-                *flags |= OVERWRITTEN;
+        reachable.for_each(|range| {
+            let flags = &mut self.flags[range.start as usize..range.end as usize];
+            if updates_host_lines {
+                for (line, flags) in range.zip(flags) {
+                    if *flags & HOST != 0 {
+                        *flags |= TOUCHED | OVERWRITTEN;
+                    } else {
+                        *flags |= TOUCHED;
+                        settled.expect(lines.set(line));
+                    }
+                }
             } else {
-                *flags &= !HOST;
-                settled.expect(lines.set(line));
+                flags.iter_mut().for_each(|flags| *flags = (*flags | TOUCHED) & !HOST);
+                settled.expect_all(lines.sets(range));
             }
         });
         if !settled.is_complete() {
             for line in last_first {
-                if self.flags[line as usize] & HOST == 0 && settled.note(lines.set(line), line) {
+                let updated = updates_host_lines && self.flags[line as usize] & HOST != 0;
+                if !updated && settled.note(lines.set(line), line) {
                     break;
                 }
             }
@@ -300,7 +323,20 @@ impl SettledSets {
         }
     }
 
+    /// Expects a line in each of the sets.
+    fn expect_all(&mut self, sets: &[u32]) {
+        let most = self.expected.len() as u64 * self.ways as u64;
+        for set in sets {
+            // Long before the end of a large window, every set can be filled.
+            if self.missing == most {
+                return;
+            }
+            self.expect(*set);
+        }
+    }
+
     /// Records a write; returns whether earlier ones no longer matter.
+    #[inline]
     fn note(&mut self, set: u32, line: Line) -> bool {
         let count = self.counts[set as usize] as usize;
         let start = set as usize * self.ways;
@@ -316,22 +352,17 @@ impl SettledSets {
         self.missing == 0
     }
 
-    fn merge_into(self, held: &mut [Line], ways: usize) {
-        for (set, count) in self.counts.iter().enumerate() {
-            let mut filled = *count as usize;
-            if filled == 0 {
-                continue;
-            }
-            let start = set * ways;
-            let mut merged: Vec<Line> = self.lines[start..start + filled].to_vec();
-            for old in &held[start..start + ways] {
-                if filled < ways && *old != NO_LINE && !merged.contains(old) {
-                    merged.push(*old);
-                    filled += 1;
-                }
-            }
+    /// Puts the noted lines of each set before those that it held, of which the last give way.
+    fn merge_into(&self, held: &mut [Line], ways: usize) {
+        let mut merged = Vec::with_capacity(2 * ways);
+        let sets = self.lines.chunks_exact(ways).zip(held.chunks_exact_mut(ways));
+        for ((noted, held), count) in sets.zip(&self.counts).filter(|(_, count)| **count > 0) {
+            let noted = &noted[..usize::from(*count)];
+            merged.clear();
+            merged.extend_from_slice(noted);
+            merged.extend(held.iter().filter(|old| **old != NO_LINE && !noted.contains(old)));
             merged.resize(ways, NO_LINE);
-            held[start..start + ways].copy_from_slice(&merged);
+            held.copy_from_slice(&merged);
         }
     }
 }

@@ -6,6 +6,7 @@
 use crate::profile::{LastLevelCache, System};
 use pcie_workload::LINE_BYTES;
 use std::collections::HashMap;
+use std::ops::Range;
 
 pub type Line = u32;
 
@@ -81,10 +82,25 @@ impl Lines {
         self.command_bases[(line / self.chunk_lines) as usize] + line % self.chunk_lines
     }
 
+    /// The lines that the command path reaches for some lines of the buffer, in ranges.
+    pub fn ranges_by_command(&self, of_buffer: Range<Line>) -> impl Iterator<Item = Range<Line>> + '_ {
+        let Range { start, end } = of_buffer;
+        (start / self.chunk_lines..end.div_ceil(self.chunk_lines)).map(move |chunk| {
+            let first = chunk * self.chunk_lines;
+            let base = self.command_bases[chunk as usize];
+            base + start.max(first) - first..base + end.min(first + self.chunk_lines) - first
+        })
+    }
+
     /// The set of the last-level cache that a line maps to.
     #[inline]
     pub fn set(&self, line: Line) -> u32 {
         self.sets[line as usize]
+    }
+
+    /// The sets of consecutive lines.
+    pub fn sets(&self, lines: Range<Line>) -> &[u32] {
+        &self.sets[lines.start as usize..lines.end as usize]
     }
 
     pub fn set_count(&self) -> u32 {
