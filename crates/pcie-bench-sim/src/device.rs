@@ -101,7 +101,7 @@ impl Device for SimulatedDevice {
         let shared = &mut *self.shared.borrow_mut();
         let test = supported(shared.machine(), test)?;
         let list = shared.list(&test);
-        let before = shared.before_test();
+        let before = shared.before_test(&test);
         let slice_length = match self.samples {
             Samples::Full => in_pages(FULL_SLICE, &test),
             Samples::Adaptive => in_pages(LATENCY_BATCH, &test).next_multiple_of(list.pass()),
@@ -134,7 +134,7 @@ impl Device for SimulatedDevice {
         };
         let plan = Plan { least: in_pages(LATENCY_BATCH, &test), least_lead: 0, starts_over: false };
         match self.samples {
-            Samples::Full => Plan::whole(before, &test, &mut simulate),
+            Samples::Full => Plan::whole(before, &test, &list, &mut simulate),
             Samples::Adaptive => plan.for_each_batch(before, &test, &list, |_, _| 0, &mut simulate),
         }
         shared.complete(&test, &list);
@@ -154,7 +154,7 @@ impl Device for SimulatedDevice {
         let shared = &mut *self.shared.borrow_mut();
         let test = supported(shared.machine(), test)?;
         let list = shared.list(&test);
-        let before_test = shared.before_test();
+        let before_test = shared.before_test(&test);
         let Before { machine, key, .. } = before_test;
         let least = in_pages(BANDWIDTH_BATCH, &test);
         let mut between_runs = None;
@@ -199,7 +199,7 @@ impl Device for SimulatedDevice {
             seen
         };
         match self.samples {
-            Samples::Full => Plan::whole(before_test, &test, &mut simulate),
+            Samples::Full => Plan::whole(before_test, &test, &list, &mut simulate),
             Samples::Adaptive => {
                 let warm_up = |state: &State, first: u64| {
                     BandwidthRun::warm_up_transactions(machine, &test, &list, key, state.clone(), first)

@@ -35,10 +35,12 @@ impl SharedMachine {
         &self.machine
     }
 
-    /// The machine and its state before the current test.
-    pub fn before_test(&mut self) -> Before<'_> {
-        for step in self.steps.drain(..) {
-            self.machine.leave(&mut self.state, &step);
+    /// The machine and its state before a test, as far as the test sees it.
+    pub fn before_test(&mut self, test: &Test) -> Before<'_> {
+        if self.machine.sees_state(test) {
+            for step in self.steps.drain(..) {
+                self.machine.leave(&mut self.state, &step);
+            }
         }
         Before { machine: &self.machine, state: &self.state, key: self.key }
     }

@@ -11,6 +11,6 @@ mod prediction;
 mod sampling;
 
 pub use backend::{Simulated, SimulatedMessages};
-pub use host::{SharedMachine, SimulatedHost};
+pub use host::{Before, SharedMachine, SimulatedHost};
 pub use nic::SimulatedNic;
 pub use prediction::{Effort, Prediction, Predictor};

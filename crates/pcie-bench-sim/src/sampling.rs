@@ -64,9 +64,14 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Calls `simulate` with all of a test as one batch.
-    pub(crate) fn whole(before: Before<'_>, test: &Test, simulate: &mut impl FnMut(State, Batch) -> Seen) {
+    pub(crate) fn whole(
+        before: Before<'_>,
+        test: &Test,
+        list: &AddressList,
+        simulate: &mut impl FnMut(State, Batch) -> Seen,
+    ) {
         let batch = Batch { first: 0, lead: 0, count: test.transactions, anew: false };
-        let _ = simulate(before.state.clone(), batch);
+        let _ = simulate(before.machine.visible_state(before.state, test, list), batch);
     }
 
     /// Calls `simulate` with each batch, and the state at its first transaction, until one is enough. `lead`
@@ -89,10 +94,10 @@ impl Plan {
         let pass = list.pass();
         let shortest = self.least.next_multiple_of(pass);
         if 2 * shortest + self.least_lead >= sections.room {
-            return Self::whole(before, test, simulate);
+            return Self::whole(before, test, list, simulate);
         }
         let advanced = |(at, mut state): (u64, State), first: u64| {
-            if before.machine.leaves_traces(test) {
+            if before.machine.leaves_traces(test) && before.machine.sees_state(test) {
                 before.machine.advance(&mut state, test, list, at..first);
             }
             (first, state)
@@ -102,7 +107,7 @@ impl Plan {
         let mut ahead = Some(advanced(from_start(), sections.first(0, 0, self.least_lead + shortest)));
         let mut lead = ahead.as_ref().map_or(self.least_lead, |(first, state)| lead(state, *first));
         if 2 * shortest + lead >= sections.room {
-            return Self::whole(before, test, simulate);
+            return Self::whole(before, test, list, simulate);
         }
         let (mut left, mut anew, mut filled) = (total, false, Vec::new());
         for round in 0u32.. {
@@ -111,7 +116,7 @@ impl Plan {
             if length == 0 {
                 if self.starts_over {
                     let batch = Batch { first: 0, lead: 0, count: total, anew: true };
-                    let _ = simulate(before.state.clone(), batch);
+                    let _ = simulate(visible.clone(), batch);
                 }
                 return;
             }

@@ -10,7 +10,7 @@ use pcie_bench::{
     BandwidthSlice, Bench, Device, DeviceError, DeviceFacts, DeviceHardware, LatencySlice, LinkFacts, Start,
     TimerFacts,
 };
-use pcie_bench_sim::{SharedMachine, SimulatedHost};
+use pcie_bench_sim::{Before, SharedMachine, SimulatedHost};
 use pcie_driver::{Core, DriverError, Progress};
 use pcie_sim::profile::System;
 use pcie_sim::{Machine, RootPort};
@@ -63,8 +63,8 @@ impl RtlDevice {
         let data_key = shared.key().draws(Stream::Payload).word(0);
         let pair = test.operation == Operation::LatWrrd;
         self.memory.fill(if pair { !data_key } else { data_key });
-        let root =
-            RootPort::new(&machine, shared.key(), shared.before_test().state.clone(), 0, test.operation);
+        let Before { state, key, .. } = shared.before_test(test);
+        let root = RootPort::new(&machine, key, state.clone(), 0, test.operation);
         let link = Link::new(&mut self.running, root, &mut self.memory, machine.system());
         let result = Core::open(link).and_then(|mut core| {
             core.limit_tags(machine.system().link.tags)?;

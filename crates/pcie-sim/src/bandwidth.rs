@@ -69,6 +69,7 @@ impl<'a> BandwidthRun<'a> {
             (Some(idle), Operation::BwWr) => Some(StallsOfTest::new(&idle.stalls, key)),
             _ => None,
         };
+        let state = if machine.sees_state(test) { state } else { state.without_lines() };
         let start = Start { machine, test, list, key, state, first };
         let run = match (engine, test.operation) {
             (Engine::Reference, _) => Run::Reference(Box::new(ReferenceRun::new(start))),

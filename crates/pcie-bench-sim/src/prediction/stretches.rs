@@ -45,7 +45,7 @@ pub(super) fn stretches(
     for stretch in 0..stretches {
         // Even, so that the stretches of a read-write test start alike.
         let first = ((2 * stretch + 1) * (test.transactions - count - WARM_UP) / (2 * stretches)) & !1;
-        if machine.leaves_traces(test) {
+        if machine.leaves_traces(test) && machine.sees_state(test) {
             machine.advance(&mut state, test, list, at..first);
             at = first;
         }

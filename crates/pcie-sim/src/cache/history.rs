@@ -64,6 +64,11 @@ impl State {
         Self { caches: self.caches.up_to(end), io_tlb: self.io_tlb.clone() }
     }
 
+    /// The state without any lines, for tests that do not see them.
+    pub(crate) fn without_lines(&self) -> Self {
+        Self { caches: self.caches.without_lines(), io_tlb: self.io_tlb.clone() }
+    }
+
     /// The control program thrashes the caches of its socket.
     pub(crate) fn thrash_from_host(&mut self) {
         self.caches.thrash_from_host();

@@ -89,6 +89,16 @@ impl Caches {
         Self { flags: self.flags[..end as usize].to_vec(), device_lines: self.device_lines.clone(), ..*self }
     }
 
+    /// The state of no set and no line.
+    pub(crate) fn without_lines(&self) -> Self {
+        Self { flags: Vec::new(), device_lines: Vec::new(), ..*self }
+    }
+
+    /// Whether it has lines that somebody may see.
+    pub(crate) fn has_lines(&self) -> bool {
+        !self.flags.is_empty()
+    }
+
     /// The flags of a line: less than [`KNOWN`].
     #[inline(always)]
     pub(crate) fn known(&self, line: Line) -> u8 {

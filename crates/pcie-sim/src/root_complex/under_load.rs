@@ -75,6 +75,8 @@ pub(crate) struct Complex<'a> {
     system: &'a System,
     line_numbers: &'a Lines,
     state: State,
+    /// Whether somebody may see the lines that are written.
+    notes_lines: bool,
     completer: Completer,
     /// Earliest look-up of the next read's address; it need not wait for translations of earlier writes.
     look_up_gate: Picoseconds,
@@ -121,6 +123,7 @@ impl<'a> Complex<'a> {
         Self {
             system,
             line_numbers,
+            notes_lines: state.caches.has_lines(),
             state,
             completer: Completer::new(host.root_complex.completion_order, order, first_draw),
             look_up_gate: Picoseconds::ZERO,
@@ -151,6 +154,7 @@ impl<'a> Complex<'a> {
     /// Exchanges what devices below one root complex share; gates and orders of a device stay.
     pub(crate) fn swap_host(&mut self, other: &mut Self) {
         std::mem::swap(&mut self.state, &mut other.state);
+        std::mem::swap(&mut self.notes_lines, &mut other.notes_lines);
         std::mem::swap(&mut self.write_pool, &mut other.write_pool);
         std::mem::swap(&mut self.read_pool, &mut other.read_pool);
         std::mem::swap(&mut self.memory, &mut other.memory);
@@ -238,8 +242,10 @@ impl<'a> Complex<'a> {
     fn pass_write_gate(&mut self, piece: Piece, now: Picoseconds) -> Picoseconds {
         let lines = Self::lines(self.line_numbers, piece);
         let admitted = self.write_gate.admit(piece, lines.clone(), now);
-        for line in lines {
-            self.state.caches.write(self.line_numbers, line);
+        if self.notes_lines {
+            for line in lines {
+                self.state.caches.write(self.line_numbers, line);
+            }
         }
         admitted
     }
