@@ -55,6 +55,21 @@ impl Port {
         self.whole + Picoseconds(self.rest >> 31)
     }
 
+    /// When the port is free: whole picoseconds, and the rest in units of 2^-32 of one.
+    pub fn free_exactly(&self) -> (Picoseconds, u64) {
+        (self.whole, self.rest)
+    }
+
+    /// Bytes of TLPs since the port was last idle.
+    pub fn busy_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Makes the port free later by a time.
+    pub fn shift(&mut self, by: Picoseconds) {
+        self.whole += by;
+    }
+
     /// Sends a TLP as soon as the port is free, but not before `ready`; returns when its last byte has left.
     #[inline]
     pub fn send(&mut self, ready: Picoseconds, tlp_bytes: u32) -> Picoseconds {

@@ -237,6 +237,19 @@ impl<'a> Complex<'a> {
         Written { passed: self.posted_done, credits_back: self.posted_done + self.times.credit_return }
     }
 
+    /// When all writes have passed, when the gate is free, and the partial line of the last write: all that
+    /// later writes depend on, without translation, pools and a saturated memory.
+    pub(crate) fn writes_until(&self) -> (Picoseconds, Picoseconds, Option<(Line, Picoseconds)>) {
+        let (gate_free, closed) = self.write_gate.until();
+        (self.posted_done, gate_free, closed)
+    }
+
+    /// Makes the times of [`Self::writes_until`] later.
+    pub(crate) fn shift_writes(&mut self, by: Picoseconds) {
+        self.posted_done += by;
+        self.write_gate.shift(by);
+    }
+
     /// Admits a write, whose lines are in the caches from now on.
     #[inline(always)]
     fn pass_write_gate(&mut self, piece: Piece, now: Picoseconds) -> Picoseconds {

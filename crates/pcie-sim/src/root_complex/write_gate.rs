@@ -32,6 +32,17 @@ impl WriteGate {
         }
     }
 
+    /// When the gate is free, and the partial last line of the last write with the end of its busy time.
+    pub(crate) fn until(&self) -> (Picoseconds, Option<(Line, Picoseconds)>) {
+        (self.free_at, self.closed)
+    }
+
+    /// Makes all times later.
+    pub(crate) fn shift(&mut self, by: Picoseconds) {
+        self.free_at += by;
+        self.closed = self.closed.map(|(line, open_at)| (line, open_at + by));
+    }
+
     #[inline]
     pub(crate) fn admit(&mut self, piece: Piece, lines: Range<Line>, arrival: Picoseconds) -> Picoseconds {
         let mut admitted = arrival.max(self.free_at);

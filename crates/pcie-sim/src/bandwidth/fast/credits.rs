@@ -22,6 +22,21 @@ impl DataCredits {
         self.returns.iter().filter(|(back, _)| *back > now).count()
     }
 
+    /// Credits that are free already.
+    pub(super) fn free(&self) -> u32 {
+        self.free
+    }
+
+    /// When others are returned, and how many, in order.
+    pub(super) fn returns(&self) -> impl ExactSizeIterator<Item = (Picoseconds, u32)> + '_ {
+        self.returns.iter().copied()
+    }
+
+    /// Makes all times later.
+    pub(super) fn shift(&mut self, by: Picoseconds) {
+        self.returns.iter_mut().for_each(|(back, _)| *back += by);
+    }
+
     /// When `count` credits are available.
     #[inline]
     pub(super) fn ready(&self, count: u32) -> Picoseconds {

@@ -37,7 +37,7 @@ pub(super) struct RequestLayout {
     pub(super) completions: (u32, u32),
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct WriteLayout {
     /// Offset from the start of the DMA.
     pub(super) start: u64,

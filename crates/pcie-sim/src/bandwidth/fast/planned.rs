@@ -32,6 +32,11 @@ impl<'a> Planned<'a> {
         (offset, self.layouts.parts(offset, self.writes))
     }
 
+    /// Continues with the DMA of a later transaction.
+    pub(super) fn continue_at(&mut self, transaction: u64) {
+        self.offsets = Offsets::new(self.list, transaction);
+    }
+
     /// The next DMA, which is a read.
     #[inline(always)]
     pub(super) fn next_head(&mut self) -> Head {
@@ -42,6 +47,24 @@ impl<'a> Planned<'a> {
     #[inline(always)]
     pub(super) fn next_offset(&mut self) -> u64 {
         self.offsets.next_offset()
+    }
+
+    /// Whether all writes of a window are cut into the same TLPs, of up to a page each.
+    pub(super) fn writes_are_alike(&mut self, window_bytes: u64) -> bool {
+        let mut first = None;
+        for start in self.list.units().starts_in_page() {
+            for offset in self.layouts.with_both_lengths_of_address(start) {
+                if offset - start >= window_bytes {
+                    continue;
+                }
+                let parts = self.layouts.parts(offset, true);
+                let writes = &self.layouts.writes[parts.start as usize..parts.end as usize];
+                if first.get_or_insert_with(|| writes.to_vec()) != writes {
+                    return false;
+                }
+            }
+        }
+        true
     }
 
     /// The common properties of all requests, if each read is one request and all are alike.

@@ -56,6 +56,22 @@ impl Ring {
         self.free_at.iter().filter(|free_at| **free_at > now).count()
     }
 
+    /// When each unit is free, in the order of use.
+    pub(super) fn in_turn(&self) -> impl Iterator<Item = Picoseconds> + '_ {
+        let (later, next) = self.free_at.split_at(self.next);
+        next.iter().chain(later).copied()
+    }
+
+    /// Units taken in turn and not returned, modulo their number.
+    pub(super) fn taken(&self) -> usize {
+        (self.next + self.free_at.len() - self.returns) % self.free_at.len()
+    }
+
+    /// Makes all known times later.
+    pub(super) fn shift(&mut self, by: Picoseconds) {
+        self.free_at.iter_mut().filter(|free_at| **free_at != NEVER).for_each(|free_at| *free_at += by);
+    }
+
     #[inline]
     fn after(&self, unit: usize) -> usize {
         if unit + 1 == self.free_at.len() { 0 } else { unit + 1 }

@@ -1,5 +1,7 @@
 //! Tests that only write. Everything happens in order: a TLP's times follow from those of the TLPs before.
 
+mod repeats;
+
 use super::NEVER;
 use super::credits::DataCredits;
 use super::layouts::TlpLayouts;
@@ -13,6 +15,7 @@ use crate::root_complex::line_pool::PoolUse;
 use crate::root_complex::under_load::Complex;
 use pcie_time::Picoseconds;
 use pcie_wire::Piece;
+use repeats::Repeats;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -46,6 +49,10 @@ pub(crate) struct WriteRun<'a> {
     /// Time of the last completion.
     last: Picoseconds,
     noted: Option<Vec<Finished>>,
+    /// `None` where times do not repeat.
+    repeats: Option<Repeats>,
+    /// Completed transactions at which to look for a period.
+    looks_at: u64,
 }
 
 /// The DMA at the head of the queue, with its unissued TLPs.
@@ -69,17 +76,19 @@ impl<'a> WriteRun<'a> {
     pub(crate) fn new(start: Start<'a>) -> Self {
         let (uplink, downlink) = start.machine.ports();
         let first_draw = start.first_draw();
-        let Start { machine, test, list, key, state, first } = start;
+        let layouts = TlpLayouts::new(start.machine, start.test, uplink.clone(), downlink);
+        let mut planned = Planned::new(layouts, start.list, start.first, true);
+        let repeats = Repeats::new(&start, planned.writes_are_alike(start.test.window_bytes));
+        let Start { machine, test, list: _, key, state, first } = start;
         let system = &machine.system;
         let (device, root) = (&system.device, &system.host.root_complex);
-        let layouts = TlpLayouts::new(machine, test, uplink.clone(), downlink);
         let workers = test.outstanding.unwrap_or(u32::MAX).min(device.dma.outstanding);
         let longest = test.size_bytes.min(u64::from(system.link.mps_bytes)) as u32;
         let data_bind = u64::from(root.posted_header_credits.held_headers())
             * u64::from(data_credits(longest))
             > u64::from(root.posted_data_credits.at_most());
         Self {
-            planned: Planned::new(layouts, list, first, true),
+            planned,
             first,
             left: test.transactions.saturating_sub(first),
             next: first,
@@ -99,13 +108,25 @@ impl<'a> WriteRun<'a> {
             completed: 0,
             last: Picoseconds::ZERO,
             noted: None,
+            looks_at: if repeats.is_some() { 0 } else { u64::MAX },
+            repeats,
         }
     }
 
     pub(crate) fn run(&mut self, count: u64, noted: Option<&mut Vec<Finished>>) -> Picoseconds {
         let target = self.completed + count;
         self.noted = noted.is_some().then(Vec::new);
+        if noted.is_none() {
+            self.skip_periods(target);
+        }
         while self.completed < target {
+            if self.looks_for_period() {
+                self.look_for_period();
+                if noted.is_none() {
+                    self.skip_periods(target);
+                    continue;
+                }
+            }
             let issues_at = self.issue_time();
             if let Some(first) = self.outgoing.front().copied() {
                 let sends_at = self.send_time(&first);
