@@ -12,8 +12,9 @@ use pcie_bench::{
 };
 use pcie_bench_sim::{Before, SharedMachine, SimulatedHost};
 use pcie_driver::{Core, DriverError, Progress};
+use pcie_port::Port;
+use pcie_sim::Machine;
 use pcie_sim::profile::System;
-use pcie_sim::{Machine, RootPort};
 use pcie_time::Stream;
 use pcie_workload::{AddressList, Operation, PAGE_BYTES, Test};
 use std::cell::RefCell;
@@ -64,8 +65,8 @@ impl RtlDevice {
         let pair = test.operation == Operation::LatWrrd;
         self.memory.fill(if pair { !data_key } else { data_key });
         let Before { state, key, .. } = shared.before_test(test);
-        let root = RootPort::new(&machine, key, state.clone(), 0, test.operation);
-        let link = Link::new(&mut self.running, root, &mut self.memory, machine.system());
+        let port = Port::new(Arc::clone(&machine), key, state.clone(), test.operation);
+        let link = Link::new(&mut self.running, port, &mut self.memory);
         let result = Core::open(link).and_then(|mut core| {
             core.limit_tags(machine.system().link.tags)?;
             core.set_buffer()?;

@@ -1,7 +1,7 @@
 //! The FPGA core in its own process, on the simulated host: real RTL and driver without a board.
 //!
 //! The process, `pcielab-rtl`, is the verilated core without a host. This crate has the other end of its pipe
-//! (`wire`, `process`), the host (pcie-sim's root port, and memory that holds bytes), and the back end that
+//! (`wire`, `process`), the host (pcie-port's root port, and memory that holds bytes), and the back end that
 //! combines the two. It controls simulated time: the process runs up to the earliest possible input.
 
 mod backend;

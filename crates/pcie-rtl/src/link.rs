@@ -2,15 +2,13 @@
 
 use crate::memory::Memory;
 use crate::process::{Exchanged, Process};
-use crate::wire::{Access, Completion, Credit, Items, Request, Store, Surroundings};
+use crate::wire::{Access, Completion, Credit, Items, Store, Surroundings};
 use pcie_driver::{Transport, TransportError};
-use pcie_sim::profile::{Credits, System};
-use pcie_sim::{Answer, RootPort};
+use pcie_port::{Completion as Answer, Kind, Port, Tlp, Units};
+use pcie_sim::profile::Credits;
 use pcie_time::Picoseconds;
 use pcie_wire::{Piece, TlpKind};
 
-/// Bytes of a data credit.
-const CREDIT_BYTES: u32 = 16;
 /// Transmit buffer of the hard block in link time, fs: about two full TLPs, as in the simulated devices.
 const BACKLOG_FS: u32 = 80_000_000;
 /// Time limit of register accesses, clocks.
@@ -28,16 +26,10 @@ pub(crate) struct Running {
 /// The core, the link and the host.
 pub(crate) struct Link<'a> {
     running: &'a mut Running,
-    root: RootPort<'a>,
+    port: Port,
     memory: &'a mut Memory,
-    pieces: &'a [u64],
-    piece_bytes: u64,
-    /// Pieces sorted by address, with their indices.
-    by_address: Vec<(u64, u64)>,
     surroundings: Surroundings,
     clock_ps: u64,
-    /// End address of the request in flight for each tag.
-    ends: Vec<u64>,
     items: Items,
     exchanged: Exchanged,
     answers: Vec<Answer>,
@@ -46,19 +38,12 @@ pub(crate) struct Link<'a> {
 }
 
 impl<'a> Link<'a> {
-    pub(crate) fn new(
-        running: &'a mut Running,
-        root: RootPort<'a>,
-        memory: &'a mut Memory,
-        system: &'a System,
-    ) -> Self {
+    pub(crate) fn new(running: &'a mut Running, port: Port, memory: &'a mut Memory) -> Self {
         let clock_ps = u64::from(running.process.hello().clock_ps);
-        let react = (root.reaction().0 / clock_ps) as u32;
-        let mut by_address: Vec<(u64, u64)> = system.chunk_addresses.iter().copied().zip(0..).collect();
-        by_address.sort_unstable();
+        let react = (port.reaction().0 / clock_ps) as u32;
         let mut items = Items::default();
         if !std::mem::replace(&mut running.has_credits, true) {
-            let complex = &system.host.root_complex;
+            let complex = &port.system().host.root_complex;
             items.credits.push(Credit {
                 clock: 0,
                 posted_headers: credits(complex.posted_header_credits),
@@ -67,15 +52,11 @@ impl<'a> Link<'a> {
             });
         }
         Self {
-            surroundings: surroundings(system, &root, react.max(1)),
-            by_address,
+            surroundings: surroundings(&port, react.max(1)),
             running,
-            root,
+            port,
             memory,
-            pieces: &system.chunk_addresses,
-            piece_bytes: system.chunk_bytes,
             clock_ps,
-            ends: vec![0; 1 << 8],
             items,
             exchanged: Exchanged::default(),
             answers: Vec::new(),
@@ -97,9 +78,9 @@ impl<'a> Link<'a> {
     fn run(&mut self, until: u64, values: &mut Vec<u32>) -> Result<(), TransportError> {
         let accesses = !self.items.accesses.is_empty();
         while self.running.clock < until {
-            self.root.settle(self.now(), &mut self.answers);
+            self.port.settle(self.now(), &mut self.answers);
             self.answer();
-            let silent = self.root.silent_until().map_or(u64::MAX, |time| time.0 / self.clock_ps);
+            let silent = self.port.silent_until().map_or(u64::MAX, |time| time.0 / self.clock_ps);
             let next = until.min(silent.max(self.running.clock + 1));
             let ran = self
                 .running
@@ -121,16 +102,15 @@ impl<'a> Link<'a> {
     /// Turns the host's answers into completions for the core.
     fn answer(&mut self) {
         for answer in std::mem::take(&mut self.answers) {
-            let Piece { address, length } = answer.piece;
-            let first = address & !3;
-            let end = (address + u64::from(length)).next_multiple_of(4);
+            let first = answer.offset & !3;
+            let end = (answer.offset + u64::from(answer.length)).next_multiple_of(4);
             let mut data = vec![0; (end - first) as usize];
             self.memory.read(first, &mut data);
             self.items.completions.push(Completion {
                 clock: self.clock_at(answer.at),
-                tag: answer.request as u16,
-                byte_count: (self.ends[answer.request as usize] - address) as u16,
-                lower_address: (address & 127) as u8,
+                tag: answer.tag,
+                byte_count: answer.byte_count as u16,
+                lower_address: (answer.offset & 127) as u8,
                 data,
             });
         }
@@ -141,45 +121,25 @@ impl<'a> Link<'a> {
         let requests = std::mem::take(&mut self.exchanged.requests);
         for (request, data) in &requests {
             let (lead, trail) = request.left_out();
-            let address = self.offset_of(request.address)? + u64::from(lead);
-            let length = u32::from(request.dwords) * 4 - lead - trail;
-            let piece = Piece { address, length };
+            let tlp = Tlp {
+                kind: if request.write { Kind::Write } else { Kind::Read },
+                tag: request.tag & 255,
+                address: request.address.saturating_add(lead.into()),
+                length: u32::from(request.dwords) * 4 - lead - trail,
+            };
             let ready = Picoseconds((request.last_clock + 1) * self.clock_ps);
-            if request.write {
+            let refused = |error| TransportError(format!("the core sent a wrong request: {error}"));
+            let sent = self.port.submit(&tlp, ready).map_err(refused)?;
+            if let (Kind::Write, Some(offset)) = (tlp.kind, self.port.buffer().offset(tlp.address)) {
                 let start = data.start + lead as usize;
-                self.memory.write(address, &self.exchanged.data[start..start + length as usize]);
-                let credited = self.root.write(piece, ready);
-                self.credit(credited, request);
-            } else {
-                let end = &mut self.ends[usize::from(request.tag & 255)];
-                *end = address + u64::from(length);
-                let credited = self.root.read(u32::from(request.tag & 255), piece, ready);
-                self.credit(credited, request);
+                self.memory.write(offset, &self.exchanged.data[start..start + tlp.length as usize]);
             }
+            let Units { posted_headers, posted_data, non_posted_headers } = Units::of(&tlp);
+            let clock = self.clock_at(sent.credited);
+            self.items.credits.push(Credit { clock, posted_headers, posted_data, non_posted_headers });
         }
         self.exchanged.requests = requests;
         Ok(())
-    }
-
-    fn credit(&mut self, at: Picoseconds, request: &Request) {
-        let write = u32::from(request.write);
-        self.items.credits.push(Credit {
-            clock: self.clock_at(at),
-            posted_headers: write,
-            posted_data: write * (u32::from(request.dwords) * 4).div_ceil(CREDIT_BYTES),
-            non_posted_headers: 1 - write,
-        });
-    }
-
-    /// Buffer offset of a bus address.
-    fn offset_of(&self, address: u64) -> Result<u64, TransportError> {
-        let end = self.by_address.partition_point(|&(piece, _)| piece <= address);
-        match self.by_address[..end].last() {
-            Some(&(piece, index)) if address - piece < self.piece_bytes => {
-                Ok(index * self.piece_bytes + (address - piece))
-            }
-            _ => Err(TransportError(format!("the core accessed {address:#x}, outside the host buffer"))),
-        }
     }
 
     fn access(
@@ -203,16 +163,17 @@ fn credits(credits: Credits) -> u32 {
     credits.count().unwrap_or(1 << 30)
 }
 
-fn surroundings(system: &System, root: &RootPort<'_>, react: u32) -> Surroundings {
+fn surroundings(port: &Port, react: u32) -> Surroundings {
+    let system = port.system();
     let code = |bytes: u32| (bytes.ilog2() - 7) as u8;
     let word = Piece { address: 0, length: 4 };
     Surroundings {
         react,
         max_payload: code(system.link.mps_bytes),
         max_read_request: code(system.link.mrrs_bytes),
-        byte_fs: root.uplink_byte_fs() as u32,
-        read_bytes: root.tlp_bytes(TlpKind::MemoryRead, word),
-        write_bytes: root.tlp_bytes(TlpKind::MemoryWrite, word) - word.length,
+        byte_fs: port.uplink_byte_fs() as u32,
+        read_bytes: port.tlp_bytes(TlpKind::MemoryRead, word),
+        write_bytes: port.tlp_bytes(TlpKind::MemoryWrite, word) - word.length,
         unit_bytes: system.device.uplink_quantum_bytes.max(1),
         backlog_fs: BACKLOG_FS,
     }
@@ -261,7 +222,7 @@ impl Transport for Link<'_> {
     }
 
     fn buffer(&self) -> (&[u64], u64) {
-        (self.pieces, self.piece_bytes)
+        (&self.port.system().chunk_addresses, self.port.system().chunk_bytes)
     }
 }
 
@@ -272,6 +233,7 @@ mod tests {
     use pcie_sim::{Machine, TestKey};
     use pcie_workload::Operation;
     use std::path::Path;
+    use std::sync::Arc;
 
     /// The core on the host of `snb`, if it is built.
     fn with_link(check: impl FnOnce(Link<'_>)) {
@@ -281,13 +243,13 @@ mod tests {
             return;
         }
         let system = serde_json::from_str(include_str!("../tests/fixtures/snb.json")).unwrap();
-        let machine = Machine::new(system).unwrap();
+        let machine = Arc::new(Machine::new(system).unwrap());
         let process = Process::start(program).unwrap();
         let mut running = Running { process, clock: 0, has_credits: false };
         let mut memory = Memory::default();
-        let root =
-            RootPort::new(&machine, TestKey { seed: 1, test: 0 }, machine.boot(), 0, Operation::BwRdwr);
-        check(Link::new(&mut running, root, &mut memory, machine.system()));
+        let state = machine.boot();
+        let port = Port::new(machine, TestKey { seed: 1, test: 0 }, state, Operation::BwRdwr);
+        check(Link::new(&mut running, port, &mut memory));
     }
 
     /// A frame with its length.

@@ -25,6 +25,6 @@ pub use bounds::host::{DeviceLink, DeviceRates, HostQuestion, HostRates, PoolFil
 pub use cache::history::{State, TestKey};
 pub use cache::traces::Trace;
 pub use latency::{LatencyRun, Sample};
-pub use machine::root_port::{Answer, RootPort};
+pub use machine::root_port::{Answer, RootPort, Sent};
 pub use machine::{Machine, Unsupported};
 pub use root_complex::line_pool::PoolUse;

@@ -7,7 +7,7 @@
 use crate::cache::history::{State, TestKey};
 use crate::link::port::Port;
 use crate::machine::Machine;
-use crate::root_complex::under_load::Complex;
+use crate::root_complex::under_load::{Complex, Written};
 use pcie_time::{EventQueue, Picoseconds};
 use pcie_wire::{Piece, TlpKind};
 use pcie_workload::Operation;
@@ -23,6 +23,18 @@ pub struct Answer {
     pub last: bool,
     /// When its last byte arrives.
     pub at: Picoseconds,
+}
+
+/// What becomes of a TLP of the device, known as soon as it is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// When its last byte has left the device.
+    pub left: Picoseconds,
+    /// When the root complex receives a read, or is done with a posted TLP: from then on reads and
+    /// interrupts find the data of a write.
+    pub arrived: Picoseconds,
+    /// When its credits are back at the device.
+    pub credited: Picoseconds,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +94,18 @@ impl<'a> RootPort<'a> {
         self.machine.tlp_bytes(kind, piece)
     }
 
+    /// Time from a port to the other end of the link.
+    #[must_use]
+    pub fn flight(&self) -> Picoseconds {
+        self.flight
+    }
+
+    /// When the device's port can send the next TLP.
+    #[must_use]
+    pub fn uplink_free_at(&self) -> Picoseconds {
+        self.uplink.free_at()
+    }
+
     /// The least time from when a request can be sent until anything that it causes reaches the device.
     #[must_use]
     pub fn reaction(&self) -> Picoseconds {
@@ -92,22 +116,38 @@ impl<'a> RootPort<'a> {
         self.flight + (least + self.flight).min(Picoseconds::from_ns(complex.credit_return_ns))
     }
 
-    /// Sends a read request that is complete at `ready`; returns when its credit is back at the device.
-    pub fn read(&mut self, request: u32, piece: Piece, ready: Picoseconds) -> Picoseconds {
+    /// Sends a read request that is complete at `ready`.
+    pub fn read(&mut self, request: u32, piece: Piece, ready: Picoseconds) -> Sent {
         let left = self.uplink.send(ready, self.machine.tlp_bytes(TlpKind::MemoryRead, piece));
-        let (credit, data) = self.complex.admit(piece, left + self.flight);
+        let arrived = left + self.flight;
+        let (credited, data) = self.complex.admit(piece, arrived);
         self.events.push(data, Event::Data { request, piece });
-        credit
+        Sent { left, arrived, credited }
     }
 
-    /// Sends a write that is complete at `ready`; returns when its credits are back at the device.
-    pub fn write(&mut self, piece: Piece, ready: Picoseconds) -> Picoseconds {
+    /// Sends a write that is complete at `ready`.
+    pub fn write(&mut self, piece: Piece, ready: Picoseconds) -> Sent {
+        let left = self.send_posted(piece, ready);
+        let Written { passed, credits_back } = match self.operation {
+            Operation::LatWrrd => self.complex.write_alone(piece, left + self.flight),
+            _ => self.complex.write(piece, left + self.flight),
+        };
+        Sent { left, arrived: passed, credited: credits_back }
+    }
+
+    /// Sends an interrupt or a message that is complete at `ready`: four bytes that pass behind all writes so
+    /// far, and touch no memory.
+    pub fn message(&mut self, ready: Picoseconds) -> Sent {
+        let left = self.send_posted(Piece { address: 0, length: 4 }, ready);
+        let Written { passed, credits_back } = self.complex.pass_message(left + self.flight);
+        Sent { left, arrived: passed, credited: credits_back }
+    }
+
+    /// Sends a posted TLP, which the root port acknowledges; returns when its last byte has left.
+    fn send_posted(&mut self, piece: Piece, ready: Picoseconds) -> Picoseconds {
         let left = self.uplink.send(ready, self.machine.tlp_bytes(TlpKind::MemoryWrite, piece));
         self.events.push(left + self.flight, Event::Acknowledge);
-        match self.operation {
-            Operation::LatWrrd => self.complex.write_alone(piece, left + self.flight),
-            _ => self.complex.write(piece, left + self.flight).credits_back,
-        }
+        left
     }
 
     /// Appends, in order, the answers that reach the device up to `reaction` after `given`. The device must
@@ -192,7 +232,7 @@ mod tests {
             let reaction = port.reaction();
             for request in 0..8 {
                 let piece = Piece { address: u64::from(request) * 4096 + 60, length: 300 };
-                assert!(port.read(request, piece, ready) >= ready + reaction);
+                assert!(port.read(request, piece, ready).credited >= ready + reaction);
             }
             let answers = answers(&mut port);
             assert!(answers.iter().all(|answer| answer.at >= ready + reaction));
@@ -227,6 +267,18 @@ mod tests {
         }
         found.extend(answers(&mut bit_by_bit));
         assert_eq!(found, answers(&mut at_once));
+    }
+
+    #[test]
+    fn a_message_does_not_pass_the_writes_before_it() {
+        let machine = snb();
+        let mut port = port(&machine, Operation::BwRdwr);
+        let alone = port.message(Picoseconds::ZERO);
+        assert_eq!(alone.arrived, alone.left + port.flight());
+        let writes = [0, 4096, 8192].map(|address| port.write(Piece { address, length: 256 }, alone.left));
+        let behind = port.message(alone.left);
+        assert!(behind.arrived >= writes[2].arrived);
+        assert!(behind.credited > behind.arrived);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use pcie_wire::Piece;
 use pcie_workload::LINE_BYTES;
 use std::ops::Range;
 
-/// What becomes of a write.
+/// What becomes of a posted TLP.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Written {
     /// When it has passed the root complex.
@@ -300,7 +300,7 @@ impl<'a> Complex<'a> {
     }
 
     /// The same for a write without others in flight: a read after it waits until its lines are written.
-    pub(crate) fn write_alone(&mut self, piece: Piece, now: Picoseconds) -> Picoseconds {
+    pub(crate) fn write_alone(&mut self, piece: Piece, now: Picoseconds) -> Written {
         let host = &self.system.host;
         let lines = Self::lines(self.line_numbers, piece);
         let admitted = self.write_gate.admit(piece, lines.clone(), now);
@@ -316,7 +316,13 @@ impl<'a> Complex<'a> {
         );
         let write = Picoseconds::from_ns(host.root_complex.write_ns);
         self.posted_done = self.posted_done.max(translated + written.cost + write);
-        translated + self.times.credit_return
+        Written { passed: self.posted_done, credits_back: translated + self.times.credit_return }
+    }
+
+    /// A posted TLP that is not for memory arrives: it passes behind the writes so far.
+    pub(crate) fn pass_message(&mut self, now: Picoseconds) -> Written {
+        self.posted_done = self.posted_done.max(now);
+        Written { passed: self.posted_done, credits_back: self.posted_done + self.times.credit_return }
     }
 
     /// When the address of a TLP admitted at `at` is translated.

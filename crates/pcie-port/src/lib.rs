@@ -1,0 +1,31 @@
+//! A simulated PCI Express host for a device that is simulated elsewhere: RTL, a NIC model in C, another
+//! simulator. It is pcie-sim's root port with the checks and the bookkeeping that any such device needs.
+//!
+//! * [`Port`] takes TLPs one by one, checks them, and answers reads. The device keeps its own time.
+//! * [`Endpoint`] adds flow control and hands out completions and credits in the order of time.
+//! * [`Requester`] is a device that needs no tags of its own: it cuts transfers into TLPs and sends them when
+//!   tags and credits are free.
+//! * [`trace`] is a text format of transfers, which every one of these can play.
+//!
+//! The data of transfers are not here: a device that needs bytes keeps them beside the port, writes them when a
+//! write has [arrived](Sent::arrived) and reads them when a completion comes.
+
+mod addresses;
+mod caches;
+mod endpoint;
+mod header;
+mod port;
+mod requester;
+#[cfg(test)]
+mod test_machines;
+mod tlp;
+pub mod trace;
+
+pub use addresses::BufferAddresses;
+pub use caches::Prepared;
+pub use endpoint::{Endpoint, Event, Occupancy, Units};
+pub use header::{HeaderError, parse_header};
+pub use pcie_sim::Sent;
+pub use port::{Completion, Port};
+pub use requester::{Done, Requester};
+pub use tlp::{INTERRUPTS, Kind, TAGS, TIME_MOST, Tlp, TlpError};

@@ -1,0 +1,323 @@
+//! A device that sends transfers in order, each as soon as tags and credits are free.
+//!
+//! Transfers are cut at MRRS or MPS and at 4 KiB. The TLP at the head of the queue waits for a tag and for
+//! credits, and everything behind it waits with it, as in a device with one queue of requests.
+
+use crate::endpoint::{Endpoint, Event};
+use crate::tlp::{Kind, TIME_MOST, Tlp, TlpError};
+use pcie_time::{EventQueue, Picoseconds};
+use pcie_wire::PAGE_BYTES;
+use std::collections::VecDeque;
+
+/// A transfer that is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// Number of the transfer, in the order of pushes from 0.
+    pub transfer: u64,
+    /// When its first TLP had a tag and credits.
+    pub sent: Picoseconds,
+    /// When its last completion is at the device, or its last byte at the host.
+    pub at: Picoseconds,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Transfer {
+    kind: Kind,
+    ready: Picoseconds,
+    /// Address and number of the bytes that are not sent.
+    address: u64,
+    left_bytes: u64,
+    sent: Option<Picoseconds>,
+    /// Its reads in flight.
+    open: u32,
+    /// When the last byte so far has arrived.
+    arrived: Picoseconds,
+}
+
+/// A queue of transfers in front of an endpoint.
+#[derive(Debug)]
+pub struct Requester {
+    endpoint: Endpoint,
+    /// Transfers from number `first` on.
+    transfers: VecDeque<Transfer>,
+    first: u64,
+    /// Number of the transfer to send from next.
+    head: u64,
+    free_tags: Vec<u16>,
+    /// Number of the transfer that holds a tag.
+    by_tag: Vec<u64>,
+    done: EventQueue<Done>,
+    now: Picoseconds,
+    last_ready: Picoseconds,
+}
+
+impl Requester {
+    /// A device with as many tags as the system's link.
+    #[must_use]
+    pub fn new(endpoint: Endpoint) -> Self {
+        let tags = endpoint.port().system().link.tags as u16;
+        Self {
+            endpoint,
+            transfers: VecDeque::new(),
+            first: 0,
+            head: 0,
+            free_tags: (0..tags).rev().collect(),
+            by_tag: vec![0; tags.into()],
+            done: EventQueue::default(),
+            now: Picoseconds::ZERO,
+            last_ready: Picoseconds::ZERO,
+        }
+    }
+
+    /// The endpoint.
+    #[must_use]
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Queues a transfer that can start at `ready`, and returns its number.
+    ///
+    /// # Errors
+    /// It has no bytes, leaves the host buffer, or is ready before the present time or before an earlier one.
+    pub fn push(
+        &mut self,
+        kind: Kind,
+        address: u64,
+        bytes: u64,
+        ready: Picoseconds,
+    ) -> Result<u64, TlpError> {
+        let passed = self.now.max(self.last_ready);
+        if ready < passed {
+            return Err(TlpError::Past { ready, passed });
+        }
+        if ready > TIME_MOST {
+            return Err(TlpError::Late(ready));
+        }
+        self.check_bytes(kind, address, bytes)?;
+        let arrived = Picoseconds::ZERO;
+        self.transfers.push_back(Transfer {
+            kind,
+            ready,
+            address,
+            left_bytes: bytes,
+            sent: None,
+            open: 0,
+            arrived,
+        });
+        self.last_ready = ready;
+        Ok(self.first + self.transfers.len() as u64 - 1)
+    }
+
+    fn check_bytes(&self, kind: Kind, address: u64, bytes: u64) -> Result<(), TlpError> {
+        let buffer = self.endpoint.port().buffer();
+        let length = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let tlp = Tlp { kind, tag: 0, address, length };
+        if tlp.is_signal() {
+            return tlp.check_signal();
+        }
+        if bytes == 0 || bytes > buffer.bytes() {
+            let most = u32::try_from(buffer.bytes()).unwrap_or(u32::MAX);
+            return Err(TlpError::Length { length, most, limit: "host buffer" });
+        }
+        let pages = (address / PAGE_U64..=address.saturating_add(bytes - 1) / PAGE_U64).skip(1);
+        let mut addresses = std::iter::once(address).chain(pages.map(|page| page * PAGE_U64));
+        match addresses.find(|&address| buffer.offset(address).is_none()) {
+            Some(address) => Err(TlpError::OutsideBuffer { address }),
+            None => Ok(()),
+        }
+    }
+
+    /// Moves time on to `to`; transfers that are pushed later are ready then or later.
+    ///
+    /// # Errors
+    /// The time is beyond [`TIME_MOST`].
+    pub fn advance(&mut self, to: Picoseconds) -> Result<(), TlpError> {
+        while let Some(head) = self.transfers.get((self.head - self.first) as usize) {
+            let at = head.ready.max(self.now);
+            if at > to {
+                break;
+            }
+            self.now = at;
+            if self.send()? {
+                continue;
+            }
+            match self.endpoint.next_at() {
+                Some(next) if next <= to => self.pass(next)?,
+                _ => break,
+            }
+        }
+        self.pass(to)
+    }
+
+    /// Sends the next TLP of the head, if a tag and credits are free.
+    fn send(&mut self) -> Result<bool, TlpError> {
+        let Some(head) = self.transfers.get_mut((self.head - self.first) as usize) else { return Ok(false) };
+        let tag = match head.kind {
+            Kind::Read => self.free_tags.last().copied(),
+            Kind::Write | Kind::Message => Some(0),
+        };
+        let Some(tag) = tag else { return Ok(false) };
+        let link = &self.endpoint.port().system().link;
+        let most = if head.kind == Kind::Read { link.mrrs_bytes } else { link.mps_bytes };
+        // Cut at aligned addresses: limits divide 4 KiB.
+        let room = u64::from(most) - head.address % u64::from(most);
+        let tlp =
+            Tlp { kind: head.kind, tag, address: head.address, length: room.min(head.left_bytes) as u32 };
+        if !self.endpoint.has_room(&tlp) {
+            return Ok(false);
+        }
+        let sent = self.endpoint.submit(&tlp, self.now)?;
+        head.sent.get_or_insert(self.now);
+        head.address += u64::from(tlp.length);
+        head.left_bytes -= u64::from(tlp.length);
+        let whole = head.left_bytes == 0;
+        if head.kind == Kind::Read {
+            self.free_tags.pop();
+            self.by_tag[usize::from(tag)] = self.head;
+            head.open += 1;
+        } else {
+            head.arrived = head.arrived.max(sent.arrived);
+        }
+        if whole {
+            self.head += 1;
+            self.finish(self.head - 1);
+        }
+        Ok(true)
+    }
+
+    /// Moves the endpoint on, and takes its events.
+    fn pass(&mut self, to: Picoseconds) -> Result<(), TlpError> {
+        self.endpoint.advance(to)?;
+        while let Some(event) = self.endpoint.take() {
+            let Event::Completion(completion) = event else { continue };
+            let number = self.by_tag[usize::from(completion.tag)];
+            let transfer = &mut self.transfers[(number - self.first) as usize];
+            transfer.arrived = completion.at;
+            if completion.last {
+                transfer.open -= 1;
+                self.free_tags.push(completion.tag);
+                self.finish(number);
+            }
+        }
+        self.now = self.now.max(to);
+        Ok(())
+    }
+
+    /// Notes a transfer as done if all of it is sent and nothing of it is in flight.
+    fn finish(&mut self, number: u64) {
+        let transfer = &self.transfers[(number - self.first) as usize];
+        let Transfer { left_bytes: 0, open: 0, sent: Some(sent), arrived: at, .. } = *transfer else {
+            return;
+        };
+        self.done.push(at, Done { transfer: number, sent, at });
+        while self.transfers.front().is_some_and(|front| front.left_bytes == 0 && front.open == 0) {
+            if self.first == self.head {
+                break;
+            }
+            self.transfers.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// The next transfer that is done by the present time, in the order of time.
+    pub fn take(&mut self) -> Option<Done> {
+        let at = self.done.next_time()?;
+        if at > self.now { None } else { self.done.pop().map(|(_, done)| done) }
+    }
+
+    /// Time before which no transfer is done; `None` if none is under way. Advancing to it makes progress.
+    #[must_use]
+    pub fn next_at(&self) -> Option<Picoseconds> {
+        let under_way = self.endpoint.next_at();
+        let head = self.transfers.get((self.head - self.first) as usize);
+        // A head that is ready waits for something under way, or is sent at once.
+        let head = head.filter(|head| head.ready > self.now || under_way.is_none());
+        let waiting = head.map(|head| head.ready.max(self.now));
+        [waiting, self.done.next_time(), under_way].into_iter().flatten().min()
+    }
+}
+
+const PAGE_U64: u64 = PAGE_BYTES as u64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::port::Port;
+    use crate::test_machines::snb;
+    use pcie_sim::TestKey;
+    use pcie_workload::Operation;
+
+    fn requester() -> Requester {
+        let machine = snb();
+        let (key, state) = (TestKey { seed: 1, test: 0 }, machine.boot());
+        Requester::new(Endpoint::new(Port::new(machine, key, state, Operation::BwRdwr)))
+    }
+
+    fn base(requester: &Requester) -> u64 {
+        requester.endpoint().port().buffer().address(0).unwrap()
+    }
+
+    fn drain(requester: &mut Requester) -> Vec<Done> {
+        let mut done = Vec::new();
+        while let Some(next) = requester.next_at() {
+            requester.advance(next).unwrap();
+            done.extend(std::iter::from_fn(|| requester.take()));
+        }
+        done
+    }
+
+    #[test]
+    fn more_reads_than_tags_are_all_done_in_time() {
+        let mut requester = requester();
+        let base = base(&requester);
+        for number in 0..500 {
+            requester.push(Kind::Read, base + 4096 * (number % 64), 1500, Picoseconds::ZERO).unwrap();
+        }
+        let done = drain(&mut requester);
+        assert_eq!(done.len(), 500);
+        assert!(done.is_sorted_by_key(|done| done.at));
+        assert!(done.iter().all(|done| done.at > done.sent));
+        assert!(done.iter().any(|done| done.sent > Picoseconds::ZERO), "none waited for a tag");
+        assert_eq!(requester.endpoint().occupancy().reads, 0);
+    }
+
+    #[test]
+    fn results_do_not_depend_on_the_steps_of_time() {
+        let (mut at_once, mut in_steps) = (requester(), requester());
+        let base = base(&at_once);
+        let mut found = Vec::new();
+        for number in 0..300_u64 {
+            let kind = if number % 4 == 0 { Kind::Write } else { Kind::Read };
+            let (address, ready) = (base + 64 * (number * 37 % 1000), Picoseconds(number * 9_000));
+            at_once.push(kind, address, 700, ready).unwrap();
+            in_steps.advance(ready).unwrap();
+            found.extend(std::iter::from_fn(|| in_steps.take()));
+            in_steps.push(kind, address, 700, ready).unwrap();
+        }
+        found.extend(drain(&mut in_steps));
+        assert!(found == drain(&mut at_once));
+    }
+
+    #[test]
+    fn an_interrupt_arrives_behind_the_writes_before_it() {
+        let mut requester = requester();
+        let base = base(&requester);
+        requester.push(Kind::Write, base, 4096, Picoseconds::ZERO).unwrap();
+        requester.push(Kind::Write, 0xfee0_0000, 4, Picoseconds::ZERO).unwrap();
+        let done = drain(&mut requester);
+        assert_eq!(done.iter().map(|done| done.transfer).collect::<Vec<_>>(), [0, 1]);
+    }
+
+    #[test]
+    fn wrong_transfers_are_refused() {
+        let mut requester = requester();
+        let base = base(&requester);
+        let mut push = |address, bytes| requester.push(Kind::Read, address, bytes, Picoseconds::ZERO);
+        for (address, bytes) in [(base, 0), (base, u64::MAX), (base, 5 << 20), (0, 64), (u64::MAX, 64)] {
+            assert!(push(address, bytes).is_err(), "{address:#x} {bytes}");
+        }
+        requester.push(Kind::Read, base, 64, Picoseconds(10)).unwrap();
+        let early = requester.push(Kind::Read, base, 64, Picoseconds(9));
+        assert!(matches!(early, Err(TlpError::Past { .. })));
+    }
+}
