@@ -76,7 +76,7 @@ rust-test: target/rtl/pcielab-rtl
 	PROPTEST_RNG_SEED=$(or $(PROPTEST_RNG_SEED),1) cargo test --workspace --quiet --no-fail-fast
 
 .PHONY: python-test
-python-test: build target/rtl/pcielab-rtl
+python-test: build target/rtl/pcielab-rtl target/debug/libpcie_port.a
 	@$(MAKE) --no-print-directory page || echo 'note: the page without a server was not built: its tests are skipped' >&2
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(TIMEOUT)
 
@@ -91,6 +91,17 @@ target/rtl/pcielab-rtl: $(VENV)/.rtl-installed $(RTL_SOURCES)
 
 .PHONY: rtl
 rtl: target/rtl/pcielab-rtl ## Build pcielab-rtl, which simulates the FPGA core's RTL (needs g++)
+
+# What the tests of the C library link: the development build, which shares its crates with `cargo test`.
+target/debug/libpcie_port.a: $(RUST_SOURCES)
+	cargo rustc -p pcie-port --lib --quiet --crate-type staticlib
+	touch $@
+
+.PHONY: port
+port: ## Build the C library of a simulated host and its header in target/port
+	cargo rustc -p pcie-port --lib --release --quiet --crate-type cdylib,staticlib
+	mkdir -p target/port
+	cp target/release/libpcie_port.a target/release/libpcie_port.so crates/pcie-port/include/pcielab.h target/port
 
 .PHONY: rtl-check
 rtl-check: $(VENV)/.rtl-installed
@@ -117,8 +128,9 @@ lint: build ## Check formatting, lints, types, layers, stubs and generated files
 	$(BIN)/python -m generate --check
 
 .PHONY: generate
-generate: build ## Renew generated files (Python models, reference pages, schemas) and the fixtures of the Rust tests
+generate: build ## Renew generated files (Python models, reference pages, schemas), pcielab.h and the fixtures of the Rust tests
 	$(BIN)/python -m generate
+	UPDATE_HEADER=1 cargo test -p pcie-port --quiet --test header
 
 .PHONY: format
 format: $(VENV)/.installed ## Format Rust and Python

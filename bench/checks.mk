@@ -24,6 +24,18 @@ rtl-figure: build target/rtl/pcielab-rtl ## Draw figure 4 of the paper with the 
 rtl-registers: $(VENV)/.rtl-installed ## Renew constants, C header and reference page from rtl/registers.rdl
 	$(BIN)/python rtl/generate_registers.py
 
+.PHONY: port-malformed
+port-malformed: ## Try 100,000 malformed TLPs and headers on the C library, again under the address sanitizer if there is a nightly tool chain (minutes)
+	PCIELAB_MALFORMED=100000 cargo test -p pcie-port --quiet --test malformed
+	rustup run nightly true && RUSTFLAGS=-Zsanitizer=address PCIELAB_MALFORMED=100000 cargo +nightly test -p pcie-port --quiet \
+		--target $$(rustc -vV | sed -n 's/host: //p') --target-dir target/sanitized --test malformed
+
+.PHONY: port-speed
+port-speed: build port ## Measure reads per second through the C library (half a minute)
+	$(BIN)/pcielab profiles show hsw2620 --resolved >target/port/hsw2620.json
+	$(CC) -O2 -Wall -Werror -Itarget/port bench/port_reads.c target/port/libpcie_port.a -lm -o target/port/port_reads
+	target/port/port_reads target/port/hsw2620.json
+
 .PHONY: macos-check
 macos-check: ## Type-check the Rust half for macOS (rustup target add x86_64-apple-darwin; needs no C compiler for it)
 	CC_x86_64_apple_darwin=true AR_x86_64_apple_darwin=true PYO3_NO_PYTHON=1 RUSTFLAGS='-D warnings' \

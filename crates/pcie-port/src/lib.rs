@@ -6,10 +6,12 @@
 //! * [`Requester`] is a device that needs no tags of its own: it cuts transfers into TLPs and sends them when
 //!   tags and credits are free.
 //! * [`trace`] is a text format of transfers, which every one of these can play.
+//! * `abi` is an [`Endpoint`] for C; `include/pcielab.h` documents it.
 //!
 //! The data of transfers are not here: a device that needs bytes keeps them beside the port, writes them when a
 //! write has [arrived](Sent::arrived) and reads them when a completion comes.
 
+pub mod abi;
 mod addresses;
 mod caches;
 mod endpoint;
