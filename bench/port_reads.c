@@ -1,6 +1,7 @@
 /* Reads per second of processor time of a host behind the C interface: `port_reads SYSTEM.json [READS]`, by `make port-speed`.
  *
  * As many reads of 64 bytes are in flight as the system's device has tags; each sends the next one. */
+#define _POSIX_C_SOURCE 199309L
 #include "pcielab.h"
 #include <inttypes.h>
 #include <stdio.h>

@@ -85,6 +85,7 @@ WITHOUT_STORES = (
     ["run", "--nic", "simple-nic", "--frames", "64", "-o", "{new}"],
     ["fabric", "run", "fabrex-u55c", "--flows", "latency", "--duration-us", "20", "-o", "{new}"],
     ["sweep", "spec.toml", "-o", "{new}"],
+    ["trace", "play", "dma.trace"],
 )
 ELSEWHERE = {("calibrate",), ("validate",), ("suites", "validate"), ("fabric", "validate")}
 """They simulate for minutes, with tests of their own, or are former names of `paper numbers`."""
@@ -132,6 +133,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run("nvbandwidth-linked", "import", "nvbandwidth", SAMPLES / "nvbandwidth" / TOOLS["nvbandwidth"], *linked)
     _emulated(folder)
     (folder / "spec.toml").write_text(SPEC)
+    (folder / "dma.trace").write_text("# pcielab trace 1\n0 read 0 64\n0 write 64 256\n")
     return folder
 
 

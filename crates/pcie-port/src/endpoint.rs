@@ -4,7 +4,7 @@
 //! TLP may still be ready a link's flight earlier: nothing that it causes reaches either end before that.
 
 use crate::port::{Completion, Port};
-use crate::tlp::{Kind, TIME_MOST, Tlp, TlpError};
+use crate::tlp::{Kind, TAGS, TIME_MOST, Tlp, TlpError};
 use pcie_sim::Sent;
 use pcie_sim::profile::System;
 use pcie_time::{EventQueue, Picoseconds};
@@ -137,6 +137,10 @@ pub struct Occupancy {
 pub struct Endpoint {
     port: Port,
     credits: Units,
+    /// Whether a tag belongs to a read whose last completion has not been taken. The port frees a tag as soon as
+    /// it knows that completion.
+    held: Vec<bool>,
+    reads: u32,
     events: EventQueue<Event>,
     completions: Vec<Completion>,
     now: Picoseconds,
@@ -148,7 +152,8 @@ impl Endpoint {
     pub fn new(port: Port) -> Self {
         let credits = Units::advertised(port.system());
         let events = EventQueue::default();
-        Self { port, credits, events, completions: Vec::new(), now: Picoseconds::ZERO }
+        let (held, completions) = (vec![false; TAGS.into()], Vec::new());
+        Self { port, credits, held, reads: 0, events, completions, now: Picoseconds::ZERO }
     }
 
     /// The port.
@@ -160,15 +165,17 @@ impl Endpoint {
     /// How much is in use.
     #[must_use]
     pub fn occupancy(&self) -> Occupancy {
-        let (reads, uplink_free) = (self.port.reads_in_flight(), self.port.uplink_free_at());
-        Occupancy { reads, credits: self.credits, uplink_free }
+        Occupancy { reads: self.reads, credits: self.credits, uplink_free: self.port.uplink_free_at() }
     }
 
     /// Whether there are a free tag and credits for a TLP.
     #[must_use]
     pub fn has_room(&self, tlp: &Tlp) -> bool {
-        let tagged = tlp.kind != Kind::Read || !self.port.is_in_use(tlp.tag);
-        tagged && self.credits.lacking(&Units::of(tlp)).is_none()
+        !self.lacks_tag(tlp) && self.credits.lacking(&Units::of(tlp)).is_none()
+    }
+
+    fn lacks_tag(&self, tlp: &Tlp) -> bool {
+        tlp.kind == Kind::Read && self.held.get(usize::from(tlp.tag)).is_some_and(|&held| held)
     }
 
     /// Sends a TLP that is complete at `ready`: TLPs go in the order of calls, however early they are ready.
@@ -187,7 +194,14 @@ impl Endpoint {
         if let Some(name) = self.credits.lacking(&need) {
             return Err(TlpError::NoCredits(name));
         }
+        if self.lacks_tag(tlp) {
+            return Err(TlpError::TagInUse(tlp.tag));
+        }
         let sent = self.port.submit(tlp, ready)?;
+        if tlp.kind == Kind::Read {
+            self.held[usize::from(tlp.tag)] = true;
+            self.reads += 1;
+        }
         self.credits = self.credits.without(&need);
         self.push(Event::Credits { at: sent.credited, units: need });
         if tlp.is_signal() {
@@ -218,14 +232,20 @@ impl Endpoint {
         Ok(())
     }
 
-    /// The next event up to the present time. Its credits can be used from now on.
+    /// The next event up to the present time. Its credits, or its tag after the last completion, can be used from
+    /// now on.
     pub fn take(&mut self) -> Option<Event> {
         if self.events.next_time()? > self.now {
             return None;
         }
         let (_, event) = self.events.pop()?;
-        if let Event::Credits { units, .. } = event {
-            self.credits = self.credits.with(&units);
+        match event {
+            Event::Credits { units, .. } => self.credits = self.credits.with(&units),
+            Event::Completion(Completion { tag, last: true, .. }) => {
+                self.held[usize::from(tag)] = false;
+                self.reads -= 1;
+            }
+            _ => {}
         }
         Some(event)
     }
@@ -312,6 +332,23 @@ mod tests {
         assert_eq!(refused, Err(TlpError::NoCredits("posted data")));
         drain(&mut endpoint);
         assert!(endpoint.has_room(&write));
+    }
+
+    #[test]
+    fn a_tag_is_free_when_its_last_completion_is_taken() {
+        let mut endpoint = endpoint();
+        let read = tlp(&endpoint, Kind::Read, 0);
+        endpoint.submit(&read, Picoseconds::ZERO).unwrap();
+        // The port knows the completion ahead of its time.
+        while endpoint.port().reads_in_flight() > 0 {
+            let next = endpoint.next_at().unwrap();
+            endpoint.advance(next).unwrap();
+        }
+        assert!(!endpoint.has_room(&read));
+        assert_eq!(endpoint.submit(&read, endpoint.now), Err(TlpError::TagInUse(0)));
+        drain(&mut endpoint);
+        assert!(endpoint.has_room(&read));
+        assert_eq!(endpoint.occupancy().reads, 0);
     }
 
     #[test]

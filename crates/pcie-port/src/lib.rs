@@ -5,7 +5,7 @@
 //! * [`Endpoint`] adds flow control and hands out completions and credits in the order of time.
 //! * [`Requester`] is a device that needs no tags of its own: it cuts transfers into TLPs and sends them when
 //!   tags and credits are free.
-//! * [`trace`] is a text format of transfers, which every one of these can play.
+//! * [`trace`] is a text format of transfers, which every one of these can play; [`capture`] makes one from TLPs.
 //! * `abi` is an [`Endpoint`] for C; `include/pcielab.h` documents it.
 //!
 //! The data of transfers are not here: a device that needs bytes keeps them beside the port, writes them when a
@@ -14,6 +14,7 @@
 pub mod abi;
 mod addresses;
 mod caches;
+pub mod capture;
 mod endpoint;
 mod header;
 mod port;

@@ -6,7 +6,6 @@
 use crate::endpoint::{Endpoint, Event};
 use crate::tlp::{Kind, TIME_MOST, Tlp, TlpError};
 use pcie_time::{EventQueue, Picoseconds};
-use pcie_wire::PAGE_BYTES;
 use std::collections::VecDeque;
 
 /// A transfer that is done.
@@ -24,8 +23,8 @@ pub struct Done {
 struct Transfer {
     kind: Kind,
     ready: Picoseconds,
-    /// Address and number of the bytes that are not sent.
-    address: u64,
+    /// Buffer offset and number of the bytes that are not sent.
+    offset: u64,
     left_bytes: u64,
     sent: Option<Picoseconds>,
     /// Its reads in flight.
@@ -75,17 +74,11 @@ impl Requester {
         &self.endpoint
     }
 
-    /// Queues a transfer that can start at `ready`, and returns its number.
+    /// Queues a transfer that can start at `ready`, and returns its number. A message has no offset and no bytes.
     ///
     /// # Errors
     /// It has no bytes, leaves the host buffer, or is ready before the present time or before an earlier one.
-    pub fn push(
-        &mut self,
-        kind: Kind,
-        address: u64,
-        bytes: u64,
-        ready: Picoseconds,
-    ) -> Result<u64, TlpError> {
+    pub fn push(&mut self, kind: Kind, offset: u64, bytes: u64, ready: Picoseconds) -> Result<u64, TlpError> {
         let passed = self.now.max(self.last_ready);
         if ready < passed {
             return Err(TlpError::Past { ready, passed });
@@ -93,38 +86,15 @@ impl Requester {
         if ready > TIME_MOST {
             return Err(TlpError::Late(ready));
         }
-        self.check_bytes(kind, address, bytes)?;
-        let arrived = Picoseconds::ZERO;
-        self.transfers.push_back(Transfer {
-            kind,
-            ready,
-            address,
-            left_bytes: bytes,
-            sent: None,
-            open: 0,
-            arrived,
-        });
+        let buffer_bytes = self.endpoint.port().buffer().bytes();
+        if kind != Kind::Message && (bytes == 0 || bytes > buffer_bytes.saturating_sub(offset)) {
+            return Err(TlpError::Transfer { offset, bytes, buffer_bytes });
+        }
+        let (sent, open, arrived) = (None, 0, Picoseconds::ZERO);
+        let left_bytes = if kind == Kind::Message { 0 } else { bytes };
+        self.transfers.push_back(Transfer { kind, ready, offset, left_bytes, sent, open, arrived });
         self.last_ready = ready;
         Ok(self.first + self.transfers.len() as u64 - 1)
-    }
-
-    fn check_bytes(&self, kind: Kind, address: u64, bytes: u64) -> Result<(), TlpError> {
-        let buffer = self.endpoint.port().buffer();
-        let length = u32::try_from(bytes).unwrap_or(u32::MAX);
-        let tlp = Tlp { kind, tag: 0, address, length };
-        if tlp.is_signal() {
-            return tlp.check_signal();
-        }
-        if bytes == 0 || bytes > buffer.bytes() {
-            let most = u32::try_from(buffer.bytes()).unwrap_or(u32::MAX);
-            return Err(TlpError::Length { length, most, limit: "host buffer" });
-        }
-        let pages = (address / PAGE_U64..=address.saturating_add(bytes - 1) / PAGE_U64).skip(1);
-        let mut addresses = std::iter::once(address).chain(pages.map(|page| page * PAGE_U64));
-        match addresses.find(|&address| buffer.offset(address).is_none()) {
-            Some(address) => Err(TlpError::OutsideBuffer { address }),
-            None => Ok(()),
-        }
     }
 
     /// Moves time on to `to`; transfers that are pushed later are ready then or later.
@@ -157,19 +127,21 @@ impl Requester {
             Kind::Write | Kind::Message => Some(0),
         };
         let Some(tag) = tag else { return Ok(false) };
-        let link = &self.endpoint.port().system().link;
-        let most = if head.kind == Kind::Read { link.mrrs_bytes } else { link.mps_bytes };
-        // Cut at aligned addresses: limits divide 4 KiB.
-        let room = u64::from(most) - head.address % u64::from(most);
-        let tlp =
-            Tlp { kind: head.kind, tag, address: head.address, length: room.min(head.left_bytes) as u32 };
+        let port = self.endpoint.port();
+        let link = &port.system().link;
+        let most = u64::from(if head.kind == Kind::Read { link.mrrs_bytes } else { link.mps_bytes });
+        // Cut at aligned offsets: limits divide 4 KiB, and pieces of the buffer are pages.
+        let length = head.left_bytes.min(most - head.offset % most);
+        let address = if head.kind == Kind::Message { Some(0) } else { port.buffer().address(head.offset) };
+        let Some(address) = address else { return Err(TlpError::OutsideBuffer { address: head.offset }) };
+        let tlp = Tlp { kind: head.kind, tag, address, length: length as u32 };
         if !self.endpoint.has_room(&tlp) {
             return Ok(false);
         }
         let sent = self.endpoint.submit(&tlp, self.now)?;
         head.sent.get_or_insert(self.now);
-        head.address += u64::from(tlp.length);
-        head.left_bytes -= u64::from(tlp.length);
+        head.offset += length;
+        head.left_bytes -= length;
         let whole = head.left_bytes == 0;
         if head.kind == Kind::Read {
             self.free_tags.pop();
@@ -237,8 +209,6 @@ impl Requester {
     }
 }
 
-const PAGE_U64: u64 = PAGE_BYTES as u64;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -253,10 +223,6 @@ mod tests {
         Requester::new(Endpoint::new(Port::new(machine, key, state, Operation::BwRdwr)))
     }
 
-    fn base(requester: &Requester) -> u64 {
-        requester.endpoint().port().buffer().address(0).unwrap()
-    }
-
     fn drain(requester: &mut Requester) -> Vec<Done> {
         let mut done = Vec::new();
         while let Some(next) = requester.next_at() {
@@ -269,9 +235,8 @@ mod tests {
     #[test]
     fn more_reads_than_tags_are_all_done_in_time() {
         let mut requester = requester();
-        let base = base(&requester);
         for number in 0..500 {
-            requester.push(Kind::Read, base + 4096 * (number % 64), 1500, Picoseconds::ZERO).unwrap();
+            requester.push(Kind::Read, 4096 * (number % 64), 1500, Picoseconds::ZERO).unwrap();
         }
         let done = drain(&mut requester);
         assert_eq!(done.len(), 500);
@@ -284,15 +249,14 @@ mod tests {
     #[test]
     fn results_do_not_depend_on_the_steps_of_time() {
         let (mut at_once, mut in_steps) = (requester(), requester());
-        let base = base(&at_once);
         let mut found = Vec::new();
         for number in 0..300_u64 {
             let kind = if number % 4 == 0 { Kind::Write } else { Kind::Read };
-            let (address, ready) = (base + 64 * (number * 37 % 1000), Picoseconds(number * 9_000));
-            at_once.push(kind, address, 700, ready).unwrap();
+            let (offset, ready) = (64 * (number * 37 % 1000), Picoseconds(number * 9_000));
+            at_once.push(kind, offset, 700, ready).unwrap();
             in_steps.advance(ready).unwrap();
             found.extend(std::iter::from_fn(|| in_steps.take()));
-            in_steps.push(kind, address, 700, ready).unwrap();
+            in_steps.push(kind, offset, 700, ready).unwrap();
         }
         found.extend(drain(&mut in_steps));
         assert!(found == drain(&mut at_once));
@@ -301,9 +265,8 @@ mod tests {
     #[test]
     fn an_interrupt_arrives_behind_the_writes_before_it() {
         let mut requester = requester();
-        let base = base(&requester);
-        requester.push(Kind::Write, base, 4096, Picoseconds::ZERO).unwrap();
-        requester.push(Kind::Write, 0xfee0_0000, 4, Picoseconds::ZERO).unwrap();
+        requester.push(Kind::Write, 0, 4096, Picoseconds::ZERO).unwrap();
+        requester.push(Kind::Message, 0, 0, Picoseconds::ZERO).unwrap();
         let done = drain(&mut requester);
         assert_eq!(done.iter().map(|done| done.transfer).collect::<Vec<_>>(), [0, 1]);
     }
@@ -311,13 +274,13 @@ mod tests {
     #[test]
     fn wrong_transfers_are_refused() {
         let mut requester = requester();
-        let base = base(&requester);
-        let mut push = |address, bytes| requester.push(Kind::Read, address, bytes, Picoseconds::ZERO);
-        for (address, bytes) in [(base, 0), (base, u64::MAX), (base, 5 << 20), (0, 64), (u64::MAX, 64)] {
-            assert!(push(address, bytes).is_err(), "{address:#x} {bytes}");
+        let end = requester.endpoint().port().buffer().bytes();
+        let mut push = |offset, bytes| requester.push(Kind::Read, offset, bytes, Picoseconds::ZERO);
+        for (offset, bytes) in [(0, 0), (0, u64::MAX), (1, end), (end, 64), (u64::MAX, 64)] {
+            assert!(matches!(push(offset, bytes), Err(TlpError::Transfer { .. })), "{offset} {bytes}");
         }
-        requester.push(Kind::Read, base, 64, Picoseconds(10)).unwrap();
-        let early = requester.push(Kind::Read, base, 64, Picoseconds(9));
+        requester.push(Kind::Read, 0, 64, Picoseconds(10)).unwrap();
+        let early = requester.push(Kind::Read, 0, 64, Picoseconds(9));
         assert!(matches!(early, Err(TlpError::Past { .. })));
     }
 }

@@ -92,6 +92,16 @@ pub enum TlpError {
         /// Its address.
         address: u64,
     },
+    /// A transfer without bytes, or beyond the host buffer.
+    #[error("{bytes} bytes at offset {offset}: give 1 or more within the {buffer_bytes} of the host buffer")]
+    Transfer {
+        /// Its offset.
+        offset: u64,
+        /// Its bytes.
+        bytes: u64,
+        /// Bytes of the buffer.
+        buffer_bytes: u64,
+    },
     /// A tag that no request can have.
     #[error("tag is {0}: give one below {TAGS}")]
     Tag(u16),

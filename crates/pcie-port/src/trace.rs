@@ -11,6 +11,7 @@ use crate::requester::{Done, Requester};
 use crate::tlp::Kind;
 use pcie_refusal::Refusal;
 use pcie_time::Picoseconds;
+use pcie_workload::{AddressList, Test};
 use std::fmt::Write as _;
 
 /// The first line.
@@ -85,6 +86,32 @@ pub fn write(lines: &[Line], comment: &str) -> String {
     text
 }
 
+/// Records a test of DMA: its transactions as TLPs, each as soon as a device with the tags of the system's link
+/// can send it.
+///
+/// # Errors
+/// The test does not fit the host.
+pub fn record(test: &Test, list: &AddressList, endpoint: Endpoint) -> Result<Vec<Line>, Refusal> {
+    let link = &endpoint.port().system().link;
+    let (mps_bytes, mrrs_bytes) = (u64::from(link.mps_bytes), u64::from(link.mrrs_bytes));
+    let mut lines = Vec::new();
+    for transaction in 0..test.transactions {
+        let write = AddressList::writes(test.operation, transaction, test.transactions);
+        let most = if write { mps_bytes } else { mrrs_bytes };
+        let (mut offset, mut left) = (list.offset(transaction), test.size_bytes);
+        while left > 0 {
+            let bytes = left.min(most - offset % most);
+            lines.push(Line { ready: Picoseconds::ZERO, write, offset, bytes });
+            (offset, left) = (offset + bytes, left - bytes);
+        }
+    }
+    let done = play(&lines, endpoint)?;
+    for (line, done) in lines.iter_mut().zip(done) {
+        line.ready = done.sent;
+    }
+    Ok(lines)
+}
+
 /// Plays a trace with a device that has the tags of the system's link; returns every transfer, in the order of
 /// the lines.
 ///
@@ -93,16 +120,9 @@ pub fn write(lines: &[Line], comment: &str) -> String {
 pub fn play(lines: &[Line], endpoint: Endpoint) -> Result<Vec<Done>, Refusal> {
     let mut requester = Requester::new(endpoint);
     for (line, number) in lines.iter().zip(1_u64..) {
-        let buffer = requester.endpoint().port().buffer();
-        let (address, buffer_bytes) = (buffer.address(line.offset), buffer.bytes());
-        let refused = |refusal: Refusal| refusal.about(format!("transfer {number}"));
-        let address = address.ok_or_else(|| {
-            let remedy = format!("give less than {buffer_bytes}, the bytes of the host buffer");
-            refused(Refusal::of("OFFSET", line.offset, remedy))
-        })?;
         let kind = if line.write { Kind::Write } else { Kind::Read };
-        let pushed = requester.push(kind, address, line.bytes, line.ready);
-        pushed.map_err(|error| refused(Refusal::new(error)))?;
+        let pushed = requester.push(kind, line.offset, line.bytes, line.ready);
+        pushed.map_err(|error| Refusal::new(error).about(format!("transfer {number}")))?;
     }
     let mut done = Vec::with_capacity(lines.len());
     while let Some(next) = requester.next_at() {
@@ -116,6 +136,11 @@ pub fn play(lines: &[Line], endpoint: Endpoint) -> Result<Vec<Done>, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::port::Port;
+    use crate::test_machines::snb;
+    use pcie_sim::TestKey;
+    use pcie_time::{Draws, Stream};
+    use pcie_workload::Operation;
     use proptest::prelude::*;
 
     #[test]
@@ -130,6 +155,35 @@ mod tests {
         }
         assert!(body("4 read 0 64").contains("give at least 5"));
         assert!(body("99999999999999999999 read 0 64").contains("line 5"));
+    }
+
+    fn endpoint() -> Endpoint {
+        let machine = snb();
+        let (key, state) = (TestKey { seed: 1, test: 0 }, machine.boot());
+        Endpoint::new(Port::new(machine, key, state, Operation::BwRdwr))
+    }
+
+    #[test]
+    fn what_is_recorded_plays_at_the_same_times() {
+        let test = Test {
+            operation: Operation::BwRdwr,
+            size_bytes: 700,
+            window_bytes: 65536,
+            transactions: 400,
+            ..Test::default()
+        };
+        let list = AddressList::new(&test, Draws::new(1, 0, Stream::Addresses));
+        let lines = record(&test, &list, endpoint()).unwrap();
+        assert!(lines.len() > 800 && lines.iter().all(|line| line.bytes <= 512));
+        let done = play(&lines, endpoint()).unwrap();
+        assert!(lines.iter().zip(&done).all(|(line, done)| line.ready == done.sent));
+    }
+
+    #[test]
+    fn a_transfer_outside_the_buffer_is_named() {
+        let line = Line { ready: Picoseconds::ZERO, write: false, offset: 1 << 40, bytes: 64 };
+        let refused = play(&[line], endpoint()).unwrap_err().to_string();
+        assert!(refused.starts_with("transfer 1: 64 bytes at offset"), "{refused}");
     }
 
     proptest! {

@@ -24,6 +24,7 @@ mod statistics;
 mod stop;
 mod store;
 mod system;
+mod trace;
 mod vfio;
 
 /// The compiled half of pcielab.
@@ -70,6 +71,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::system::{check_part, check_system, iommu_page_bytes, ruled_parts, system_capacities};
+    #[pymodule_export]
+    use super::trace::{trace_convert, trace_play, trace_read, trace_record};
     #[pymodule_export]
     use super::vfio::{bind_device, list_devices, release_device};
 

@@ -99,7 +99,7 @@ impl From<TlpError> for Code {
         match error {
             TlpError::Length { .. } | TlpError::Signal { .. } => Self::Length,
             TlpError::CrossesPage { .. } => Self::CrossesPage,
-            TlpError::OutsideBuffer { .. } => Self::Outside,
+            TlpError::OutsideBuffer { .. } | TlpError::Transfer { .. } => Self::Outside,
             TlpError::Tag(_) => Self::Tag,
             TlpError::TagInUse(_) => Self::TagInUse,
             TlpError::NoCredits(_) => Self::NoCredits,

@@ -1,0 +1,213 @@
+"""`pcielab trace`: record traces of DMA, play them on a simulated host, make them from captures."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pcielab.cli.completion import choice, keys_to_set, profile_names
+from pcielab.cli.output import Cell, Format, is_stdout, print_data, print_rows, say
+from pcielab.errors import InputError
+from pcielab.wording import shown
+
+if TYPE_CHECKING:
+    from pcielab.port.trace import Transfer
+
+app = typer.Typer()
+
+_CACHES = ("cold", "device-thrash", "device-warm", "host-warm")
+_OPERATIONS = ("bw-rd", "bw-wr", "bw-rdwr")
+_COLUMNS = ("ready_ps", "write", "offset", "bytes", "sent_ps", "done_ps")
+Profile = Annotated[
+    str,
+    typer.Option(
+        "--profile",
+        help="System: a name or a .toml file.",
+        metavar="NAME|FILE",
+        autocompletion=profile_names("system"),
+    ),
+]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        autocompletion=keys_to_set,
+        help="Change a key of the system; repeatable.",
+    ),
+]
+Output = Annotated[Path, typer.Option("--output", "-o", help="File to write, or `-` for stdout.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=(1 << 64) - 1, help="Seed of random draws.")]
+
+
+@app.command()
+def record(
+    output: Output,
+    test: Annotated[str, choice("--test", _OPERATIONS, "What the device does")] = "bw-rd",
+    size: Annotated[str, typer.Option("--size", metavar="BYTES", help="Bytes of a transaction.")] = "512",
+    window: Annotated[
+        str, typer.Option("--window", metavar="BYTES", help="Part of the buffer that it visits.")
+    ] = "8K",
+    transactions: Annotated[
+        int, typer.Option("--transactions", min=1, max=1_000_000, help="Number of transactions.")
+    ] = 10_000,
+    profile: Profile = "hsw2620",
+    changes: Sets = None,
+    seed: Seed = 1,
+    overwrite: Overwrite = False,
+) -> None:
+    """Record the TLPs of a test of DMA: each as soon as the system's device has a tag and credits for it.
+
+    A trace is text, one TLP a line: `TIME read|write OFFSET BYTES`, the time in picoseconds. Its times are
+    simulated.
+
+    Examples:
+    `pcielab trace record --test bw-rdwr --size 256 --window 64K -o dma.trace`
+
+    `pcielab trace record --profile snb-iommu --transactions 1000 -o -`
+    """
+    from pcielab.library.profiles import resolve
+    from pcielab.port.trace import record as recorded
+
+    system = resolve(profile, changes or [])
+    text = recorded(system, test, seed=seed, size=size, window=window, transactions=transactions)  # type: ignore[arg-type]
+    _write(output, text, overwrite=overwrite)
+
+
+@app.command()
+def play(
+    trace: Annotated[Path, typer.Argument(help="A trace of `pcielab trace record` or `convert`.")],
+    profile: Profile = "hsw2620",
+    changes: Sets = None,
+    cache: Annotated[str, choice("--cache", _CACHES, "State of the caches before the first transfer")] = "cold",
+    window: Annotated[
+        str, typer.Option("--window", metavar="BYTES", help="Bytes that are warm, from the start of the buffer.")
+    ] = "8K",
+    seed: Seed = 1,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Also write every transfer with its times as CSV; `-` for stdout."),
+    ] = None,
+    overwrite: Overwrite = False,
+    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+) -> None:
+    """Play a trace of DMA on a simulated host, with a device that has the tags of its link.
+
+    A transfer waits for its time, a tag and credits, and those behind it wait with it. A read is done when its
+    last completion is at the device, a write when its last byte is at the host.
+
+    Examples:
+    `pcielab trace play dma.trace --profile snb-iommu`
+
+    `pcielab trace play dma.trace --set link.tags=64 -o transfers.csv`
+    """
+    from pcielab.library.input_files import read_text
+    from pcielab.library.profiles import resolve
+    from pcielab.library.quantities import parse_bytes
+    from pcielab.port.trace import MOST_BYTES, play as played
+
+    system = resolve(profile, changes or [])
+    if is_stdout(output) and output_format is not Format.TABLE:
+        raise InputError("--output -: stdout takes one of both: leave out --format, or give a file")
+    text = read_text(trace, MOST_BYTES)
+    try:
+        transfers = played(
+            system,
+            text,
+            cache=cache,  # type: ignore[arg-type]
+            window_bytes=parse_bytes(window, "--window"),
+            seed=seed,
+        )
+    except InputError as error:
+        raise InputError(f"{trace}: {error}") from error
+    if output is not None:
+        _write(output, _csv(transfers), overwrite=overwrite)
+    if not is_stdout(output):
+        print_rows(_rows(transfers), output_format, f"simulated: {system.title}")
+
+
+@app.command()
+def convert(
+    capture: Annotated[Path, typer.Argument(help="A capture of TLPs in pcap-ng (*.pcapng).")],
+    output: Output,
+    skip: Annotated[
+        int, typer.Option("--skip", min=0, max=4096, help="Bytes of each packet before the header of its TLP.")
+    ] = 0,
+    requester: Annotated[
+        str | None,
+        typer.Option("--requester", metavar="BUS:DEVICE.FUNCTION", help="Only requests of this device."),
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Make a trace from a capture of TLPs: its memory reads and writes, with their times.
+
+    Pages of the captured machine become pages of the buffer, in the order of first use. Interrupts, completions
+    and other TLPs are left out and counted.
+
+    Example:
+    `pcielab trace convert analyser.pcapng --requester 03:00.0 -o dma.trace`
+    """
+    from pcielab.library.input_files import read_bytes
+    from pcielab.port.trace import MOST_BYTES, convert as converted
+
+    identifier = None if requester is None else _requester(requester)
+    content = read_bytes(capture, MOST_BYTES)
+    try:
+        text, others = converted(content, skip_bytes=skip, requester=identifier)
+    except InputError as error:
+        raise InputError(f"{capture}: {error}") from error
+    if others:
+        say(f"note: {others} packets are no memory reads or writes{' of the device' if requester else ''}")
+    _write(output, text, overwrite=overwrite)
+
+
+def _requester(text: str) -> int:
+    """The requester ID of a device."""
+    found = re.fullmatch(r"([0-9a-f]{1,2}):([01]?[0-9a-f])\.([0-7])", text, re.IGNORECASE)
+    if found is None:
+        raise InputError(f"--requester {shown(text)}: give bus, device and function, as 03:00.0")
+    bus, device, function = (int(part, 16) for part in found.groups())
+    return bus << 8 | device << 3 | function
+
+
+def _write(output: Path, text: str, *, overwrite: bool) -> None:
+    from pcielab.outputs import check_file, write_file
+
+    if is_stdout(output):
+        print_data(text.rstrip("\n"))
+        return
+    check_file(output, overwrite=overwrite)
+    write_file(output, text.encode(), overwrite=overwrite)
+
+
+def _csv(transfers: "list[Transfer]") -> str:
+    rows = (",".join(str(int(getattr(one, column))) for column in _COLUMNS) for one in transfers)
+    return "\n".join([",".join(_COLUMNS), *rows]) + "\n"
+
+
+def _rows(transfers: "list[Transfer]") -> list[dict[str, Cell]]:
+    """What reads and writes got, each in a row."""
+    from pcielab.percentiles import percentile
+
+    rows: list[dict[str, Cell]] = []
+    for kind, write in (("read", False), ("write", True)):
+        of_kind = [one for one in transfers if one.write is write]
+        if not of_kind:
+            continue
+        elapsed_ps = max(one.done_ps for one in of_kind) - min(one.sent_ps for one in of_kind)
+        times_ns = [(one.done_ps - one.sent_ps) / 1000 for one in of_kind]
+        rows.append(
+            {
+                "kind": kind,
+                "transfers": len(of_kind),
+                "bytes": sum(one.bytes for one in of_kind),
+                "elapsed_ns": elapsed_ps / 1000,
+                "gbps": 8000 * sum(one.bytes for one in of_kind) / max(elapsed_ps, 1),
+                "median_ns": percentile(times_ns, 0.5),
+                "p99_ns": percentile(times_ns, 0.99),
+                "waited": sum(one.sent_ps > one.ready_ps for one in of_kind),
+            }
+        )
+    return rows

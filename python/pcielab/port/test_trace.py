@@ -1,0 +1,76 @@
+"""Traces are recorded, played and made from captures; the arithmetic is tested in `crates/pcie-port`."""
+
+import struct
+
+import pytest
+
+from pcielab import load_system
+from pcielab.errors import InputError
+from pcielab.library.profiles import resolve
+from pcielab.port import trace
+
+SYSTEM = load_system("hsw2620")
+
+
+def capture(*packets: tuple[int, bytes]) -> bytes:
+    """A capture in pcap-ng, in microseconds."""
+
+    def block(kind: int, body: bytes) -> bytes:
+        body += bytes(-len(body) % 4)
+        return struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
+
+    head = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)) + block(1, bytes(8))
+    return head + b"".join(
+        block(6, struct.pack("<IIIII", 0, 0, at, len(tlp), len(tlp)) + tlp) for at, tlp in packets
+    )
+
+
+READ = bytes.fromhex("00000010 030000ff 12340040")
+INTERRUPT = bytes.fromhex("40000001 0300000f fee00000 00000000")
+
+
+def test_a_recorded_trace_plays_at_its_own_times() -> None:
+    text = trace.record(SYSTEM, "bw-rdwr", size=256, window="64K", transactions=200)
+    assert text.splitlines()[:2] == [
+        "# pcielab trace 1",
+        "# simulated: 200 of bw-rdwr, 256 B on hsw2620, seed 1",
+    ]
+    played = trace.play(SYSTEM, text)
+    assert len(played) == 200
+    assert all(one.sent_ps == one.ready_ps < one.done_ps for one in played)
+    assert any(one.write for one in played)
+
+
+def test_fewer_tags_make_transfers_wait() -> None:
+    text = trace.record(SYSTEM, "bw-rd", transactions=200)
+    few = trace.play(resolve("hsw2620", ["link.tags=4"]), text)
+    assert any(one.sent_ps > one.ready_ps for one in few)
+
+
+def test_a_capture_becomes_a_trace() -> None:
+    text, others = trace.convert(capture((5, READ), (7, INTERRUPT), (9, READ)), requester=0x0300)
+    assert text.splitlines()[2:] == ["0 read 64 64", "4000000 read 64 64"]
+    assert others == 1
+    assert len(trace.play(SYSTEM, text)) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("", "pcielab trace 1"),
+        ("# pcielab trace 1\n0 read 0 0\n", "line 2"),
+        ("# pcielab trace 1\n0 read 99999999999 64\n", "transfer 1"),
+    ],
+)
+def test_wrong_traces_are_refused(text: str, named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        trace.play(SYSTEM, text)
+
+
+def test_other_tests_and_files_are_refused() -> None:
+    with pytest.raises(InputError, match="lat-rd"):
+        trace.record(SYSTEM, "lat-rd")
+    with pytest.raises(InputError, match="give at most"):
+        trace.record(SYSTEM, "bw-rd", transactions=10_000_000)
+    with pytest.raises(InputError, match="pcap-ng"):
+        trace.convert(b"\xd4\xc3\xb2\xa1" + bytes(40))

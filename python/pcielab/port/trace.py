@@ -1,0 +1,119 @@
+"""Traces of DMA: recorded, played on a simulated host, and made from captures of TLPs.
+
+    from pcielab import load_system
+    from pcielab.port import trace
+
+    system = load_system("hsw2620")
+    text = trace.record(system, "bw-rd", size=512, transactions=10_000)
+    [transfer.done_ps for transfer in trace.play(system, text)]
+
+A trace is text: `crates/pcie-port/src/trace.rs` and the guide on other simulators describe it.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pcielab import _core
+from pcielab.errors import InputError
+from pcielab.library.suites import single_test
+from pcielab.library.suites.parameters import Cache, Operation
+
+if TYPE_CHECKING:
+    from pcielab.library.profiles import ResolvedSystem
+
+MOST_BYTES = 256 << 20
+"""The longest trace or capture that is read."""
+_OPERATIONS = ("bw-rd", "bw-wr", "bw-rdwr")
+_MOST_TRANSACTIONS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """A transfer of a trace that was played.
+
+    Attributes:
+        ready_ps: The earliest time that the trace gives it.
+        write: Whether it writes.
+        offset: Offset in the host buffer.
+        bytes: Its length.
+        sent_ps: When its first TLP had a tag and credits.
+        done_ps: When its last completion was at the device, or its last byte at the host.
+    """
+
+    ready_ps: int
+    write: bool
+    offset: int
+    bytes: int
+    sent_ps: int
+    done_ps: int
+
+
+def record(system: "ResolvedSystem", test: Operation = "bw-rd", *, seed: int = 1, **parameters: Any) -> str:
+    """Record the TLPs of a bandwidth test, each as soon as the system's device can send it.
+
+    Args:
+        system: The host, and the link whose tags and limits the device has.
+        test: The operation: `bw-rd`, `bw-wr` or `bw-rdwr`.
+        seed: Seed of the addresses and of the host's draws.
+        parameters: Further keywords of `single_test`, as `size`, `window`, `pattern` or `transactions`.
+
+    Returns:
+        The trace. Its times are simulated.
+
+    Raises:
+        InputError: The test is impossible, does not fit the host, or is no bandwidth test.
+    """
+    if test not in _OPERATIONS:
+        raise InputError(f"{test}: has no stream of TLPs to record: give {', '.join(_OPERATIONS)}")
+    [one] = single_test(test, **{"transactions": 10_000, **parameters}).tests
+    found = one["parameters"]
+    count, size = found["transactions"], found["size_bytes"]
+    if count > _MOST_TRANSACTIONS:
+        raise InputError(f"transactions is {count}: give at most {_MOST_TRANSACTIONS}")
+    words = f"simulated: {count} of {test}, {size} B on {system.system.name}, seed {seed}"
+    return _core.trace_record(system.to_json(), json.dumps(found), seed, words)
+
+
+def play(
+    system: "ResolvedSystem", text: str, *, cache: Cache = "cold", window_bytes: int = 0, seed: int = 1
+) -> list[Transfer]:
+    """Play a trace with a device that has the tags of the system's link.
+
+    The first transfer waits for its time, a tag and credits; those behind it wait with it.
+
+    Args:
+        system: The host and the link.
+        text: The trace.
+        cache: State of the caches before the first transfer.
+        window_bytes: Bytes of the buffer that are warm, from its start.
+        seed: Seed of the host's draws.
+
+    Returns:
+        Its transfers in order.
+
+    Raises:
+        InputError: A line is wrong, or a transfer does not fit the host.
+    """
+    times = _core.trace_play(system.to_json(), text, cache, window_bytes, seed)
+    lines = _core.trace_read(text)
+    return [Transfer(*line, *of_line) for line, of_line in zip(lines, times, strict=True)]
+
+
+def convert(capture: bytes, *, skip_bytes: int = 0, requester: int | None = None) -> tuple[str, int]:
+    """Make a trace from a capture of TLPs in pcap-ng.
+
+    Pages of the captured machine become pages of the buffer, in the order of first use.
+
+    Args:
+        capture: The file.
+        skip_bytes: Bytes of each packet before the header of its TLP.
+        requester: Only requests with this requester ID.
+
+    Returns:
+        The trace, and the number of packets that are no memory reads or writes of the requester.
+
+    Raises:
+        InputError: The file is damaged, or no capture in pcap-ng.
+    """
+    return _core.trace_convert(capture, skip_bytes, requester, "from a capture in pcap-ng")
