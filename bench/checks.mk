@@ -31,10 +31,11 @@ port-malformed: ## Try 100,000 malformed TLPs and headers on the C library, agai
 		--target $$(rustc -vV | sed -n 's/host: //p') --target-dir target/sanitized --test malformed
 
 .PHONY: port-speed
-port-speed: build port ## Measure reads per second through the C library (half a minute)
+port-speed: build port ## Measure reads per second through the C library, and messages per second of the brick (a minute)
 	$(BIN)/pcielab profiles show hsw2620 --resolved >target/port/hsw2620.json
 	$(CC) -O2 -Wall -Werror -Itarget/port bench/port_reads.c target/port/libpcie_port.a -lm -o target/port/port_reads
 	target/port/port_reads target/port/hsw2620.json
+	cargo test -p pcie-port --release --quiet --test simbricks -- --ignored --nocapture speed
 
 .PHONY: macos-check
 macos-check: ## Type-check the Rust half for macOS (rustup target add x86_64-apple-darwin; needs no C compiler for it)

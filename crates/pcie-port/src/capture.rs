@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
         }
         let kind = self.u32(&rest[..4]);
         let length = rest.get(4..8).map_or(0, |length| self.u32(length)) as usize;
-        let fits = length >= 12 && length % 4 == 0 && length <= rest.len();
+        let fits = length >= 12 && length.is_multiple_of(4) && length <= rest.len();
         if !fits {
             return Err(self.damaged("a block with a wrong length"));
         }
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn damaged_captures_are_refused_by_byte() {
         let whole = capture(true, &[(0, &READ)]);
-        for end in (1..whole.len()).filter(|end| end % 4 != 0) {
+        for end in (1..whole.len()).filter(|end: &usize| !end.is_multiple_of(4)) {
             let refused = read(&whole[..end], Selection::default()).unwrap_err().to_string();
             assert!(refused.contains("byte "), "{refused}");
         }

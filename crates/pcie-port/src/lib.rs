@@ -6,6 +6,7 @@
 //! * [`Requester`] is a device that needs no tags of its own: it cuts transfers into TLPs and sends them when
 //!   tags and credits are free.
 //! * [`trace`] is a text format of transfers, which every one of these can play; [`capture`] makes one from TLPs.
+//! * `simbricks` is a brick of SimBricks around a [`Requester`].
 //! * `abi` is an [`Endpoint`] for C; `include/pcielab.h` documents it.
 //!
 //! The data of transfers are not here: a device that needs bytes keeps them beside the port, writes them when a
@@ -19,6 +20,8 @@ mod endpoint;
 mod header;
 mod port;
 mod requester;
+#[cfg(target_os = "linux")]
+pub mod simbricks;
 #[cfg(test)]
 mod test_machines;
 mod tlp;

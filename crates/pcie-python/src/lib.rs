@@ -15,11 +15,14 @@ mod json;
 mod model;
 mod output;
 mod page;
+mod port;
 mod prediction;
 mod progress;
 mod python_device;
 mod run;
 mod schemas;
+#[cfg(target_os = "linux")]
+mod simbricks;
 mod statistics;
 mod stop;
 mod store;
@@ -56,11 +59,16 @@ mod _core {
     #[pymodule_export]
     use super::page::ask_page;
     #[pymodule_export]
+    use super::port::HostPort;
+    #[pymodule_export]
     use super::prediction::Predictor;
     #[pymodule_export]
     use super::run::{check_message_suite, check_suite, check_test, run_alone, run_work};
     #[pymodule_export]
     use super::schemas::{remedy, schemas};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::simbricks::simbricks;
     #[pymodule_export]
     use super::statistics::nearest_rank;
     #[pymodule_export]

@@ -23,6 +23,7 @@ COMMANDS = {
     ),
     "run": ("run:run", "Run a suite or one test and keep the results in a store."),
     "trace": ("trace:app", "Record traces of DMA, play them on a simulated host, make them from captures."),
+    "simbricks": ("simbricks:simbricks", "Put a calibrated host between the devices and hosts of SimBricks."),
     "sweep": ("sweep:sweep", "Run one test over many parameter values on many cores or machines."),
     "explore": ("explore:explore", "Explore a system live in a browser: move a slider and see what changes."),
     "calibrate": (

@@ -1,0 +1,102 @@
+//! The simulated host for a device in Python.
+
+use pcie_port::{Completion, Endpoint, Event, Kind, Tlp, TlpError, Units};
+use pcie_refusal::Refusal;
+use pcie_time::Picoseconds;
+use pyo3::prelude::*;
+
+use crate::error::{Error, Result, refused};
+use crate::trace::Host;
+
+/// A host and its link, which takes TLPs one by one.
+#[pyclass(module = "pcielab._core")]
+pub(crate) struct HostPort {
+    endpoint: Endpoint,
+}
+
+/// Kind, time, tag and address of an event; bytes, byte count and whether it is the last of a completion.
+type Taken = (&'static str, u64, u16, u64, u32, u32, bool);
+
+fn wrong(error: TlpError) -> Error {
+    Refusal::new(error).into()
+}
+
+/// A TLP from its parts.
+fn tlp(kind: &str, tag: u16, address: u64, length: u32) -> Result<Tlp> {
+    let kind = match kind {
+        "read" => Kind::Read,
+        "write" => Kind::Write,
+        "message" => Kind::Message,
+        _ => return Err(refused(format!("kind is {kind}: give read, write or message"))),
+    };
+    Ok(Tlp { kind, tag, address, length })
+}
+
+#[pymethods]
+impl HostPort {
+    #[new]
+    fn new(system: &str, cache: &str, window_bytes: u64, seed: u64) -> Result<Self> {
+        Ok(Self { endpoint: Host::new(system, cache, window_bytes, seed)?.endpoint() })
+    }
+
+    /// Bus address of a buffer offset; None beyond the buffer.
+    fn address(&self, offset: u64) -> Option<u64> {
+        self.endpoint.port().buffer().address(offset)
+    }
+
+    /// Bytes of the host buffer.
+    #[getter]
+    fn buffer_bytes(&self) -> u64 {
+        self.endpoint.port().buffer().bytes()
+    }
+
+    /// Time from one end of the link to the other, ps.
+    #[getter]
+    fn flight_ps(&self) -> u64 {
+        self.endpoint.port().flight().0
+    }
+
+    /// Whether a tag and credits are free for a TLP.
+    fn has_room(&self, kind: &str, tag: u16, address: u64, length: u32) -> Result<bool> {
+        Ok(self.endpoint.has_room(&tlp(kind, tag, address, length)?))
+    }
+
+    /// Sends a TLP that is complete at a time; returns when it has left, when it has arrived, and when its credits are
+    /// back.
+    fn submit(
+        &mut self,
+        kind: &str,
+        tag: u16,
+        address: u64,
+        length: u32,
+        ready_ps: u64,
+    ) -> Result<(u64, u64, u64)> {
+        let sent = self.endpoint.submit(&tlp(kind, tag, address, length)?, Picoseconds(ready_ps));
+        sent.map(|sent| (sent.left.0, sent.arrived.0, sent.credited.0)).map_err(wrong)
+    }
+
+    /// Moves time on.
+    fn advance(&mut self, to_ps: u64) -> Result<()> {
+        self.endpoint.advance(Picoseconds(to_ps)).map_err(wrong)
+    }
+
+    /// The next event up to the present time.
+    fn take(&mut self) -> Option<Taken> {
+        Some(match self.endpoint.take()? {
+            Event::Completion(Completion { at, tag, address, length, byte_count, last, .. }) => {
+                ("completion", at.0, tag, address, length, byte_count, last)
+            }
+            Event::Credits { at, units: Units { posted_headers, .. } } => {
+                let kind = if posted_headers > 0 { "posted-credits" } else { "non-posted-credits" };
+                (kind, at.0, 0, 0, 0, 0, false)
+            }
+            Event::Message { at, address, tag } => ("message", at.0, tag, address, 0, 0, false),
+        })
+    }
+
+    /// Time before which there is no event without further TLPs; None if nothing is under way.
+    #[getter]
+    fn next_ps(&self) -> Option<u64> {
+        self.endpoint.next_at().map(|at| at.0)
+    }
+}

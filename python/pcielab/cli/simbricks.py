@@ -1,0 +1,88 @@
+"""`pcielab simbricks`: a brick between a simulated device and its host, or instead of the host."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pcielab.cli.completion import choice, keys_to_set, profile_names
+from pcielab.cli.output import say
+
+_CACHES = ("cold", "device-thrash", "device-warm", "host-warm")
+
+
+def simbricks(
+    devices: Annotated[
+        list[Path],
+        typer.Option("--device", metavar="SOCKET", help="Socket on which a device listens; repeatable."),
+    ],
+    hosts: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--host",
+            metavar="SOCKET",
+            help="Socket to make for the host of a device, one for each, in the same order.  [default: stand in]",
+            show_default=False,
+        ),
+    ] = None,
+    profile: Annotated[
+        str,
+        typer.Option(
+            "--profile",
+            help="System: a name or a .toml file.",
+            metavar="NAME|FILE",
+            autocompletion=profile_names("system"),
+        ),
+    ] = "hsw2620",
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            autocompletion=keys_to_set,
+            help="Change a key of the system; repeatable.",
+        ),
+    ] = None,
+    cache: Annotated[str, choice("--cache", _CACHES, "State of the caches at the start")] = "cold",
+    window: Annotated[
+        str, typer.Option("--window", metavar="BYTES", help="Bytes that are warm, from the start of the buffer.")
+    ] = "8K",
+    latency_ns: Annotated[
+        float,
+        typer.Option("--latency-ns", min=0.001, max=1e9, help="Latency of each connection, as the peers have it."),
+    ] = 500,
+    patience_s: Annotated[
+        float,
+        typer.Option("--patience-s", min=0.1, max=86400, help="For how long a peer may stand still in real time."),
+    ] = 30,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=(1 << 64) - 1, help="Seed of random draws.")] = 1,
+) -> None:
+    """Put a calibrated link, tags, credits, ordering, root complex, IOMMU and caches into a SimBricks simulation.
+
+    The brick is a host towards each device and a device towards its host; without `--host` it stands in for the
+    host and its memory. Reads go on to the host at once and are answered when the host has given the data and
+    the simulated host would have; writes and interrupts go on when they have passed. Accesses to registers only take
+    the latency. All peers must synchronise. It ends when they end; a peer that stops, stands still or breaks the
+    interface is an error.
+
+    Examples:
+    `pcielab simbricks --profile hsw2620 --device nic.sock --host gem5.sock`
+
+    `pcielab simbricks --profile snb-iommu --device accelerator.sock`
+    """
+    from pcielab.library.profiles import resolve
+    from pcielab.library.quantities import parse_bytes
+    from pcielab.port.simbricks import couple
+
+    system = resolve(profile, changes or [])
+    passed = couple(
+        system,
+        devices,
+        hosts or [],
+        cache=cache,  # type: ignore[arg-type]
+        window_bytes=parse_bytes(window, "--window"),
+        seed=seed,
+        latency_ns=latency_ns,
+        patience_s=patience_s,
+    )
+    say(f"simulated: {passed.time_ns:.3f} ns, {passed.messages} messages")

@@ -1,0 +1,108 @@
+"""`pcielab simbricks` with a device in Python, over a socket and shared memory: its times are those of a trace."""
+
+import mmap
+import os
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pcielab import load_system
+from pcielab.port import trace
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="SimBricks needs Linux")
+
+ENTRY, ENTRIES = 9088, 64
+LATENCY_PS = 500_000
+TRANSFERS = [(0, False, 0, 512), (1000, True, 4096, 256), (2000, False, 4096, 256), (9000, False, 70_000, 64)]
+TRACE = "# pcielab trace 1\n" + "".join(
+    f"{ready} {'write' if write else 'read'} {offset} {size}\n" for ready, write, offset, size in TRANSFERS
+)
+
+
+class Device:
+    """A device that listens on a socket."""
+
+    def __init__(self, path: Path) -> None:
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(path))
+        self.listener.listen()
+
+    def greet(self) -> None:
+        """Accept the brick, and share two rings with it."""
+        ring = ENTRY * ENTRIES
+        file = os.memfd_create("device")
+        os.ftruncate(file, 2 * ring)
+        self.memory = mmap.mmap(file, 2 * ring)
+        self.socket, _ = self.listener.accept()
+        hello = struct.pack("<10Q", 1, 1, 0, ENTRY, ENTRIES, ring, ENTRY, ENTRIES, 2, 80) + bytes(119)
+        socket.send_fds(self.socket, [hello], [file])
+        answer = self.socket.recv(36, socket.MSG_WAITALL)
+        assert struct.unpack("<4Q", answer[:32])[0::2] == (1, 2)
+        self.sent = self.taken = 0
+
+    def send(self, kind: int, stamp: int, fields: bytes = b"", data: bytes = b"") -> None:
+        """Send a message."""
+        start = self.sent % ENTRIES * ENTRY
+        assert self.memory[start + 63] < 0x80
+        self.memory[start : start + len(fields)] = fields
+        self.memory[start + 48 : start + 56] = struct.pack("<Q", stamp)
+        self.memory[start + 64 : start + 64 + len(data)] = data
+        self.memory[start + 63] = 0x80 | kind
+        self.sent += 1
+
+    def received(self) -> Iterator[tuple[int, int, int, bytes]]:
+        """Kind, stamp, request and data of each message."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            start = ENTRIES * ENTRY + self.taken % ENTRIES * ENTRY
+            owner = self.memory[start + 63]
+            if owner < 0x80:
+                continue
+            request, stamp = struct.unpack_from("<Q40xQ", self.memory, start)
+            data = self.memory[start + 64 : start + 64 + 512]
+            self.memory[start + 63] = owner & 0x7F
+            self.taken += 1
+            yield owner & 0x7F, stamp, request, data
+        raise AssertionError("the brick sends nothing")
+
+
+def test_a_device_in_python_gets_the_times_and_the_data(tmp_path: Path) -> None:
+    device = Device(tmp_path / "dev.sock")
+    command = [sys.executable, "-m", "pcielab", "simbricks", "--profile", "snb", "--device", "dev.sock"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as brick:
+        device.greet()
+        for number, (ready, write, offset, size) in enumerate(TRANSFERS):
+            fields = struct.pack("<QQH", number, offset, size)
+            data = bytes(n % 256 for n in range(size)) if write else b""
+            device.send(0x41 if write else 0x40, ready + LATENCY_PS, fields, data)
+        stamps, read = {}, {}
+        for kind, stamp, request, data in device.received():
+            if kind in (0x62, 0x63):
+                stamps[request], read[request] = stamp, data
+            if len(stamps) == len(TRANSFERS):
+                break
+            device.send(0x00, stamp + LATENCY_PS)
+        device.send(0x01, stamp + LATENCY_PS)
+        assert brick.wait(60) == 0, brick.stderr and brick.stderr.read()
+        assert brick.stderr is not None
+        assert f"{len(TRANSFERS) + 1} messages" in brick.stderr.read()
+    played = trace.play(load_system("snb"), TRACE)
+    assert [stamps[n] for n in range(len(TRANSFERS))] == [one.done_ps + 2 * LATENCY_PS for one in played]
+    assert read[2][:256] == bytes(range(256))
+
+
+def test_a_device_that_goes_away_is_an_error(tmp_path: Path) -> None:
+    device = Device(tmp_path / "dev.sock")
+    command = [sys.executable, "-m", "pcielab", "simbricks", "--device", "dev.sock"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as brick:
+        device.greet()
+        device.socket.close()
+        assert brick.wait(60) == 1
+        assert brick.stderr is not None
+        assert "dev.sock: has closed its socket without ending the connection" in brick.stderr.read()
