@@ -61,9 +61,9 @@ def simbricks(
 
     The brick is a host towards each device and a device towards its host; without `--host` it stands in for the
     host and its memory. Reads go on to the host at once and are answered when the host has given the data and
-    the simulated host would have; writes and interrupts go on when they have passed. Accesses to registers only take
-    the latency. All peers must synchronise. It ends when they end; a peer that stops, stands still or breaks the
-    interface is an error.
+    the simulated host would have; writes and interrupts go on when they have passed. Accesses to registers only
+    take the latency. All peers must synchronise. It ends when they end; a peer that stops, stands still or
+    breaks the interface is an error.
 
     Examples:
     `pcielab simbricks --profile hsw2620 --device nic.sock --host gem5.sock`
