@@ -91,8 +91,8 @@ def main() -> None:
     """Write the table."""
     data = os.environ.get("PCIELAB_DATA") or sys.exit("placements: set PCIELAB_DATA to the published data")
     table = [*HEAD, *(row(twin, other, Path(data)) for twin, other in pairs())]
-    write_between(PAGE, START, END, table)
     print("\n".join(table))
+    write_between(PAGE, START, END, table)
 
 
 if __name__ == "__main__":
