@@ -31,7 +31,7 @@ help: ## List the targets of daily work
 	@$(call listed,$(firstword $(MAKEFILE_LIST)))
 
 .PHONY: checks
-checks: ## List the longer checks and the scripts that renew tables, pictures and profiles
+checks: ## List the longer checks, what renews tables, pictures and profiles, and what makes a release
 	@$(call listed,bench/checks.mk release/release.mk)
 
 listed = grep -hE '^[a-z-]+:.*\#\#' $(1) | awk -F ':.*\#\# ' '{printf "  make %-20s %s\n", $$1, $$2}'
@@ -110,10 +110,6 @@ rtl-check: $(VENV)/.rtl-installed
 .PHONY: vm-test
 vm-test: build ## Test drivers on a real kernel in QEMU, killed KILLS=20 times (apt: qemu-system-x86 busybox-static cpio kmod xz-utils; 4 minutes)
 	PCIELAB_VM=1 PCIELAB_VM_KILLS=$(or $(KILLS),20) PCIELAB_VM_SEED=$(or $(SEED),1) $(BIN)/python -m pytest -n 0 tests/vm
-
-.PHONY: hostile
-hostile: build ## Try 60,000 hostile inputs and write docs/concepts/what-is-trusted.md (SHARE=0.05: a part, writes nothing; needs Chromium; 30 minutes)
-	$(BIN)/python bench/hostile.py --share $(or $(SHARE),1)
 
 .PHONY: lint
 lint: build ## Check formatting, lints, types, layers, stubs and generated files

@@ -63,6 +63,10 @@ damage: build ## Read stores that were damaged in 560 ways (ONE_IN=4: every four
 sweep-kills: build ## Sweep 10,032 points on Dask workers that are killed at random, and compare with a serial sweep (minutes)
 	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_sweep_command.py -k killed
 
+.PHONY: hostile
+hostile: build ## Try 60,000 hostile inputs and write docs/concepts/what-is-trusted.md (SHARE=0.05: a part, writes nothing; needs Chromium; 30 minutes)
+	$(BIN)/python bench/hostile.py --share $(or $(SHARE),1)
+
 .PHONY: hostile-text
 hostile-text: build ## Open pages with hostile text in every field in a browser (needs Chromium; 15 s)
 	$(BIN)/python -m pytest tests/report/test_hostile_text.py
