@@ -10,9 +10,6 @@ from pcielab.analysis.validate import judge
 [one for one in judge(result.comparison) if not one.inside]
 """
 
-from pcielab.analysis.validate.bands import Band, write_bands
-from pcielab.analysis.validate.intervals import Interval, Judged, judge, twin_of
-from pcielab.analysis.validate.row_classes import METRICS
-from pcielab.analysis.validate.scores import Score, score
+from pcielab.on_demand import names_on_demand
 
-__all__ = ["METRICS", "Band", "Interval", "Judged", "Score", "judge", "score", "twin_of", "write_bands"]
+__getattr__, __dir__ = names_on_demand(__name__, __file__)
