@@ -62,15 +62,15 @@ def oldest_few(count: int) -> Choice:
 
 def slices(count: int) -> Choice:
     """The oldest of each slice of the cache in turn; addresses are spread over slices at random."""
-    place: dict[int, int] = {}
+    slice_of: dict[int, int] = {}
     turn = [0]
 
     def choose(ready: Sequence[Request], draw: random.Random) -> int:
         for request in ready:
-            place.setdefault(request.number, draw.randrange(count))
+            slice_of.setdefault(request.number, draw.randrange(count))
         for step in range(1, count + 1):
             wanted = (turn[0] + step) % count
-            found = next((at for at, one in enumerate(ready) if place[one.number] == wanted), None)
+            found = next((at for at, one in enumerate(ready) if slice_of[one.number] == wanted), None)
             if found is not None:
                 turn[0] = wanted
                 return found
@@ -80,7 +80,7 @@ def slices(count: int) -> Choice:
 
 
 def requests(system: System, size: int, draw: random.Random) -> tuple[list[Request], float]:
-    """Requests of reads of one size at random places of a window, and how many there are in a read."""
+    """Requests of reads of one size at random offsets in a window, and how many there are in a read."""
     link, engine = system.link, system.device.dma.engine
     ns_per_byte = 8 / GEN3_X8_GBPS * system.host.root_complex.downlink_stretch
     overhead = 20 + (4 if link.ecrc else 0)

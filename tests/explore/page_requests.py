@@ -17,7 +17,7 @@ Request = tuple[str, str]
 _SIZES = (8, 63, 64, 256, 257, 1500, 4096)
 _CACHES = ("cold", "device-warm", "host-warm")
 _MESSAGES_APART = 61
-"""Every so many tests of the suite of messages are taken."""
+"""Of the suite of messages, one test in this many is taken."""
 _OPERATIONS = ("bw-rd", "bw-wr", "bw-rdwr", "lat-rd", "lat-wrrd")
 _CHANGES: tuple[dict[str, Any], ...] = (
     {"host.llc.ddio_ways": 4},

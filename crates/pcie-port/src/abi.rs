@@ -16,7 +16,7 @@ pub use made::{PcielabCache, PcielabOptions};
 
 use crate::endpoint::Endpoint;
 use crate::header::parse_header;
-use code::{fail, told};
+use code::{fail, reported};
 use pcie_time::Picoseconds;
 use std::ffi::{c_char, c_int};
 
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn pcielab_port_create(
 ) -> c_int {
     if system.is_null() || port.is_null() {
         // SAFETY: the caller gives `text` room for `text_bytes`.
-        return unsafe { told(Code::Null, "system or port is null", text, text_bytes) };
+        return unsafe { reported(Code::Null, "system or port is null", text, text_bytes) };
     }
     // SAFETY: the caller gives `system_bytes` bytes at `system`, and a null or valid `options`.
     let (json, options) =
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn pcielab_port_create(
     let (made, code) = match made::endpoint(json, options) {
         Ok(endpoint) => (Box::into_raw(Box::new(PcielabPort { endpoint })), Code::Done as c_int),
         // SAFETY: as above.
-        Err(wrong) => (std::ptr::null_mut(), unsafe { told(Code::System, &wrong, text, text_bytes) }),
+        Err(wrong) => (std::ptr::null_mut(), unsafe { reported(Code::System, &wrong, text, text_bytes) }),
     };
     // SAFETY: the caller gives a valid `port`.
     unsafe { port.write(made) };

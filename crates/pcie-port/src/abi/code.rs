@@ -130,7 +130,7 @@ pub(super) fn fail(error: TlpError) -> c_int {
 ///
 /// # Safety
 /// `text` is null or has room for `room` bytes.
-pub(super) unsafe fn told(code: Code, message: &str, text: *mut c_char, room: usize) -> c_int {
+pub(super) unsafe fn reported(code: Code, message: &str, text: *mut c_char, room: usize) -> c_int {
     if !text.is_null() && room > 0 {
         let length = message.len().min(room - 1);
         // SAFETY: `text` has room for `length` bytes and the zero, and cannot overlap a Rust string.
