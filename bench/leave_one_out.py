@@ -1,7 +1,7 @@
 """Predicts each measured machine with device constants fitted on the others: two tables of docs/concepts/trust.md.
 
-For each machine, with all its IOMMU and NUMA variants: fit the device's constants on the full runs of the other
-machines, calibrate each variant on its pack alone, simulate the published suite, and score rows outside the pack.
+For each machine, with all its IOMMU and NUMA variants: fit the device's constants on the runs of the other machines,
+calibrate each variant on its pack alone, simulate the published suite, and score rows outside the pack.
 The errors by class of row are shipped as `known_errors.json`. Learnt from the other machines alone, they say how
 many of a machine's values such intervals hold. Constants, profiles and stores stay in a working folder; `--fresh`
 empties it, `--system` selects variants.
@@ -18,7 +18,7 @@ import pandas as pd
 
 import pcielab
 from marked import write_between
-from pcielab.analysis.calibrate import calibrate, read_measured, read_pack
+from pcielab.analysis.calibrate import Measured, calibrate, read_measured, read_pack
 from pcielab.analysis.calibrate.card import fit_card
 from pcielab.analysis.validate import METRICS, Score, judge, score, write_bands
 from pcielab.analysis.validate.intervals import differences
@@ -43,7 +43,9 @@ COVERAGE_HEAD = [
 DEVICE = "nfp6000"
 """The device whose twins' errors are learnt."""
 REPRESENTATIVES = {"snb": "snb", "ib": "ib-000", "hsw2620": "hsw2620"}
-"""Machines without idle states, each with the variant on which the device's constants are fitted."""
+"""Fully published machines without idle states, each with the variant on which the device's constants are fitted."""
+FROM_PACKS = {"bdw": "bdw-000", "hsw2637": "hsw2637"}
+"""The same for machines of which only packs are looked at."""
 
 
 def machine_of(system: str) -> str:
@@ -58,17 +60,28 @@ def folder_of(system: str, data: Path) -> Path | None:
     return folder if folder.is_dir() and folder != data else None
 
 
+def rows_of(system: str, data: Path) -> Path | None:
+    """The folder with the rows of a system: a full run, or a pack; None if nobody measured it."""
+    pack = data.parent / "packs" / pcielab.resolve(system).provenance["system"].source.split()[0]
+    return folder_of(system, data) or (pack if pack.is_dir() else None)
+
+
+def machines_of_card(data: Path, without: str | None = None) -> list[Measured]:
+    """The rows of all machines on which the device's constants are fitted, but one."""
+    systems = {**REPRESENTATIVES, **FROM_PACKS}
+    return [
+        read_measured(folder)
+        for machine, system in systems.items()
+        if machine != without and (folder := rows_of(system, data))
+    ]
+
+
 def constants(machine: str, data: Path, pack: Path, work: Path) -> dict[str, float | int]:
     """Fit the device's constants on all machines but one."""
     kept = work / f"card-without-{machine}.json"
     if not kept.exists():
         print(f"{machine}: fitting the device on the other machines", file=sys.stderr)
-        others = [
-            read_measured(folder)
-            for name, system in REPRESENTATIVES.items()
-            if name != machine and (folder := folder_of(system, data))
-        ]
-        found = fit_card(others, read_pack(pack))
+        found = fit_card(machines_of_card(data, machine), read_pack(pack))
         kept.write_text(json.dumps({key: one.value for key, one in found.items() if one.identified}, indent=1))
     values: dict[str, float | int] = json.loads(kept.read_text())
     return values

@@ -5,7 +5,7 @@ program on the other socket, its root complex time under load comes from the var
 rows determine only a sum that contains it.
 
 Calibration writes the `[set]` table of a system; its host profile stays unchanged, as a start for similar hosts.
-With `--card`, the device's constants are fitted on the machines' full runs first, and their values replaced in the
+With `--card`, the device's constants are fitted on the machines' rows first, and their values replaced in the
 device profile. Run it after a change of mechanisms.
 """
 
@@ -23,7 +23,7 @@ from typing import Any
 import tomlkit
 
 import pcielab
-from leave_one_out import REPRESENTATIVES, folder_of
+from leave_one_out import machines_of_card, rows_of
 from pcielab.analysis.calibrate import calibrate, read_measured, read_pack
 from pcielab.analysis.calibrate.card import fit_card
 from pcielab.library.profiles import names
@@ -93,12 +93,6 @@ def a_line_each(value: Any) -> Any:
     return lines
 
 
-def rows_of(system: str, data: Path) -> Path | None:
-    """The folder with the rows of a system: a full run, or a pack; None if nobody measured it."""
-    pack = data.parent / "packs" / pcielab.resolve(system).provenance["system"].source.split()[0]
-    return folder_of(system, data) or (pack if pack.is_dir() else None)
-
-
 def constants_from_one_socket(system: str) -> dict[str, float]:
     """Values that only the variant with all on one socket determines."""
     resolved = pcielab.resolve(system).system
@@ -121,8 +115,7 @@ def main() -> None:
     )
     pack = data.parent / "calibration-pack.csv"
     if options.card:
-        machines = [folder for system in REPRESENTATIVES.values() if (folder := folder_of(system, data))]
-        found = fit_card([read_measured(folder) for folder in machines], read_pack(pack))
+        found = fit_card(machines_of_card(data), read_pack(pack))
         fitted = {key: one.value for key, one in found.items() if one.identified}
         CARD.write_text(with_constants(CARD.read_text(), fitted))
     for system in options.system or names("system"):

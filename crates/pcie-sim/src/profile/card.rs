@@ -209,6 +209,15 @@ pub struct DataEngine {
     /// each part is then split into TLPs of at most MPS, counted from its start.
     #[schemars(with = "Size32")]
     pub write_part_bytes: u32,
+    /// Time per byte of a write in a test that also reads, where it is longer than the engine's own: data that
+    /// land in the device's memory and data that leave it take turns. Absent: they never wait for each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<StepTime>", extend("x-left-out" = true))]
+    pub both_ways_byte_ns: Option<f64>,
+    /// Bytes at the start of a write that take turns with reads; those behind them do not. Absent: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Size32>", extend("x-left-out" = true))]
+    pub both_ways_bytes: Option<u32>,
 }
 
 /// The command path: small reads and writes straight from the device's registers.

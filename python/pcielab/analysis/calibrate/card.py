@@ -29,6 +29,7 @@ CARD_PARAMETERS: tuple[Parameter, ...] = (
     Parameter("device.dma.engine.word_ns", 0, 20, 0.2, 0.05),
     Parameter("device.dma.engine.short_tail_ns", 0, 100, 4, 1),
     Parameter("device.dma.engine.shifted_flush_ns", 0, 200, 10, 2),
+    Parameter("device.dma.engine.both_ways_byte_ns", 0, 1, 0.02, 0.002),
     Parameter("device.command.read_byte_ns", 0, 2, 0.1, 0.02),
     Parameter("device.command.write_byte_ns", 0, 2, 0.1, 0.02),
     Parameter("device.command.read_split_ns", 0, 200, 10, 2),

@@ -350,6 +350,11 @@ class DataEngine(Ruled):
     write_part_bytes: Size32
     """Writes are first split at host addresses that are multiples of this, a power of two of 64 to 4096; each part
     is then split into TLPs of at most MPS, counted from its start."""
+    both_ways_byte_ns: StepTime | None = LEFT_OUT
+    """Time per byte of a write in a test that also reads, where it is longer than the engine's own: data that land
+    in the device's memory and data that leave it take turns. Absent: they never wait for each other."""
+    both_ways_bytes: Size32 | None = LEFT_OUT
+    """Bytes at the start of a write that take turns with reads; those behind them do not. Absent: all."""
 
 
 class DmaPath(Part):
