@@ -1,6 +1,6 @@
 """Predicts each measured machine with device constants fitted on the others: two tables of docs/concepts/trust.md.
 
-For each machine, with all its IOMMU and NUMA variants: fit the device's constants on the runs of the other machines,
+For each machine, with all its IOMMU and NUMA variants: fit the device's constants on the runs of the others,
 calibrate each variant on its pack alone, simulate the published suite, and score rows outside the pack.
 The errors by class of row are shipped as `known_errors.json`. Learnt from the other machines alone, they say how
 many of a machine's values such intervals hold. Constants, profiles and stores stay in a working folder; `--fresh`
@@ -43,7 +43,7 @@ COVERAGE_HEAD = [
 DEVICE = "nfp6000"
 """The device whose twins' errors are learnt."""
 REPRESENTATIVES = {"snb": "snb", "ib": "ib-000", "hsw2620": "hsw2620"}
-"""Fully published machines without idle states, each with the variant on which the device's constants are fitted."""
+"""Fully published machines without idle states, each with the variant on which the device is fitted."""
 FROM_PACKS = {"bdw": "bdw-000", "hsw2637": "hsw2637"}
 """The same for machines of which only packs are looked at."""
 

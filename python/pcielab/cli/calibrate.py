@@ -54,7 +54,7 @@ def calibrate(
     """Fit a machine's parameters to measured rows and write a system profile for `pcielab run --profile`.
 
     Rows may be missing: parameters that the rows do not determine keep a typical host's values and are marked in
-    the profile. It takes one to two minutes on two cores. The device's constants are not fitted: they are those of
+    the profile. It takes 10 to 30 seconds. The device's constants are not fitted: they are those of
     its profile.
 
     Rows of nvbandwidth, perftest or fio determine no host. It prints what they do determine: payload ratio, cost

@@ -159,17 +159,14 @@ impl Machine {
     /// allows. Read requests that end inside a segment are not charged, because that depends on the address.
     pub(crate) fn card_interval(&self, test: &Test) -> Picoseconds {
         let System { device, link, .. } = &self.system;
-        let read =
-            data_engine_time(&device.dma.engine, false, test.device_offset_bytes, test.size_bytes, 0);
+        let read = data_engine_time(&device.dma.engine, false, test.device_offset_bytes, test.size_bytes, 0);
         let write = self.write_engine_time(test, test.size_bytes);
         let requests = test.size_bytes.div_ceil(u64::from(link.mrrs_bytes));
         let tlps = test.size_bytes.div_ceil(u64::from(link.mps_bytes));
         let (engine, issued) = match test.operation {
             Operation::BwWr => (write, tlps),
             Operation::BwRdwr => (write.max(read), requests + tlps),
-            Operation::BwRd | Operation::LatRd | Operation::LatWrrd | Operation::LatChase => {
-                (read, requests)
-            }
+            Operation::BwRd | Operation::LatRd | Operation::LatWrrd | Operation::LatChase => (read, requests),
         };
         let requests = if test.operation == Operation::BwWr { 0 } else { requests };
         let requested = Picoseconds::from_ns(requests as f64 * device.dma.busy_request_interval_ns);
@@ -231,7 +228,9 @@ mod tests {
             let pulled: Vec<_> = (0..tlps)
                 .map(|tlp| machine.pull_time(&test, tlp * 256, (bytes - tlp * 256).min(256)).as_ns())
                 .collect();
-            assert!((pulled.iter().sum::<f64>() - machine.write_engine_time(&test, bytes).as_ns()).abs() < 1e-9);
+            assert!(
+                (pulled.iter().sum::<f64>() - machine.write_engine_time(&test, bytes).as_ns()).abs() < 1e-9
+            );
             pulled.iter().sum::<f64>()
         };
         // Pairs of 512 and 1024 B take 96.0 and 186.9 ns on every E5 system; of 129 B, 38.0: the engine's time.
