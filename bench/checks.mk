@@ -112,6 +112,14 @@ lock: $(VENV)/.installed ## Renew requirements.lock with the newest versions tha
 		--group dev --group bench --group docs --group lock --group release --group rtl \
 		--upgrade --no-annotate --custom-compile-command "make lock" --output-file $(LOCK) --quiet
 
+.PHONY: bench-compare
+bench-compare: build ## Compare the speed with commit BASE=main~3, in turns, with the machine's noise (PAIRS=7, ONLY=BW_RD, RECORD=bench/history.jsonl; INSTRUCTIONS=1: count them, with valgrind; minutes)
+	$(BIN)/python bench/compare.py $(or $(BASE),main) --pairs $(or $(PAIRS),7) --only '$(ONLY)' $(if $(INSTRUCTIONS),--instructions) $(if $(RECORD),--record $(RECORD))
+
+.PHONY: speed-figure
+speed-figure: build ## Draw the speeds that bench-compare recorded for docs/concepts/engines.md
+	$(BIN)/python bench/speed_figure.py
+
 .PHONY: chase
 chase: build ## Compare dependent reads of a core with a C program's, in alternation (PAIRS=7, CORE=0, REPORT=chase.html: a report of both; 2 to 10 minutes)
 	$(BIN)/python bench/chase.py --pairs $(or $(PAIRS),7) --core $(or $(CORE),0) $(if $(REPORT),--report $(REPORT))
