@@ -46,6 +46,8 @@ pub(super) struct PackedReads {
     looked: usize,
     /// Small ones among them.
     small_ones: u64,
+    /// Whether the oldest has always been chosen, because none was small. Then nobody looks which have data.
+    in_order: bool,
     /// Chosen requests to keep before they are removed.
     gone_most: usize,
     /// Requests that fit into a word of [`Order`], and bits of each.
@@ -71,6 +73,7 @@ impl PackedReads {
             end: STEPS,
             looked: STEPS,
             small_ones: 0,
+            in_order: rule != CompletionOrder::Random,
             gone_most,
             packed_most,
             packed_bits,
@@ -89,6 +92,7 @@ impl PackedReads {
     #[inline(always)]
     pub(super) fn add(&mut self, time: Picoseconds, tag: u32, small: bool) {
         let request = u64::from(tag) << 1 | u64::from(small);
+        self.in_order &= !small || self.rule == CompletionOrder::Fifo;
         let mut key = time.since(self.base).0 << REQUEST_BITS | request;
         let mut start = self.end - STEPS;
         self.end += 1;
@@ -118,7 +122,8 @@ impl PackedReads {
         mut limit: Picoseconds,
         mut answer: impl FnMut(Picoseconds, u32, Picoseconds) -> (Picoseconds, Picoseconds),
     ) -> Picoseconds {
-        let mut order = Order::new(self);
+        let in_order = self.in_order;
+        let mut order = if in_order { Order::NONE } else { Order::new(self) };
         let keys = &mut self.keys[..];
         let (mut first, mut looked, mut small_ones) = (self.first, self.looked, self.small_ones);
         while first < self.end {
@@ -126,31 +131,38 @@ impl PackedReads {
             if now >= limit {
                 break;
             }
-            let available = now.since(self.base).0.min(LATEST - 1) << REQUEST_BITS | REQUEST;
-            for _ in 0..LOOKS {
-                let come = keys[looked] <= available;
-                small_ones += keys[looked] & u64::from(come);
-                looked += usize::from(come);
-            }
-            while keys[looked] <= available {
-                small_ones += keys[looked] & 1;
-                looked += 1;
-            }
-            let nth = match self.rule {
-                CompletionOrder::Fifo => 0,
-                CompletionOrder::RandomSmall if small_ones == 0 => 0,
-                CompletionOrder::Random | CompletionOrder::RandomSmall => {
-                    self.drawn += 1;
-                    self.draws.below(self.drawn, (looked - first) as u64)
+            let chosen = if in_order {
+                keys[first] & REQUEST
+            } else {
+                let available = now.since(self.base).0.min(LATEST - 1) << REQUEST_BITS | REQUEST;
+                for _ in 0..LOOKS {
+                    let come = keys[looked] <= available;
+                    small_ones += keys[looked] & u64::from(come);
+                    looked += usize::from(come);
                 }
+                while keys[looked] <= available {
+                    small_ones += keys[looked] & 1;
+                    looked += 1;
+                }
+                let nth = match self.rule {
+                    CompletionOrder::Fifo => 0,
+                    CompletionOrder::RandomSmall if small_ones == 0 => 0,
+                    CompletionOrder::Random | CompletionOrder::RandomSmall => {
+                        self.drawn += 1;
+                        self.draws.below(self.drawn, (looked - first) as u64)
+                    }
+                };
+                let chosen = order.take(keys, first, nth);
+                small_ones -= chosen & 1;
+                chosen
             };
-            let chosen = order.take(keys, first, nth);
-            small_ones -= chosen & 1;
             first += 1;
             (at, limit) = answer(now, (chosen >> 1) as u32, limit);
         }
-        order.put_back(keys, first, self.end);
-        (self.first, self.looked, self.small_ones) = (first, looked, small_ones);
+        if !in_order {
+            order.put_back(keys, first, self.end);
+        }
+        (self.first, self.looked, self.small_ones) = (first, looked.max(first), small_ones);
         let now = at.min(limit);
         if first > self.gone_most || now.since(self.base) > BASE_AGE_MAX {
             self.rebase(now);
@@ -185,6 +197,9 @@ struct Order {
 }
 
 impl Order {
+    /// Of no request.
+    const NONE: Self = Self { word: 0, count: 0, bits: 0 };
+
     #[inline(always)]
     fn new(reads: &PackedReads) -> Self {
         let bits = reads.packed_bits;
