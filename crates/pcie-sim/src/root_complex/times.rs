@@ -68,7 +68,7 @@ impl Access {
         bits: u64,
     ) -> Picoseconds {
         let (cost, memory) = self.costs.of_lines(caches, lines);
-        let refresh = if memory { refreshes.of_memory } else { refreshes.of_hits };
+        let refresh = if memory { &refreshes.of_memory } else { &refreshes.of_hits };
         self.spread.at((bits >> 32) as u32) + cost + refresh.wait(bits as u32)
     }
 }
@@ -136,17 +136,20 @@ impl Refresh {
         }
     }
 
-    #[inline]
-    pub(super) fn wait(self, phase: u32) -> Picoseconds {
+    #[inline(always)]
+    pub(super) fn wait(&self, phase: u32) -> Picoseconds {
         let phase = u64::from(phase);
+        if phase >= self.met { Picoseconds::ZERO } else { self.wait_of_met(phase) }
+    }
+
+    /// Seldom, so that its divisions are kept out of the loops of the engines.
+    #[cold]
+    fn wait_of_met(&self, phase: u64) -> Picoseconds {
         if phase < self.share {
-            Picoseconds(part_of(self.duration, self.share - phase, self.share))
-        } else if phase < self.met {
-            let until = part_of(self.caught, phase - self.share, self.met - self.share);
-            Picoseconds(until + self.duration + self.again)
-        } else {
-            Picoseconds::ZERO
+            return Picoseconds(part_of(self.duration, self.share - phase, self.share));
         }
+        let until = part_of(self.caught, phase - self.share, self.met - self.share);
+        Picoseconds(until + self.duration + self.again)
     }
 }
 
