@@ -47,11 +47,10 @@ impl Lines {
             })
             .collect();
         let hash = SliceHash::new(&system.host.llc);
-        let sets = addresses
-            .iter()
-            .flat_map(|address| (0..u64::from(chunk_lines)).map(move |line| address / LINE_BYTES + line))
-            .map(|line| hash.set(line))
-            .collect();
+        let mut sets = Vec::with_capacity(addresses.len() * chunk_lines as usize);
+        for address in &addresses {
+            hash.sets(address / LINE_BYTES, chunk_lines as usize, &mut sets);
+        }
         Self { chunk_lines, buffer_lines, command_bases, sets, set_count: hash.set_count() }
     }
 
@@ -142,14 +141,45 @@ impl SliceHash {
         (self.sets_per_slice * self.bounds.len() as u64) as u32
     }
 
-    fn set(&self, physical_line: u64) -> u32 {
+    /// Appends the sets of `count` consecutive lines.
+    fn sets(&self, physical_line: u64, count: usize, sets: &mut Vec<u32>) {
+        let (mut first, mut left) = (physical_line, count);
+        while left > 0 {
+            // The lines up to the next one with index 0 have a tag in common.
+            let index = first % self.sets_per_slice;
+            let run = left.min((self.sets_per_slice - index) as usize);
+            self.sets_of_tag(first / self.sets_per_slice, index, run, sets);
+            (first, left) = (first + run as u64, left - run);
+        }
+    }
+
+    /// Appends the sets of `count` lines with consecutive indices from `first` on, in blocks and without branches
+    /// that depend on a line: a system has a million lines or more.
+    fn sets_of_tag(&self, tag: u64, first: u64, count: usize, sets: &mut Vec<u32>) {
         const GOLDEN: f64 = 0.618_033_988_749_894_9;
-        let index = physical_line % self.sets_per_slice;
-        let tag = physical_line / self.sets_per_slice;
-        let start = (index.wrapping_mul(0x9E37_79B9) % 65_536) as f64 / 65_536.0;
-        let phase = (tag as f64 * GOLDEN + start).fract();
-        let slice = self.bounds.partition_point(|bound| *bound <= phase).min(self.bounds.len() - 1);
-        (slice as u64 * self.sets_per_slice + index) as u32
+        const BLOCK: usize = 64;
+        let from_tag = tag as f64 * GOLDEN;
+        let whole = from_tag.trunc();
+        // The last slice has all phases that no other has.
+        let bounds = &self.bounds[..self.bounds.len() - 1];
+        let mut phases = [0.0; BLOCK];
+        for done in (0..count).step_by(BLOCK) {
+            let indices = first as u32 + done as u32..first as u32 + count.min(done + BLOCK) as u32;
+            for (phase, index) in phases.iter_mut().zip(indices.clone()) {
+                let start = f64::from(index.wrapping_mul(0x9E37_79B9) & 0xFFFF) / 65_536.0;
+                // The fraction: both terms of the sum have the same whole part but for one.
+                let over = (from_tag + start) - whole;
+                *phase = if over >= 1.0 { over - 1.0 } else { over };
+            }
+            let mut slices = [0u64; BLOCK];
+            for bound in bounds {
+                for (slice, phase) in slices.iter_mut().zip(&phases) {
+                    *slice += u64::from(bound <= phase);
+                }
+            }
+            let of_block = slices.iter().zip(indices);
+            sets.extend(of_block.map(|(slice, index)| *slice as u32 * self.sets_per_slice as u32 + index));
+        }
     }
 }
 
@@ -174,6 +204,29 @@ mod tests {
     }
 
     #[test]
+    fn sets_of_many_lines_are_those_of_each() {
+        let fraction = |tag: u64, index: u64| {
+            let start = (index.wrapping_mul(0x9E37_79B9) % 65_536) as f64 / 65_536.0;
+            (tag as f64 * 0.618_033_988_749_894_9 + start).fract()
+        };
+        for (slices, sets_per_slice) in [(1, 4), (6, 2048), (7, 1000), (28, 1 << 17)] {
+            let bounds: Vec<f64> = (1..=slices).map(|slice| slice as f64 / slices as f64).collect();
+            let hash = SliceHash { sets_per_slice, bounds };
+            for first in [0, 5, 0x10ab_0000, (1 << 57) - 70_000] {
+                let mut sets = Vec::new();
+                hash.sets(first, 70_000, &mut sets);
+                let expected = (first..first + 70_000).map(|line| {
+                    let (tag, index) = (line / sets_per_slice, line % sets_per_slice);
+                    let phase = fraction(tag, index);
+                    let slice = hash.bounds.iter().filter(|bound| **bound <= phase).count().min(slices - 1);
+                    (slice as u64 * sets_per_slice + index) as u32
+                });
+                assert!(sets.into_iter().eq(expected), "{slices} slices of {sets_per_slice}, line {first}");
+            }
+        }
+    }
+
+    #[test]
     fn lines_per_set_deviate_by_a_fifth_of_their_mean() {
         let cache = LastLevelCache {
             llc_bytes: 15 << 20,
@@ -187,9 +240,9 @@ mod tests {
         assert_eq!(hash.set_count(), 12_288);
         for mebibytes in [4u64, 16, 64] {
             let mut counts = vec![0f64; hash.set_count() as usize];
-            for line in 0..(mebibytes << 20) / LINE_BYTES {
-                counts[hash.set((0x4_2ac0_0000 >> 6) + line) as usize] += 1.0;
-            }
+            let mut sets = Vec::new();
+            hash.sets(0x4_2ac0_0000 >> 6, (mebibytes << 20) as usize / LINE_BYTES as usize, &mut sets);
+            sets.iter().for_each(|set| counts[*set as usize] += 1.0);
             let mean = counts.iter().sum::<f64>() / counts.len() as f64;
             let deviation =
                 (counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / counts.len() as f64).sqrt();
