@@ -2,7 +2,7 @@
 
 # The page without a server: the crates that it needs as WebAssembly, and the script that loads them.
 PAGE := target/page/pcie_page_bg.wasm
-PAGE_CRATES := page bench bench-sim fabric model refusal schema sim statistics store time wire workload
+PAGE_CRATES := page bench bench-sim fabric model profile refusal schema sim statistics store time wire workload
 PAGE_SOURCES := $(foreach crate,$(PAGE_CRATES),$(shell find crates/pcie-$(crate) -name '*.rs' -o -name Cargo.toml)) Cargo.toml $(wildcard Cargo.lock)
 
 target/bind/debug/bind: page/bind/Cargo.toml page/bind/Cargo.lock page/bind/src/main.rs
@@ -23,7 +23,7 @@ site: docs page ## Build the documentation with the page in target/site
 	cp -r target/try target/site/
 
 RELEASED := target/released
-WHEELS_FOR := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu x86_64-unknown-linux-musl
+WHEELS_FOR := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu x86_64-unknown-linux-musl aarch64-unknown-linux-musl
 STATIC_FOR := x86_64-unknown-linux-musl aarch64-unknown-linux-musl
 # Zig compiles C for every target; glibc 2.28 is that of Debian 10 and RHEL 8.
 LIBC = $(if $(findstring musl,$(1)),musllinux_1_2,manylinux_2_28)

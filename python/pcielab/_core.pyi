@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Literal, final
+from typing import Any, Literal, final
 
 __all__ = [
     "Backend",
@@ -24,8 +24,10 @@ __all__ = [
     "UnavailableError",
     "__version__",
     "address_offsets",
+    "alike",
     "ask_page",
     "bind_device",
+    "bytes_of_text",
     "check_file",
     "check_folder",
     "check_message_suite",
@@ -35,6 +37,7 @@ __all__ = [
     "check_suite",
     "check_system",
     "check_test",
+    "closest",
     "damaged_tests",
     "fabric_check",
     "fabric_check_traffic",
@@ -45,6 +48,8 @@ __all__ = [
     "fabric_simulate",
     "iommu_page_bytes",
     "list_devices",
+    "merge_bases",
+    "merge_profile",
     "model_bandwidth",
     "model_check_messages",
     "model_check_nic",
@@ -55,21 +60,28 @@ __all__ = [
     "model_nic",
     "model_sizing",
     "nearest_rank",
+    "profile_values",
     "read_manifest",
     "read_store",
     "release_device",
     "remedy",
+    "replaced",
     "ruled_parts",
     "run",
     "run_alone",
     "schemas",
     "simbricks",
+    "suggestion",
     "system_capacities",
     "test_bounds",
     "trace_convert",
     "trace_play",
     "trace_read",
     "trace_record",
+    "typed",
+    "typed_changes",
+    "with_most_parts",
+    "with_parts",
     "write_file",
     "write_folder",
 ]
@@ -302,6 +314,25 @@ def model_message_crossings(question: str) -> str: ...
 def model_messages(question: str) -> str: ...
 def model_nic(question: str) -> str: ...
 def model_sizing(question: str) -> str: ...
+def alike(word: str, known: list[str], most: int) -> list[str]: ...
+def bytes_of_text(text: str) -> int | None: ...
+def closest(word: str, known: list[str]) -> str | None: ...
+def suggestion(word: str, known: list[str]) -> str: ...
+def with_most_parts(word: str, known: list[str], most: int) -> list[str]: ...
+def with_parts(word: str, known: list[str]) -> list[str]: ...
+def merge_bases(
+    kind: str, reference: str, opened: Callable[[Any, str, str | None], tuple[dict[str, Any], str]]
+) -> tuple[dict[str, Any], str]: ...
+def merge_profile(
+    system: str | dict[str, Any],
+    label: str,
+    changes: dict[str, Any],
+    opened: Callable[[Any, str, str | None], tuple[dict[str, Any], str]],
+) -> tuple[dict[str, Any], list[tuple[Any, dict[str, Any], str, bool]], dict[str, Any], dict[str, Any]]: ...
+def profile_values(kind: str, content: dict[str, Any]) -> dict[str, Any]: ...
+def replaced(content: dict[str, Any], key: str, value: object) -> dict[str, Any]: ...
+def typed(text: str) -> Any: ...
+def typed_changes(texts: list[str]) -> dict[str, Any]: ...
 def nearest_rank(share: float, count: int) -> int: ...
 def ask_page(name: str, asked: str) -> str: ...
 def address_offsets(test: str, seed: int, position: int, first: int, count: int) -> bytes: ...

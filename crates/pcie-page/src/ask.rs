@@ -5,16 +5,17 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{answer, change, plan, point, published, simulations, take_out};
+use crate::{answer, change, own, plan, point, published, simulations, take_out};
 
 /// Names of the requests.
-pub const NAMES: [&str; 11] = [
+pub const NAMES: [&str; 12] = [
     "answer",
     "change",
     "drawn",
     "flows",
     "frames",
     "messages",
+    "own",
     "plan",
     "point",
     "published",
@@ -27,7 +28,7 @@ pub const NAMES: [&str; 11] = [
 /// `asked` and the answer are JSON:
 ///
 /// * `answer`: the curves of a question in closed form,
-/// * `change`: a system with changes,
+/// * `change`: a system with changes; `own`: the system in a file of the user,
 /// * `plan`: the points of a question,
 /// * `point`: a simulated point as pictures need it; `record`: as a store keeps it,
 /// * `drawn`: a record as pictures need it,
@@ -45,6 +46,7 @@ pub fn ask(name: &str, asked: &str) -> Result<String, Refusal> {
         "flows" => text(&simulations::flows(read(asked)?)?),
         "frames" => text(&simulations::frames(read(asked)?)?),
         "messages" => text(&simulations::messages(read(asked)?)?),
+        "own" => text(&own::own(&read(asked)?)?),
         "plan" => text(&plan::plan(&read(asked)?)),
         "point" => text(&point::drawn(&point::record(read(asked)?)?)),
         "published" => text(&published::published()),

@@ -1,12 +1,13 @@
 //! What the pages of `pcielab explore` ask, answered: JSON in, JSON out.
 //!
 //! The same functions answer the local server, through Python, and the page without a server, as WebAssembly
-//! in the browser's workers. Pages, their words and their pictures are in `python/pcielab/explore/pages`; reading
-//! and merging of files belongs to Python.
+//! in the browser's workers. Pages, their words and their pictures are in `python/pcielab/explore/pages`; opening
+//! files belongs to Python.
 
 mod answer;
 mod ask;
 mod change;
+mod own;
 mod plan;
 mod point;
 mod published;

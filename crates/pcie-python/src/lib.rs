@@ -17,6 +17,7 @@ mod output;
 mod page;
 mod port;
 mod prediction;
+mod profile;
 mod progress;
 mod python_device;
 mod run;
@@ -29,6 +30,7 @@ mod store;
 mod system;
 mod trace;
 mod vfio;
+mod words;
 
 /// The compiled half of pcielab.
 #[pymodule]
@@ -63,6 +65,8 @@ mod _core {
     #[pymodule_export]
     use super::prediction::Predictor;
     #[pymodule_export]
+    use super::profile::{merge_bases, merge_profile, profile_values, replaced, typed, typed_changes};
+    #[pymodule_export]
     use super::run::{check_message_suite, check_suite, check_test, run_alone, run_work};
     #[pymodule_export]
     use super::schemas::{remedy, schemas};
@@ -83,6 +87,8 @@ mod _core {
     use super::trace::{trace_convert, trace_play, trace_read, trace_record};
     #[pymodule_export]
     use super::vfio::{bind_device, list_devices, release_device};
+    #[pymodule_export]
+    use super::words::{alike, bytes_of_text, closest, suggestion, with_most_parts, with_parts};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -3,6 +3,10 @@
 //! The message is rendered from the parts in one order, so Python and the static runner show the same text,
 //! and a command line can name an option instead of a key. Failures on good input have other types.
 
+pub mod alike;
+pub mod shown;
+pub mod unknown;
+
 use std::fmt;
 use std::ops::{Deref, RangeInclusive};
 

@@ -6,5 +6,6 @@
 
 pub mod quantity;
 mod shape;
+pub mod size;
 
 pub use shape::{Fitting, Shape};

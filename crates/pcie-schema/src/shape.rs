@@ -90,6 +90,24 @@ impl Shape {
         Self::read(schema, &Map::new())
     }
 
+    /// Every dotted key below a table, those of tables and of the entries of lists included.
+    #[must_use]
+    pub fn keys(&self) -> Vec<String> {
+        match &self.0 {
+            Kind::Table(keys) => {
+                let below = |(key, shape, _): &(String, Self, bool)| {
+                    let inner =
+                        shape.keys().into_iter().map(|inner| format!("{key}.{inner}")).collect::<Vec<_>>();
+                    std::iter::once(key.clone()).chain(inner).collect::<Vec<_>>()
+                };
+                keys.iter().flat_map(below).collect()
+            }
+            Kind::List(inner, ..) | Kind::Optional(inner) => inner.keys(),
+            Kind::Either(shapes) => shapes.iter().flat_map(Self::keys).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     fn read(schema: &Value, definitions: &Map<String, Value>) -> Self {
         let read = |inner: &Value| Self::read(inner, definitions);
         if let Some(name) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {

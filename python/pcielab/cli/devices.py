@@ -126,7 +126,7 @@ def schema(
 
     found = kinds().get(kind)
     if found is None:
-        from pcielab.library.validation import suggestion
+        from pcielab.library.alike import suggestion
 
         raise InputError(f"{kind}: unknown kind of device: {suggestion(kind, _kinds())}")
     print_data(json.dumps(found.options.model_json_schema(), indent=1))

@@ -17,9 +17,9 @@ from pcielab.devices.cuda import kind as cuda
 from pcielab.devices.cuda.options import CudaOptions
 from pcielab.devices.kind import OF_DEVICES, Kind, Takes, messages_by_options
 from pcielab.errors import InputError
+from pcielab.library.alike import suggestion
 from pcielab.library.profiles.part import Part
 from pcielab.library.profiles.parts import System
-from pcielab.library.validation import suggestion
 from pcielab.work.options import WorkKind
 
 GROUP = "pcielab.devices"

@@ -10,10 +10,11 @@ import pandas as pd
 from pcielab import fabric
 from pcielab.errors import InputError
 from pcielab.fabric.paths import described
+from pcielab.library.alike import suggestion
 from pcielab.library.fabrics.flows import flows_of, frame_of
 from pcielab.library.fabrics.load import of_content
 from pcielab.library.fabrics.parts import Flow
-from pcielab.library.validation import checked, suggestion
+from pcielab.library.validation import checked
 from pcielab.report.fabric_tree import tree_positions
 from pcielab.wording import shown
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from pcielab.errors import InputError
+from pcielab.library.alike import suggestion
 from pcielab.library.profiles import ResolvedSystem, resolve, resolve_alone
 from pcielab.library.profiles.keys import Value
 from pcielab.library.profiles.part import MOST_COUNT, Part
@@ -15,7 +16,7 @@ from pcielab.library.shipped import experimental, profile_files
 from pcielab.library.suites import Suite, single_test
 from pcielab.library.suites.benchmark import Cache, Pattern
 from pcielab.library.suites.parameters import PARAMETERS
-from pcielab.library.validation import checked, suggestion
+from pcielab.library.validation import checked
 from pcielab.wording import named
 
 MOST_CHANGES = 100

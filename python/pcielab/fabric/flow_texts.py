@@ -11,13 +11,14 @@ import pandas as pd
 
 from pcielab.errors import InputError
 from pcielab.fabric.paths import Limit, capacities_of, limits_of, way_between
+from pcielab.library.alike import suggestion
 from pcielab.library.fabrics.flows import frame_of
 from pcielab.library.fabrics.load import Fabric
 from pcielab.library.fabrics.machine_parts import DeviceKind
 from pcielab.library.fabrics.parts import Flow
 from pcielab.library.fabrics.routes import Routes
 from pcielab.library.quantities import parse_rate
-from pcielab.library.validation import checked, suggestion
+from pcielab.library.validation import checked
 from pcielab.wording import named, shown
 
 PATTERNS = {

@@ -22,10 +22,10 @@ from pcielab.fabric.borrowed import (
     peer_gbytes_per_s,
     stack_crossing_ns,
 )
+from pcielab.library.alike import suggestion
 from pcielab.library.fabrics.load import Fabric, canonical
 from pcielab.library.fabrics.machine_parts import PartKind
 from pcielab.library.fabrics.routes import Routes
-from pcielab.library.validation import suggestion
 from pcielab.wording import named
 
 _KINDS: dict[PartKind, PathKind] = {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pcielab.errors import InputError
 from pcielab.library import shipped
-from pcielab.library.alike import alike, either, with_parts
+from pcielab.library.alike import alike, either, suggestion, with_parts
 from pcielab.library.input_files import given_path, is_there
 from pcielab.library.shipped import ProfileKind, SuiteKind
 from pcielab.wording import shown
@@ -83,9 +83,6 @@ def unknown(label: str, name: str, files: Mapping[str, Path], aliases: Iterable[
         files: The files by name; their titles are compared too.
         aliases: Other names of the files.
     """
-    # Imported here because it loads pydantic, which known names do not need.
-    from pcielab.library.validation import suggestion
-
     lower = {file.casefold() for file in files}
     named_alike = alike(name, [*files, *(alias for alias in aliases if alias.casefold() not in lower)])
     if named_alike and set(named_alike) <= set(files):

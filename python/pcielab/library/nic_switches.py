@@ -10,9 +10,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from pcielab.errors import InputError
+from pcielab.library.alike import suggestion
 from pcielab.library.nic_parts import Step
 from pcielab.library.profiles.part import Fits, Part, StepBytes
-from pcielab.library.validation import suggestion
 from pcielab.wording import named
 
 _REFERENCE = re.compile(r"(?P<nic>.*?\.toml|[^+/]+)(?P<switches>(\+[^+/]*)+)")

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from fractions import Fraction
 from itertools import count, takewhile
 
+from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.wording import shown
 
@@ -22,7 +22,6 @@ MOST_SIZES = 100_000
 RANGES = "give first:last, first:last:step or first:last:xFACTOR, first <= last"
 """The remedy for a wrong range."""
 _COUNTS = re.compile(r"(\d{1,6})(?::(\d{1,6})(?::(\d{1,6}))?)?", re.ASCII)
-_FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SIZE = re.compile(r"(\d{1,24}(?:\.\d{1,24})?)([KMG]?)B?", re.ASCII | re.IGNORECASE)
 _FACTOR = re.compile(r"x([2-9]|[1-9]\d{1,8})", re.ASCII | re.IGNORECASE)
 _DASHED = re.compile(rf"{_SIZE.pattern}-{_SIZE.pattern}(:.*)?", re.ASCII | re.IGNORECASE)
@@ -31,15 +30,14 @@ _DASHED = re.compile(rf"{_SIZE.pattern}-{_SIZE.pattern}(:.*)?", re.ASCII | re.IG
 
 def parse_bytes(text: str, option: str) -> int:
     """A size in bytes; K, M and G are powers of 1024 and may follow a decimal (`1.5M`)."""
-    found = _SIZE.fullmatch(text.strip())
-    value = Fraction(found[1]) * _FACTORS[found[2].upper()] if found else Fraction(0)
-    if value < 1 or value.denominator != 1:
+    value = _core.bytes_of_text(text) if text.isascii() else None
+    if value is None:
         raise InputError(
             f"{option}: {shown(text)} is not a size: give whole bytes above 0, for example 64, 4K or 1.5M"
         )
     if value > MOST_BYTES:
         raise InputError(f"{option} {text.strip()}: give at most {MOST_BYTES} bytes")
-    return int(value)
+    return value
 
 
 def parse_range(text: str, option: str) -> list[int]:

@@ -3,7 +3,7 @@
 import pytest
 
 from pcielab import InputError, load_system, single_test
-from pcielab.library.alike import alike, either, parts_first, with_most_parts
+from pcielab.library.alike import alike, either, suggestion, with_most_parts
 
 TESTS = ["lat-rd", "lat-wrrd", "lat-chase", "bw-rd", "bw-wr", "bw-rdwr"]
 KEYS = ["host.llc.ddio_ways", "host.llc.bytes", "host.iommu.walk_ns", "link.tags", "device.name"]
@@ -35,7 +35,7 @@ def test_units_are_no_parts() -> None:
 
 
 def test_lists_begin_with_the_words_that_match() -> None:
-    assert parts_first("chase-lat", TESTS) == ["lat-chase", "lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr"]
+    assert "(known: lat-chase, lat-rd, lat-wrrd, bw-rd, bw-wr, bw-rdwr)" in suggestion("chase-lat", TESTS)
     assert either(["a"]) == "a"
     assert either(["a", "b", "c"]) == "a, b or c"
 

@@ -13,59 +13,13 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from pcielab.errors import InputError
-from pcielab.library.alike import UNITS, alike, either, parts_first
+from pcielab.library.alike import closest, suggestion
 from pcielab.library.input_files import read_toml
 from pcielab.wording import named, shown
 
 _Model = TypeVar("_Model", bound=BaseModel)
 _SHOWN_PROBLEMS = 8
-_LISTED_WORDS = 30
 _COMPARED_KEYS = 100
-_MEANT: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("from", "src", "sender"), ("source", "upper")),
-    **dict.fromkeys(("to", "dst", "dest", "target", "receiver"), ("destination", "lower")),
-    **dict.fromkeys(("parent", "upstream", "above", "behind", "below", "under"), ("upper",)),
-    **dict.fromkeys(("child", "downstream"), ("lower",)),
-    **dict.fromkeys(("width", "lane"), ("lanes",)),
-    **dict.fromkeys(("speed", "gen"), ("generation",)),
-    **dict.fromkeys(
-        ("rate", "bandwidth", "demand", "gbytes_per_s", "asked_gbytes_per_s", "gbps", "gbits_per_s", "GB/s"),
-        ("standalone_gbytes_per_s", "down_gbytes_per_s"),
-    ),
-    **dict.fromkeys(("host", "device", "switch", "gpu", "nic", "drive", "endpoint", "root-port"), ("node",)),
-    **dict.fromkeys(("type", "role"), ("kind",)),
-    **dict.fromkeys(("model", "preset", "profile"), ("device",)),
-    **dict.fromkeys(("queue_depth", "depth", "inflight", "in_flight"), ("outstanding",)),
-    **dict.fromkeys(("op", "operation"), ("primitive",)),
-}
-"""Keys that people mean by other words, which do not resemble them; the first that exists in the table."""
-
-
-def closest(word: str, known: Iterable[str]) -> str | None:
-    """The known word closest to `word`; None if none is close."""
-    choices = list(known)
-    other_unit = _in_right_unit(word, choices)
-    if other_unit is not None:
-        return other_unit
-    return next(iter(_meant_or_alike(word, choices)), None)
-
-
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """A remedy for an unknown word: the closest known ones, and all known ones if they are few."""
-    choices = list(known)
-    other_unit = _in_right_unit(word, choices)
-    if other_unit is not None:
-        return f"the key is {other_unit}: its unit is part of its name"
-    listed = f"known: {', '.join(parts_first(word, choices))}" if len(choices) <= _LISTED_WORDS else ""
-    matches = _meant_or_alike(word, choices)
-    if matches:
-        return f"did you mean {either(matches)}?" + (f" ({listed})" if listed else "")
-    return listed or "see the reference for the known ones"
-
-
-def _meant_or_alike(word: str, choices: list[str]) -> list[str]:
-    meant = next((key for key in _MEANT.get(word, ()) if key in choices), None)
-    return alike(word, choices) if meant is None else [meant]
 
 
 def submodel(annotation: Any) -> type[BaseModel] | None:
@@ -192,18 +146,6 @@ def _broken(detail: ErrorDetails) -> InputError | None:
     """The error of a broken rule across keys, if there is one."""
     error = detail.get("ctx", {}).get("error")
     return error if isinstance(error, InputError) and error.key is not None else None
-
-
-def _in_right_unit(word: str, known: Iterable[str]) -> str | None:
-    """The known key of the same quantity as `word`, in another unit or without one."""
-    return next(
-        (key for key in known if key != _quantity(key) and _quantity(key) in (word, _quantity(word))), None
-    )
-
-
-def _quantity(key: str) -> str:
-    stem, _, unit = key.rpartition("_")
-    return stem if stem and unit.lower() in UNITS else key
 
 
 def _dotted(location: Sequence[str | int]) -> str:

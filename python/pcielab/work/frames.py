@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 from pcielab.errors import InputError
+from pcielab.library.alike import suggestion
 from pcielab.library.nics import NicProfile
-from pcielab.library.validation import suggestion
 from pcielab.model.link import Ethernet
 from pcielab.wording import shown
 from pcielab.work.nic_test import Direction, NicTest

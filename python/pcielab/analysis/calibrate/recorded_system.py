@@ -11,9 +11,8 @@ from functools import cache
 from pcielab.errors import InputError
 from pcielab.library.lspci import find, parse
 from pcielab.library.profiles.files import PARTS, Kind
-from pcielab.library.profiles.merge import flattened, values_of
+from pcielab.library.profiles.merge import over_its_bases, values_of
 from pcielab.library.profiles.nested import Table
-from pcielab.library.profiles.read import read_profile
 from pcielab.store.setup import setup_of
 
 CARD = "19ee:6000"
@@ -115,7 +114,7 @@ def not_merging() -> Table:
 
 def part(kind: Kind, name: str) -> Table:
     """A part with every key of the simulator."""
-    values = values_of(kind, flattened(read_profile(kind, name)).table)
+    values = values_of(kind, over_its_bases(kind, name).table)
     return PARTS[kind].model_validate(values).model_dump(mode="json")
 
 

@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field, ModelWrapValidatorHandler, WithJsonSchem
 
 from pcielab.errors import wrong_value
 from pcielab.library import validation
+from pcielab.library.alike import suggestion
 from pcielab.library.fabrics.bar_addresses import with_addresses
 from pcielab.library.fabrics.machine_parts import MachinePart
 from pcielab.library.fabrics.parts import FabricLink, FabricParameters, Flow, Host, NodeKind, NodeParameters
@@ -156,7 +157,7 @@ class FabricFile(FabricParameters):
                 kind = getattr(node, key)
                 if kind is not None and kind not in own and kind not in presets:
                     known = [*own, *presets]
-                    remedy = f"neither a preset nor in [{key}s]: {validation.suggestion(kind, known)}"
+                    remedy = f"neither a preset nor in [{key}s]: {suggestion(kind, known)}"
                     raise wrong_value(f"node.{number}.{key}", repr(kind), remedy)
             self._check_bars(number, node)
         return self

@@ -15,10 +15,11 @@ import pyarrow.parquet
 from pydantic import TypeAdapter, ValidationError
 
 from pcielab.errors import InputError
+from pcielab.library.alike import suggestion
 from pcielab.library.fabrics.flows import READ, check_names, is_empty, names_of
 from pcielab.library.fabrics.parts import Flow
 from pcielab.library.input_files import read_bytes
-from pcielab.library.validation import remedy_of, suggestion
+from pcielab.library.validation import remedy_of
 from pcielab.wording import named, printable, shown
 
 MOST_FLOWS = 10_000_000

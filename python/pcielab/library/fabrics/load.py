@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from pcielab import _core
 from pcielab.errors import InputError, found_in
 from pcielab.library import shipped
+from pcielab.library.alike import suggestion
 from pcielab.library.fabrics.files import FabricFile
 from pcielab.library.fabrics.flows import frame_of, with_names
 from pcielab.library.fabrics.parts import Flow
 from pcielab.library.input_files import given_path, read_toml
 from pcielab.library.lookup import profile_file
-from pcielab.library.validation import checked, suggestion
+from pcielab.library.validation import checked
 from pcielab.wording import named
 
 if TYPE_CHECKING:

@@ -11,11 +11,10 @@ from pydantic import Field
 
 from pcielab.library import shipped
 from pcielab.library.fabrics.parts import Engine, Host, MemoryParameters
-from pcielab.library.profiles.merge import flattened
+from pcielab.library.profiles.merge import over_its_bases
 from pcielab.library.profiles.part import Fits, Name, Part, Title
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.profiles.quantity_types import Size
-from pcielab.library.profiles.read import read_profile
 from pcielab.library.validation import read_as
 
 DEFAULT_HOST = "gen5-server"
@@ -90,7 +89,7 @@ def host_preset(name: str) -> HostPreset:
     A posted write takes `write_ns` to the memory, which is the delay of the node. A read that misses the cache
     takes `read_ns + miss_ns`; the memory takes the part of it that is not the delay there and back.
     """
-    table: Any = flattened(read_profile("host", name)).table
+    table: Any = over_its_bases("host", name).table
     complex_, memory = table["root_complex"], table["memory"]
     delay_ns = float(complex_["write_ns"])
     host = Host(

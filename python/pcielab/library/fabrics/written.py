@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from pcielab.errors import wrong_value
+from pcielab.library.alike import suggestion
 from pcielab.library.fabrics.parts import FabricLink, NodeKind
 from pcielab.library.fabrics.presets import DEFAULT_HOST, device_presets
 from pcielab.library.link_words import generation_and_lanes
-from pcielab.library.validation import suggestion
 from pcielab.wording import shown
 
 SWITCH_NS = 110.0

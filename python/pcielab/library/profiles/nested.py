@@ -1,23 +1,23 @@
-"""Nested tables by dotted key (`host.iommu.walk_ns`): known keys, and replacing values.
+"""Nested tables by dotted key (`host.iommu.walk_ns`): known keys, and changed parts.
 
 In Python, any unambiguous end of a key will do: `llc_ddio_ways` for `host.llc.ddio_ways`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel
 
+from pcielab import _core
 from pcielab.errors import InputError
-from pcielab.library.validation import checked, submodel, suggestion
-from pcielab.wording import named, shown
+from pcielab.library.alike import suggestion
+from pcielab.library.validation import checked, submodel
+from pcielab.wording import named
 
 Table: TypeAlias = dict[str, Any]
 """A table of a TOML file."""
 _SHOWN = 8
-_MOST_DIGITS = 9
-"""Most digits of an index."""
 
 _Part = TypeVar("_Part", bound=BaseModel)
 
@@ -30,36 +30,6 @@ def known_keys(model: type[BaseModel]) -> list[str]:
         inner = submodel(field.annotation)
         keys += [name, *(f"{name}.{key}" for key in known_keys(inner))] if inner else [name]
     return keys
-
-
-def replaced(table: Table, key: str, value: object, where: str = "") -> Table:
-    """A copy of nested tables with the value of a dotted key replaced.
-
-    Args:
-        table: The tables.
-        key: The key; a number in it is an index of a list.
-        value: The new value.
-        where: Prefix of error messages.
-    """
-    changed: Table = _with(table, key.split("."), value, key, where)
-    return changed
-
-
-def _with(table: Any, steps: Sequence[str], value: object, key: str, where: str) -> Any:
-    step, rest = steps[0], steps[1:]
-    if isinstance(table, list):
-        if not is_index(step) or int(step) >= len(table):
-            raise InputError(f"{where}{named(key)}: {shown(step)} is not an index of a list of {len(table)}")
-        new = _with(table[int(step)], rest, value, key, where) if rest else value
-        return [*table[: int(step)], new, *table[int(step) + 1 :]]
-    if not isinstance(table, dict):
-        table = {}
-    return {**table, step: _with(table.get(step), rest, value, key, where) if rest else value}
-
-
-def is_index(step: str) -> bool:
-    """Whether a step of a key is an index of a list."""
-    return step.isascii() and step.isdigit() and len(step) <= _MOST_DIGITS
 
 
 def key_of(name: str, model: type[BaseModel]) -> str:
@@ -97,7 +67,7 @@ def part_with(part: _Part, changes: Mapping[str, object]) -> _Part:
     model = type(part)
     content = part.model_dump()
     for name, value in changes.items():
-        content = replaced(content, key_of(name, model), value)
+        content = _core.replaced(content, key_of(name, model), value)
     return checked(model, content, model.__name__.lower())
 
 

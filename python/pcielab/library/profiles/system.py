@@ -8,18 +8,16 @@ from types import MappingProxyType
 from typing import Any
 
 from pcielab import _core
-from pcielab.errors import InputError, found_in
-from pcielab.library.lookup import is_path
+from pcielab.errors import found_in
 from pcielab.library.profiles.files import PARTS, Document, Kind
 from pcielab.library.profiles.keys import html_of, keys_of
-from pcielab.library.profiles.merge import flattened, merge
+from pcielab.library.profiles.merge import Merged, merge, over_its_bases
 from pcielab.library.profiles.nested import key_of
 from pcielab.library.profiles.part import Part
 from pcielab.library.profiles.parts import Card, Host, Link, System
 from pcielab.library.profiles.provenance import Provenance
-from pcielab.library.profiles.read import Layer, parse_sets, read_parts, read_profile
+from pcielab.library.profiles.read import parse_sets
 from pcielab.library.profiles.validate import document, validate
-from pcielab.wording import shown
 
 
 @dataclass(frozen=True, repr=False)
@@ -134,7 +132,8 @@ def resolve(name_or_path: str, sets: Mapping[str, object] | Sequence[str] = ()) 
     Raises:
         InputError: A key is unknown or missing, or a value wrong; the message names file and key.
     """
-    return _resolved(read_profile("system", name_or_path), parse_sets(sets))
+    overrides = parse_sets(sets)
+    return _resolved(merge(name_or_path, overrides), overrides)
 
 
 def resolve_alone(
@@ -150,21 +149,11 @@ def resolve_alone(
     Raises:
         InputError: As `resolve`, or the content names a file.
     """
-    for key in ("base", *PARTS):
-        part = content.get(key)
-        for named, reference in (
-            (key, part),
-            (f"{key}.base", part.get("base") if isinstance(part, dict) else None),
-        ):
-            if isinstance(reference, str) and is_path(reference):
-                remedy = "give the name of a shipped profile: the file came without its folder"
-                raise InputError(f"{label}: {named} is {shown(reference)}: {remedy}")
-    layers = [Layer(content, Path(label)), *read_profile("system", content.get("base"), over=1)]
-    return _resolved(layers, parse_sets(sets))
+    overrides = parse_sets(sets)
+    return _resolved(merge(content, overrides, label), overrides)
 
 
-def _resolved(layers: Sequence[Layer], overrides: dict[str, Any]) -> ResolvedSystem:
-    merged = merge(layers, read_parts(layers, overrides), overrides)
+def _resolved(merged: Merged, overrides: dict[str, Any]) -> ResolvedSystem:
     system, provenance = validate(merged)
     files = {kind: layer.path for kind, layer in merged.layers.items()}
     resolved = ResolvedSystem(system, overrides, merged.own_changes, provenance, files)
@@ -175,7 +164,7 @@ def _resolved(layers: Sequence[Layer], overrides: dict[str, Any]) -> ResolvedSys
 
 def check_file(kind: Kind, name_or_path: str | Path) -> Document:
     """A profile file of any kind, checked by itself."""
-    return document(kind, flattened(read_profile(kind, str(name_or_path))))
+    return document(kind, over_its_bases(kind, str(name_or_path)))
 
 
 def _differences(new: Any, old: Any, key: str) -> Iterator[tuple[str, object]]:

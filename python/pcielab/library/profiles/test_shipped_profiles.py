@@ -12,10 +12,9 @@ from pcielab.library import profiles, shipped
 from pcielab.library.input_files import read_toml
 from pcielab.library.profiles import files
 from pcielab.library.profiles.files import Kind
-from pcielab.library.profiles.merge import flattened
+from pcielab.library.profiles.merge import over_its_bases
 from pcielab.library.profiles.nested import known_keys
 from pcielab.library.profiles.parts import System
-from pcielab.library.profiles.read import read_profile
 from pcielab.library.validation import model_at
 
 SYSTEMS = profiles.names("system")
@@ -53,7 +52,7 @@ def test_a_note_names_a_key_that_exists(kind: Kind, path: Path) -> None:
 
 @pytest.mark.parametrize(("kind", "path"), FILES, ids=lambda value: getattr(value, "stem", value))
 def test_a_file_satisfies_its_schema(kind: Kind, path: Path) -> None:
-    jsonschema.validate(flattened(read_profile(kind, str(path))).table, profiles.json_schema(kind))
+    jsonschema.validate(over_its_bases(kind, str(path)).table, profiles.json_schema(kind))
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -141,5 +140,5 @@ def test_a_borrowed_key_says_from_where(name: str) -> None:
     borrowed = [key for key in host if resolved.source_of(key).startswith("borrowed from gen5-server")]
     assert len(borrowed) > len(host) / 2
     assert "host.root_complex.read_ns" in borrowed
-    given = read_profile("host", str(shipped.profile_files("host")[name]))
-    assert not set(flattened(given).table) & {"root_complex.read_ns"}
+    given = over_its_bases("host", name)
+    assert not set(given.table) & {"root_complex.read_ns"}

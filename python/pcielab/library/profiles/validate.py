@@ -10,11 +10,10 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from pcielab.library.profiles.files import FILE_MODELS, PARTS, Document, Kind
-from pcielab.library.profiles.merge import Merged
+from pcielab.library.profiles.merge import Layer, Merged
 from pcielab.library.profiles.nested import Table
 from pcielab.library.profiles.parts import System
 from pcielab.library.profiles.provenance import Provenance
-from pcielab.library.profiles.read import Layer
 from pcielab.library.validation import explain, path_of
 
 _Model = TypeVar("_Model", bound=BaseModel)

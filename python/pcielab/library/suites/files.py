@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from pcielab.errors import InputError, wrong_value
+from pcielab.library.alike import suggestion
 from pcielab.library.profiles.part import Name, Part, Title
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.profiles.quantity_types import Count
@@ -19,7 +20,6 @@ from pcielab.library.suites.benchmark import BENCHMARKS, Test, impossible, publi
 from pcielab.library.suites.lists import AXES, LISTS, Axis, Lists
 from pcielab.library.suites.parameter import Parameter
 from pcielab.library.suites.parameters import PARAMETERS, Parameters
-from pcielab.library.validation import suggestion
 from pcielab.wording import shown
 
 Values: TypeAlias = dict[str, Any]

@@ -3,12 +3,12 @@
 from typing import Any
 
 from pcielab.errors import InputError, with_message
+from pcielab.library.alike import suggestion
 from pcielab.library.quantities import parse_bytes
 from pcielab.library.suites.benchmark import BENCHMARKS, Test, impossible, published_name, published_transactions
 from pcielab.library.suites.load import Suite
 from pcielab.library.suites.parameter import Parameter
 from pcielab.library.suites.parameters import PARAMETERS, Parameters
-from pcielab.library.validation import suggestion
 from pcielab.wording import named
 
 _OPERATION = next(parameter for parameter in PARAMETERS if parameter.key == "operation")

@@ -1,0 +1,230 @@
+//! Changes by dotted key, of `[set]` and `--set`: their values, and the keys that exist.
+
+use std::sync::LazyLock;
+
+use pcie_refusal::Refusal;
+use pcie_refusal::alike::{alike, either, with_most_parts};
+use pcie_refusal::shown::{named, quoted};
+use pcie_refusal::unknown::{closest, suggestion};
+use pcie_schema::Fitting as _;
+use pcie_sim::profile::System;
+
+use crate::files::PARTS;
+use crate::value::{Leaf, Table, Value, parse_toml};
+
+/// Twice the length of the longest key.
+const LETTERS_MOST: usize = 200;
+const INDEX_DIGITS_MOST: usize = 9;
+const ALIKE_MOST: usize = 3;
+
+static KEYS: LazyLock<Vec<String>> = LazyLock::new(|| System::shape().keys());
+
+/// Every dotted key of a system, those of tables included.
+#[must_use]
+pub fn known_keys() -> &'static [String] {
+    &KEYS
+}
+
+/// Changes written as `KEY=VALUE`.
+///
+/// # Errors
+/// A text has no key or no `=`, or a key is given twice.
+pub fn typed_changes<L: Leaf>(texts: &[String]) -> Result<Table<L>, Refusal> {
+    let mut changes = Table::new();
+    for text in texts {
+        let (key, value) = text.split_once('=').map_or(("", ""), |(key, value)| (key.trim(), value.trim()));
+        if key.is_empty() {
+            let remedy = "give KEY=VALUE, for example host.iommu.walk_ns=300";
+            return Err(Refusal::new(remedy).about(format!("--set {}", named(text.trim()))));
+        }
+        if changes.insert(key.to_owned(), typed(value)).is_some() {
+            let remedy = "given twice: give one value for a key";
+            return Err(Refusal::new(remedy).about(format!("--set {}", named(key))));
+        }
+    }
+    Ok(changes)
+}
+
+/// A text as the value that it stands for: `none`, a value of TOML, else itself.
+#[must_use]
+pub fn typed<L: Leaf>(text: &str) -> Value<L> {
+    if text == "none" {
+        return Value::Leaf(L::none());
+    }
+    let read = parse_toml(&format!("value = {text}")).ok().filter(|table| table.len() == 1);
+    read.and_then(|mut table| table.remove("value").and_then(Value::of_toml))
+        .unwrap_or_else(|| Value::Text(text.to_owned()))
+}
+
+/// Changes whose texts stand for values.
+#[must_use]
+pub fn typed_values<L: Leaf>(given: Table<L>) -> Table<L> {
+    let value = |value| if let Value::Text(text) = &value { typed(text) } else { value };
+    given.into_iter().map(|(key, given)| (key, value(given))).collect()
+}
+
+/// Changes single values of a system; `of` precedes keys in messages.
+///
+/// # Errors
+/// A key is unknown or names a whole part, or an index is beyond its list.
+pub fn change<L: Leaf>(system: &mut Table<L>, changes: &Table<L>, of: &str) -> Result<(), Refusal> {
+    for (key, value) in changes {
+        if PARTS.iter().any(|part| part.word() == key) {
+            let remedy = format!("is a whole part: change single values, like {key}.KEY");
+            return Err(Refusal::new(remedy).about(format!("{of}{key}")));
+        }
+        refuse_unknown(key, of)?;
+        replaced(system, key, value.clone(), of)?;
+    }
+    Ok(())
+}
+
+/// Replaces the value of a dotted key, in which a number is an index of a list; missing tables are made.
+///
+/// `of` precedes the key in messages: `--set `.
+///
+/// # Errors
+/// An index is beyond its list.
+pub fn replaced<L>(table: &mut Table<L>, key: &str, value: Value<L>, of: &str) -> Result<(), Refusal> {
+    let mut steps = key.split('.');
+    let mut at = table.entry(steps.next().unwrap_or_default().to_owned()).or_insert_with(new_table);
+    for step in steps {
+        at = match at {
+            Value::List(list) => {
+                let length = list.len();
+                let found = is_index(step).then(|| step.parse().ok()).flatten();
+                found.and_then(|index: usize| list.get_mut(index)).ok_or_else(|| {
+                    let problem = format!("{} is not an index of a list of {length}", quoted(step));
+                    Refusal::new(problem).about(format!("{of}{}", named(key)))
+                })?
+            }
+            Value::Table(inner) => inner.entry(step.to_owned()).or_insert_with(new_table),
+            other => {
+                *other = new_table();
+                let Value::Table(inner) = other else { return Ok(()) };
+                inner.entry(step.to_owned()).or_insert_with(new_table)
+            }
+        };
+    }
+    *at = value;
+    Ok(())
+}
+
+fn new_table<L>() -> Value<L> {
+    Value::Table(Table::new())
+}
+
+/// Whether a step of a key is an index of a list.
+fn is_index(step: &str) -> bool {
+    (1..=INDEX_DIGITS_MOST).contains(&step.len()) && step.bytes().all(|letter| letter.is_ascii_digit())
+}
+
+/// Refuses an unknown key of a system, and suggests the closest known one. `of` precedes it in messages.
+fn refuse_unknown(key: &str, of: &str) -> Result<(), Refusal> {
+    let refused =
+        |remedy: String| Err(Refusal::new("unknown key").remedy(remedy).about(format!("{of}{}", named(key))));
+    if key.chars().count() > LETTERS_MOST {
+        return refused(format!("keys have fewer than {LETTERS_MOST} letters"));
+    }
+    let wanted = key.split('.').filter(|step| !is_index(step)).collect::<Vec<_>>().join(".");
+    let known: Vec<&str> = known_keys().iter().map(String::as_str).collect();
+    if known.contains(&wanted.as_str()) {
+        return Ok(());
+    }
+    refused(remedy(&wanted, &known))
+}
+
+/// Where an unknown key may belong: under the same name elsewhere, beside its siblings, or anywhere.
+fn remedy(wanted: &str, known: &[&str]) -> String {
+    let (parent, last) = split(wanted);
+    let siblings: Vec<&str> =
+        known.iter().map(|key| split(key)).filter(|(of, _)| *of == parent).map(|(_, key)| key).collect();
+    let elsewhere: Vec<&str> = known.iter().copied().filter(|key| split(key).1 == last).collect();
+    let with_its_parts = if parent.is_empty() { alike(wanted, known, ALIKE_MOST) } else { Vec::new() };
+    if !elsewhere.is_empty() {
+        return format!("did you mean {}?", elsewhere.join(" or "));
+    }
+    if !with_its_parts.is_empty() {
+        return format!("did you mean {}?", either(&with_its_parts));
+    }
+    if !siblings.is_empty() && closest(last, &siblings).is_some() {
+        return suggestion(last, &siblings);
+    }
+    let mut nearest = alike(wanted, known, ALIKE_MOST);
+    if nearest.is_empty() {
+        nearest = with_most_parts(wanted, known, ALIKE_MOST);
+    }
+    if nearest.is_empty() {
+        let top: Vec<&str> = known.iter().copied().filter(|key| !key.contains('.')).collect();
+        return suggestion(last, if siblings.is_empty() { &top } else { &siblings });
+    }
+    format!("did you mean {}?", either(&nearest))
+}
+
+/// A dotted key as its table and its last word.
+fn split(key: &str) -> (&str, &str) {
+    key.rsplit_once('.').unwrap_or(("", key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value as Json, json};
+
+    fn table(json: Json) -> Table<Json> {
+        let Value::Table(table) = Value::of_json(json) else { panic!("a table") };
+        table
+    }
+
+    #[test]
+    fn replaces_values_at_dotted_keys_and_indices() {
+        let mut system = table(json!({"link": {"tags": 8}, "list": [1, {"a": 2}], "load": null}));
+        for (key, value) in [("link.tags", 9), ("list.1.a", 3), ("load.cores", 4)] {
+            replaced(&mut system, key, Value::Leaf(json!(value)), "--set ").unwrap();
+        }
+        let expected = json!({"link": {"tags": 9}, "list": [1, {"a": 3}], "load": {"cores": 4}});
+        assert_eq!(system, table(expected));
+        let error = replaced(&mut system, "list.2", Value::Leaf(json!(0)), "--set ").unwrap_err().to_string();
+        assert_eq!(error, "--set list.2: '2' is not an index of a list of 2");
+    }
+
+    #[test]
+    fn texts_are_values_of_toml_or_themselves() {
+        let of = |text: &str| typed::<Json>(text).into_json();
+        assert_eq!(
+            (of("none"), of("3"), of("0.5"), of("true")),
+            (json!(null), json!(3), json!(0.5), json!(true))
+        );
+        assert_eq!((of("[1, 2]"), of("\"a\""), of("6M")), (json!([1, 2]), json!("a"), json!("6M")));
+        assert_eq!(
+            (of("1\nother = 2"), of(&"a.".repeat(500))),
+            (json!("1\nother = 2"), json!("a.".repeat(500)))
+        );
+    }
+
+    #[test]
+    fn a_change_has_a_key_and_one_value() {
+        let error = |texts: &[&str]| {
+            let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+            typed_changes::<Json>(&texts).unwrap_err().to_string()
+        };
+        assert!(error(&["host"]).starts_with("--set host: give KEY=VALUE"));
+        assert!(error(&["a=1", " a = 2"]).starts_with("--set a: given twice"));
+    }
+
+    #[test]
+    fn unknown_keys_are_refused_with_the_known_one_that_is_meant() {
+        for (key, remedy) in [
+            ("host.iommu.wlak_ns", "did you mean walk_ns?"),
+            ("host.iommu.walk_us", "the key is walk_ns: its unit is part of its name"),
+            ("walk_ns", "did you mean host.iommu.walk_ns?"),
+            ("link.mps", "the key is mps_bytes: its unit is part of its name"),
+        ] {
+            let error = refuse_unknown(key, "--set ").unwrap_err();
+            assert!(error.remedy.as_deref().unwrap_or_default().starts_with(remedy), "{error}");
+            assert!(error.to_string().starts_with(&format!("--set {key}: unknown key: ")), "{error}");
+        }
+        assert_eq!(refuse_unknown("host.idle.clusters.3.share", ""), Ok(()));
+        assert!(refuse_unknown(&"a".repeat(300), "").is_err());
+    }
+}

@@ -1,0 +1,216 @@
+//! A file and its bases, and the parts of a system, as tables over each other.
+
+use pcie_refusal::Refusal;
+use pcie_refusal::shown::quoted;
+
+use crate::value::{Table, Value};
+
+const BASES_MOST: usize = 8;
+/// Keys that a file never inherits from its base.
+const IDENTITY: [&str; 3] = ["aliases", "name", "title"];
+
+/// A kind of file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A whole system.
+    System,
+    /// Its link.
+    Link,
+    /// Its host.
+    Host,
+    /// Its device.
+    Device,
+}
+
+/// The parts of a system.
+pub const PARTS: [Kind; 3] = [Kind::Link, Kind::Host, Kind::Device];
+
+impl Kind {
+    /// Its word, which is a key of a system.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Link => "link",
+            Self::Host => "host",
+            Self::Device => "device",
+        }
+    }
+}
+
+/// The table of a file, to be merged over that of its base.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layer<L> {
+    /// Its content.
+    pub table: Table<L>,
+    /// Its file.
+    pub path: String,
+    /// Whether it is a whole file, not a part within the file of a system.
+    pub is_file: bool,
+}
+
+/// What opens files.
+pub trait Files<L> {
+    /// Why a file cannot be read.
+    type Error: From<Refusal>;
+
+    /// A file, by its name or path; paths are relative to the file `beside`.
+    fn read(&mut self, kind: Kind, reference: &str, beside: Option<&str>) -> Result<Layer<L>, Self::Error>;
+}
+
+/// A file with its bases: a reference and those that follow, each over the next. Anything but a text has none.
+///
+/// `over`: number of tables over the first.
+pub(crate) fn layers<L, F: Files<L>>(
+    kind: Kind,
+    reference: Option<&Value<L>>,
+    beside: Option<&str>,
+    over: usize,
+    files: &mut F,
+) -> Result<Vec<Layer<L>>, F::Error> {
+    let mut found: Vec<Layer<L>> = Vec::new();
+    let mut next = reference.and_then(Value::as_text).map(ToOwned::to_owned);
+    let mut beside = beside.map(ToOwned::to_owned);
+    while let Some(reference) = next {
+        if found.len() + over > BASES_MOST {
+            let path = found.last().map(|layer| layer.path.clone()).unwrap_or_default();
+            let problem = format!(
+                "base is {}: more than {BASES_MOST} files start from each other, or in a circle",
+                quoted(&reference)
+            );
+            return Err(Refusal::new(problem).about(path).into());
+        }
+        let layer = files.read(kind, &reference, beside.as_deref())?;
+        next = layer.table.get("base").and_then(Value::as_text).map(ToOwned::to_owned);
+        beside = Some(layer.path.clone());
+        found.push(layer);
+    }
+    Ok(found)
+}
+
+/// The tables of a part that the tables of a system give as a name or as tables; none for anything else.
+pub(crate) fn part_layers<L: Clone, F: Files<L>>(
+    kind: Kind,
+    given: &[&Value<L>],
+    path: &str,
+    files: &mut F,
+) -> Result<Vec<Layer<L>>, F::Error> {
+    if let Some(name @ Value::Text(_)) = given.first() {
+        return layers(kind, Some(name), Some(path), 0, files);
+    }
+    let tables: Vec<&Table<L>> = given.iter().map_while(|one| one.as_table()).collect();
+    let base = tables.iter().find_map(|table| table.get("base"));
+    let mut found: Vec<Layer<L>> = tables
+        .iter()
+        .map(|table| Layer { table: (*table).clone(), path: path.to_owned(), is_file: false })
+        .collect();
+    found.extend(layers(kind, base, Some(path), 1, files)?);
+    Ok(found)
+}
+
+/// Merges tables, the first over the next; a file keeps its own name and title. None without tables.
+pub(crate) fn flattened<L: Clone>(layers: &[Layer<L>]) -> Option<Layer<L>> {
+    let (last, over) = layers.split_last()?;
+    let mut whole = last.table.clone();
+    for layer in over.iter().rev() {
+        whole = merged_over(layer, whole);
+    }
+    layers.first().map(|first| Layer { table: whole, ..first.clone() })
+}
+
+/// A file merged over its bases, by its name or path.
+///
+/// # Errors
+/// A file cannot be read, or bases form a circle.
+pub fn with_bases<L: Clone, F: Files<L>>(
+    kind: Kind,
+    reference: &str,
+    files: &mut F,
+) -> Result<Layer<L>, F::Error> {
+    let found = layers(kind, Some(&Value::Text(reference.to_owned())), None, 0, files)?;
+    flattened(&found).ok_or_else(|| Refusal::new("give a name or a path").key(kind.word()).into())
+}
+
+/// A table over that of its base.
+fn merged_over<L: Clone>(layer: &Layer<L>, base: Table<L>) -> Table<L> {
+    let source = |table: &Table<L>| {
+        let provenance = table.get("provenance")?.as_table()?;
+        provenance.get("source")?.as_text().map(ToOwned::to_owned)
+    };
+    let sources = source(&layer.table).zip(source(&base));
+    let mut kept = base;
+    if layer.is_file {
+        kept.retain(|key, _| !IDENTITY.contains(&key.as_str()));
+    }
+    if let Some(Value::Table(settings)) = kept.get_mut("set") {
+        settings.retain(|key, _| !has_its_own(&layer.table, key));
+    }
+    over(&mut kept, &layer.table);
+    if let (true, Some((first, second)), Some(base)) = (layer.is_file, sources, layer.table.get("base"))
+        && let (Some(base), Some(Value::Table(provenance))) = (base.as_text(), kept.get_mut("provenance"))
+    {
+        provenance.insert("source".to_owned(), Value::Text(format!("{first}. From {base}: {second}")));
+    }
+    kept
+}
+
+/// Puts the values of a table over another's.
+fn over<L: Clone>(under: &mut Table<L>, table: &Table<L>) {
+    for (key, value) in table {
+        match (under.get_mut(key), value) {
+            (Some(Value::Table(below)), Value::Table(inner)) => over(below, inner),
+            _ => {
+                under.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// Whether a table has the part or value of a setting's key itself, so that the setting of its base is dropped.
+pub(crate) fn has_its_own<L>(own: &Table<L>, key: &str) -> bool {
+    let mut steps = key.split('.');
+    let mut at = steps.next().and_then(|step| own.get(step));
+    for step in steps {
+        let Some(value) = at else { return false };
+        let Some(table) = value.as_table() else { return true };
+        if matches!(table.get("base"), Some(Value::Text(_))) {
+            return true;
+        }
+        at = table.get(step);
+    }
+    at.is_some()
+}
+
+/// Refuses files that a table names, because it came without its folder.
+///
+/// # Errors
+/// `base`, a part or a part's `base` is a path.
+pub fn without_folder<L>(table: &Table<L>, label: &str) -> Result<(), Refusal> {
+    let base_of = |value: &Value<L>| value.as_table().and_then(|part| part.get("base")).cloned_text();
+    for key in ["base", "link", "host", "device"] {
+        let Some(value) = table.get(key) else { continue };
+        for (named, reference) in [
+            (key.to_owned(), value.as_text().map(ToOwned::to_owned)),
+            (format!("{key}.base"), base_of(value)),
+        ] {
+            if let Some(path) =
+                reference.filter(|reference| reference.ends_with(".toml") || reference.contains('/'))
+            {
+                let remedy = "give the name of a shipped profile: the file came without its folder";
+                return Err(Refusal::of(named, quoted(&path), remedy).about(label));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A text of a value that may be absent.
+trait ClonedText {
+    fn cloned_text(self) -> Option<String>;
+}
+
+impl<L> ClonedText for Option<&Value<L>> {
+    fn cloned_text(self) -> Option<String> {
+        self.and_then(Value::as_text).map(ToOwned::to_owned)
+    }
+}
