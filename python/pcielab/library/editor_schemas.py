@@ -11,8 +11,8 @@ from pcielab.library.catalog import profile_model
 from pcielab.library.shipped import ProfileKind
 from pcielab.library.validation import json_schema
 
-FileKind: TypeAlias = ProfileKind | Literal["suite", "message-suite"]
-KINDS: tuple[FileKind, ...] = (*get_args(ProfileKind), "suite", "message-suite")
+FileKind: TypeAlias = ProfileKind | Literal["fabric-device", "suite", "message-suite", "fabric-suite"]
+KINDS: tuple[FileKind, ...] = (*get_args(ProfileKind), "fabric-device", "suite", "message-suite", "fabric-suite")
 ADDRESS = "https://pcielab.github.io/pcielab/schemas"
 """Folder of the published schemas."""
 
@@ -41,6 +41,14 @@ def _model(kind: FileKind) -> Any:
         from pcielab.library.suites.messages import MessageSuiteFile
 
         return MessageSuiteFile
+    if kind == "fabric-suite":
+        from pcielab.library.fabrics.experiments import FabricSuite
+
+        return FabricSuite
+    if kind == "fabric-device":
+        from pcielab.library.fabrics.presets import DevicePreset
+
+        return DevicePreset
     return profile_model(kind)
 
 

@@ -15,6 +15,10 @@ def shipped_files(kind: FileKind) -> list[Path]:
         return list(shipped.suite_files("transfers").values())
     if kind == "message-suite":
         return list(shipped.suite_files("messages").values())
+    if kind == "fabric-suite":
+        return list(shipped.suite_files("fabric").values())
+    if kind == "fabric-device":
+        return list(shipped.fabric_device_files().values())
     return list(shipped.profile_files(kind).values())
 
 
@@ -28,6 +32,14 @@ def test_shipped_files_name_their_schema_and_fit_it(kind: FileKind) -> None:
         assert text.startswith(f"{schema_line(kind)}\n"), path
         problems = [f"{list(error.path)}: {error.message}" for error in schema.iter_errors(tomllib.loads(text))]
         assert problems == [], path
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_unknown_key_is_marked_in_every_kind_of_file(kind: FileKind) -> None:
+    schema = jsonschema.Draft202012Validator(editor_schema(kind))
+    content = tomllib.loads(shipped_files(kind)[0].read_text(encoding="utf-8"))
+    messages = [error.message for error in schema.iter_errors({**content, "unknown_key": 1})]
+    assert any("unknown_key" in message for message in messages)
 
 
 def test_a_wrong_key_a_wrong_value_and_a_missing_key_are_marked() -> None:
