@@ -65,11 +65,19 @@ def served(store: Path) -> Iterator[Served]:
         yield one
 
 
+@pytest.fixture(scope="module")
+def launched() -> Iterator[Any]:
+    """Chromium, once for the tests of a file."""
+    with chromium() as one:
+        yield one
+
+
 @pytest.fixture
-def browser() -> Iterator[Any]:
-    """Chromium."""
-    with chromium() as launched:
-        yield launched
+def browser(launched: Any) -> Iterator[Any]:
+    """Chromium, whose pages end with the test."""
+    yield launched
+    for context in launched.contexts:
+        context.close()
 
 
 @dataclass
