@@ -128,6 +128,93 @@ def test_a_page_requests_only_its_own_files_and_fits(browser: Any, site: str, wi
     assert tab.complaints == []
 
 
+@pytest.mark.parametrize("width", [1400, 390])
+def test_axe_finds_nothing_serious(browser: Any, site: str, width: int) -> None:
+    axe = pytest.importorskip("axe_playwright_python", reason="needs axe: pip install axe-playwright-python")
+    source = Path(axe.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
+    tab = opened(browser, f"{site}?system=netfpga-hsw", width)
+    tab.until(lambda: tab.data("pictureMs"), "the picture")
+    for folded in ("take-out", "numbers"):
+        tab.page.click(f"#{folded} summary")
+    tab.page.evaluate(source)
+    for scheme in ("light", "dark"):
+        tab.page.emulate_media(color_scheme=scheme)
+        found = tab.page.evaluate("axe.run({ resultTypes: ['violations'] })")
+        assert len(found["passes"]) > 10, "axe looked"
+        serious = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
+        assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in serious] == []
+
+
+OWN = """name = "mine"
+title = "My machine"
+base = "SNB"
+[set]
+"host.llc.ddio_ways" = 4
+[provenance]
+source = "me"
+"""
+
+
+def dropped(tab: Tab, text: str, name: str = "mine.toml") -> None:
+    """Choose a file on a page."""
+    tab.page.set_input_files("#file", {"name": name, "mimeType": "text/plain", "buffer": text.encode()})
+
+
+def test_a_file_of_the_user_is_a_system_in_the_address_and_in_commands(
+    browser: Any, site: str, tmp_path: Path
+) -> None:
+    tab = opened(browser, f"{site}?system=snb&window=65536")
+    tab.until(lambda: tab.data("pictureMs"), "the picture")
+    dropped(tab, OWN)
+    tab.until(lambda: "system=mine" in tab.address, "the file's system in the address")
+    tab.settle()
+    assert tab.page.input_value("#system") == "mine"
+    shown = tab.page.get_attribute("#numbers tr[data-size='64']", "data-gbps")
+    tab.page.click("#take-out summary")
+    tab.until(lambda: tab.page.locator("#taken-run").count(), "the commands")
+    words = shlex.split(tab.page.inner_text("#taken-run"))
+    assert words[2:4] == ["--profile", "mine.toml"]
+    (tmp_path / "mine.toml").write_text(OWN)
+    words[3], words[-1] = str(tmp_path / "mine.toml"), str(tmp_path / "run.db")
+    [row] = json.loads(succeed(*words[1:], "--format", "json").stdout)
+    assert row["bandwidth_gbps"] == float(shown or "nan")
+    other = opened(browser, f"{site}{tab.address}")
+    other.until(lambda: other.data("pictureMs"), "the picture of another tab")
+    assert "My machine" in other.page.inner_text("#title")
+    assert tab.complaints + other.complaints == []
+
+
+def test_wrong_files_of_the_user_are_refused_as_text(browser: Any, site: str) -> None:
+    tab = opened(browser, f"{site}?system=snb")
+    tab.until(lambda: tab.data("pictureMs"), "the picture")
+    hostile = "<img src=x onerror=alert(1)>"
+    for text, words in (
+        (OWN.replace("ddio_ways", "dido_ways"), "unknown key: did you mean ddio_ways?"),
+        (OWN.replace('"host.llc.ddio_ways" = 4', f'"{hostile}" = 4'), hostile),
+        (OWN.replace("SNB", "/etc/passwd"), "without its folder"),
+        (OWN.replace("mine", "snb"), "a shipped system has this name"),
+        (OWN.replace(" = 4", " = 400"), "host.llc.ddio_ways is 400"),
+        ("a." * 100_000, "not valid TOML"),
+    ):
+        dropped(tab, text)
+        tab.until(lambda: words in tab.page.inner_text("#problem"), f"the refusal: {words}")  # noqa: B023
+        assert tab.page.inner_text("#problem").startswith("mine.toml: ")
+    assert tab.page.locator("img").count() == 0
+    assert tab.watch.errors == []
+
+
+def test_a_long_file_is_not_in_the_address_and_the_page_says_so(browser: Any, site: str) -> None:
+    tab = opened(browser, f"{site}?system=snb")
+    tab.until(lambda: tab.data("pictureMs"), "the picture")
+    dropped(tab, f'{OWN}notes = "{"x" * 5000}"\n')
+    tab.until(lambda: tab.data("pictureMs") and "system=mine" in tab.address, "the file's system")
+    assert "own=" not in tab.address
+    tab.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    tab.page.click("#share")
+    tab.until(lambda: "copied" in tab.page.inner_text("#state"), "that the address is copied")
+    assert "copied without mine.toml" in tab.page.inner_text("#state")
+
+
 def test_a_figure_within_another_page_shows_one_picture(browser: Any, site: str) -> None:
     tab = opened(browser, f"{site}?system=snb&view=window", 390)
     tab.until(lambda: tab.data("pictureMs"), "the picture")

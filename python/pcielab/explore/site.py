@@ -1,7 +1,7 @@
 """The page without a server: files for any web server, in which the browser computes everything itself.
 
-The compiled half comes as WebAssembly from `make site`. Systems are resolved here, so that the page reads no TOML
-of its own.
+The compiled half comes as WebAssembly from `make site`. Shipped systems are resolved here; the page has the
+tables of their files, too, which a file of the user may name.
 """
 
 import json
@@ -11,6 +11,9 @@ from typing import Any
 from pcielab.explore.page_files import html, page_file, page_files
 from pcielab.explore.question import Question, Systems
 from pcielab.explore.setting import described, setting_of
+from pcielab.library.input_files import read_toml
+from pcielab.library.profiles import KINDS
+from pcielab.library.shipped import profile_files
 from pcielab.report.html import vega_script
 
 _LINKS = {"./": "explore", "../": "documentation"}
@@ -28,6 +31,7 @@ def site_files(compiled: Path) -> dict[str, bytes]:
         "index.html": html("explore", _LINKS, without_server=True).encode(),
         "vega.js": vega_script().encode(),
         "data/setting.json": _json(setting_of(systems)),
+        "data/profiles.json": _json(_shipped()),
         **{f"data/{name}.json": _json(_described(systems, name)) for name in systems.names},
         **{f"pages/{name}": page_file(name) for name in sorted(page_files())},
         **{f"pages/{name}": (compiled / name).read_bytes() for name in _COMPILED},
@@ -38,6 +42,11 @@ def _described(systems: Systems, name: str) -> dict[str, Any]:
     """A system as pages take it, and resolved as the simulator takes it."""
     system = systems.resolved(Question(system=name))
     return {**described(system), "system": json.loads(system.to_json())}
+
+
+def _shipped() -> dict[str, dict[str, Any]]:
+    """The tables of shipped files by kind and name, for files of the user that start from them."""
+    return {kind: {name: read_toml(path) for name, path in profile_files(kind).items()} for kind in KINDS}
 
 
 def _json(content: object) -> bytes:

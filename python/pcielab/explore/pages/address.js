@@ -1,4 +1,5 @@
 // The state of the page as an address, and back, for sharing, reloading and history.
+import { carried } from "./session.js";
 
 export const START = JSON.parse(document.getElementById("controls").dataset.start);
 const isNumber = (word) => word === "seed" || ["number", "range"].includes(document.getElementById(word)?.type);
@@ -49,6 +50,8 @@ export const toAddress = (state) => {
   const words = new URLSearchParams(written(state.question));
   for (const pin of state.pins) words.append("pin", written(pin));
   if (state.overlay !== "") words.set("overlay", state.overlay);
+  const own = carried(state.question.system);
+  if (own !== null) words.set("own", own);
   // An empty address opens on another question than the one that leaves everything out.
   if (words.size === 0) words.set("system", state.question.system);
   return `?${words}`;

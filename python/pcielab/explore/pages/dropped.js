@@ -1,4 +1,4 @@
-// Own systems and fabrics: TOML files that are dropped on a page or chosen, and checked by the server.
+// Own systems and fabrics: TOML files that are dropped on a page, pasted or chosen, and checked by the back end.
 import { ask, showProblem } from "./session.js";
 
 const hasFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
@@ -22,6 +22,12 @@ export const listenForFiles = (took = (own) => location.assign(pageOf(own))) => 
   chosen.addEventListener("change", async () => {
     if (chosen.files.length) await take(chosen.files[0], took);
     chosen.value = "";
+  });
+  window.addEventListener("paste", (event) => {
+    const text = event.clipboardData?.getData("text") ?? "";
+    if (/INPUT|TEXTAREA/.test(event.target.tagName) || !/^\s*\w+\s*=/m.test(text)) return;
+    event.preventDefault();
+    take(new File([text], "pasted.toml"), took);
   });
   window.addEventListener("dragover", (event) => {
     if (!hasFiles(event)) return;

@@ -3,7 +3,7 @@ import { fromAddress, named, openOn, PINS_MOST, toAddress } from "./address.js";
 import { Charts } from "./charts.js";
 import { Controls } from "./controls.js";
 import { listenForFiles, pageOf } from "./dropped.js";
-import { ask, bytes, dark, download, element, onResize, Problem, rounded, setting, SHARED, showProblem, stayConnected, stream } from "./session.js";
+import { ask, bytes, dark, download, element, onResize, Problem, rounded, setting, shared, showProblem, stayConnected, stream } from "./session.js";
 
 const TITLES = { run: "This bandwidth, simulated as a single test", latency: "This latency, simulated as a single test", model: "The link alone, in closed form", python: "The same in Python",
   sweep: "The points over sizes: save as explored.toml, then run pcielab sweep explored.toml -o explored", suite: "A suite of all curves", profile: "The changed system" };
@@ -33,7 +33,7 @@ class Workbench {
     listenForFiles((own) => location.assign(own.kind === "fabric" ? pageOf(own) : toAddress({ ...this.state, question: { ...this.state.question, system: own.name, sets: {} } })));
     await this.offerOverlays();
     byId("pin").addEventListener("click", () => this.pin());
-    byId("share").addEventListener("click", () => this.copy(location.origin + toAddress(this.state), SHARED));
+    byId("share").addEventListener("click", () => this.copy(location.origin + toAddress(this.state), shared(this.state.question.system)));
     for (const name of ["run", "python"]) byId(`copy-${name}`).addEventListener("click", () => this.copyOf(name));
     byId("overlay").addEventListener("change", (event) => this.enter({ ...this.state, overlay: event.target.value }));
     byId("csv").addEventListener("click", () => download("explored.csv", this.csv(), "text/csv"));

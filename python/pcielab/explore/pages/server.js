@@ -9,7 +9,11 @@ if (given) {
   history.replaceState(null, "", location.pathname + location.search);
 }
 
-export const SHARED = "copied: open it in the browser that pcielab explore opened";
+// The server keeps files of the user's own.
+export const carried = () => null;
+
+// What to say of a copied address.
+export const shared = () => "copied: open it in the browser that pcielab explore opened";
 
 const request = async (name, options = {}) => {
   const headers = { ...options.headers, "X-Pcielab-Token": localStorage.getItem(KEY) ?? "" };

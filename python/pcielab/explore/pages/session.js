@@ -2,8 +2,8 @@
 import { Problem } from "./problem.js";
 
 // The seam between pages and what answers them: the local server, or this browser.
-const { ask, setting: asked, SHARED, stayConnected, stream } = await import(document.documentElement.dataset.backEnd === "workers" ? "./workers.js" : "./server.js");
-export { ask, Problem, SHARED, stayConnected, stream };
+const { ask, carried, setting: asked, shared, stayConnected, stream } = await import(document.documentElement.dataset.backEnd === "workers" ? "./workers.js" : "./server.js");
+export { ask, carried, Problem, shared, stayConnected, stream };
 
 // Shows an error on the page, or with null clears it.
 export const showProblem = (problem) => {

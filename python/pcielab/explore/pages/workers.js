@@ -5,7 +5,9 @@ const CORES_MOST = 16, KEPT = 4096;
 const NO_SERVER = new URL("..", import.meta.url);
 const WITHOUT_REASONS = "possible causes and a fix: run the command under Export, then pcielab explain with the store that it writes";
 
-export const SHARED = "copied";
+// Longest file of the user's own, in letters, that an address carries.
+const OWN_MOST = 4000;
+const OWN_KEY = "pcielab-own";
 
 const fetched = async (path) => {
   const answer = await fetch(new URL(path, NO_SERVER));
@@ -66,16 +68,69 @@ const cores = Math.min(navigator.hardwareConcurrency || 2, CORES_MOST);
 const curves = new Pool(1);
 const simulations = new Pool(Math.max(1, cores - 1));
 
-let found;
-export const setting = () => (found ??= json("data/setting.json"));
+let shipped;
+const shippedSetting = () => (shipped ??= json("data/setting.json"));
 
 const systems = new Map();
 const described = async (name) => {
   const { systems: names } = await setting();
-  if (!names.includes(name)) throw new Problem(`system ${name}: unknown: choose one of the list`);
+  if (!names.includes(name)) throw refused ?? new Problem(`system ${name}: unknown: choose one of the list, or open its file`);
   if (!systems.has(name)) systems.set(name, json(`data/${name}.json`));
   return systems.get(name);
 };
+
+// Files of the user's own, by the name of their system. They stay in this tab, or in an address that carries them.
+const owns = new Map();
+let refused = null, profiles;
+
+const valueOf = (system, key) => key.split(".").reduce((table, step) => table?.[step], system);
+
+// The system in a file: its values, with the controls of the system that it starts from.
+const takeOwn = async ({ file, text }) => {
+  const answer = await curves.ask("own", { file, text, shipped: await (profiles ??= json("data/profiles.json")) });
+  const { systems: names, opening } = await shippedSetting();
+  if (names.includes(answer.name)) throw new Problem(`${file}: name is ${answer.name}: a shipped system has this name: give another`);
+  const { keys } = await json(`data/${answer.base ?? opening.system}.json`);
+  const own = keys.map((key) => {
+    const value = valueOf(answer.system, key.key);
+    return { ...key, value, source: value === key.value ? key.source : file };
+  });
+  owns.set(answer.name, { file, text });
+  systems.set(answer.name, Promise.resolve({ title: answer.title, keys: own.filter((key) => key.value !== undefined), system: answer.system }));
+  sessionStorage.setItem(OWN_KEY, JSON.stringify([...owns.values()]));
+  return { kind: answer.kind, name: answer.name };
+};
+
+// The file that an address carries, then those of this tab.
+const takeOwns = async () => {
+  const carried = new URLSearchParams(location.search).get("own");
+  const [file, ...lines] = (carried ?? "").split("\n");
+  const kept = JSON.parse(sessionStorage.getItem(OWN_KEY) ?? "[]");
+  for (const own of [...kept, ...(carried ? [{ file, text: lines.join("\n") }] : [])]) {
+    try {
+      await takeOwn(own);
+    } catch (problem) {
+      refused = problem;
+    }
+  }
+};
+
+let taken;
+export const setting = async () => {
+  await (taken ??= takeOwns());
+  const found = await shippedSetting();
+  return { ...found, systems: [...owns.keys(), ...found.systems] };
+};
+
+// What an address says of a system besides its name: a short file of the user's own.
+export const carried = (name) => {
+  const own = owns.get(name);
+  return own && own.text.length <= OWN_MOST ? `${own.file}\n${own.text}` : null;
+};
+
+// What to say of a copied address.
+export const shared = (name) =>
+  owns.has(name) && carried(name) === null ? `copied without ${owns.get(name).file}, which is too long for an address: send the file, too` : "copied";
 
 // A question's system with its changes; the last one is kept, because sliders of tests ask for it again.
 let last = { key: null };
@@ -96,14 +151,14 @@ const ASKS = {
   why: async () => ({ sentences: [WITHOUT_REASONS] }),
   "take-out": async (question) => {
     const { system, title } = await changed(question);
-    const asked = { reference: question.system, name: question.system, title, link: system.link, sets: question.sets, question: ofTests(question) };
+    const asked = { reference: owns.get(question.system)?.file ?? question.system, name: question.system, title, link: system.link, sets: question.sets, question: ofTests(question) };
     return curves.ask("take-out", asked);
   },
   stores: async () => [],
-  // The rules of the doctor, and those of files, are Python's.
-  drop: async ({ file }) => {
-    const command = file.endsWith(".toml") ? "pcielab explore" : "pcielab doctor --lspci";
-    throw new Problem(`${file}: files of your own need the command on your machine: ${command} ${file}`);
+  // The rules of the doctor are Python's.
+  drop: async (own) => {
+    if (own.file.endsWith(".toml")) return takeOwn(own);
+    throw new Problem(`${own.file}: reading a machine needs the command on yours: pcielab doctor --lspci ${own.file}`);
   },
 };
 
