@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-WHEELS = ("manylinux_2_28_x86_64", "manylinux_2_28_aarch64", "musllinux_1_2_x86_64")
+WHEELS = (
+    "manylinux_2_28_x86_64", "manylinux_2_28_aarch64", "musllinux_1_2_x86_64", "musllinux_1_2_aarch64",
+)  # fmt: skip
 BINARIES = ("pcielab-run-x86_64", "pcielab-run-aarch64")
 WHEEL_BYTES_MOST = 25_000_000
 PACKAGES_MOST = 6
@@ -49,7 +51,7 @@ def problems(released: Path) -> Iterator[str]:
 def _of_texts(version: str) -> Iterator[str]:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     if not re.search(rf"^## {re.escape(version)}\b", changelog, re.MULTILINE):
-        yield f"CHANGELOG.md: no section {version}: rename Unreleased"
+        yield f"CHANGELOG.md: no section {version}: add it"
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     if f"\nversion: {version}\n" not in citation:
         yield f"CITATION.cff: version is not {version}"
