@@ -20,7 +20,7 @@ extern "C" {
 #define PCIELAB__VERSION__MINOR_bm 0xffff
 #define PCIELAB__VERSION__MINOR_bp 0
 #define PCIELAB__VERSION__MINOR_bw 16
-#define PCIELAB__VERSION__MINOR_reset 0x2
+#define PCIELAB__VERSION__MINOR_reset 0x3
 #define PCIELAB__VERSION__MAJOR_bm 0xffff0000
 #define PCIELAB__VERSION__MAJOR_bp 16
 #define PCIELAB__VERSION__MAJOR_bw 16
@@ -439,6 +439,113 @@ typedef struct __attribute__ ((__packed__)) {
     uint32_t mem[4];
 } pcielab__MESSAGE_HEADS_t;
 
+// reg - pcielab::COMMANDS
+#define PCIELAB__COMMANDS__ENABLE_bm 0x1
+#define PCIELAB__COMMANDS__ENABLE_bp 0
+#define PCIELAB__COMMANDS__ENABLE_bw 1
+#define PCIELAB__COMMANDS__ENABLE_reset 0x0
+
+// reg - pcielab::COMMAND_LIMITS
+#define PCIELAB__COMMAND_LIMITS__MEMORY_BYTES_LOG2_bm 0x3f
+#define PCIELAB__COMMAND_LIMITS__MEMORY_BYTES_LOG2_bp 0
+#define PCIELAB__COMMAND_LIMITS__MEMORY_BYTES_LOG2_bw 6
+#define PCIELAB__COMMAND_LIMITS__QUEUES_bm 0xff00
+#define PCIELAB__COMMAND_LIMITS__QUEUES_bp 8
+#define PCIELAB__COMMAND_LIMITS__QUEUES_bw 8
+#define PCIELAB__COMMAND_LIMITS__DEPTH_bm 0xff0000
+#define PCIELAB__COMMAND_LIMITS__DEPTH_bp 16
+#define PCIELAB__COMMAND_LIMITS__DEPTH_bw 8
+
+// reg - pcielab::COMMAND_BUS_LO
+#define PCIELAB__COMMAND_BUS_LO__VALUE_bm 0xffffffc0
+#define PCIELAB__COMMAND_BUS_LO__VALUE_bp 6
+#define PCIELAB__COMMAND_BUS_LO__VALUE_bw 26
+#define PCIELAB__COMMAND_BUS_LO__VALUE_reset 0x0
+
+// reg - pcielab::COMMAND_BUS_HI
+#define PCIELAB__COMMAND_BUS_HI__VALUE_bm 0xffffffff
+#define PCIELAB__COMMAND_BUS_HI__VALUE_bp 0
+#define PCIELAB__COMMAND_BUS_HI__VALUE_bw 32
+#define PCIELAB__COMMAND_BUS_HI__VALUE_reset 0x0
+
+// reg - pcielab::COMMAND_MEMORY
+#define PCIELAB__COMMAND_MEMORY__VALUE_bm 0xffffffc0
+#define PCIELAB__COMMAND_MEMORY__VALUE_bp 6
+#define PCIELAB__COMMAND_MEMORY__VALUE_bw 26
+#define PCIELAB__COMMAND_MEMORY__VALUE_reset 0x0
+
+// reg - pcielab::COMMAND_LENGTH
+#define PCIELAB__COMMAND_LENGTH__VALUE_bm 0xffffff
+#define PCIELAB__COMMAND_LENGTH__VALUE_bp 0
+#define PCIELAB__COMMAND_LENGTH__VALUE_bw 24
+#define PCIELAB__COMMAND_LENGTH__VALUE_reset 0x0
+
+// reg - pcielab::NOTICES_LO
+#define PCIELAB__NOTICES_LO__VALUE_bm 0xfffff000
+#define PCIELAB__NOTICES_LO__VALUE_bp 12
+#define PCIELAB__NOTICES_LO__VALUE_bw 20
+#define PCIELAB__NOTICES_LO__VALUE_reset 0x0
+
+// reg - pcielab::NOTICES_HI
+#define PCIELAB__NOTICES_HI__VALUE_bm 0xffffffff
+#define PCIELAB__NOTICES_HI__VALUE_bp 0
+#define PCIELAB__NOTICES_HI__VALUE_bw 32
+#define PCIELAB__NOTICES_HI__VALUE_reset 0x0
+
+// reg - pcielab::NOTICE_RING
+#define PCIELAB__NOTICE_RING__NOTICES_LOG2_bm 0x1f
+#define PCIELAB__NOTICE_RING__NOTICES_LOG2_bp 0
+#define PCIELAB__NOTICE_RING__NOTICES_LOG2_bw 5
+#define PCIELAB__NOTICE_RING__NOTICES_LOG2_reset 0x0
+
+// reg - pcielab::NOTICES_TAKEN
+#define PCIELAB__NOTICES_TAKEN__VALUE_bm 0xffffffff
+#define PCIELAB__NOTICES_TAKEN__VALUE_bp 0
+#define PCIELAB__NOTICES_TAKEN__VALUE_bw 32
+#define PCIELAB__NOTICES_TAKEN__VALUE_reset 0x0
+
+// reg - pcielab::COMMAND_STATUS
+#define PCIELAB__COMMAND_STATUS__READY_bm 0x1
+#define PCIELAB__COMMAND_STATUS__READY_bp 0
+#define PCIELAB__COMMAND_STATUS__READY_bw 1
+#define PCIELAB__COMMAND_STATUS__READY_reset 0x0
+#define PCIELAB__COMMAND_STATUS__HALTED_bm 0x2
+#define PCIELAB__COMMAND_STATUS__HALTED_bp 1
+#define PCIELAB__COMMAND_STATUS__HALTED_bw 1
+#define PCIELAB__COMMAND_STATUS__HALTED_reset 0x0
+#define PCIELAB__COMMAND_STATUS__RESULT_bm 0xf0
+#define PCIELAB__COMMAND_STATUS__RESULT_bp 4
+#define PCIELAB__COMMAND_STATUS__RESULT_bw 4
+#define PCIELAB__COMMAND_STATUS__RESULT_reset 0x0
+
+// reg - pcielab::COMMANDS_DONE
+#define PCIELAB__COMMANDS_DONE__VALUE_bm 0xffffffff
+#define PCIELAB__COMMANDS_DONE__VALUE_bp 0
+#define PCIELAB__COMMANDS_DONE__VALUE_bw 32
+#define PCIELAB__COMMANDS_DONE__VALUE_reset 0x0
+
+// reg - pcielab::COMMANDS_REFUSED
+#define PCIELAB__COMMANDS_REFUSED__VALUE_bm 0xffffffff
+#define PCIELAB__COMMANDS_REFUSED__VALUE_bp 0
+#define PCIELAB__COMMANDS_REFUSED__VALUE_bw 32
+#define PCIELAB__COMMANDS_REFUSED__VALUE_reset 0x0
+
+// reg - pcielab::MEMORY_STORES_BAD
+#define PCIELAB__MEMORY_STORES_BAD__VALUE_bm 0xffffffff
+#define PCIELAB__MEMORY_STORES_BAD__VALUE_bp 0
+#define PCIELAB__MEMORY_STORES_BAD__VALUE_bw 32
+#define PCIELAB__MEMORY_STORES_BAD__VALUE_reset 0x0
+
+// mem - pcielab::COMMAND_SUBMIT
+typedef struct __attribute__ ((__packed__)) {
+    uint32_t mem[4];
+} pcielab__COMMAND_SUBMIT_t;
+
+// mem - pcielab::COMMANDS_WAITING
+typedef struct __attribute__ ((__packed__)) {
+    uint32_t mem[4];
+} pcielab__COMMANDS_WAITING_t;
+
 // reg - pcielab::VECTOR_ADDRESS_LO
 #define PCIELAB__VECTOR_ADDRESS_LO__VALUE_bm 0xfffffffc
 #define PCIELAB__VECTOR_ADDRESS_LO__VALUE_bp 2
@@ -558,7 +665,25 @@ typedef struct __attribute__ ((__packed__)) {
     uint8_t RESERVED_134_13f[0xc];
     pcielab__MESSAGE_DATA_TAKEN_t MESSAGE_DATA_TAKEN;
     pcielab__MESSAGE_HEADS_t MESSAGE_HEADS;
-    uint8_t RESERVED_160_1fff[0x1ea0];
+    uint8_t RESERVED_160_17f[0x20];
+    uint32_t COMMANDS;
+    uint32_t COMMAND_LIMITS;
+    uint32_t COMMAND_BUS_LO;
+    uint32_t COMMAND_BUS_HI;
+    uint32_t COMMAND_MEMORY;
+    uint32_t COMMAND_LENGTH;
+    uint32_t NOTICES_LO;
+    uint32_t NOTICES_HI;
+    uint32_t NOTICE_RING;
+    uint32_t NOTICES_TAKEN;
+    uint32_t COMMAND_STATUS;
+    uint32_t COMMANDS_DONE;
+    uint32_t COMMANDS_REFUSED;
+    uint32_t MEMORY_STORES_BAD;
+    uint8_t RESERVED_1b8_1bf[0x8];
+    pcielab__COMMAND_SUBMIT_t COMMAND_SUBMIT;
+    pcielab__COMMANDS_WAITING_t COMMANDS_WAITING;
+    uint8_t RESERVED_1e0_1fff[0x1e20];
     uint32_t VECTOR_ADDRESS_LO;
     uint32_t VECTOR_ADDRESS_HI;
     uint32_t VECTOR_DATA;

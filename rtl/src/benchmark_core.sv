@@ -10,7 +10,9 @@ module benchmark_core #(
     parameter CLOCK_PS = 4000,
     // Completions that the hard block stores: see completion_budget.sv.
     parameter COMPLETION_HEADERS = 256,
-    parameter COMPLETION_DATA_BYTES = 28672
+    parameter COMPLETION_DATA_BYTES = 28672,
+    // Bytes of the memory that commands read and write: a power of two, 4,096 to 8 MiB.
+    parameter MEMORY_BYTES = 65536
 ) (
     input  logic clk,
     input  logic rst,
@@ -34,7 +36,7 @@ module benchmark_core #(
     request_stream.source tx,
     completion_stream.sink rx,
     register_access.sink access,
-    // Stores to the window of messages; a full queue holds them up.
+    // Stores to the window of messages (BAR 2) and to the core's memory (BAR 4); a full queue holds both up.
     host_stream.sink store,
 
     // For one clock when a test has ended.
@@ -57,6 +59,9 @@ module benchmark_core #(
     logic [5:0] unit_address;
     logic [31:0] memory_data;
     logic [QUEUES-1:0][31:0] data_taken, heads;
+    logic submit;
+    logic [COMMAND_QUEUE_WIDTH-1:0] submit_queue;
+    logic [COMMAND_QUEUES-1:0][$clog2(COMMAND_DEPTH):0] commands_waiting;
     logic [11:0] bin_address;
     logic [$clog2(RECORDS)-1:0] record_address;
     logic [31:0] bin_count, record;
@@ -72,7 +77,8 @@ module benchmark_core #(
 
     registers #(.TAGS(TAGS), .RECORDS(RECORDS), .QUEUES(QUEUES)) register_file (
         .clk, .rst(rst || function_reset_done), .access, .settings, .parameters_good, .status, .piece_write, .piece_address,
-        .unit_write, .unit_address, .memory_data, .data_taken, .heads, .bin_address, .bin_count, .record_address, .record
+        .unit_write, .unit_address, .memory_data, .data_taken, .heads, .submit, .submit_queue, .commands_waiting, .bin_address,
+        .bin_count, .record_address, .record
     );
     assign status.parameters.data_bytes = 8'(DATA_WIDTH / 8);
     assign status.parameters.tags = 9'(TAGS);
@@ -83,17 +89,21 @@ module benchmark_core #(
     assign status.link.bus_master = bus_master;
     assign status.message_queues.count = 8'(QUEUES);
     assign status.message_queues.bytes_log2 = 8'($clog2(SLOTS) + 6);
+    assign status.command_limits.memory_bytes_log2 = 6'($clog2(MEMORY_BYTES));
+    assign status.command_limits.queues = 8'(COMMAND_QUEUES);
+    assign status.command_limits.depth = 8'(COMMAND_DEPTH);
     assign status.elapsed = 64'(elapsed);
     assign status.retired_tags = 9'(retired_count);
 
     // ---- resets: a request that is being sent leaves whole first
     // Clears the state of the test before.
-    logic prepare;
+    logic prepare, prepare_test, prepare_commands;
     logic reset_pending, engine_rst, test_rst, function_reset_before, function_reset_pending;
     // The sources of requests, which share tx.
-    localparam DMA = 0, VECTOR = 1, MESSAGES = 2;
-    request_stream #(.DATA_WIDTH(DATA_WIDTH)) ways [3] ();
-    assign engine_rst = rst || (reset_pending && !ways[DMA].valid);
+    localparam DMA = 0, VECTOR = 1, MESSAGES = 2, WRITES = 3, NOTICES = 4;
+    request_stream #(.DATA_WIDTH(DATA_WIDTH)) ways [5] ();
+    assign engine_rst = rst || (reset_pending && !ways[DMA].valid && !ways[WRITES].valid && !ways[NOTICES].valid);
+    assign prepare = prepare_test || prepare_commands;
     assign test_rst = engine_rst || prepare;
     always_ff @(posedge clk) begin
         function_reset_before <= function_reset && !rst;
@@ -107,7 +117,9 @@ module benchmark_core #(
     logic address_valid, address_ready, address_in_buffer;
     logic [63:0] address;
     logic [OFFSET_WIDTH-1:0] offset;
-    logic transfer_valid, transfer_ready;
+    // Transfers of the test, of commands, and of those of the two that are active.
+    logic test_valid, command_valid, transfer_valid, transfer_ready;
+    transfer_t test_transfer, command_transfer;
     transfer_t transfer, part, split_part, held_part;
     logic split_busy, split_valid, split_ready, split_first, split_last;
     logic held_valid, held_ready, held_first, held_last, admitted, part_valid, engine_ready, part_first, part_last;
@@ -115,22 +127,25 @@ module benchmark_core #(
     logic budget_busy, space_freed, space_freed_first;
     logic [6:0] space_freed_address;
     logic [LENGTH_WIDTH-1:0] space_freed_bytes;
-    logic drop, quiet, tracker_quiet;
+    logic drop, drop_test, drop_commands, quiet, tracker_quiet, commands_active;
     logic read_done, fault;
     result_t fault_kind;
 
     address_generator addresses (
-        .clk, .rst(engine_rst), .start(prepare), .settings, .unit_write, .unit_address, .unit_data(memory_data[5:0]),
+        .clk, .rst(engine_rst), .start(prepare_test), .settings, .unit_write, .unit_address, .unit_data(memory_data[5:0]),
         .piece_write, .piece_address, .piece_data(memory_data),
         .out_valid(address_valid), .out_ready(address_ready), .out_address(address), .out_offset(offset),
         .out_in_buffer(address_in_buffer)
     );
     test_sequencer sequencer (
         .clk, .rst(engine_rst), .settings, .parameters_good, .bus_master, .prepared(pools_ready && recorder_ready),
-        .prepare, .address_valid, .address_ready, .address, .offset, .address_in_buffer, .transfer_valid, .transfer_ready,
-        .transfer, .read_done, .quiet, .fault, .fault_kind, .state(status.status.state), .result(status.status.result),
-        .drop, .ended(test_ended)
+        .prepare(prepare_test), .address_valid, .address_ready, .address, .offset, .address_in_buffer, .transfer_valid(test_valid),
+        .transfer_ready(transfer_ready && !commands_active), .transfer(test_transfer), .read_done, .quiet, .fault, .fault_kind, .state(status.status.state), .result(status.status.result),
+        .drop(drop_test), .ended(test_ended)
     );
+    assign drop = drop_test || drop_commands;
+    assign transfer = commands_active ? command_transfer : test_transfer;
+    assign transfer_valid = commands_active ? command_valid : test_valid;
     splitter split (
         .clk, .rst(test_rst), .max_payload(payload_code), .max_read_request(read_request_code),
         .in_valid(transfer_valid), .in_ready(transfer_ready), .in_transfer(transfer), .busy(split_busy),
@@ -197,7 +212,7 @@ module benchmark_core #(
     assign ways[VECTOR].sop = 1'b1;
     assign ways[VECTOR].eop = 1'b1;
     assign ways[VECTOR].data = DATA_WIDTH'(settings.vector_data);
-    request_arbiter #(.DATA_WIDTH(DATA_WIDTH), .SOURCES(3)) way_out (.clk, .rst, .in(ways), .out(tx));
+    request_arbiter #(.DATA_WIDTH(DATA_WIDTH), .SOURCES(5)) way_out (.clk, .rst, .in(ways), .out(tx));
     assign dma_taken = ways[DMA].valid && ways[DMA].ready;
     assign write_taken = dma_taken && ways[DMA].header.write;
     assign write_done = write_taken && dma_ends_transfer;
@@ -210,7 +225,7 @@ module benchmark_core #(
         .fault(completion_fault), .fault_kind(completion_kind), .timed_out, .quiet(tracker_quiet), .retired_count
     );
     data_checker #(.DATA_WIDTH(DATA_WIDTH)) data_check (
-        .clk, .data_key(settings.data_key), .valid(expected_data && settings.operation.check_data),
+        .clk, .data_key(settings.data_key), .valid(expected_data && settings.operation.check_data && !commands_active),
         .offset(expected_offset), .bytes(expected_bytes), .data(beat_data), .mismatch
     );
     fault_counters faults (
@@ -220,9 +235,25 @@ module benchmark_core #(
         .timed_out_count(status.timed_out_count), .data_mismatch_count(status.data_mismatch_count)
     );
 
+    // ---- commands
+    host_stream #(.DATA_WIDTH(DATA_WIDTH)) message_store (), memory_store ();
+    store_switch by_bar (.clk, .store, .messages(message_store), .memory(memory_store));
+    command_engine #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS), .MEMORY_BYTES(MEMORY_BYTES)) commands (
+        .clk, .rst(engine_rst), .settings, .bus_master, .max_payload(payload_code), .reset_pending, .submit, .submit_queue,
+        .submit_word(memory_data), .waiting(commands_waiting),
+        .free(status.status.state == IDLE && status.retired_tags == '0), .prepared(pools_ready), .prepare(prepare_commands),
+        .active(commands_active), .drop(drop_commands), .transfer_valid(command_valid),
+        .transfer_ready(transfer_ready && commands_active), .transfer(command_transfer), .take_slot(issue && issue_first),
+        .taken_slot(issue_slot), .free_slot, .freed_slot, .answer_valid(expected_data), .answer_offset(expected_offset),
+        .answer_bytes(expected_bytes), .answer_data(beat_data), .fault, .fault_kind, .store(memory_store),
+        .writes(ways[WRITES]), .notices(ways[NOTICES]), .ready(status.command_status.ready),
+        .halted(status.command_status.halted), .result(status.command_status.result), .done(status.commands_done),
+        .refused(status.commands_refused), .stores_bad(status.memory_stores_bad)
+    );
+
     // ---- messages
     message_receiver #(.DATA_WIDTH(DATA_WIDTH), .QUEUES(QUEUES), .SLOTS(SLOTS)) receiver (
-        .clk, .rst, .settings, .data_taken, .bus_master, .store, .tx(ways[MESSAGES]), .heads,
+        .clk, .rst, .settings, .data_taken, .bus_master, .store(message_store), .tx(ways[MESSAGES]), .heads,
         .messages(status.messages_left), .dropped(status.messages_dropped), .stores_lost(status.stores_lost),
         .stores_bad(status.stores_bad)
     );
@@ -244,13 +275,13 @@ module benchmark_core #(
     always_ff @(posedge clk) latency <= starts_late ? 32'd1 : latency + 32'd1;
 
     latency_recorder #(.RECORDS(RECORDS)) recorder (
-        .clk, .rst(engine_rst), .clear(prepare), .ready(recorder_ready), .bin_shift(settings.bin_shift),
+        .clk, .rst(engine_rst), .clear(prepare_test), .ready(recorder_ready), .bin_shift(settings.bin_shift),
         .sample_valid(read_done && is_latency && status.status.state != IDLE), .sample(latency), .record_address, .record,
         .bin_address, .bin_count, .samples(status.samples), .minimum(status.latency_min), .maximum(status.latency_max),
         .sum(status.latency_sum)
     );
     bandwidth_counters counters (
-        .clk, .rst(engine_rst), .clear(prepare), .latch(settings.control.latch || test_ended),
+        .clk, .rst(engine_rst), .clear(prepare_test), .latch(settings.control.latch || test_ended),
         .request_starts(request_starts_late), .read_done, .write_done(write_done_late && operation != LAT_WRRD),
         .read_bytes(received_bytes), .written_bytes(written_bytes_late),
         .transactions(status.transactions), .elapsed, .bytes_read(status.bytes_read), .bytes_written(status.bytes_written)

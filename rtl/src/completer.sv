@@ -1,5 +1,5 @@
 // Answers the host, one request at a time: reads and writes of BAR 0 become register accesses of one or two double words,
-// and writes to BAR 2 are stores of messages. BAR 2 is prefetchable, so a host may read it at any length: it reads as zeros.
+// and writes to BAR 2 (messages) and BAR 4 (the core's memory) are stores. BAR 2 is prefetchable, so a host may read it at any length: it reads as zeros.
 // Other reads are unsupported requests; other writes are dropped.
 //
 // Registers are written whole: writes of single bytes, or of more than two double words, are dropped.
@@ -10,7 +10,7 @@ module completer #(
     input  logic rst,
 
     host_stream.sink host,
-    // Writes to BAR 2.
+    // Writes to BARs 2 and 4.
     host_stream.source store,
 
     output logic answer_valid,
@@ -42,7 +42,7 @@ module completer #(
 
     // All beats of a store follow its first one.
     logic is_store, store_begun;
-    assign is_store = host.sop ? host.header.kind == HOST_WRITE && host.header.bar == 3'd2 : store_begun;
+    assign is_store = host.sop ? host.header.kind == HOST_WRITE && (host.header.bar == 3'd2 || host.header.bar == 3'd4) : store_begun;
     assign store.valid = host.valid && is_store && step == TAKE;
     assign {store.sop, store.eop, store.header, store.data} = {host.sop, host.eop, host.header, host.data};
     assign host.ready = step == TAKE && (!is_store || store.ready);

@@ -12,6 +12,14 @@ package pcielab_pkg;
     // Tags on the wire; a core uses the lowest TAGS of them.
     localparam int TAG_WIDTH = 8;
     localparam int CLOCKS_WIDTH = 48;
+    // Queues of commands, and commands that each holds.
+    localparam int COMMAND_QUEUES = 4;
+    localparam int COMMAND_DEPTH = 32;
+    localparam int COMMAND_QUEUE_WIDTH = $clog2(COMMAND_QUEUES);
+    // Commands have up to 16 MiB less one byte.
+    localparam int COMMAND_WIDTH = 24;
+    // Addresses of commands are multiples of this, so that a beat of the bus is a beat of the core's memory.
+    localparam int COMMAND_ALIGNMENT = 64;
 
     // A transfer, or a part of one that fits a TLP.
     typedef struct packed {
@@ -32,6 +40,32 @@ package pcielab_pkg;
         logic [3:0] last_be;
         logic [TAG_WIDTH-1:0] tag;
     } request_t;
+
+    // A command: moves bytes from the bus into the core's memory, or, if it writes, out of it.
+    typedef struct packed {
+        logic write;
+        logic notify;
+        // As software numbers it.
+        logic [15:0] number;
+        logic [COMMAND_QUEUE_WIDTH-1:0] queue_number;
+        logic [63:0] address;
+        logic [COMMAND_WIDTH-1:0] memory;
+        logic [COMMAND_WIDTH-1:0] length;
+        // Clock at which it entered its queue.
+        logic [CLOCKS_WIDTH-1:0] arrived;
+    } command_t;
+
+    // A command that is done, for its notice.
+    typedef struct packed {
+        logic write;
+        logic notify;
+        logic [15:0] number;
+        logic [COMMAND_QUEUE_WIDTH-1:0] queue_number;
+        logic [COMMAND_WIDTH-1:0] length;
+        logic [CLOCKS_WIDTH-1:0] arrived;
+        // Clock at which its executor took it.
+        logic [CLOCKS_WIDTH-1:0] started;
+    } ended_command_t;
 
     // The header of a completion.
     typedef struct packed {
@@ -77,6 +111,14 @@ package pcielab_pkg;
         logic [5:0] dwords;
         logic [63:0] data;
     } host_answer_t;
+
+    // What the notice of a command repeats.
+    function automatic ended_command_t ended_command(command_t command, logic [CLOCKS_WIDTH-1:0] started);
+        return '{
+            write: command.write, notify: command.notify, number: command.number, queue_number: command.queue_number,
+            length: command.length, arrived: command.arrived, started: started
+        };
+    endfunction
 
     // The double word of the data pattern at an offset of the buffer.
     function automatic logic [31:0] pattern_at(logic [OFFSET_WIDTH-1:0] offset, logic [31:0] key);

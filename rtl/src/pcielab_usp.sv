@@ -10,6 +10,7 @@ module pcielab_usp #(
     // each, and data. PG213 lists 128 headers.
     parameter COMPLETION_HEADERS = 256,
     parameter COMPLETION_DATA_BYTES = 32768 - 16 * COMPLETION_HEADERS,
+    parameter MEMORY_BYTES = 65536,
     // The hard block straddles completions: two with 256 bits, four with 512.
     parameter RC_STRADDLE = 1,
     parameter KEEP_WIDTH = DATA_WIDTH / 32,
@@ -80,7 +81,8 @@ module pcielab_usp #(
 
     benchmark_core #(
         .DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS), .RECORDS(RECORDS), .CLOCK_PS(CLOCK_PS),
-        .COMPLETION_HEADERS(COMPLETION_HEADERS), .COMPLETION_DATA_BYTES(COMPLETION_DATA_BYTES)
+        .COMPLETION_HEADERS(COMPLETION_HEADERS), .COMPLETION_DATA_BYTES(COMPLETION_DATA_BYTES),
+        .MEMORY_BYTES(MEMORY_BYTES)
     ) core (
         .clk(user_clk), .rst(user_reset), .max_payload({1'b0, cfg_max_payload}), .max_read_request(cfg_max_read_req),
         .bus_master(cfg_function_status[2]), .completion_boundary_128(cfg_rcb_status[0]), .extended_tags_known,

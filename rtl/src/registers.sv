@@ -26,6 +26,11 @@ module registers #(
     output logic [QUEUES-1:0][31:0] data_taken,
     input  logic [QUEUES-1:0][31:0] heads,
 
+    // A command is submitted in `memory_data`.
+    output logic submit,
+    output logic [pcielab_pkg::COMMAND_QUEUE_WIDTH-1:0] submit_queue,
+    input  logic [pcielab_pkg::COMMAND_QUEUES-1:0][$clog2(pcielab_pkg::COMMAND_DEPTH):0] commands_waiting,
+
     output logic [11:0] bin_address,
     input  logic [31:0] bin_count,
     output logic [RECORD_WIDTH-1:0] record_address,
@@ -40,7 +45,7 @@ module registers #(
     logic [1:0] wait_clocks;
     logic reading;
     logic taken, write;
-    logic is_piece, is_unit, is_data_taken, is_head, of_bins, of_records;
+    logic is_piece, is_unit, is_data_taken, is_submit, is_head, is_waiting, of_bins, of_records;
     logic size_good, period_good, pieces_good, counts_good, units_good;
     logic [31:0] head;
     logic [$bits(settings_at('0))-1:0] setting_at;
@@ -54,12 +59,16 @@ module registers #(
     assign is_piece = access.address[16:13] == PIECE_TABLE_ADDRESS[16:13];
     assign is_unit = access.address[16:8] == UNITS_ADDRESS[16:8];
     assign is_data_taken = access.address[16:2+QUEUE_WIDTH] == MESSAGE_DATA_TAKEN_ADDRESS[16:2+QUEUE_WIDTH];
+    assign is_submit = access.address[16:2+COMMAND_QUEUE_WIDTH] == COMMAND_SUBMIT_ADDRESS[16:2+COMMAND_QUEUE_WIDTH];
+    assign submit = write && is_submit;
+    assign submit_queue = access.address[2 +: COMMAND_QUEUE_WIDTH];
     assign piece_write = write && is_piece;
     assign piece_address = access.address[12:2];
     assign unit_write = write && is_unit;
     assign unit_address = access.address[7:2];
     assign memory_data = access.data;
     assign is_head = address[16:2+QUEUE_WIDTH] == MESSAGE_HEADS_ADDRESS[16:2+QUEUE_WIDTH];
+    assign is_waiting = address[16:2+COMMAND_QUEUE_WIDTH] == COMMANDS_WAITING_ADDRESS[16:2+COMMAND_QUEUE_WIDTH];
     assign bin_address = address[13:2];
     assign record_address = RECORD_WIDTH'(address[15:2]);
 
@@ -76,7 +85,7 @@ module registers #(
     // The access that starts a test comes after those that write settings: there is a clock for each group.
     logic [5:0] good;
     always_ff @(posedge clk)
-        good <= {size_good, period_good, pieces_good, counts_good, units_good, status.retired_tags == '0};
+        good <= {size_good, period_good, pieces_good, counts_good, units_good, status.retired_tags == '0 && !settings.commands.enable};
     assign parameters_good = good == '1;
 
     always_ff @(posedge clk) begin
@@ -95,7 +104,8 @@ module registers #(
         // Ready in the clock in which a memory is.
         of_bins <= address[16:14] == HISTOGRAM_ADDRESS[16:14];
         of_records <= address[16] == RECORDS_ADDRESS[16];
-        head <= is_head ? heads[address[2 +: QUEUE_WIDTH]] : '0;
+        head <= is_head ? heads[address[2 +: QUEUE_WIDTH]]
+            : is_waiting ? 32'(commands_waiting[address[2 +: COMMAND_QUEUE_WIDTH]]) : '0;
         setting_at <= settings_at(address);
         state_at <= status_at(address);
         if (taken) address <= access.address;

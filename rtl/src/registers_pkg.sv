@@ -58,6 +58,20 @@ package registers_pkg;
     localparam logic [16:0] MESSAGES_DROPPED_ADDRESS = 17'h00128;
     localparam logic [16:0] STORES_LOST_ADDRESS = 17'h0012c;
     localparam logic [16:0] STORES_BAD_ADDRESS = 17'h00130;
+    localparam logic [16:0] COMMANDS_ADDRESS = 17'h00180;
+    localparam logic [16:0] COMMAND_LIMITS_ADDRESS = 17'h00184;
+    localparam logic [16:0] COMMAND_BUS_LO_ADDRESS = 17'h00188;
+    localparam logic [16:0] COMMAND_BUS_HI_ADDRESS = 17'h0018c;
+    localparam logic [16:0] COMMAND_MEMORY_ADDRESS = 17'h00190;
+    localparam logic [16:0] COMMAND_LENGTH_ADDRESS = 17'h00194;
+    localparam logic [16:0] NOTICES_LO_ADDRESS = 17'h00198;
+    localparam logic [16:0] NOTICES_HI_ADDRESS = 17'h0019c;
+    localparam logic [16:0] NOTICE_RING_ADDRESS = 17'h001a0;
+    localparam logic [16:0] NOTICES_TAKEN_ADDRESS = 17'h001a4;
+    localparam logic [16:0] COMMAND_STATUS_ADDRESS = 17'h001a8;
+    localparam logic [16:0] COMMANDS_DONE_ADDRESS = 17'h001ac;
+    localparam logic [16:0] COMMANDS_REFUSED_ADDRESS = 17'h001b0;
+    localparam logic [16:0] MEMORY_STORES_BAD_ADDRESS = 17'h001b4;
     localparam logic [16:0] VECTOR_ADDRESS_LO_ADDRESS = 17'h02000;
     localparam logic [16:0] VECTOR_ADDRESS_HI_ADDRESS = 17'h02004;
     localparam logic [16:0] VECTOR_DATA_ADDRESS = 17'h02008;
@@ -65,6 +79,8 @@ package registers_pkg;
     localparam logic [16:0] VECTOR_PENDING_ADDRESS = 17'h02800;
     localparam logic [16:0] MESSAGE_DATA_TAKEN_ADDRESS = 17'h00140;
     localparam logic [16:0] MESSAGE_HEADS_ADDRESS = 17'h00150;
+    localparam logic [16:0] COMMAND_SUBMIT_ADDRESS = 17'h001c0;
+    localparam logic [16:0] COMMANDS_WAITING_ADDRESS = 17'h001d0;
     localparam logic [16:0] PIECE_TABLE_ADDRESS = 17'h04000;
     localparam logic [16:0] UNITS_ADDRESS = 17'h06000;
     localparam logic [16:0] HISTOGRAM_ADDRESS = 17'h08000;
@@ -153,6 +169,16 @@ package registers_pkg;
         } message_rings;
         logic [63:12] message_data;
         logic [63:12] message_records;
+        struct packed {
+            logic enable;
+        } commands;
+        logic [63:6] command_bus;
+        logic [31:6] command_memory;
+        logic [23:0] command_length;
+        logic [63:12] notices;
+        struct packed {
+            logic [4:0] notices_log2;
+        } notice_ring;
         logic [63:2] vector_address;
         struct packed {
             logic mask;
@@ -163,6 +189,7 @@ package registers_pkg;
         logic [31:0] reciprocal;
         logic [31:0] data_key;
         logic [31:0] message_records_taken;
+        logic [31:0] notices_taken;
         logic [31:0] vector_data;
     } settings_t;
 
@@ -187,6 +214,16 @@ package registers_pkg;
             logic [7:0] count;
             logic [7:0] bytes_log2;
         } message_queues;
+        struct packed {
+            logic [5:0] memory_bytes_log2;
+            logic [7:0] queues;
+            logic [7:0] depth;
+        } command_limits;
+        struct packed {
+            logic ready;
+            logic halted;
+            result_t result;
+        } command_status;
         logic vector_pending;
         logic [31:0] clock_ps;
         logic [31:0] transactions;
@@ -207,6 +244,9 @@ package registers_pkg;
         logic [31:0] messages_dropped;
         logic [31:0] stores_lost;
         logic [31:0] stores_bad;
+        logic [31:0] commands_done;
+        logic [31:0] commands_refused;
+        logic [31:0] memory_stores_bad;
     } status_t;
 
     function automatic settings_t settings_reset();
@@ -242,6 +282,12 @@ package registers_pkg;
         settings_reset.message_rings.records_log2 = 5'h0;
         settings_reset.message_data = 52'h0;
         settings_reset.message_records = 52'h0;
+        settings_reset.commands.enable = 1'h0;
+        settings_reset.command_bus = 58'h0;
+        settings_reset.command_memory = 26'h0;
+        settings_reset.command_length = 24'h0;
+        settings_reset.notices = 52'h0;
+        settings_reset.notice_ring.notices_log2 = 5'h0;
         settings_reset.vector_address = 62'h0;
         settings_reset.vector_control.mask = 1'h1;
         settings_reset.timeout = 32'hbebc20;
@@ -250,6 +296,7 @@ package registers_pkg;
         settings_reset.reciprocal = 32'h80000000;
         settings_reset.data_key = 32'h0;
         settings_reset.message_records_taken = 32'h0;
+        settings_reset.notices_taken = 32'h0;
         settings_reset.vector_data = 32'h0;
     endfunction
 
@@ -310,6 +357,15 @@ package registers_pkg;
             MESSAGE_RECORDS_LO_ADDRESS: settings.message_records[31:12] = data[31:12];
             MESSAGE_RECORDS_HI_ADDRESS: settings.message_records[63:32] = data[31:0];
             MESSAGE_RECORDS_TAKEN_ADDRESS: settings.message_records_taken[31:0] = data[31:0];
+            COMMANDS_ADDRESS: settings.commands.enable = data[0];
+            COMMAND_BUS_LO_ADDRESS: settings.command_bus[31:6] = data[31:6];
+            COMMAND_BUS_HI_ADDRESS: settings.command_bus[63:32] = data[31:0];
+            COMMAND_MEMORY_ADDRESS: settings.command_memory[31:6] = data[31:6];
+            COMMAND_LENGTH_ADDRESS: settings.command_length[23:0] = data[23:0];
+            NOTICES_LO_ADDRESS: settings.notices[31:12] = data[31:12];
+            NOTICES_HI_ADDRESS: settings.notices[63:32] = data[31:0];
+            NOTICE_RING_ADDRESS: settings.notice_ring.notices_log2 = data[4:0];
+            NOTICES_TAKEN_ADDRESS: settings.notices_taken[31:0] = data[31:0];
             VECTOR_ADDRESS_LO_ADDRESS: settings.vector_address[31:2] = data[31:2];
             VECTOR_ADDRESS_HI_ADDRESS: settings.vector_address[63:32] = data[31:0];
             VECTOR_DATA_ADDRESS: settings.vector_data[31:0] = data[31:0];
@@ -320,7 +376,7 @@ package registers_pkg;
     endfunction
 
     // A bit for each readable register of settings: whether it has the address.
-    function automatic logic [30:0] settings_at(logic [16:0] address);
+    function automatic logic [39:0] settings_at(logic [16:0] address);
         settings_at[0] = address == TIMEOUT_ADDRESS;
         settings_at[1] = address == OPERATION_ADDRESS;
         settings_at[2] = address == SIZE_ADDRESS;
@@ -348,14 +404,23 @@ package registers_pkg;
         settings_at[24] = address == MESSAGE_RECORDS_LO_ADDRESS;
         settings_at[25] = address == MESSAGE_RECORDS_HI_ADDRESS;
         settings_at[26] = address == MESSAGE_RECORDS_TAKEN_ADDRESS;
-        settings_at[27] = address == VECTOR_ADDRESS_LO_ADDRESS;
-        settings_at[28] = address == VECTOR_ADDRESS_HI_ADDRESS;
-        settings_at[29] = address == VECTOR_DATA_ADDRESS;
-        settings_at[30] = address == VECTOR_CONTROL_ADDRESS;
+        settings_at[27] = address == COMMANDS_ADDRESS;
+        settings_at[28] = address == COMMAND_BUS_LO_ADDRESS;
+        settings_at[29] = address == COMMAND_BUS_HI_ADDRESS;
+        settings_at[30] = address == COMMAND_MEMORY_ADDRESS;
+        settings_at[31] = address == COMMAND_LENGTH_ADDRESS;
+        settings_at[32] = address == NOTICES_LO_ADDRESS;
+        settings_at[33] = address == NOTICES_HI_ADDRESS;
+        settings_at[34] = address == NOTICE_RING_ADDRESS;
+        settings_at[35] = address == NOTICES_TAKEN_ADDRESS;
+        settings_at[36] = address == VECTOR_ADDRESS_LO_ADDRESS;
+        settings_at[37] = address == VECTOR_ADDRESS_HI_ADDRESS;
+        settings_at[38] = address == VECTOR_DATA_ADDRESS;
+        settings_at[39] = address == VECTOR_CONTROL_ADDRESS;
     endfunction
 
     // Reads by software of the register with the bit, and 0 without.
-    function automatic logic [31:0] read_settings(settings_t settings, logic [30:0] at);
+    function automatic logic [31:0] read_settings(settings_t settings, logic [39:0] at);
         read_settings = '0;
         read_settings |= {32{at[0]}} & settings.timeout[31:0];
         read_settings |= {32{at[1]}} & {20'b0, settings.operation.check_data, settings.operation.first_writes, settings.operation.first_twice, settings.operation.backwards, 2'b0, settings.operation.pattern, 1'b0, settings.operation.operation};
@@ -384,14 +449,23 @@ package registers_pkg;
         read_settings |= {32{at[24]}} & {settings.message_records[31:12], 12'b0};
         read_settings |= {32{at[25]}} & settings.message_records[63:32];
         read_settings |= {32{at[26]}} & settings.message_records_taken[31:0];
-        read_settings |= {32{at[27]}} & {settings.vector_address[31:2], 2'b0};
-        read_settings |= {32{at[28]}} & settings.vector_address[63:32];
-        read_settings |= {32{at[29]}} & settings.vector_data[31:0];
-        read_settings |= {32{at[30]}} & {31'b0, settings.vector_control.mask};
+        read_settings |= {32{at[27]}} & {31'b0, settings.commands.enable};
+        read_settings |= {32{at[28]}} & {settings.command_bus[31:6], 6'b0};
+        read_settings |= {32{at[29]}} & settings.command_bus[63:32];
+        read_settings |= {32{at[30]}} & {settings.command_memory[31:6], 6'b0};
+        read_settings |= {32{at[31]}} & {8'b0, settings.command_length[23:0]};
+        read_settings |= {32{at[32]}} & {settings.notices[31:12], 12'b0};
+        read_settings |= {32{at[33]}} & settings.notices[63:32];
+        read_settings |= {32{at[34]}} & {27'b0, settings.notice_ring.notices_log2};
+        read_settings |= {32{at[35]}} & settings.notices_taken[31:0];
+        read_settings |= {32{at[36]}} & {settings.vector_address[31:2], 2'b0};
+        read_settings |= {32{at[37]}} & settings.vector_address[63:32];
+        read_settings |= {32{at[38]}} & settings.vector_data[31:0];
+        read_settings |= {32{at[39]}} & {31'b0, settings.vector_control.mask};
     endfunction
 
     // A bit for each readable register of status: whether it has the address.
-    function automatic logic [30:0] status_at(logic [16:0] address);
+    function automatic logic [35:0] status_at(logic [16:0] address);
         status_at[0] = address == ID_ADDRESS;
         status_at[1] = address == VERSION_ADDRESS;
         status_at[2] = address == PARAMETERS_ADDRESS;
@@ -422,14 +496,19 @@ package registers_pkg;
         status_at[27] = address == MESSAGES_DROPPED_ADDRESS;
         status_at[28] = address == STORES_LOST_ADDRESS;
         status_at[29] = address == STORES_BAD_ADDRESS;
-        status_at[30] = address == VECTOR_PENDING_ADDRESS;
+        status_at[30] = address == COMMAND_LIMITS_ADDRESS;
+        status_at[31] = address == COMMAND_STATUS_ADDRESS;
+        status_at[32] = address == COMMANDS_DONE_ADDRESS;
+        status_at[33] = address == COMMANDS_REFUSED_ADDRESS;
+        status_at[34] = address == MEMORY_STORES_BAD_ADDRESS;
+        status_at[35] = address == VECTOR_PENDING_ADDRESS;
     endfunction
 
     // Reads by software of the register with the bit, and 0 without.
-    function automatic logic [31:0] read_status(status_t status, logic [30:0] at);
+    function automatic logic [31:0] read_status(status_t status, logic [35:0] at);
         read_status = '0;
         read_status |= {32{at[0]}} & 32'h42414c50;
-        read_status |= {32{at[1]}} & {16'h1, 16'h2};
+        read_status |= {32{at[1]}} & {16'h1, 16'h3};
         read_status |= {32{at[2]}} & {7'b0, status.parameters.records_log2, 3'b0, status.parameters.tags, status.parameters.data_bytes};
         read_status |= {32{at[3]}} & status.clock_ps[31:0];
         read_status |= {32{at[4]}} & {24'b0, status.status.result, 1'b0, status.status.state};
@@ -458,6 +537,11 @@ package registers_pkg;
         read_status |= {32{at[27]}} & status.messages_dropped[31:0];
         read_status |= {32{at[28]}} & status.stores_lost[31:0];
         read_status |= {32{at[29]}} & status.stores_bad[31:0];
-        read_status |= {32{at[30]}} & {31'b0, status.vector_pending};
+        read_status |= {32{at[30]}} & {8'b0, status.command_limits.depth, status.command_limits.queues, 2'b0, status.command_limits.memory_bytes_log2};
+        read_status |= {32{at[31]}} & {24'b0, status.command_status.result, 2'b0, status.command_status.halted, status.command_status.ready};
+        read_status |= {32{at[32]}} & status.commands_done[31:0];
+        read_status |= {32{at[33]}} & status.commands_refused[31:0];
+        read_status |= {32{at[34]}} & status.memory_stores_bad[31:0];
+        read_status |= {32{at[35]}} & {31'b0, status.vector_pending};
     endfunction
 endpackage

@@ -32,6 +32,7 @@ UNSTRADDLED = {"DATA_WIDTH": 512, "TAGS": 256, "RC_STRADDLE": 0}
 BENCHES = {
     "address_generator": Bench("address_generator"),
     "bandwidth_counters": Bench("bandwidth_counters"),
+    "commands": Bench("pcielab_core", CORE, fast=1),
     "completion_budget": Bench("completion_budget", ({"COMPLETION_HEADERS": 64, "COMPLETION_DATA_BYTES": 4096},)),
     "completion_space": Bench(
         "pcielab_usp",

@@ -47,6 +47,9 @@ pub enum DriverError {
     /// The core has no queue for the message.
     #[error("{0}")]
     NoMessage(String),
+    /// The core cannot execute the command.
+    #[error("{0}")]
+    NoCommand(String),
     /// The transport failed.
     #[error(transparent)]
     Transport(#[from] TransportError),
@@ -106,6 +109,11 @@ impl<T: Transport> Core<T> {
     #[must_use]
     pub fn facts(&self) -> CoreFacts {
         self.facts
+    }
+
+    /// Minor version of its registers.
+    pub(crate) fn minor(&self) -> u32 {
+        self.minor
     }
 
     /// Limits the core to the tags that the link allows a requester: 32 without extended tags, as the device
@@ -281,7 +289,7 @@ impl<T: Transport> Core<T> {
     fn finish(&mut self) -> Result<Progress, DriverError> {
         match self.wait()? {
             r::RESULT_COMPLETE => self.progress(),
-            result => Err(DriverError::Fault(fault(result))),
+            result => Err(DriverError::Fault(fault_text(result))),
         }
     }
 
@@ -293,7 +301,8 @@ impl<T: Transport> Core<T> {
     }
 }
 
-fn fault(result: u32) -> &'static str {
+/// What a result code means.
+pub(crate) fn fault_text(result: u32) -> &'static str {
     match result {
         r::RESULT_STOPPED => "it was stopped",
         r::RESULT_BAD_PARAMETER => "a register is out of range, or tags are retired",
@@ -322,6 +331,8 @@ pub(crate) mod tests {
     pub(crate) struct Fake {
         pub(crate) registers: BTreeMap<u32, u32>,
         pub(crate) stores: Vec<(u32, Vec<u8>)>,
+        /// The start of the host buffer.
+        pub(crate) memory: Vec<u8>,
         result: Option<u32>,
         pieces: Vec<u64>,
     }
@@ -335,7 +346,7 @@ pub(crate) mod tests {
                 (r::PARAMETERS, parameters),
                 (r::CLOCK_PS, 4000),
             ]);
-            Self { registers, stores: vec![], result, pieces: vec![1 << 40, 0xfffff << 12] }
+            Self { registers, stores: vec![], memory: vec![], result, pieces: vec![1 << 40, 0xfffff << 12] }
         }
     }
 
@@ -369,7 +380,9 @@ pub(crate) mod tests {
             Ok(())
         }
 
-        fn memory(&mut self, _offset: u64, _bytes: &mut [u8]) -> Result<(), TransportError> {
+        fn memory(&mut self, offset: u64, bytes: &mut [u8]) -> Result<(), TransportError> {
+            let held = self.memory.iter().skip(offset as usize);
+            bytes.iter_mut().zip(held).for_each(|(byte, held)| *byte = *held);
             Ok(())
         }
 

@@ -1,6 +1,7 @@
 //! Drivers of devices that run the micro-benchmarks, over a [`Transport`]: one driver serves the FPGA core in
 //! simulation and on a board. NVMe drives ([`nvme`]) and NICs ([`e1000e`]) also need [`Queues`].
 
+mod commands;
 mod core;
 pub mod e1000e;
 mod messages;
@@ -11,6 +12,7 @@ mod registers;
 mod settings;
 mod transport;
 
+pub use commands::{COMMAND_ALIGNMENT, Command, CommandLimits, Commands, Notice};
 pub use core::{Core, CoreFacts, DriverError, Progress};
 pub use messages::{Left, Messages};
 pub use queues::Queues;

@@ -178,6 +178,50 @@ pub const MESSAGES_DROPPED: u32 = 0x128;
 pub const STORES_LOST: u32 = 0x12c;
 /// Stores that belong to no message. Not whole words of 8 bytes within a buffer of 64.
 pub const STORES_BAD: u32 = 0x130;
+/// Commands. The core moves bytes between its memory and the bus. The memory is BAR 4: stores to it start at multiples of 64 bytes.
+pub const COMMANDS: u32 = 0x180;
+pub const COMMANDS_ENABLE_SHIFT: u32 = 0x0;
+pub const COMMANDS_ENABLE_MASK: u32 = 0x1;
+/// Limits of commands.
+pub const COMMAND_LIMITS: u32 = 0x184;
+pub const COMMAND_LIMITS_MEMORY_BYTES_LOG2_SHIFT: u32 = 0x0;
+pub const COMMAND_LIMITS_MEMORY_BYTES_LOG2_MASK: u32 = 0x3f;
+pub const COMMAND_LIMITS_QUEUES_SHIFT: u32 = 0x8;
+pub const COMMAND_LIMITS_QUEUES_MASK: u32 = 0xff;
+pub const COMMAND_LIMITS_DEPTH_SHIFT: u32 = 0x10;
+pub const COMMAND_LIMITS_DEPTH_MASK: u32 = 0xff;
+/// Bus address of the next command, lower half. A multiple of 64 bytes. This register and the next three hold until they are written: COMMAND_SUBMIT takes them.
+pub const COMMAND_BUS_LO: u32 = 0x188;
+/// Bus address of the next command, upper half.
+pub const COMMAND_BUS_HI: u32 = 0x18c;
+/// Address of the next command in the core's memory. A multiple of 64 bytes.
+pub const COMMAND_MEMORY: u32 = 0x190;
+/// Bytes of the next command. At least 1; the command ends inside the memory.
+pub const COMMAND_LENGTH: u32 = 0x194;
+/// Address of the notices, lower half. A ring in host memory, at a multiple of 4 KiB. A notice has 32 bytes: the clocks at which its command arrived and ended (64 bits each), clocks from its arrival to its start, number of the notice from 1 on, bytes of the command (32 each), number of the command (16), queue (8), whether the command wrote to the bus (8).
+pub const NOTICES_LO: u32 = 0x198;
+/// Address of the notices, upper half.
+pub const NOTICES_HI: u32 = 0x19c;
+/// Ring of notices.
+pub const NOTICE_RING: u32 = 0x1a0;
+pub const NOTICE_RING_NOTICES_LOG2_SHIFT: u32 = 0x0;
+pub const NOTICE_RING_NOTICES_LOG2_MASK: u32 = 0x1f;
+/// Notices that software has read. Unread notices are never overwritten: the core waits.
+pub const NOTICES_TAKEN: u32 = 0x1a4;
+/// State of commands.
+pub const COMMAND_STATUS: u32 = 0x1a8;
+pub const COMMAND_STATUS_READY_SHIFT: u32 = 0x0;
+pub const COMMAND_STATUS_READY_MASK: u32 = 0x1;
+pub const COMMAND_STATUS_HALTED_SHIFT: u32 = 0x1;
+pub const COMMAND_STATUS_HALTED_MASK: u32 = 0x1;
+pub const COMMAND_STATUS_RESULT_SHIFT: u32 = 0x4;
+pub const COMMAND_STATUS_RESULT_MASK: u32 = 0xf;
+/// Commands done. This register and the next count from COMMANDS.enable on.
+pub const COMMANDS_DONE: u32 = 0x1ac;
+/// Commands refused. Their queue was full or not ready, they had no bytes, or they would end outside the memory.
+pub const COMMANDS_REFUSED: u32 = 0x1b0;
+/// Stores to the memory that were dropped. They did not start at a multiple of 64 bytes.
+pub const MEMORY_STORES_BAD: u32 = 0x1b4;
 /// MSI-X vector, address, lower half. This register and the next three are the MSI-X table, with one vector: a test has ended.
 pub const VECTOR_ADDRESS_LO: u32 = 0x2000;
 /// MSI-X vector, address, upper half.
@@ -196,6 +240,12 @@ pub const MESSAGE_DATA_TAKEN_ENTRIES: u32 = 0x4;
 /// Heads of the queues. Buffers that each queue has given out.
 pub const MESSAGE_HEADS: u32 = 0x150;
 pub const MESSAGE_HEADS_ENTRIES: u32 = 0x4;
+/// Submission of a command. An entry for each queue. A write puts the command of the registers above into the queue: bit 0 is set if it writes to the bus, bit 1 if it ends with a notice, bits 31 to 16 are its number.
+pub const COMMAND_SUBMIT: u32 = 0x1c0;
+pub const COMMAND_SUBMIT_ENTRIES: u32 = 0x4;
+/// Commands that wait. In each queue.
+pub const COMMANDS_WAITING: u32 = 0x1d0;
+pub const COMMANDS_WAITING_ENTRIES: u32 = 0x4;
 /// Addresses of the pieces. Lower half, upper half, for each piece of the host buffer; multiples of 4 KiB.
 pub const PIECE_TABLE: u32 = 0x4000;
 pub const PIECE_TABLE_ENTRIES: u32 = 0x800;

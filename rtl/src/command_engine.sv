@@ -1,0 +1,129 @@
+// Executes commands: queues, an executor for each direction, the core's memory, and the notifier. Reads go through the path
+// that tests use, from the splitter to the completion tracker; the two never run at once.
+module command_engine #(
+    parameter DATA_WIDTH = 256,
+    parameter TAGS = 64,
+    parameter MEMORY_BYTES = 65536,
+    parameter ID_WIDTH = $clog2(TAGS)
+) (
+    input  logic clk,
+    input  logic rst,
+    input  registers_pkg::settings_t settings,
+    input  logic bus_master,
+    input  logic [2:0] max_payload,
+    // A reset waits for requests that are being sent.
+    input  logic reset_pending,
+
+    input  logic submit,
+    input  logic [pcielab_pkg::COMMAND_QUEUE_WIDTH-1:0] submit_queue,
+    input  logic [31:0] submit_word,
+    output logic [pcielab_pkg::COMMAND_QUEUES-1:0][$clog2(pcielab_pkg::COMMAND_DEPTH):0] waiting,
+
+    // No test runs, and no tag is retired.
+    input  logic free,
+    input  logic prepared,
+    output logic prepare,
+    // Requests are those of commands.
+    output logic active,
+    // Drops requests that have not left.
+    output logic drop,
+
+    output logic transfer_valid,
+    input  logic transfer_ready,
+    output pcielab_pkg::transfer_t transfer,
+    input  logic take_slot,
+    input  logic [ID_WIDTH-1:0] taken_slot,
+    input  logic free_slot,
+    input  logic [ID_WIDTH-1:0] freed_slot,
+    input  logic answer_valid,
+    input  logic [pcielab_pkg::OFFSET_WIDTH-1:0] answer_offset,
+    input  logic [pcielab_pkg::LENGTH_WIDTH-1:0] answer_bytes,
+    input  logic [DATA_WIDTH-1:0] answer_data,
+    input  logic fault,
+    input  registers_pkg::result_t fault_kind,
+
+    host_stream.sink store,
+    request_stream.source writes,
+    request_stream.source notices,
+
+    output logic ready,
+    output logic halted,
+    output registers_pkg::result_t result,
+    output logic [31:0] done,
+    output logic [31:0] refused,
+    output logic [31:0] stores_bad
+);
+    import pcielab_pkg::*;
+    import registers_pkg::*;
+
+    typedef enum logic [1:0] {OFF, PREPARE_POOLS, EXECUTE, HALTED} state_t;
+
+    state_t execution;
+    logic go, executor_rst, store_bad;
+    logic [CLOCKS_WIDTH-1:0] clock;
+
+    assign prepare = execution == OFF && settings.commands.enable && free && bus_master;
+    assign active = execution != OFF;
+    assign ready = execution == EXECUTE;
+    assign halted = execution == HALTED;
+    assign drop = halted;
+    assign go = ready && bus_master && settings.commands.enable && !reset_pending;
+    assign executor_rst = rst || execution == OFF;
+    always_ff @(posedge clk) begin
+        clock <= clock + 1'b1;
+        stores_bad <= stores_bad + 32'(store_bad);
+        unique case (execution)
+            OFF: if (prepare) execution <= PREPARE_POOLS;
+            PREPARE_POOLS: if (prepared) execution <= EXECUTE;
+            EXECUTE: if (fault || !bus_master) begin
+                execution <= HALTED;
+                result <= fault ? fault_kind : BUS_MASTER_OFF;
+            end
+            default:;
+        endcase
+        // A request that is offered leaves whole.
+        if (active && !settings.commands.enable && !writes.valid && !notices.valid) execution <= OFF;
+        if (rst) begin
+            execution <= OFF;
+            result <= NONE;
+            {clock, stores_bad} <= '0;
+        end
+    end
+
+    logic read_valid, read_ready, write_valid, write_ready;
+    command_t read_command, write_command;
+    command_queues #(.MEMORY_BYTES(MEMORY_BYTES)) queues (
+        .clk, .rst(executor_rst), .settings, .enable(ready), .clock, .submit, .submit_queue, .submit_word, .read_valid,
+        .read_ready, .read_command, .write_valid, .write_ready, .write_command, .waiting, .refused
+    );
+
+    logic next_valid, next_ready;
+    transfer_t next;
+    logic [1:0] ended_valid, ended_ready;
+    ended_command_t [1:0] ended;
+    read_executor #(.TAGS(TAGS)) reader (
+        .clk, .rst(executor_rst), .clock, .command_valid(read_valid), .command_ready(read_ready), .command(read_command),
+        .transfer_valid(next_valid), .transfer_ready(next_ready), .transfer(next), .take_slot, .taken_slot, .free_slot,
+        .freed_slot, .ended_valid(ended_valid[0]), .ended_ready(ended_ready[0]), .ended(ended[0])
+    );
+    stream_register #(.WIDTH($bits(transfer_t))) held_transfer (
+        .clk, .rst(executor_rst), .in_valid(next_valid), .in_ready(next_ready), .in_data(next), .out_valid(transfer_valid),
+        .out_ready(transfer_ready), .out_data(transfer)
+    );
+
+    localparam ADDRESS_WIDTH = $clog2(MEMORY_BYTES / (DATA_WIDTH / 8));
+    logic [ADDRESS_WIDTH-1:0] memory_address;
+    logic [DATA_WIDTH-1:0] memory_data;
+    write_executor #(.DATA_WIDTH(DATA_WIDTH), .MEMORY_BYTES(MEMORY_BYTES)) writer (
+        .clk, .rst(executor_rst), .go, .max_payload, .clock, .command_valid(write_valid), .command_ready(write_ready),
+        .command(write_command), .memory_address, .memory_data, .tx(writes), .ended_valid(ended_valid[1]),
+        .ended_ready(ended_ready[1]), .ended(ended[1])
+    );
+    device_memory #(.DATA_WIDTH(DATA_WIDTH), .BYTES(MEMORY_BYTES)) memory (
+        .clk, .rst, .answer_valid(answer_valid && active), .answer_offset, .answer_bytes, .answer_data, .store, .store_bad,
+        .read_address(memory_address), .read_data(memory_data)
+    );
+    notifier #(.DATA_WIDTH(DATA_WIDTH)) notify (
+        .clk, .rst(executor_rst), .go, .settings, .clock, .ended_valid, .ended_ready, .ended, .tx(notices), .done
+    );
+endmodule

@@ -1,0 +1,128 @@
+// Executes commands that write to the bus: cuts each at multiples of MPS, reads the core's memory ahead of the request
+// stream, and reports the command when its last beat has left. The beats of a request leave without a gap.
+module write_executor #(
+    parameter DATA_WIDTH = 256,
+    parameter MEMORY_BYTES = 65536,
+    parameter ADDRESS_WIDTH = $clog2(MEMORY_BYTES / (DATA_WIDTH / 8))
+) (
+    input  logic clk,
+    input  logic rst,
+    // Requests may start.
+    input  logic go,
+    // 128 << code bytes.
+    input  logic [2:0] max_payload,
+    input  logic [pcielab_pkg::CLOCKS_WIDTH-1:0] clock,
+
+    input  logic command_valid,
+    output logic command_ready,
+    input  pcielab_pkg::command_t command,
+
+    // Data come two clocks after their address.
+    output logic [ADDRESS_WIDTH-1:0] memory_address,
+    input  logic [DATA_WIDTH-1:0] memory_data,
+
+    request_stream.source tx,
+
+    output logic ended_valid,
+    input  logic ended_ready,
+    output pcielab_pkg::ended_command_t ended
+);
+    import pcielab_pkg::*;
+
+    localparam BEAT_BYTES = DATA_WIDTH / 8;
+    localparam BEAT_WIDTH = $clog2(BEAT_BYTES);
+    localparam AHEAD = 16;
+
+    // ---- a command is cut into requests
+    command_t left;
+    logic busy, cut, last, reports_room;
+    logic [LENGTH_WIDTH-1:0] limit, to_limit, length;
+    assign command_ready = !busy;
+    assign to_limit = limit - (left.address[LENGTH_WIDTH-1:0] & (limit - 1'b1));
+    assign last = left.length <= COMMAND_WIDTH'(to_limit);
+    assign length = last ? LENGTH_WIDTH'(left.length) : to_limit;
+
+    // ---- the request whose beats are read
+    request_t header;
+    logic open, sop, eop, ends_command, next_beat, room;
+    logic [7:0] beats_left;
+    assign cut = busy && go && reports_room && (!open || (next_beat && eop));
+    assign next_beat = open && room;
+    assign eop = beats_left == 8'd1;
+    always_ff @(posedge clk) begin
+        limit <= LENGTH_WIDTH'(128) << max_payload;
+        if (!busy) left <= command;
+        else if (cut) begin
+            left.address <= left.address + 64'(to_limit);
+            left.memory <= left.memory + COMMAND_WIDTH'(to_limit);
+            left.length <= left.length - COMMAND_WIDTH'(to_limit);
+        end
+        busy <= busy ? !(cut && last) : command_valid;
+        if (cut) begin
+            header.write <= 1'b1;
+            header.address <= left.address;
+            header.dwords <= dwords_of(2'd0, length);
+            header.first_be <= length < LENGTH_WIDTH'(4) ? enables_to(length[1:0] - 2'd1) : 4'b1111;
+            header.last_be <= length <= LENGTH_WIDTH'(4) ? 4'b0000 : enables_to(length[1:0] - 2'd1);
+            header.tag <= '0;
+            beats_left <= 8'((length + LENGTH_WIDTH'(BEAT_BYTES - 1)) >> BEAT_WIDTH);
+            memory_address <= left.memory[BEAT_WIDTH +: ADDRESS_WIDTH];
+            ends_command <= last;
+            sop <= 1'b1;
+        end else if (next_beat) begin
+            beats_left <= beats_left - 1'b1;
+            memory_address <= memory_address + 1'b1;
+            sop <= 1'b0;
+        end
+        open <= cut || (open && !(next_beat && eop));
+        if (rst) {busy, open} <= '0;
+    end
+
+    // ---- beats meet their data
+    typedef struct packed {
+        logic sop, eop, ends_command;
+        request_t header;
+    } beat_t;
+    beat_t beat, beat_out;
+    logic beat_valid, ends_out;
+    logic [DATA_WIDTH-1:0] data_out;
+    // Entries that neither hold a beat nor wait for one.
+    logic [$clog2(AHEAD):0] free;
+    logic taken;
+    delay #(.WIDTH(1 + $bits(beat_t)), .CLOCKS(2)) beside_memory (
+        .clk, .in({next_beat && !rst, sop, eop, ends_command && eop, header}), .out({beat_valid, beat})
+    );
+    logic [1:0] clearing;
+    stream_fifo #(.WIDTH($bits(beat_t) + DATA_WIDTH), .DEPTH(AHEAD)) beats (
+        .clk, .rst, .in_valid(beat_valid && clearing == '0), .in_ready(), .in_data({beat, memory_data}), .out_valid(tx.valid), .out_ready(tx.ready),
+        .out_data({beat_out, data_out}), .count()
+    );
+    assign {tx.sop, tx.eop, tx.header, tx.data} = {beat_out.sop, beat_out.eop, beat_out.header, data_out};
+    assign taken = tx.valid && tx.ready;
+    assign ends_out = taken && beat_out.ends_command;
+    assign room = free != '0;
+    always_ff @(posedge clk) begin
+        free <= free - ($clog2(AHEAD) + 1)'(next_beat) + ($clog2(AHEAD) + 1)'(taken);
+        // Beats from before a reset are still on their way.
+        clearing <= {clearing[0], 1'b0};
+        if (rst) begin
+            free <= ($clog2(AHEAD) + 1)'(AHEAD);
+            clearing <= '1;
+        end
+    end
+
+    // ---- reports wait for the last beat
+    ended_command_t report;
+    logic [$clog2(AHEAD):0] left_whole;
+    always_ff @(posedge clk) if (!busy) report <= ended_command(command, clock);
+    logic report_valid;
+    stream_fifo #(.WIDTH($bits(ended_command_t)), .DEPTH(AHEAD)) reports (
+        .clk, .rst, .in_valid(cut && last), .in_ready(reports_room), .in_data(report), .out_valid(report_valid),
+        .out_ready(ended_valid && ended_ready), .out_data(ended), .count()
+    );
+    assign ended_valid = report_valid && left_whole != '0;
+    always_ff @(posedge clk) begin
+        left_whole <= left_whole + ($clog2(AHEAD) + 1)'(ends_out) - ($clog2(AHEAD) + 1)'(ended_valid && ended_ready);
+        if (rst) left_whole <= '0;
+    end
+endmodule
