@@ -177,7 +177,15 @@ class FabricRun:
 
 @final
 class FabricRuntime:
-    def __new__(cls, fabric: str, discipline: str, policy: object, outstanding: int) -> FabricRuntime: ...
+    def __new__(
+        cls,
+        fabric: str,
+        discipline: str,
+        policy: object,
+        outstanding: int,
+        devices: str,
+        program: str | PathLike[str] | None,
+    ) -> FabricRuntime: ...
     def device_init(self, device: str) -> None: ...
     def map_bar(self, device: str, region: str, address: int, size_bytes: int) -> None: ...
     def memory_init(self, device: str, region: str) -> None: ...

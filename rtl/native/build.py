@@ -23,6 +23,7 @@ def main() -> int:
     parser.add_argument("--data-width", type=int, default=256, choices=[256, 512], help="bits of a beat")
     parser.add_argument("--tags", type=int, default=64, choices=[32, 64, 128, 256], help="reads in flight")
     parser.add_argument("--records", type=int, default=4096, choices=[4096, 8192, 16384], help="latencies kept")
+    parser.add_argument("--memory-bytes", type=int, default=2 << 20, help="bytes of the memory of commands")
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "target" / "rtl" / "pcielab-rtl")
     chosen = parser.parse_args()
     use_verilator()
@@ -30,6 +31,7 @@ def main() -> int:
     directory.mkdir(parents=True, exist_ok=True)
     shared = {"TAGS": chosen.tags, "RECORDS": chosen.records, "CLOCK_PS": CLOCK_PS}
     parameters = {"DATA_WIDTH": chosen.data_width, **shared}
+    parameters["MEMORY_BYTES"] = chosen.memory_bytes
     macros = {"DATA_BYTES": chosen.data_width // 8, **shared}
     command = ["verilator", "--cc", "--exe", "--build", "-O3", "--Wno-fatal", "--x-assign", "fast"]
     command += [

@@ -233,7 +233,7 @@ class Device {
         core_->reg_data = accesses_.front().data;
     }
 
-    // As the completer hands it over: a host_request_t of rtl/src/pcielab_pkg.sv that writes to BAR 2.
+    // As the completer hands it over: a host_request_t of rtl/src/pcielab_pkg.sv that writes to a BAR.
     void drive_store() {
         core_->store_valid = !stores_.empty() && stores_.front().head.clock <= now_;
         if (!core_->store_valid) return;
@@ -242,10 +242,11 @@ class Device {
         core_->store_sop = stored_ == 0;
         core_->store_eop = left <= DATA_BYTES;
         for (auto &word : core_->store.m_storage) word = 0;
-        put(core_->store, 30, 8, 0xff);
+        put(core_->store, 30, 4, stored.head.last_be);
+        put(core_->store, 34, 4, stored.head.first_be);
         put(core_->store, 38, 11, stored.data.size() / 4);
         put(core_->store, 49, 64, stored.head.offset);
-        put(core_->store, 113, 5, 1 << 3 | 2);
+        put(core_->store, 113, 5, 1 << 3 | stored.head.bar);
         std::memcpy(&core_->store_data[0], stored.data.data() + stored_, std::min<size_t>(left, DATA_BYTES));
     }
 

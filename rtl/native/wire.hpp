@@ -9,7 +9,7 @@
 namespace wire {
 
 constexpr uint32_t MAGIC = 0x4c54'5250; // "PRTL"
-constexpr uint32_t VERSION = 2;
+constexpr uint32_t VERSION = 3;
 
 #pragma pack(push, 1)
 
@@ -48,10 +48,11 @@ struct Credit {
     uint32_t posted_headers, posted_data, non_posted_headers;
 };
 
-// A store to the window of messages at byte `offset`, at `clock` or later, in order; its data follow.
+// A store to BAR `bar` at byte `offset`, at `clock` or later, in order; its data follow, whole double words.
 struct Store {
     uint64_t clock;
     uint32_t offset, bytes;
+    uint8_t bar, first_be, last_be, zero;
 };
 
 struct Ran {

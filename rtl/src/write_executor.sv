@@ -33,24 +33,26 @@ module write_executor #(
     localparam BEAT_WIDTH = $clog2(BEAT_BYTES);
     localparam AHEAD = 16;
 
-    // ---- a command is cut into requests
+    // ---- a command is cut into requests: one clock finds the next length, a later one cuts
     command_t left;
-    logic busy, cut, last, reports_room;
-    logic [LENGTH_WIDTH-1:0] limit, to_limit, length;
+    logic busy, measured, cut, last, reports_room;
+    logic [LENGTH_WIDTH-1:0] limit, to_limit, room_to_limit, length;
     assign command_ready = !busy;
-    assign to_limit = limit - (left.address[LENGTH_WIDTH-1:0] & (limit - 1'b1));
-    assign last = left.length <= COMMAND_WIDTH'(to_limit);
+    assign room_to_limit = limit - (left.address[LENGTH_WIDTH-1:0] & (limit - 1'b1));
     assign length = last ? LENGTH_WIDTH'(left.length) : to_limit;
 
     // ---- the request whose beats are read
     request_t header;
     logic open, sop, eop, ends_command, next_beat, room;
     logic [7:0] beats_left;
-    assign cut = busy && go && reports_room && (!open || (next_beat && eop));
+    assign cut = measured && go && reports_room && (!open || (next_beat && eop));
     assign next_beat = open && room;
     assign eop = beats_left == 8'd1;
     always_ff @(posedge clk) begin
         limit <= LENGTH_WIDTH'(128) << max_payload;
+        to_limit <= room_to_limit;
+        last <= left.length <= COMMAND_WIDTH'(room_to_limit);
+        measured <= busy && !measured ? 1'b1 : measured && !cut;
         if (!busy) left <= command;
         else if (cut) begin
             left.address <= left.address + 64'(to_limit);
@@ -75,7 +77,7 @@ module write_executor #(
             sop <= 1'b0;
         end
         open <= cut || (open && !(next_beat && eop));
-        if (rst) {busy, open} <= '0;
+        if (rst) {busy, measured, open} <= '0;
     end
 
     // ---- beats meet their data

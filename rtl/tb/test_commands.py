@@ -138,7 +138,10 @@ async def every_command_moves_its_bytes(dut: Any) -> None:
             ]
             await run(batch)
         expected = {
-            one.bus + n: held[places.index(one.memory)][n] for one in commands if one.write for n in range(one.length)
+            one.bus + n: held[places.index(one.memory)][n]
+            for one in commands
+            if one.write
+            for n in range(one.length)
         }
         written = {at: byte for at, byte in host.written.items() if READ_END <= at < NOTICES}
         assert written == expected, number
@@ -153,7 +156,7 @@ async def every_command_moves_its_bytes(dut: Any) -> None:
 
 
 def check_notices(batch: list[Command], notices: list[Any]) -> None:
-    """Every command that asks for a notice gets one, with the right contents; those of a queue keep their order."""
+    """Every command that asks for a notice gets one with its contents; those of a queue keep their order."""
     by_number = {command.number: command for command in batch}
     assert sorted(notice.command for notice in notices) == sorted(one.number for one in batch if one.notify)
     for notice in notices:
@@ -175,8 +178,15 @@ async def lengths_and_places_at_their_limits(dut: Any) -> None:
     core, host, engine_ = await engine(dut)
     size = await memory_bytes(core)
     await engine_.enable()
-    cases = [(length, 0x4_0000_0000, 128) for length in (1, 2, 3, 4, 5, 31, 32, 33, 63, 64, 65, 127, 128, 129, 1023)]
-    cases += [(200, 0x4_0000_0FC0, 64), (200, 0x4_0000_0FC0, 0), (4097, 0x4_0000_0040, 4096), (65, 0xFFFF_FFC0, 192)]
+    cases = [
+        (length, 0x4_0000_0000, 128) for length in (1, 2, 3, 4, 5, 31, 32, 33, 63, 64, 65, 127, 128, 129, 1023)
+    ]
+    cases += [
+        (200, 0x4_0000_0FC0, 64),
+        (200, 0x4_0000_0FC0, 0),
+        (4097, 0x4_0000_0040, 4096),
+        (65, 0xFFFF_FFC0, 192),
+    ]
     cases += [(size, 0x5_0000_0040, 0), (1, 0x5_0000_0000, size - 64), (64, 0x5_0000_0000, size - 64)]
     done = 0
     for length, bus, memory in cases:

@@ -10,6 +10,8 @@ use crate::transport::Transport;
 const NOTICE_BYTES: usize = 32;
 /// Entries of the ring of notices: they fill a page at the start of the host buffer.
 const NOTICES_LOG2: u32 = 7;
+/// Clocks after which a read without an answer halts the core.
+const TIMEOUT_CLOCKS: u32 = 2_500_000;
 /// Time in which the core fills its pools of tags.
 const ENABLE_NS: u64 = 10_000;
 /// Addresses of commands are multiples of this.
@@ -82,6 +84,7 @@ impl<T: Transport> Commands<T> {
         transport.write_all(&[
             (r::COMMANDS, 0),
             (r::CONTROL, 1 << r::CONTROL_RESET_SHIFT),
+            (r::TIMEOUT, TIMEOUT_CLOCKS),
             (r::OUTSTANDING, tags),
             (r::NOTICES_LO, notices as u32),
             (r::NOTICES_HI, (notices >> 32) as u32),

@@ -3,8 +3,8 @@
 //!
 //! A program sets up devices and memory, adds queues, submits requests and lets time pass. A request waits in
 //! its queue until the limits on outstanding requests let the scheduling policy choose it; then the simulator
-//! carries it out TLP by TLP, together with all others in flight. Simulated time passes in [`Runtime::run`]
-//! and [`Runtime::run_until`] only.
+//! carries it out TLP by TLP, together with all others in flight; any other [`Carrier`] can take its place.
+//! Simulated time passes in [`Runtime::run`] and [`Runtime::run_until`] only.
 //!
 //! | table 1 | here |
 //! |---|---|
@@ -17,9 +17,11 @@
 //! | `dev2dev_rd`, `dev2dev_wr` | [`Runtime::dev2dev_read`], [`Runtime::dev2dev_write`] |
 
 mod address_map;
+mod carrier;
 mod contents;
 mod memory;
 mod schedule;
+mod simulated;
 mod trace;
 mod transfer;
 
@@ -29,34 +31,29 @@ use std::sync::Arc;
 use pcie_refusal::{Refusal, in_range};
 use pcie_time::Picoseconds;
 
+pub use crate::simulate::traffic::Placed;
+pub use carrier::{Carrier, Finished};
+pub use contents::Contents;
 pub use schedule::{Choice, Fifo, Policy, RoundRobin, ShortestFirst, Waiting};
 pub use trace::{Phase, Summary, Trace, Traced};
 pub use transfer::{LONGEST_NS, Transfer};
 
-use crate::simulate::machine::{Arrival, Machine};
-use crate::simulate::traffic::Placed;
-use crate::simulate::{Discipline, Phases, Primitive, Served};
+use crate::simulate::{Discipline, Phases, Primitive};
 use crate::topology::Topology;
 use address_map::AddressMap;
-use contents::Contents;
 use schedule::{Queued, Scheduler};
+use simulated::Simulated;
 
 /// The host side of the framework on a simulated fabric.
 #[derive(Debug)]
 pub struct Runtime {
     topology: Arc<Topology>,
     addresses: AddressMap,
-    machine: Machine,
+    carrier: Box<dyn Carrier>,
     scheduler: Scheduler,
     contents: Contents,
     now: Picoseconds,
-    /// Numbers of the simulator's flows by their ends.
-    numbers: HashMap<Placed, u32>,
-    /// The ends of the flows by number.
-    flows: Vec<Placed>,
-    /// Reusable requests of the simulator that are done, by flow.
-    idle: HashMap<u32, Vec<u32>>,
-    /// Requests of the simulator in flight, with their queues.
+    /// Requests that the carrier has, with their queues.
     in_flight: HashMap<u32, (u32, Queued)>,
     submitted: u64,
     trace: Trace,
@@ -75,21 +72,30 @@ impl Runtime {
         outstanding: u32,
     ) -> Result<Self, Refusal> {
         let topology = Arc::new(topology);
+        let carrier = Box::new(Simulated::new(Arc::clone(&topology), discipline));
+        Self::over(carrier, topology, policy, outstanding)
+    }
+
+    /// A runtime over a carrier for this fabric.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn over(
+        carrier: Box<dyn Carrier>,
+        topology: Arc<Topology>,
+        policy: impl Fn() -> Box<dyn Policy>,
+        outstanding: u32,
+    ) -> Result<Self, Refusal> {
         in_range("outstanding of a host", outstanding, 1..=u32::MAX, "give 1 or more")?;
         let hosts = (0..).zip(topology.nodes()).filter(|(_, node)| node.host.is_some());
         let scheduler = Scheduler::new(hosts.map(|(id, _)| (id, policy())), outstanding);
-        let mut machine = Machine::new(&topology, discipline);
-        machine.note_arrivals();
         Ok(Self {
             addresses: AddressMap::new(&topology),
-            machine,
+            carrier,
             topology,
             scheduler,
             contents: Contents::default(),
             now: Picoseconds::ZERO,
-            numbers: HashMap::new(),
-            flows: vec![],
-            idle: HashMap::new(),
             in_flight: HashMap::new(),
             submitted: 0,
             trace: Trace::default(),
@@ -173,6 +179,7 @@ impl Runtime {
     /// An unknown host or device, or bytes outside an allocated segment.
     pub fn write_bytes(&mut self, node: &str, address: u64, bytes: &[u8]) -> Result<(), Refusal> {
         let owner = self.addresses.check_held(node, address, bytes.len() as u64)?;
+        self.carrier.check_contents(owner)?;
         self.contents.write(owner, address, bytes);
         Ok(())
     }
@@ -184,6 +191,7 @@ impl Runtime {
     /// As [`Self::write_bytes`].
     pub fn read_bytes(&mut self, node: &str, address: u64, size_bytes: u64) -> Result<Vec<u8>, Refusal> {
         let owner = self.addresses.check_held(node, address, size_bytes)?;
+        self.carrier.check_contents(owner)?;
         Ok(self.contents.read(owner, address, size_bytes))
     }
 
@@ -281,17 +289,13 @@ impl Runtime {
         if !matches!(primitive, Primitive::MmioRead | Primitive::MmioWrite) {
             self.addresses.check_tags(device, queue, outstanding)?;
         }
-        let (machine, topology) = (&mut self.machine, &self.topology);
-        let flow = *self.numbers.entry(placed).or_insert_with(|| machine.add_flow(topology, &placed));
-        if flow as usize == self.flows.len() {
-            self.flows.push(placed);
-        }
+        self.carrier.announce(&placed, list)?;
         let id = self.submitted;
         self.submitted += 1;
         let request = Queued {
             id,
             submitted: self.now,
-            flow,
+            placed,
             primitive,
             device: device.to_owned(),
             size_bytes: list.iter().map(|one| one.size_bytes).sum(),
@@ -359,13 +363,11 @@ impl Runtime {
     /// Advances to the next completed request or policy decision; false if there is none until `end`.
     fn step(&mut self, end: Picoseconds) -> Result<bool, Refusal> {
         let look = self.scheduler.next_look().filter(|look| *look <= end);
-        let done = self.machine.run_until(look.unwrap_or(end));
-        self.carry();
-        match (done, look) {
-            (Some((now, number)), _) => {
-                self.now = now;
-                if let Some((queue, queued)) = self.in_flight.remove(&number) {
-                    self.finish(number, queue, &queued);
+        match (self.carrier.run_until(look.unwrap_or(end), &mut self.contents)?, look) {
+            (Some(finished), _) => {
+                self.now = finished.at;
+                if let Some((queue, queued)) = self.in_flight.remove(&finished.number) {
+                    self.finish(&finished, queue, &queued);
                 }
             }
             (None, Some(look)) => self.now = look,
@@ -375,33 +377,10 @@ impl Runtime {
         Ok(true)
     }
 
-    /// Copies data that has arrived into its destination.
-    fn carry(&mut self) {
-        for Arrival { request, offset, bytes } in self.machine.take_arrivals() {
-            let Some((_, queued)) = self.in_flight.get(&request) else { continue };
-            let Placed { primitive, host, device, peer, .. } = self.flows[queued.flow as usize];
-            let other = peer.unwrap_or(host);
-            let outwards = matches!(primitive, Primitive::MmioRead | Primitive::D2h | Primitive::D2dWrite);
-            let (mut first, mut left) = (offset, u64::from(bytes));
-            for one in &queued.list {
-                let here = left.min(one.size_bytes.saturating_sub(first));
-                if here > 0 {
-                    let near = (device, one.device_address + first);
-                    let far = (other, one.other_address + first);
-                    let (from, to) = if outwards { (near, far) } else { (far, near) };
-                    self.contents.carry(from, to, here);
-                }
-                first = first.saturating_sub(one.size_bytes);
-                left -= here;
-            }
-        }
-    }
-
-    fn finish(&mut self, number: u32, queue: u32, queued: &Queued) {
-        let request = self.machine.request(number);
-        let Served { reached_ns, phases, .. } = Served::of(request, self.now);
-        let waited_ns = request.submitted.since(queued.submitted).as_ns();
-        let Placed { primitive, host, device, peer, .. } = self.flows[queued.flow as usize];
+    fn finish(&mut self, finished: &Finished, queue: u32, queued: &Queued) {
+        let Finished { left, reached_ns, phases, .. } = *finished;
+        let waited_ns = left.since(queued.submitted).as_ns();
+        let Placed { primitive, host, device, peer, .. } = queued.placed;
         self.trace.requests.push(Traced {
             request: queued.id,
             primitive,
@@ -415,18 +394,12 @@ impl Runtime {
             phases: Phases { host_ns: phases.host_ns + waited_ns, ..phases },
         });
         self.scheduler.done(queue);
-        self.idle.entry(queued.flow).or_default().push(number);
     }
 
-    /// Submits requests to the simulator as far as the limits allow.
+    /// Submits requests to the carrier as far as the limits allow.
     fn issue(&mut self) -> Result<(), Refusal> {
         while let Some((queue, queued)) = self.scheduler.next(self.now)? {
-            let sizes = || queued.list.iter().map(|one| one.size_bytes).collect();
-            let segments = if queued.list.len() == 1 { vec![] } else { sizes() };
-            let idle = self.idle.get_mut(&queued.flow).and_then(Vec::pop);
-            let number = idle.unwrap_or_else(|| self.machine.add_request(queued.flow));
-            self.machine.set_size(number, queued.size_bytes, segments);
-            self.machine.submit(self.now, number);
+            let number = self.carrier.submit(self.now, &queued.placed, &queued.list)?;
             self.in_flight.insert(number, (queue, queued));
         }
         Ok(())

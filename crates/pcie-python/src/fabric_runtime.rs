@@ -1,11 +1,13 @@
 //! The runtime of `pcie-fabric` for Python, and policies that are written in Python.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pcie_fabric::runtime::{Choice, Fifo, Policy, RoundRobin, Runtime, ShortestFirst, Transfer, Waiting};
 use pcie_fabric::simulate::{Discipline, Phases, Primitive};
 use pcie_fabric::{BarParameters, NodeId, Topology};
 use pcie_refusal::Refusal;
+use pcie_rtl::Cores;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -93,12 +95,29 @@ impl From<&Waiting> for FabricWaiting {
 #[pymethods]
 impl FabricRuntime {
     #[new]
-    fn new(fabric: &str, discipline: &str, policy: Bound<'_, PyAny>, outstanding: u32) -> Result<Self> {
+    fn new(
+        fabric: &str,
+        discipline: &str,
+        policy: Bound<'_, PyAny>,
+        outstanding: u32,
+        devices: &str,
+        program: Option<PathBuf>,
+    ) -> Result<Self> {
         let topology: Topology = crate::fabric::topology(fabric)?;
         let discipline: Discipline = word("discipline", discipline)?;
         let raised = Raised::default();
         let policy = policies(policy, &raised)?;
-        let runtime = Runtime::new(topology, discipline, policy, outstanding)?;
+        let runtime = match devices {
+            "simulated" => Runtime::new(topology, discipline, policy, outstanding)?,
+            "rtl" => {
+                let cores = Box::new(Cores::start(&topology, program)?);
+                Runtime::over(cores, Arc::new(topology), policy, outstanding)?
+            }
+            other => {
+                let unknown = Refusal::of("devices", other, "give simulated or rtl");
+                return Err(unknown.about("Runtime").into());
+            }
+        };
         Ok(Self { runtime, raised })
     }
 

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Output of `make rtl`, from the root of the repository.
-const BUILT_PROGRAM: &str = "target/rtl/pcielab-rtl";
+pub(crate) const BUILT_PROGRAM: &str = "target/rtl/pcielab-rtl";
 /// Most parallel processes.
 const JOBS_MAX: usize = 64;
 

@@ -2,14 +2,17 @@
 //!
 //! The process, `pcielab-rtl`, is the verilated core without a host. This crate has the other end of its pipe
 //! (`wire`, `process`), the host (pcie-port's root port, and memory that holds bytes), and the back end that
-//! combines the two. It controls simulated time: the process runs up to the earliest possible input.
+//! combines the two. `fabric` has several cores behind the switches of a fabric. The crate controls simulated
+//! time: the process runs up to the earliest possible input.
 
 mod backend;
 mod bench;
+mod fabric;
 mod link;
 mod memory;
 mod process;
 mod wire;
 
 pub use backend::Rtl;
+pub use fabric::Cores;
 pub use process::ProcessError;

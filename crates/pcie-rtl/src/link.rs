@@ -212,7 +212,14 @@ impl Transport for Link<'_> {
 
     /// Takes effect with the next register access, or as time passes.
     fn store(&mut self, offset: u32, bytes: &[u8]) -> Result<(), TransportError> {
-        self.items.stores.push(Store { clock: self.running.clock, offset, data: bytes.to_vec() });
+        self.items.stores.push(Store {
+            clock: self.running.clock,
+            bar: 2,
+            first_be: 15,
+            last_be: 15,
+            offset,
+            data: bytes.to_vec(),
+        });
         Ok(())
     }
 

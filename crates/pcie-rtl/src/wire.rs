@@ -2,7 +2,7 @@
 //! fields.
 
 /// Version of the protocol.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 /// First four bytes from the process.
 pub(crate) const MAGIC: u32 = 0x4c54_5250;
 
@@ -64,10 +64,13 @@ pub(crate) struct Access {
     pub(crate) value: Option<u32>,
 }
 
-/// A store to the message window.
+/// A store to a BAR: whole double words, of which the enables leave out bytes of the first and the last.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     pub(crate) clock: u64,
+    pub(crate) bar: u8,
+    pub(crate) first_be: u8,
+    pub(crate) last_be: u8,
     pub(crate) offset: u32,
     pub(crate) data: Vec<u8>,
 }
@@ -119,6 +122,7 @@ impl Items {
         for store in &self.stores {
             to.extend(store.clock.to_le_bytes());
             words(to, &[store.offset, store.data.len() as u32]);
+            to.extend([store.bar, store.first_be, store.last_be, 0]);
             to.extend(&store.data);
         }
     }
@@ -253,7 +257,14 @@ mod tests {
             completions: vec![completion],
             accesses: vec![Access { clock: 1, address: 4, value: None }],
             credits: vec![Credit { clock: 3, posted_headers: 1, posted_data: 4, non_posted_headers: 0 }],
-            stores: vec![Store { clock: 4, offset: 64, data: vec![0; 16] }],
+            stores: vec![Store {
+                clock: 4,
+                bar: 2,
+                first_be: 15,
+                last_be: 15,
+                offset: 64,
+                data: vec![0; 16],
+            }],
         };
         let surroundings = Surroundings {
             react: 1,
@@ -267,7 +278,7 @@ mod tests {
         };
         let mut bytes = vec![9; 3];
         items.emit(7, &surroundings, &mut bytes);
-        assert_eq!(bytes.len(), 52 + (18 + 8) + 20 + 20 + (16 + 16));
+        assert_eq!(bytes.len(), 52 + (18 + 8) + 20 + 20 + (20 + 16));
         assert_eq!(bytes[..8], 7u64.to_le_bytes());
     }
 }

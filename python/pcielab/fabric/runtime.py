@@ -15,8 +15,10 @@ Time passes in `run` and `run_until` only. `crates/pcie-fabric/src/runtime.rs` l
 beside these.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
@@ -28,6 +30,7 @@ from pcielab.fabric.trace import Trace
 from pcielab.library.fabrics.load import Fabric
 from pcielab.library.fabrics.parts import Discipline
 
+DeviceKind: TypeAlias = Literal["simulated", "rtl"]
 PolicyName: TypeAlias = Literal["fifo", "round-robin", "shortest-first"]
 POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 Transfer: TypeAlias = tuple[int, int, int]
@@ -102,6 +105,8 @@ class Runtime:
         policy: PolicyName | Policy = "fifo",
         outstanding: int = 64,
         discipline: Discipline = "per-destination",
+        devices: DeviceKind = "simulated",
+        program: Path | None = None,
     ) -> None:
         """A runtime without initialised devices.
 
@@ -111,9 +116,15 @@ class Runtime:
                 all hosts share.
             outstanding: Requests that the queues of each host together may have in flight.
             discipline: Unit that has its own credits at every port of the fabric.
+            devices: `rtl`: every device is the FPGA core, simulated from its RTL. It executes `h2d`, `d2h` and
+                `dev2dev_write`; links have unlimited credits.
+            program: `pcielab-rtl`, for `rtl`; None: that of the variable PCIELAB_RTL, or of `make rtl`,
+                below the current folder.
         """
         self._fabric, self._discipline = fabric, discipline
-        self._core = _core.FabricRuntime(fabric.to_json(), discipline, policy, outstanding)
+        self._core = _core.FabricRuntime(
+            fabric.to_json(), discipline, policy, outstanding, devices, program or os.environ.get("PCIELAB_RTL")
+        )
 
     def device_init(self, device: str) -> None:
         """Initialise a device and map its BARs at the fabric's addresses."""

@@ -8,11 +8,13 @@ const PAGE_BYTES: u64 = 4096;
 
 /// Written pages, by the node that owns the memory; all other bytes are zero.
 #[derive(Debug, Default)]
-pub(super) struct Contents {
+pub struct Contents {
     pages: HashMap<(NodeId, u64), Box<[u8; PAGE_BYTES as usize]>>,
 }
 
 impl Contents {
+    /// Bytes of a node's memory from an address on.
+    #[must_use]
     pub fn read(&self, owner: NodeId, address: u64, size_bytes: u64) -> Vec<u8> {
         let mut bytes = vec![0; size_bytes as usize];
         for (page, first, span) in pieces(address, size_bytes) {
@@ -23,6 +25,7 @@ impl Contents {
         bytes
     }
 
+    /// Sets bytes of a node's memory from an address on.
     pub fn write(&mut self, owner: NodeId, address: u64, bytes: &[u8]) {
         for (page, first, span) in pieces(address, bytes.len() as u64) {
             let held = self.pages.entry((owner, page)).or_insert_with(|| Box::new([0; PAGE_BYTES as usize]));
@@ -31,7 +34,12 @@ impl Contents {
     }
 
     /// Copies bytes from one memory to another, unless neither was ever written.
-    pub fn carry(&mut self, (source, from): (NodeId, u64), (target, to): (NodeId, u64), size_bytes: u64) {
+    pub(super) fn carry(
+        &mut self,
+        (source, from): (NodeId, u64),
+        (target, to): (NodeId, u64),
+        size_bytes: u64,
+    ) {
         let written = |owner, address| {
             pieces(address, size_bytes).any(|(page, ..)| self.pages.contains_key(&(owner, page)))
         };

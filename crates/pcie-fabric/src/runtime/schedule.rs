@@ -9,6 +9,7 @@ use pcie_time::Picoseconds;
 
 use super::transfer::{LONGEST_NS, Transfer};
 use crate::simulate::Primitive;
+use crate::simulate::traffic::Placed;
 use crate::topology::NodeId;
 
 /// The first request of a queue, for a policy. Queues at their limit of requests in flight are left out.
@@ -94,7 +95,7 @@ fn least(waiting: &[Waiting], value: impl Fn(&Waiting) -> f64) -> Choice {
 pub(super) struct Queued {
     pub id: u64,
     pub submitted: Picoseconds,
-    pub flow: u32,
+    pub placed: Placed,
     pub primitive: Primitive,
     pub device: String,
     pub size_bytes: u64,

@@ -126,9 +126,12 @@ const fn one() -> u32 {
 
 /// A flow with the ids of its nodes, queue and memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Placed {
+pub struct Placed {
+    /// The operation.
     pub primitive: Primitive,
+    /// Where its data come from.
     pub source: NodeId,
+    /// Where its data go to.
     pub destination: NodeId,
     /// The host that sends the commands.
     pub host: NodeId,
