@@ -1,0 +1,97 @@
+"""`fabric.Runtime` on FPGA cores in RTL: bytes, times, and the fabric simulator's bandwidths."""
+
+import random
+
+import pytest
+
+from pcielab import InputError, fabric
+from pcielab.devices import rtl
+from pcielab.fabric.runtime import DeviceKind
+
+pytestmark = pytest.mark.skipif(rtl.missing() != "", reason=rtl.missing())
+
+QUEUES = 4
+MAPPED = 0x1000_0000_0000
+
+
+def ready(devices: DeviceKind = "rtl") -> fabric.Runtime:
+    runtime = fabric.Runtime(fabric.load("two-cores"), devices=devices, program=rtl.program())
+    for device in ("A", "B"):
+        runtime.device_init(device)
+        runtime.memory_init(device, "memory")
+    runtime.setup_mapping("B", "memory", "host", MAPPED)
+    return runtime
+
+
+@pytest.mark.parametrize("size", [64, 65, 4097, 65536, 1 << 20])
+def test_bytes_go_through_both_cores_and_back(size: int) -> None:
+    runtime = ready()
+    source, sink = (runtime.host_memory_alloc("host", size) for _ in range(2))
+    near, far = (runtime.memory_alloc(device, "memory", size) for device in ("A", "B"))
+    content = random.Random(size).randbytes(size)
+    runtime.write_bytes("host", source, content)
+    queue = runtime.add_queue("host")
+    runtime.h2d(queue, "A", source, near, size)
+    runtime.dev2dev_write(queue, "A", near, far, size)
+    runtime.d2h(queue, "B", sink, far, size)
+    runtime.run()
+    assert runtime.read_bytes("host", sink, size) == content
+    requests = runtime.trace().requests
+    assert (requests[["host", "fabric", "device"]] > 0).all(axis=None)
+    assert (requests["reached"] > requests["submitted"]).all()
+
+
+def bandwidth(devices: DeviceKind, primitive: str, size: int, count: int) -> float:
+    """GB/s of the middle half of the requests, with 64 in flight."""
+    runtime = ready(devices)
+    here, there = (runtime.memory_alloc(device, "memory", size) for device in ("A", "B"))
+    host = runtime.host_memory_alloc("host", size)
+    queues = [runtime.add_queue("host", outstanding=64 // QUEUES) for _ in range(QUEUES)]
+    submit = {
+        "h2d": lambda queue: runtime.h2d(queue, "A", host, here, size),
+        "d2h": lambda queue: runtime.d2h(queue, "A", host, here, size),
+        "d2d": lambda queue: runtime.dev2dev_write(queue, "A", here, there, size),
+    }
+    for number in range(count):
+        submit[primitive](queues[number % QUEUES])
+    runtime.run()
+    requests = runtime.trace().requests
+    done = (requests["submitted"] + requests["total"]).sort_values().to_numpy()
+    first, last = count // 4, 3 * count // 4
+    return float((last - first) * size / (done[last] - done[first]))
+
+
+@pytest.mark.parametrize("primitive", ["h2d", "d2h", "d2d"])
+@pytest.mark.parametrize(("size", "count"), [(64, 400), (256, 400), (4096, 80), (1 << 20, 8)])
+def test_bandwidth_is_that_of_the_fabric_simulator(primitive: str, size: int, count: int) -> None:
+    rates = [bandwidth(devices, primitive, size, count) for devices in ("rtl", "simulated")]
+    assert rates[0] == pytest.approx(rates[1], rel=0.03)
+
+
+def test_what_a_core_cannot_do_is_refused() -> None:
+    runtime = ready()
+    host = runtime.host_memory_alloc("host", 256)
+    here, there = (runtime.memory_alloc(device, "memory", 256) for device in ("A", "B"))
+    queues = [runtime.add_queue("host") for _ in range(QUEUES + 1)]
+    with pytest.raises(InputError, match="use h2d, d2h or dev2dev_write"):
+        runtime.dev2dev_read(queues[0], "A", here, there, 64)
+    with pytest.raises(InputError, match="multiples of 64"):
+        runtime.h2d(queues[0], "A", host + 4, here, 64)
+    with pytest.raises(InputError, match="by commands only"):
+        runtime.read_bytes("A", here, 1)
+    for queue in queues[:QUEUES]:
+        runtime.h2d(queue, "A", host, here, 64)
+    with pytest.raises(InputError, match="4 command queues"):
+        runtime.h2d(queues[QUEUES], "A", host, here, 64)
+    runtime.run()
+    assert runtime.unfinished == 0
+
+
+def test_unknown_devices_programs_and_fabrics_are_refused() -> None:
+    fabrics = fabric.load("two-cores"), fabric.load("fabrex-u55c")
+    with pytest.raises(InputError, match="simulated or rtl"):
+        fabric.Runtime(fabrics[0], devices="board")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="/nowhere"):
+        fabric.Runtime(fabrics[0], devices="rtl", program=rtl.program().with_name("x") / "/nowhere")
+    with pytest.raises(InputError, match="2 hosts"):
+        fabric.Runtime(fabrics[1], devices="rtl", program=rtl.program())
