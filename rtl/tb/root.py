@@ -19,7 +19,7 @@ from clocking import clocks
 from core import Core
 from host import check_enables
 
-REGISTERS_BYTES, MESSAGES_BYTES = 128 << 10, 32 << 10
+REGISTERS_BYTES, MESSAGES_BYTES, MEMORY_BYTES = 128 << 10, 32 << 10, 64 << 10
 PIECE_BYTES = 1 << 20
 WAIT_US = 20
 READ_REQUESTS = (128, 256, 512, 1024, 2048, 4096)
@@ -114,6 +114,7 @@ class Root:
         dut.cfg_flr_in_process.value = 0
         self.device.functions[0].configure_bar(0, REGISTERS_BYTES)
         self.device.functions[0].configure_bar(2, MESSAGES_BYTES, ext=True, prefetch=True)
+        self.device.functions[0].configure_bar(4, MEMORY_BYTES, ext=True, prefetch=True)
         self.complex.max_payload_size = self.max_payload.bit_length() - 8
         self.complex.make_port().connect(self.device)
         for kind in (TlpType.MEM_READ, TlpType.MEM_READ_64):

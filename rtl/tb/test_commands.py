@@ -184,6 +184,8 @@ async def lengths_and_places_at_their_limits(dut: Any) -> None:
     cases += [
         (200, 0x4_0000_0FC0, 64),
         (200, 0x4_0000_0FC0, 0),
+        (64, 0x4_0000_0FC0, 128),
+        (4096, 0x4_0000_1000, 0),
         (4097, 0x4_0000_0040, 4096),
         (65, 0xFFFF_FFC0, 192),
     ]

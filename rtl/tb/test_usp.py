@@ -12,6 +12,7 @@ from cocotbext.pcie.core.tlp import TlpType
 import registers as r
 from address_list import AddressList
 from clocking import clocks
+from commands import QUEUES, Command, Commands
 from core import OPERATIONS
 from root import READ_REQUESTS, WAIT_US, Root
 from test_message_receiver import buffers_of, message_of
@@ -87,6 +88,43 @@ async def every_operation_moves_the_right_bytes(dut: Any) -> None:
     # Five transfers of each operation: the limits go round four times.
     assert {operation for operation, _ in done} == set(OPERATIONS)
     assert {limit for _, limit in done} == set(READ_REQUESTS)
+    assert root.dropped == 0
+
+
+@cocotb.test()
+async def commands_move_bytes_both_ways(dut: Any) -> None:
+    """Random commands and limits: into the memory, also by stores of the host, and out of it."""
+    root = Root(dut, max_payload=random.choice([128, 256]))
+    core = await root.start()
+    root.complex.split_on_all_rcb = random.random() < 0.5
+    root.delay_ns = random.choice([0, 300])
+    await root.set_max_read_request(random.choice(READ_REQUESTS))
+    first, second = root.memory
+    half = root.piece_bytes // 2
+    first.mem[:half] = random.randbytes(half)
+    engine = Commands(
+        core, root.pieces[1] + half, lambda at, length: bytes(second.mem[at - root.pieces[1] :][:length])
+    )
+    await engine.enable()
+    stored = random.randbytes(256)
+    await root.function.bar_window[4].write(60 << 10, stored)
+    done = 0
+    for length in (1, 63, 64, 300, random.randint(1, 4096), random.randint(4097, 20_000)):
+        source, place, target = (64 * random.randrange(64) for _ in range(3))
+        second.mem[:half] = bytes(half)
+        await engine.submit(Command(False, root.pieces[0] + source, place, length, random.randrange(QUEUES)))
+        await engine.until_done(done + 1)
+        await engine.submit(Command(True, root.pieces[1] + target, place, length, random.randrange(QUEUES)))
+        await engine.until_done(done + 2)
+        await Timer(1, "us")
+        expected = bytes(target) + bytes(first.mem[source : source + length])
+        assert bytes(second.mem[:half]) == expected.ljust(half, b"\0"), length
+        assert [notice.write for notice in await engine.take()] == [False, True]
+        done += 2
+    await engine.submit(Command(True, root.pieces[1], 60 << 10, len(stored)))
+    await engine.until_done(done + 1)
+    await Timer(1, "us")
+    assert bytes(second.mem[: len(stored)]) == stored
     assert root.dropped == 0
 
 
