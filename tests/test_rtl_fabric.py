@@ -1,6 +1,8 @@
 """`fabric.Runtime` on FPGA cores in RTL: bytes, times, and the fabric simulator's bandwidths."""
 
 import random
+import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -66,6 +68,18 @@ def bandwidth(devices: DeviceKind, primitive: str, size: int, count: int) -> flo
 def test_bandwidth_is_that_of_the_fabric_simulator(primitive: str, size: int, count: int) -> None:
     rates = [bandwidth(devices, primitive, size, count) for devices in ("rtl", "simulated")]
     assert rates[0] == pytest.approx(rates[1], rel=0.03)
+
+
+def test_the_guide_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    guide = Path(__file__).parents[1] / "docs" / "guides" / "profile-a-fabric.md"
+    section = guide.read_text().partition("## Run it on FPGA cores")[2]
+    lines = [line for line in section.splitlines() if line.startswith("    ")]
+    monkeypatch.setenv(rtl.PROGRAM, str(rtl.program()))
+    names = {"fabric": fabric}
+    exec(textwrap.dedent("\n".join(lines)), names)
+    runtime = names["runtime"]
+    assert isinstance(runtime, fabric.Runtime)
+    assert len(runtime.trace().requests) == 100
 
 
 def test_what_a_core_cannot_do_is_refused() -> None:

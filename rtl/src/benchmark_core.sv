@@ -99,10 +99,13 @@ module benchmark_core #(
     // Clears the state of the test before.
     logic prepare, prepare_test, prepare_commands;
     logic reset_pending, engine_rst, test_rst, function_reset_before, function_reset_pending;
-    // The sources of requests, which share tx.
-    localparam DMA = 0, VECTOR = 1, MESSAGES = 2, WRITES = 3, NOTICES = 4;
-    request_stream #(.DATA_WIDTH(DATA_WIDTH)) ways [5] ();
-    assign engine_rst = rst || (reset_pending && !ways[DMA].valid && !ways[WRITES].valid && !ways[NOTICES].valid);
+    // The sources of requests, which share tx, and those that share the last of them.
+    localparam DMA = 0, VECTOR = 1, SHARED = 2;
+    localparam MESSAGES = 0, WRITES = 1, NOTICES = 2;
+    request_stream #(.DATA_WIDTH(DATA_WIDTH)) ways [3] ();
+    request_stream #(.DATA_WIDTH(DATA_WIDTH)) sharers [3] ();
+    request_stream #(.DATA_WIDTH(DATA_WIDTH)) shared ();
+    assign engine_rst = rst || (reset_pending && !ways[DMA].valid && !sharers[WRITES].valid && !sharers[NOTICES].valid);
     assign prepare = prepare_test || prepare_commands;
     assign test_rst = engine_rst || prepare;
     always_ff @(posedge clk) begin
@@ -212,7 +215,14 @@ module benchmark_core #(
     assign ways[VECTOR].sop = 1'b1;
     assign ways[VECTOR].eop = 1'b1;
     assign ways[VECTOR].data = DATA_WIDTH'(settings.vector_data);
-    request_arbiter #(.DATA_WIDTH(DATA_WIDTH), .SOURCES(5)) way_out (.clk, .rst, .in(ways), .out(tx));
+    request_arbiter #(.DATA_WIDTH(DATA_WIDTH), .SOURCES(3)) way_out (.clk, .rst, .in(ways), .out(tx));
+    request_arbiter #(.DATA_WIDTH(DATA_WIDTH), .SOURCES(3)) shared_way (.clk, .rst, .in(sharers), .out(shared));
+    stream_register #(.WIDTH(2 + $bits(request_t) + DATA_WIDTH)) before_way_out (
+        .clk, .rst, .in_valid(shared.valid), .in_ready(shared.ready),
+        .in_data({shared.sop, shared.eop, shared.header, shared.data}), .out_valid(ways[SHARED].valid),
+        .out_ready(ways[SHARED].ready),
+        .out_data({ways[SHARED].sop, ways[SHARED].eop, ways[SHARED].header, ways[SHARED].data})
+    );
     assign dma_taken = ways[DMA].valid && ways[DMA].ready;
     assign write_taken = dma_taken && ways[DMA].header.write;
     assign write_done = write_taken && dma_ends_transfer;
@@ -246,14 +256,14 @@ module benchmark_core #(
         .transfer_ready(transfer_ready && commands_active), .transfer(command_transfer), .take_slot(issue && issue_first),
         .taken_slot(issue_slot), .free_slot, .freed_slot, .answer_valid(expected_data), .answer_offset(expected_offset),
         .answer_bytes(expected_bytes), .answer_data(beat_data), .fault, .fault_kind, .store(memory_store),
-        .writes(ways[WRITES]), .notices(ways[NOTICES]), .ready(status.command_status.ready),
+        .writes(sharers[WRITES]), .notices(sharers[NOTICES]), .ready(status.command_status.ready),
         .halted(status.command_status.halted), .result(status.command_status.result), .done(status.commands_done),
         .refused(status.commands_refused), .stores_bad(status.memory_stores_bad)
     );
 
     // ---- messages
     message_receiver #(.DATA_WIDTH(DATA_WIDTH), .QUEUES(QUEUES), .SLOTS(SLOTS)) receiver (
-        .clk, .rst, .settings, .data_taken, .bus_master, .store(message_store), .tx(ways[MESSAGES]), .heads,
+        .clk, .rst, .settings, .data_taken, .bus_master, .store(message_store), .tx(sharers[MESSAGES]), .heads,
         .messages(status.messages_left), .dropped(status.messages_dropped), .stores_lost(status.stores_lost),
         .stores_bad(status.stores_bad)
     );
