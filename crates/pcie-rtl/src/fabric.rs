@@ -347,13 +347,11 @@ impl Carrier for Cores {
         };
         let device = &mut self.devices[index];
         let (limits, known) = (device.commands.limits(), device.queues.len() as u32);
-        if !device.queues.contains_key(&queue) {
-            if known == limits.queues {
-                let problem = format!("the core has {known} command queues, which other queues use");
-                return Err(Refusal::new(problem).about(format!("queue {queue}")).remedy("use those"));
-            }
-            device.queues.insert(queue, known);
+        if known == limits.queues && !device.queues.contains_key(&queue) {
+            let problem = format!("the core has {known} command queues, which other queues use");
+            return Err(Refusal::new(problem).about(format!("queue {queue}")).remedy("use those"));
         }
+        device.queues.entry(queue).or_insert(known);
         for one in list {
             let to_host = primitive != Primitive::D2dWrite;
             let wrong = to_host && !one.other_address.is_multiple_of(COMMAND_ALIGNMENT);
