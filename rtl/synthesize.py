@@ -31,6 +31,7 @@ TOP = "pcielab_usp"
 SECTION = "resources"
 WIDTHS = (256, 512)
 TAGS = (64, 256)
+COMMANDS = (0, 1)
 MOST_LEVELS = 8
 KINDS = {
     "LUT": ("LUT",),
@@ -44,11 +45,12 @@ KINDS = {
 LIMIT_S = 1500
 
 
-def gate(data_width: int, tags: int = TAGS[0]) -> list[str]:
+def gate(data_width: int, tags: int = TAGS[0], commands: int = 1) -> list[str]:
     """Commands of Yosys that read the design and fail on latches and on nets with no driver or several."""
+    chosen = f"-G DATA_WIDTH={data_width} -G TAGS={tags} -G COMMANDS={commands}"
     files = " ".join(str(path.relative_to(ROOT)) for path in sources())
     return [
-        f"read_slang --threads 1 --top {TOP} -G DATA_WIDTH={data_width} -G TAGS={tags} {files}",
+        f"read_slang --threads 1 --top {TOP} {chosen} {files}",
         "proc",
         "select -assert-none t:$dlatch t:$adlatch t:$dlatchsr",
         "check -assert",
@@ -70,13 +72,13 @@ def yosys(commands: list[str]) -> None:
         raise RuntimeError(f"{done.stdout[-4000:]}{done.stderr[-4000:]}")
 
 
-def mapped(data_width: int, tags: int) -> dict[str, Any]:
+def mapped(data_width: int, tags: int, commands: int) -> dict[str, Any]:
     """The mapped and flattened design, as Yosys writes a module; errors as in `yosys`."""
     (ROOT / "target").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=ROOT / "target") as directory:
         path = Path(directory, "netlist.json").relative_to(ROOT)
         mapping = [f"synth_xilinx -family xcup -flatten -top {TOP}", f"write_json {path}"]
-        yosys([*gate(data_width, tags), *mapping])
+        yosys([*gate(data_width, tags, commands), *mapping])
         design: dict[str, Any] = json.loads((ROOT / path).read_text())["modules"][TOP]
     return design
 
@@ -92,10 +94,10 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the table is not current")
     chosen = parser.parse_args()
     rows, too_long = [], False
-    for width, tags in product(WIDTHS, TAGS):
-        print(f"synthesizing DATA_WIDTH {width}, TAGS {tags}", file=sys.stderr)
+    for commands, width, tags in product(COMMANDS, WIDTHS, TAGS):
+        print(f"synthesizing COMMANDS {commands}, DATA_WIDTH {width}, TAGS {tags}", file=sys.stderr)
         try:
-            design = mapped(width, tags)
+            design = mapped(width, tags, commands)
         except RuntimeError as error:
             print(error, file=sys.stderr)
             return 1
@@ -103,8 +105,8 @@ def main() -> int:
         print(f"{path.levels} levels from {path.start} to {path.end}", file=sys.stderr)
         too_long |= path.levels > MOST_LEVELS
         found = Counter(cell["type"] for cell in design["cells"].values())
-        rows.append([f"{width}", f"{tags}", *(f"{n:,}" for n in counted(found)), f"{path.levels}"])
-    made = table(["`DATA_WIDTH`", "`TAGS`", *KINDS, "levels"], rows)
+        rows.append([f"{commands}", f"{width}", f"{tags}", *(f"{n:,}" for n in counted(found)), f"{path.levels}"])
+    made = table(["`COMMANDS`", "`DATA_WIDTH`", "`TAGS`", *KINDS, "levels"], rows)
     print(made)
     if too_long:
         print(f"a path has more than {MOST_LEVELS} levels of logic: register it", file=sys.stderr)

@@ -11,6 +11,8 @@ module benchmark_core #(
     // Completions that the hard block stores: see completion_budget.sv.
     parameter COMPLETION_HEADERS = 256,
     parameter COMPLETION_DATA_BYTES = 28672,
+    // 1: the core executes commands; 0: it has no queues, executors and memory for them.
+    parameter COMMANDS = 1,
     // Bytes of the memory that commands read and write: a power of two, 4,096 to 8 MiB.
     parameter MEMORY_BYTES = 65536
 ) (
@@ -36,7 +38,7 @@ module benchmark_core #(
     request_stream.source tx,
     completion_stream.sink rx,
     register_access.sink access,
-    // Stores to the window of messages (BAR 2) and to the core's memory (BAR 4); a full queue holds both up.
+    // Stores to the window of messages (BAR 2) and to the memory of commands (BAR 4); a full queue holds both up.
     host_stream.sink store,
 
     // For one clock when a test has ended.
@@ -75,7 +77,7 @@ module benchmark_core #(
     end
     assign operation = settings.operation.operation;
 
-    registers #(.TAGS(TAGS), .RECORDS(RECORDS), .QUEUES(QUEUES)) register_file (
+    registers #(.TAGS(TAGS), .RECORDS(RECORDS), .QUEUES(QUEUES), .COMMANDS(COMMANDS)) register_file (
         .clk, .rst(rst || function_reset_done), .access, .settings, .parameters_good, .status, .piece_write, .piece_address,
         .unit_write, .unit_address, .memory_data, .data_taken, .heads, .submit, .submit_queue, .commands_waiting, .bin_address,
         .bin_count, .record_address, .record
@@ -89,9 +91,6 @@ module benchmark_core #(
     assign status.link.bus_master = bus_master;
     assign status.message_queues.count = 8'(QUEUES);
     assign status.message_queues.bytes_log2 = 8'($clog2(SLOTS) + 6);
-    assign status.command_limits.memory_bytes_log2 = 6'($clog2(MEMORY_BYTES));
-    assign status.command_limits.queues = 8'(COMMAND_QUEUES);
-    assign status.command_limits.depth = 8'(COMMAND_DEPTH);
     assign status.elapsed = 64'(elapsed);
     assign status.retired_tags = 9'(retired_count);
 
@@ -104,7 +103,6 @@ module benchmark_core #(
     localparam MESSAGES = 0, WRITES = 1, NOTICES = 2;
     request_stream #(.DATA_WIDTH(DATA_WIDTH)) ways [3] ();
     request_stream #(.DATA_WIDTH(DATA_WIDTH)) sharers [3] ();
-    request_stream #(.DATA_WIDTH(DATA_WIDTH)) shared ();
     assign engine_rst = rst || (reset_pending && !ways[DMA].valid && !sharers[WRITES].valid && !sharers[NOTICES].valid);
     assign prepare = prepare_test || prepare_commands;
     assign test_rst = engine_rst || prepare;
@@ -120,7 +118,7 @@ module benchmark_core #(
     logic address_valid, address_ready, address_in_buffer;
     logic [63:0] address;
     logic [OFFSET_WIDTH-1:0] offset;
-    // Transfers of the test, of commands, and of those of the two that are active.
+    // Transfers of the test, of commands, and those of the two that are active: the other has none.
     logic test_valid, command_valid, transfer_valid, transfer_ready;
     transfer_t test_transfer, command_transfer;
     transfer_t transfer, part, split_part, held_part;
@@ -140,10 +138,12 @@ module benchmark_core #(
         .out_valid(address_valid), .out_ready(address_ready), .out_address(address), .out_offset(offset),
         .out_in_buffer(address_in_buffer)
     );
+    // A test waits until the last request of commands has left.
     test_sequencer sequencer (
-        .clk, .rst(engine_rst), .settings, .parameters_good, .bus_master, .prepared(pools_ready && recorder_ready),
-        .prepare(prepare_test), .address_valid, .address_ready, .address, .offset, .address_in_buffer, .transfer_valid(test_valid),
-        .transfer_ready(transfer_ready && !commands_active), .transfer(test_transfer), .read_done, .quiet, .fault, .fault_kind, .state(status.status.state), .result(status.status.result),
+        .clk, .rst(engine_rst), .settings, .parameters_good, .bus_master,
+        .prepared(pools_ready && recorder_ready && !commands_active), .prepare(prepare_test), .address_valid, .address_ready,
+        .address, .offset, .address_in_buffer, .transfer_valid(test_valid), .transfer_ready, .transfer(test_transfer),
+        .read_done, .quiet, .fault, .fault_kind, .state(status.status.state), .result(status.status.result),
         .drop(drop_test), .ended(test_ended)
     );
     assign drop = drop_test || drop_commands;
@@ -216,13 +216,6 @@ module benchmark_core #(
     assign ways[VECTOR].eop = 1'b1;
     assign ways[VECTOR].data = DATA_WIDTH'(settings.vector_data);
     request_arbiter #(.DATA_WIDTH(DATA_WIDTH), .SOURCES(3)) way_out (.clk, .rst, .in(ways), .out(tx));
-    request_arbiter #(.DATA_WIDTH(DATA_WIDTH), .SOURCES(3)) shared_way (.clk, .rst, .in(sharers), .out(shared));
-    stream_register #(.WIDTH(2 + $bits(request_t) + DATA_WIDTH)) before_way_out (
-        .clk, .rst, .in_valid(shared.valid), .in_ready(shared.ready),
-        .in_data({shared.sop, shared.eop, shared.header, shared.data}), .out_valid(ways[SHARED].valid),
-        .out_ready(ways[SHARED].ready),
-        .out_data({ways[SHARED].sop, ways[SHARED].eop, ways[SHARED].header, ways[SHARED].data})
-    );
     assign dma_taken = ways[DMA].valid && ways[DMA].ready;
     assign write_taken = dma_taken && ways[DMA].header.write;
     assign write_done = write_taken && dma_ends_transfer;
@@ -246,20 +239,53 @@ module benchmark_core #(
     );
 
     // ---- commands
-    host_stream #(.DATA_WIDTH(DATA_WIDTH)) message_store (), memory_store ();
-    store_switch by_bar (.clk, .store, .messages(message_store), .memory(memory_store));
-    command_engine #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS), .MEMORY_BYTES(MEMORY_BYTES)) commands (
-        .clk, .rst(engine_rst), .settings, .bus_master, .max_payload(payload_code), .reset_pending, .submit, .submit_queue,
-        .submit_word(memory_data), .waiting(commands_waiting),
-        .free(status.status.state == IDLE && status.retired_tags == '0), .prepared(pools_ready), .prepare(prepare_commands),
-        .active(commands_active), .drop(drop_commands), .transfer_valid(command_valid),
-        .transfer_ready(transfer_ready && commands_active), .transfer(command_transfer), .take_slot(issue && issue_first),
-        .taken_slot(issue_slot), .free_slot, .freed_slot, .answer_valid(expected_data), .answer_offset(expected_offset),
-        .answer_bytes(expected_bytes), .answer_data(beat_data), .fault, .fault_kind, .store(memory_store),
-        .writes(sharers[WRITES]), .notices(sharers[NOTICES]), .ready(status.command_status.ready),
-        .halted(status.command_status.halted), .result(status.command_status.result), .done(status.commands_done),
-        .refused(status.commands_refused), .stores_bad(status.memory_stores_bad)
-    );
+    host_stream #(.DATA_WIDTH(DATA_WIDTH)) message_store ();
+    if (COMMANDS != 0) begin : command_side
+        host_stream #(.DATA_WIDTH(DATA_WIDTH)) bar_store (), memory_store ();
+        request_stream #(.DATA_WIDTH(DATA_WIDTH)) shared ();
+        store_switch by_bar (.clk, .store, .messages(message_store), .memory(bar_store));
+        stream_register #(.WIDTH(2 + $bits(host_request_t) + DATA_WIDTH)) before_memory (
+            .clk, .rst, .in_valid(bar_store.valid), .in_ready(bar_store.ready),
+            .in_data({bar_store.sop, bar_store.eop, bar_store.header, bar_store.data}), .out_valid(memory_store.valid),
+            .out_ready(memory_store.ready),
+            .out_data({memory_store.sop, memory_store.eop, memory_store.header, memory_store.data})
+        );
+        command_engine #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS), .MEMORY_BYTES(MEMORY_BYTES)) commands (
+            .clk, .rst(engine_rst), .settings, .bus_master, .max_payload(payload_code), .reset_pending, .submit, .submit_queue,
+            .submit_word(memory_data), .waiting(commands_waiting),
+            .free(status.status.state == IDLE && status.retired_tags == '0), .prepared(pools_ready), .prepare(prepare_commands),
+            .active(commands_active), .drop(drop_commands), .transfer_valid(command_valid), .transfer_ready,
+            .transfer(command_transfer), .take_slot(issue && issue_first), .taken_slot(issue_slot), .free_slot, .freed_slot,
+            .answer_valid(expected_data), .answer_offset(expected_offset), .answer_bytes(expected_bytes),
+            .answer_data(beat_data), .fault, .fault_kind, .store(memory_store), .writes(sharers[WRITES]),
+            .notices(sharers[NOTICES]), .ready(status.command_status.ready),
+            .halted(status.command_status.halted), .result(status.command_status.result), .done(status.commands_done),
+            .refused(status.commands_refused), .stores_bad(status.memory_stores_bad)
+        );
+        assign status.command_limits.memory_bytes_log2 = 6'($clog2(MEMORY_BYTES));
+        assign status.command_limits.queues = 8'(COMMAND_QUEUES);
+        assign status.command_limits.depth = 8'(COMMAND_DEPTH);
+        request_arbiter #(.DATA_WIDTH(DATA_WIDTH), .SOURCES(3)) shared_way (.clk, .rst, .in(sharers), .out(shared));
+        stream_register #(.WIDTH(2 + $bits(request_t) + DATA_WIDTH)) before_way_out (
+            .clk, .rst, .in_valid(shared.valid), .in_ready(shared.ready),
+            .in_data({shared.sop, shared.eop, shared.header, shared.data}), .out_valid(ways[SHARED].valid),
+            .out_ready(ways[SHARED].ready),
+            .out_data({ways[SHARED].sop, ways[SHARED].eop, ways[SHARED].header, ways[SHARED].data})
+        );
+    end else begin : message_side
+        // The engine's outputs stay 0, and messages have their way to themselves.
+        assign {message_store.valid, message_store.sop, message_store.eop} = {store.valid, store.sop, store.eop};
+        assign {message_store.header, message_store.data} = {store.header, store.data};
+        assign store.ready = message_store.ready;
+        assign {prepare_commands, commands_active, drop_commands, command_valid, command_transfer, commands_waiting} = '0;
+        assign {status.command_limits, status.command_status} = '0;
+        assign {status.commands_done, status.commands_refused, status.memory_stores_bad} = '0;
+        assign {sharers[WRITES].valid, sharers[NOTICES].valid} = '0;
+        assign {ways[SHARED].valid, ways[SHARED].sop, ways[SHARED].eop}
+            = {sharers[MESSAGES].valid, sharers[MESSAGES].sop, sharers[MESSAGES].eop};
+        assign {ways[SHARED].header, ways[SHARED].data} = {sharers[MESSAGES].header, sharers[MESSAGES].data};
+        assign sharers[MESSAGES].ready = ways[SHARED].ready;
+    end
 
     // ---- messages
     message_receiver #(.DATA_WIDTH(DATA_WIDTH), .QUEUES(QUEUES), .SLOTS(SLOTS)) receiver (

@@ -23,7 +23,7 @@ module command_engine #(
     input  logic free,
     input  logic prepared,
     output logic prepare,
-    // Requests are those of commands.
+    // Requests are those of commands: a register of its own, because it selects the transfers.
     output logic active,
     // Drops requests that have not left.
     output logic drop,
@@ -63,17 +63,19 @@ module command_engine #(
     logic [CLOCKS_WIDTH-1:0] clock;
 
     assign prepare = execution == OFF && settings.commands.enable && free && bus_master;
-    assign active = execution != OFF;
     assign ready = execution == EXECUTE;
     assign halted = execution == HALTED;
     assign drop = halted;
     assign go = ready && bus_master && settings.commands.enable && !reset_pending;
-    assign executor_rst = rst || execution == OFF;
+    assign executor_rst = rst || !active;
     always_ff @(posedge clk) begin
         clock <= clock + 1'b1;
         stores_bad <= stores_bad + 32'(store_bad);
         unique case (execution)
-            OFF: if (prepare) execution <= PREPARE_POOLS;
+            OFF: if (prepare) begin
+                execution <= PREPARE_POOLS;
+                active <= 1'b1;
+            end
             PREPARE_POOLS: if (prepared) execution <= EXECUTE;
             EXECUTE: if (fault || !bus_master) begin
                 execution <= HALTED;
@@ -82,9 +84,13 @@ module command_engine #(
             default:;
         endcase
         // A request that is offered leaves whole.
-        if (active && !settings.commands.enable && !writes.valid && !notices.valid) execution <= OFF;
+        if (active && !settings.commands.enable && !writes.valid && !notices.valid) begin
+            execution <= OFF;
+            active <= 1'b0;
+        end
         if (rst) begin
             execution <= OFF;
+            active <= 1'b0;
             result <= NONE;
             {clock, stores_bad} <= '0;
         end

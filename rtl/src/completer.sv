@@ -1,10 +1,12 @@
 // Answers the host, one request at a time: reads and writes of BAR 0 become register accesses of one or two double words,
-// and writes to BAR 2 (messages) and BAR 4 (the core's memory) are stores. BAR 2 is prefetchable, so a host may read it at any length: it reads as zeros.
-// Other reads are unsupported requests; other writes are dropped.
+// and writes to BAR 2 (messages) and BAR 4 (the memory of commands, if there is one) are stores. BAR 2 is prefetchable, so
+// a host may read it at any length: it reads as zeros. Other reads are unsupported requests; other writes are dropped.
 //
 // Registers are written whole: writes of single bytes, or of more than two double words, are dropped.
 module completer #(
-    parameter DATA_WIDTH = 256
+    parameter DATA_WIDTH = 256,
+    // 0: the core has no memory of commands.
+    parameter COMMANDS = 1
 ) (
     input  logic clk,
     input  logic rst,
@@ -41,8 +43,9 @@ module completer #(
     assign is_whole = host.header.first_be == 4'b1111 && (host.header.dwords == 11'd1 || host.header.last_be == 4'b1111);
 
     // All beats of a store follow its first one.
-    logic is_store, store_begun;
-    assign is_store = host.sop ? host.header.kind == HOST_WRITE && (host.header.bar == 3'd2 || host.header.bar == 3'd4) : store_begun;
+    logic of_store, is_store, store_begun;
+    assign of_store = host.header.bar == 3'd2 || (COMMANDS != 0 && host.header.bar == 3'd4);
+    assign is_store = host.sop ? host.header.kind == HOST_WRITE && of_store : store_begun;
     assign store.valid = host.valid && is_store && step == TAKE;
     assign {store.sop, store.eop, store.header, store.data} = {host.sop, host.eop, host.header, host.data};
     assign host.ready = step == TAKE && (!is_store || store.ready);

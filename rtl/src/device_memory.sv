@@ -52,7 +52,14 @@ module device_memory #(
     logic [10:0] dwords, dwords_left;
     logic [3:0] ending, held_ending;
     logic [BEAT_BYTES-1:0] store_enables;
-    assign store.ready = !answered;
+    // The beat that was taken.
+    logic held_valid;
+    logic [ADDRESS_WIDTH-1:0] held_address;
+    logic [10:0] held_dwords;
+    logic [3:0] held_last;
+    logic [DATA_WIDTH-1:0] held_data;
+    // Answers and stores meet at the memory two clocks later.
+    assign store.ready = !answer_valid;
     assign taken = store.valid && store.ready;
     assign good = store.sop
         ? store.header.address[5:0] == '0 && store.header.dwords != '0
@@ -63,7 +70,8 @@ module device_memory #(
     assign ending = store.sop ? (store.header.dwords == 11'd1 ? store.header.first_be : store.header.last_be) : held_ending;
     always_comb
         for (int lane = 0; lane < LANES; lane++)
-            store_enables[4*lane +: 4] = 11'(lane) + 11'd1 < dwords ? 4'b1111 : 11'(lane) + 11'd1 == dwords ? ending : 4'b0000;
+            store_enables[4*lane +: 4] = 11'(lane) + 11'd1 < held_dwords ? 4'b1111
+                : 11'(lane) + 11'd1 == held_dwords ? held_last : 4'b0000;
     always_ff @(posedge clk) begin
         if (taken) begin
             held_good <= good;
@@ -71,6 +79,8 @@ module device_memory #(
             dwords_left <= dwords - 11'(LANES);
             held_ending <= ending;
         end
+        held_valid <= taken && good && !rst;
+        {held_address, held_dwords, held_last, held_data} <= {store_address, dwords, ending, store.data};
         store_bad <= taken && store.eop && !good && !rst;
     end
 
@@ -80,10 +90,10 @@ module device_memory #(
     logic [DATA_WIDTH-1:0] write_data, looked_up;
     logic [DATA_WIDTH-1:0] content [BYTES / BEAT_BYTES];
     always_ff @(posedge clk) begin
-        write_address <= answered ? answer_address : store_address;
-        write_data <= answered ? answer : store.data;
+        write_address <= answered ? answer_address : held_address;
+        write_data <= answered ? answer : held_data;
         for (int n = 0; n < BEAT_BYTES; n++)
-            enables[n] <= answered ? (BEAT_WIDTH + 1)'(n) < answer_length : taken && good && store_enables[n];
+            enables[n] <= answered ? (BEAT_WIDTH + 1)'(n) < answer_length : held_valid && store_enables[n];
         for (int n = 0; n < BEAT_BYTES; n++)
             if (enables[n]) content[write_address][8*n +: 8] <= write_data[8*n +: 8];
         looked_up <= content[read_address];

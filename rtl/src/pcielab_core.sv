@@ -7,6 +7,7 @@ module pcielab_core #(
     parameter CLOCK_PS = 4000,
     parameter COMPLETION_HEADERS = 256,
     parameter COMPLETION_DATA_BYTES = 28672,
+    parameter COMMANDS = 1,
     parameter MEMORY_BYTES = 65536
 ) (
     input  logic clk, rst,
@@ -65,7 +66,7 @@ module pcielab_core #(
     benchmark_core #(
         .DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS), .RECORDS(RECORDS), .CLOCK_PS(CLOCK_PS),
         .COMPLETION_HEADERS(COMPLETION_HEADERS), .COMPLETION_DATA_BYTES(COMPLETION_DATA_BYTES),
-        .MEMORY_BYTES(MEMORY_BYTES)
+        .COMMANDS(COMMANDS), .MEMORY_BYTES(MEMORY_BYTES)
     ) core (
         .clk, .rst, .max_payload, .max_read_request, .bus_master, .completion_boundary_128, .extended_tags_known,
         .extended_tags, .function_reset, .function_reset_done, .msix_enable, .msix_mask, .tx(requests), .rx(completions),

@@ -10,6 +10,7 @@ module pcielab_usp #(
     // each, and data. PG213 lists 128 headers.
     parameter COMPLETION_HEADERS = 256,
     parameter COMPLETION_DATA_BYTES = 32768 - 16 * COMPLETION_HEADERS,
+    parameter COMMANDS = 1,
     parameter MEMORY_BYTES = 65536,
     // The hard block straddles completions: two with 256 bits, four with 512.
     parameter RC_STRADDLE = 1,
@@ -82,7 +83,7 @@ module pcielab_usp #(
     benchmark_core #(
         .DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS), .RECORDS(RECORDS), .CLOCK_PS(CLOCK_PS),
         .COMPLETION_HEADERS(COMPLETION_HEADERS), .COMPLETION_DATA_BYTES(COMPLETION_DATA_BYTES),
-        .MEMORY_BYTES(MEMORY_BYTES)
+        .COMMANDS(COMMANDS), .MEMORY_BYTES(MEMORY_BYTES)
     ) core (
         .clk(user_clk), .rst(user_reset), .max_payload({1'b0, cfg_max_payload}), .max_read_request(cfg_max_read_req),
         .bus_master(cfg_function_status[2]), .completion_boundary_128(cfg_rcb_status[0]), .extended_tags_known,
@@ -111,7 +112,7 @@ module pcielab_usp #(
         .clk(user_clk), .rst(user_reset), .m_axis_cq_tdata, .m_axis_cq_tkeep, .m_axis_cq_tlast, .m_axis_cq_tready,
         .m_axis_cq_tuser, .m_axis_cq_tvalid, .host
     );
-    completer #(.DATA_WIDTH(DATA_WIDTH)) host_side (
+    completer #(.DATA_WIDTH(DATA_WIDTH), .COMMANDS(COMMANDS)) host_side (
         .clk(user_clk), .rst(user_reset), .host, .store, .answer_valid, .answer_ready, .answer, .access
     );
     usp_cc #(.DATA_WIDTH(DATA_WIDTH)) answers (

@@ -69,8 +69,8 @@ module read_executor #(
     logic [ID_WIDTH-1:0] head, taken, tail, answered_number;
     logic [ID_WIDTH:0] count;
     logic [TAGS-1:0] answered;
-    // The head is looked at a clock after it became the head.
-    logic pop, head_answered, ends_command, answer;
+    // The head is looked at in the clock after it became the head, and counts two clocks later.
+    logic pop, head_settled, head_seen, head_answered, ends_command, answer;
     lookup #(.WIDTH(1 + $bits(ended_command_t)), .DEPTH(TAGS)) reports (
         .clk, .write(put), .write_address(tail), .write_data({last, report}), .read_address(head),
         .read_data({ends_command, ended})
@@ -86,13 +86,15 @@ module read_executor #(
     always_ff @(posedge clk) begin
         answer <= free_slot;
         answer_number <= answered_number;
-        head_answered <= head_answered ? !pop : answered[head];
+        head_seen <= answered[head];
+        head_settled <= !pop;
+        head_answered <= head_seen && head_settled && !pop;
         if (pop) answered[head] <= 1'b0;
         if (answer) answered[answer_number] <= 1'b1;
         head <= head + ID_WIDTH'(pop);
         taken <= taken + ID_WIDTH'(take_slot);
         tail <= tail + ID_WIDTH'(put);
         count <= count + (ID_WIDTH + 1)'(put) - (ID_WIDTH + 1)'(pop);
-        if (rst) {answer, answered, head_answered, head, taken, tail, count} <= '0;
+        if (rst) {answer, answered, head_settled, head_answered, head, taken, tail, count} <= '0;
     end
 endmodule

@@ -5,6 +5,8 @@ module registers #(
     parameter TAGS = 64,
     parameter RECORDS = 4096,
     parameter QUEUES = 4,
+    // 0: the core has no commands, and their settings stay 0.
+    parameter COMMANDS = 1,
     parameter RECORD_WIDTH = $clog2(RECORDS)
 ) (
     input  logic clk,
@@ -96,6 +98,11 @@ module registers #(
         if (rst) begin
             settings <= settings_reset();
             data_taken <= '0;
+        end
+        if (COMMANDS == 0) begin
+            settings.commands <= '0;
+            {settings.command_bus, settings.command_memory, settings.command_length} <= '0;
+            {settings.notices, settings.notice_ring, settings.notices_taken} <= '0;
         end
     end
 

@@ -3,7 +3,7 @@
 module splitter (
     input  logic clk,
     input  logic rst,
-    // Both limits as the device control register encodes them: 128 << code bytes.
+    // Both limits as the device control register encodes them: 128 << code bytes. Constant from a clock before a transfer on.
     input  logic [2:0] max_payload,
     input  logic [2:0] max_read_request,
     input  logic in_valid,
@@ -35,8 +35,14 @@ module splitter (
     assign doublings = 4'(rest.write ? max_payload : max_read_request);
     assign limit = LENGTH_WIDTH'(128) << doublings;
     assign room = limit - (rest.address[LENGTH_WIDTH-1:0] & (limit - 1'b1));
+    // A mask for each limit is ready before a transfer comes, whose address it cuts in the same clock.
+    logic [LENGTH_WIDTH-1:0] payload_mask, read_request_mask;
+    always_ff @(posedge clk) begin
+        payload_mask <= ~({LENGTH_WIDTH{1'b1}} << (4'd7 + 4'(max_payload)));
+        read_request_mask <= ~({LENGTH_WIDTH{1'b1}} << (4'd7 + 4'(max_read_request)));
+    end
     assign in_doublings = 4'(in_transfer.write ? max_payload : max_read_request);
-    assign in_mask = ~({LENGTH_WIDTH{1'b1}} << (4'd7 + in_doublings));
+    assign in_mask = in_transfer.write ? payload_mask : read_request_mask;
     assign in_last = (in_transfer.address[LENGTH_WIDTH-1:0] & in_mask) + in_transfer.length - 1'b1;
     stream_register #(.WIDTH($bits(transfer_t) + 4 + 2 * LENGTH_WIDTH)) waiting (
         .clk, .rst, .in_valid, .in_ready, .in_data({in_transfer, in_doublings, in_mask, in_last}),

@@ -27,6 +27,7 @@ def sizes(**values: tuple[int, ...]) -> tuple[Mapping[str, int], ...]:
 
 WIDTHS = (256, 512)
 CORE = tuple({"DATA_WIDTH": width, "TAGS": tags} for width, tags in ((256, 64), (512, 64), (256, 256), (512, 32)))
+WITHOUT_COMMANDS = {**CORE[0], "COMMANDS": 0}
 # Without straddling, the hard block fills up: the link brings completions faster than they leave.
 UNSTRADDLED = {"DATA_WIDTH": 512, "TAGS": 256, "RC_STRADDLE": 0}
 BENCHES = {
@@ -40,7 +41,7 @@ BENCHES = {
         fast=1,
     ),
     "completion_tracker": Bench("flat_completion_tracker", ({"DATA_WIDTH": 256, "TAGS": 32},)),
-    "core": Bench("pcielab_core", CORE, fast=1),
+    "core": Bench("pcielab_core", (*CORE, WITHOUT_COMMANDS), fast=1),
     "data_checker": Bench("data_checker", sizes(DATA_WIDTH=WIDTHS)),
     "draw_below": Bench("draw_below"),
     "fault_counters": Bench("fault_counters"),

@@ -38,6 +38,8 @@ async def transfers_are_cut_at_their_limits(dut: Any) -> None:
         codes = random.randrange(6), random.randrange(6)
         dut.max_read_request.value, dut.max_payload.value = codes
         limits = 128 << codes[0], 128 << codes[1]
+        dut.in_valid.value = 0
+        await FallingEdge(dut.clk)
         transfers, expected = [], []
         for _ in range(6):
             write, length = random.random() < 0.5, random.choice([1, 64, 128, 129, 4096, random.randint(1, 4096)])

@@ -27,6 +27,7 @@ PROPERTIES = {
     "PF0_CLASS_CODE": "118000", "PF0_DEV_CAP_MAX_PAYLOAD": "1024_bytes", "pf0_bar0_64bit": "true",
     "pf0_bar0_scale": "Kilobytes", "pf0_bar0_size": "128", "pf0_bar2_enabled": "true", "pf0_bar2_64bit": "true",
     "pf0_bar2_prefetchable": "true", "pf0_bar2_scale": "Kilobytes", "pf0_bar2_size": "32",
+    "pf0_bar4_enabled": "true", "pf0_bar4_64bit": "true", "pf0_bar4_scale": "Kilobytes", "pf0_bar4_size": "64",
     "pf0_msi_enabled": "false", "pf0_msix_enabled": "true", "MSI_X_OPTIONS": "MSI-X_External",
     "PF0_MSIX_CAP_TABLE_SIZE": "000", "PF0_MSIX_CAP_TABLE_BIR": "BAR_1:0",
     "PF0_MSIX_CAP_TABLE_OFFSET": "00002000", "PF0_MSIX_CAP_PBA_BIR": "BAR_1:0",

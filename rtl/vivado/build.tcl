@@ -53,6 +53,10 @@ set_property -dict [list \
     CONFIG.pf0_bar2_prefetchable {true} \
     CONFIG.pf0_bar2_scale {Kilobytes} \
     CONFIG.pf0_bar2_size {32} \
+    CONFIG.pf0_bar4_enabled {true} \
+    CONFIG.pf0_bar4_64bit {true} \
+    CONFIG.pf0_bar4_scale {Kilobytes} \
+    CONFIG.pf0_bar4_size {64} \
     CONFIG.pf0_msi_enabled {false} \
     CONFIG.pf0_msix_enabled {true} \
     CONFIG.MSI_X_OPTIONS {MSI-X_External} \

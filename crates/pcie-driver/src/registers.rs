@@ -182,7 +182,7 @@ pub const STORES_BAD: u32 = 0x130;
 pub const COMMANDS: u32 = 0x180;
 pub const COMMANDS_ENABLE_SHIFT: u32 = 0x0;
 pub const COMMANDS_ENABLE_MASK: u32 = 0x1;
-/// Limits of commands.
+/// Limits of commands. 0: the core has no commands.
 pub const COMMAND_LIMITS: u32 = 0x184;
 pub const COMMAND_LIMITS_MEMORY_BYTES_LOG2_SHIFT: u32 = 0x0;
 pub const COMMAND_LIMITS_MEMORY_BYTES_LOG2_MASK: u32 = 0x3f;
@@ -216,7 +216,7 @@ pub const COMMAND_STATUS_HALTED_SHIFT: u32 = 0x1;
 pub const COMMAND_STATUS_HALTED_MASK: u32 = 0x1;
 pub const COMMAND_STATUS_RESULT_SHIFT: u32 = 0x4;
 pub const COMMAND_STATUS_RESULT_MASK: u32 = 0xf;
-/// Commands done. This register and the next count from COMMANDS.enable on.
+/// Commands done. This register and the next count from COMMANDS.enable on. The last bytes of a command may leave after it is counted; a notice leaves behind them.
 pub const COMMANDS_DONE: u32 = 0x1ac;
 /// Commands refused. Their queue was full or not ready, they had no bytes, or they would end outside the memory.
 pub const COMMANDS_REFUSED: u32 = 0x1b0;
