@@ -25,10 +25,10 @@ rtl-registers: $(VENV)/.rtl-installed ## Renew constants, C header and reference
 	$(BIN)/python rtl/generate_registers.py
 
 .PHONY: port-malformed
-port-malformed: ## Try 100,000 malformed TLPs and headers on the C library, again under the address sanitizer if there is a nightly tool chain (minutes)
-	PCIELAB_MALFORMED=100000 cargo test -p pcie-port --quiet --test malformed
+port-malformed: ## Try 100,000 malformed TLPs and headers on the C library, and as many messages on the brick, again under the address sanitizer if there is a nightly tool chain (half an hour)
+	PCIELAB_MALFORMED=100000 cargo test -p pcie-port --quiet --test malformed --test simbricks
 	rustup run nightly true && RUSTFLAGS=-Zsanitizer=address PCIELAB_MALFORMED=100000 cargo +nightly test -p pcie-port --quiet \
-		--target $$(rustc -vV | sed -n 's/host: //p') --target-dir target/sanitized --test malformed
+		--target $$(rustc -vV | sed -n 's/host: //p') --target-dir target/sanitized --test malformed --test simbricks
 
 .PHONY: port-speed
 port-speed: build port ## Measure reads per second through the C library, and messages per second of the brick (a minute)

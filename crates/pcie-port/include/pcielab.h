@@ -98,6 +98,10 @@ typedef enum pcielab_code {
    The address does not fit the header.
    */
   PCIELAB_CODE_ADDRESS = -16,
+  /*
+   A defect of the library. A host that was changed meanwhile refuses all further calls with this code.
+   */
+  PCIELAB_CODE_INTERNAL = -17,
 } pcielab_code;
 
 /*

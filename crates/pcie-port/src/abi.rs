@@ -1,10 +1,11 @@
 //! The C library: an endpoint behind a pointer. `include/pcielab.h` is made from this file.
 //!
 //! No function panics or unwinds: wrong arguments are refused with a code and a text, as far as a pointer can be
-//! checked. There is no global state; ports are independent of each other.
+//! checked, and a defect of the library becomes a code, too (`guard`). There is no global state; ports are independent of each other.
 #![allow(unsafe_code)]
 
 mod code;
+mod guard;
 mod layout;
 mod made;
 
@@ -17,8 +18,10 @@ pub use made::{PcielabCache, PcielabOptions};
 use crate::endpoint::Endpoint;
 use crate::header::parse_header;
 use code::{fail, reported};
+use guard::guarded;
 use pcie_time::Picoseconds;
 use std::ffi::{c_char, c_int};
+use std::ptr::null_mut;
 
 /// Version of this interface: major times 1000 plus minor. Within a major version functions, structures and
 /// codes are only added.
@@ -27,6 +30,8 @@ pub const PCIELAB_VERSION: u32 = 1000;
 /// A host with its link to one device. Use it from one thread at a time; different ports may be used at once.
 pub struct PcielabPort {
     endpoint: Endpoint,
+    /// A panic has left it half changed.
+    is_broken: bool,
 }
 
 /// The version of the library: compare its thousands with PCIELAB_VERSION.
@@ -60,10 +65,16 @@ pub unsafe extern "C" fn pcielab_port_create(
     // SAFETY: the caller gives `system_bytes` bytes at `system`, and a null or valid `options`.
     let (json, options) =
         unsafe { (std::slice::from_raw_parts(system.cast(), system_bytes), options.as_ref()) };
-    let (made, code) = match made::endpoint(json, options) {
-        Ok(endpoint) => (Box::into_raw(Box::new(PcielabPort { endpoint })), Code::Done as c_int),
+    let made = match guarded(|| made::endpoint(json, options)) {
+        Some(made) => made.map_err(|wrong| (Code::System, wrong)),
+        None => Err((Code::Internal, "internal error, a defect of the library".to_owned())),
+    };
+    let (made, code) = match made {
+        Ok(endpoint) => {
+            (Box::into_raw(Box::new(PcielabPort { endpoint, is_broken: false })), Code::Done as c_int)
+        }
         // SAFETY: as above.
-        Err(wrong) => (std::ptr::null_mut(), unsafe { reported(Code::System, &wrong, text, text_bytes) }),
+        Err((code, wrong)) => (null_mut(), unsafe { reported(code, &wrong, text, text_bytes) }),
     };
     // SAFETY: the caller gives a valid `port`.
     unsafe { port.write(made) };
@@ -78,7 +89,8 @@ pub unsafe extern "C" fn pcielab_port_create(
 pub unsafe extern "C" fn pcielab_port_free(port: *mut PcielabPort) {
     if !port.is_null() {
         // SAFETY: it is from `Box::into_raw`, and the caller gives it up.
-        drop(unsafe { Box::from_raw(port) });
+        let port = unsafe { Box::from_raw(port) };
+        let _ = guarded(|| drop(port));
     }
 }
 
@@ -91,7 +103,10 @@ pub unsafe extern "C" fn pcielab_port_limits(port: *const PcielabPort, limits: *
     // SAFETY: the caller gives null or valid pointers.
     let (port, limits) = unsafe { (port.as_ref(), limits.as_mut()) };
     let (Some(port), Some(limits)) = (port, limits) else { return Code::Null as c_int };
-    *limits = PcielabLimits::of(port.endpoint.port());
+    let Some(found) = port.look(|endpoint| PcielabLimits::of(endpoint.port())) else {
+        return Code::Internal as c_int;
+    };
+    *limits = found;
     Code::Done as c_int
 }
 
@@ -109,9 +124,14 @@ pub unsafe extern "C" fn pcielab_port_address(
     // SAFETY: the caller gives null or valid pointers.
     let (port, address) = unsafe { (port.as_ref(), address.as_mut()) };
     let (Some(port), Some(address)) = (port, address) else { return Code::Null as c_int };
-    let Some(found) = port.endpoint.port().buffer().address(offset) else { return Code::Outside as c_int };
-    *address = found;
-    Code::Done as c_int
+    match port.look(|endpoint| endpoint.port().buffer().address(offset)) {
+        Some(Some(found)) => {
+            *address = found;
+            Code::Done as c_int
+        }
+        Some(None) => Code::Outside as c_int,
+        None => Code::Internal as c_int,
+    }
 }
 
 /// Reads the header of a TLP as it is on the link: 12 or 16 bytes, followed by its data where it has them. Only
@@ -126,12 +146,13 @@ pub unsafe extern "C" fn pcielab_tlp_parse(bytes: *const u8, length: usize, tlp:
     }
     // SAFETY: the caller gives `length` bytes at `bytes`, and a valid `tlp`.
     let (bytes, tlp) = unsafe { (std::slice::from_raw_parts(bytes, length), &mut *tlp) };
-    match parse_header(bytes) {
-        Ok(parsed) => {
+    match guarded(|| parse_header(bytes)) {
+        Some(Ok(parsed)) => {
             *tlp = PcielabTlp::from(parsed);
             Code::Done as c_int
         }
-        Err(error) => Code::from(error) as c_int,
+        Some(Err(error)) => Code::from(error) as c_int,
+        None => Code::Internal as c_int,
     }
 }
 
@@ -144,7 +165,7 @@ pub unsafe extern "C" fn pcielab_port_has_room(port: *const PcielabPort, tlp: *c
     // SAFETY: the caller gives null or valid pointers.
     let (port, tlp) = unsafe { (port.as_ref(), tlp.as_ref()) };
     let (Some(port), Some(Ok(tlp))) = (port, tlp.map(PcielabTlp::checked)) else { return 0 };
-    port.endpoint.has_room(&tlp).into()
+    port.look(|endpoint| endpoint.has_room(&tlp)).unwrap_or(false).into()
 }
 
 /// Sends a TLP that is complete in the device at `ready_ps`. TLPs leave in the order of calls. `sent`, unless
@@ -166,7 +187,7 @@ pub unsafe extern "C" fn pcielab_port_submit(
         Ok(tlp) => tlp,
         Err(code) => return code as c_int,
     };
-    match port.endpoint.submit(&tlp, Picoseconds(ready_ps)) {
+    port.change(|endpoint| match endpoint.submit(&tlp, Picoseconds(ready_ps)) {
         Ok(done) => {
             if let Some(sent) = sent {
                 *sent = PcielabSent::from(done);
@@ -174,7 +195,7 @@ pub unsafe extern "C" fn pcielab_port_submit(
             Code::Done as c_int
         }
         Err(error) => fail(error),
-    }
+    })
 }
 
 /// Moves time on to `to_ps`; an earlier time changes nothing. TLPs that are submitted later must be ready at
@@ -186,7 +207,7 @@ pub unsafe extern "C" fn pcielab_port_submit(
 pub unsafe extern "C" fn pcielab_port_advance(port: *mut PcielabPort, to_ps: u64) -> c_int {
     // SAFETY: the caller gives a null or valid pointer.
     let Some(port) = (unsafe { port.as_mut() }) else { return Code::Null as c_int };
-    port.endpoint.advance(Picoseconds(to_ps)).map_or_else(fail, |()| Code::Done as c_int)
+    port.change(|endpoint| endpoint.advance(Picoseconds(to_ps)).map_or_else(fail, |()| Code::Done as c_int))
 }
 
 /// Takes the next event up to the present time, in the order of time. Returns PCIELAB_CODE_NOTHING if there is none.
@@ -198,9 +219,11 @@ pub unsafe extern "C" fn pcielab_port_take(port: *mut PcielabPort, event: *mut P
     // SAFETY: the caller gives null or valid pointers.
     let (port, event) = unsafe { (port.as_mut(), event.as_mut()) };
     let (Some(port), Some(event)) = (port, event) else { return Code::Null as c_int };
-    let Some(taken) = port.endpoint.take() else { return Code::Nothing as c_int };
-    *event = PcielabEvent::from(taken);
-    Code::Done as c_int
+    port.change(|endpoint| {
+        let Some(taken) = endpoint.take() else { return Code::Nothing as c_int };
+        *event = PcielabEvent::from(taken);
+        Code::Done as c_int
+    })
 }
 
 /// Time before which there is no event without further TLPs; UINT64_MAX if nothing is under way or `port` is null.
@@ -212,7 +235,7 @@ pub unsafe extern "C" fn pcielab_port_take(port: *mut PcielabPort, event: *mut P
 pub unsafe extern "C" fn pcielab_port_next(port: *const PcielabPort) -> u64 {
     // SAFETY: the caller gives a null or valid pointer.
     let port = unsafe { port.as_ref() };
-    port.and_then(|port| port.endpoint.next_at()).map_or(u64::MAX, |at| at.0)
+    port.and_then(|port| port.look(Endpoint::next_at).flatten()).map_or(u64::MAX, |at| at.0)
 }
 
 /// Looks at how much is in use.
@@ -227,6 +250,9 @@ pub unsafe extern "C" fn pcielab_port_occupancy(
     // SAFETY: the caller gives null or valid pointers.
     let (port, occupancy) = unsafe { (port.as_ref(), occupancy.as_mut()) };
     let (Some(port), Some(occupancy)) = (port, occupancy) else { return Code::Null as c_int };
-    *occupancy = PcielabOccupancy::from(port.endpoint.occupancy());
+    let Some(found) = port.look(|endpoint| PcielabOccupancy::from(endpoint.occupancy())) else {
+        return Code::Internal as c_int;
+    };
+    *occupancy = found;
     Code::Done as c_int
 }

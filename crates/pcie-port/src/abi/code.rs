@@ -44,10 +44,12 @@ pub enum Code {
     Poisoned = -15,
     /// The address does not fit the header.
     Address = -16,
+    /// A defect of the library. A host that was changed meanwhile refuses all further calls with this code.
+    Internal = -17,
 }
 
 impl Code {
-    const ALL: [Self; 18] = [
+    const ALL: [Self; 19] = [
         Self::Done,
         Self::Nothing,
         Self::Null,
@@ -66,6 +68,7 @@ impl Code {
         Self::Enables,
         Self::Poisoned,
         Self::Address,
+        Self::Internal,
     ];
 
     fn text(self) -> &'static CStr {
@@ -90,6 +93,9 @@ impl Code {
             Self::Enables => c"byte enables are wrong: give one run of bytes",
             Self::Poisoned => c"the TLP is poisoned: its data must not be used",
             Self::Address => c"the address does not fit: addresses below 4 GiB have headers of 12 bytes",
+            Self::Internal => {
+                c"internal error, a defect of the library: free the host, and report what was called"
+            }
         }
     }
 }

@@ -65,6 +65,9 @@ pub(super) fn connect(path: &Path, patience: Duration) -> Result<(Peer, Vec<u8>)
             format!("its file of {size} bytes is shorter than its rings, {bytes}"),
         ));
     }
+    if (incoming.offset as usize) < second && (outgoing.offset as usize) < first {
+        return Err(BrickError::of(path, "describes rings that overlap"));
+    }
     let mapping = Arc::new(Mapping::new(&file, bytes).map_err(|error| BrickError::of(path, error))?);
     send(&socket, path, &answer)?;
     let rings = [incoming, outgoing].map(|layout| Ring::new(Arc::clone(&mapping), layout));

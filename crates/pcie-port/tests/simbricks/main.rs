@@ -4,6 +4,7 @@
 #![allow(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot be set up fails")]
 
+mod malformed;
 mod peers;
 
 use pcie_port::simbricks::{Brick, BrickError, Passed};
@@ -255,6 +256,7 @@ fn wrong_greetings_are_named() {
         (with(4, u64::MAX), "rings with a wrong offset"),
         (with(4, 1 << 40), "shorter than its rings"),
         (with(5, 1 << 50), "shorter than its rings"),
+        (with(5, 8), "rings that overlap"),
         (with(8, 3), "protocol 3"),
         (with(9, u64::MAX), "its description at byte"),
         (Hello { file_bytes: 4096, ..Hello::default() }, "shorter than its rings"),

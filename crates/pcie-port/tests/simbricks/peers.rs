@@ -9,6 +9,7 @@ use rustix::net::{
 };
 use std::io::{IoSlice, IoSliceMut, Write};
 use std::mem::MaybeUninit;
+use std::net::Shutdown;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -27,13 +28,15 @@ pub struct Hello {
     pub intro_bytes: usize,
     pub file_bytes: u64,
     pub with_file: bool,
+    /// Nothing follows: it shuts its side of the socket down.
+    pub is_all: bool,
 }
 
 impl Default for Hello {
     fn default() -> Self {
         let ring = ENTRY_BYTES * ENTRIES;
         let numbers = [1, 1, 0, ENTRY_BYTES, ENTRIES, ring, ENTRY_BYTES, ENTRIES, 2, 80];
-        Self { numbers, intro_bytes: 119, file_bytes: 2 * ring, with_file: true }
+        Self { numbers, intro_bytes: 119, file_bytes: 2 * ring, with_file: true, is_all: false }
     }
 }
 
@@ -109,6 +112,9 @@ pub fn greeted(socket: UnixStream, hello: &Hello) -> Peer {
         ancillary.push(SendAncillaryMessage::ScmRights(&files));
     }
     sendmsg(&socket, &[IoSlice::new(&bytes)], &mut ancillary, SendFlags::NOSIGNAL).unwrap();
+    if hello.is_all {
+        socket.shutdown(Shutdown::Write).unwrap();
+    }
     let ring = ENTRY_BYTES * ENTRIES;
     let bytes = (2 * ring) as usize;
     let start = map(&file, bytes);
