@@ -7,7 +7,17 @@ import json
 import subprocess
 import sys
 
-_SYSTEMS = ("e3", "gen5-x16", "hsw2620", "ib-000-nosp", "ib-011-nosp", "kpio-2012", "netfpga-hsw", "snb")
+_SYSTEMS = (
+    "clx-6234",
+    "e3",
+    "gen5-x16",
+    "hsw2620",
+    "ib-000-nosp",
+    "ib-011-nosp",
+    "kpio-2012",
+    "netfpga-hsw",
+    "snb",
+)
 _SYSTEMS_OF_CORE = ("snb", "snb-iommu")
 _CORE = ("device=pcielab-fpga", "link.tags=64")
 

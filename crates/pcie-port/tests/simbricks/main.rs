@@ -22,7 +22,7 @@ use std::time::Duration;
 const SYSTEMS: [&str; 3] = [
     include_str!("../../../pcie-sim/tests/fixtures/hsw2620.json"),
     include_str!("../../../pcie-rtl/tests/fixtures/snb-iommu.json"),
-    include_str!("../../../pcie-sim/tests/fixtures/gen5-x16.json"),
+    include_str!("../../../pcie-sim/tests/fixtures/clx-6234.json"),
 ];
 
 fn endpoints(system: &str) -> impl FnMut() -> Endpoint + use<> {
