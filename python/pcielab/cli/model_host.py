@@ -6,9 +6,10 @@ import typer
 
 from pcielab import model
 from pcielab.cli.borrowed import say_borrowed
-from pcielab.cli.completion import choice, profile_names
+from pcielab.cli.completion import choice
 from pcielab.cli.model_options import errors_name_options
 from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.system_options import Profile, Sets
 from pcielab.errors import InputError
 from pcielab.library.link_words import read_width
 from pcielab.library.quantities import parse_bytes, parse_counts
@@ -26,19 +27,8 @@ def host(
     cores: Annotated[
         str, typer.Option("--load", help="Busy cores: 3, 0,3,6 or first:last[:step].", metavar="LIST|RANGE")
     ] = "0:6",
-    profile: Annotated[
-        str,
-        typer.Option(
-            "--profile",
-            help="System: a name or a .toml file.",
-            metavar="NAME|FILE",
-            autocompletion=profile_names("system"),
-        ),
-    ] = "clx-6234",
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Change a key of the system; repeatable.", metavar="KEY=VALUE"),
-    ] = None,
+    profile: Profile = "clx-6234",
+    changes: Sets = None,
     kind: Annotated[
         str | None,
         choice("--kind", _KINDS, "What the cores do, by default what the system says"),

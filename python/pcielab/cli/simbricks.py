@@ -5,10 +5,8 @@ from typing import Annotated
 
 import typer
 
-from pcielab.cli.completion import choice, keys_to_set, profile_names
 from pcielab.cli.output import say
-
-_CACHES = ("cold", "device-thrash", "device-warm", "host-warm")
+from pcielab.cli.system_options import Cache, Profile, Seed, Sets, WarmWindow
 
 
 def simbricks(
@@ -25,28 +23,10 @@ def simbricks(
             show_default=False,
         ),
     ] = None,
-    profile: Annotated[
-        str,
-        typer.Option(
-            "--profile",
-            help="System: a name or a .toml file.",
-            metavar="NAME|FILE",
-            autocompletion=profile_names("system"),
-        ),
-    ] = "hsw2620",
-    changes: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            autocompletion=keys_to_set,
-            help="Change a key of the system; repeatable.",
-        ),
-    ] = None,
-    cache: Annotated[str, choice("--cache", _CACHES, "State of the caches at the start")] = "cold",
-    window: Annotated[
-        str, typer.Option("--window", metavar="BYTES", help="Bytes that are warm, from the start of the buffer.")
-    ] = "8K",
+    profile: Profile = "hsw2620",
+    changes: Sets = None,
+    cache: Cache = "cold",
+    window: WarmWindow = "8K",
     latency_ns: Annotated[
         float,
         typer.Option("--latency-ns", min=0.001, max=1e9, help="Latency of each connection, as the peers have it."),
@@ -55,7 +35,7 @@ def simbricks(
         float,
         typer.Option("--patience-s", min=0.1, max=86400, help="For how long a peer may stand still in real time."),
     ] = 30,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=(1 << 64) - 1, help="Seed of random draws.")] = 1,
+    seed: Seed = 1,
 ) -> None:
     """Put a calibrated link, tags, credits, ordering, root complex, IOMMU and caches into a SimBricks simulation.
 

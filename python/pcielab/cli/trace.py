@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcielab.cli.completion import choice, keys_to_set, profile_names
+from pcielab.cli.completion import choice
 from pcielab.cli.output import Cell, Format, is_stdout, print_data, print_rows, say
+from pcielab.cli.system_options import Cache, Profile, Seed, Sets, WarmWindow
 from pcielab.errors import InputError
 from pcielab.wording import shown
 
@@ -16,30 +17,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-_CACHES = ("cold", "device-thrash", "device-warm", "host-warm")
 _OPERATIONS = ("bw-rd", "bw-wr", "bw-rdwr")
 _COLUMNS = ("ready_ps", "write", "offset", "bytes", "sent_ps", "done_ps")
-Profile = Annotated[
-    str,
-    typer.Option(
-        "--profile",
-        help="System: a name or a .toml file.",
-        metavar="NAME|FILE",
-        autocompletion=profile_names("system"),
-    ),
-]
-Sets = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        autocompletion=keys_to_set,
-        help="Change a key of the system; repeatable.",
-    ),
-]
 Output = Annotated[Path, typer.Option("--output", "-o", help="File to write, or `-` for stdout.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, max=(1 << 64) - 1, help="Seed of random draws.")]
 
 
 @app.command()
@@ -81,10 +62,8 @@ def play(
     trace: Annotated[Path, typer.Argument(help="A trace of `pcielab trace record` or `convert`.")],
     profile: Profile = "hsw2620",
     changes: Sets = None,
-    cache: Annotated[str, choice("--cache", _CACHES, "State of the caches before the first transfer")] = "cold",
-    window: Annotated[
-        str, typer.Option("--window", metavar="BYTES", help="Bytes that are warm, from the start of the buffer.")
-    ] = "8K",
+    cache: Cache = "cold",
+    window: WarmWindow = "8K",
     seed: Seed = 1,
     output: Annotated[
         Path | None,
