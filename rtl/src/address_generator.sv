@@ -63,7 +63,8 @@ module address_generator (
 
     always_ff @(posedge clk) begin
         under_way <= clear ? '0 : {under_way[CLOCKS-2:0], step};
-        reserved <= reserved + COUNT_WIDTH'(step) - COUNT_WIDTH'(out_valid && out_ready);
+        // `out_ready` comes last, and only chooses.
+        reserved <= out_valid && out_ready ? reserved - COUNT_WIDTH'(!step) : reserved + COUNT_WIDTH'(step);
         running <= (running || start) && !rst;
         if (clear) reserved <= '0;
     end
