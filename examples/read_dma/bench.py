@@ -1,4 +1,7 @@
-"""The bench of read_dma: below a block of cocotbext-pcie and a calibrated host. `simulate.py` runs it."""
+"""The bench of read_dma: below a block of cocotbext-pcie, Xilinx's or Intel's, and a calibrated host.
+
+`simulate.py` runs it.
+"""
 
 import json
 import logging
@@ -12,6 +15,7 @@ from cocotb.utils import get_sim_time
 from cocotbext.axi import AxiStreamBus
 from cocotbext.pcie.core import RootComplex
 from cocotbext.pcie.core.tlp import Tlp, TlpType
+from cocotbext.pcie.intel.s10 import S10PcieDevice, S10RxBus, S10TxBus
 from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
 
 from pcielab.library.profiles import resolve
@@ -23,6 +27,40 @@ ASKED: dict[str, Any] = json.loads(Path(os.environ["READ_DMA"]).read_text())
 CLOCK_NS = 4
 
 
+def ultrascale_plus(dut: Any) -> Any:
+    """Xilinx's block, with 512 bits."""
+    return UltraScalePlusPcieDevice(
+        pcie_generation=3,
+        pcie_link_width=16,
+        user_clk_frequency=250e6,
+        alignment="dword",
+        max_payload_size=1024,
+        enable_extended_tag=True,
+        user_clk=dut.clk,
+        user_reset=dut.rst,
+        rq_bus=AxiStreamBus.from_prefix(dut, "s_axis_rq"),
+        rc_bus=AxiStreamBus.from_prefix(dut, "m_axis_rc"),
+    )
+
+
+def stratix_10(dut: Any) -> Any:
+    """Intel's block, with 256 bits."""
+    return S10PcieDevice(
+        pcie_generation=3,
+        pcie_link_width=8,
+        pld_clk_frequency=250e6,
+        max_payload_size=1024,
+        enable_extended_tag=True,
+        coreclkout_hip=dut.clk,
+        reset_status=dut.rst,
+        rx_bus=S10RxBus.from_prefix(dut, "rx_st"),
+        tx_bus=S10TxBus.from_prefix(dut, "tx_st"),
+    )
+
+
+BLOCKS = {"read_dma": ultrascale_plus, "read_dma_s10": stratix_10}
+
+
 class Bench:
     """The engine, a block, a root complex, and some of its memory."""
 
@@ -31,18 +69,7 @@ class Bench:
         self.dut, self.root = dut, RootComplex()
         self.system = resolve(ASKED["profile"], ASKED["sets"])
         self.root.max_payload_size = self.system.link.mps_bytes.bit_length() - 8
-        self.block = UltraScalePlusPcieDevice(
-            pcie_generation=3,
-            pcie_link_width=16,
-            user_clk_frequency=250e6,
-            alignment="dword",
-            max_payload_size=1024,
-            enable_extended_tag=True,
-            user_clk=dut.clk,
-            user_reset=dut.rst,
-            rq_bus=AxiStreamBus.from_prefix(dut, "s_axis_rq"),
-            rc_bus=AxiStreamBus.from_prefix(dut, "m_axis_rc"),
-        )
+        self.block = BLOCKS[ASKED["top"]](dut)
         self.root.make_port().connect(self.block)
 
     async def start(self) -> None:
@@ -53,6 +80,8 @@ class Bench:
         await function.set_readrq(self.system.link.mrrs_bytes.bit_length() - 8)
         await function.set_master()
         Host(self.root, self.block, self.system)
+        if hasattr(self.dut, "requester"):
+            self.dut.requester.value = int(self.block.functions[0].pcie_id)
         self.memory = self.root.mem_pool.alloc_region(1 << 20)
         self.base = self.memory.get_absolute_address(0)
         self.memory.mem[:] = b"".join(word.to_bytes(4, "little") for word in range(0, 1 << 20, 4))

