@@ -56,7 +56,8 @@ module test_sequencer (
     assign alone = operation == LAT_RD || operation == LAT_WRRD;
     assign is_pair = operation == LAT_WRRD;
     assign outside = more && address_valid && !address_in_buffer;
-    assign go_on = state == RUN && more && !stop && !fault && bus_master && (!alone || !in_flight);
+    // A transfer that starts in the clock of a fault is dropped with all others that have not left.
+    assign go_on = state == RUN && more && !stop && bus_master && (!alone || !in_flight);
 
     assign transfer_valid = go_on && address_valid && address_in_buffer;
     always_comb begin
