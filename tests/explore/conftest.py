@@ -97,7 +97,7 @@ class Tab:
 
     def data(self, name: str) -> str | None:
         """A data attribute of the page: `settled`, `pictureMs`, `firstPointMs`."""
-        found: str | None = self.page.evaluate(f"document.documentElement.dataset.{name}")
+        found: str | None = self.page.evaluate(f"document.documentElement?.dataset.{name}")
         return found
 
     def until(self, condition: Callable[[], object], awaited: str) -> None:

@@ -207,7 +207,8 @@ def test_a_long_file_is_not_in_the_address_and_the_page_says_so(browser: Any, si
     tab = opened(browser, f"{site}?system=snb")
     tab.until(lambda: tab.data("pictureMs"), "the picture")
     dropped(tab, f'{OWN}notes = "{"x" * 5000}"\n')
-    tab.until(lambda: tab.data("pictureMs") and "system=mine" in tab.address, "the file's system")
+    tab.until(lambda: "system=mine" in tab.address, "the file's system in the address")
+    tab.until(lambda: tab.data("pictureMs"), "its picture")
     assert "own=" not in tab.address
     tab.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     tab.page.click("#share")

@@ -10,6 +10,8 @@ const TITLES = { run: "This bandwidth, simulated as a single test", latency: "Th
 const byId = (id) => document.getElementById(id);
 const NOW = "now";
 const VIEWS = ["size", "window"];
+// Points are simulated when a slider has rested for so long: the workers would take the cores that its curves need.
+const REST_MS = 80;
 
 class Workbench {
   constructor(found) {
@@ -62,6 +64,10 @@ class Workbench {
     if (!fromHistory) history.pushState(null, "", toAddress(state));
     byId("overlay").value = state.overlay;
     this.overlaid = null;
+    for (const run of this.runs.values()) {
+      run.stop?.abort();
+      clearTimeout(run.rest);
+    }
     this.runs = new Map([[NOW, this.run(NOW, state.question)]]);
     state.pins.forEach((pin, index) => this.runs.set(`pin-${index}`, this.run(`${String.fromCharCode(65 + index)}: ${named(pin)}`, pin)));
     if (state.overlay.startsWith("system:")) {
@@ -126,6 +132,7 @@ class Workbench {
   async answer(key, began = performance.now()) {
     const run = this.runs.get(key);
     run.stop?.abort();
+    clearTimeout(run.rest);
     if (key === NOW) delete document.documentElement.dataset.settled;
     if (run.busy) {
       run.next = began;
@@ -159,7 +166,7 @@ class Workbench {
       this.explain(question.size);
       this.takeOut();
     }
-    this.simulate(key, run, began);
+    run.rest = setTimeout(() => this.simulate(key, run, began), REST_MS);
   }
 
   async simulate(key, run, began) {
