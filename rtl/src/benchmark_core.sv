@@ -240,6 +240,10 @@ module benchmark_core #(
 
     // ---- commands
     host_stream #(.DATA_WIDTH(DATA_WIDTH)) message_store ();
+    // A record of a message, the only request of 8 double words there, enters the shared way, or leaves the core.
+    logic sends_record, record_left;
+    assign sends_record
+        = sharers[MESSAGES].valid && sharers[MESSAGES].ready && sharers[MESSAGES].header.dwords == 11'd8;
     if (COMMANDS != 0) begin : command_side
         host_stream #(.DATA_WIDTH(DATA_WIDTH)) bar_store (), memory_store ();
         request_stream #(.DATA_WIDTH(DATA_WIDTH)) shared ();
@@ -266,12 +270,14 @@ module benchmark_core #(
         assign status.command_limits.queues = 8'(COMMAND_QUEUES);
         assign status.command_limits.depth = 8'(COMMAND_DEPTH);
         request_arbiter #(.DATA_WIDTH(DATA_WIDTH), .SOURCES(3)) shared_way (.clk, .rst, .in(sharers), .out(shared));
-        stream_register #(.WIDTH(2 + $bits(request_t) + DATA_WIDTH)) before_way_out (
+        logic record_waits;
+        stream_register #(.WIDTH(3 + $bits(request_t) + DATA_WIDTH)) before_way_out (
             .clk, .rst, .in_valid(shared.valid), .in_ready(shared.ready),
-            .in_data({shared.sop, shared.eop, shared.header, shared.data}), .out_valid(ways[SHARED].valid),
+            .in_data({sends_record, shared.sop, shared.eop, shared.header, shared.data}), .out_valid(ways[SHARED].valid),
             .out_ready(ways[SHARED].ready),
-            .out_data({ways[SHARED].sop, ways[SHARED].eop, ways[SHARED].header, ways[SHARED].data})
+            .out_data({record_waits, ways[SHARED].sop, ways[SHARED].eop, ways[SHARED].header, ways[SHARED].data})
         );
+        assign record_left = ways[SHARED].valid && ways[SHARED].ready && record_waits;
     end else begin : message_side
         // The engine's outputs stay 0, and messages have their way to themselves.
         assign {message_store.valid, message_store.sop, message_store.eop} = {store.valid, store.sop, store.eop};
@@ -285,11 +291,12 @@ module benchmark_core #(
             = {sharers[MESSAGES].valid, sharers[MESSAGES].sop, sharers[MESSAGES].eop};
         assign {ways[SHARED].header, ways[SHARED].data} = {sharers[MESSAGES].header, sharers[MESSAGES].data};
         assign sharers[MESSAGES].ready = ways[SHARED].ready;
+        assign record_left = sends_record;
     end
 
     // ---- messages
     message_receiver #(.DATA_WIDTH(DATA_WIDTH), .QUEUES(QUEUES), .SLOTS(SLOTS)) receiver (
-        .clk, .rst, .settings, .data_taken, .bus_master, .store(message_store), .tx(sharers[MESSAGES]), .heads,
+        .clk, .rst, .settings, .data_taken, .bus_master, .store(message_store), .tx(sharers[MESSAGES]), .record_left, .heads,
         .messages(status.messages_left), .dropped(status.messages_dropped), .stores_lost(status.stores_lost),
         .stores_bad(status.stores_bad)
     );

@@ -13,6 +13,8 @@ module message_receiver #(
 
     host_stream.sink store,
     request_stream.source tx,
+    // A record that was handed over at `tx` has left the core.
+    input  logic record_left,
 
     output logic [QUEUES-1:0][31:0] heads,
     output logic [31:0] messages,
@@ -22,7 +24,7 @@ module message_receiver #(
 );
     localparam QUEUE_WIDTH = $clog2(QUEUES);
 
-    logic enable, line_valid, line_ready, slots_line_ready, bad, lost, slots_ready, take, engine_rst, idle;
+    logic enable, record_leaves, line_valid, line_ready, slots_line_ready, bad, lost, slots_ready, take, engine_rst, idle;
     logic [15:0] line_buffer;
     logic [7:0] line_words, look_words;
     logic [511:0] line_data, look_data, part_data;
@@ -30,8 +32,10 @@ module message_receiver #(
     logic part_valid, part_ready, part_first, part_last, part_intact;
     logic [6:0] part_bytes;
     logic [31:0] part_length;
+    // Records between the writer and the core's way out.
+    logic [3:0] on_the_way;
 
-    assign enable = settings.messages.enable;
+    assign record_leaves = written.valid && written.ready && written.header.dwords == 11'd8;
     request_stream #(.DATA_WIDTH(DATA_WIDTH)) written ();
     // An offered request leaves whole before the reset.
     assign engine_rst = rst || (!enable && !written.valid);
@@ -54,8 +58,8 @@ module message_receiver #(
     );
     message_writer #(.DATA_WIDTH(DATA_WIDTH), .QUEUES(QUEUES)) writer (
         .clk, .rst(engine_rst), .settings, .data_taken, .heads, .bus_master(bus_master && enable), .part_valid, .part_ready,
-        .part_queue, .part_data, .part_bytes, .part_first, .part_last, .part_length, .part_intact, .tx(written), .messages,
-        .dropped
+        .part_queue, .part_data, .part_bytes, .part_first, .part_last, .part_length, .part_intact, .tx(written), .record_left,
+        .messages, .dropped
     );
     stream_register #(.WIDTH(2 + $bits(pcielab_pkg::request_t) + DATA_WIDTH)) held (
         .clk, .rst, .in_valid(written.valid), .in_ready(written.ready),
@@ -64,8 +68,11 @@ module message_receiver #(
     );
 
     always_ff @(posedge clk) begin
+        // Records of before are not counted again.
+        enable <= settings.messages.enable && (enable || on_the_way == '0);
+        on_the_way <= on_the_way + 4'(record_leaves) - 4'(record_left);
         stores_lost <= stores_lost + 32'(lost || (line_valid && idle));
         stores_bad <= stores_bad + 32'(bad);
-        if (rst) {stores_lost, stores_bad} <= '0;
+        if (rst) {enable, on_the_way, stores_lost, stores_bad} <= '0;
     end
 endmodule

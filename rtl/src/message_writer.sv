@@ -27,6 +27,8 @@ module message_writer #(
     input  logic part_intact,
 
     request_stream.source tx,
+    // A record has left the core: whoever reads `messages` then finds it in memory, because completions do not pass writes.
+    input  logic record_left,
 
     output logic [31:0] messages,
     output logic [31:0] dropped
@@ -111,12 +113,12 @@ module message_writer #(
             end
             RECORD: if (tx.ready) begin
                 number <= number + 1'b1;
-                messages <= messages + 1'b1;
                 dropped <= dropped + 32'(!part_intact);
                 step <= LOOK;
             end
             default: step <= LOOK;
         endcase
+        messages <= messages + 32'(record_left);
         if (rst) begin
             step <= LOOK;
             {second, written, number, clock, messages, dropped} <= '0;

@@ -119,7 +119,9 @@ module flat_message_receiver #(
     assign store_ready = stores.ready;
     assign {stores.valid, stores.sop, stores.eop} = {store_valid, store_sop, store_eop};
     assign {stores.header, stores.data} = {store, store_data};
+    logic record_left;
     assign tx.ready = out_ready;
     assign {out_valid, out_sop, out_eop, out_request, out_data} = {tx.valid, tx.sop, tx.eop, tx.header, tx.data};
+    assign record_left = tx.valid && tx.ready && tx.header.dwords == 11'd8;
     message_receiver #(.DATA_WIDTH(DATA_WIDTH), .QUEUES(QUEUES), .SLOTS(SLOTS)) receiver (.store(stores), .*);
 endmodule
