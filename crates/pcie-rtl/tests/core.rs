@@ -260,7 +260,7 @@ fn assert_lost(bench: &mut Bench, test: &Test, named: &str) {
 #[test]
 fn a_silent_core_is_killed_and_lost() {
     let directory = tempfile::tempdir().unwrap();
-    let mut bench = Rtl::new(machine("snb"), Some(mute(directory.path(), 2))).open().unwrap();
+    let mut bench = Rtl::new(machine("snb"), Some(mute(directory.path(), 3))).open().unwrap();
     let started = std::time::Instant::now();
     assert_lost(&mut bench, &test(Operation::BwRd), "did not answer");
     assert!(started.elapsed() < std::time::Duration::from_secs(30));
