@@ -127,7 +127,8 @@ ON_PROFILE = (*TRANSFER_RUN, "--profile", "profile.toml")
 ON_SYSTEM = (*TRANSFER_RUN, "--profile", "system.toml")
 KINDS = {
     "system": Kind(
-        "systems/hsw2620.toml", ('read_ns" = 305.33', 'read_ns" = 405.33'), ON_PROFILE, OF_TRANSFERS, TRANSFERS
+        "systems/hsw2620.toml", ('complex.read_ns" = 3', 'complex.read_ns" = 4'),
+        *(ON_PROFILE, OF_TRANSFERS, TRANSFERS),
     ),
     "host": Kind(
         "hosts/hsw-e5-2620v3.toml",
@@ -135,7 +136,7 @@ KINDS = {
         *(ON_SYSTEM, OF_PARTS, TRANSFERS, "host"),
     ),
     "device": Kind(
-        "devices/nfp6000.toml", ("request_interval_ns = 63.73", "request_interval_ns = 93.73"),
+        "devices/nfp6000.toml", ("\nrequest_interval_ns = 6", "\nrequest_interval_ns = 9"),
         *(ON_SYSTEM, OF_DEVICES, TRANSFERS, "device"),
     ),
     "link": Kind("links/gen3-x8.toml", ("lanes = 8", "lanes = 4"), ON_SYSTEM, OF_PARTS, TRANSFERS, "link"),
