@@ -245,9 +245,15 @@ module benchmark_core #(
     assign sends_record
         = sharers[MESSAGES].valid && sharers[MESSAGES].ready && sharers[MESSAGES].header.dwords == 11'd8;
     if (COMMANDS != 0) begin : command_side
-        host_stream #(.DATA_WIDTH(DATA_WIDTH)) bar_store (), memory_store ();
+        host_stream #(.DATA_WIDTH(DATA_WIDTH)) window_store (), bar_store (), memory_store ();
         request_stream #(.DATA_WIDTH(DATA_WIDTH)) shared ();
-        store_switch by_bar (.clk, .store, .messages(message_store), .memory(bar_store));
+        store_switch by_bar (.clk, .store, .messages(window_store), .memory(bar_store));
+        stream_register #(.WIDTH(2 + $bits(host_request_t) + DATA_WIDTH)) before_messages (
+            .clk, .rst, .in_valid(window_store.valid), .in_ready(window_store.ready),
+            .in_data({window_store.sop, window_store.eop, window_store.header, window_store.data}),
+            .out_valid(message_store.valid), .out_ready(message_store.ready),
+            .out_data({message_store.sop, message_store.eop, message_store.header, message_store.data})
+        );
         stream_register #(.WIDTH(2 + $bits(host_request_t) + DATA_WIDTH)) before_memory (
             .clk, .rst, .in_valid(bar_store.valid), .in_ready(bar_store.ready),
             .in_data({bar_store.sop, bar_store.eop, bar_store.header, bar_store.data}), .out_valid(memory_store.valid),
