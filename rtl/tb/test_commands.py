@@ -54,17 +54,17 @@ async def store(dut: Any, address: int, text: bytes, first_be: int = 15, last_be
 
 
 def layout(size: int, lengths: list[int]) -> list[int]:
-    """Places of the lengths in a memory of a size: multiples of 64, in a random order, that do not overlap."""
+    """Offsets of the lengths in a memory of a size: multiples of 64, in a random order, that do not overlap."""
     order = random.sample(range(len(lengths)), len(lengths))
     free = size - sum(-(-length // ALIGNMENT) * ALIGNMENT for length in lengths)
     assert free >= 0
-    places, at = [0] * len(lengths), 0
+    offsets, at = [0] * len(lengths), 0
     for index in order:
         gap = random.randint(0, free // ALIGNMENT) * ALIGNMENT // len(lengths)
         gap = gap // ALIGNMENT * ALIGNMENT
-        places[index] = at + gap
-        at, free = places[index] + -(-lengths[index] // ALIGNMENT) * ALIGNMENT, free - gap
-    return places
+        offsets[index] = at + gap
+        at, free = offsets[index] + -(-lengths[index] // ALIGNMENT) * ALIGNMENT, free - gap
+    return offsets
 
 
 def random_bus(base: int, number: int) -> int:
@@ -109,7 +109,7 @@ async def every_command_moves_its_bytes(dut: Any) -> None:
         engine_.notices_log2 = random.choice([0, 2, 7])
         await engine_.enable(random.choice([1, 5, 32]))
         lengths = [random.choice([1, 64, 65, random.randint(1, 300), random.randint(1, 5000)]) for _ in range(12)]
-        places = layout(size, lengths)
+        offsets = layout(size, lengths)
         held: dict[int, bytes] = {}
         commands: list[Command] = []
 
@@ -144,20 +144,20 @@ async def every_command_moves_its_bytes(dut: Any) -> None:
             for index in filled:
                 bus = random_bus(0x1_0000_0000, index)
                 held[index] = host.pattern(bus, lengths[index])
-                batch.append(Command(False, bus, places[index], lengths[index], random.randrange(QUEUES)))
+                batch.append(Command(False, bus, offsets[index], lengths[index], random.randrange(QUEUES)))
             for index in emptied:
                 bus = random_bus(READ_END, index)
-                batch.append(Command(True, bus, places[index], lengths[index], random.randrange(QUEUES)))
+                batch.append(Command(True, bus, offsets[index], lengths[index], random.randrange(QUEUES)))
             random.shuffle(batch)
             batch = [
                 Command(
-                    one.write, one.bus, one.memory, one.length, one.queue, random.random() < 0.8, turn << 8 | place
+                    one.write, one.bus, one.memory, one.length, one.queue, random.random() < 0.8, turn << 8 | order
                 )
-                for place, one in enumerate(batch)
+                for order, one in enumerate(batch)
             ]
             await run(batch)
         expected = {
-            one.bus + n: held[places.index(one.memory)][n]
+            one.bus + n: held[offsets.index(one.memory)][n]
             for one in commands
             if one.write
             for n in range(one.length)
@@ -193,7 +193,7 @@ def check_notices(batch: list[Command], notices: list[Any]) -> None:
 
 
 @cocotb.test()
-async def lengths_and_places_at_their_limits(dut: Any) -> None:
+async def lengths_and_offsets_at_their_limits(dut: Any) -> None:
     """One byte, parts of words and beats, across 4 KiB, and the whole memory; bytes beside them stay."""
     core, host, engine_ = await engine(dut)
     size = await memory_bytes(core)
@@ -456,5 +456,5 @@ async def stores_reach_the_memory_beside_answers(dut: Any) -> None:
     host.manners = Manners()
     assert await core.read(r.MEMORY_STORES_BAD) == 2
     await check_out(engine_, host, 0, host.pattern(0x1000, 16384) + text, READ_END)
-    for place, length in ((32768, 10), (32768 + 64, 1)):
-        await check_out(engine_, host, place, b"\xff" * length, READ_END)
+    for offset, length in ((32768, 10), (32768 + 64, 1)):
+        await check_out(engine_, host, offset, b"\xff" * length, READ_END)

@@ -110,11 +110,11 @@ async def commands_move_bytes_both_ways(dut: Any) -> None:
     await root.function.bar_window[4].write(60 << 10, stored)
     done = 0
     for length in (1, 63, 64, 300, random.randint(1, 4096), random.randint(4097, 20_000)):
-        source, place, target = (64 * random.randrange(64) for _ in range(3))
+        source, memory, target = (64 * random.randrange(64) for _ in range(3))
         second.mem[:half] = bytes(half)
-        await engine.submit(Command(False, root.pieces[0] + source, place, length, random.randrange(QUEUES)))
+        await engine.submit(Command(False, root.pieces[0] + source, memory, length, random.randrange(QUEUES)))
         await engine.until_done(done + 1)
-        await engine.submit(Command(True, root.pieces[1] + target, place, length, random.randrange(QUEUES)))
+        await engine.submit(Command(True, root.pieces[1] + target, memory, length, random.randrange(QUEUES)))
         await engine.until_done(done + 2)
         await Timer(1, "us")
         expected = bytes(target) + bytes(first.mem[source : source + length])

@@ -3,7 +3,7 @@
 //!
 //! A program sets up devices and memory, adds queues, submits requests and lets time pass. A request waits in
 //! its queue until the limits on outstanding requests let the scheduling policy choose it; then the simulator
-//! carries it out TLP by TLP, together with all others in flight; any other [`Carrier`] can take its place.
+//! executes it TLP by TLP, with all others in flight. Another [`Carrier`] can replace the simulator.
 //! Simulated time passes in [`Runtime::run`] and [`Runtime::run_until`] only.
 //!
 //! | table 1 | here |

@@ -110,7 +110,7 @@ impl Value<serde_json::Value> {
 /// Parses TOML.
 ///
 /// # Errors
-/// It is invalid, or a key has so many parts that its tables could not be freed.
+/// It is invalid, or a key has more than 64 parts: freeing deeper tables overflows the stack.
 pub fn parse_toml(text: &str) -> Result<toml::Table, String> {
     let mut dots = 0;
     for letter in text.chars() {

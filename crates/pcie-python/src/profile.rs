@@ -53,7 +53,7 @@ fn table(content: &Bound<'_, PyDict>) -> PyResult<Table<Object>> {
 
 fn read(value: &Bound<'_, PyAny>) -> PyResult<Value<Object>> {
     if let Ok(text) = value.cast::<PyString>() {
-        // A lone surrogate has no encoding: such a text stays as it is.
+        // A text with a lone surrogate has no encoding: it stays an object of Python.
         return Ok(text.to_str().map_or_else(|_| leaf(value), |text| Value::Text(text.to_owned())));
     }
     if let Ok(list) = value.cast::<PyList>() {

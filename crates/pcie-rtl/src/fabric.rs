@@ -396,13 +396,13 @@ impl Carrier for Cores {
         port.write_clock = port.clock_at(there);
         device.next_command = device.next_command.wrapping_add(1);
         let (command, bar) = (device.next_command, device.bar);
-        for (place, one) in (1..).zip(list) {
+        for (nth, one) in (1..).zip(list) {
             let moved = Command {
                 writes: placed.primitive != Primitive::H2d,
                 bus: one.other_address,
                 memory: one.device_address - bar,
                 bytes: one.size_bytes,
-                notify: place == list.len(),
+                notify: nth == list.len(),
                 number: command,
             };
             device.commands.submit(queue, &moved).map_err(failed)?;
