@@ -72,8 +72,13 @@ impl Draws {
         self.key
     }
 
+    /// Replaces each index by its 64 random bits, with the processor's vectors.
+    pub fn bits_of(self, indices: &mut [u64]) {
+        pulp::Arch::new().dispatch(Many { draws: self, indices });
+    }
+
     /// 64 random bits.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn bits(self, index: u64) -> u64 {
         let y = index.wrapping_mul(self.key);
@@ -97,21 +102,33 @@ impl Draws {
     #[inline]
     #[must_use]
     pub fn below(self, index: u64, bound: u64) -> u64 {
-        ((u128::from(self.bits(index)) * u128::from(bound)) >> 64) as u64
+        Self::part(self.bits(index), bound)
+    }
+
+    /// The number in `0..bound` that 64 random bits stand for; see [`Draws::below`].
+    #[inline]
+    #[must_use]
+    pub fn part(bits: u64, bound: u64) -> u64 {
+        ((u128::from(bits) * u128::from(bound)) >> 64) as u64
     }
 
     /// Uniform in `[0, 1)`.
     #[inline]
     #[must_use]
     pub fn fraction(self, index: u64) -> f64 {
-        (self.bits(index) >> 11) as f64 / (1u64 << 53) as f64
+        fraction_of(self.bits(index))
     }
 
     /// Exponentially distributed with mean 1.
     #[inline]
     #[must_use]
     pub fn exponential(self, index: u64) -> f64 {
-        -libm::log(1.0 - self.fraction(index))
+        exponential_of(self.bits(index))
+    }
+
+    /// [`Draws::exponential`] of the indices from `first` on, with the processor's vectors.
+    pub fn exponentials(self, first: u64, found: &mut [f64]) {
+        pulp::Arch::new().dispatch(Exponentials { draws: self, first, found });
     }
 
     /// Normally distributed with mean 0 and standard deviation 1.
@@ -119,6 +136,71 @@ impl Draws {
     pub fn normal(self, index: u64) -> f64 {
         let (distance, angle) = (self.exponential(2 * index), self.fraction(2 * index + 1));
         (2.0 * distance).sqrt() * libm::cos(std::f64::consts::TAU * angle)
+    }
+}
+
+/// Uniform in `[0, 1)`.
+#[inline(always)]
+fn fraction_of(bits: u64) -> f64 {
+    (bits >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// Exponentially distributed with mean 1.
+#[inline(always)]
+fn exponential_of(bits: u64) -> f64 {
+    -ln(1.0 - fraction_of(bits))
+}
+
+/// Terms of the series in [`ln`]: the first that is left out is below 2^-60.
+const TERMS: usize = 11;
+
+/// Natural logarithm of a number in `(0, 1]`, to two units in the last place. Without branches, so that a loop of
+/// many becomes one of vectors, and of basic operations only, so that every processor finds the same bits.
+///
+/// With u = 2^e m and m around 1, ln u = e ln 2 + 2 artanh(s), where s = (m - 1) / (m + 1).
+#[inline(always)]
+fn ln(u: f64) -> f64 {
+    const MANTISSA_BITS: u32 = f64::MANTISSA_DIGITS - 1;
+    let exponent = (u.to_bits() as i64 - std::f64::consts::FRAC_1_SQRT_2.to_bits() as i64) >> MANTISSA_BITS;
+    let mantissa = f64::from_bits((u.to_bits() as i64 - (exponent << MANTISSA_BITS)) as u64);
+    let s = (mantissa - 1.0) / (mantissa + 1.0);
+    let square = s * s;
+    let series = (0..TERMS).rev().fold(0.0, |sum, nth| sum * square + 1.0 / (2 * nth + 1) as f64);
+    f64::from(exponent as i32) * std::f64::consts::LN_2 + 2.0 * s * series
+}
+
+/// The exponential draws of many indices; see [`Many`].
+struct Exponentials<'a> {
+    draws: Draws,
+    first: u64,
+    found: &'a mut [f64],
+}
+
+impl pulp::WithSimd for Exponentials<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _simd: S) {
+        for (found, index) in self.found.iter_mut().zip(self.first..) {
+            *found = exponential_of(self.draws.bits(index));
+        }
+    }
+}
+
+/// The draws of many indices: a loop that is compiled for each kind of vectors.
+struct Many<'a> {
+    draws: Draws,
+    indices: &'a mut [u64],
+}
+
+impl pulp::WithSimd for Many<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _simd: S) {
+        for index in self.indices {
+            *index = self.draws.bits(*index);
+        }
     }
 }
 
@@ -168,6 +250,43 @@ mod tests {
         assert!((values.iter().sum::<f64>() / values.len() as f64).abs() < 0.01);
         assert!((share(1.0) - 0.6827).abs() < 0.005);
         assert!((share(1.96) - 0.95).abs() < 0.002);
+    }
+
+    #[test]
+    fn logarithms_are_right_to_two_units_in_the_last_place() {
+        let draws = Draws::new(4, 0, Stream::WalkTime);
+        let edges = [1.0, 1.0 - f64::EPSILON / 2.0, 0.5, 0.75, 2f64.powi(-53), 0.707, 0.7072];
+        for u in (0..100_000).map(|index| 1.0 - draws.fraction(index)).chain(edges) {
+            let exact = libm::log(u);
+            assert!((ln(u) - exact).abs() <= 2.0 * f64::EPSILON * exact.abs(), "ln {u}");
+        }
+    }
+
+    #[test]
+    fn many_draws_equal_single_ones_with_all_vectors() {
+        let draws = Draws::new(5, 1, Stream::WalkTime);
+        let indices: Vec<u64> = (7..77).collect();
+        let bits: Vec<u64> = indices.iter().map(|index| draws.bits(*index)).collect();
+        let exponentials: Vec<f64> = indices.iter().map(|index| draws.exponential(*index)).collect();
+        let check = |vectorize: &dyn Fn(Many<'_>, Exponentials<'_>)| {
+            let (mut many, mut found) = (indices.clone(), vec![0.0; 70]);
+            vectorize(
+                Many { draws, indices: &mut many },
+                Exponentials { draws, first: 7, found: &mut found },
+            );
+            assert_eq!((many, found), (bits.clone(), exponentials.clone()));
+        };
+        check(&|many, exponentials| {
+            pulp::Arch::new().dispatch(many);
+            pulp::Arch::new().dispatch(exponentials);
+        });
+        #[cfg(target_arch = "x86_64")]
+        if let Some(avx2) = pulp::x86::V3::try_new() {
+            check(&|many, exponentials| {
+                pulp::Simd::vectorize(avx2, many);
+                pulp::Simd::vectorize(avx2, exponentials);
+            });
+        }
     }
 
     #[test]

@@ -5,10 +5,12 @@
 
 mod calendar;
 mod draw;
+mod draw_sequence;
 mod queue;
 mod time;
 
 pub use calendar::CalendarQueue;
 pub use draw::{Draws, Stream};
+pub use draw_sequence::DrawSequence;
 pub use queue::EventQueue;
 pub use time::{Picoseconds, TickLength};

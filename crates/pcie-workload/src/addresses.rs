@@ -97,8 +97,12 @@ impl AddressList {
     pub fn offsets(&self, first: u64, offsets: &mut [u64]) {
         let usable = self.units.usable_count();
         if self.pattern == Pattern::Random && self.units.all_usable() {
-            for (offset, transaction) in offsets.iter_mut().zip(first..) {
-                *offset = self.units.address(self.draws.below(self.index(transaction), usable));
+            for (index, transaction) in offsets.iter_mut().zip(first..) {
+                *index = self.index(transaction);
+            }
+            self.draws.bits_of(offsets);
+            for offset in offsets {
+                *offset = self.units.address(Draws::part(*offset, usable));
             }
         } else {
             for (offset, transaction) in offsets.iter_mut().zip(first..) {

@@ -13,7 +13,7 @@ use crate::cache::lines::{Line, Lines};
 use crate::profile::System;
 use crate::root_complex::line_costs::write_lines;
 use crate::root_complex::write_gate::WriteGate;
-use pcie_time::{Draws, Picoseconds, Stream};
+use pcie_time::{DrawSequence, Picoseconds, Stream};
 use pcie_wire::Piece;
 use pcie_workload::LINE_BYTES;
 use std::ops::Range;
@@ -25,6 +25,17 @@ pub(crate) struct Written {
     pub(crate) passed: Picoseconds,
     /// When its credits are back at the device.
     pub(crate) credits_back: Picoseconds,
+}
+
+/// A read that the root complex has looked at before it arrives.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PlannedRead {
+    line: Line,
+    line_count: u32,
+    /// Its random bits.
+    bits: u64,
+    /// From translation to data, if the root complex is busy.
+    busy_access: Picoseconds,
 }
 
 /// What a host has done for a device so far, or in a stretch of time.
@@ -96,8 +107,7 @@ pub(crate) struct Complex<'a> {
     walkers: Vec<Picoseconds>,
     pending_walks: PendingWalks,
     walk_regions: Option<WalkRegions>,
-    access_draws: Draws,
-    accesses: u64,
+    access_draws: DrawSequence,
     walks: Walks,
     /// Walks so far, and for how long they occupied walkers.
     walked: (u64, Picoseconds),
@@ -116,7 +126,7 @@ impl<'a> Complex<'a> {
         let host = &system.host;
         state.io_tlb.set_capacity(host.iommu.tlb.entries);
         let order = key.draws(Stream::CompletionOrder);
-        let access_draws = key.draws(Stream::Jitter);
+        let access_draws = DrawSequence::new(key.draws(Stream::Jitter), first_draw);
         let times = Times::new(system, line_numbers, &state.caches);
         let pending_walks = PendingWalks::new(host.iommu.pending_walks, state.io_tlb.page_count());
         let walk_regions = WalkRegions::new(host.iommu.walk_region_bytes, &state.io_tlb);
@@ -139,7 +149,6 @@ impl<'a> Complex<'a> {
             pending_walks,
             walk_regions,
             access_draws,
-            accesses: first_draw,
             walks: Walks::new(host, key, first_draw),
             walked: (0, Picoseconds::ZERO),
             times,
@@ -190,12 +199,49 @@ impl<'a> Complex<'a> {
         (admitted + self.times.credit_return, data)
     }
 
+    /// Looks at the next reads, of `length` bytes each, and of `offsets` in the buffer.
+    pub(crate) fn plan_reads(&mut self, offsets: &[u64], length: u32, reads: &mut [PlannedRead]) {
+        for (read, address) in reads.iter_mut().zip(offsets) {
+            let piece = Piece { address: *address, length };
+            let lines = Self::lines(self.line_numbers, piece);
+            let bits = self.access_draws.bits();
+            let (line, line_count) = (lines.start, lines_of(piece));
+            let busy_access = self.times.busy.access(&self.state.caches, lines, &self.times.refreshes, bits);
+            *read = PlannedRead { line, line_count, bits, busy_access };
+        }
+    }
+
+    /// [`Self::admit`] for a planned read, where nothing is written and no pool limits reads: when its data are
+    /// available.
+    #[inline(always)]
+    pub(crate) fn admit_planned(&mut self, read: PlannedRead, now: Picoseconds) -> Picoseconds {
+        // One gate: without writes and pools, the look-up and the admission of a read are at the same time.
+        let admitted = now.max(self.request_gate);
+        self.request_gate = admitted + self.times.request_interval;
+        let translated = match self.state.io_tlb.page(read.line) {
+            Some(page) => self.translate_page(page, admitted),
+            None => admitted,
+        };
+        let access = if admitted < self.busy_until {
+            read.busy_access
+        } else {
+            self.access_idle(read.line..read.line + read.line_count, read.bits)
+        };
+        let data = translated + access;
+        self.busy_until = self.busy_until.max(data);
+        data
+    }
+
+    /// Whether it limits the lines of reads.
+    pub(crate) fn limits_reads(&self) -> bool {
+        self.read_pool.is_some()
+    }
+
     /// From translation to data: the root complex, its jitter, the slowest line, a refresh.
     #[inline(always)]
     fn access(&mut self, piece: Piece, busy: bool) -> Picoseconds {
         // One draw for all random parts.
-        let bits = self.access_draws.bits(self.accesses);
-        self.accesses += 1;
+        let bits = self.access_draws.bits();
         let lines = Self::lines(self.line_numbers, piece);
         if busy {
             self.times.busy.access(&self.state.caches, lines, &self.times.refreshes, bits)

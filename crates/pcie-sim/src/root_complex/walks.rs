@@ -13,7 +13,9 @@ pub(super) struct Walk {
     pub(super) time: Picoseconds,
 }
 
-/// The walks of a test in order. Each is drawn when the one before it starts, ahead of its use.
+const BLOCK: usize = 64;
+
+/// The walks of a test in order, drawn in blocks.
 #[derive(Debug)]
 pub(super) struct Walks {
     walk_ns: f64,
@@ -22,15 +24,18 @@ pub(super) struct Walks {
     refresh: Refresh,
     time_draws: Draws,
     refresh_draws: Draws,
+    /// Number of the next block's first walk.
     number: u64,
-    next: Walk,
+    block: [Walk; BLOCK],
+    /// Walks of the block already taken.
+    taken: usize,
 }
 
 impl Walks {
     pub(super) fn new(host: &Host, key: TestKey, number: u64) -> Self {
         let iommu = &host.iommu;
         let none = Walk { busy: Picoseconds::ZERO, time: Picoseconds::ZERO };
-        let mut walks = Self {
+        Self {
             walk_ns: iommu.walk_ns * iommu.reads_of_a_walk(),
             busy_ns: iommu.walker_busy_ns * iommu.reads_of_a_walk(),
             spread: iommu.busy_walk_spread,
@@ -38,33 +43,41 @@ impl Walks {
             time_draws: key.draws(Stream::WalkTime),
             refresh_draws: key.draws(Stream::WalkRefresh),
             number,
-            next: none,
-        };
-        walks.next = walks.draw();
-        walks
+            block: [none; BLOCK],
+            taken: BLOCK,
+        }
     }
 
     /// The walks of a test with one at a time: all take the same time.
     pub(super) fn one_at_a_time(mut self) -> Self {
         self.spread = 0.0;
-        self.next = self.draw();
         self
     }
 
     #[inline]
     pub(super) fn next(&mut self) -> Walk {
-        self.number += 1;
-        let following = self.draw();
-        std::mem::replace(&mut self.next, following)
+        if self.taken == BLOCK {
+            self.draw_block();
+        }
+        let walk = self.block[self.taken];
+        self.taken += 1;
+        walk
     }
 
-    #[inline]
-    fn draw(&self) -> Walk {
-        let share = 1.0 - self.spread + self.spread * self.time_draws.exponential(self.number);
-        let refresh = self.refresh.wait(self.refresh_draws.word(self.number));
-        Walk {
-            busy: Picoseconds::from_ns(self.busy_ns * share),
-            time: Picoseconds::from_ns(self.walk_ns * share) + refresh,
+    #[inline(never)]
+    fn draw_block(&mut self) {
+        let mut times = [0.0; BLOCK];
+        self.time_draws.exponentials(self.number, &mut times);
+        let mut phases = std::array::from_fn::<u64, BLOCK, _>(|nth| self.number + nth as u64);
+        self.refresh_draws.bits_of(&mut phases);
+        for ((walk, time), phase) in self.block.iter_mut().zip(times).zip(phases) {
+            let share = 1.0 - self.spread + self.spread * time;
+            *walk = Walk {
+                busy: Picoseconds::from_ns(self.busy_ns * share),
+                time: Picoseconds::from_ns(self.walk_ns * share) + self.refresh.wait((phase >> 32) as u32),
+            };
         }
+        self.number += BLOCK as u64;
+        self.taken = 0;
     }
 }

@@ -7,7 +7,7 @@
 
 use super::NEVER;
 use crate::profile::CompletionOrder;
-use pcie_time::{Draws, Picoseconds};
+use pcie_time::{DrawSequence, Draws, Picoseconds};
 use std::hint::select_unpredictable;
 
 /// A request: in the upper 48 bits the time of its data since the queue's base, then its tag, and in the
@@ -33,8 +33,7 @@ const LOOKS: usize = 2;
 #[derive(Debug)]
 pub(super) struct PackedReads {
     rule: CompletionOrder,
-    draws: Draws,
-    drawn: u64,
+    draws: DrawSequence,
     /// Origin of the keys' times.
     base: Picoseconds,
     /// Keys in order, earliest data first. Those before `first` are of chosen requests: at least `STEPS`, all
@@ -65,8 +64,7 @@ impl PackedReads {
         keys[..STEPS].fill(0);
         Self {
             rule,
-            draws,
-            drawn,
+            draws: DrawSequence::new(draws, drawn + 1),
             base: Picoseconds::ZERO,
             keys,
             first: STEPS,
@@ -148,8 +146,7 @@ impl PackedReads {
                     CompletionOrder::Fifo => 0,
                     CompletionOrder::RandomSmall if small_ones == 0 => 0,
                     CompletionOrder::Random | CompletionOrder::RandomSmall => {
-                        self.drawn += 1;
-                        self.draws.below(self.drawn, (looked - first) as u64)
+                        self.draws.below((looked - first) as u64)
                     }
                 };
                 let chosen = order.take(keys, first, nth);

@@ -44,11 +44,6 @@ impl<'a> Planned<'a> {
         Head { offset, requests }
     }
 
-    #[inline(always)]
-    pub(super) fn next_offset(&mut self) -> u64 {
-        self.offsets.next_offset()
-    }
-
     /// Whether all writes of a window are cut into the same TLPs, of up to a page each.
     pub(super) fn writes_are_alike(&mut self, window_bytes: u64) -> bool {
         let mut first = None;

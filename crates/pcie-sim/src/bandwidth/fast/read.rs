@@ -4,6 +4,7 @@
 //! So the root complex gives all answers up to that time in one batch, and then the device sends all requests
 //! that these answers allow. Batches of tens spare the branch mispredictions of alternating single steps.
 
+mod ahead;
 mod card;
 mod free;
 mod path;
@@ -32,7 +33,7 @@ impl<'a> ReadRun<'a> {
             waits: path.card.workers.is_some()
                 || path.card.credits.is_some()
                 || path.card.completion_buffer.is_some(),
-            alike: path.planned.alike(),
+            alike: if path.complex.limits_reads() { None } else { path.planned.alike() },
             path,
         }
     }

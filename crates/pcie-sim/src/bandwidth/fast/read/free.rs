@@ -38,14 +38,13 @@ impl ReadPath<'_> {
             }
             issues_at = time + self.card.clock;
             if ALIKE {
-                let address = self.planned.next_offset();
+                let read = self.ahead.next(&mut self.complex, alike.length);
                 let tag = self.card.tags.take();
                 self.card.in_flight[tag as usize].transaction = self.card.transaction;
                 self.card.transaction += 1;
                 self.card.left -= 1;
                 let left = uplink.send_units(time, alike.uplink_bytes);
-                let piece = Piece { address, length: alike.length };
-                let (_, data) = self.complex.admit(piece, left + self.flight);
+                let data = self.complex.admit_planned(read, left + self.flight);
                 self.pending.add(data, tag, alike.small);
             } else {
                 let request = self.card.issue(time, &mut self.planned);

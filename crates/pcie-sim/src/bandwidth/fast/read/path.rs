@@ -1,5 +1,6 @@
 //! The path of reads through device, uplink, root complex and downlink, with its state.
 
+use super::ahead::Ahead;
 use super::card::{Card, InFlight};
 use crate::bandwidth::fast::NEVER;
 use crate::bandwidth::fast::layouts::{Alike, TlpLayouts};
@@ -13,6 +14,8 @@ use pcie_time::{Picoseconds, Stream};
 #[derive(Debug)]
 pub(super) struct ReadPath<'a> {
     pub(super) planned: Planned<'a>,
+    /// The same reads, where all requests are alike.
+    pub(super) ahead: Ahead<'a>,
     pub(super) card: Card,
     pub(super) uplink: Port,
     pub(super) complex: Complex<'a>,
@@ -44,6 +47,7 @@ impl<'a> ReadPath<'a> {
         let card = Card::new(machine, test, first, complex.least_read(), &mut planned);
         Self {
             planned,
+            ahead: Ahead::new(list, first),
             card,
             uplink,
             lookahead: flight + complex.least_read(),

@@ -1,7 +1,7 @@
 //! The queue of read requests in the root complex, ordered by the time of their data, and its choice.
 
 use crate::profile::CompletionOrder;
-use pcie_time::{Draws, Picoseconds};
+use pcie_time::{DrawSequence, Draws, Picoseconds};
 
 /// A request's tag, and in the lowest bit whether it is small.
 #[derive(Clone, Copy, Debug)]
@@ -26,10 +26,7 @@ impl PendingRead {
 #[derive(Debug)]
 pub(super) struct PendingReads {
     rule: CompletionOrder,
-    draws: Draws,
-    drawn: u64,
-    /// The next draw, made ahead of the choice that depends on it.
-    drawn_ahead: u64,
+    draws: DrawSequence,
     capacity: usize,
     /// Times of the data, in order from `first` on; earlier slots belonged to chosen requests. Two lists of
     /// single words, because a word just written is read again quickly (store forwarding), and a pair is not.
@@ -46,12 +43,9 @@ impl PendingReads {
         // Spare capacity, so that slots of chosen requests are seldom removed.
         let capacity = 4 * most + 64;
         let (times, reads) = (Vec::with_capacity(capacity), Vec::with_capacity(capacity));
-        let drawn_ahead = draws.bits(drawn + 1);
         Self {
             rule,
-            draws,
-            drawn,
-            drawn_ahead,
+            draws: DrawSequence::new(draws, drawn + 1),
             capacity,
             times,
             reads,
@@ -97,10 +91,7 @@ impl PendingReads {
             CompletionOrder::Fifo => 0,
             CompletionOrder::RandomSmall if self.small_ones == 0 => 0,
             CompletionOrder::Random | CompletionOrder::RandomSmall => {
-                let nth = (u128::from(self.drawn_ahead) * self.available as u128) >> 64;
-                self.drawn += 1;
-                self.drawn_ahead = self.draws.bits(self.drawn + 1);
-                nth as usize
+                self.draws.below(self.available as u64) as usize
             }
         };
         let chosen = self.reads[self.first + nth];
