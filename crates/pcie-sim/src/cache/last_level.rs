@@ -275,7 +275,7 @@ impl Caches {
                 }
             } else {
                 flags.iter_mut().for_each(|flags| *flags = (*flags | TOUCHED) & !HOST);
-                settled.expect_all(lines.sets(range));
+                lines.sets(range).for_each(|sets| settled.expect_all(sets));
             }
         });
         if !settled.is_complete() {
