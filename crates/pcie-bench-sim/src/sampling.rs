@@ -96,9 +96,10 @@ impl Plan {
         if 2 * shortest + self.least_lead >= sections.room {
             return Self::whole(before, test, list, simulate);
         }
-        let advanced = |(at, mut state): (u64, State), first: u64| {
+        let mut advances = before.machine.advances(test, list);
+        let mut advanced = |(at, mut state): (u64, State), first: u64| {
             if before.machine.leaves_traces(test) && before.machine.sees_state(test) {
-                before.machine.advance(&mut state, test, list, at..first);
+                advances.advance(&mut state, at..first);
             }
             (first, state)
         };

@@ -26,7 +26,7 @@ fn history(criterion: &mut Criterion) {
             machine.warm_from_host(state, WINDOW_BYTES, setting::KEY);
         });
         time(criterion, &machine, &format!("traces of BW_WR 64 B over 64 MiB, {system}"), |state| {
-            machine.advance(state, &write, &list, 0..PUBLISHED);
+            machine.advances(&write, &list).advance(state, 0..PUBLISHED);
         });
     }
 }

@@ -22,6 +22,7 @@ mod test_systems;
 pub use bandwidth::{BandwidthRun, Engine, Finished};
 pub use bounds::TestBounds;
 pub use bounds::host::{DeviceLink, DeviceRates, HostQuestion, HostRates, PoolFill};
+pub use cache::advances::Advances;
 pub use cache::history::{State, TestKey};
 pub use cache::traces::Trace;
 pub use latency::{LatencyRun, Sample};

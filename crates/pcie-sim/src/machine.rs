@@ -7,7 +7,8 @@ mod shape;
 
 pub use error::Unsupported;
 
-use crate::cache::history::{Next, State, TestKey};
+use crate::cache::advances::Advances;
+use crate::cache::history::{State, TestKey};
 use crate::cache::last_level::Caches;
 use crate::cache::lines::Lines;
 use crate::cache::traces::Trace;
@@ -99,9 +100,10 @@ impl Machine {
         self.leave(state, &Trace::HostWarm { window_bytes, key });
     }
 
-    /// Advances a state from transaction `done.start` of a test to transaction `done.end`.
-    pub fn advance(&self, state: &mut State, test: &Test, list: &AddressList, done: std::ops::Range<u64>) {
-        state.advance(self.lines(), test, list, done, Next::Device);
+    /// Advances states of a test from one of its transactions to a later one.
+    #[must_use]
+    pub fn advances<'a>(&'a self, test: &'a Test, list: &'a AddressList) -> Advances<'a> {
+        Advances::new(self.lines(), test, list)
     }
 
     /// The part of a state that the transactions of a test can see or change. Only runs of that test may

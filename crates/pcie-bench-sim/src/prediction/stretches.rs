@@ -40,13 +40,13 @@ pub(super) fn stretches(
         let state = machine.visible_state(&state, test, list);
         return vec![Stretch { state, first: 0, count: test.transactions }];
     }
-    let mut at = 0;
+    let (mut at, mut advances) = (0, machine.advances(test, list));
     let mut found = Vec::new();
     for stretch in 0..stretches {
         // Even, so that the stretches of a read-write test start alike.
         let first = ((2 * stretch + 1) * (test.transactions - count - WARM_UP) / (2 * stretches)) & !1;
         if machine.leaves_traces(test) && machine.sees_state(test) {
-            machine.advance(&mut state, test, list, at..first);
+            advances.advance(&mut state, at..first);
             at = first;
         }
         found.push(Stretch { state: machine.visible_state(&state, test, list), first, count });

@@ -11,8 +11,11 @@ use crate::cache::last_level::Caches;
 use crate::cache::lines::{Line, Lines};
 use crate::profile::System;
 use pcie_time::{Draws, Stream};
-use pcie_workload::{AddressList, LINE_BYTES, LIST_LENGTH, PAGE_BYTES, Path, Test};
+use pcie_workload::{AddressList, LINE_BYTES, PAGE_BYTES, Path, Test};
 use std::ops::Range;
+
+/// Lines that are settled together.
+const PART: usize = 64;
 
 /// Caches and IO-TLB.
 #[derive(Clone, Debug)]
@@ -127,7 +130,7 @@ impl State {
         system: &System,
         lines: &'a Lines,
         count: Line,
-    ) -> impl Iterator<Item = Range<Line>> + use<'a> {
+    ) -> impl Iterator<Item = Range<Line>> + Clone + use<'a> {
         let by_command = system.device.command.is_some();
         let (direct, commanded) = if by_command { (0, count) } else { (count, 0) };
         std::iter::once(0..direct).chain(lines.ranges_by_command(0..commanded))
@@ -137,14 +140,25 @@ impl State {
     fn settle_lines(
         &mut self,
         lines: &Lines,
-        last_first: impl Iterator<Item = Line>,
-        reachable: impl Iterator<Item = Range<Line>>,
+        mut last_first: impl Iterator<Item = Line>,
+        reachable: impl Iterator<Item = Range<Line>> + Clone,
         next: Next,
     ) {
-        match next {
-            Next::Device => self.caches.settle(lines, last_first, reachable),
-            Next::HostThrash => self.caches.touch(reachable),
+        if next == Next::HostThrash {
+            return self.caches.touch(reachable);
         }
+        self.caches.cover(reachable.clone());
+        let mut settling = self.caches.settling(lines, reachable);
+        self.caches.settle(lines, &mut settling, |note| {
+            let mut part = Vec::with_capacity(PART);
+            loop {
+                part.clear();
+                part.extend(last_first.by_ref().take(PART));
+                if part.is_empty() || note(&part).is_break() {
+                    return;
+                }
+            }
+        });
     }
 
     /// The device used the pages of the lines `last_first`, which are in some bytes of the buffer.
@@ -155,57 +169,9 @@ impl State {
         line_at: impl Fn(u64) -> Line,
     ) {
         if self.io_tlb.page_count() > 0 {
-            let pages = Self::pages_of(&self.io_tlb, bytes, line_at);
-            let used = Self::recent_pages(&self.io_tlb, last_first, pages);
-            self.io_tlb.settle(used.into_iter(), pages);
+            let pages = self.io_tlb.pages_of(bytes.step_by(PAGE_BYTES as usize).map(line_at));
+            self.io_tlb.settle(last_first, pages);
         }
-    }
-
-    /// Pages of the IO-TLB that contain the given bytes of the buffer.
-    fn pages_of(io_tlb: &IoTlb, bytes: Range<u64>, line_at: impl Fn(u64) -> Line) -> u64 {
-        let mut seen = vec![false; io_tlb.page_count() as usize];
-        bytes
-            .step_by(PAGE_BYTES as usize)
-            .filter_map(|offset| io_tlb.page(line_at(offset)))
-            .filter(|page| !std::mem::replace(&mut seen[*page as usize], true))
-            .count() as u64
-    }
-
-    fn recent_pages(io_tlb: &IoTlb, last_first: impl Iterator<Item = Line>, pages: u64) -> Vec<u32> {
-        let enough = u64::from(io_tlb.capacity()).min(pages) as usize;
-        let mut seen = vec![false; io_tlb.page_count() as usize];
-        last_first
-            .filter_map(|line| io_tlb.page(line))
-            .filter(|page| !std::mem::replace(&mut seen[*page as usize], true))
-            .take(enough)
-            .collect()
-    }
-
-    /// Advances the state from transaction `done.start` of a test to transaction `done.end`.
-    pub(crate) fn advance(
-        &mut self,
-        lines: &Lines,
-        test: &Test,
-        list: &AddressList,
-        done: Range<u64>,
-        next: Next,
-    ) {
-        if done.is_empty() {
-            return;
-        }
-        let footprint = Footprint::new(lines, test, list);
-        // The list repeats, so entries further back than its length add nothing.
-        let looked_at = done.end.saturating_sub(LIST_LENGTH.max(list.pass())).max(done.start)..done.end;
-        if test.operation.writes() {
-            let last_first = looked_at
-                .clone()
-                .rev()
-                .filter(|&n| AddressList::writes(test.operation, n, test.transactions))
-                .flat_map(|n| footprint.lines(n).rev());
-            self.settle_lines(lines, last_first, footprint.window(), next);
-        }
-        let last_first = looked_at.rev().flat_map(|n| footprint.page_starts(n).rev());
-        self.settle_pages(last_first, 0..test.window_bytes, |offset| footprint.line_at(offset));
     }
 }
 
@@ -224,7 +190,8 @@ impl<'a> Footprint<'a> {
         Self { lines, list, path: test.path, size_bytes: test.size_bytes }
     }
 
-    fn line_at(&self, offset: u64) -> Line {
+    /// The line at an offset of the buffer.
+    pub(super) fn line_at(&self, offset: u64) -> Line {
         match self.path {
             Path::Dma => self.lines.by_dma(offset),
             Path::Command => self.lines.by_command(offset),
@@ -232,7 +199,10 @@ impl<'a> Footprint<'a> {
     }
 
     /// The first line of a transaction in each of its pages; several only if it is longer than a page.
-    fn page_starts(&self, transaction: u64) -> impl DoubleEndedIterator<Item = Line> + Clone + use<'a> {
+    pub(super) fn page_starts(
+        &self,
+        transaction: u64,
+    ) -> impl DoubleEndedIterator<Item = Line> + Clone + use<'a> {
         self.lines(transaction).step_by((PAGE_BYTES / LINE_BYTES) as usize)
     }
 
@@ -262,7 +232,7 @@ impl<'a> Footprint<'a> {
     }
 
     /// All lines that some transaction may touch, in ranges in no particular order.
-    fn window(&self) -> impl Iterator<Item = Range<Line>> + '_ {
+    pub(super) fn window(&self) -> impl Iterator<Item = Range<Line>> + '_ {
         let units = self.list.units();
         let count = units.usable_count();
         let first = units.address(0);
@@ -335,17 +305,20 @@ pub(crate) mod tests {
                 let list = AddressList::new(&test, key.draws(Stream::Addresses));
                 let mut before = machine.boot();
                 machine.thrash_from_device(&mut before, TestKey { seed: 7, test: 2 });
-                let mut expected = replayed(&machine, before.clone(), &test, &list);
-                let mut settled = before;
-                // In two parts, as in sampling.
-                machine.advance(&mut settled, &test, &list, 0..transactions / 3);
-                machine.advance(&mut settled, &test, &list, transactions / 3..transactions);
-                assert_same(
-                    &machine,
-                    &mut settled,
-                    &mut expected,
-                    &format!("{name} {operation:?} {size} {window}"),
-                );
+                let expected = replayed(&machine, before.clone(), &test, &list);
+                let mut advances = machine.advances(&test, &list);
+                // In two parts each time, as in the rounds of sampling.
+                for part in [transactions / 3, transactions / 5] {
+                    let mut settled = before.clone();
+                    advances.advance(&mut settled, 0..part);
+                    advances.advance(&mut settled, part..transactions);
+                    assert_same(
+                        &machine,
+                        &mut settled,
+                        &mut expected.clone(),
+                        &format!("{name} {operation:?} {size} {window}"),
+                    );
+                }
             }
         }
     }
@@ -357,12 +330,8 @@ pub(crate) mod tests {
             let mut state = machine.boot();
             let write = Test::random_dma(Operation::BwWr, 64, 8192, 100_000);
             let key = TestKey { seed: 1, test: 0 };
-            machine.advance(
-                &mut state,
-                &write,
-                &AddressList::new(&write, key.draws(Stream::Addresses)),
-                0..write.transactions,
-            );
+            let list = AddressList::new(&write, key.draws(Stream::Addresses));
+            machine.advances(&write, &list).advance(&mut state, 0..write.transactions);
             state.thrash_from_host();
             let found = state.caches.find(machine.lines(), 5);
             assert_eq!(found == crate::cache::last_level::Found::DeviceLine, device_lines_survive);

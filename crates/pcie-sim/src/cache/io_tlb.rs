@@ -60,10 +60,6 @@ impl IoTlb {
         size_of_val(&*self.pages) as u64
     }
 
-    pub fn capacity(&self) -> u32 {
-        self.capacity
-    }
-
     /// Changes the number of entries for the buffer; evicts the least recently used.
     pub fn set_capacity(&mut self, capacity: u32) {
         self.capacity = capacity.max(1);
@@ -118,20 +114,25 @@ impl IoTlb {
         }
     }
 
-    /// Applies a sequence of uses, given from the last to the first. Stops reading once it has seen `pages`
-    /// different pages or as many as there are entries; exact for any number of uses.
-    pub fn settle(&mut self, last_first: impl Iterator<Item = u32>, pages: u64) {
-        let enough = u64::from(self.capacity).min(pages) as usize;
-        let mut recent = Vec::with_capacity(enough);
+    /// Number of different pages of some lines.
+    pub fn pages_of(&self, lines: impl Iterator<Item = Line>) -> u64 {
         let mut seen = vec![false; self.pages.len()];
-        for page in last_first {
-            if !std::mem::replace(&mut seen[page as usize], true) {
-                recent.push(page);
-                if recent.len() == enough {
-                    break;
-                }
-            }
-        }
+        lines
+            .filter_map(|line| self.page(line))
+            .filter(|page| !std::mem::replace(&mut seen[*page as usize], true))
+            .count() as u64
+    }
+
+    /// Applies a sequence of uses of lines, given from the last to the first. Stops reading once it has seen
+    /// `pages` different pages or as many as there are entries; exact for any number of uses.
+    pub fn settle(&mut self, last_first: impl Iterator<Item = Line>, pages: u64) {
+        let enough = u64::from(self.capacity).min(pages) as usize;
+        let mut seen = vec![false; self.pages.len()];
+        let recent: Vec<u32> = last_first
+            .filter_map(|line| self.page(line))
+            .filter(|page| !std::mem::replace(&mut seen[*page as usize], true))
+            .take(enough)
+            .collect();
         for page in recent.into_iter().rev() {
             self.look_up(page);
         }

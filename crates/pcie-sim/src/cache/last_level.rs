@@ -7,7 +7,7 @@
 use crate::cache::lines::{Line, Lines};
 use crate::profile::System;
 use pcie_time::Draws;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 const HOST: u8 = 1;
 const OVERWRITTEN: u8 = 2;
@@ -248,109 +248,167 @@ impl Caches {
         }
     }
 
-    /// Applies a sequence of device writes, given from the last to the first, with ranges of all lines that the
-    /// sequence may contain. Stops reading once no set can change.
-    ///
-    /// The contents of the DDIO ways are exact for any number of writes. All of `reachable` counts as
-    /// written, even if a short sequence left some lines out.
-    pub fn settle(
-        &mut self,
-        lines: &Lines,
-        last_first: impl Iterator<Item = Line>,
-        reachable: impl Iterator<Item = Range<Line>>,
-    ) {
-        let updates_host_lines = self.shared.program_with_device && self.host_lines;
-        let mut settled = SettledSets::new(lines.set_count(), self.ways);
+    /// Whether the device's writes update lines of the CPU in place.
+    fn updates_host_lines(&self) -> bool {
+        self.shared.program_with_device && self.host_lines
+    }
+
+    /// The device writes `reachable` lines: all of them count as written, even if a sequence of writes that
+    /// follows leaves some out.
+    pub fn cover(&mut self, reachable: impl Iterator<Item = Range<Line>>) {
+        let updates_host_lines = self.updates_host_lines();
         // Internal iteration of chained ranges is faster.
         reachable.for_each(|range| {
             let flags = &mut self.flags[range.start as usize..range.end as usize];
             if updates_host_lines {
-                for (line, flags) in range.zip(flags) {
-                    if *flags & HOST != 0 {
-                        *flags |= TOUCHED | OVERWRITTEN;
-                    } else {
-                        *flags |= TOUCHED;
-                        settled.expect(lines.set(line));
-                    }
-                }
+                flags.iter_mut().for_each(|flags| *flags |= TOUCHED | ((*flags & HOST) * OVERWRITTEN));
             } else {
                 flags.iter_mut().for_each(|flags| *flags = (*flags | TOUCHED) & !HOST);
-                lines.sets(range).for_each(|sets| settled.expect_all(sets));
             }
         });
-        if !settled.is_complete() {
-            for line in last_first {
-                let updated = updates_host_lines && self.flags[line as usize] & HOST != 0;
-                if !updated && settled.note(lines.set(line), line) {
-                    break;
-                }
-            }
+    }
+
+    /// What settles sequences of device writes to `reachable` lines, which are covered.
+    pub fn settling(&self, lines: &Lines, reachable: impl Iterator<Item = Range<Line>>) -> Settling {
+        let mut settling = Settling::new(lines.set_count(), self.ways, self.updates_host_lines());
+        reachable.for_each(|range| {
+            let flags = &self.flags[range.start as usize..range.end as usize];
+            settling.expect_all(lines.sets(range).flatten().zip(flags));
+        });
+        settling
+    }
+
+    /// Applies a sequence of device writes to covered lines for which `settling` was made. `for_each_part` gives
+    /// its parts and their lines, the last first. Stops reading once no set can change.
+    ///
+    /// The contents of the DDIO ways are exact for any number of writes.
+    pub fn settle(
+        &mut self,
+        lines: &Lines,
+        settling: &mut Settling,
+        for_each_part: impl FnOnce(&mut dyn FnMut(&[Line]) -> ControlFlow<()>),
+    ) {
+        settling.start();
+        if !settling.is_complete() {
+            for_each_part(&mut |part| settling.note_part(lines, &self.flags, part));
         }
-        let before = self.device_lines.clone();
-        settled.merge_into(&mut self.device_lines, self.ways);
-        before.into_iter().for_each(|line| self.let_go(line));
-        for line in &self.device_lines {
-            if let Some(flags) = self.flags.get_mut(*line as usize) {
-                *flags |= HELD;
-            }
+        let mut merged = Vec::with_capacity(2 * self.ways);
+        for set in settling.noted_sets.iter().map(|set| *set as usize) {
+            let noted = &settling.lines[set * self.ways..][..usize::from(settling.counts[set])];
+            let held = &mut self.device_lines[set * self.ways..][..self.ways];
+            // The noted lines come before those that the set held, of which the last give way.
+            merged.clear();
+            merged.extend_from_slice(noted);
+            merged.extend(held.iter().filter(|old| **old != NO_LINE && !noted.contains(old)));
+            merged.resize(self.ways, NO_LINE);
+            held.iter().for_each(|line| mark(&mut self.flags, *line, |flags| flags & !HELD));
+            held.copy_from_slice(&merged);
+            held.iter().for_each(|line| mark(&mut self.flags, *line, |flags| flags | HELD));
         }
     }
 
     #[inline]
     fn let_go(&mut self, line: Line) {
-        if let Some(flags) = self.flags.get_mut(line as usize) {
-            *flags &= !HELD;
-        }
+        mark(&mut self.flags, line, |flags| flags & !HELD);
     }
 }
 
-/// The last distinct lines written in each set.
-struct SettledSets {
+/// Changes the flags of a line, if it is one of those that are seen.
+#[inline]
+fn mark(flags: &mut [u8], line: Line, change: impl Fn(u8) -> u8) {
+    if let Some(flags) = flags.get_mut(line as usize) {
+        *flags = change(*flags);
+    }
+}
+
+/// The last distinct lines that a sequence of device writes leaves in each set, for sequences over the same lines.
+#[derive(Debug)]
+pub struct Settling {
+    /// Whether writes update lines of the CPU in place, which then take no way.
+    updates_host_lines: bool,
+    ways: usize,
+    /// By set, the ways that a sequence can fill.
+    expected: Vec<u8>,
+    expected_in_all: u64,
+    /// By set, the noted lines, the last first.
     lines: Vec<Line>,
     counts: Vec<u8>,
-    /// By set, the ways that the sequence can fill.
-    expected: Vec<u8>,
-    ways: usize,
+    /// The sets with noted lines.
+    noted_sets: Vec<u32>,
     missing: u64,
 }
 
-impl SettledSets {
-    fn new(sets: u32, ways: usize) -> Self {
+impl Settling {
+    /// Lines whose sets are looked up together: the look-ups do not wait for each other.
+    const TOGETHER: usize = 64;
+
+    fn new(sets: u32, ways: usize, updates_host_lines: bool) -> Self {
         Self {
-            lines: vec![NO_LINE; sets as usize * ways],
-            counts: vec![0; sets as usize],
-            expected: vec![0; sets as usize],
+            updates_host_lines,
             ways,
+            expected: vec![0; sets as usize],
+            expected_in_all: 0,
+            lines: vec![0; sets as usize * ways],
+            counts: vec![0; sets as usize],
+            noted_sets: Vec::new(),
             missing: 0,
         }
     }
 
+    #[inline]
     fn expect(&mut self, set: u32) {
         let expected = &mut self.expected[set as usize];
-        if usize::from(*expected) < self.ways {
-            *expected += 1;
-            self.missing += 1;
-        }
+        let more = usize::from(*expected) < self.ways;
+        *expected += u8::from(more);
+        self.expected_in_all += u64::from(more);
     }
 
-    /// Expects a line in each of the sets.
-    fn expect_all(&mut self, sets: &[u32]) {
-        let most = self.expected.len() as u64 * self.ways as u64;
-        for set in sets {
-            // Long before the end of a large window, every set can be filled.
-            if self.missing == most {
-                return;
+    /// Expects a line in each of the sets, unless its flags say that the CPU's is updated.
+    fn expect_all<'a>(&mut self, mut sets: impl Iterator<Item = (&'a u32, &'a u8)>) {
+        let _ = sets.try_for_each(|(set, flags)| {
+            if !self.is_updated(*flags) {
+                self.expect(*set);
             }
-            self.expect(*set);
+            // Long before the end of a large window, every set can be filled.
+            let most = self.lines.len() as u64;
+            if self.expected_in_all == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+    }
+
+    #[inline]
+    fn is_updated(&self, flags: u8) -> bool {
+        self.updates_host_lines && flags & HOST != 0
+    }
+
+    /// Forgets the sequence before.
+    fn start(&mut self) {
+        self.noted_sets.drain(..).for_each(|set| self.counts[set as usize] = 0);
+        self.missing = self.expected_in_all;
+    }
+
+    /// Records writes, the last first; breaks off once earlier ones no longer matter.
+    fn note_part(&mut self, lines: &Lines, flags: &[u8], part: &[Line]) -> ControlFlow<()> {
+        for part in part.chunks(Self::TOGETHER) {
+            let mut sets = [0; Self::TOGETHER];
+            sets.iter_mut().zip(part).for_each(|(set, line)| *set = lines.set(*line));
+            for (set, line) in sets.into_iter().zip(part) {
+                if !self.is_updated(flags[*line as usize]) && self.note(set, *line) {
+                    return ControlFlow::Break(());
+                }
+            }
         }
+        ControlFlow::Continue(())
     }
 
     /// Records a write; returns whether earlier ones no longer matter.
     #[inline]
     fn note(&mut self, set: u32, line: Line) -> bool {
-        let count = self.counts[set as usize] as usize;
+        let count = usize::from(self.counts[set as usize]);
         let start = set as usize * self.ways;
         if count < self.ways && !self.lines[start..start + count].contains(&line) {
+            if count == 0 {
+                self.noted_sets.push(set);
+            }
             self.lines[start + count] = line;
             self.counts[set as usize] += 1;
             self.missing = self.missing.saturating_sub(1);
@@ -360,19 +418,5 @@ impl SettledSets {
 
     fn is_complete(&self) -> bool {
         self.missing == 0
-    }
-
-    /// Puts the noted lines of each set before those that it held, of which the last give way.
-    fn merge_into(&self, held: &mut [Line], ways: usize) {
-        let mut merged = Vec::with_capacity(2 * ways);
-        let sets = self.lines.chunks_exact(ways).zip(held.chunks_exact_mut(ways));
-        for ((noted, held), count) in sets.zip(&self.counts).filter(|(_, count)| **count > 0) {
-            let noted = &noted[..usize::from(*count)];
-            merged.clear();
-            merged.extend_from_slice(noted);
-            merged.extend(held.iter().filter(|old| **old != NO_LINE && !noted.contains(old)));
-            merged.resize(ways, NO_LINE);
-            held.copy_from_slice(&merged);
-        }
     }
 }

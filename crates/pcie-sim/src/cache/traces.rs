@@ -4,6 +4,7 @@
 //! evicts all lines that the device finds there, so which lines those were need not be computed: what
 //! stays is the IO-TLB and the record of lines ever written.
 
+use super::advances::Advances;
 use super::history::{Next, State, TestKey};
 use crate::machine::Machine;
 use pcie_workload::{AddressList, CacheState, Test};
@@ -77,7 +78,7 @@ impl Machine {
             }
             Trace::Test { test, list } => {
                 if self.leaves_traces(test) {
-                    state.advance(lines, test, list, 0..test.transactions, next);
+                    Advances::new(lines, test, list).advance_for(state, 0..test.transactions, next);
                 }
             }
         }
