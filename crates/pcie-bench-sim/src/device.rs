@@ -107,7 +107,17 @@ impl Device for SimulatedDevice {
             Samples::Adaptive => in_pages(LATENCY_BATCH, &test).next_multiple_of(list.pass()),
         };
         let mut uncounted = None;
-        let mut simulate = |state: State, batch: Batch| {
+        let mut last: Option<State> = None;
+        let mut simulate = |state: &State, batch: Batch| {
+            let state = match last.take() {
+                None => state.clone(),
+                Some(unchanged) if !before.machine.leaves_traces(&test) => unchanged,
+                // In the memory of the batch before.
+                Some(mut other) => {
+                    other.clone_from(state);
+                    other
+                }
+            };
             let mut run = LatencyRun::new(before.machine, &test, &list, before.key, state, batch.first);
             let mut left = batch.count;
             while left > 0 {
@@ -130,6 +140,7 @@ impl Device for SimulatedDevice {
                     return Seen { is_enough: true, ..Seen::default() };
                 }
             }
+            last = Some(run.into_state());
             Seen::default()
         };
         let plan = Plan { least: in_pages(LATENCY_BATCH, &test), least_lead: 0, starts_over: false };
@@ -159,12 +170,12 @@ impl Device for SimulatedDevice {
         let least = in_pages(BANDWIDTH_BATCH, &test);
         let mut between_runs = None;
         let mut pools = PoolSlices::default();
-        let mut simulate = |state: State, batch: Batch| {
+        let mut simulate = |state: &State, batch: Batch| {
             let start =
                 |engine, state| BandwidthRun::new(engine, machine, &test, &list, key, state, batch.first);
             // Only the fast engine counts transactions in flight.
             let mut counted = (self.engine != Engine::Fast).then(|| start(Engine::Fast, state.clone()));
-            let mut run = start(self.engine, state);
+            let mut run = start(self.engine, state.clone());
             between_runs = run.between_runs();
             let whole = batch.count == test.transactions;
             let slice_length =

@@ -4,7 +4,7 @@
 //! transactions before it leave.
 
 use crate::host::Before;
-use pcie_sim::State;
+use pcie_sim::{Advances, State};
 use pcie_workload::{AddressList, LIST_LENGTH, PAGE_BYTES, Pattern, Test};
 
 /// Most batches of a round, each in its own section of the test.
@@ -68,10 +68,10 @@ impl Plan {
         before: Before<'_>,
         test: &Test,
         list: &AddressList,
-        simulate: &mut impl FnMut(State, Batch) -> Seen,
+        simulate: &mut impl FnMut(&State, Batch) -> Seen,
     ) {
         let batch = Batch { first: 0, lead: 0, count: test.transactions, anew: false };
-        let _ = simulate(before.machine.visible_state(before.state, test, list), batch);
+        let _ = simulate(&before.machine.visible_state(before.state, test, list), batch);
     }
 
     /// Calls `simulate` with each batch, and the state at its first transaction, until one is enough. `lead`
@@ -87,7 +87,7 @@ impl Plan {
         test: &Test,
         list: &AddressList,
         lead: impl FnOnce(&State, u64) -> u64,
-        simulate: &mut impl FnMut(State, Batch) -> Seen,
+        simulate: &mut impl FnMut(&State, Batch) -> Seen,
     ) {
         let total = test.transactions;
         let sections = Sections::of(test);
@@ -96,17 +96,9 @@ impl Plan {
         if 2 * shortest + self.least_lead >= sections.room {
             return Self::whole(before, test, list, simulate);
         }
-        let mut advances = before.machine.advances(test, list);
-        let mut advanced = |(at, mut state): (u64, State), first: u64| {
-            if before.machine.leaves_traces(test) && before.machine.sees_state(test) {
-                advances.advance(&mut state, at..first);
-            }
-            (first, state)
-        };
-        let visible = before.machine.visible_state(before.state, test, list);
-        let from_start = || (0, visible.clone());
-        let mut ahead = Some(advanced(from_start(), sections.first(0, 0, self.least_lead + shortest)));
-        let mut lead = ahead.as_ref().map_or(self.least_lead, |(first, state)| lead(state, *first));
+        let mut reached = Reached::new(before, test, list);
+        let first = sections.first(0, 0, self.least_lead + shortest);
+        let mut lead = lead(reached.at(first), first);
         if 2 * shortest + lead >= sections.room {
             return Self::whole(before, test, list, simulate);
         }
@@ -117,20 +109,15 @@ impl Plan {
             if length == 0 {
                 if self.starts_over {
                     let batch = Batch { first: 0, lead: 0, count: total, anew: true };
-                    let _ = simulate(visible.clone(), batch);
+                    let _ = simulate(reached.at(0), batch);
                 }
                 return;
             }
             left -= sections.count * length;
             let mut seen = Vec::with_capacity(sections.count as usize);
-            let mut reached = from_start();
             for section in 0..sections.count {
                 let first = sections.first(round.into(), section, lead + length);
-                if let Some(further) = ahead.take_if(|(at, _)| *at <= first) {
-                    reached = further;
-                }
-                reached = advanced(reached, first);
-                let batch = simulate(reached.1.clone(), Batch { first, lead, count: length, anew });
+                let batch = simulate(reached.at(first), Batch { first, lead, count: length, anew });
                 anew = false;
                 filled.push(batch.filled);
                 if batch.is_enough && !fills(&filled) {
@@ -143,6 +130,37 @@ impl Plan {
                 filled.clear();
             }
         }
+    }
+}
+
+/// The state at a transaction of a test.
+struct Reached<'a> {
+    /// The state before the test.
+    before: State,
+    /// The state at `transaction`; `None` if the test changes nothing that it sees.
+    advanced: Option<(Advances<'a>, State)>,
+    transaction: u64,
+}
+
+impl<'a> Reached<'a> {
+    fn new(before: Before<'a>, test: &'a Test, list: &'a AddressList) -> Self {
+        let machine = before.machine;
+        let changes = machine.leaves_traces(test) && machine.sees_state(test);
+        let before = machine.visible_state(before.state, test, list);
+        let advanced = changes.then(|| (machine.advances(test, list), before.clone()));
+        Self { before, advanced, transaction: 0 }
+    }
+
+    /// The state at transaction `first`.
+    fn at(&mut self, first: u64) -> &State {
+        let Some((advances, state)) = &mut self.advanced else { return &self.before };
+        if first < self.transaction {
+            state.clone_from(&self.before);
+            self.transaction = 0;
+        }
+        advances.advance(state, self.transaction..first);
+        self.transaction = first;
+        state
     }
 }
 

@@ -140,6 +140,14 @@ impl<'a> LatencyRun<'a> {
     }
 }
 
+impl LatencyRun<'_> {
+    /// The state after the transactions simulated so far.
+    #[must_use]
+    pub fn into_state(self) -> State {
+        self.host.into_state()
+    }
+}
+
 /// Loop time of the command path: longer with a write before the read.
 fn command_loop_ns(command: &CommandPath, test: &Test) -> f64 {
     let write_ns = command.write_loop_ns + command.write_loop_byte_ns * test.size_bytes as f64;

@@ -18,10 +18,22 @@ use std::ops::Range;
 const PART: usize = 64;
 
 /// Caches and IO-TLB.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct State {
     pub(crate) caches: Caches,
     pub(crate) io_tlb: IoTlb,
+}
+
+impl Clone for State {
+    fn clone(&self) -> Self {
+        Self { caches: self.caches.clone(), io_tlb: self.io_tlb.clone() }
+    }
+
+    /// Uses the memory of `self`.
+    fn clone_from(&mut self, source: &Self) {
+        self.caches.clone_from(&source.caches);
+        self.io_tlb.clone_from(&source.io_tlb);
+    }
 }
 
 /// Identifies a test of a run: all draws depend on it.

@@ -7,7 +7,7 @@ use pcie_workload::LINE_BYTES;
 const NOTHING: u32 = u32::MAX;
 
 /// The held translations as a linked list in order of use. With the IOMMU off it has no pages.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct IoTlb {
     lines_per_page: Option<u32>,
     capacity: u32,
@@ -23,6 +23,19 @@ struct Page {
     /// Neighbours in the order of use.
     older: u32,
     newer: u32,
+}
+
+impl Clone for IoTlb {
+    fn clone(&self) -> Self {
+        Self { pages: self.pages.clone(), ..*self }
+    }
+
+    /// Uses the memory of `self`.
+    fn clone_from(&mut self, source: &Self) {
+        let mut pages = std::mem::take(&mut self.pages);
+        pages.clone_from(&source.pages);
+        *self = Self { pages, ..*source };
+    }
 }
 
 impl IoTlb {

@@ -35,7 +35,7 @@ pub enum Found {
     },
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Caches {
     flags: Vec<u8>,
     /// Per set, the lines in its DDIO ways, most recently written first.
@@ -52,6 +52,21 @@ struct Sockets {
     program_with_device: bool,
     buffer_remote: bool,
     elsewhere_remote: bool,
+}
+
+impl Clone for Caches {
+    fn clone(&self) -> Self {
+        Self { flags: self.flags.clone(), device_lines: self.device_lines.clone(), ..*self }
+    }
+
+    /// Uses the memory of `self`.
+    fn clone_from(&mut self, source: &Self) {
+        let (mut flags, mut device_lines) =
+            (std::mem::take(&mut self.flags), std::mem::take(&mut self.device_lines));
+        flags.clone_from(&source.flags);
+        device_lines.clone_from(&source.device_lines);
+        *self = Self { flags, device_lines, ..*source };
+    }
 }
 
 impl Caches {

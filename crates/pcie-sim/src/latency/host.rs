@@ -54,6 +54,10 @@ impl<'a> Host<'a> {
         }
     }
 
+    pub(super) fn into_state(self) -> State {
+        self.state
+    }
+
     /// Admits a write; returns when a read behind it may proceed.
     pub(super) fn write(&mut self, passage: Passage, write: &Write, bytes: u64) -> Picoseconds {
         let mut translated = write.last;
