@@ -225,25 +225,21 @@ impl Caches {
     pub fn warm_from_host(&mut self, lines: &Lines, system: &System, window_lines: Line, draws: Draws) {
         let capacity = f64::from(system.host.llc.ways) * system.host.llc.host_share;
         let mut wanted = vec![0u32; lines.set_count() as usize];
-        for line in 0..window_lines {
-            wanted[lines.set(line) as usize] += 1;
+        for sets in lines.sets(0..window_lines) {
+            sets.iter().for_each(|set| wanted[*set as usize] += 1);
         }
         self.host_lines = true;
-        for line in 0..window_lines {
-            let set = lines.set(line);
-            let kept = capacity / f64::from(wanted[set as usize]);
-            let flags = &mut self.flags[line as usize];
-            *flags = TOUCHED | *flags & HELD;
-            if kept >= 1.0 || draws.fraction(u64::from(line)) < kept {
-                *flags |= HOST;
-            }
-            let start = set as usize * self.ways;
-            for held in &mut self.device_lines[start..start + self.ways] {
-                if *held == line {
-                    *held = NO_LINE;
-                    *flags &= !HELD;
+        let mut first = 0;
+        for sets in lines.sets(0..window_lines) {
+            for ((line, set), flags) in (first..).zip(sets).zip(&mut self.flags[first as usize..]) {
+                if *flags & HELD != 0 {
+                    drop_held(&mut self.device_lines[*set as usize * self.ways..][..self.ways], line);
                 }
+                let kept = capacity / f64::from(wanted[*set as usize]);
+                let stays = kept >= 1.0 || draws.fraction(u64::from(line)) < kept;
+                *flags = TOUCHED | if stays { HOST } else { 0 };
             }
+            first += sets.len() as Line;
         }
     }
 
@@ -251,16 +247,11 @@ impl Caches {
     pub(crate) fn write_from_host(&mut self, lines: &Lines, line: Line) {
         self.host_lines = true;
         let flags = &mut self.flags[line as usize];
-        let held = *flags & HELD != 0;
-        *flags = HOST | TOUCHED;
-        if held {
+        if *flags & HELD != 0 {
             let start = lines.set(line) as usize * self.ways;
-            if let Some(way) =
-                self.device_lines[start..start + self.ways].iter_mut().find(|one| **one == line)
-            {
-                *way = NO_LINE;
-            }
+            drop_held(&mut self.device_lines[start..start + self.ways], line);
         }
+        *flags = HOST | TOUCHED;
     }
 
     /// Whether the device's writes update lines of the CPU in place.
@@ -325,6 +316,13 @@ impl Caches {
     #[inline]
     fn let_go(&mut self, line: Line) {
         mark(&mut self.flags, line, |flags| flags & !HELD);
+    }
+}
+
+/// Frees the way of a set that holds a line.
+fn drop_held(set: &mut [Line], line: Line) {
+    if let Some(way) = set.iter_mut().find(|one| **one == line) {
+        *way = NO_LINE;
     }
 }
 
