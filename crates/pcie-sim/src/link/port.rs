@@ -6,9 +6,12 @@
 
 use pcie_time::Picoseconds;
 use pcie_wire::LinkConfiguration;
+use std::hint::select_unpredictable;
 
+const FRACTION_BITS: u32 = 32;
 /// 2^32.
 const FRACTION: f64 = 4_294_967_296.0;
+const HALF: u64 = 1 << (FRACTION_BITS - 1);
 
 /// A port. It keeps time in units of 2^-32 ps and rounds it on output, so that it does not drift.
 #[derive(Clone, Debug)]
@@ -76,6 +79,34 @@ impl Port {
         self.send_units(ready, self.in_units(tlp_bytes))
     }
 
+    /// Time for which a TLP of `bytes` in whole units occupies the port, in parts of 2^-32 ps; `None` if the times
+    /// of a few might not fit into 64 bits together.
+    pub fn time_of(&self, bytes: u64) -> Option<u64> {
+        let time = u128::from(bytes + self.gap_bytes) * u128::from(self.byte_time);
+        // With room for a fraction and a half.
+        u64::try_from(time).ok().filter(|time| *time <= u64::MAX / 32)
+    }
+
+    /// Sends `TLPS` TLPs back to back, of `bytes` in all; returns when the last byte of each has left. `times` are
+    /// those of the first, the first two, ... ([`Port::time_of`]).
+    #[inline(always)]
+    pub fn send_together<const TLPS: usize>(
+        &mut self,
+        ready: Picoseconds,
+        times: &[u64; TLPS],
+        bytes: u64,
+    ) -> [Picoseconds; TLPS] {
+        self.wake(ready);
+        self.bytes += bytes;
+        let (whole, rest) = (self.whole, self.rest);
+        let after = |time: &u64| rest + time;
+        let last = times.last().map_or(rest, after);
+        self.whole = whole + Picoseconds(last >> FRACTION_BITS);
+        self.rest = last & (FRACTION as u64 - 1);
+        // Half a picosecond more, so that halves are rounded up as in `free_at`.
+        std::array::from_fn(|nth| whole + Picoseconds((after(&times[nth]) + HALF) >> FRACTION_BITS))
+    }
+
     /// Bytes of a TLP rounded up to whole units.
     pub fn in_units(&self, tlp_bytes: u32) -> u64 {
         u64::from(tlp_bytes).next_multiple_of(self.quantum_bytes)
@@ -97,6 +128,15 @@ impl Port {
             self.wake(ready);
             self.work(u64::from(bytes));
         }
+    }
+
+    /// [`Port::send_dllps`] on a condition, without a branch on it.
+    #[inline(always)]
+    pub fn send_dllps_if(&mut self, condition: bool, ready: Picoseconds, bytes: u32) {
+        let sent = condition & (bytes > 0);
+        let ready = select_unpredictable(sent, ready, Picoseconds::ZERO);
+        self.wake(ready);
+        self.work(select_unpredictable(sent, u64::from(bytes), 0));
     }
 
     /// Pads the TLPs so far to a multiple of `unit_bytes`, and leaves one more unit idle.
@@ -146,6 +186,36 @@ mod tests {
             end = port.send(Picoseconds::ZERO, 276);
         }
         assert_eq!(end, Picoseconds(64 * 36_562 + 32));
+    }
+
+    #[test]
+    fn tlps_sent_together_leave_as_those_sent_one_by_one() {
+        let mut together = Port::new(&gen3_x8(), 16, 1.01).with_gap(12);
+        let mut single = together.clone();
+        for (nth, sizes) in [[276u32, 20, 148, 276], [24, 24, 24, 24], [276, 276, 276, 20]]
+            .into_iter()
+            .cycle()
+            .take(99)
+            .enumerate()
+        {
+            let ready = Picoseconds(nth as u64 * 130_000);
+            let units = sizes.map(|size| single.in_units(size));
+            let mut before = 0;
+            let times = units.map(|bytes| {
+                before += single.time_of(bytes).unwrap();
+                before
+            });
+            let mut left = ready;
+            let expected = units.map(|bytes| {
+                left = single.send_units(left, bytes);
+                left
+            });
+            assert_eq!(together.send_together(ready, &times, units.iter().sum()), expected);
+            assert_eq!(
+                (together.free_exactly(), together.busy_bytes()),
+                (single.free_exactly(), single.busy_bytes())
+            );
+        }
     }
 
     #[test]

@@ -10,6 +10,9 @@ use pcie_wire::{CompletionSpace, Piece, TlpKind};
 use pcie_workload::Test;
 use std::ops::Range;
 
+/// Completions that are sent without a branch on their number.
+pub(super) const FEW: usize = 4;
+
 /// The common properties of all requests, where each read is one request and all requests are alike.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Alike {
@@ -18,6 +21,7 @@ pub(super) struct Alike {
     pub(super) uplink_bytes: u64,
     /// Bytes that each completion of a request occupies on the downlink.
     pub(super) completion_bytes: Vec<u64>,
+    pub(super) few: Option<FewCompletions>,
     pub(super) move_time: Picoseconds,
 }
 
@@ -35,6 +39,32 @@ pub(super) struct RequestLayout {
     pub(super) space: CompletionSpace,
     /// Its completions: a range of [`TlpLayouts::completion_bytes`].
     pub(super) completions: (u32, u32),
+    /// The same, if they are few.
+    pub(super) few: Option<FewCompletions>,
+}
+
+/// Up to [`FEW`] completions of a request, which follow each other on the downlink.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct FewCompletions {
+    pub(super) count: usize,
+    /// Their bytes on the downlink, in all.
+    pub(super) bytes: u64,
+    /// For how long the first, the first two, ... occupy it; see [`Port::send_together`]. Beyond the last one, the
+    /// time of all.
+    pub(super) times: [u64; FEW],
+}
+
+impl FewCompletions {
+    fn new(downlink: &Port, bytes: &[u64]) -> Option<Self> {
+        let (mut times, mut time) = ([0; FEW], 0u64);
+        for (nth, slot) in times.iter_mut().enumerate() {
+            if let Some(bytes) = bytes.get(nth) {
+                time += downlink.time_of(*bytes)?;
+            }
+            *slot = time;
+        }
+        (bytes.len() <= FEW).then(|| Self { count: bytes.len(), bytes: bytes.iter().sum(), times })
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -124,6 +154,7 @@ impl<'a> TlpLayouts<'a> {
             small: request.small,
             uplink_bytes: request.uplink_bytes,
             completion_bytes: self.completions(request).to_vec(),
+            few: request.few,
             move_time: request.move_time,
         }
     }
@@ -177,6 +208,7 @@ impl<'a> TlpLayouts<'a> {
             move_time: machine.move_time(self.test, offset, u64::from(piece.length)),
             space: machine.completion_space(piece),
             completions: (first, self.completion_bytes.len() as u32),
+            few: FewCompletions::new(&self.downlink, &self.completion_bytes[first as usize..]),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! that these answers allow. Batches of tens spare the branch mispredictions of alternating single steps.
 
 mod ahead;
+mod arrivals;
 mod card;
 mod free;
 mod path;

@@ -5,11 +5,15 @@ use super::super::completion_buffer::CompletionBuffer;
 use super::super::planned::{Head, Planned};
 use super::super::ring::Ring;
 use super::super::tags::Tags;
+use super::arrivals::Arrivals;
 use crate::link::port::Port;
 use crate::machine::Machine;
 use pcie_time::Picoseconds;
 use pcie_workload::Test;
 use std::collections::VecDeque;
+
+/// Arrivals that are always looked at before a request is sent.
+const LOOKS: usize = 2;
 
 #[derive(Debug)]
 pub(super) struct Card {
@@ -43,9 +47,7 @@ pub(super) struct Card {
     /// `None` if they are always returned before a tag is free.
     pub(super) credits: Option<Ring>,
     pub(super) dllp_bytes: u32,
-    /// Arrivals of completions, in order, and how many of them were acknowledged by DLLPs.
-    pub(super) arrivals: Vec<Picoseconds>,
-    pub(super) acknowledged: usize,
+    pub(super) arrivals: Arrivals,
     pub(super) engine_free: Picoseconds,
     pub(super) buffers: Ring,
 }
@@ -112,8 +114,7 @@ impl Card {
             completion_buffer,
             following,
             dllp_bytes: machine.uplink_dllp_bytes(),
-            arrivals: Vec::new(),
-            acknowledged: 0,
+            arrivals: Arrivals::default(),
             engine_free: Picoseconds::ZERO,
             buffers: Ring::new(buffers),
         }
@@ -146,21 +147,18 @@ impl Card {
     }
 
     /// Sends the DLLPs for completions that have arrived by `now`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn acknowledge(&mut self, uplink: &mut Port, now: Picoseconds) {
-        while let Some(arrival) = self.arrivals.get(self.acknowledged)
-            && *arrival <= now
-        {
-            uplink.send_dllps(*arrival, self.dllp_bytes);
-            self.acknowledged += 1;
+        // How many have arrived since the last request is not predictable: some steps without branches.
+        for _ in 0..LOOKS {
+            let arrival = self.arrivals.next();
+            let come = arrival <= now;
+            uplink.send_dllps_if(come, arrival, self.dllp_bytes);
+            self.arrivals.acknowledge_if(come);
         }
-    }
-
-    /// Drops acknowledged arrivals, once they are many.
-    pub(super) fn forget_arrivals(&mut self) {
-        if self.acknowledged > 256 {
-            self.arrivals.drain(..self.acknowledged);
-            self.acknowledged = 0;
+        while self.arrivals.next() <= now {
+            uplink.send_dllps(self.arrivals.next(), self.dllp_bytes);
+            self.arrivals.acknowledge_if(true);
         }
     }
 

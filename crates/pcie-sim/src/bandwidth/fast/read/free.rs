@@ -13,7 +13,6 @@ impl ReadPath<'_> {
         let mut horizon = self.answers_at + self.flight;
         let mut any = self.next_answer() != NEVER;
         let mut uplink = self.uplink.clone();
-        let mut acknowledged = self.card.acknowledged;
         let mut issues_at = self.card.issues_at;
         while self.card.left > 0 || !ALIKE && !self.card.head.requests.is_empty() {
             let time = issues_at.max(self.card.tags.next());
@@ -25,12 +24,7 @@ impl ReadPath<'_> {
                 horizon = time;
             }
             any = true;
-            while let Some(arrival) = self.card.arrivals.get(acknowledged)
-                && *arrival <= time
-            {
-                uplink.send_dllps(*arrival, self.card.dllp_bytes);
-                acknowledged += 1;
-            }
+            self.card.acknowledge(&mut uplink, time);
             let wait = uplink.free_at().since(UPLINK_BACKLOG);
             if wait > time {
                 issues_at = wait;
@@ -57,8 +51,7 @@ impl ReadPath<'_> {
         }
         self.uplink = uplink;
         self.card.issues_at = issues_at;
-        self.card.acknowledged = acknowledged;
-        self.card.forget_arrivals();
+        self.card.arrivals.forget();
         any
     }
 }

@@ -3,7 +3,7 @@
 use super::ahead::Ahead;
 use super::card::{Card, InFlight};
 use crate::bandwidth::fast::NEVER;
-use crate::bandwidth::fast::layouts::{Alike, TlpLayouts};
+use crate::bandwidth::fast::layouts::{Alike, FEW, TlpLayouts};
 use crate::bandwidth::fast::packed_reads::PackedReads;
 use crate::bandwidth::fast::planned::Planned;
 use crate::bandwidth::start::{Finished, Start};
@@ -88,21 +88,28 @@ impl<'a> ReadPath<'a> {
         let mut downlink = self.downlink.clone();
         let mut engine_free = card.engine_free;
         let mut arrivals = std::mem::take(&mut card.arrivals);
+        arrivals.make_room(card.tags.count());
         let next_tag = card.tags.next_slot();
         let (issues_at, done) = (card.issues_at, card.left == 0 && card.head.requests.is_empty());
         let next_send = if WAITS { card.next_send() } else { card.issue_time() };
         let answer = |now: Picoseconds, tag: u32, mut limit: Picoseconds| {
             let in_flight = &card.in_flight[tag as usize];
-            let (completions, move_time) = if ALIKE {
-                (&alike.completion_bytes[..], alike.move_time)
+            let (few, completions, move_time) = if ALIKE {
+                (&alike.few, &alike.completion_bytes[..], alike.move_time)
             } else {
                 let request = planned.layouts.request(in_flight.layout);
-                (planned.layouts.completions(request), request.move_time)
+                (&request.few, planned.layouts.completions(request), request.move_time)
             };
             let mut left = now.max(card.buffers.next());
-            for bytes in completions {
-                left = downlink.send_units(left, *bytes);
-                arrivals.push(left + flight);
+            if let Some(few) = few {
+                let sent = downlink.send_together(left, &few.times, few.bytes);
+                left = sent[FEW - 1];
+                arrivals.add_few(sent.map(|left| left + flight), few.count);
+            } else {
+                for bytes in completions {
+                    left = downlink.send_units(left, *bytes);
+                    arrivals.add(left + flight);
+                }
             }
             let arrival = left + flight;
             let returned = arrival + tag_return;

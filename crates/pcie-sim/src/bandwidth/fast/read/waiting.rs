@@ -19,7 +19,7 @@ impl ReadPath<'_> {
             if time > horizon {
                 let answer = self.next_answer();
                 if time == NEVER || answer != NEVER && time > answer + self.flight {
-                    self.card.forget_arrivals();
+                    self.card.arrivals.forget();
                     return any;
                 }
                 horizon = time;
