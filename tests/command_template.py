@@ -1,7 +1,8 @@
 """The process from which tests fork commands: all modules are loaded in it, and it has drawn no picture.
 
 Drawing starts threads, which a fork does not copy: a command forked from a process that has drawn may wait for
-them for ever. Therefore this process is forked while tests are collected, before any of them runs.
+them for ever. Therefore this process is forked while tests are collected, before any of them runs. It has the
+script of pages, which commands would each spend a second on, from another process that drew.
 """
 
 import os
@@ -10,8 +11,12 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
+
+import vl_convert
 
 from pcielab.library import shipped
+from pcielab.report.html import vega_script
 
 _LARGEST_REQUEST = 1 << 20
 
@@ -30,6 +35,7 @@ class Template:
     """The process; it ends with the one that started it."""
 
     def __init__(self, carry_out: Callable[[list[str], int, int], int]) -> None:
+        _know_vega_script()
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         if os.fork() == 0:
             self._socket.close()
@@ -40,6 +46,23 @@ class Template:
         """Run a command with these streams to its end; returns its exit code."""
         socket.send_fds(self._socket, [pickle.dumps(command)], [stdout, stderr])
         return int(self._socket.recv(16))
+
+
+def _know_vega_script() -> None:
+    """Put the script of pages, bundled in a process of its own, into the cache of this one."""
+    reading, writing = os.pipe()
+    process = os.fork()
+    if process == 0:
+        with os.fdopen(writing, "w", encoding="utf-8") as pipe:
+            pipe.write(vega_script())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, encoding="utf-8", newline="") as pipe:
+        bundle = pipe.read()
+    _, status = os.waitpid(process, 0)
+    assert status == 0, "the script of pages could not be bundled"
+    with patch.object(vl_convert, "javascript_bundle", lambda _snippet: bundle):
+        vega_script()
 
 
 def _serve(requests: socket.socket, carry_out: Callable[[list[str], int, int], int]) -> None:

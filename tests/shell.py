@@ -1,6 +1,8 @@
 """`pcielab` as people start it: a separate process with an exit code, stdout and stderr."""
 
+import importlib
 import os
+import pkgutil
 import signal
 import sqlite3
 import subprocess
@@ -13,13 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pcielab.analysis.calibrate
-import pcielab.analysis.compare
-import pcielab.analysis.explain
-import pcielab.analysis.validate  # loaded once, here, for all commands that are forked from this process
-import pcielab.devices.running
-import pcielab.fabric
-import pcielab.report
+import pcielab as package
 from command_template import Command, Template
 from patience import HANGS_AFTER_SECONDS
 from pcielab import open_store
@@ -75,6 +71,16 @@ def exit_code_of_command(arguments: list[str], stdout: int, stderr: int) -> int:
     return code if isinstance(code, int) else 1
 
 
+def _load_modules() -> None:
+    """Load every module that a command may need, once for all that are forked from this process."""
+    for module in pkgutil.walk_packages(package.__path__, "pcielab."):
+        if not module.name.rpartition(".")[2].startswith(("test_", "conftest", "__main__")):
+            importlib.import_module(module.name)
+    for name in ("rich.table", "rich.traceback", "typer.rich_utils"):
+        importlib.import_module(name)
+
+
+_load_modules()
 _TEMPLATE = Template(exit_code_of_command)
 
 
