@@ -4,11 +4,15 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python
 
 EXTRAS := calibrate explore notebook report sweep
 # The versions that all of this was tested with; `make lock` moves on to the newest.
 LOCK := requirements.lock
 export PIP_CONSTRAINT := $(LOCK)
+export UV_CONSTRAINT := $(LOCK)
+# uv leaves compiling to the first import, which must then keep what it compiled.
+export PYTHONDONTWRITEBYTECODE :=
 
 # Whatever tool chain is there will do: nothing is downloaded because it goes by another name than `rust-toolchain.toml` has.
 ifneq ($(shell command -v rustup),)
@@ -36,28 +40,34 @@ checks: ## List the longer checks, what renews tables, pictures and profiles, an
 
 listed = grep -hE '^[a-z-]+:.*\#\#' $(1) | awk -F ':.*\#\# ' '{printf "  make %-20s %s\n", $$1, $$2}'
 
-$(VENV)/.installed: pyproject.toml $(LOCK)
+$(BIN)/uv:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "pcielab needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV) || { echo "hint: on Debian and Ubuntu, apt install python3-venv" >&2; exit 1; }
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet 'maturin>=1.9,<2'
-	$(BIN)/python -m pip install --quiet --group dev
+	$(BIN)/python -m pip install --quiet 'uv>=0.9'
+	touch $@
+
+$(VENV)/.installed: $(BIN)/uv pyproject.toml $(LOCK)
+	$(INSTALL) 'maturin>=1.9,<2'
+	touch $@
+
+$(VENV)/.dev-installed: $(VENV)/.installed pyproject.toml
+	$(INSTALL) --group dev
 	touch $@
 
 $(VENV)/.built: $(VENV)/.installed $(RUST_SOURCES)
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --extras $(shell echo $(EXTRAS) | tr ' ' ,) >$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log; exit 1; }
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --uv --extras $(shell echo $(EXTRAS) | tr ' ' ,) >$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log; exit 1; }
 	touch $@
 
 .PHONY: build
-build: $(VENV)/.built ## Build the optimised extension module and install pcielab into .venv
+build: $(VENV)/.built $(VENV)/.dev-installed ## Build the optimised extension module; install pcielab and the development tools into .venv
 
 .PHONY: dev
-dev: $(VENV)/.installed ## Build the extension module for development: incremental, without link-time optimisation
+dev: $(VENV)/.dev-installed ## Build the extension module for development: incremental, without link-time optimisation
 	@rm -f $(VENV)/.built
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --extras $(shell echo $(EXTRAS) | tr ' ' ,)
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --uv --extras $(shell echo $(EXTRAS) | tr ' ' ,)
 
 .PHONY: demo
-demo: build ## Simulate a published system and write demo/report.html
+demo: $(VENV)/.built ## Simulate a published system and write demo/report.html
 	mkdir -p demo
 	@echo "snb: the paper's figure 7 was measured on it, so that the effects of its caches are there to see"
 	$(BIN)/pcielab run --profile snb --suite demo --overwrite -o demo/run.db
@@ -80,8 +90,8 @@ python-test: build target/rtl/pcielab-rtl target/debug/libpcie_port.a
 	@$(MAKE) --no-print-directory page || echo 'note: the page without a server was not built: its tests are skipped' >&2
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(TIMEOUT)
 
-$(VENV)/.rtl-installed: $(VENV)/.installed pyproject.toml
-	$(BIN)/python -m pip install --quiet --group rtl
+$(VENV)/.rtl-installed: $(VENV)/.dev-installed pyproject.toml
+	$(INSTALL) --group rtl
 	touch $@
 
 RTL_SOURCES := $(wildcard rtl/src/*.sv rtl/native/*)
@@ -129,13 +139,13 @@ generate: build ## Renew generated files (Python models, reference pages, schema
 	UPDATE_HEADER=1 cargo test -p pcie-port --quiet --test header
 
 .PHONY: format
-format: $(VENV)/.installed ## Format Rust and Python
+format: $(VENV)/.dev-installed ## Format Rust and Python
 	cargo fmt --all
 	$(BIN)/ruff format python tests bench examples generate page release rtl
 	$(BIN)/ruff check --fix python tests bench examples generate page release rtl
 
-$(VENV)/.bench-installed: $(VENV)/.installed pyproject.toml
-	$(BIN)/python -m pip install --quiet --group bench
+$(VENV)/.bench-installed: $(VENV)/.dev-installed pyproject.toml
+	$(INSTALL) --group bench
 	touch $@
 
 BENCHED := -p pcie-driver -p pcie-vfio -p pcie-wire -p pcie-time -p pcie-sim -p pcie-fabric -p pcie-bench
@@ -146,8 +156,8 @@ bench: build $(VENV)/.bench-installed target/rtl/pcielab-rtl ## Measure speed as
 	cargo bench $(BENCHED) --quiet -- --quiet
 	$(BIN)/python bench/whole_commands.py --since target/bench-started $(if $(RECORD),--record $(RECORD))
 
-$(VENV)/.docs-installed: $(VENV)/.installed pyproject.toml
-	$(BIN)/python -m pip install --quiet --group docs
+$(VENV)/.docs-installed: $(VENV)/.dev-installed pyproject.toml
+	$(INSTALL) --group docs
 	touch $@
 
 .PHONY: docs

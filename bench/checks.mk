@@ -107,8 +107,7 @@ hostile-stores: build ## Open COUNT=10000 stores with wrong values under valid d
 
 .PHONY: lock
 lock: $(VENV)/.installed ## Renew requirements.lock with the newest versions that pyproject.toml allows
-	$(BIN)/python -m pip install --quiet --group lock
-	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 $(EXTRAS:%=--extra %) --extra cuda13 \
+	env -u UV_CONSTRAINT $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 $(EXTRAS:%=--extra %) --extra cuda13 \
 		--group dev --group bench --group docs --group lock --group release --group rtl \
 		--upgrade --no-annotate --custom-compile-command "make lock" --output-file $(LOCK) --quiet
 

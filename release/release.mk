@@ -28,8 +28,8 @@ STATIC_FOR := x86_64-unknown-linux-musl aarch64-unknown-linux-musl
 # Zig compiles C for every target; glibc 2.28 is that of Debian 10 and RHEL 8.
 LIBC = $(if $(findstring musl,$(1)),musllinux_1_2,manylinux_2_28)
 
-$(VENV)/.release-installed: $(VENV)/.installed pyproject.toml
-	$(BIN)/python -m pip install --quiet --group release
+$(VENV)/.release-installed: $(VENV)/.dev-installed pyproject.toml
+	$(INSTALL) --group release
 	rustup target add $(sort $(WHEELS_FOR) $(STATIC_FOR))
 	touch $@
 
@@ -50,5 +50,5 @@ release: wheels static site ## Build everything that is released in target/relea
 	$(BIN)/python release/parts.py > $(RELEASED)/pcielab.cdx.json
 
 .PHONY: release-check
-release-check: $(VENV)/.installed ## Check target/released: version, changelog, wheels, binaries, parts list, and a wheel in a bare environment (1 minute)
+release-check: $(VENV)/.dev-installed ## Check target/released: version, changelog, wheels, binaries, parts list, and a wheel in a bare environment (1 minute)
 	$(BIN)/python release/check.py $(RELEASED)
