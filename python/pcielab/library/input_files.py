@@ -10,6 +10,7 @@ import select
 import stat
 import time
 import tomllib
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ MOST_BYTES = 16 << 20
 _PIPE_SECONDS = 2.0
 _PIPE_BYTES = 1 << 16
 _MOST_TOML_BYTES = 4 << 20
+_MOST_TO_KEEP = 1 << 16
+"""Characters of a text whose content is kept after it was parsed."""
 _MOST_PATH = 4096
 
 # Limits of a TOML file: the parser's memory grows with the square of the parts of keys.
@@ -131,6 +134,25 @@ def parse_toml(text: str) -> dict[str, Any]:
     Raises:
         ValueError: It is invalid, nested too deeply, or has too many or too long keys, values or numbers.
     """
+    if len(text) > _MOST_TO_KEEP:
+        return _parsed(text)
+    content: dict[str, Any] = _copied(_kept(text))
+    return content
+
+
+@lru_cache(maxsize=256)
+def _kept(text: str) -> dict[str, Any]:
+    """A parsed text; callers get copies. Many systems share their parts, which are parsed once."""
+    return _parsed(text)
+
+
+def _copied(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {key: _copied(inner) for key, inner in content.items()}
+    return [_copied(inner) for inner in content] if isinstance(content, list) else content
+
+
+def _parsed(text: str) -> dict[str, Any]:
     _refuse_too_much(text)
     try:
         return tomllib.loads(text)
