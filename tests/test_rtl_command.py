@@ -14,6 +14,7 @@ import pcielab as pcielab_api
 from patience import HANGS_AFTER_SECONDS
 from pcielab.devices import rtl
 from pcielab.devices.running import open_work
+from shell import stored, wait_for_tests
 from suite_texts import suite_text, transfers
 
 PCIELAB = Path(sys.executable).with_name("pcielab")
@@ -57,16 +58,13 @@ def test_a_run_has_origin_rtl_and_does_not_depend_on_jobs(tmp_path: Path) -> Non
 
 @BUILT
 def test_a_killed_run_can_be_resumed(tmp_path: Path) -> None:
-    tests = suite(tmp_path, transactions=30_000)
+    tests = suite(tmp_path, transactions=5_000)
     arguments = ["run", "--device", "rtl", "--suite", str(tests), "--samples", "full", "--jobs", "1", "-o"]
     killed, whole = tmp_path / "killed.db", tmp_path / "whole.db"
-    with subprocess.Popen([PCIELAB, *arguments, killed], stderr=subprocess.DEVNULL) as process:
-        for _ in range(600):
-            if killed.exists() and killed.stat().st_size:
-                break
-            time.sleep(0.05)
-        time.sleep(0.5)
+    with subprocess.Popen([PCIELAB, *arguments, killed], stderr=subprocess.DEVNULL, text=True) as process:
+        wait_for_tests(process, killed, 2)
         process.send_signal(signal.SIGKILL)
+    assert 2 <= stored(killed) < 8
     done = pcielab(*arguments, killed, "--resume")
     assert done.returncode == 0, done.stderr
     assert pcielab(*arguments, whole).returncode == 0
