@@ -78,7 +78,15 @@ demo: $(VENV)/.built ## Simulate a published system and write demo/report.html
 TIMEOUT := --timeout 600
 
 .PHONY: test
-test: lint rust-test python-test rtl-check ## Run every linter and every test
+# Two of them at a time, since none alone keeps two cores busy; the longest first. Output comes when each has ended.
+test: compiled ## Run every linter and every test
+	$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) python-test lint rust-test rtl-check
+
+.PHONY: compiled
+# Beforehand, so that no test with a time limit waits for another's compiler.
+compiled: build target/rtl/pcielab-rtl target/debug/libpcie_port.a
+	cargo test --workspace --no-run --quiet
+	cargo build --workspace --bin pcielab-run --quiet
 
 .PHONY: rust-test
 # The cases of property tests are the same in each run of `make test`; `cargo test` alone draws new ones.

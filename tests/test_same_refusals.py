@@ -36,7 +36,7 @@ NUMBERS = (0, 1, 2, 3, 63, 64, 65, 127, 128, 500, 4095, 4096, 4097, 8192, 2**20,
 @pytest.fixture(scope="module")
 def runner() -> Path:
     """`pcielab-run` of this tree."""
-    subprocess.run(["cargo", "build", "--quiet", "-p", "pcielab-run"], cwd=ROOT, check=True)
+    subprocess.run(["cargo", "build", "--quiet", "--workspace", "--bin", "pcielab-run"], cwd=ROOT, check=True)
     return ROOT / "target" / "debug" / "pcielab-run"
 
 
