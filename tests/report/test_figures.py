@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from pcielab.report import figures
+from pcielab.report.catalogue import draw_all
 from pcielab.report.figures.frame import claims_of
+from pcielab.report.run import everyone
 
 from .conftest import MakeStore, bandwidth_scalars, latency_scalars, parameters, small_paper_suite, system
 
@@ -33,6 +35,15 @@ def test_every_figure_is_a_valid_specification(make_store: MakeStore) -> None:
         figures.latency_histogram, figures.latency_tail, figures.modelled_interactions,
     ):  # fmt: skip
         assert rows_of(draw(store)), draw.__name__
+
+
+def test_every_figure_of_a_report_is_a_valid_specification(make_store: MakeStore) -> None:
+    runs = [make_store("a"), make_store("b", system=system(name="other", memory_socket=1))]
+    *lines, points = everyone(runs, make_store("c", origin="measured"))
+    drawn, _ = draw_all(lines, points)
+    assert len(drawn) > 10
+    for one in drawn:
+        assert rows_of(one.figure), one.entry.name
 
 
 def test_reads_of_a_core_are_dependent_and_independent(make_store: MakeStore) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from altair.utils.schemapi import debug_mode
+
 from pcielab.library.shipped import SuiteKind
 from pcielab.report import figures
 from pcielab.report.fabric_tree import simulated_loads
@@ -426,14 +428,18 @@ def _entries_of(family: str, name: str) -> list[Entry]:
 
 
 def draw_all(runs: Sequence[Run], measured: Run | None) -> tuple[list[Drawn], list[LeftOut]]:
-    """Draw every figure for which the runs have the data, `measured` as points, and list the other figures."""
+    """Draw every figure for which the runs have the data, `measured` as points, and list the other figures.
+
+    Altair does not check the parts of a figure here, which takes a third of a report's time: tests check them.
+    """
     drawn: list[Drawn] = []
     left_out: list[LeftOut] = []
     kinds = {run.store.kind for run in _all_runs(runs, measured)}
     fitting = [entry for entry in CATALOGUE if _SECTION_KINDS.get(entry.section, "transfers") in kinds]
     for entry in [*fitting, *_own_entries(runs)]:
         try:
-            drawn.append(Drawn(entry, entry.draw(runs, measured)))
+            with debug_mode(False):
+                drawn.append(Drawn(entry, entry.draw(runs, measured)))
         except MissingDataError as missing:
             left_out.append(LeftOut(entry, str(missing)))
     return drawn, left_out
