@@ -4,6 +4,7 @@ Unit tests cover the checks of profiles, suites and published files; these tests
 """
 
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -207,11 +208,18 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
+@pytest.fixture(scope="module")
+def exported(store: str) -> Path:
+    """A directory in the published format, which no test changes."""
+    folder = Path(store).with_name("published")
+    succeed("export", "pcie-bench", store, "-o", folder)
+    return folder
+
+
 @pytest.fixture
-def published(store: str, tmp_path: Path) -> Path:
+def published(exported: Path, tmp_path: Path) -> Path:
     """A directory in the published format."""
-    succeed("export", "pcie-bench", store, "-o", tmp_path / "published")
-    return tmp_path / "published"
+    return shutil.copytree(exported, tmp_path / "published")
 
 
 @pytest.mark.parametrize(
