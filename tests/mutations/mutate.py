@@ -7,6 +7,7 @@ harm (numbers of thousands of digits, ten thousand brackets, paths to other fold
 
 import datetime
 import random
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -147,7 +148,7 @@ def _put_in(draw: Draw, content: bytes) -> bytes:
 
 def _number(draw: Draw, content: bytes) -> bytes:
     """Replace a number."""
-    digits = [index for index, byte in enumerate(content) if chr(byte).isdigit()]
+    digits = [found.start() for found in _DIGIT.finditer(content)]
     if not digits:
         return content
     first = last = draw.choice(digits)
@@ -159,6 +160,8 @@ def _number(draw: Draw, content: bytes) -> bytes:
     return content[:first] + str(new).encode() + content[last:]
 
 
+_DIGIT = re.compile(rb"[0-9\xb2\xb3\xb9]")
+"""A digit, or a superscript of Latin-1."""
 _NUMBER = frozenset(bytes([byte]) for byte in b"0123456789.")
 
 
