@@ -104,9 +104,14 @@ def small_paper_suite() -> Iterator[dict[str, Any]]:
 @pytest.fixture
 def make_store(tmp_path: Path) -> MakeStore:
     """Writes a store: `make_store("a", tests, origin=..., system=...)`."""
+    return stores_in(tmp_path)
+
+
+def stores_in(folder: Path) -> MakeStore:
+    """What writes stores into a folder, like `make_store`."""
 
     def make(name: str, tests: Any = None, **manifest: Any) -> Store:
-        path = tmp_path / f"{name}.db"
+        path = folder / f"{name}.db"
         entries = {
             "origin": "simulated", "title": "A made-up run", "suite": "paper", "seed": 7, "system": system(),
             "overrides": {}, "options": {"samples": "adaptive", "engine": "fast"},

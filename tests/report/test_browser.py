@@ -1,5 +1,6 @@
 """The report in a real browser: it makes no requests, logs no errors, and shows every figure."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from pcielab.analysis.compare import compare
 from pcielab.report import write_report
 from pcielab.report.comparison import draw
 
-from .conftest import MakeStore, system
+from .conftest import MakeStore, stores_in, system
 from .test_figures import scaled
 
 EVERY_FIGURE_IS_DRAWN = (
@@ -39,6 +40,34 @@ MANY_CHANGES = {f"host.iommu.what_takes_long_{number}_ns": 300 + number for numb
 """Changes that make the name of a run wider than any page."""
 
 
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, once for the tests of this file."""
+    with chromium() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def many_changes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report whose second run has many changes."""
+    return report_of(tmp_path_factory.mktemp("many"), overrides=MANY_CHANGES)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of two runs and a measured one."""
+    return report_of(tmp_path_factory.mktemp("report"))
+
+
+def report_of(folder: Path, **manifest: Any) -> Path:
+    """The report of two runs, the second with these changes of its manifest, and a measured one."""
+    make_store = stores_in(folder)
+    other = make_store("b", system=system(name="other", memory_socket=1), **manifest)
+    path = folder / "report.html"
+    write_report([make_store("a"), other], path, measured=make_store("c", origin="measured"))
+    return path
+
+
 def wait_for_figures(page: Any) -> None:
     # Polled from outside: the page's policy forbids it to evaluate text, and thus the condition.
     for _ in range(int(10 * HANGS_AFTER_SECONDS)):
@@ -49,13 +78,9 @@ def wait_for_figures(page: Any) -> None:
 
 
 @pytest.mark.parametrize("width", [1400, 390])
-def test_no_text_is_cut_or_covered(tmp_path: Path, make_store: MakeStore, width: int) -> None:
-    path = tmp_path / "report.html"
-    other = make_store("b", system=system(name="other", memory_socket=1), overrides=MANY_CHANGES)
-    write_report([make_store("a"), other], path, measured=make_store("c", origin="measured"))
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": width, "height": 800})
-        page.goto(path.as_uri())
+def test_no_text_is_cut_or_covered(browser: Any, many_changes: Path, width: int) -> None:
+    with browser.new_page(viewport={"width": width, "height": 800}) as page:
+        page.goto(many_changes.as_uri())
         wait_for_figures(page)
         page.wait_for_timeout(1000)
         assert page.evaluate(DEFECTS) == []
@@ -63,11 +88,12 @@ def test_no_text_is_cut_or_covered(tmp_path: Path, make_store: MakeStore, width:
 
 
 @pytest.mark.parametrize("width", [1400, 390])
-def test_a_folded_family_is_drawn_when_it_is_opened(tmp_path: Path, make_store: MakeStore, width: int) -> None:
+def test_a_folded_family_is_drawn_when_it_is_opened(
+    browser: Any, tmp_path: Path, make_store: MakeStore, width: int
+) -> None:
     path = tmp_path / "comparison.html"
     path.write_text(draw(compare(make_store("a"), make_store("b", scaled(1.1)))))
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": width, "height": 800})
+    with browser.new_page(viewport={"width": width, "height": 800}) as page:
         watch = Watch(page)
         page.goto(path.as_uri())
         page.wait_for_selector("#worst [data-figure] svg", timeout=1e3 * HANGS_AFTER_SECONDS)
@@ -80,18 +106,14 @@ def test_a_folded_family_is_drawn_when_it_is_opened(tmp_path: Path, make_store: 
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_request_is_made_and_no_error_logged(tmp_path: Path, make_store: MakeStore, scheme: str) -> None:
-    path = tmp_path / "report.html"
-    other = make_store("b", system=system(name="other", memory_socket=1))
-    write_report([make_store("a"), other], path, measured=make_store("c", origin="measured"))
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme=scheme)
+def test_no_request_is_made_and_no_error_logged(browser: Any, report: Path, scheme: str) -> None:
+    with browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme=scheme) as page:
         watch = Watch(page)
-        page.goto(path.as_uri())
+        page.goto(report.as_uri())
         wait_for_figures(page)
         # A table may be wide; the page itself never scrolls sideways.
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         # The styles are applied: the text has margins.
         assert page.evaluate("document.querySelector('main').clientWidth < window.innerWidth")
-    assert watch.requests == [path.as_uri()]
+    assert watch.requests == [report.as_uri()]
     assert watch.errors + watch.logged == []
