@@ -4,7 +4,9 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python
+# uv does not read pip's configuration: where that names an index, uv shall ask the same one.
+UV = $(if $(UV_DEFAULT_INDEX),,$(addprefix UV_DEFAULT_INDEX=,$(or $(PIP_INDEX_URL),$(shell $(BIN)/python -m pip config get global.index-url 2>/dev/null))))
+INSTALL = $(UV) $(BIN)/uv pip install --quiet --python $(BIN)/python
 
 EXTRAS := calibrate explore notebook report sweep
 # The versions that all of this was tested with; `make lock` moves on to the newest.
@@ -55,7 +57,7 @@ $(VENV)/.dev-installed: $(VENV)/.installed pyproject.toml
 	touch $@
 
 $(VENV)/.built: $(VENV)/.installed $(RUST_SOURCES)
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --uv --extras $(shell echo $(EXTRAS) | tr ' ' ,) >$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log; exit 1; }
+	$(UV) VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --uv --extras $(shell echo $(EXTRAS) | tr ' ' ,) >$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log; exit 1; }
 	touch $@
 
 .PHONY: build
@@ -64,7 +66,7 @@ build: $(VENV)/.built $(VENV)/.dev-installed ## Build the optimised extension mo
 .PHONY: dev
 dev: $(VENV)/.dev-installed ## Build the extension module for development: incremental, without link-time optimisation
 	@rm -f $(VENV)/.built
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --uv --extras $(shell echo $(EXTRAS) | tr ' ' ,)
+	$(UV) VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --uv --extras $(shell echo $(EXTRAS) | tr ' ' ,)
 
 .PHONY: demo
 demo: $(VENV)/.built ## Simulate a published system and write demo/report.html
