@@ -79,6 +79,9 @@ demo: $(VENV)/.built ## Simulate a published system and write demo/report.html
 # A test that hangs is named after ten minutes, and the others are run.
 TIMEOUT := --timeout 600
 
+# For what looks for another make's job server, which only a `make` in a recipe can reach.
+APART := env -u MAKEFLAGS -u MFLAGS
+
 .PHONY: test
 # Two of them at a time, since none alone keeps two cores busy; the longest first. Output comes when each has ended.
 test: compiled ## Run every linter and every test
@@ -89,16 +92,17 @@ test: compiled ## Run every linter and every test
 compiled: build target/rtl/pcielab-rtl target/debug/libpcie_port.a
 	cargo test --workspace --no-run --quiet
 	cargo build --workspace --bin pcielab-run --quiet
+	@$(MAKE) --no-print-directory page || echo 'note: the page without a server was not built: its tests are skipped' >&2
 
 .PHONY: rust-test
 # The cases of property tests are the same in each run of `make test`; `cargo test` alone draws new ones.
 rust-test: target/rtl/pcielab-rtl
-	PROPTEST_RNG_SEED=$(or $(PROPTEST_RNG_SEED),1) cargo test --workspace --quiet --no-fail-fast
+	PROPTEST_RNG_SEED=$(or $(PROPTEST_RNG_SEED),1) $(APART) cargo test --workspace --quiet --no-fail-fast
 
 .PHONY: python-test
 python-test: build target/rtl/pcielab-rtl target/debug/libpcie_port.a
 	@$(MAKE) --no-print-directory page || echo 'note: the page without a server was not built: its tests are skipped' >&2
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(TIMEOUT)
+	$(APART) $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(TIMEOUT)
 
 $(VENV)/.rtl-installed: $(VENV)/.dev-installed pyproject.toml
 	$(INSTALL) --group rtl
@@ -125,7 +129,7 @@ port: ## Build the C library of a simulated host and its header in target/port
 
 .PHONY: rtl-check
 rtl-check: $(VENV)/.rtl-installed
-	PCIELAB_RTL_SEED=$(or $(PCIELAB_RTL_SEED),1) $(BIN)/python -m pytest rtl/tb $(TIMEOUT)
+	PCIELAB_RTL_SEED=$(or $(PCIELAB_RTL_SEED),1) $(APART) $(BIN)/python -m pytest rtl/tb $(TIMEOUT)
 
 .PHONY: vm-test
 vm-test: build ## Test drivers on a real kernel in QEMU, killed KILLS=20 times (apt: qemu-system-x86 busybox-static cpio kmod xz-utils; 4 minutes)
@@ -135,7 +139,7 @@ vm-test: build ## Test drivers on a real kernel in QEMU, killed KILLS=20 times (
 lint: build ## Check formatting, lints, types, layers, stubs and generated files
 	cargo fmt --all --check
 	@! grep -rnE '\bunsafe (fn|impl|extern|\{)' crates --include='*.rs' | grep -vE '^crates/(pcie-host|pcie-vfio|pcie-port)/' || { echo 'unsafe code is for pcie-host, pcie-vfio and pcie-port alone' >&2; exit 1; }
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(APART) cargo clippy --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/ruff format --check python tests bench examples generate page release rtl
 	$(BIN)/ruff check python tests bench examples generate page release rtl
 	$(BIN)/mypy
