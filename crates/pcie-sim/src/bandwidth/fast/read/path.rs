@@ -88,7 +88,6 @@ impl<'a> ReadPath<'a> {
         let mut downlink = self.downlink.clone();
         let mut engine_free = card.engine_free;
         let mut arrivals = std::mem::take(&mut card.arrivals);
-        arrivals.make_room(card.tags.count());
         let next_tag = card.tags.next_slot();
         let (issues_at, done) = (card.issues_at, card.left == 0 && card.head.requests.is_empty());
         let next_send = if WAITS { card.next_send() } else { card.issue_time() };
