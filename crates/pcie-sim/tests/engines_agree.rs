@@ -67,8 +67,10 @@ fn engines_agree_over_a_grid_of_tests() {
 
 #[test]
 fn engines_agree_on_unevenly_split_transfers() {
-    for name in ["snb", "ib-011-nosp"] {
-        let machine = system(name, &[]);
+    // Requests with few completions, and with few and many.
+    let many = [("link.mps_bytes", json!(128)), ("link.mrrs_bytes", json!(2048))];
+    for (name, changes) in [("snb", &[][..]), ("ib-011-nosp", &[]), ("snb", &many)] {
+        let machine = system(name, changes);
         for operation in OPERATIONS {
             for (size, host_offset_bytes, device_offset_bytes) in
                 [(1, 0, 0), (65, 3, 1), (257, 63, 0), (407, 48, 0), (513, 1, 9), (1500, 17, 4), (4000, 31, 2)]
