@@ -6,7 +6,6 @@
 
 use pcie_time::Picoseconds;
 use pcie_wire::LinkConfiguration;
-use std::hint::select_unpredictable;
 
 const FRACTION_BITS: u32 = 32;
 /// 2^32.
@@ -128,15 +127,6 @@ impl Port {
             self.wake(ready);
             self.work(u64::from(bytes));
         }
-    }
-
-    /// [`Port::send_dllps`] on a condition, without a branch on it.
-    #[inline(always)]
-    pub fn send_dllps_if(&mut self, condition: bool, ready: Picoseconds, bytes: u32) {
-        let sent = condition & (bytes > 0);
-        let ready = select_unpredictable(sent, ready, Picoseconds::ZERO);
-        self.wake(ready);
-        self.work(select_unpredictable(sent, u64::from(bytes), 0));
     }
 
     /// Pads the TLPs so far to a multiple of `unit_bytes`, and leaves one more unit idle.

@@ -3,7 +3,6 @@
 use crate::bandwidth::fast::NEVER;
 use crate::bandwidth::fast::layouts::FEW;
 use pcie_time::Picoseconds;
-use std::hint::select_unpredictable;
 
 /// Acknowledged arrivals to keep until they are dropped.
 const GONE_MOST: usize = 256;
@@ -29,8 +28,13 @@ impl Arrivals {
     }
 
     /// A completion arrives.
+    #[inline(always)]
     pub(super) fn add(&mut self, time: Picoseconds) {
-        self.add_few([time; FEW], 1);
+        if self.times.len() < self.arrived + FEW {
+            self.make_room();
+        }
+        self.times[self.arrived] = time;
+        self.arrived += 1;
     }
 
     #[cold]
@@ -41,14 +45,12 @@ impl Arrivals {
     /// The first arrival that is not acknowledged; [`NEVER`] if there is none.
     #[inline(always)]
     pub(super) fn next(&self) -> Picoseconds {
-        let time = self.times.get(self.acknowledged).copied().unwrap_or(NEVER);
-        select_unpredictable(self.acknowledged < self.arrived, time, NEVER)
+        if self.acknowledged < self.arrived { self.times[self.acknowledged] } else { NEVER }
     }
 
-    /// Acknowledges the first one, or none.
     #[inline(always)]
-    pub(super) fn acknowledge_if(&mut self, condition: bool) {
-        self.acknowledged += usize::from(condition);
+    pub(super) fn acknowledge(&mut self) {
+        self.acknowledged += 1;
     }
 
     /// Drops acknowledged arrivals, once they are many.
@@ -79,15 +81,14 @@ mod tests {
             came += count as u64;
             while seen + (round as u64 % 9) < came {
                 assert_eq!(arrivals.next(), Picoseconds(seen));
-                arrivals.acknowledge_if(true);
-                arrivals.acknowledge_if(false);
+                arrivals.acknowledge();
                 seen += 1;
             }
             arrivals.forget();
         }
         while seen < came {
             assert_eq!(arrivals.next(), Picoseconds(seen));
-            arrivals.acknowledge_if(true);
+            arrivals.acknowledge();
             seen += 1;
         }
         assert_eq!(arrivals.next(), NEVER);

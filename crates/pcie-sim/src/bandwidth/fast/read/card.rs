@@ -12,9 +12,6 @@ use pcie_time::Picoseconds;
 use pcie_workload::Test;
 use std::collections::VecDeque;
 
-/// Arrivals that are always looked at before a request is sent.
-const LOOKS: usize = 2;
-
 #[derive(Debug)]
 pub(super) struct Card {
     /// Transactions that the test has left.
@@ -149,16 +146,9 @@ impl Card {
     /// Sends the DLLPs for completions that have arrived by `now`.
     #[inline(always)]
     pub(super) fn acknowledge(&mut self, uplink: &mut Port, now: Picoseconds) {
-        // How many have arrived since the last request is not predictable: some steps without branches.
-        for _ in 0..LOOKS {
-            let arrival = self.arrivals.next();
-            let come = arrival <= now;
-            uplink.send_dllps_if(come, arrival, self.dllp_bytes);
-            self.arrivals.acknowledge_if(come);
-        }
         while self.arrivals.next() <= now {
             uplink.send_dllps(self.arrivals.next(), self.dllp_bytes);
-            self.arrivals.acknowledge_if(true);
+            self.arrivals.acknowledge();
         }
     }
 
