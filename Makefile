@@ -83,9 +83,9 @@ TIMEOUT := --timeout 600
 APART := env -u MAKEFLAGS -u MFLAGS
 
 .PHONY: test
-# Two of them at a time, since none alone keeps two cores busy; the longest first. Output comes when each has ended.
+# Two of them at a time, since none alone keeps two cores busy; the longest first. In a log, output comes when each has ended.
 test: compiled ## Run every linter and every test
-	$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) python-test lint rust-test rtl-check
+	$(MAKE) --no-print-directory --jobs=2 $(if $(MAKE_TERMOUT),,$(if $(filter output-sync,$(.FEATURES)),--output-sync)) python-test lint rust-test rtl-check
 
 .PHONY: compiled
 # Beforehand, so that no test with a time limit waits for another's compiler.
