@@ -10,7 +10,7 @@ use pcie_wire::{CompletionSpace, Piece, TlpKind};
 use pcie_workload::Test;
 use std::ops::Range;
 
-/// Completions that are sent without a branch on their number.
+/// Most completions of a request that are sent branchless.
 pub(super) const FEW: usize = 4;
 
 /// The common properties of all requests, where each read is one request and all requests are alike.
