@@ -68,7 +68,7 @@ pub fn check(backend: &dyn Backend, trial: &Trial) -> Vec<String> {
             Err(error) => findings.push(format!("it does not open: {error}")),
         }
     }
-    findings.extend(before.left_behind(&Held::now()));
+    findings.extend(before.left_behind());
     findings
 }
 

@@ -52,7 +52,7 @@ pub fn check_messages(backend: &dyn Backend<Device>, trial: &MessageTrial) -> Ve
             Err(error) => findings.push(format!("it does not open: {error}")),
         }
     }
-    findings.extend(before.left_behind(&Held::now()));
+    findings.extend(before.left_behind());
     findings
 }
 
