@@ -52,7 +52,9 @@ fn contract_reports_violations() {
     let counts = wrong(Faults { wrong_counts: 1.0, ..Faults::default() });
     assert!(counts.contains("40001 results of 20000"), "{counts}");
     assert!(wrong(Faults { failures: 1.0, ..Faults::default() }).contains("a failure on purpose"));
-    let silent = wrong(Faults { silences: 1.0, silence_ms: 400, ..Faults::default() });
+    let silences = Faults { silences: 1.0, silence_ms: 400, ..Faults::default() };
+    let latency = Trial { bandwidth: None, refused: vec![], ..trial() };
+    let silent = check(&Faulty::new(backend(), silences), &latency).join("; ");
     assert!(silent.contains("after the request"), "{silent}");
     let nothing = check(&*backend(), &Trial { latency: None, bandwidth: None, ..trial() });
     assert!(nothing.join("; ").contains("nothing was tried"), "{nothing:?}");
