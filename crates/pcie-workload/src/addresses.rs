@@ -5,7 +5,7 @@
 
 use crate::units::greatest_common_divisor;
 use crate::{Operation, Pattern, Test, Units};
-use pcie_time::Draws;
+use pcie_time::{Blocks, Draws};
 
 /// Entries of the list.
 pub const LIST_LENGTH: u64 = 1 << 20;
@@ -141,38 +141,21 @@ impl AddressList {
 #[derive(Clone, Debug)]
 pub struct Offsets<'a> {
     list: &'a AddressList,
-    /// First transaction of the next block.
-    next: u64,
-    block: [u64; BLOCK],
-    /// Entries of the block already taken.
-    taken: usize,
+    blocks: Blocks<u64>,
 }
-
-const BLOCK: usize = 64;
 
 impl<'a> Offsets<'a> {
     /// Offsets from transaction `first` on.
     #[must_use]
     pub fn new(list: &'a AddressList, first: u64) -> Self {
-        Self { list, next: first, block: [0; BLOCK], taken: BLOCK }
+        Self { list, blocks: Blocks::new(first) }
     }
 
     /// The next one.
     #[inline(always)]
     pub fn next_offset(&mut self) -> u64 {
-        if self.taken >= BLOCK {
-            self.make_block();
-        }
-        let offset = self.block[self.taken];
-        self.taken += 1;
-        offset
-    }
-
-    #[inline(never)]
-    fn make_block(&mut self) {
-        self.list.offsets(self.next, &mut self.block);
-        self.next += BLOCK as u64;
-        self.taken = 0;
+        let list = self.list;
+        self.blocks.next(|first, offsets| list.offsets(first, offsets))
     }
 }
 
