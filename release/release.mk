@@ -10,7 +10,7 @@ target/bind/debug/bind: page/bind/Cargo.toml page/bind/Cargo.lock page/bind/src/
 
 $(PAGE): $(PAGE_SOURCES) target/bind/debug/bind
 	test -d "$$(rustc --print target-libdir --target wasm32-unknown-unknown)" || rustup target add wasm32-unknown-unknown
-	cargo build --release --quiet --target wasm32-unknown-unknown -p pcie-page
+	cargo rustc --release --quiet --target wasm32-unknown-unknown -p pcie-page --lib --crate-type cdylib
 	mkdir -p target/page
 	target/bind/debug/bind target/wasm32-unknown-unknown/release/pcie_page.wasm target/page
 
