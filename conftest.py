@@ -4,6 +4,7 @@ Processes that share the tests out ignore Ctrl-C, and so would the commands that
 readline, which pytest may load, sets COLUMNS for the commands that a process starts, without `os.environ`.
 """
 
+import gc
 import os
 import signal
 from contextlib import suppress
@@ -14,3 +15,9 @@ with suppress(ImportError):
 signal.signal(signal.SIGINT, signal.default_int_handler)
 for name in {"COLUMNS", "LINES"} - os.environ.keys():
     os.unsetenv(name)
+
+
+def pytest_collection_finish() -> None:
+    """Spare garbage collection what is loaded by now, in this process and in those that are forked from it."""
+    gc.collect()
+    gc.freeze()

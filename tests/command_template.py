@@ -5,6 +5,7 @@ them for ever. Therefore this process is forked while tests are collected, befor
 script of pages, which commands would each spend a second on, from another process that drew.
 """
 
+import gc
 import os
 import pickle
 import socket
@@ -67,6 +68,8 @@ def _know_vega_script() -> None:
 
 def _serve(requests: socket.socket, carry_out: Callable[[list[str], int, int], int]) -> None:
     code = 1
+    # Nothing of it becomes garbage: commands need not look through it, nor copy it by doing so.
+    gc.freeze()
     try:
         while True:
             asked, streams, _, _ = socket.recv_fds(requests, _LARGEST_REQUEST, 2)
