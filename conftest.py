@@ -18,6 +18,6 @@ for name in {"COLUMNS", "LINES"} - os.environ.keys():
 
 
 def pytest_collection_finish() -> None:
-    """Spare garbage collection what is loaded by now, in this process and in those that are forked from it."""
+    """Exclude loaded modules and tests from garbage collection, in this process and in those forked from it."""
     gc.collect()
     gc.freeze()

@@ -16,7 +16,7 @@ from pcielab.report import save_figure
 ROOT = Path(__file__).parents[1]
 HISTORY = ROOT / "bench" / "history.jsonl"
 _MOST = 10
-"""A test that became more times as fast repeats itself and is no longer simulated in full: left out."""
+"""Largest ratio that is drawn: a test above it repeats itself, and is no longer simulated in full."""
 
 
 def main() -> None:

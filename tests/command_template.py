@@ -68,7 +68,7 @@ def _know_vega_script() -> None:
 
 def _serve(requests: socket.socket, carry_out: Callable[[list[str], int, int], int]) -> None:
     code = 1
-    # Nothing of it becomes garbage: commands need not look through it, nor copy it by doing so.
+    # The loaded modules never become garbage: collections in a command neither visit them nor copy their pages.
     gc.freeze()
     try:
         while True:

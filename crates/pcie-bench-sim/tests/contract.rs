@@ -1,5 +1,5 @@
-//! The simulated back end meets the contract of back ends, alone and inside each wrapper. The contract
-//! counts leaks over the process, so there is one test, in its own binary.
+//! The simulated back end meets the contract of back ends, alone and inside each wrapper. The contract counts
+//! leaks over the process, so this binary has a single test.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 

@@ -1,5 +1,5 @@
-//! The `cpu` back end fulfils the contract of back ends. It counts leaks over the process, so this test has
-//! its own binary.
+//! The `cpu` back end fulfils the contract of back ends. The contract counts leaks over the process, so this
+//! binary has a single test.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]

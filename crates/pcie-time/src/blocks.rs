@@ -1,7 +1,7 @@
-//! Values of a sequence taken one after the other and made in blocks: a loop over many, which the processor's
-//! vectors make faster, serves where a value does not depend on the one before it.
+//! Sequences whose values are computed a block at a time. No value may depend on its predecessor, so the loop over
+//! a block can use the processor's vectors.
 
-/// Values of a block.
+/// Values in a block.
 pub const BLOCK: usize = 64;
 
 /// The values of a sequence in order.
@@ -21,7 +21,7 @@ impl<T: Copy + Default> Blocks<T> {
         Self { next: first, block: [T::default(); BLOCK], taken: BLOCK }
     }
 
-    /// The next value. `make` makes the values from an index on, where those of a block are used up.
+    /// The next value. When the block is used up, `make` fills the next one, given the index of its first value.
     #[inline(always)]
     pub fn next(&mut self, make: impl FnOnce(u64, &mut [T; BLOCK])) -> T {
         if self.taken >= BLOCK {

@@ -154,8 +154,8 @@ fn exponential_of(bits: u64) -> f64 {
 /// Terms of the series in [`ln`]: the first that is left out is below 2^-60.
 const TERMS: usize = 11;
 
-/// Natural logarithm of a number in `(0, 1]`, to two units in the last place. Branchless, so loops over it
-/// vectorize; basic operations only, so every processor computes the same bits.
+/// Natural logarithm of a number in `(0, 1]`, to within 2 ulp. Branchless, so loops over it vectorize;
+/// basic operations only, so every processor computes the same bits.
 ///
 /// With u = 2^e m and m around 1, ln u = e ln 2 + 2 artanh(s), where s = (m - 1) / (m + 1).
 #[inline(always)]

@@ -20,7 +20,7 @@ impl DrawSequence {
     /// 64 random bits: the next [`Draws::bits`].
     #[inline(always)]
     pub fn bits(&mut self) -> u64 {
-        let draws = self.draws;
+        let draws = &self.draws;
         self.blocks.next(|first, bits| {
             *bits = std::array::from_fn(|nth| first + nth as u64);
             draws.bits_of(bits);

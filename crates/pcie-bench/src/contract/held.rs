@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long leftovers may take to go: the system lists a thread for a moment after it was joined.
+/// Time that leftovers get to disappear: Linux may still list a thread just after it was joined.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Counts that must not grow; none where the system does not report them.
@@ -24,7 +24,7 @@ impl Held {
         Self { files: entries("/proc/self/fd"), threads: entries("/proc/self/task"), huge_pages_kib }
     }
 
-    /// The counts that have grown since, and stay so, in words.
+    /// The counts that still exceed these after [`PATIENCE`], in words.
     pub(super) fn left_behind(&self) -> Vec<String> {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -36,6 +36,7 @@ impl Held {
         }
     }
 
+    /// The counts of `after` that exceed these, in words.
     fn grown(&self, after: &Self) -> Vec<String> {
         let mut left = Vec::new();
         let mut more = |what: &str, before: Option<u64>, after: Option<u64>| {
