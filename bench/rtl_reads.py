@@ -5,9 +5,11 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from pcielab import RunOptions, open_store, run as run_work
+from pcielab.devices import rtl
 from pcielab.library.suites import single_test
 
 _BENCHES = Path(__file__).parents[1] / "rtl" / "tb"
@@ -23,6 +25,11 @@ class RtlReads:
     reads_per_processor_s: float
     ratio: float
     """To the cocotb bench."""
+
+
+def missing() -> str:
+    """What `make rtl` has yet to install or build, or an empty text."""
+    return rtl.missing() if find_spec("cocotb") else "cocotb is not installed: run make rtl"
 
 
 def rtl_reads(system: str) -> list[RtlReads]:

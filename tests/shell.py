@@ -2,7 +2,6 @@
 
 import importlib
 import os
-import pkgutil
 import signal
 import sqlite3
 import subprocess
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pcielab as package
+from all_modules import load, module_names
 from command_template import Command, Template
 from patience import HANGS_AFTER_SECONDS
 from pcielab import open_store
@@ -73,9 +72,7 @@ def exit_code_of_command(arguments: list[str], stdout: int, stderr: int) -> int:
 
 def _load_modules() -> None:
     """Load every module that a command may need, once for all that are forked from this process."""
-    for module in pkgutil.walk_packages(package.__path__, "pcielab."):
-        if not module.name.rpartition(".")[2].startswith(("test_", "conftest", "__main__")):
-            importlib.import_module(module.name)
+    load(module_names())
     for name in ("rich.table", "rich.traceback", "typer.rich_utils"):
         importlib.import_module(name)
 
