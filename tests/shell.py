@@ -7,18 +7,18 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 import traceback
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from all_modules import load, module_names
 from command_template import Command, Template
 from patience import HANGS_AFTER_SECONDS
 from pcielab import open_store
-from pcielab.cli import main
+from pcielab.cli import main, progress
 from pcielab.formats.exporters import export
 from pcielab.library import shipped
 
@@ -77,8 +77,25 @@ def _load_modules() -> None:
         importlib.import_module(name)
 
 
+def _exit_code_of_stopped_command(arguments: list[str], stdout: int, stderr: int) -> int:
+    """As `exit_code_of_command`, after the number of tests at which the process gets a signal, and the signal."""
+    tests, signal_number, *words = arguments
+    shown, is_sent = progress.Bar.update, False
+
+    def update(bar: progress.Bar, done: int, total: int, step: str, name: str = "") -> None:
+        nonlocal is_sent
+        shown(bar, done, total, step, name)
+        if done >= int(tests) and not is_sent:
+            is_sent = True
+            os.kill(os.getpid(), int(signal_number))
+
+    with patch.object(progress.Bar, "update", update):
+        return exit_code_of_command(words, stdout, stderr)
+
+
 _load_modules()
 _TEMPLATE = Template(exit_code_of_command)
+_STOPPED = Template(_exit_code_of_stopped_command)
 
 
 def succeed(*arguments: str | Path, cwd: Path | None = None) -> Done:
@@ -114,19 +131,9 @@ def ended(process: "subprocess.Popen[str]") -> Done:
     return Done(process.returncode, stdout, stderr)
 
 
-def wait_for_tests(process: "subprocess.Popen[str]", store: Path, tests: int) -> None:
-    """Wait until a running command has stored that many tests."""
-    until = time.monotonic() + HANGS_AFTER_SECONDS
-    while process.poll() is None and stored(store) < tests and time.monotonic() < until:
-        time.sleep(0.002)
-
-
-def stop_after(tests: int, signal_number: int, store: Path, *arguments: str | Path) -> Done:
-    """Start a command that writes `store`, and send it a signal as soon as that many tests are stored."""
-    process = started(*arguments)
-    wait_for_tests(process, store, tests)
-    process.send_signal(signal_number)
-    return ended(process)
+def stop_after(tests: int, signal_number: int, *arguments: str | Path) -> Done:
+    """Run a command that gets a signal as soon as it shows, and has therefore stored, that many tests."""
+    return forked(_STOPPED, str(tests), str(int(signal_number)), *arguments)
 
 
 def stored(path: Path) -> int:

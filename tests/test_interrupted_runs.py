@@ -40,7 +40,7 @@ def test_a_run_killed_twice_and_resumed_has_the_same_results(
     system, whole = uninterrupted
     output = tmp_path / "run.db"
     for tests, options in ((5, ("--jobs", "2")), (40, ("--jobs", "1", "--resume"))):
-        killed = stop_after(tests, signal.SIGKILL, output, *run(system, output, *options))
+        killed = stop_after(tests, signal.SIGKILL, *run(system, output, *options))
         assert killed.exit_code == -signal.SIGKILL
         assert tests <= stored(output) < TESTS
     succeed(*run(system, output, "--resume"))
@@ -67,7 +67,7 @@ def test_another_seed_gives_other_numbers(uninterrupted: tuple[str, Path], tmp_p
 def test_ctrl_c_leaves_a_store_that_can_be_resumed(uninterrupted: tuple[str, Path], tmp_path: Path) -> None:
     system, whole = uninterrupted
     output = tmp_path / "run.db"
-    stopped = stop_after(5, signal.SIGINT, output, *run(system, output, "--jobs", "2"))
+    stopped = stop_after(5, signal.SIGINT, *run(system, output, "--jobs", "2"))
     assert (stopped.exit_code, stopped.stdout) == (130, "")
     assert str(output) in stopped.stderr
     assert "--resume" in stopped.stderr

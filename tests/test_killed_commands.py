@@ -58,7 +58,7 @@ def test_a_killed_command_can_be_resumed(arguments: tuple[str, ...], tmp_path: P
 
 def test_readers_report_how_much_of_a_run_is_stored(tmp_path: Path) -> None:
     output = tmp_path / "run.db"
-    stop_after(5, signal.SIGKILL, output, *RUN, "-o", output)
+    stop_after(5, signal.SIGKILL, *RUN, "-o", output)
     said = f"incomplete: {open_store(output).done} of {TESTS} tests"
     assert said in pcielab("explain", output).stderr
     assert said in pcielab("export", "csv", output, "-o", tmp_path / "out.csv").stderr

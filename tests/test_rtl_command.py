@@ -3,33 +3,18 @@
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
 import pcielab as pcielab_api
-from patience import HANGS_AFTER_SECONDS
+from moments import wait_for_work, wait_until
 from pcielab.devices import rtl
 from pcielab.devices.running import open_work
-from shell import stored, wait_for_tests
+from shell import ended, pcielab, started, stop_after, stored
 from suite_texts import suite_text, transfers
 
-PCIELAB = Path(sys.executable).with_name("pcielab")
 BUILT = pytest.mark.skipif(rtl.missing() != "", reason=rtl.missing())
-
-
-def pcielab(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [PCIELAB, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=HANGS_AFTER_SECONDS,
-        env={**os.environ, **environment},
-    )
 
 
 def suite(directory: Path, transactions: int = 2000) -> Path:
@@ -46,9 +31,9 @@ def test_a_run_has_origin_rtl_and_does_not_depend_on_jobs(tmp_path: Path) -> Non
     for jobs in ("1", "2"):
         store, export = tmp_path / f"{jobs}.db", tmp_path / f"{jobs}.json"
         done = pcielab("run", "--device", "rtl", "--suite", suite(tmp_path), "--jobs", jobs, "-o", store)
-        assert done.returncode == 0, done.stderr
+        assert done.exit_code == 0, done.stderr
         assert "8 tests rtl on the FPGA core on hsw2620" in done.stderr
-        assert pcielab("export", "json", store, "-o", export).returncode == 0
+        assert pcielab("export", "json", store, "-o", export).exit_code == 0
         exports.append(export.read_bytes())
     assert exports[0] == exports[1]
     manifest = json.loads(exports[0])["manifest"]
@@ -61,15 +46,13 @@ def test_a_killed_run_can_be_resumed(tmp_path: Path) -> None:
     tests = suite(tmp_path, transactions=5_000)
     arguments = ["run", "--device", "rtl", "--suite", str(tests), "--samples", "full", "--jobs", "1", "-o"]
     killed, whole = tmp_path / "killed.db", tmp_path / "whole.db"
-    with subprocess.Popen([PCIELAB, *arguments, killed], stderr=subprocess.DEVNULL, text=True) as process:
-        wait_for_tests(process, killed, 2)
-        process.send_signal(signal.SIGKILL)
+    assert stop_after(2, signal.SIGKILL, *arguments, killed).exit_code == -signal.SIGKILL
     assert 2 <= stored(killed) < 8
     done = pcielab(*arguments, killed, "--resume")
-    assert done.returncode == 0, done.stderr
-    assert pcielab(*arguments, whole).returncode == 0
+    assert done.exit_code == 0, done.stderr
+    assert pcielab(*arguments, whole).exit_code == 0
     for store in (killed, whole):
-        assert pcielab("export", "json", store, "-o", store.with_suffix(".json")).returncode == 0
+        assert pcielab("export", "json", store, "-o", store.with_suffix(".json")).exit_code == 0
     assert killed.with_suffix(".json").read_bytes() == whole.with_suffix(".json").read_bytes()
 
 
@@ -81,36 +64,32 @@ def test_a_killed_core_ends_the_run_as_lost(tmp_path: Path) -> None:
     options = ("--samples", "full", "--jobs", "1")
     arguments = ["run", "--device", "rtl", "--suite", suite(tmp_path, 1_000_000), *options]
     store = tmp_path / "killed.db"
-    with subprocess.Popen(
-        [PCIELAB, *map(str, arguments), "-o", store],
-        stderr=subprocess.PIPE, text=True, env={**os.environ, "PCIELAB_RTL": str(program)},
-    ) as process:  # fmt: skip
-        for _ in range(600):
-            if pid.exists() and store.exists():
-                break
-            time.sleep(0.05)
-        time.sleep(0.5)
-        os.kill(int(pid.read_text()), signal.SIGKILL)
-        pid.unlink()
-        _, said = process.communicate(timeout=HANGS_AFTER_SECONDS)
-    assert process.returncode == 1, said
-    assert "pcielab-rtl has ended" in said
+    process = started(*arguments, "-o", store, env={**os.environ, "PCIELAB_RTL": str(program)})
+    wait_until(lambda: process.poll() is not None or (pid.exists() and store.exists()))
+    core = int(pid.read_text())
+    wait_for_work(core, 0.2)
+    os.kill(core, signal.SIGKILL)
+    pid.unlink()
+    done = ended(process)
+    assert done.exit_code == 1, done.stderr
+    assert "pcielab-rtl has ended" in done.stderr
     assert not pid.exists(), "the core was restarted silently"
     again = pcielab(*arguments[:4], suite(tmp_path, 2000), *options, "-o", tmp_path / "other.db")
-    assert again.returncode == 0, again.stderr
+    assert again.exit_code == 0, again.stderr
 
 
 def test_boards_and_addresses_are_refused_with_the_reason(tmp_path: Path) -> None:
     for device, reason in (("fpga:ffff:ff:1f.7", "no PCI function has this address"), ("rtl:1", "--device rtl")):
         done = pcielab("run", "--device", device, "-o", tmp_path / "x.db")
-        assert done.returncode == 2
+        assert done.exit_code == 2
         assert device.partition(":")[2] in done.stderr
         assert reason in done.stderr
 
 
-def test_a_missing_core_is_reported_with_the_remedy(tmp_path: Path) -> None:
-    done = pcielab("run", "--device", "rtl", "-o", tmp_path / "x.db", PCIELAB_RTL="/nowhere/pcielab-rtl")
-    assert done.returncode == 2
+def test_a_missing_core_is_reported_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PCIELAB_RTL", "/nowhere/pcielab-rtl")
+    done = pcielab("run", "--device", "rtl", "-o", tmp_path / "x.db")
+    assert done.exit_code == 2
     assert "/nowhere/pcielab-rtl" in done.stderr
     assert "make rtl" in done.stderr
 
@@ -123,7 +102,7 @@ def test_limits_of_the_core_are_named(tmp_path: Path) -> None:
     done = pcielab("run", "--device", "rtl", "--set", "link.tags=256", *single, "-o", tmp_path / "z.db")
     assert "64 tags on this link" in done.stderr
     refused = pcielab("run", "--device", "rtl", "--engine", "fast", "-o", tmp_path / "y.db")
-    assert refused.returncode == 2
+    assert refused.exit_code == 2
     assert "--engine" in refused.stderr
 
 
@@ -137,7 +116,7 @@ def test_the_core_agrees_with_the_simulated_device_on_the_same_link(tmp_path: Pa
         if tags != 32:
             asked += ["--set", f"link.tags={tags}"]
         done = pcielab("run", *device, *asked, "--transactions", "20000", "--overwrite", "-o", store)
-        assert done.returncode == 0, done.stderr
+        assert done.exit_code == 0, done.stderr
         found.append(float(pcielab_api.open_store(store).scalars["bandwidth"].iloc[0]))
     core, device = found
     assert core == pytest.approx(device, rel=0.01)
@@ -146,7 +125,7 @@ def test_the_core_agrees_with_the_simulated_device_on_the_same_link(tmp_path: Pa
 def test_keys_that_the_rtl_fixes_are_refused_and_keys_of_the_link_accepted(tmp_path: Path) -> None:
     for change in ("device=nfp6000", "device.dma.tags=8", "device.timer.cycles=2"):
         done = pcielab("run", "--device", "rtl", "--set", change, "-o", tmp_path / "x.db")
-        assert done.returncode == 2
+        assert done.exit_code == 2
         assert f"--set {change.partition('=')[0]}" in done.stderr, done.stderr
         assert "given twice" not in done.stderr
     for change in ("link.tags=64", "device.uplink_gap_bytes=8"):

@@ -6,12 +6,13 @@ import socket
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from moments import wait_until
+from patience import HANGS_AFTER_SECONDS
 from pcielab import load_system
 from pcielab.port import trace
 
@@ -56,20 +57,18 @@ class Device:
         self.memory[start + 63] = 0x80 | kind
         self.sent += 1
 
-    def received(self) -> Iterator[tuple[int, int, int, bytes]]:
-        """Kind, stamp, request and data of each message."""
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
+    def received(self, brick: "subprocess.Popen[str]") -> Iterator[tuple[int, int, int, bytes]]:
+        """Kind, stamp, request and data of each message, until the brick ends."""
+        while True:
             start = ENTRIES * ENTRY + self.taken % ENTRIES * ENTRY
+            wait_until(lambda: self.memory[start + 63] >= 0x80 or brick.poll() is not None)  # noqa: B023
             owner = self.memory[start + 63]
-            if owner < 0x80:
-                continue
+            assert owner >= 0x80, "the brick has ended"
             request, stamp = struct.unpack_from("<Q40xQ", self.memory, start)
             data = self.memory[start + 64 : start + 64 + 512]
             self.memory[start + 63] = owner & 0x7F
             self.taken += 1
             yield owner & 0x7F, stamp, request, data
-        raise AssertionError("the brick sends nothing")
 
 
 def test_a_device_in_python_gets_the_times_and_the_data(tmp_path: Path) -> None:
@@ -82,14 +81,14 @@ def test_a_device_in_python_gets_the_times_and_the_data(tmp_path: Path) -> None:
             data = bytes(n % 256 for n in range(size)) if write else b""
             device.send(0x41 if write else 0x40, ready + LATENCY_PS, fields, data)
         stamps, read = {}, {}
-        for kind, stamp, request, data in device.received():
+        for kind, stamp, request, data in device.received(brick):
             if kind in (0x62, 0x63):
                 stamps[request], read[request] = stamp, data
             if len(stamps) == len(TRANSFERS):
                 break
             device.send(0x00, stamp + LATENCY_PS)
         device.send(0x01, stamp + LATENCY_PS)
-        assert brick.wait(60) == 0, brick.stderr and brick.stderr.read()
+        assert brick.wait(HANGS_AFTER_SECONDS) == 0, brick.stderr and brick.stderr.read()
         assert brick.stderr is not None
         assert f"{len(TRANSFERS) + 1} messages" in brick.stderr.read()
     played = trace.play(load_system("snb"), TRACE)
@@ -103,6 +102,6 @@ def test_a_device_that_goes_away_is_an_error(tmp_path: Path) -> None:
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as brick:
         device.greet()
         device.socket.close()
-        assert brick.wait(60) == 1
+        assert brick.wait(HANGS_AFTER_SECONDS) == 1
         assert brick.stderr is not None
         assert "dev.sock: has closed its socket without ending the connection" in brick.stderr.read()

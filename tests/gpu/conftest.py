@@ -2,8 +2,8 @@
 
 import pytest
 
-from patience import patient
-from pcielab.devices.cuda import bindings, device, opened
+from patience import HANGS_AFTER_SECONDS
+from pcielab.devices.cuda import bindings, device, opened, reach
 
 from .stand_in import Faults, StandIn
 
@@ -15,8 +15,8 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> StandIn:
     monkeypatch.setattr(bindings, "load_driver", lambda: driver)
     # The stand-in identifies a kernel by its file: nothing is compiled.
     monkeypatch.setattr(opened, "compiled", lambda source, _architecture, _read: source.encode())
-    # The stand-in computes on a processor of this machine, which may be busy.
-    monkeypatch.setattr(device, "DEADLINE_MS", round(patient(device.DEADLINE_MS)))
-    for limit in ("LAUNCH_SECONDS", "STOP_SECONDS"):
-        monkeypatch.setattr(opened, limit, patient(getattr(opened, limit)))
+    # Nothing waits for a real GPU: limits count polls, and only a run that hangs is given up.
+    for module in (opened, reach):
+        monkeypatch.setattr(module, "time", driver)
+    monkeypatch.setattr(device, "DEADLINE_MS", round(1000 * HANGS_AFTER_SECONDS))
     return driver

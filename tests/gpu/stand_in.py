@@ -6,7 +6,6 @@ neither registered nor allocated is illegal, as on a GPU.
 """
 
 import ctypes
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -104,6 +103,8 @@ class StandIn:
         self._events: list[float | None] = []
         self._lost: str | None = None
         self._gated: set[int] = set()
+        self._slept_seconds = 0.0
+        self._look: Callable[[], None] = lambda: None
 
     # The protocol.
 
@@ -205,31 +206,36 @@ class StandIn:
         return step
 
     def _watching(self, arguments: Sequence[int]) -> Callable[[], bool]:
-        """`watch`, in a thread, because the host changes the word meanwhile."""
+        """`watch`, which looks at the word whenever the host sleeps, and whenever it is polled."""
         word, last, limit_ns, report, stop = arguments
         seen, flag = self._words(word, 1), self._words(stop, 1)
-        changes = [0]
+        until = self._slept_seconds + limit_ns / 1e9
+        changes, before, is_over = 0, 0, False
 
         def look() -> None:
-            before, until = 0, time.monotonic() + limit_ns / 1e9
-            while time.monotonic() < until and not flag[0]:
-                now = 0 if self.faults.cached else int(seen[0])
-                changes[0] += now != before
-                before = now
-                if now == last:
-                    break
-                time.sleep(1e-4)
-
-        thread = threading.Thread(target=look)
-        thread.start()
+            nonlocal changes, before, is_over
+            now = 0 if self.faults.cached else int(seen[0])
+            changes += not is_over and now != before
+            before = now
+            is_over = is_over or now == last or bool(flag[0]) or self._slept_seconds >= until
 
         def step() -> bool:
-            if thread.is_alive():
-                return False
-            self._quads(report, 8)[6] = changes[0]
-            return True
+            look()
+            if is_over:
+                self._quads(report, 8)[6] = changes
+            return is_over
 
+        self._look = look
         return step
+
+    def monotonic(self) -> float:
+        """The host's clock, s: only sleep moves it, so that a limit is a number of polls on every machine."""
+        return self._slept_seconds
+
+    def sleep(self, seconds: float) -> None:
+        """Move the host's clock."""
+        self._slept_seconds += seconds
+        self._look()
 
     def copy(self, destination: int, source: int, size_bytes: int, stream: int) -> None:
         self._check()

@@ -7,11 +7,10 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from patience import patient
+from patience import HANGS_AFTER_SECONDS
 
 PASSED = 33
 """Exit code of QEMU after the guest writes 16 to its exit device; any other code, even 0, is a failure."""
-LIMIT_SECONDS = 480
 DISK_BYTES = 64 << 20
 BAR_BYTES = 64 << 20
 
@@ -40,7 +39,7 @@ def start(folder: Path, kernel: Path, initramfs: Path) -> Ended:
     console.unlink(missing_ok=True)
     command = ["qemu-system-x86_64", *_arguments(folder), "-kernel", str(kernel), "-initrd", str(initramfs)]
     try:
-        ended = subprocess.run(command, timeout=patient(LIMIT_SECONDS), stdin=subprocess.DEVNULL, check=False)
+        ended = subprocess.run(command, timeout=HANGS_AFTER_SECONDS, stdin=subprocess.DEVNULL, check=False)
         code = ended.returncode
     except subprocess.TimeoutExpired:
         code = 124
