@@ -63,7 +63,9 @@ ATTACKS = (
         "small files that ask for gigabytes or minutes, and pipes into which nobody writes",
         (*_TOGETHER, "tests/mutations/test_costly_inputs.py"),
         40,
-        "pytest tests/mutations/test_costly_inputs.py",
+        "PCIELAB_COSTLY=1 pytest tests/mutations/test_costly_inputs.py",
+        "PCIELAB_COSTLY",
+        1,
     ),
     Attack(
         "stores",

@@ -9,7 +9,6 @@ import random
 import tomllib
 from collections.abc import Callable
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,26 +20,17 @@ import sealed
 import stores
 import tomli_w
 import tools
+import uses
 
-from pcielab import fabric, model
-from pcielab._core import check_suite
-from pcielab.analysis.calibrate.measured import read_measured, read_pack
-from pcielab.analysis.calibrate.recorded_system import read_recorded_system
-from pcielab.devices.running import run, simulate
-from pcielab.explore import answers
-from pcielab.explore.question import Systems, question_of
-from pcielab.explore.taking_out import taken_out
+from pcielab.analysis.calibrate.measured import read_pack
+from pcielab.devices.running import simulate
 from pcielab.formats.exporters import export
-from pcielab.formats.importers import import_pcie_bench
-from pcielab.library import catalog, shipped, suites
-from pcielab.library.lspci import find, parse
+from pcielab.formats.raw_results import COUNTER_NS, FIRST_LINE
+from pcielab.library import shipped, suites
 from pcielab.library.profiles import resolve
 from pcielab.library.profiles.system import check_file
 from pcielab.library.quantities import parse_range
-from pcielab.library.skeleton import skeleton
 from pcielab.store import open_store
-from pcielab.sweeps import Point, load_sweep
-from pcielab.work.options import RunOptions
 from suite_texts import suite_text, transfers
 
 Draw = random.Random
@@ -95,7 +85,7 @@ def _toml(path: Path) -> dict[str, Any]:
 
 
 @cache
-def _tables(*patterns: str) -> list[dict[str, Any]]:
+def tables(*patterns: str) -> list[dict[str, Any]]:
     """The tables of the shipped files that match patterns below `profiles` or `suites`."""
     roots = {"profiles": _PROFILES, "suites": _SUITES}
     found = []
@@ -106,9 +96,9 @@ def _tables(*patterns: str) -> list[dict[str, Any]]:
 
 
 @cache
-def _two_groups(*patterns: str) -> list[dict[str, Any]]:
+def two_groups(*patterns: str) -> list[dict[str, Any]]:
     """The shipped suites that match patterns, with only their first and last group: the others are similar."""
-    return [seed | {"group": [seed["group"][0], seed["group"][-1]]} for seed in _tables(*patterns)]
+    return [seed | {"group": [seed["group"][0], seed["group"][-1]]} for seed in tables(*patterns)]
 
 
 def _written(draw: Draw, seed: dict[str, Any], path: Path) -> Path:
@@ -152,10 +142,9 @@ def profiles(draw: Draw, folder: Path) -> None:
     """Files of hosts, devices, links and systems."""
     kind = draw.choice(["system", "system", "host", "device", "link"])
     if kind == "system":
-        path = _written(draw, draw.choice(whole_systems()), folder / "mine.toml")
-        resolve(str(path))
+        uses.system(_written(draw, draw.choice(whole_systems()), folder / "mine.toml"))
     else:
-        seed = draw.choice(_tables(f"profiles/{kind}s/*.toml"))
+        seed = draw.choice(tables(f"profiles/{kind}s/*.toml"))
         check_file(kind, _written(draw, seed, folder / "mine.toml"))  # type: ignore[arg-type]
 
 
@@ -177,61 +166,37 @@ def sets(draw: Draw, folder: Path) -> None:
         if draw.random() < 0.3:
             key = mutate.text(draw, key.encode()).decode(errors="replace")
         asked.append(f"{key}={given}")
-    resolve("e3", asked)
+    uses.changes(asked)
 
 
 def suite_files(draw: Draw, folder: Path) -> None:
     """Suites of tests."""
-    seed = draw.choice(_two_groups("suites/quick.toml", "suites/demo.toml"))
-    suite = suites.load_suite(str(_written(draw, seed, folder / "mine.toml")))
-    check_suite(suite.to_json())
+    seed = draw.choice(two_groups("suites/quick.toml", "suites/demo.toml"))
+    uses.suite(_written(draw, seed, folder / "mine.toml"))
 
 
 def message_suites(draw: Draw, folder: Path) -> None:
     """Suites of messages."""
-    seed = draw.choice(_two_groups("suites/messages/*.toml"))
-    path = str(_written(draw, seed, folder / "mine.toml"))
-    catalog.suite_kind(path)
-    _ = suites.load_message_suite(path).tests
+    seed = draw.choice(two_groups("suites/messages/*.toml"))
+    uses.message_suite(_written(draw, seed, folder / "mine.toml"))
 
 
 def message_profiles(draw: Draw, folder: Path) -> None:
     """Profiles of messages, and the results of the model for them."""
-    seed = draw.choice(_tables("profiles/pio/*.toml"))
-    profile = model.load_message_profile(_written(draw, seed, folder / "mine.toml"))
-    model.messages(profile, [20, 64, 4096])
-    if draw.random() < 0.1:
-        model.crossings(profile)
-    if profile.loopback:
-        model.loopback(profile, [64])
-
-
-_LINK = model.Link(generation=3, lanes=8, mps_bytes=256, mrrs_bytes=512)
+    seed = draw.choice(tables("profiles/pio/*.toml"))
+    uses.message_profile(_written(draw, seed, folder / "mine.toml"), crossings=draw.random() < 0.1)
 
 
 def nics(draw: Draw, folder: Path) -> None:
     """Profiles of NICs."""
-    seed = draw.choice(_tables("profiles/nics/*.toml"))
-    nic = model.load_nic(_written(draw, seed, folder / "mine.toml"))
-    (row,) = model.nic(nic, _LINK, [64])
-    model.sizing([64], [900.0], device=nic)
-    assert all(answer is None or answer.gbps <= _LINK_GBPS for answer in (row.tx, row.rx, row.bi)), row
-
-
-_LINK_GBPS = 63.0
-"""Rate of the lanes of `_LINK` in one direction."""
+    seed = draw.choice(tables("profiles/nics/*.toml"))
+    uses.nic(_written(draw, seed, folder / "mine.toml"))
 
 
 def fabrics(draw: Draw, folder: Path) -> None:
     """Fabrics, and estimates of their flows."""
-    seed = draw.choice(_tables("profiles/fabrics/*.toml"))
-    loaded = fabric.load(str(_written(draw, seed, folder / "mine.toml")))
-    fabric.estimate(loaded, loaded.flows(), "ecr")
-
-
-@cache
-def _testbed() -> fabric.Fabric:
-    return fabric.load("fabrex-u55c")
+    seed = draw.choice(tables("profiles/fabrics/*.toml"))
+    uses.fabric_file(_written(draw, seed, folder / "mine.toml"))
 
 
 @cache
@@ -266,9 +231,7 @@ def flows(draw: Draw, folder: Path) -> None:
     else:
         path = folder / "mine.parquet"
         _write_parquet(draw, columns, path)
-    chosen = _testbed().flows(str(path))
-    fabric.estimate(_testbed(), chosen)
-    fabric.simulate(_testbed(), chosen, warm_up_us=0.0, duration_us=1.0)
+    uses.flows(path)
 
 
 def _write_parquet(draw: Draw, columns: dict[str, list[Any]], path: Path) -> None:
@@ -295,18 +258,16 @@ def _write_parquet(draw: Draw, columns: dict[str, list[Any]], path: Path) -> Non
 
 def fabric_suites(draw: Draw, folder: Path) -> None:
     """Experiments on a fabric: flows as TOML, and sweeps over them."""
-    seed = _short_experiments()
-    for point in fabric.load_fabric_suite(str(_written(draw, seed, folder / "mine.toml"))).points()[:3]:
-        fabric.simulate(_testbed(), point.frame(), warm_up_us=0.0, duration_us=1.0)
+    uses.fabric_suite(_written(draw, short_experiments(), folder / "mine.toml"))
 
 
 @cache
-def _short_experiments() -> dict[str, Any]:
-    (seed,) = _tables("suites/fabric/*.toml")
+def short_experiments() -> dict[str, Any]:
+    (seed,) = tables("suites/fabric/*.toml")
     return seed | {"experiment": [seed["experiment"][0], seed["experiment"][-1]]}
 
 
-_SWEEP: dict[str, Any] = {
+SWEEP: dict[str, Any] = {
     "name": "mine",
     "title": "Mine",
     "system": "snb",
@@ -324,11 +285,10 @@ _SWEEP: dict[str, Any] = {
 
 def sweep_files(draw: Draw, folder: Path) -> None:
     """Sweeps, and the first point of each."""
-    for setting in islice(load_sweep(_written(draw, _SWEEP, folder / "mine.toml")).settings(), 1):
-        Point(setting.system.to_json(), setting.suite.to_json())
+    uses.sweep(_written(draw, SWEEP, folder / "mine.toml"))
 
 
-_QUESTION: dict[str, Any] = {
+QUESTION: dict[str, Any] = {
     "system": "ib-000",
     "sets": {"host.llc.ddio_ways": 4, "host.iommu.walk_ns": 300.0},
     "bandwidth": "bw-rdwr",
@@ -347,18 +307,10 @@ _QUESTION: dict[str, Any] = {
 def questions(draw: Draw, folder: Path) -> None:
     """Questions of pages that are answered in closed form."""
     del folder
-    asked = mutate.table(draw, _QUESTION)
-    for key in draw.sample(sorted(_QUESTION), draw.choice([0, 0, 3])):
+    asked = mutate.table(draw, QUESTION)
+    for key in draw.sample(sorted(QUESTION), draw.choice([0, 0, 3])):
         asked.pop(key, None)
-    question = question_of(asked)
-    system = _SYSTEMS.resolved(question)
-    if draw.random() < 0.3:
-        json.dumps(answers.answer(question, system), allow_nan=False)
-    answers.why(question, system, question.latency, None)
-    taken_out(question, _SYSTEMS)
-
-
-_SYSTEMS = Systems()
+    uses.question(asked, with_answer=draw.random() < 0.3)
 
 
 def prepare(folder: Path) -> None:
@@ -396,10 +348,25 @@ def _changed_folder(draw: Draw, folder: Path) -> Path:
 
 def imports(draw: Draw, folder: Path) -> None:
     """Folders in the published format, imported."""
-    output = folder / "run.db"
-    output.unlink(missing_ok=True)
-    import_pcie_bench(_changed_folder(draw, folder), output)
-    output.unlink()
+    uses.published(_changed_folder(draw, folder), folder / "run.db")
+
+
+RAW_RESULTS = f"""{FIRST_LINE}
+# title=A card
+# counter_ns={COUNTER_NS}
+#test=LAT_DMA_RD family=f size=64 window=8192 cache=HWarm pattern=Rand host_offset=0 device_offset=0
+101
+99
+#test=BW_DMA_WR family=g size=256 window=4096 cache=Cold pattern=Seq host_offset=0 device_offset=4 transfers=1000
+123456
+"""
+
+
+def raw_results(draw: Draw, folder: Path) -> None:
+    """Raw results of the NetFPGA, imported."""
+    path = folder / "raw.txt"
+    path.write_bytes(mutate.text(draw, RAW_RESULTS.encode()))
+    uses.raw_results(path)
 
 
 def measured(draw: Draw, folder: Path) -> None:
@@ -410,19 +377,14 @@ def measured(draw: Draw, folder: Path) -> None:
         path.write_bytes(mutate.text(draw, "\n".join(lines).encode()))
         read_pack(path)
         return
-    mine = _changed_folder(draw, folder)
-    read_recorded_system(read_measured(mine).texts, mine.name, "mine")
+    uses.measured(_changed_folder(draw, folder))
 
 
 def lspci(draw: Draw, folder: Path) -> None:
     """Texts of `lspci -vvv`, and the systems of skeletons made from them."""
     text = mutate.text(draw, LSPCI.encode()).decode(errors="replace")
     device = draw.choice([None, None, "3b:00.0", "19ee:6000", draw.choice(mutate.WORDS)])
-    find(parse(text), device)
-    made = skeleton(text, draw.choice(["mine", "mine", draw.choice(mutate.WORDS)]), device)
-    path = folder / "mine.toml"
-    path.write_text(made.text, encoding="utf-8")
-    assert resolve(str(path)).system.name
+    uses.lspci_text(text, draw.choice(["mine", "mine", draw.choice(mutate.WORDS)]), device, folder / "mine.toml")
 
 
 def sizes(draw: Draw, folder: Path) -> None:
@@ -433,9 +395,8 @@ def sizes(draw: Draw, folder: Path) -> None:
     try:
         parse_range(text, "--sizes")
     finally:
-        number = draw.choice([*mutate.REAL, *mutate.WHOLE])
-        limits = model.Limits(round_trip_ns=number, tags=draw.choice(mutate.WHOLE))  # type: ignore[arg-type]
-        model.bandwidth(_LINK, [draw.choice([64, *mutate.WHOLE])], limits=limits)
+        number, tags = draw.choice([*mutate.REAL, *mutate.WHOLE]), draw.choice(mutate.WHOLE)
+        uses.limits(number, tags, draw.choice([64, *mutate.WHOLE]))
 
 
 def systems(draw: Draw, folder: Path) -> None:
@@ -443,38 +404,20 @@ def systems(draw: Draw, folder: Path) -> None:
     content = mutate.table(draw, draw.choice(whole_systems()))
     path = folder / "mine.toml"
     path.write_text(tomli_w.dumps(content), encoding="utf-8")
-    system = resolve(str(path))
-    output = folder / "run.db"
-    simulate(system, _tiny(folder), output, jobs=1, seed=draw.randrange(1 << 20), overwrite=True)
-    rows = open_store(output).scalars
-    output.unlink()
-    for row in rows[rows["status"] == "ok"].to_dict("records"):
-        is_bandwidth = row["operation"].startswith("bw")
-        number = row["bandwidth" if is_bandwidth else "median"]
-        # A latency of less than a tick is 0 ticks.
-        assert number > 0 or (number == 0 and not is_bandwidth), f"{row['name']}: {number}"
-        assert number < 1e15, f"{row['name']}: {number}"
-
-
-def _tiny(folder: Path) -> suites.Suite:
-    return suites.load_suite(str(folder.parent / "tiny.toml"))
+    uses.run_of_system(path, folder.parent / "tiny.toml", draw.randrange(1 << 20))
 
 
 def messages(draw: Draw, folder: Path) -> None:
     """Changed suites of messages on changed profiles, run: one group with one or two tests."""
-    seed = draw.choice(_tables("suites/messages/*.toml"))
+    seed = draw.choice(tables("suites/messages/*.toml"))
     few = {key: one[:1] if isinstance(one, list) else one for key, one in draw.choice(seed["group"]).items()}
     wide = {
         key: draw.choice(seed["group"]).get(key, one) for key, one in few.items() if key in ("cores", "sharing")
     }
     group = few | {key: one[-1:] for key, one in wide.items()} | {"pace": draw.choice(["alone", "stream"])}
     suite = _written(draw, seed | {"group": [group]}, folder / "suite.toml")
-    chosen = suites.load_message_suite(str(suite))
-    profile = draw.choice(_tables("profiles/pio/*.toml"))
-    machine = model.load_message_profile(_written(draw, profile, folder / "mine.toml"))
-    output = folder / "run.db"
-    run(chosen, profile=machine, output=output, options=RunOptions(overwrite=True))
-    output.unlink()
+    profile = draw.choice(tables("profiles/pio/*.toml"))
+    uses.run_of_messages(suite, _written(draw, profile, folder / "mine.toml"))
 
 
 KINDS: dict[str, Case] = {
@@ -490,6 +433,7 @@ KINDS: dict[str, Case] = {
     "sweeps": sweep_files,
     "questions": questions,
     "imports": imports,
+    "raw-results": raw_results,
     "measured": measured,
     "lspci": lspci,
     "sizes": sizes,

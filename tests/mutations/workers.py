@@ -1,8 +1,8 @@
-"""Runs many cases in worker processes, each case within limits of time and memory.
+"""Runs many cases within limits of processor time and memory: a few in this process, or many in others.
 
 A case fails if it raises anything but a well-formed InputError, takes more than 5 s of processor time or 500 MB,
-hangs, or ends its process; the next cases then run in a new process. Cases are numbered and independent: each can
-be repeated alone.
+hangs, or ends its process; in worker processes the next cases then run in a new one. Cases are numbered and
+independent: each can be repeated alone.
 """
 
 import os
@@ -13,19 +13,19 @@ import signal
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from patience import patient
+from patience import HANGS_AFTER_SECONDS
 from pcielab import InputError
 
 SECONDS_MOST = 5.0
 """Processor time of a case: a few times that of the slowest on a busy machine, far less than unlimited work."""
 MEMORY_MOST = 500 << 20
 """Bytes that a case may add to the address space of its process."""
-_HANGS_AFTER_SECONDS = 30.0
-"""On an idle machine."""
+ENDS_AFTER_SECONDS = 4 * SECONDS_MOST
+"""Processor time after which a case is ended: work without an end."""
 _MESSAGE_MOST = 6_000
 _FOREIGN = ("pydantic", "Traceback", "validation error", "object at 0x", "NoneType", "panicked")
 _FAILURES_MOST = 40
@@ -78,6 +78,39 @@ def _where() -> str:
     return (own or lines or ["?"])[-1]
 
 
+def failures_here(kind: str, case: Case, numbers: range, folder: Path) -> Iterator[Failure]:
+    """Run the cases of a kind in this process; yields those that fail. A crash ends this process."""
+    own = folder / f"{kind} here"
+    own.mkdir()
+    for number in numbers:
+        with limited():
+            problem = attempt(kind, case, number, own)
+        if problem:
+            yield Failure(number, problem)
+
+
+@contextmanager
+def limited() -> Iterator[None]:
+    """Limit the memory and the processor time that this process takes from now on.
+
+    More memory raises MemoryError, more time TimeoutError as soon as Python runs.
+    """
+    before, most = resource.getrlimit(resource.RLIMIT_AS)
+    handler = signal.signal(signal.SIGPROF, _out_of_time)
+    resource.setrlimit(resource.RLIMIT_AS, (_address_space() + MEMORY_MOST, most))
+    signal.setitimer(signal.ITIMER_PROF, ENDS_AFTER_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        resource.setrlimit(resource.RLIMIT_AS, (before, most))
+        signal.signal(signal.SIGPROF, handler)
+
+
+def _out_of_time(_number: int, _frame: object) -> None:
+    raise TimeoutError(f"takes more than {ENDS_AFTER_SECONDS:g} s of processor time")
+
+
 def failures(kind: str, case: Case, numbers: range, folder: Path, side_by_side: int = 1) -> Iterator[Failure]:
     """Run the cases of a kind in `side_by_side` processes; yields those that fail, at most a few dozen."""
     part = -(-len(numbers) // side_by_side)
@@ -118,7 +151,7 @@ class _Worker:
         hung = False
         try:
             while True:
-                ready, _, _ = select.select([self._reading], [], [], patient(_HANGS_AFTER_SECONDS))
+                ready, _, _ = select.select([self._reading], [], [], HANGS_AFTER_SECONDS)
                 hung = not ready
                 received = os.read(self._reading, 1 << 16) if ready else b""
                 if not received:
@@ -132,7 +165,7 @@ class _Worker:
             status = self.end()
         if self.left:
             number, self.left = self.left[0], self.left[1:]
-            reason = f"hung for over {_HANGS_AFTER_SECONDS:g} s" if hung else f"took its process with it: {status}"
+            reason = f"hung for over {HANGS_AFTER_SECONDS:g} s" if hung else f"took its process with it: {status}"
             yield number, reason
 
     def end(self) -> int:
@@ -154,6 +187,8 @@ def _work(kind: str, case: Case, numbers: range, folder: Path, writing: int) -> 
         own.mkdir()
         resource.setrlimit(resource.RLIMIT_AS, (_address_space() + MEMORY_MOST,) * 2)
         for number in numbers:
+            # Endless work ends the process by SIGPROF; only a case that waits for something hangs.
+            signal.setitimer(signal.ITIMER_PROF, ENDS_AFTER_SECONDS)
             problem = attempt(kind, case, number, own)
             os.write(writing, (problem or "").replace("\n", " ").encode(errors="replace") + b"\n")
         code = 0
