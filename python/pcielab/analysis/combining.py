@@ -4,9 +4,12 @@ The kernel may grant a write-combining mapping another memory type, and shows th
 to everyone: eight stores of 8 B leave an uncached mapping as eight writes, and a write-combining one as one.
 """
 
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from pcielab.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FASTER = 1.1
 """Least gain of combining; it is 2 or more where each line takes several stores."""
@@ -40,8 +43,10 @@ def caution(store: Store) -> str | None:
     )
 
 
-def _pairs(rows: pd.DataFrame) -> pd.DataFrame:
+def _pairs(rows: "pd.DataFrame") -> "pd.DataFrame":
     """Tests that differ in the way alone, where a line takes several stores: values, and gain in speed."""
+    import pandas as pd
+
     needed = rows.reindex(columns=[*_ALIKE, "way", "status", "bandwidth", "median"])
     is_alone = needed["pace"] == "alone"
     needed["value"] = needed["median"].where(is_alone, needed["bandwidth"]).astype(float)

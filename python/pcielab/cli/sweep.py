@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcielab.cli.output import Format, say
+from pcielab.cli.output import Format, records, say
 from pcielab.work.options import Samples
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def sweep(
     say(f"{_counts(results)}: {output / TABLE}")
     if results.damaged:
         say(f"warning: {output / NAME}: skipped damaged lines: {results.damaged}")
-    say_without_result(results.frame)
+    say_without_result(records(results.frame[["status", "message"]]))
     if (results.frame["status"] != "ok").all():
         raise RunError("no point has a result")
 

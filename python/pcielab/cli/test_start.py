@@ -10,6 +10,8 @@ from typing import Any
 
 import typer
 
+import pcielab
+from pcielab import fabric
 from pcielab.cli.commands import COMMANDS, app
 
 FRAMES = ["altair", "jinja2", "numpy", "pandas", "pyarrow", "scipy", "vl_convert"]
@@ -147,21 +149,33 @@ def test_small_questions_load_no_data_frames() -> None:
     assert [one for one in seen if one.loaded] == []
 
 
-def test_lists_and_comparisons_of_runs_load_no_data_frames(tmp_path: Path) -> None:
+def test_runs_their_lists_and_comparisons_load_no_data_frames(tmp_path: Path) -> None:
     run, flows = str(tmp_path / "run.db"), str(tmp_path / "flows.db")
-    for command in (
-        ["run", "--test", "bw-rd", "--size", "64", "--transactions", "1000", "-o", run],
-        ["fabric", "run", "fabrex-u55c", "--flows", "latency", "--duration-us", "20", "-o", flows],
-    ):
-        subprocess.run([sys.executable, "-c", "from pcielab.cli import main; main()", *command], check=True)
-    questions = [["runs", str(tmp_path)]]
+    testbed = fabric.load("fabrex-u55c")
+    points = fabric.flow_set(testbed.flows("latency"), "latency", "fifo", 20.0)
+    pcielab.run(fabric.Flows(testbed, points, "latency"), output=flows)
+    questions = [["run", "--family", "bw_dma_sz_sweep", "-o", run], ["runs", str(tmp_path)]]
     for store in (run, flows):
         for form in ("table", "csv", "json"):
             questions += [["compare", store, store, "--format", form]]
         questions += [["compare", store, store, "--summary"], ["compare", store, store, "--fail-above", "2%"]]
     seen = spied([(words, {}) for words in questions], FRAMES)
-    assert "transfers" in seen[0].printed
-    assert all(("BW_DMA_RD" if run in one.words else "latency") in one.printed for one in seen[1:])
+    assert "transfers" in seen[1].printed
+    assert all(("BW_DMA_RD" if run in one.words else "latency") in one.printed for one in seen[2:])
+    assert [one for one in seen if one.loaded] == []
+
+
+def test_single_tests_and_explanations_load_no_tables(tmp_path: Path) -> None:
+    run = str(tmp_path / "run.db")
+    questions = [
+        ["run", "--test", "lat-rd", "--size", "64", "--transactions", "1000"],
+        ["run", "--test", "bw-rd", "--size", "64", "--transactions", "1000", "-o", run],
+        ["explain", run],
+        ["explain", run, "--format", "csv"],
+        ["why", run],
+    ]
+    seen = spied([(words, {}) for words in questions], ["altair", "jinja2", "pandas", "pyarrow", "vl_convert"])
+    assert all(one.printed for one in seen)
     assert [one for one in seen if one.loaded] == []
 
 

@@ -5,15 +5,16 @@ well below that share is held by its own requests: N of them carry N x size in e
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from pcielab.analysis.explain.explained import MARKED_BELOW, NO_KNOWN_CAUSE, Explained, ExplainedRun, Limit
-from pcielab.fabric.estimation import estimate
-from pcielab.library.fabrics.load import RecordedFabric, recorded
 from pcielab.store import Store
 from pcielab.store.flows import PHASES, flow_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pcielab.library.fabrics.load import RecordedFabric
 
 IN_FLIGHT, DEMAND = "in-flight", "own-demand"
 _ASKED = ("swept_to", "flow", "source", "destination", "primitive", "size_bytes", "outstanding")
@@ -24,6 +25,8 @@ _PHASE_WORDS = {"host": "queued at the host", "fabric": "in the fabric", "device
 
 def explain_flows(store: Store, tests: Sequence[int]) -> ExplainedRun:
     """The flows of a fabric's run in `tests`, each with its limits."""
+    from pcielab.library.fabrics.load import recorded
+
     fabric = recorded(store.manifest, str(store.path))
     table = flow_table(store).rename(columns={"value": "swept_to"})
     if "gbytes_per_s" not in table:
@@ -40,8 +43,10 @@ def _name(store: Store) -> str:
     return str((store.manifest.get("system") or {}).get("name", "a fabric"))
 
 
-def _rows(fabric: RecordedFabric, flows: pd.DataFrame) -> Iterator[Explained]:
+def _rows(fabric: "RecordedFabric", flows: "pd.DataFrame") -> Iterator[Explained]:
     """The flows of a test."""
+    from pcielab.fabric.estimation import estimate
+
     offered = flows.reindex(columns=["standalone_gbytes_per_s"])["standalone_gbytes_per_s"].astype(float)
     asked = flows.assign(name=flows["flow"], standalone_gbytes_per_s=flows["gbytes_per_s"].astype(float))
     for number, row in enumerate(flows.to_dict("records")):

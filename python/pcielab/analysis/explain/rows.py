@@ -131,23 +131,25 @@ def matching(store: Store, tests: Sequence[str]) -> list[int]:
     Raises:
         InputError: A text matches no test.
     """
-    named = store.tests[["id", "family", "name"]].to_dict("records")
+    named = [*store.test_rows()]
     matched: set[int] = set()
     for wanted in tests:
-        found = {int(test["id"]) for test in named if is_meant(wanted, test)}
+        found = {test["id"] for test in named if is_meant(wanted, test)}
         if not found:
             raise InputError(
                 f"--test {wanted}: matches no test of {store.path}: give a number (0 to {len(named) - 1}), or "
                 "part of a family or name, like bw_dma_sz or BW_DMA_RD"
             )
         matched |= found
-    return [int(test["id"]) for test in named if not tests or int(test["id"]) in matched]
+    return [test["id"] for test in named if not tests or test["id"] in matched]
 
 
 def without_result(store: Store, tests: Sequence[int]) -> Iterator[str]:
     """A sentence for each status of tests without a result."""
-    statuses = store.tests[store.tests["id"].isin(tests)]["status"]
-    for status, count in sorted(Counter(str(status) for status in statuses if status != "ok").items()):
+    chosen = {*tests}
+    statuses = Counter(test["status"] for test in store.test_rows() if test["id"] in chosen)
+    del statuses["ok"]
+    for status, count in sorted(statuses.items()):
         yield f"{_tests(count)} without a result left out ({status})"
 
 
