@@ -8,6 +8,9 @@ BIN := $(VENV)/bin
 UV = $(if $(UV_DEFAULT_INDEX),,$(addprefix UV_DEFAULT_INDEX=,$(or $(PIP_INDEX_URL),$(shell $(BIN)/python -m pip config get global.index-url 2>/dev/null))))
 INSTALL = $(UV) $(BIN)/uv pip install --quiet --python $(BIN)/python
 
+# After a failed installation. uv and pip name other causes, so that the last line says if no index can be reached.
+ELSE_CHECK_INDEX = || { $(UV) $(PYTHON) setup/check_index.py; exit 1; }
+
 EXTRAS := calibrate explore notebook report sweep
 # The versions that all of this was tested with; `make lock` moves on to the newest.
 LOCK := requirements.lock
@@ -42,21 +45,30 @@ checks: ## List the longer checks, what renews tables, pictures and profiles, an
 
 listed = grep -hE '^[a-z-]+:.*\#\#' $(1) | awk -F ':.*\#\# ' '{printf "  make %-20s %s\n", $$1, $$2}'
 
-$(BIN)/uv:
+# Before anything is downloaded.
+.PHONY: rust
+rust:
+	@setup/check_rust.sh
+
+$(BIN)/uv: | rust
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "pcielab needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV) || { echo "hint: on Debian and Ubuntu, apt install python3-venv" >&2; exit 1; }
-	$(BIN)/python -m pip install --quiet 'uv>=0.9'
+	$(BIN)/python -m pip install --quiet 'uv>=0.9' $(ELSE_CHECK_INDEX)
 	touch $@
 
 $(VENV)/.installed: $(BIN)/uv pyproject.toml $(LOCK)
-	$(INSTALL) 'maturin>=1.9,<2'
+	$(INSTALL) 'maturin>=1.9,<2' $(ELSE_CHECK_INDEX)
 	touch $@
 
 $(VENV)/.dev-installed: $(VENV)/.installed pyproject.toml
-	$(INSTALL) --group dev
+	$(INSTALL) --group dev $(ELSE_CHECK_INDEX)
 	touch $@
 
-$(VENV)/.built: $(VENV)/.installed $(RUST_SOURCES)
+$(VENV)/.extras-installed: $(VENV)/.installed pyproject.toml
+	$(INSTALL) --requirement pyproject.toml $(EXTRAS:%=--extra %) $(ELSE_CHECK_INDEX)
+	touch $@
+
+$(VENV)/.built: $(VENV)/.installed $(RUST_SOURCES) | rust $(VENV)/.extras-installed
 	$(UV) VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --uv --extras $(shell echo $(EXTRAS) | tr ' ' ,) >$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log; exit 1; }
 	touch $@
 
@@ -64,7 +76,7 @@ $(VENV)/.built: $(VENV)/.installed $(RUST_SOURCES)
 build: $(VENV)/.built $(VENV)/.dev-installed ## Build the optimised extension module; install pcielab and the development tools into .venv
 
 .PHONY: dev
-dev: $(VENV)/.dev-installed ## Build the extension module for development: incremental, without link-time optimisation
+dev: $(VENV)/.dev-installed $(VENV)/.extras-installed | rust ## Build the extension module for development: incremental, without link-time optimisation
 	@rm -f $(VENV)/.built
 	$(UV) VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --uv --extras $(shell echo $(EXTRAS) | tr ' ' ,)
 
@@ -100,12 +112,19 @@ rust-test: target/rtl/pcielab-rtl
 	PROPTEST_RNG_SEED=$(or $(PROPTEST_RNG_SEED),1) $(APART) cargo test --workspace --quiet --no-fail-fast
 
 .PHONY: python-test
+# SHARD=1/2 runs one half of the test files, for a machine that has another beside it.
 python-test: build target/rtl/pcielab-rtl target/debug/libpcie_port.a
 	@$(MAKE) --no-print-directory page || echo 'note: the page without a server was not built: its tests are skipped' >&2
-	$(APART) $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(TIMEOUT)
+	files="$(if $(SHARD),$$($(BIN)/python setup/shard.py $(SHARD)))" && \
+		$(APART) $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(TIMEOUT) $$files
+
+.PHONY: test-times
+test-times: compiled ## Run the tests; list the slowest, the share of each folder, and those over 10 s of processor time without a reason
+	PROPTEST_RNG_SEED=1 $(APART) $(BIN)/python bench/rust_test_times.py --workspace --quiet --no-fail-fast
+	PYTHONPATH=tests $(APART) $(BIN)/python -m pytest -p processor_times -n auto --maxprocesses 4 --dist worksteal $(TIMEOUT) python tests rtl/tb
 
 $(VENV)/.rtl-installed: $(VENV)/.dev-installed pyproject.toml
-	$(INSTALL) --group rtl
+	$(INSTALL) --group rtl $(ELSE_CHECK_INDEX)
 	touch $@
 
 RTL_SOURCES := $(wildcard rtl/src/*.sv rtl/native/*)
@@ -140,8 +159,8 @@ lint: build ## Check formatting, lints, types, layers, stubs and generated files
 	cargo fmt --all --check
 	@! grep -rnE '\bunsafe (fn|impl|extern|\{)' crates --include='*.rs' | grep -vE '^crates/(pcie-host|pcie-vfio|pcie-port)/' || { echo 'unsafe code is for pcie-host, pcie-vfio and pcie-port alone' >&2; exit 1; }
 	$(APART) cargo clippy --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff format --check python tests bench examples generate page release rtl
-	$(BIN)/ruff check python tests bench examples generate page release rtl
+	$(BIN)/ruff format --check python tests bench examples generate page release rtl setup
+	$(BIN)/ruff check python tests bench examples generate page release rtl setup
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest pcielab._core
 	$(BIN)/lint-imports --no-cache
@@ -155,8 +174,8 @@ generate: build ## Renew generated files (Python models, reference pages, schema
 .PHONY: format
 format: $(VENV)/.dev-installed ## Format Rust and Python
 	cargo fmt --all
-	$(BIN)/ruff format python tests bench examples generate page release rtl
-	$(BIN)/ruff check --fix python tests bench examples generate page release rtl
+	$(BIN)/ruff format python tests bench examples generate page release rtl setup
+	$(BIN)/ruff check --fix python tests bench examples generate page release rtl setup
 
 $(VENV)/.bench-installed: $(VENV)/.dev-installed pyproject.toml
 	$(INSTALL) --group bench

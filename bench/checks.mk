@@ -105,11 +105,32 @@ hostile-stores: build ## Open COUNT=10000 stores with wrong values under valid d
 	PCIELAB_SEALED_STORES=$(or $(COUNT),10000) $(BIN)/python -m pytest tests/mutations/test_mutated_inputs.py -k sealed-stores
 	$(BIN)/python -m pytest tests/test_foreign_stores.py
 
+.PHONY: first-hour
+first-hour: ## Carry out the first block of CONTRIBUTING.md in a fresh clone of the last commit, with a new HOME (20 minutes)
+	$(PYTHON) setup/first_hour.py
+
+FLOOR := target/floor
+
+# The extension is for the stable ABI, so the one in this tree serves here, too.
+$(FLOOR)/.installed: floor.lock setup/adopt.py $(BIN)/uv
+	rm -rf $(FLOOR)
+	$(BIN)/uv venv --quiet --no-python-downloads --python $(or $(FLOOR_PYTHON),3.11) $(FLOOR)
+	env -u UV_CONSTRAINT $(UV) $(BIN)/uv pip install --quiet --python $(FLOOR)/bin/python --requirement floor.lock $(ELSE_CHECK_INDEX)
+	$(BIN)/python setup/adopt.py $(FLOOR)
+	touch $@
+
+.PHONY: floor
+floor: build target/rtl/pcielab-rtl target/debug/libpcie_port.a $(FLOOR)/.installed ## Run the Python tests with the oldest packages that pyproject.toml allows, on Python 3.11 (FLOOR_PYTHON names another; 12 minutes)
+	files="$(if $(SHARD),$$($(BIN)/python setup/shard.py $(SHARD)))" && \
+		$(APART) $(FLOOR)/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(TIMEOUT) $$files
+
 .PHONY: lock
-lock: $(VENV)/.installed ## Renew requirements.lock with the newest versions that pyproject.toml allows
+lock: $(VENV)/.installed ## Renew requirements.lock with the newest versions that pyproject.toml allows, and floor.lock with the oldest
 	env -u UV_CONSTRAINT $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 $(EXTRAS:%=--extra %) --extra cuda13 \
 		--group dev --group bench --group docs --group lock --group release --group rtl \
 		--upgrade --no-annotate --custom-compile-command "make lock" --output-file $(LOCK) --quiet
+	env -u UV_CONSTRAINT $(UV) PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python setup/floor.py >floor.lock.new
+	mv floor.lock.new floor.lock
 
 .PHONY: bench-compare
 bench-compare: build ## Compare the speed with commit BASE=main~3, in turns, with the machine's noise (PAIRS=7, ONLY=BW_RD, RECORD=bench/history.jsonl; INSTRUCTIONS=1: count them, with valgrind; minutes)
@@ -136,8 +157,8 @@ tool-mutations: build ## Import 10,000 mutated outputs each of nvbandwidth, perf
 	$(BIN)/python tests/mutations/fuzz.py --count 30000 --kind tool-nvbandwidth --kind tool-perftest --kind tool-fio
 
 .PHONY: paper-numbers
-paper-numbers: build ## Compare every number of three papers with ours and renew their pages in docs/reference (1 minute)
-	$(BIN)/python bench/paper_pages.py
+paper-numbers: build ## Compare every number of three papers with ours and renew their pages in docs/reference (half a minute)
+	$(BIN)/python -m generate.paper_pages
 
 .PHONY: closeness
 closeness: build ## Compare simulated systems with measured ones (needs PCIELAB_DATA; 15 minutes)
