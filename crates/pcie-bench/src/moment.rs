@@ -109,14 +109,14 @@ mod tests {
     }
 
     #[test]
-    fn sleeping_counts() {
-        let _alone = ALONE.lock();
-        // Threads of other tests may wait meanwhile.
-        let counts = (0..20).any(|_| {
-            let earlier = Moment::now();
-            std::thread::sleep(Duration::from_millis(300));
-            Moment::now().since(&earlier) > Duration::from_millis(100)
-        });
-        assert!(counts);
+    fn only_waits_between_the_moments_are_taken_off() {
+        let at = Instant::now();
+        let waited = |ns: &[(&str, u64)]| ns.iter().map(|&(thread, ns)| (thread.into(), ns)).collect();
+        let earlier = Moment { at, waited_ns: waited(&[("1", 500), ("2", 70), ("ended", 9)]) };
+        let later = |waited_ns| Moment { at: at + Duration::from_nanos(1_000), waited_ns };
+        let since = |ns: &[(&str, u64)]| later(waited(ns)).since(&earlier).as_nanos();
+        assert_eq!(since(&[("1", 500), ("2", 70)]), 1_000, "sleeping counts");
+        assert_eq!(since(&[("1", 600), ("2", 100), ("begun", 20)]), 850);
+        assert_eq!(since(&[("1", 9_000)]), 0, "waits of several threads add up");
     }
 }

@@ -32,6 +32,8 @@ use std::time::{Duration, Instant};
 const JOBS_GRACE: Duration = Duration::from_millis(500);
 /// Additional time for the store, before the run ends without it.
 const STORE_GRACE: Duration = Duration::from_millis(400);
+// What `run` promises, with a tick between its looks.
+const _: () = assert!(JOBS_GRACE.as_millis() + STORE_GRACE.as_millis() + TICK.as_millis() <= 1000);
 
 /// Carries out `work` into the store at `path`.
 ///
@@ -50,7 +52,7 @@ pub fn run(
     progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<(), RunError> {
     let stop = Stop::default();
-    let result = opening::open(&work, options, path, manifest, &stop, progress)
+    let result = opening::open(&work, options.clone(), path, manifest, &stop, progress)
         .and_then(|opened| Run::start(work, options, opened, &stop).finish(progress));
     // Wakes threads that still wait for the run.
     stop.request();
