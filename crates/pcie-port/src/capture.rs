@@ -5,6 +5,9 @@
 //! be parsed are counted. Addresses of the other machine mean nothing here: each page of 4096 bytes that the capture
 //! uses becomes the next page of the buffer, in the order of first use. Blocks are those of the pcap-ng draft
 //! (draft-ietf-opsawg-pcapng): section header, interface description, enhanced packet.
+//!
+//! Analysers give TLPs the link type 125 (`PCI_EXP`) or one of 147 to 162 (`USER0` to `USER15`). Packets of other
+//! link types are taken only if the selection names their type, as for TLPs that travel in Ethernet frames.
 
 use crate::header::parse_header;
 use crate::tlp::{INTERRUPTS, Kind};
@@ -13,12 +16,19 @@ use pcie_refusal::Refusal;
 use pcie_time::Picoseconds;
 use pcie_wire::PAGE_BYTES;
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const PACKET: u32 = 6;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 const RESOLUTION: u16 = 9;
+/// The link type that libpcap reserves for PCI Express.
+const PCI_EXP: u32 = 125;
+/// Link types without a public meaning, `USER0` to `USER15`.
+const USER: RangeInclusive<u32> = 147..=162;
+/// First words of the older pcap format, in microseconds and in nanoseconds.
+const OLDER: [u32; 2] = [0xa1b2_c3d4, 0xa1b2_3c4d];
 
 /// What to take from a capture.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,6 +37,15 @@ pub struct Selection {
     pub skip_bytes: usize,
     /// Only requests with this requester ID: bus 8 bits, device 5, function 3.
     pub requester: Option<u16>,
+    /// Link type of the packets that hold TLPs; None: those that analysers use.
+    pub link_type: Option<u32>,
+}
+
+impl Selection {
+    /// Whether packets of a link type hold TLPs.
+    fn takes(self, link_type: u32) -> bool {
+        self.link_type.map_or(link_type == PCI_EXP || USER.contains(&link_type), |wanted| wanted == link_type)
+    }
 }
 
 /// What is in a capture.
@@ -41,19 +60,36 @@ pub struct Captured {
 /// Reads a capture.
 ///
 /// # Errors
-/// It is not pcap-ng, or a block is damaged; names the byte.
+/// It is not pcap-ng, or a block is damaged; names the byte. No packet has a link type of the selection, or none
+/// is a transfer.
 pub fn read(bytes: &[u8], selection: Selection) -> Result<Captured, Refusal> {
-    let mut reader = Reader { bytes, at: 0, little: true, units_per_second: Vec::new(), packets: Vec::new() };
+    let mut reader = Reader { bytes, at: 0, little: true, interfaces: Vec::new(), packets: Vec::new() };
     while reader.at < bytes.len() {
         reader.block()?;
     }
-    let mut packets = reader.packets;
-    packets.sort_by_key(|(at, _)| *at);
+    let packets = reader.packets;
+    if let [first, ..] = packets[..]
+        && !packets.iter().any(|packet| selection.takes(packet.link_type))
+    {
+        return Err(foreign(first.link_type, selection));
+    }
+    let found = transfers(packets, selection)?;
+    if found.lines.is_empty() {
+        let none = Refusal::new(format!("none of its {} packets is a memory read or write", found.others));
+        return Err(none.remedy("give the bytes before each TLP (--skip), or another requester"));
+    }
+    Ok(found)
+}
+
+/// The transfers of packets, in a buffer of the pages that they use.
+fn transfers(mut packets: Vec<Packet>, selection: Selection) -> Result<Captured, Refusal> {
+    packets.sort_by_key(|packet| packet.at);
     let mut pages = HashMap::new();
     let mut found = Captured::default();
     let mut start = None;
-    for (at, packet) in packets {
-        let transfer = packet.get(selection.skip_bytes..).and_then(|tlp| transfer(tlp, selection.requester));
+    for Packet { at, link_type, bytes } in packets {
+        let tlp = bytes.get(selection.skip_bytes..).filter(|_| selection.takes(link_type));
+        let transfer = tlp.and_then(|tlp| transfer(tlp, selection.requester));
         let Some((write, address, bytes)) = transfer else {
             found.others += 1;
             continue;
@@ -67,6 +103,29 @@ pub fn read(bytes: &[u8], selection: Selection) -> Result<Captured, Refusal> {
         found.lines.push(Line { ready, write, offset: page * page_bytes + address % page_bytes, bytes });
     }
     Ok(found)
+}
+
+/// The refusal of a capture whose packets have another link type.
+fn foreign(link_type: u32, selection: Selection) -> Refusal {
+    let wanted = selection.link_type.map_or("125 or 147 to 162".to_owned(), |wanted| wanted.to_string());
+    Refusal::new(format!("its packets are {}, not TLPs (link type {wanted})", link_name(link_type))).remedy(
+        format!("export TLPs from the analyser, or say --link-type {link_type} if each packet holds one"),
+    )
+}
+
+/// A link type in words; see the list of link types at tcpdump.org.
+fn link_name(link_type: u32) -> String {
+    let name = match link_type {
+        0 => "BSD loopback",
+        1 => "Ethernet",
+        101 | 228 | 229 => "raw IP",
+        105 | 127 => "wireless LAN",
+        113 | 276 => "Linux cooked capture",
+        189 | 220 | 249 => "USB",
+        247 => "InfiniBand",
+        _ => return format!("of link type {link_type}"),
+    };
+    format!("{name} (link type {link_type})")
 }
 
 /// Whether a TLP writes, its address and its bytes, if it is a transfer of the requester.
@@ -89,10 +148,24 @@ struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     little: bool,
-    /// Units of time per second, by interface.
-    units_per_second: Vec<u128>,
-    /// Each packet's time in picoseconds, and its bytes.
-    packets: Vec<(u128, &'a [u8])>,
+    interfaces: Vec<Interface>,
+    packets: Vec<Packet<'a>>,
+}
+
+/// An interface of a section.
+#[derive(Clone, Copy)]
+struct Interface {
+    link_type: u32,
+    units_per_second: u128,
+}
+
+/// A captured packet.
+#[derive(Clone, Copy)]
+struct Packet<'a> {
+    /// Picoseconds since the epoch.
+    at: u128,
+    link_type: u32,
+    bytes: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
@@ -115,6 +188,10 @@ impl<'a> Reader<'a> {
         let [a, b, c, d, ..] = *rest else { return Err(self.damaged("half a block")) };
         let is_section = u32::from_le_bytes([a, b, c, d]) == SECTION;
         if self.at == 0 && !is_section {
+            if OLDER.iter().any(|magic| [magic.to_le_bytes(), magic.to_be_bytes()].contains(&[a, b, c, d])) {
+                let older = Refusal::new("is a capture in the older pcap format, not in pcap-ng");
+                return Err(older.remedy("convert it: editcap -F pcapng OLD.pcap NEW.pcapng"));
+            }
             return Err(self.damaged("no section header of pcap-ng"));
         }
         if is_section {
@@ -123,7 +200,7 @@ impl<'a> Reader<'a> {
             if !self.little && order != BYTE_ORDER.to_be_bytes() {
                 return Err(self.damaged("no byte order of pcap-ng"));
             }
-            self.units_per_second.clear();
+            self.interfaces.clear();
         }
         let kind = self.u32(&rest[..4]);
         let length = rest.get(4..8).map_or(0, |length| self.u32(length)) as usize;
@@ -133,7 +210,7 @@ impl<'a> Reader<'a> {
         }
         let body = &rest[8..length - 4];
         match kind {
-            INTERFACE => self.interface(body),
+            INTERFACE => self.interface(body)?,
             PACKET => self.packet(body)?,
             _ => {}
         }
@@ -141,31 +218,35 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Notes an interface's units of time: microseconds unless an option says otherwise.
-    fn interface(&mut self, body: &[u8]) {
-        let mut units = 1_000_000;
+    /// Notes an interface: its link type, and its units of time (microseconds unless an option says otherwise).
+    fn interface(&mut self, body: &[u8]) -> Result<(), Refusal> {
+        let Some(link_type) = body.get(..2) else { return Err(self.damaged("half an interface")) };
+        let link_type = u32::from(self.u16(link_type));
+        let mut units_per_second = 1_000_000;
         let mut options = body.get(8..).unwrap_or_default();
         while let [_, _, _, _, rest @ ..] = options {
             let (code, length) = (self.u16(&options[..2]), usize::from(self.u16(&options[2..4])));
             if let (RESOLUTION, [value, ..]) = (code, rest) {
                 let exponent = u32::from(value & 0x7f);
-                units = if value & 0x80 == 0 { 10_u128.pow(exponent.min(18)) } else { 1 << exponent.min(60) };
+                units_per_second =
+                    if value & 0x80 == 0 { 10_u128.pow(exponent.min(18)) } else { 1 << exponent.min(60) };
             }
             options = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
         }
-        self.units_per_second.push(units);
+        self.interfaces.push(Interface { link_type, units_per_second });
+        Ok(())
     }
 
     fn packet(&mut self, body: &'a [u8]) -> Result<(), Refusal> {
         let Some(head) = body.get(..20) else { return Err(self.damaged("half a packet")) };
         let interface = self.u32(&head[..4]) as usize;
-        let Some(&units) = self.units_per_second.get(interface) else {
+        let Some(&Interface { link_type, units_per_second }) = self.interfaces.get(interface) else {
             return Err(self.damaged("a packet of an unknown interface"));
         };
         let time = u128::from(self.u32(&head[4..8])) << 32 | u128::from(self.u32(&head[8..12]));
         let captured = self.u32(&head[12..16]) as usize;
-        let Some(packet) = body.get(20..20 + captured) else { return Err(self.damaged("half a packet")) };
-        self.packets.push((time * 1_000_000_000_000 / units, packet));
+        let Some(bytes) = body.get(20..20 + captured) else { return Err(self.damaged("half a packet")) };
+        self.packets.push(Packet { at: time * 1_000_000_000_000 / units_per_second, link_type, bytes });
         Ok(())
     }
 }
@@ -186,13 +267,17 @@ mod tests {
         bytes
     }
 
-    /// A capture in nanoseconds.
+    /// A capture in nanoseconds, of the link type `USER11`.
     fn capture(little: bool, packets: &[(u32, &[u8])]) -> Vec<u8> {
+        capture_of(158, little, packets)
+    }
+
+    fn capture_of(link_type: u16, little: bool, packets: &[(u32, &[u8])]) -> Vec<u8> {
         let word = |value: u32| if little { value.to_le_bytes() } else { value.to_be_bytes() };
         let half = |value: u16| if little { value.to_le_bytes() } else { value.to_be_bytes() };
         let mut bytes = block(little, SECTION, &[&word(BYTE_ORDER)[..], &[0; 12]].concat());
         let option = [half(RESOLUTION), half(1), [9, 0], [0, 0]].concat();
-        bytes.extend(block(little, INTERFACE, &[&[0; 8], &option[..]].concat()));
+        bytes.extend(block(little, INTERFACE, &[&half(link_type)[..], &[0; 6], &option[..]].concat()));
         for (at, packet) in packets {
             let length = word(packet.len() as u32);
             let head = [word(0), word(0), word(*at), length, length].concat();
@@ -222,9 +307,50 @@ mod tests {
     fn a_requester_and_bytes_in_front_are_selected() {
         let framed = [&[9, 9][..], &READ].concat();
         let packets: [(u32, &[u8]); 2] = [(0, &framed), (1, &WRITE)];
-        let selection = Selection { skip_bytes: 2, requester: Some(0x0100) };
+        let selection = Selection { skip_bytes: 2, requester: Some(0x0100), link_type: None };
         let found = read(&capture(true, &packets), selection).unwrap();
         assert_eq!((found.lines.len(), found.others), (1, 1));
+    }
+
+    #[test]
+    fn packets_of_another_link_type_are_refused_by_name_unless_they_are_selected() {
+        for (link_type, name) in
+            [(1, "Ethernet (link type 1)"), (0, "BSD loopback"), (300, "of link type 300")]
+        {
+            let bytes = capture_of(link_type, true, &[(0, &READ)]);
+            let refused = read(&bytes, Selection::default()).unwrap_err().to_string();
+            assert!(refused.contains(name), "{refused}");
+            assert!(refused.contains(&format!("--link-type {link_type}")), "{refused}");
+            let selection = Selection { link_type: Some(link_type.into()), ..Selection::default() };
+            assert_eq!(read(&bytes, selection).unwrap().lines.len(), 1);
+        }
+        for link_type in [125, 147, 162] {
+            assert_eq!(
+                read(&capture_of(link_type, false, &[(0, &READ)]), Selection::default()).unwrap().others,
+                0
+            );
+        }
+        let selection = Selection { link_type: Some(1), ..Selection::default() };
+        let refused = read(&capture(true, &[(0, &READ)]), selection).unwrap_err().to_string();
+        assert!(refused.contains("link type 158") && refused.contains("not TLPs (link type 1)"), "{refused}");
+    }
+
+    #[test]
+    fn packets_of_other_interfaces_are_counted() {
+        let both = [capture(true, &[(0, &READ)]), capture_of(1, true, &[(9, &READ)])].concat();
+        let found = read(&both, Selection::default()).unwrap();
+        assert_eq!((found.lines.len(), found.others), (1, 1));
+    }
+
+    #[test]
+    fn captures_without_a_transfer_or_in_the_older_format_are_refused() {
+        let refused =
+            read(&capture(true, &[(0, &COMPLETION)]), Selection::default()).unwrap_err().to_string();
+        assert!(refused.contains("none of its 1 packets"), "{refused}");
+        for magic in [0xa1b2_c3d4_u32.to_le_bytes(), 0xa1b2_3c4d_u32.to_be_bytes()] {
+            let refused = read(&magic, Selection::default()).unwrap_err().to_string();
+            assert!(refused.contains("editcap -F pcapng"), "{refused}");
+        }
     }
 
     #[test]

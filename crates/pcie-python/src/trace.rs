@@ -74,8 +74,9 @@ pub(crate) fn trace_convert(
     capture: &[u8],
     skip_bytes: usize,
     requester: Option<u16>,
+    link_type: Option<u32>,
     comment: &str,
 ) -> Result<(String, u64)> {
-    let Captured { lines, others } = read(capture, Selection { skip_bytes, requester })?;
+    let Captured { lines, others } = read(capture, Selection { skip_bytes, requester, link_type })?;
     Ok((trace::write(&lines, comment), others))
 }

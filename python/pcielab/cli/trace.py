@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab.cli.completion import choice
+from pcielab.cli.given_options import refuse_without_effect
 from pcielab.cli.output import Cell, Format, is_stdout, print_data, print_rows, say
 from pcielab.cli.system_options import Cache, Profile, Seed, Sets, WarmWindow
 from pcielab.errors import InputError
@@ -59,6 +60,7 @@ def record(
 
 @app.command()
 def play(
+    context: typer.Context,
     trace: Annotated[Path, typer.Argument(help="A trace of `pcielab trace record` or `convert`.")],
     profile: Profile = "hsw2620",
     changes: Sets = None,
@@ -87,6 +89,8 @@ def play(
     from pcielab.library.quantities import parse_bytes
     from pcielab.port.trace import MOST_BYTES, play as played
 
+    if cache == "cold":
+        refuse_without_effect(context, ["window"], "cold caches hold no window: give --cache host-warm as well")
     system = resolve(profile, changes or [])
     if is_stdout(output) and output_format is not Format.TABLE:
         raise InputError("--output -: stdout takes one of both: leave out --format, or give a file")
@@ -118,15 +122,26 @@ def convert(
         str | None,
         typer.Option("--requester", metavar="BUS:DEVICE.FUNCTION", help="Only requests of this device."),
     ] = None,
+    link_type: Annotated[
+        int | None,
+        typer.Option(
+            "--link-type",
+            min=0,
+            max=65535,
+            help="Link type of the packets that hold TLPs. By default 125 and 147 to 162, those of analysers.",
+        ),
+    ] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Make a trace from a capture of TLPs: its memory reads and writes, with their times.
 
     Pages of the captured machine become pages of the buffer, in the order of first use. Interrupts, completions
-    and other TLPs are left out and counted.
+    and other TLPs are left out and counted. A capture of other packets, as of Ethernet, is refused.
 
-    Example:
+    Examples:
     `pcielab trace convert analyser.pcapng --requester 03:00.0 -o dma.trace`
+
+    `pcielab trace convert nettlp.pcapng --link-type 1 --skip 48 -o dma.trace`
     """
     from pcielab.library.input_files import read_bytes
     from pcielab.port.trace import MOST_BYTES, convert as converted
@@ -134,7 +149,7 @@ def convert(
     identifier = None if requester is None else _requester(requester)
     content = read_bytes(capture, MOST_BYTES)
     try:
-        text, others = converted(content, skip_bytes=skip, requester=identifier)
+        text, others = converted(content, skip_bytes=skip, requester=identifier, link_type=link_type)
     except InputError as error:
         raise InputError(f"{capture}: {error}") from error
     if others:

@@ -12,14 +12,16 @@ from pcielab.port import trace
 SYSTEM = load_system("hsw2620")
 
 
-def capture(*packets: tuple[int, bytes]) -> bytes:
+def capture(*packets: tuple[int, bytes], link_type: int = 158) -> bytes:
     """A capture in pcap-ng, in microseconds."""
 
     def block(kind: int, body: bytes) -> bytes:
         body += bytes(-len(body) % 4)
         return struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
 
-    head = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)) + block(1, bytes(8))
+    head = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)) + block(
+        1, struct.pack("<HxxI", link_type, 0)
+    )
     return head + b"".join(
         block(6, struct.pack("<IIIII", 0, 0, at, len(tlp), len(tlp)) + tlp) for at, tlp in packets
     )
@@ -52,6 +54,13 @@ def test_a_capture_becomes_a_trace() -> None:
     assert text.splitlines()[2:] == ["0 read 64 64", "4000000 read 64 64"]
     assert others == 1
     assert len(trace.play(SYSTEM, text)) == 2
+
+
+def test_a_capture_of_ethernet_is_refused_unless_its_link_type_is_given() -> None:
+    ethernet = capture((5, READ), link_type=1)
+    with pytest.raises(InputError, match=r"Ethernet \(link type 1\), not TLPs.* --link-type 1 if"):
+        trace.convert(ethernet)
+    assert trace.convert(ethernet, link_type=1)[0].splitlines()[2:] == ["0 read 64 64"]
 
 
 @pytest.mark.parametrize(

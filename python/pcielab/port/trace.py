@@ -100,7 +100,9 @@ def play(
     return [Transfer(*line, *of_line) for line, of_line in zip(lines, times, strict=True)]
 
 
-def convert(capture: bytes, *, skip_bytes: int = 0, requester: int | None = None) -> tuple[str, int]:
+def convert(
+    capture: bytes, *, skip_bytes: int = 0, requester: int | None = None, link_type: int | None = None
+) -> tuple[str, int]:
     """Make a trace from a capture of TLPs in pcap-ng.
 
     Pages of the captured machine become pages of the buffer, in the order of first use.
@@ -109,11 +111,13 @@ def convert(capture: bytes, *, skip_bytes: int = 0, requester: int | None = None
         capture: The file.
         skip_bytes: Bytes of each packet before the header of its TLP.
         requester: Only requests with this requester ID.
+        link_type: Link type of the packets that hold TLPs; None: 125 and 147 to 162, those of analysers.
 
     Returns:
         The trace, and the number of packets that are no memory reads or writes of the requester.
 
     Raises:
-        InputError: The file is damaged, or no capture in pcap-ng.
+        InputError: The file is damaged, no capture in pcap-ng, a capture of something else (the message names its
+            link type), or holds no memory read or write of the requester.
     """
-    return _core.trace_convert(capture, skip_bytes, requester, "from a capture in pcap-ng")
+    return _core.trace_convert(capture, skip_bytes, requester, link_type, "from a capture in pcap-ng")
