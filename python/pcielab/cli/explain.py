@@ -10,6 +10,7 @@ from pcielab import model
 from pcielab.cli.borrowed import say_borrowed
 from pcielab.cli.completion import profile_names
 from pcielab.cli.explain_kinds import print_explained
+from pcielab.cli.given_options import given_options, refuse_without_effect
 from pcielab.cli.model import FormatOption, Sizes
 from pcielab.cli.model_options import ModelOptions, takes_model_options
 from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_rows, records, say
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 _OF_MESSAGES = ("store-interval", "core-stores")
 """Bounds of messages only."""
 _OF_RUNS = ("run", "other", "tests", "picture", "theme", "overwrite", "output_format")
+_OF_PICTURE = ("theme", "overwrite")
+"""Parameters that describe the picture."""
 _SHOWN_OTHERS = _SHOWN_REASONS = 2
 
 
@@ -117,14 +120,22 @@ def explain(
         if other is not None:
             from pcielab.cli.explain_two import explain_two
 
+            if picture is None:
+                refuse_without_effect(context, _OF_PICTURE, "describes a picture: give --picture FILE as well")
             explain_two(run, other, tests or [], picture, output_format, theme=theme, overwrite=overwrite)
         elif picture is not None:
             raise InputError("--picture needs a second run: pass RUN_B")
         else:
+            refuse_without_effect(
+                context, _OF_PICTURE, "describes a picture of two runs: give RUN_B and --picture"
+            )
             _explain_run(run, tests or [], output_format)
         return
     if tests:
         raise InputError(f"--test {tests[0]}: needs a run to choose from: give RUN, the path of a store")
+    refuse_without_effect(
+        context, ("picture", *_OF_PICTURE), "describes a picture of two runs: give RUN and RUN_B"
+    )
     rows: list[dict[str, Cell]] = [
         {
             "size_bytes": size,
@@ -154,13 +165,9 @@ def _answers(options: ModelOptions, sizes: list[int], nic: str | None) -> Iterat
 
 def _refuse_options_of_links(context: typer.Context) -> None:
     """Refuse options of a link beside a run, which has its own link and would ignore them."""
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        given = source is not None and source.name == "COMMANDLINE"
-        if given and parameter.name not in _OF_RUNS:
-            raise InputError(
-                f"{parameter.opts[0]}: describes a link, but RUN has its own: leave out {parameter.opts[0]} or RUN"
-            )
+    for name, option in given_options(context).items():
+        if name not in _OF_RUNS:
+            raise InputError(f"{option}: describes a link, but RUN has its own: leave out {option} or RUN")
 
 
 def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:

@@ -13,6 +13,7 @@ from pcielab.cli.carrying_out import carry_out
 from pcielab.cli.completion import profile_names, suite_names
 from pcielab.cli.fabric_machine import from_machine, paths
 from pcielab.cli.fabric_tables import print_flows, print_listed
+from pcielab.cli.given_options import refuse_without_effect
 from pcielab.cli.output import (
     Cell,
     Format,
@@ -128,6 +129,10 @@ _FOUND = (
     "note",
 )
 """Columns of simulated flows: bandwidth, latencies, the average of each phase, whether they fit and are steady."""
+_OF_SIMULATION = ("discipline", "duration_us", "warm_up_us")
+"""Parameters of `estimate` and `run` that describe a simulation."""
+_OF_PICTURE = ("theme", "overwrite")
+"""Parameters of `explain` that describe the picture."""
 _SHOWN_CHANGES = 30
 """Most changes in the table of `explain`."""
 _DRAWN_NODES = 1_000
@@ -159,6 +164,7 @@ def schema() -> None:
 
 @app.command()
 def estimate(
+    context: typer.Context,
     file: File,
     flows: FlowsOption = None,
     flow: FlowOption = None,
@@ -209,6 +215,14 @@ def estimate(
     """
     from pcielab import fabric
 
+    if standalone is not Standalone.SIMULATED:
+        refuse_without_effect(
+            context, _OF_SIMULATION, "describes a simulation: give --standalone simulated as well"
+        )
+    if rounds and method is not Method.ECR:
+        raise InputError(f"--rounds: {method.value} has no rounds: give --method ecr")
+    if rounds and edges:
+        raise InputError("--edges: --rounds prints edges of its own: give one of them")
     chosen = fabric.load(file)
     is_written = bool(flow) or pattern is not None
     needs_frames = rounds or standalone is Standalone.SIMULATED or is_written or chosen.is_machine
@@ -221,8 +235,6 @@ def estimate(
     if standalone is Standalone.SIMULATED:
         listed = _simulated_alone(chosen, asked, discipline, duration_us, warm_up_us)
     if rounds:
-        if method is not Method.ECR:
-            raise InputError(f"--rounds: {method.value} has no rounds: give --method ecr")
         print_rows(_round_rows(chosen, listed), output_format, f"{chosen.title} (modelled, ecr by rounds)")
         return
     found = fabric.shares(chosen, listed, method.value)
@@ -318,6 +330,7 @@ def _round_row(number: int, table: str, edge: str | None, flows: str, value: flo
 
 @app.command()
 def explain(
+    context: typer.Context,
     file: File,
     flows: FlowsOption = None,
     flow: FlowOption = None,
@@ -350,6 +363,8 @@ def explain(
 
     if picture is not None:
         check_file(picture, overwrite=overwrite)
+    else:
+        refuse_without_effect(context, _OF_PICTURE, "describes a picture: give --picture FILE as well")
     chosen = fabric.load(file)
     listed = _listed(chosen, flows, flow, pattern)
     found = fabric.shares(chosen, listed, method.value)
@@ -437,6 +452,7 @@ _GROUP: Any = None
 @app.command("run")
 @takes_run_options("resume", "repeat_damaged", "overwrite")
 def run_fabric(
+    context: typer.Context,
     file: File,
     output: Annotated[Path, typer.Option("-o", "--output", help="Store to write (RUN.db).")],
     suite: SuiteOption = None,
@@ -482,7 +498,9 @@ def run_fabric(
     if suite is not None:
         if flow or pattern is not None:
             raise InputError("--suite and --flow or --pattern exclude each other: a suite has its own flows")
-        points, name = _points_of_suite(chosen, suite, flows, warm_up_us)
+        for name in _OF_SIMULATION:
+            refuse_without_effect(context, [name], f"set {name} of the suite's experiments instead")
+        points, name = _points_of_suite(chosen, suite, flows)
     else:
         name = pattern or flows or ("flows" if flow else chosen.file.flows.default) or "flows"
         listed = fabric.with_limits(chosen, _listed(chosen, flows, flow, pattern))
@@ -493,6 +511,8 @@ def run_fabric(
     if suite is not None:
         say(f"{len(points)} simulations of {chosen.name}: {output}")
         _say_unsteady(table)
+        if output_format is not Format.TABLE:
+            print_frame(table, output_format)
         return
     shown = [column for column in table.columns if column == "flow" or column in _FOUND]
     print_flows(table[shown], output_format, f"{chosen.title} (simulated)")
@@ -535,16 +555,12 @@ def simulate(
     print_flows(found[shown], output_format, f"{chosen.title} (simulated)")
 
 
-def _points_of_suite(
-    chosen: "Fabric", suite: str, flows: str | None, warm_up_us: float | None
-) -> "tuple[list[Point], str]":
+def _points_of_suite(chosen: "Fabric", suite: str, flows: str | None) -> "tuple[list[Point], str]":
     """The simulations of a fabric suite, and its name."""
     from pcielab import fabric
 
     if flows is not None:
         raise InputError("--suite and --flows exclude each other: a suite has its own flows")
-    if warm_up_us is not None:
-        raise InputError("--suite and --warm-up-us: set warm_up_us of the suite's experiments instead")
     experiments = fabric.load_fabric_suite(suite)
     foreign = sorted(experiments.nodes - {node.name for node in chosen.file.node})
     if foreign:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from pcielab.cli.given_options import refuse_without_effect
 from pcielab.cli.output import Theme, ThemeOption, say
 from pcielab.cli.stores import opened
 
@@ -19,6 +20,7 @@ class FigureFormat(StrEnum):
 
 
 def report(
+    context: typer.Context,
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Stores to report on, side by side.")],
     output: Annotated[
         Path | None,
@@ -53,6 +55,10 @@ def report(
     """
     from pcielab.report import write_report
 
+    if figures is None:
+        refuse_without_effect(
+            context, ("figure_format",), "describes files of figures: give --figures FOLDER as well"
+        )
     written = write_report(
         [opened(path) for path in runs],
         output or runs[0].with_suffix(".html"),

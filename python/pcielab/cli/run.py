@@ -7,6 +7,7 @@ import typer
 
 from pcielab.cli.carrying_out import carry_out
 from pcielab.cli.completion import choice, device_kinds, keys_to_set, profile_names, suite_names
+from pcielab.cli.given_options import refuse_without_effect
 from pcielab.cli.outcome import report_outcome
 from pcielab.cli.output import Format
 from pcielab.cli.run_options import takes_run_options
@@ -96,7 +97,11 @@ Line = Annotated[
 ]
 Direction = Annotated[
     str | None,
-    choice("--direction", ("both", "tx", "rx"), "With --nic: send, receive, or both (send the received packets)"),
+    choice(
+        "--direction",
+        ("both", "tx", "rx"),
+        "With --nic: send, receive, or both (send the received packets) [default: what the NIC has]",
+    ),
 ]
 Nics = Annotated[
     int | None,
@@ -117,6 +122,7 @@ _GROUP: Any = None
 @takes_test_options
 @takes_run_options()
 def run(
+    context: typer.Context,
     output: Output = None,
     device: Device = "sim",
     profile: Profile = None,
@@ -163,8 +169,11 @@ def run(
     """
     given = {"suite": suite, "family": families, "test": test, "nic": nic, "frames": frames, "line": line}
     way, work = asked({**given, "direction": direction, "nics": nics, **single})
+    if way.show is None:
+        refuse_without_effect(context, ["output_format"], "a suite prints no rows: export its store instead")
     if output is None:
         refuse_unkept(way, options)
     carrier, store = carry_out(work, device, output, options, profile, sets or ())
-    way.show(store, carrier, output_format)
+    if way.show is not None:
+        way.show(store, carrier, output_format)
     report_outcome(store, carrier.name)

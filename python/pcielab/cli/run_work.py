@@ -26,14 +26,14 @@ class Way:
         more: Options that refine it.
         effect: Effect of those options, as error messages say it.
         load: Makes the work from the options' values.
-        show: Prints the results.
+        show: Prints the results, if the work prints any.
     """
 
     option: str
     more: tuple[str, ...]
     effect: str
     load: Callable[[Mapping[str, Any]], "Work"]
-    show: Callable[["Store", "Carrier", Format], None] = lambda *_: None
+    show: Callable[["Store", "Carrier", Format], None] | None = None
 
 
 def _suite(given: Mapping[str, Any]) -> "Work":

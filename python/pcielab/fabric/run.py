@@ -4,18 +4,21 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import pandas as pd
 
 from pcielab import _core
-from pcielab.errors import found_in
+from pcielab.errors import InputError, found_in
 from pcielab.fabric.simulation import check_flows, check_options, simulate
 from pcielab.fabric.stored import distributions_of, scalars_of, series_of
 from pcielab.library.fabrics.experiments import Experiment, Point
 from pcielab.library.fabrics.flows import flows_of
 from pcielab.library.fabrics.load import Fabric
-from pcielab.library.fabrics.parts import Discipline
+from pcielab.library.fabrics.parts import Discipline, Primitive
+
+WITH_REQUESTS = tuple(one for one in get_args(Primitive) if one != "stream")
+"""Primitives whose flows consist of requests."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,9 @@ class Flows:
         points: The simulations, in order; see `flow_set` and `FabricSuite.points`.
         name: Name of the suite of experiments, or of the set of flows.
         trace: Whether to keep the times of every request.
+
+    Raises:
+        InputError: A trace of flows that are all streams.
     """
 
     kind: ClassVar[Literal["flows"]] = "flows"
@@ -35,6 +41,14 @@ class Flows:
     points: Sequence[Point]
     name: str
     trace: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a trace of streams alone, which have no requests."""
+        if self.trace and all(flow.primitive == "stream" for point in self.points for flow in point.flows):
+            raise InputError(
+                f"--trace: all flows of {self.name} are streams, which have no requests: give the flows a "
+                f"primitive ({', '.join(WITH_REQUESTS)}), or leave out --trace"
+            )
 
     def to_json(self) -> str:
         """The tests as the compiled half takes them."""

@@ -147,23 +147,27 @@ def request_table(store: Frames) -> "pd.DataFrame":
     without a command), host_ns, fabric_ns, device_ns, total_ns. Requests of a flow are in completion order.
 
     Raises:
-        InputError: The run was not traced.
+        InputError: The run was not traced, or none of its flows has requests.
     """
     import pandas as pd
 
     store.require_kind("fabric", "a table of requests")
-    kept = [
-        _requests(store, test, str(flow.get("name")))
-        for test in store.tests.to_dict("records")
-        for flow in _flows(store, test)
-    ]
+    flows = [(test, flow) for test in store.tests.to_dict("records") for flow in _flows(store, test)]
+    kept = [_requests(store, test, str(flow.get("name"))) for test, flow in flows]
     kept = [one for one in kept if len(one)]
     if not kept:
-        raise InputError(
-            f"{store.path}: has no traced requests: run pcielab fabric run --trace, or save a program's trace"
-        )
+        raise InputError(f"{store.path}: has no traced requests: {_to_trace(store, [flow for _, flow in flows])}")
     table = pd.concat(kept, ignore_index=True)
     return table if table["value"].notna().any() else table.drop(columns="value")
+
+
+def _to_trace(store: Frames, flows: list[dict[str, Any]]) -> str:
+    """Why a store of these flows has no traced requests, and how to get one that has."""
+    if all(flow.get("primitive") == "stream" for flow in flows):
+        return "all its flows are streams, which have none: run flows with another primitive (h2d, d2h, ...)"
+    if not any(metrics.get("requests") for metrics in store.metrics.values()):
+        return "no request finished: lengthen --duration-us"
+    return "run pcielab fabric run --trace, or save a program's trace"
 
 
 def _requests(store: Frames, test: Mapping[Any, Any], flow: str) -> "pd.DataFrame":
