@@ -124,6 +124,26 @@ floor: build target/rtl/pcielab-rtl target/debug/libpcie_port.a $(FLOOR)/.instal
 	files="$(if $(SHARD),$$($(BIN)/python setup/shard.py $(SHARD)))" && \
 		$(APART) $(FLOOR)/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(TIMEOUT) $$files
 
+# Continuous integration builds once: `make pack` puts what tests need of a build into an archive, `make adopt` takes it
+# out in another checkout of the same commit, newer than the sources there. The page comes after what makes it.
+PACKED := target/built.tar
+BUILT = python/pcielab/_core.abi3.so target/rtl/pcielab-rtl target/debug/libpcie_port.a target/bind/debug/bind target/page target/try
+
+.PHONY: pack
+pack: build target/rtl/pcielab-rtl target/debug/libpcie_port.a
+	@$(MAKE) --no-print-directory page || echo 'note: the page without a server was not built: its tests are skipped' >&2
+	tar -cf $(PACKED) $$(ls -d $(BUILT) 2>/dev/null)
+
+.PHONY: adopt
+adopt: $(VENV)/.dev-installed $(VENV)/.extras-installed $(VENV)/.rtl-installed
+	tar -xmf $(PACKED)
+	$(BIN)/python setup/adopt.py $(VENV)
+	touch $(VENV)/.built
+
+.PHONY: workflow-lint
+workflow-lint: ## Check the workflow of continuous integration with actionlint (needs Go, which fetches it)
+	go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+
 .PHONY: lock
 lock: $(VENV)/.installed ## Renew requirements.lock with the newest versions that pyproject.toml allows, and floor.lock with the oldest
 	env -u UV_CONSTRAINT $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 $(EXTRAS:%=--extra %) --extra cuda13 \
