@@ -46,6 +46,10 @@ macos-check: ## Type-check the Rust half for macOS (rustup target add x86_64-app
 test-slow: build ## Run the whole published suite against the published measurements (needs PCIELAB_DATA; minutes)
 	$(BIN)/python -m pytest -m slow
 
+.PHONY: breaks
+breaks: build ## Break product code at random, SEEDS=1:20, in the parts PART=stores or all in turn; their tests must notice (20 minutes)
+	$(BIN)/python bench/breaks.py --seeds $(or $(SEEDS),1:20) $(PART:%=--part %)
+
 .PHONY: faults
 faults: build ## Kill commands and fail their writes at every call that changes files (CALLS=20: 20 faults of each command; half a second each)
 	PCIELAB_FAULTS=$(or $(CALLS),all) $(BIN)/python -m pytest tests/test_faults.py

@@ -16,6 +16,7 @@ from unittest.mock import patch
 
 import vl_convert
 
+import processor_times
 from pcielab.library import shipped
 from pcielab.report.html import vega_script
 
@@ -46,7 +47,9 @@ class Template:
     def run(self, command: Command, stdout: int, stderr: int) -> int:
         """Run a command with these streams to its end; returns its exit code."""
         socket.send_fds(self._socket, [pickle.dumps(command)], [stdout, stderr])
-        return int(self._socket.recv(16))
+        exit_code, seconds = self._socket.recv(64).decode().split()
+        processor_times.add_forked(float(seconds))
+        return int(exit_code)
 
 
 def _know_vega_script() -> None:
@@ -81,8 +84,9 @@ def _serve(requests: socket.socket, carry_out: Callable[[list[str], int, int], i
                 os._exit(_carried_out(pickle.loads(asked), streams, carry_out))
             for stream in streams:
                 os.close(stream)
-            _, status = os.waitpid(process, 0)
-            requests.send(str(os.waitstatus_to_exitcode(status)).encode())
+            _, status, usage = os.wait4(process, 0)
+            seconds = usage.ru_utime + usage.ru_stime
+            requests.send(f"{os.waitstatus_to_exitcode(status)} {seconds:.6f}".encode())
     finally:
         os._exit(code)
 
