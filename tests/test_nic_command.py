@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pcielab import open_store
+from pcielab import compare, open_store
 from pcielab.library import shipped
 from pcielab.work.nic_rows import nic_rows
 from shell import refuse, succeed
@@ -71,6 +71,28 @@ def test_interrupts_are_moderated_by_time_and_packets_wait_for_them(tmp_path: Pa
     assert said == [None, rate]
     waits = [rows.query("subject == '' and metric == 'average'")["value"].item() for rows in (plain, moderated)]
     assert waits[1] - waits[0] == pytest.approx(10_000, rel=0.05), "half of the time between two"
+
+
+def test_a_nic_with_one_direction_needs_no_option(tmp_path: Path) -> None:
+    frames = ("--frames", "1500", "--line", "100")
+    plain, given = (
+        nic(tmp_path / f"{len(more)}.db", *frames, *more, name="connectx-6-kernel", profile="icx-6346")
+        for more in ((), ("--direction", "rx"))
+    )
+    assert plain == given
+    assert "receiving" in succeed("why", "--nic", "connectx-6-kernel", "--line", "100").stdout
+
+
+def test_a_comparison_of_two_nics_names_them_and_their_differences(tmp_path: Path) -> None:
+    for name, profile in (("niantic-dpdk", "snb"), ("simple-nic", "snb-iommu")):
+        nic(tmp_path / f"{name}.db", "--frames", "1500", name=name, profile=profile)
+    stores = (tmp_path / "niantic-dpdk.db", tmp_path / "simple-nic.db")
+    shown = succeed("compare", *stores, "-o", tmp_path / "both.html").stdout
+    page = (tmp_path / "both.html").read_text(encoding="utf-8")
+    for text in (shown, page.replace("&gt;", ">")):
+        assert "NICs and systems differ in nic niantic-dpdk -> simple-nic, nic.step (" in text
+    apart = [str(one) for one in compare(*stores).all_differences]
+    assert "iommu off -> four-kib-pages" in " ".join(apart)
 
 
 def test_the_number_of_jobs_does_not_change_the_rows(tmp_path: Path) -> None:

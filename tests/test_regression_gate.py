@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pcielab import InputError
-from pcielab.analysis.compare import parse_limit
+from pcielab.analysis.compare import Failure, parse_limit
 from shell import pcielab, refuse, succeed
 from suite_texts import suite_text, transfers
 
@@ -54,6 +54,42 @@ def test_a_change_above_the_limit_fails_and_is_named(folder: Path, changed: str,
     assert "BW_DMA_RD" not in failed.stderr
     passed = pcielab(*command, "--fail-above", "5%")
     assert (passed.exit_code, passed.stdout) == (0, shown)
+
+
+def test_only_losses_fail_if_asked(folder: Path) -> None:
+    def gate(first: str, second: str) -> tuple[int, str]:
+        command = (
+            "compare",
+            folder / f"{first}.db",
+            folder / f"{second}.db",
+            "--fail-above",
+            "2%",
+            "--worse-only",
+        )
+        done = pcielab(*command)
+        return done.exit_code, done.stderr
+
+    assert gate("baseline", "faster") == (0, "no loss above 2 % in 4 pairs\n")
+    for first, second in (("baseline", "slower"), ("faster", "baseline")):
+        code, said = gate(first, second)
+        assert (code, "of 4 pairs are worse by more than 2 %" in said) == (1, True)
+    assert gate("baseline", "fewer")[0] == 1, "a missing test is a loss"
+    refused = refuse("compare", folder / "baseline.db", folder / "faster.db", "--worse-only")
+    assert "--worse-only: tells what fails: give --fail-above N% as well" in refused
+
+
+@pytest.mark.parametrize(
+    ("metric", "a", "b", "is_gain"),
+    [
+        ("bandwidth", 10.0, 11.0, True),
+        ("bandwidth", 10.0, 9.0, False),
+        ("median", 500.0, 400.0, True),
+        ("average", 500.0, 600.0, False),
+        ("average", 500.0, None, False),
+    ],
+)
+def test_what_is_a_gain_depends_on_the_metric(metric: str, a: float, b: float | None, is_gain: bool) -> None:
+    assert Failure({}, metric, "", a, b, 10.0).is_gain is is_gain
 
 
 def test_the_worst_row_is_named_first(folder: Path) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from pcielab.cli.output import Cell, Format, is_stdout, print_rows, say
 from pcielab.cli.stores import opened
-from pcielab.errors import RunError
+from pcielab.errors import InputError, RunError
 
 if TYPE_CHECKING:
     from pcielab.analysis.compare import Comparison, Failure
@@ -44,6 +44,12 @@ def compare(
             help="Exit with 1 if a bandwidth or latency differs by more than N % of A's, or B lacks a test of A.",
         ),
     ] = None,
+    worse_only: Annotated[
+        bool,
+        typer.Option(
+            "--worse-only", help="With --fail-above: a lower bandwidth and a higher latency fail, gains do not."
+        ),
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the HTML file if it exists.")] = False,
 ) -> None:
     """Compare two runs side by side: bandwidths in %, latencies in ns. A table ends with a summary.
@@ -54,12 +60,14 @@ def compare(
     Differences of measured medians have a standard error, and are "not resolvable" below two of them.
 
     --fail-above makes it a regression gate: it fails if a median, average or bandwidth differs by more, in either
-    direction, and lists the worst rows on stderr.
+    direction, and lists the worst rows on stderr. With --worse-only, it fails on losses alone.
 
     Examples:
     `pcielab compare measured.db simulated.db`
 
     `pcielab compare baseline.db new.db --fail-above 2%`
+
+    `pcielab compare baseline.db new.db --fail-above 2% --worse-only`
 
     `pcielab compare baseline.db new.db --fail-above 0.5% --format csv`
     """
@@ -67,6 +75,8 @@ def compare(
     from pcielab.outputs import check_page, write_file
 
     limit = parse_limit(fail_above, "--fail-above") if fail_above is not None else None
+    if worse_only and limit is None:
+        raise InputError("--worse-only: tells what fails: give --fail-above N% as well")
     if output is not None:
         check_page(output, overwrite=overwrite)
     comparison = compare_stores(opened(run_a), opened(run_b))
@@ -79,7 +89,7 @@ def compare(
     if not is_stdout(output):
         _print(comparison, output_format, summary=summary)
     if limit is not None:
-        _check(comparison, limit)
+        _check(comparison, limit, worse_only=worse_only)
 
 
 def _print(comparison: "Comparison", output_format: Format, *, summary: bool) -> None:
@@ -99,17 +109,18 @@ def _cells(rows: Iterable["Row"]) -> list[dict[str, Cell]]:
     return [{column: _or_none(value) for column, value in row.items()} for row in rows]
 
 
-def _check(comparison: "Comparison", limit: float) -> None:
+def _check(comparison: "Comparison", limit: float, *, worse_only: bool) -> None:
     """Raise RunError if the runs differ by more than a limit, in percent."""
     from pcielab.analysis.compare import failures
 
-    found = failures(comparison, limit)
+    found = failures(comparison, limit, worse_only=worse_only)
     if not found:
-        say(f"no difference above {limit:g} % in {len(comparison.pairs)} pairs")
+        say(f"no {'loss' if worse_only else 'difference'} above {limit:g} % in {len(comparison.pairs)} pairs")
         return
     missing = sum(one.metric is None for one in found)
+    verb = "are worse" if worse_only else "differ"
     apart = len({id(one.row) for one in found if one.metric is not None})
-    counts = [f"{apart} of {len(comparison.pairs)} pairs differ by more than {limit:g} %"] if apart else []
+    counts = [f"{apart} of {len(comparison.pairs)} pairs {verb} by more than {limit:g} %"] if apart else []
     counts += [f"B lacks {missing} of A's tests"] if missing else []
     listed = [f"\n  {_described(one)}" for one in found[:_SHOWN_FAILURES]]
     more = f"\n  and {len(found) - len(listed)} more" if len(found) > len(listed) else ""
@@ -172,7 +183,7 @@ def _title(comparison: "Comparison") -> str:
     from pcielab.store.exercised import NOTICE
 
     first, second = comparison.names
-    apart = comparison.system_differences
+    apart = comparison.all_differences
     lines = [] if comparison.tells_speed else [NOTICE]
     lines += [f"A: {first}", f"B: {second}"]
     sides = {"A": comparison.a, "B": comparison.b} if comparison.tells_speed else {}
@@ -182,7 +193,8 @@ def _title(comparison: "Comparison") -> str:
     if apart:
         named = ", ".join(str(one) for one in apart[:_SHOWN_DIFFERENCES])
         more = f" and {len(apart) - _SHOWN_DIFFERENCES} more" if len(apart) > _SHOWN_DIFFERENCES else ""
-        lines.append(f"The systems differ in {named}{more}")
+        what = "NICs and systems" if comparison.a.kind == "frames" else "systems"
+        lines.append(f"The {what} differ in {named}{more}")
     return "\n".join(lines)
 
 

@@ -23,8 +23,8 @@ def frames(
     from pcielab.work.frames import Frames
 
     line = Ethernet(line_gbps=line_gbps or 40.0)
-    asked = frame_sizes(sizes or "64:1500")
-    return Frames(load_nic(nic), asked, line, direction or "both", nics=nics or 1, source=nic)
+    asked, profile = frame_sizes(sizes or "64:1500"), load_nic(nic)
+    return Frames(profile, asked, line, direction or profile.direction, nics=nics or 1, source=nic)
 
 
 def print_frames(store: "Store", output_format: Format) -> None:

@@ -86,7 +86,9 @@ def why(
     ] = None,
     direction: Annotated[
         str | None,
-        choice("--direction", ("both", "tx", "rx"), "With --nic: send, receive, or both [default: both]"),
+        choice(
+            "--direction", ("both", "tx", "rx"), "With --nic: send, receive, or both [default: what the NIC has]"
+        ),
     ] = None,
     gen: Annotated[int | None, _link("--gen", "PCIe generation, 1 to 7")] = None,
     lanes: Annotated[int | None, _link("--lanes", "link width")] = None,
@@ -227,7 +229,8 @@ def _of_nic(nic: str, of_nic: dict[str, Any], common: dict[str, Any]) -> "Why":
 
     line = Ethernet(line_gbps=_LINE_GBPS if of_nic["line"] is None else of_nic["line"])
     size = _FRAME_BYTES if of_nic["frame"] is None else of_nic["frame"]
-    frames = Frames(load_nic(nic), [size], line, of_nic["direction"] or "both", source=nic)
+    profile = load_nic(nic)
+    frames = Frames(profile, [size], line, of_nic["direction"] or profile.direction, source=nic)
     return answer(frames, link=_link_of(of_nic, line.line_gbps), **common)
 
 

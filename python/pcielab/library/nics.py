@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -33,6 +33,12 @@ class NicProfile(Interactions):
     """Features that change steps, by name."""
     on: list[str] = Field(default=[])
     """Switches that are on; `NAME+SWITCH` turns on more."""
+
+    @property
+    def direction(self) -> Literal["both", "tx", "rx"]:
+        """The only direction of its steps, or both."""
+        paths = {step.path for step in self.step}
+        return "both" if len(paths) != 1 else next(iter(paths))
 
     def with_switches(self, names: Iterable[str]) -> "NicProfile":
         """This NIC with more switches on, which its name then shows.

@@ -226,11 +226,12 @@ def _lead(comparison: Comparison) -> list[str]:
                 f"{_METRIC_WORDS[row['metric']].capitalize()} of {row['rows']:,} tests: the median difference is "
                 f"{_rounded(row['median'])} {unit}, the largest {_rounded(row['maximum'])} {unit}."
             )
-    apart = comparison.system_differences
+    apart = comparison.all_differences
     if apart:
         shown = ", ".join(str(one) for one in apart[:_MOST_SYSTEM_DIFFERENCES])
         more = len(apart) - _MOST_SYSTEM_DIFFERENCES
-        lines.append(f"The systems differ in {shown}{f' and {more} more values' if more > 0 else ''}.")
+        what = "NICs and systems" if comparison.a.kind == "frames" else "systems"
+        lines.append(f"The {what} differ in {shown}{f' and {more} more values' if more > 0 else ''}.")
     if comparison.alone_a or comparison.alone_b:
         lines.append(f"Without a partner: {comparison.alone_a:,} tests of A, {comparison.alone_b:,} of B.")
     return lines

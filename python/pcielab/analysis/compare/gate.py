@@ -1,7 +1,8 @@
 """A regression gate: which pairs of two runs differ by more than a limit, and which tests are missing.
 
 Every metric of `METRICS` counts, in percent of the first run and in both directions: a latency that fell is a
-change like one that rose. A test that the second run lacks, or has no number of, is a failure.
+change like one that rose, unless only losses count. A test that the second run lacks, or has no number of, is a
+failure.
 """
 
 import math
@@ -36,6 +37,13 @@ class Failure:
     b: float | None
     difference_percent: float
 
+    @property
+    def is_gain(self) -> bool:
+        """Whether the second run has a higher bandwidth or a lower latency."""
+        if self.a is None or self.b is None:
+            return False
+        return self.b > self.a if self.metric == "bandwidth" else self.b < self.a
+
 
 def parse_limit(text: str, option: str) -> float:
     """A limit in percent, as people type it: `2%`.
@@ -49,15 +57,25 @@ def parse_limit(text: str, option: str) -> float:
     return float(found[1])
 
 
-def failures(comparison: Comparison, limit_percent: float) -> list[Failure]:
+def failures(comparison: Comparison, limit_percent: float, *, worse_only: bool = False) -> list[Failure]:
     """Missing tests, then pairs beyond the limit, the largest difference first.
+
+    Args:
+        comparison: The two runs.
+        limit_percent: The limit.
+        worse_only: Whether a higher bandwidth and a lower latency pass.
 
     Raises:
         InputError: One of the runs has no meaningful times.
     """
     for store in (comparison.a, comparison.b):
         store.require_speed("a gate")
-    apart = [one for row in comparison.pairs for one in _apart(row) if one.difference_percent > limit_percent]
+    apart = [
+        one
+        for row in comparison.pairs
+        for one in _apart(row)
+        if one.difference_percent > limit_percent and not (worse_only and one.is_gain)
+    ]
     missing = [Failure(row, None, "", None, None, math.inf) for row in comparison.lone_a]
     return [*missing, *sorted(apart, key=lambda one: -one.difference_percent)]
 

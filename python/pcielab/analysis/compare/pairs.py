@@ -16,7 +16,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pcielab.analysis.compare.resolution import difference_errors_ns
-from pcielab.analysis.compare.systems import Difference, differences
+from pcielab.analysis.compare.systems import Difference, differences, nic_differences
 from pcielab.errors import InputError
 from pcielab.notebook import Pictured
 from pcielab.store import Store
@@ -118,6 +118,12 @@ class Comparison(Pictured):
     def system_differences(self) -> list[Difference]:
         """The values in which the two systems differ; empty where one run has no profile."""
         return differences(self.a.manifest.get("system") or {}, self.b.manifest.get("system") or {})
+
+    @property
+    def all_differences(self) -> list[Difference]:
+        """The values in which the NICs of the two runs differ, then `system_differences`."""
+        nics = nic_differences(self.a.manifest.get("nic") or {}, self.b.manifest.get("nic") or {})
+        return [*nics, *self.system_differences]
 
     @property
     def summary(self) -> "pd.DataFrame":
