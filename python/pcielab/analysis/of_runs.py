@@ -114,14 +114,17 @@ def validate(
         InputError: A name is unknown, a file cannot be read, or the run has no test of the suite `paper`.
     """
     from pcielab.analysis.calibrate import read_pack
-    from pcielab.analysis.validate import score
+    from pcielab.analysis.validate import require_common, score
     from pcielab.devices.running import simulate
+    from pcielab.library.suites import load_suite
 
     excluded = read_pack(Path(exclude)) if exclude is not None else set()
     found = measured_run(measured)
     found.require_kind("transfers", "validate")
     found.require_speed("validating")
-    return score(found, simulate(system, "paper", seed=seed, progress=progress), excluded)
+    suite = load_suite("paper")
+    require_common(found, suite, str(measured.path if isinstance(measured, Store) else measured))
+    return score(found, simulate(system, suite, seed=seed, progress=progress), excluded)
 
 
 def measured_run(source: Store | Path | str) -> Store:

@@ -13,7 +13,13 @@ from pcielab.cli.stores import opened
 if TYPE_CHECKING:
     from pcielab.analysis.validate import Score
     from pcielab.library.profiles import ResolvedSystem
+    from pcielab.library.suites.load import Suite
     from pcielab.store import Store
+
+_PROMISED = 0.9
+"""Share of measured values that an interval is to hold."""
+_ALLOWED = 0.05
+"""Share by which the intervals of one machine may differ from that without a word."""
 
 
 def validate(
@@ -54,8 +60,9 @@ def validate(
     several seeds. It takes one to two minutes on two cores.
     """
     from pcielab.analysis.calibrate.measured import read_pack
-    from pcielab.analysis.validate import score, write_bands
+    from pcielab.analysis.validate import require_common, score, write_bands
     from pcielab.library.profiles import resolve
+    from pcielab.library.suites import load_suite
     from pcielab.outputs import check_page, write_file
     from pcielab.report.worst import draw_worst
 
@@ -66,11 +73,14 @@ def validate(
     with tempfile.TemporaryDirectory() as folder:
         measured = _measured(source)
         measured.require_kind("transfers", "validate")
-        twin = _run(system, run or Path(folder) / "twin.db", seed)
+        suite = load_suite("paper")
+        require_common(measured, suite, str(source))
+        twin = _run(system, suite, run or Path(folder) / "twin.db", seed)
         result = score(measured, twin, excluded)
         if output is not None:
             write_file(output, draw_worst(result).encode(), overwrite=overwrite)
-        rows = [*_rows(result), *_coverage(result)]
+        coverage = _coverage(result)
+        rows = [*_rows(result), *coverage]
         if system.system.host.idle is not None:
             bands = write_bands(system.system, measured)
             inside = sum(band.inside for band in bands)
@@ -78,6 +88,8 @@ def validate(
     title = f"{system.system.name} (simulated) against {measured.described}"
     if not is_stdout(output):
         print_rows(rows, output_format, title=title)
+    for row in coverage:
+        _say_of_width(row)
     if result.excluded or result.missing:
         say(f"{result.excluded} rows left out, {result.missing} measured rows not predicted")
 
@@ -91,13 +103,12 @@ def _measured(source: Path) -> "Store":
     return store
 
 
-def _run(system: "ResolvedSystem", path: Path, seed: int) -> "Store":
+def _run(system: "ResolvedSystem", suite: "Suite", path: Path, seed: int) -> "Store":
     from pcielab.cli.progress import Bar
     from pcielab.devices.running import simulate
-    from pcielab.library.suites import load_suite
 
     with Bar() as bar:
-        return simulate(system, load_suite("paper"), path, seed=seed, resume=True, progress=bar.update)
+        return simulate(system, suite, path, seed=seed, resume=True, progress=bar.update)
 
 
 def _rows(result: "Score") -> list[dict[str, Cell]]:
@@ -109,6 +120,16 @@ def _rows(result: "Score") -> list[dict[str, Cell]]:
     if ticks:
         found.append(_row("all", "median latency within a tick", "1", ticks, result.medians_within_a_tick))
     return found
+
+
+def _say_of_width(row: dict[str, Cell]) -> None:
+    """Say of 90 % intervals that hold far more or far less than 90 % of the measured values."""
+    held, rows = row["mean"], row["rows"]
+    if not isinstance(held, float) or abs(held - _PROMISED) <= _ALLOWED:
+        return
+    wide = held > _PROMISED
+    meaning = "too wide for this machine: a value inside says little" if wide else "too narrow for this machine"
+    say(f"note: {row['metric']}: 90 % intervals hold {100 * held:.1f} % of {rows} values: they are {meaning}")
 
 
 def _coverage(result: "Score") -> list[dict[str, Cell]]:

@@ -8,4 +8,4 @@ from pcielab.analysis.validate.intervals import (
     twin_of as twin_of,
 )
 from pcielab.analysis.validate.row_classes import METRICS as METRICS
-from pcielab.analysis.validate.scores import Score as Score, score as score
+from pcielab.analysis.validate.scores import Score as Score, require_common as require_common, score as score

@@ -5,7 +5,7 @@ distribution by the mean difference of its quantiles from 0.1 % to 99.9 %, in ns
 predicted one counts as missing.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,8 +15,11 @@ import pandas as pd
 from pcielab.analysis.calibrate.measured import REFRESH_FAMILY, RowKey
 from pcielab.analysis.compare import Comparison, compare
 from pcielab.analysis.validate.regimes import regimes_of
+from pcielab.errors import InputError
 from pcielab.formats.published import CACHE_STATES, NFP6000_TIMER
+from pcielab.library.suites.load import Suite
 from pcielab.store import Store
+from pcielab.store.identity import SETTING
 
 BANDWIDTH, MEDIAN, AVERAGE, DISTRIBUTION = "bandwidth", "median latency", "average latency", "distribution"
 UNITS = {BANDWIDTH: "percent", MEDIAN: "ns", AVERAGE: "ns", DISTRIBUTION: "ns"}
@@ -68,6 +71,25 @@ class Score:
         """The rows with the largest errors, relative to the mean of their metric."""
         means = self.rows.groupby("metric")["error"].transform("mean")
         return self.rows.assign(weight=self.rows["error"] / means).nlargest(count, "weight")
+
+
+def require_common(measured: Store, suite: Suite, subject: str) -> None:
+    """Refuse a measured run that shares no finished test with a suite, before the suite is simulated.
+
+    Raises:
+        InputError: There is none; `subject` names the measured run.
+    """
+    known = {_setting(test["parameters"]) for test in suite.tests}
+    if not any(_setting(row) in known for row in measured.test_rows() if row["status"] == "ok"):
+        raise InputError(
+            f"{subject}: has no finished test of the suite {suite.name}: give a run of that suite, or of tests "
+            "with the same parameters"
+        )
+
+
+def _setting(parameters: Mapping[Any, Any]) -> tuple[object, ...]:
+    """The parameters by which tests pair whatever their names."""
+    return tuple(value if (value := parameters.get(key)) == value else None for key in SETTING)
 
 
 def score(measured: Store, predicted: Store, exclude: Collection[RowKey] = ()) -> Score:
