@@ -276,7 +276,8 @@ fn a_core_whose_process_ends_is_lost_and_recovers() {
     let directory = tempfile::tempdir().unwrap();
     let cut_short = directory.path().join("cut-short");
     let begun = directory.path().join("begun");
-    let killed = format!("(until [ -e {} ]; do sleep 0.01; done; kill -KILL $$)", begun.display());
+    let wait = format!("until [ -e {} ]; do kill -0 $$ || exit; sleep 0.01; done", begun.display());
+    let killed = format!("({wait}; kill -KILL $$)");
     let program = program.canonicalize().unwrap();
     let script = format!("#!/bin/sh\n{killed} >/dev/null 2>&1 </dev/null &\nexec {}\n", program.display());
     std::fs::write(&cut_short, script).unwrap();
