@@ -90,6 +90,7 @@ fn options(arguments: &RunArguments) -> Options {
         resume: arguments.resume,
         repeat_damaged: false,
         overwrite: arguments.overwrite,
+        only: None,
     }
 }
 

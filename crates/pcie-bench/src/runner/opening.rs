@@ -26,6 +26,7 @@ pub(super) struct Opened {
     pub(super) first: FirstJob,
     pub(super) store: Store,
     pub(super) tests: Arc<[Asked]>,
+    /// Positions of the tests that this run passes over.
     pub(super) finished: BTreeSet<u64>,
     /// Name of the device in messages.
     pub(super) device: String,
@@ -76,8 +77,12 @@ pub(super) fn open(
     let state = Progress { done: 0, total: tests.len(), last: None };
     let introduced = wait(&introductions, &state, stop, progress)?;
     let manifest = complete(manifest, &**work, &tests, &introduced)?;
+    let only = options.only.clone();
     let stores = start_store(path, manifest, options, work.attachments(), introduced.conditions);
-    let (store, finished) = wait(&stores, &state, stop, progress)?;
+    let (store, mut finished) = wait(&stores, &state, stop, progress)?;
+    if let Some(only) = only {
+        finished.extend((0..tests.len() as u64).filter(|position| !only.contains(position)));
+    }
     let named = introduced.identity.get("device").and_then(|device| device["name"].as_str());
     let device = named.unwrap_or("the device").to_owned();
     Ok(Opened { first, store, tests, finished, device, events, sender })

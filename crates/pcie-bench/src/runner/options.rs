@@ -1,13 +1,14 @@
 //! Options and progress of a run.
 
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Interval of progress reports, and of checks for stops and deadlines.
 pub(super) const TICK: Duration = Duration::from_millis(50);
 
 /// Options of a run.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct Options {
     /// Tests carried out in parallel.
     pub jobs: usize,
@@ -17,6 +18,9 @@ pub struct Options {
     pub repeat_damaged: bool,
     /// Replace an existing store.
     pub overwrite: bool,
+    /// Positions of the tests to carry out, each with the history of the whole suite; all if absent.
+    #[serde(default)]
+    pub only: Option<BTreeSet<u64>>,
 }
 
 /// Progress of a run.

