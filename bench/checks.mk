@@ -150,7 +150,7 @@ workflow-lint: ## Check the workflow of continuous integration with actionlint (
 
 .PHONY: lock
 lock: $(VENV)/.installed ## Renew requirements.lock with the newest versions that pyproject.toml allows, and floor.lock with the oldest
-	env -u UV_CONSTRAINT $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 $(EXTRAS:%=--extra %) --extra cuda13 \
+	env -u UV_CONSTRAINT $(UV) $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 $(EXTRAS:%=--extra %) --extra cuda13 \
 		--group dev --group bench --group docs --group lock --group release --group rtl \
 		--upgrade --no-annotate --custom-compile-command "make lock" --output-file $(LOCK) --quiet
 	env -u UV_CONSTRAINT $(UV) PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python setup/floor.py >floor.lock.new

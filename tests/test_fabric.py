@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from generate.paper_pages import PAGES, fabric_page, published_flows
 from pcielab import InputError, fabric, run as run_work
 from pcielab.analysis.published import compare_with_published, published_values, score
 from pcielab.analysis.published.compare import verdict_of
@@ -32,21 +33,7 @@ def simulated(*flows: dict[str, object], duration_us: float = 300.0) -> pd.DataF
 @pytest.fixture(scope="module")
 def experiments(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """A run of the experiments with a published number."""
-    suite, known = fabric.load_fabric_suite("rpciebench"), published_values("rpciebench")
-    assert known is not None
-    wanted = [selection for one in known.value for selection in (*one.of, *filter(None, [one.over]))]
-
-    def is_wanted(point: fabric.Point) -> bool:
-        return any(
-            selection.family == point.experiment.family
-            and selection.series in (None, point.experiment.series)
-            and (selection.value is None or point.value in np.atleast_1d(selection.value))
-            for selection in wanted
-        )
-
-    path = tmp_path_factory.mktemp("published") / "run.db"
-    points = [point for point in suite.points() if is_wanted(point)]
-    return run_work(fabric.Flows(TESTBED, points, suite.name), output=path)
+    return run_work(published_flows(), output=tmp_path_factory.mktemp("published") / "run.db")
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +55,11 @@ def test_every_published_number_is_met_or_has_a_reason(compared: pd.DataFrame) -
     assert unsaid[["source", "what", "published", "simulated"]].to_dict("records") == []
 
 
+def test_the_page_of_the_paper_is_current(compared: pd.DataFrame) -> None:
+    written = (PAGES / "fabric-paper.md").read_text(encoding="utf-8")
+    assert written == fabric_page(compared), "run make paper-numbers"
+
+
 def test_numbers_that_are_met_have_no_reason(compared: pd.DataFrame) -> None:
     known = published_values("rpciebench")
     assert known is not None
@@ -86,7 +78,7 @@ def test_estimates_equal_the_papers(compared: pd.DataFrame) -> None:
     known = published_values("rpciebench")
     assert known is not None
     estimates = {(one.source, one.what): one.estimate for one in known.value if one.estimate}
-    found = compared.dropna(subset=["estimated"])
+    found = compared[compared["source"].str.startswith("table 2")].dropna(subset=["estimated"])
     assert len(found) == len(estimates) == 15
     for row in found.to_dict("records"):
         assert row["estimated"] == pytest.approx(estimates[row["source"], row["what"]], abs=0.005 + 1e-9)
@@ -185,8 +177,16 @@ def test_an_input_that_the_simulation_misses_is_off(experiments: Store) -> None:
     known = published_values("rpciebench")
     assert known is not None
     of_given = [one for one in known.value if one.given]
-    assert len(of_given) == 25
+    assert len(of_given) == 31
     assert {verdict_of(one, ours=2 * one.published, error=100.0, allowed=5.0) for one in of_given} == {"off"}
+
+
+def test_errors_of_estimates_follow_from_the_rows_of_table_2(compared: pd.DataFrame) -> None:
+    rows = compared[compared["source"].str.startswith("table 2")]
+    for error in compared[compared["what"].str.endswith("mean error of the estimates")].to_dict("records"):
+        of_series = rows[rows["what"].str.startswith(error["what"].partition(":")[0])]
+        errors = (of_series["estimated"] / of_series["published"] - 1).abs()
+        assert error["estimated"] == pytest.approx(100 * errors.mean())
 
 
 def test_three_peaks_of_figure_9_are_met(compared: pd.DataFrame) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from generate.paper_pages import PAGES, messages_page
 from pcielab import open_store, run as run_work
 from pcielab.analysis.published import compare_with_published, deviations, published_values
 from pcielab.report import write_report
@@ -33,6 +34,11 @@ def test_every_number_is_met_or_has_a_reason(compared: pd.DataFrame) -> None:
     assert known is not None
     reasoned = np.array([one.why is not None for one in known.value])
     assert compared["what"][reasoned & (compared["verdict"] == "within")].tolist() == []
+
+
+def test_the_page_of_the_paper_is_current(compared: pd.DataFrame) -> None:
+    written = (PAGES / "kpio-paper.md").read_text(encoding="utf-8")
+    assert written == messages_page(compared), "run make paper-numbers"
 
 
 def test_the_traces_are_met_packet_by_packet(compared: pd.DataFrame) -> None:

@@ -6,7 +6,7 @@ written.
 
 import json
 import weakref
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -96,9 +96,16 @@ def simulate(
 
 
 def carry_out(
-    carrier: Carrier, options: RunOptions, output: Path | str | None = None, progress: Progress = no_progress
+    carrier: Carrier,
+    options: RunOptions,
+    output: Path | str | None = None,
+    progress: Progress = no_progress,
+    only: Collection[int] | None = None,
 ) -> Store:
-    """Run a carrier of `open_work`; arguments and errors as in `run`."""
+    """Run a carrier of `open_work`; arguments and errors as in `run`.
+
+    `only` are the positions of the tests to carry out, each with the history of all before it; None: all.
+    """
     backend = carrier.backend
     manifest = {
         "origin": backend.origin,
@@ -108,7 +115,7 @@ def carry_out(
         "seed": options.seed,
         **this_computer(),
     }
-    how = options.to_json(options.jobs or min(available_cores(), backend.jobs_most))
+    how = options.to_json(options.jobs or min(available_cores(), backend.jobs_most), only)
     folder = TemporaryDirectory(prefix="pcielab-") if output is None else None
     path = Path(folder.name) / "run.db" if folder is not None else Path(str(output))
     with kept_when_interrupted(output):

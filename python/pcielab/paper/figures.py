@@ -1,20 +1,20 @@
 """The figures of the paper: the machines and tests that each needs, and its drawing."""
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from pcielab import model
-from pcielab.devices.running import simulate
+from pcielab.devices.running import carry_out, open_work
 from pcielab.errors import InputError
 from pcielab.library.profiles import resolve
-from pcielab.library.suites import load_suite
 from pcielab.model.link import Accounting
 from pcielab.report import figures
 from pcielab.report.figures import Figure
 from pcielab.store import Store
+from pcielab.work.options import RunOptions
 from pcielab.work.running import Progress, no_progress
 
 _LINK = model.Link(generation=3, lanes=8, mps_bytes=256, mrrs_bytes=512)
@@ -128,7 +128,22 @@ def _drawn(wanted: PaperFigure, folder: Path, accounting: Accounting, progress: 
     return [draw(runs, accounting) for draw in wanted.parts]
 
 
-def run_of(system: str, suite: str, folder: Path, progress: Progress = no_progress) -> Store:
-    """The run of a suite on a system: from its store in the folder, which is written or completed first."""
-    path = folder / f"{system}-{suite}.db"
-    return simulate(resolve(system), load_suite(suite), path, resume=True, progress=progress)
+def run_of(
+    system: str,
+    suite: str,
+    folder: Path,
+    progress: Progress = no_progress,
+    only: Collection[int] | None = None,
+) -> Store:
+    """The run of a suite on a system: from its store in the folder, which is written or completed first.
+
+    Args:
+        system: A system profile.
+        suite: A suite.
+        folder: Folder of stores named SYSTEM-SUITE.db.
+        progress: Called while tests run.
+        only: Positions of the tests that are needed; None: all.
+    """
+    options = RunOptions(resume=True)
+    carrier = open_work(suite, "sim", options, profile=resolve(system))
+    return carry_out(carrier, options, folder / f"{system}-{suite}.db", progress, only)

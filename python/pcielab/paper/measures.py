@@ -1,25 +1,20 @@
 """Measures for the numbers in the pcie-bench paper's text, by the names in `suites/published/pcie-bench.toml`.
 
-Numbers about machines come from the runs of the paper's figures (`pcielab figure`), kept in a working folder;
-numbers about links and NICs from the model, under the paper's accounting.
+Numbers about machines come from tests of the paper's figures (`pcielab paper figure`); numbers about links and
+NICs from the model, under the paper's accounting.
 """
 
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from pcielab import model, simulate, single_test
+from pcielab import model, single_test
 from pcielab.library.profiles import resolve
 from pcielab.library.suites import load_suite
 from pcielab.model.link import Accounting, Ethernet
-from pcielab.paper.figures import run_of
+from pcielab.paper.rows import Rows
 from pcielab.percentiles import percentile_of_counts
-from pcielab.report.selection import aligned, matching
-from pcielab.store import Store
-from pcielab.work.running import Progress, no_progress
 
 LINK = model.Link(generation=3, lanes=8, mps_bytes=256, mrrs_bytes=512)
 LOOPED = "exanic-2018"
@@ -71,11 +66,14 @@ class Modelled:
         """Latency of a looped packet."""
         return model.loopback(model.load_message_profile(LOOPED), [packet])[0].total_ns
 
-    def simple_nic_holds_from(self) -> float:
-        """The frame size from which the simple NIC sustains 40 Gb/s."""
-        nic, frames = model.load_nic("simple-nic"), range(64, 1501)
-        answers = model.nic(nic, LINK, frames, ethernet=Ethernet(), accounting=Accounting.SIGCOMM18)
-        return max(answer.frame_bytes for answer in answers if answer.bi.gbps < answer.line_gbps) + 1
+    def simple_nic_misses_up_to(self) -> float:
+        """The largest frame at which the simple NIC misses the line rate of 40G Ethernet."""
+        answers = self._simple_nic(range(64, 1501))
+        return max(answer.frame_bytes for answer in answers if answer.bi.gbps < answer.line_gbps)
+
+    def simple_nic_gbps(self, frame: int) -> float:
+        """Bandwidth of the simple NIC for frames of one size, per direction."""
+        return self._simple_nic([frame])[0].bi.gbps
 
     def packet_interval_ns(self, frame: int) -> float:
         """Interval of packets at 40G line rate."""
@@ -110,17 +108,19 @@ class Modelled:
         """Entries of the IO-TLB, as calibrated."""
         return resolve(system).system.host.iommu.tlb.entries
 
+    def _simple_nic(self, frames: Sequence[int]) -> list[model.NicThroughput]:
+        nic = model.load_nic("simple-nic")
+        return model.nic(nic, LINK, frames, ethernet=Ethernet(), accounting=Accounting.SIGCOMM18)
+
     def _transfer(self, size: int) -> model.Bandwidth:
         return model.bandwidth(LINK, [size], accounting=Accounting.SIGCOMM18)[0]
 
 
 class Measures(Modelled):
-    """All measures, over runs in a folder. Windows are bytes, changes percent."""
+    """All measures, over rows of runs. Windows are bytes, changes percent."""
 
-    def __init__(self, folder: Path, progress: Progress = no_progress) -> None:
-        self._folder = folder
-        self._progress = progress
-        folder.mkdir(parents=True, exist_ok=True)
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
 
     def take(self, measure: str, **given: Any) -> float:
         """A measure, by its name."""
@@ -150,7 +150,7 @@ class Measures(Modelled):
 
     def most_of_ethernet(self, system: str, operation: str, first: int, last: int) -> float:
         """Largest bandwidth relative to the demand of 40G Ethernet, over a range of sizes, percent."""
-        rows = matching(self._store(system, "fig4").scalars, operation=operation)
+        rows = self._rows.table(system, "fig4", operation=operation)
         rows = rows[rows["size_bytes"].between(first, last)]
         need = 40 * rows["size_bytes"] / (rows["size_bytes"] + 24)
         return float((100 * rows["bandwidth"] / need).max())
@@ -158,7 +158,7 @@ class Measures(Modelled):
     def as_fast_beyond(self, system: str, other: str) -> float:
         """Largest size with reads more than 6 % slower than on another system; MPS alone may cost 5."""
         tables = (
-            matching(self._store(one, "fig4").scalars, operation="bw-rd").set_index("size_bytes")["bandwidth"]
+            self._rows.table(one, "fig4", operation="bw-rd").set_index("size_bytes")["bandwidth"]
             for one in (system, other)
         )
         ratio = next(tables) / next(tables)
@@ -167,14 +167,14 @@ class Measures(Modelled):
     def share_up_to_median(self, system: str) -> float:
         """Share of 64 B reads of a warm window within a tick above the median, percent."""
         row = self._row(system, "fig6", cache="host-warm")
-        bins = self._store(system, "fig6").distribution(int(row["id"]))
+        bins = self._rows.bins(system, "fig6", int(row["id"]))
         limit = float(row["median"]) + self.timer_ns(system)
         return float(100 * bins[bins["latency_ns"] <= limit]["count"].sum() / bins["count"].sum())
 
     def quantile(self, system: str, share: float) -> float:
         """A quantile of the distribution of 64 B reads of a warm window, ns."""
         row = self._row(system, "fig6", cache="host-warm")
-        bins = self._store(system, "fig6").distribution(int(row["id"]))
+        bins = self._rows.bins(system, "fig6", int(row["id"]))
         return percentile_of_counts(bins["latency_ns"], bins["count"], share)
 
     def quantile_span(self, system: str, share: float) -> float:
@@ -192,13 +192,12 @@ class Measures(Modelled):
     def pairs_beyond_ways_ns(self, size: int, window: int, from_window: int) -> float:
         """A median of write-read pairs by commands over a cold window, less that over another."""
         beyond, within = (
-            simulate(
-                resolve(CACHES_SYSTEM),
-                single_test("lat-wrrd", size=size, window=bytes_, cache="cold", path="command"),
-            ).frame.iloc[0]["median_ns"]
+            self._rows.median_ns(
+                CACHES_SYSTEM, single_test("lat-wrrd", size=size, window=bytes_, cache="cold", path="command")
+            )
             for bytes_ in (window, from_window)
         )
-        return float(beyond - within)
+        return beyond - within
 
     def cache_change(self, system: str, size: int, window: int) -> float:
         """The change of the bandwidth of reads from a cold window to a warm one."""
@@ -241,11 +240,7 @@ class Measures(Modelled):
         return self._row(system, suite, path="dma", operation="lat-rd", size_bytes=size)
 
     def _row(self, system: str, suite: str, **parameters: object) -> "pd.Series[float]":
-        rows = matching(aligned(self._store(system, suite).scalars), **parameters)
+        rows = self._rows.table(system, suite, host_offset_bytes=0, device_offset_bytes=0, **parameters)
         if rows.empty:
             raise LookupError(f"{system} {suite}: no row has {parameters}")
         return rows.iloc[-1]
-
-    @cache  # noqa: B019 (one object for one process)
-    def _store(self, system: str, suite: str) -> Store:
-        return run_of(system, suite, self._folder, self._progress)

@@ -13,6 +13,7 @@ from pcielab.library import shipped
 from pcielab.library.quantities import parse_bytes
 from pcielab.library.validation import read_as
 from pcielab.paper.measures import Measures, Modelled
+from pcielab.paper.rows import Needed, Simulated
 from pcielab.work.running import Progress, no_progress
 
 MACHINES: dict[str, tuple[str, ...]] = {
@@ -51,7 +52,7 @@ def compare_numbers(
 
     Args:
         known: The numbers.
-        runs: Folder of stores named SYSTEM-SUITE.db; missing ones are written. None: nothing is kept.
+        runs: Folder of stores named SYSTEM-SUITE.db; missing tests are added. None: nothing is kept.
         progress: Called while tests run.
 
     Returns:
@@ -60,10 +61,12 @@ def compare_numbers(
     Raises:
         InputError: A store in the folder is of another run.
     """
+    needed = Needed()
+    compare(known, _Measured(Measures(needed)))
     if runs is not None:
-        return compare(known, _Measured(Measures(runs, progress)))
+        return compare(known, _Measured(Measures(Simulated(runs, needed, progress))))
     with tempfile.TemporaryDirectory(prefix="pcielab-paper-") as folder:
-        return compare(known, _Measured(Measures(Path(folder), progress)))
+        return compare(known, _Measured(Measures(Simulated(Path(folder), needed, progress))))
 
 
 class _Measured:

@@ -1,6 +1,7 @@
 """Work and its options, shared by all kinds of work and devices."""
 
 import json
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from typing import Literal, Protocol, TypeAlias
 
@@ -67,9 +68,16 @@ class RunOptions:
         if self.repeat_damaged and not self.resume:
             raise InputError("--repeat-damaged needs --resume")
 
-    def to_json(self, jobs: int) -> str:
-        """The options as the compiled half takes them, with defaults filled in."""
-        return json.dumps({**asdict(self), "samples": self.samples or "adaptive", "jobs": jobs})
+    def to_json(self, jobs: int, only: Collection[int] | None = None) -> str:
+        """The options as the compiled half takes them, with defaults filled in.
+
+        Args:
+            jobs: Tests to run in parallel.
+            only: Positions of the tests to carry out; None: all.
+        """
+        positions = None if only is None else sorted(only)
+        filled = {"samples": self.samples or "adaptive", "jobs": jobs, "only": positions}
+        return json.dumps({**asdict(self), **filled})
 
 
 def check_seed(seed: int) -> None:

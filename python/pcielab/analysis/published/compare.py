@@ -120,6 +120,8 @@ def _error(one: PublishedValue, ours: float) -> tuple[float, str, float]:
     if one.at_most:
         error = max(error, 0.0)
     share = one.unit == "%"
+    if one.is_bound:
+        return error, "points" if share else one.unit, one.last_digit / 2
     if one.allowed is not None:
         return error, "points" if share else one.unit, one.allowed
     if share:
@@ -129,7 +131,7 @@ def _error(one: PublishedValue, ours: float) -> tuple[float, str, float]:
 
 def verdict_of(one: PublishedValue, ours: float, error: float, allowed: float) -> Verdict:
     """The verdict on a number: ours is NaN where it was not run."""
-    if not one.of and one.modelled is None and one.ours is None:
+    if not one.is_computed:
         return "not simulated"
     if one.contradiction is not None:
         return "contradicted"

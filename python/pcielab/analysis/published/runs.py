@@ -1,7 +1,9 @@
 """The numbers of a run of a paper's experiments, by the selections of the published ones."""
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import pandas as pd
 
@@ -9,6 +11,7 @@ from pcielab.analysis.published.compare import compare, missed
 from pcielab.analysis.published.values import (
     FlowSelection,
     MessageSelection,
+    Published,
     PublishedValue,
     ReadAs,
     Selection,
@@ -29,7 +32,7 @@ def compare_with_published(store: Store) -> pd.DataFrame | None:
     needed = {"series", "value"} if store.kind == "fabric" else {"way", "size_bytes", "generation", "cores"}
     if known is None or not needed <= set(store.tests.columns):
         return None
-    return compare(known, _FlowNumbers(store) if store.kind == "fabric" else _MessageNumbers(store))
+    return compare(known, _FlowNumbers(store, known) if store.kind == "fabric" else _MessageNumbers(store))
 
 
 def deviations(store: Store, family: str) -> list[str]:
@@ -76,7 +79,8 @@ class _RunNumbers(ABC):
 class _FlowNumbers(_RunNumbers):
     """The numbers of a run of a fabric, by experiment, value of the sweep, flow and metric."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, known: Published) -> None:
+        self._known = known
         scalars = store.scalar_rows
         flows = scalars[scalars["subject"].str.startswith("flow ")]
         tests = store.tests[["id", "family", "series", "value"]]
@@ -100,9 +104,39 @@ class _FlowNumbers(_RunNumbers):
         return rows[chosen].set_index("value_swept")["value"]
 
     def estimated(self, one: PublishedValue) -> float:
+        if one.parameter is not None:
+            return self._parameter(one.parameter) - (0.0 if one.less is None else self._parameter(one.less))
+        if one.estimates_of is not None:
+            return self._mean_error(one.estimates_of)
         if one.estimate is None or not isinstance(one.of[0], FlowSelection):
             return float("nan")
-        wanted, asked = one.of[0], self._asked
+        return self._estimate(one.of[0])
+
+    def _parameter(self, path: str) -> float:
+        """A parameter of the fabric: nodes are found by name, links by `upper-lower`."""
+        from pcielab.library.fabrics.load import recorded
+
+        held: Any = json.loads(recorded(self._store.manifest, str(self._store.path)).to_json())
+        held["nodes"] = {node["name"]: node for node in held["nodes"]}
+        held["links"] = {f"{link['upper']}-{link['lower']}": link for link in held["links"]}
+        for key in path.split("."):
+            held = held[key]
+        return float(held)
+
+    def _mean_error(self, series: str) -> float:
+        """Mean absolute error of our estimates of a series, relative to the paper's measurements, in percent."""
+        rows = [one for one in self._known.value if one.estimate is not None]
+        errors = [
+            abs(self._estimate(selection) / one.published - 1)
+            for one in rows
+            for selection in one.of
+            if isinstance(selection, FlowSelection) and selection.series == series
+        ]
+        return 100 * sum(errors) / len(errors) if errors else float("nan")
+
+    def _estimate(self, wanted: FlowSelection) -> float:
+        """The estimator's bandwidth of a flow of an experiment, GB/s; NaN if it was not run."""
+        asked = self._asked
         tests = asked["id"][(asked["family"] == wanted.family) & (asked["experiment"] == wanted.series)]
         if tests.empty:
             return float("nan")

@@ -75,7 +75,7 @@ class PublishedValue(Part):
     unit: Literal["ns", "GB/s", "Gb/s", "M/s", "%", "B", "MiB", "1"]
     """Its unit; 1 for a ratio or a count."""
     allowed: float | None = Field(default=None, ge=0)
-    """Largest error, in the unit, that needs no explanation; None: 5 %, of shares 3 points."""
+    """Largest error, in the unit, that needs no explanation; None: 5 %, of shares 3 points, of bounds nothing."""
     last_digit: float = Field(default=0.0, ge=0)
     """One unit of its last digit: half of it is no deviation."""
     of: list[Selection] = Field(default=[])
@@ -91,10 +91,16 @@ class PublishedValue(Part):
     """The paper's estimate for the flow, GB/s; ours is for the flows of the run's test."""
     modelled: ModelSelection | None = None
     """The closed forms' number."""
+    parameter: str | None = None
+    """A parameter of the fabric of the run, as `nodes.M.delay_ns`."""
+    less: str | None = None
+    """A parameter that is subtracted from it."""
+    estimates_of: str | None = None
+    """A series with estimates: the mean error of ours over its flows, relative to the paper's measurements."""
     at_least: bool = False
-    """The paper gives a lower bound."""
+    """The paper gives a lower bound, which ours meets or not: without allowance."""
     at_most: bool = False
-    """The paper gives an upper bound."""
+    """The paper gives an upper bound, which ours meets or not: without allowance."""
     given: bool = False
     """The number is an input of the profile or the suite, so meeting it proves nothing."""
     contradiction: str | None = None
@@ -106,6 +112,23 @@ class PublishedValue(Part):
     def _estimates_are_of_one_flow(self) -> Self:
         if self.estimate is not None and not (len(self.of) == 1 and isinstance(self.of[0], FlowSelection)):
             raise ValueError(f"estimate is {self.estimate}: give one flow in `of`, the one that is estimated")
+        return self
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether ours meets it or not, without an error between."""
+        return self.at_least or self.at_most
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether anything is compared with it."""
+        computed = (self.modelled, self.ours, self.parameter, self.estimates_of)
+        return bool(self.of) or any(one is not None for one in computed)
+
+    @model_validator(mode="after")
+    def _bounds_have_no_allowance(self) -> Self:
+        if self.is_bound and self.allowed is not None:
+            raise ValueError(f"allowed is {self.allowed}: leave it out: at_least and at_most are met or not")
         return self
 
     @model_validator(mode="after")
