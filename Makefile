@@ -178,7 +178,7 @@ format: $(VENV)/.dev-installed ## Format Rust and Python
 	$(BIN)/ruff check --fix python tests bench examples generate page release rtl setup
 
 $(VENV)/.bench-installed: $(VENV)/.dev-installed pyproject.toml
-	$(INSTALL) --group bench
+	$(INSTALL) --group bench $(ELSE_CHECK_INDEX)
 	touch $@
 
 BENCHED := -p pcie-driver -p pcie-vfio -p pcie-wire -p pcie-time -p pcie-sim -p pcie-fabric -p pcie-bench
@@ -190,7 +190,7 @@ bench: build $(VENV)/.bench-installed target/rtl/pcielab-rtl ## Measure speed as
 	$(BIN)/python bench/whole_commands.py --since target/bench-started $(if $(RECORD),--record $(RECORD))
 
 $(VENV)/.docs-installed: $(VENV)/.dev-installed pyproject.toml
-	$(INSTALL) --group docs
+	$(INSTALL) --group docs $(ELSE_CHECK_INDEX)
 	touch $@
 
 .PHONY: docs

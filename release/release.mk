@@ -29,7 +29,7 @@ STATIC_FOR := x86_64-unknown-linux-musl aarch64-unknown-linux-musl
 LIBC = $(if $(findstring musl,$(1)),musllinux_1_2,manylinux_2_28)
 
 $(VENV)/.release-installed: $(VENV)/.dev-installed pyproject.toml
-	$(INSTALL) --group release
+	$(INSTALL) --group release $(ELSE_CHECK_INDEX)
 	rustup target add $(sort $(WHEELS_FOR) $(STATIC_FOR))
 	touch $@
 

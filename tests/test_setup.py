@@ -7,10 +7,12 @@ import socket
 import subprocess
 import sys
 import tomllib
+import venv
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
+from unittest.mock import patch
 
 import pytest
 
@@ -173,6 +175,23 @@ def test_every_test_file_is_in_exactly_one_shard() -> None:
 def test_no_other_text_is_a_shard(text: str) -> None:
     with pytest.raises(ValueError, match="such as 1/2"):
         runpy.run_path(str(ROOT / "setup" / "shard.py"))["shard"](text)
+
+
+def test_a_tree_is_adopted_by_another_environment(tmp_path: Path) -> None:
+    venv.create(tmp_path / "other", symlinks=True)
+    adopt = runpy.run_path(str(ROOT / "setup" / "adopt.py"))["adopt"]
+    adopt(tmp_path / "other")
+    words = [str(tmp_path / "other" / "bin" / "python"), "-c", "import pcielab; print(pcielab.__file__)"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{ROOT / 'python' / 'pcielab' / '__init__.py'}\n"
+    command = tmp_path / "other" / "bin" / "pcielab"
+    assert command.read_text().startswith(f"#!{words[0]}\n")
+    assert os.access(command, os.X_OK)
+    with (
+        patch.dict(adopt.__globals__, EXTENSION=ROOT / "absent.so"),
+        pytest.raises(FileNotFoundError, match="make build"),
+    ):
+        adopt(tmp_path / "other")
 
 
 def test_the_floor_has_the_lower_bound_of_every_dependency() -> None:
