@@ -118,11 +118,6 @@ python-test: build target/rtl/pcielab-rtl target/debug/libpcie_port.a
 	files="$(if $(SHARD),$$($(BIN)/python setup/shard.py $(SHARD)))" && \
 		$(APART) $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(TIMEOUT) $$files
 
-.PHONY: test-times
-test-times: compiled ## Run the tests; list the slowest, the share of each folder, and those over 10 s of processor time without a reason
-	PROPTEST_RNG_SEED=1 $(APART) $(BIN)/python bench/rust_test_times.py --workspace --quiet --no-fail-fast
-	PYTHONPATH=tests $(APART) $(BIN)/python -m pytest -p processor_times -n auto --maxprocesses 4 --dist worksteal $(TIMEOUT) python tests rtl/tb
-
 $(VENV)/.rtl-installed: $(VENV)/.dev-installed pyproject.toml
 	$(INSTALL) --group rtl $(ELSE_CHECK_INDEX)
 	touch $@

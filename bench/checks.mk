@@ -42,6 +42,11 @@ macos-check: ## Type-check the Rust half for macOS (rustup target add x86_64-app
 	CC_x86_64_apple_darwin=true AR_x86_64_apple_darwin=true PYO3_NO_PYTHON=1 RUSTFLAGS='-D warnings' \
 		cargo check --quiet --target x86_64-apple-darwin -p pcie-host -p pcie-vfio -p pcielab-run -p pcie-python
 
+.PHONY: test-times
+test-times: compiled ## Run the tests; list the slowest, the share of each folder, and those over 10 s of processor time without a reason
+	PROPTEST_RNG_SEED=1 $(APART) $(BIN)/python bench/rust_test_times.py --workspace --quiet --no-fail-fast
+	PYTHONPATH=tests $(APART) $(BIN)/python -m pytest -p processor_times -n auto --maxprocesses 4 --dist worksteal $(TIMEOUT) python tests rtl/tb
+
 .PHONY: test-slow
 test-slow: build ## Run the whole published suite against the published measurements (needs PCIELAB_DATA; minutes)
 	$(BIN)/python -m pytest -m slow
