@@ -41,13 +41,13 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
-    """The address of the page on a plain web server."""
+    """The address of the page on a plain web server, below a path as beside the documentation."""
     if not (BUILT / "index.html").exists():
         pytest.skip("needs the page: make page, with rustup or Rust's target wasm32-unknown-unknown")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(BUILT)))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(BUILT.parent)))
     thread = Thread(target=server.serve_forever)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/"
+    yield f"http://127.0.0.1:{server.server_port}/{BUILT.name}/"
     server.shutdown()
     thread.join()
     server.server_close()
@@ -214,6 +214,7 @@ def test_a_long_file_is_not_in_the_address_and_the_page_says_so(browser: Any, si
     tab.page.click("#share")
     tab.until(lambda: "copied" in tab.page.inner_text("#state"), "that the address is copied")
     assert "copied without mine.toml" in tab.page.inner_text("#state")
+    assert tab.page.evaluate("navigator.clipboard.readText()") == f"{site}{tab.address}"
 
 
 def test_a_figure_within_another_page_shows_one_picture(browser: Any, site: str) -> None:

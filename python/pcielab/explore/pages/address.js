@@ -57,6 +57,9 @@ export const toAddress = (state) => {
   return `?${words}`;
 };
 
+// The whole address of a state, wherever the page is served.
+export const toLink = (state) => new URL(toAddress(state), location.href).href;
+
 export const fromAddress = (search) => {
   const words = new URLSearchParams(search);
   return {

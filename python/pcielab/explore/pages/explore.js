@@ -1,5 +1,5 @@
 // The first page: a question in the address, with its answers as pictures.
-import { fromAddress, named, openOn, PINS_MOST, toAddress } from "./address.js";
+import { fromAddress, named, openOn, PINS_MOST, toAddress, toLink } from "./address.js";
 import { Charts } from "./charts.js";
 import { Controls } from "./controls.js";
 import { listenForFiles, pageOf } from "./dropped.js";
@@ -35,7 +35,7 @@ class Workbench {
     listenForFiles((own) => location.assign(own.kind === "fabric" ? pageOf(own) : toAddress({ ...this.state, question: { ...this.state.question, system: own.name, sets: {} } })));
     await this.offerOverlays();
     byId("pin").addEventListener("click", () => this.pin());
-    byId("share").addEventListener("click", () => this.copy(location.origin + toAddress(this.state), shared(this.state.question.system)));
+    byId("share").addEventListener("click", () => this.copy(toLink(this.state), shared(this.state.question.system)));
     for (const name of ["run", "python"]) byId(`copy-${name}`).addEventListener("click", () => this.copyOf(name));
     byId("overlay").addEventListener("change", (event) => this.enter({ ...this.state, overlay: event.target.value }));
     byId("csv").addEventListener("click", () => download("explored.csv", this.csv(), "text/csv"));
@@ -79,6 +79,16 @@ class Workbench {
     await this.buildKeys();
     if (state.overlay.startsWith("store:")) await this.overlay(Number(state.overlay.slice(6)));
     await Promise.all([...this.runs.keys()].map((key) => this.answer(key)));
+    if (fromHistory && !this.runs.get(NOW).answer) await this.openInstead();
+  }
+
+  // An address may name what is not there, as a system: opens on the first question and says why.
+  async openInstead() {
+    const refused = byId("problem").textContent, first = fromAddress("");
+    if (toAddress(first) === toAddress(this.state)) return;
+    history.replaceState(null, "", toAddress(first));
+    await this.enter(first, true);
+    showProblem(new Problem(`${refused} (shown instead: ${first.question.system})`));
   }
 
   run(name, question) {
