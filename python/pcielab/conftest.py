@@ -3,8 +3,13 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from pcielab.formats.published import BANDWIDTH_HEAD, LATENCY_HEAD
+
+# By default, an example may take 0.2 s, which a busy machine exceeds.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 BANDWIDTH = """\
 BW_DMA_RD,Rand,HWarm,0,0,8192,16,151242672,126035560.0,134217728,8388608,8.519356156310172,66557469.97117322

@@ -22,7 +22,7 @@ ROW = strategies.tuples(
 
 
 @pytest.mark.parametrize("output_format", Format)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=strategies.lists(ROW, min_size=1, max_size=4))
 def test_rows_print_as_frames_do(
     rows: list[dict[str, Cell]], output_format: Format, capsys: pytest.CaptureFixture[str]

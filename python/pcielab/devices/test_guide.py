@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -24,19 +25,20 @@ def blocks(language: str) -> list[str]:
 
 
 @pytest.fixture
-def guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Run the guide's code in an empty directory; its names."""
+def elapsed_ns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Run the guide's code in an empty directory, which takes that time."""
     monkeypatch.chdir(tmp_path)
+    started_ns = time.perf_counter_ns()
     names: dict[str, Any] = {}
     programs = blocks("python")
     assert programs[0].count("\n") < 80
     assert "broken_promises" in programs[-1]
     for program in programs:
         exec(program, names)
-    return names
+    return time.perf_counter_ns() - started_ns
 
 
-def test_guide_device_is_measured(guide: dict[str, Any]) -> None:
+def test_guide_device_is_measured(elapsed_ns: int) -> None:
     latency, bandwidth = (open_store(Path(f"{name}.db")) for name in ("latency", "bandwidth"))
     for store in (latency, bandwidth):
         assert store.origin == "measured"
@@ -44,8 +46,10 @@ def test_guide_device_is_measured(guide: dict[str, Any]) -> None:
         assert store.manifest["backend"]["kind"] == "numpy"
         assert store.manifest["backend"]["host"]["cold"] == "thrash"
         assert store.scalars.iloc[0]["status"] == "ok"
-    # A clock is read in less than a millisecond, and not in no time at all.
-    assert 0 < latency.scalars.iloc[0]["minimum"] <= latency.scalars.iloc[0]["median"] < 1e6
+    found = latency.scalars.iloc[0]
+    assert 0 < found["minimum"] <= found["median"]
+    # Half of the latencies last that long or longer, and all of them were in that time.
+    assert found["median"] * found["samples"] / 2 <= elapsed_ns
     assert bandwidth.scalars.iloc[0]["bandwidth"] > 0
 
 
