@@ -220,7 +220,7 @@ def test_an_io_tlb_that_is_too_small_is_answered_by_larger_pages() -> None:
 def test_a_bound_of_the_host_is_answered_by_a_change_of_the_host(
     operation: str, system: str, sets: str, binds: str, change: str
 ) -> None:
-    answer = whole(pcielab.why(single_test(operation, size=4096), profile=system, sets=[sets]))
+    answer = whole(pcielab.why(single_test(operation, size=512), profile=system, sets=[sets]))
     assert answer.binds == binds
     assert answer.change is not None
     assert answer.change.what.startswith(change)
