@@ -14,8 +14,8 @@ from pcielab.library import profiles
 from pcielab.library.suites import Suite, load_suite, single_test
 from pcielab.work.options import Samples
 
-BANDWIDTH_TRANSACTIONS = 1 << 22
-LATENCY_TRANSACTIONS = 1 << 17
+BANDWIDTH_TRANSACTIONS = 1 << 21
+LATENCY_TRANSACTIONS = 1 << 16
 TICK_NS = 40 / 3
 TESTS: list[dict[str, Any]] = [
     {"operation": "bw-rd", "size": 64, "window": "8K", "cache": "host-warm"},

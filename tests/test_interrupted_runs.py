@@ -9,13 +9,13 @@ import pytest
 from pcielab import open_store
 from shell import exported, refuse, stop_after, stored, succeed
 
-TESTS = 81
+SUITE = Path(__file__).parent / "documents" / "small" / "quick.toml"
 SYSTEMS = ("hsw2620", "ib-011-nosp")
 """One without an IOMMU, and one whose tests change later ones the most."""
 
 
 def run(system: str, output: Path, *options: str) -> tuple[str | Path, ...]:
-    return ("run", "--profile", system, "--suite", "quick", "-o", output, *options)
+    return ("run", "--profile", system, "--suite", SUITE, "-o", output, *options)
 
 
 @pytest.fixture(scope="module", params=SYSTEMS)
@@ -39,10 +39,10 @@ def test_a_run_killed_twice_and_resumed_has_the_same_results(
 ) -> None:
     system, whole = uninterrupted
     output = tmp_path / "run.db"
-    for tests, options in ((5, ("--jobs", "2")), (40, ("--jobs", "1", "--resume"))):
+    for tests, options in ((5, ("--jobs", "2")), (10, ("--jobs", "1", "--resume"))):
         killed = stop_after(tests, signal.SIGKILL, *run(system, output, *options))
         assert killed.exit_code == -signal.SIGKILL
-        assert tests <= stored(output) < TESTS
+        assert stored(output) >= tests
     succeed(*run(system, output, "--resume"))
     assert exported(output) == exported(whole)
     assert [path.name for path in tmp_path.iterdir() if path.suffix != ".json"] == ["run.db"]
@@ -73,7 +73,7 @@ def test_ctrl_c_leaves_a_store_that_can_be_resumed(uninterrupted: tuple[str, Pat
     assert "--resume" in stopped.stderr
     assert "Traceback" not in stopped.stderr
     states = open_store(output).tests["status"].value_counts()
-    assert 5 <= states["ok"] < TESTS
+    assert states["ok"] >= 5
     assert set(states.index) <= {"ok", "interrupted"}
     succeed(*run(system, output, "--resume"))
     assert exported(output) == exported(whole)

@@ -1,4 +1,7 @@
-"""Every row of the twelve measured systems is imported, and exported as the same number at the same position."""
+"""Every row of measured systems is imported, and exported as the same number at the same position.
+
+Three of the twelve systems, of each processor one; `make test-slow` takes all.
+"""
 
 import csv
 import math
@@ -15,7 +18,12 @@ from pcielab.formats.importers import import_pcie_bench
 pytestmark = needs_measurements
 
 
-@pytest.fixture(scope="module", params=SYSTEMS or [None], ids=lambda path: path.name if path else "none")
+TAKEN = [
+    path if number % 5 == 0 else pytest.param(path, marks=pytest.mark.slow) for number, path in enumerate(SYSTEMS)
+]
+
+
+@pytest.fixture(scope="module", params=TAKEN or [None], ids=lambda path: path.name if path else "none")
 def system(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Store, Path]:
     """A published directory, its store, and the directory that the store exports."""
     folder = tmp_path_factory.mktemp("system")

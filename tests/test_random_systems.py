@@ -12,7 +12,7 @@ from pcielab.library import profiles
 from pcielab.library.suites import single_test
 from random_systems import Case, random_case, set_key
 
-BOUNDED, SAMPLED = 120, 12
+BOUNDED, SAMPLED = 60, 6
 
 
 def test_no_bandwidth_exceeds_the_printed_bound() -> None:

@@ -9,7 +9,10 @@ from pcielab.cli.commands import app
 from pcielab.errors import InputError
 from pcielab.report import figures, save_figure, write_report
 
-from .conftest import MakeStore
+from .conftest import MakeStore, small_paper_suite
+
+FEW = [test for test in small_paper_suite() if test["family"] == "bw_dma_sz_sweep"]
+"""Tests that make figures 1 and 4."""
 
 
 def test_the_command_writes_the_page_and_the_figures(tmp_path: Path, make_store: MakeStore) -> None:
@@ -26,7 +29,7 @@ def test_the_command_writes_the_page_and_the_figures(tmp_path: Path, make_store:
 
 
 def test_without_an_output_the_page_is_beside_the_store(tmp_path: Path, make_store: MakeStore) -> None:
-    make_store("a")
+    make_store("a", FEW)
     result = CliRunner().invoke(app, ["report", str(tmp_path / "a.db")], catch_exceptions=False)
     assert (tmp_path / "a.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert f"wrote {tmp_path / 'a.html'}" in result.stderr
@@ -52,9 +55,9 @@ def test_an_output_that_exists_is_kept(tmp_path: Path, make_store: MakeStore) ->
     output = tmp_path / "report.html"
     output.write_text("mine")
     with pytest.raises(InputError, match=r"exists already.*--overwrite"):
-        write_report([make_store("a")], output)
+        write_report([make_store("a", FEW)], output)
     assert output.read_text() == "mine"
-    write_report([make_store("b")], output, overwrite=True)
+    write_report([make_store("b", FEW)], output, overwrite=True)
     assert output.read_text(encoding="utf-8").startswith("<!doctype")
 
 
@@ -71,7 +74,7 @@ def test_an_existing_figure_is_refused_before_the_page_is_written(tmp_path: Path
     folder.mkdir()
     (folder / "fig4-bandwidth-by-size.svg").write_text("mine")
     with pytest.raises(InputError, match=r"fig4-bandwidth-by-size\.svg: exists already"):
-        write_report([make_store("a")], tmp_path / "report.html", figures=folder)
+        write_report([make_store("a", FEW)], tmp_path / "report.html", figures=folder)
     assert not (tmp_path / "report.html").exists()
     assert len(list(folder.iterdir())) == 1
 
@@ -81,10 +84,10 @@ def test_an_existing_figure_is_refused_before_the_page_is_written(tmp_path: Path
 )
 def test_a_figure_is_saved_in_each_format(tmp_path: Path, make_store: MakeStore, ending: str, head: bytes) -> None:
     path = tmp_path / f"figure.{ending}"
-    save_figure(figures.bandwidth_by_size(make_store("a")), path)
+    save_figure(figures.bandwidth_by_size(make_store("a", FEW)), path)
     assert path.read_bytes().lstrip().startswith(head)
 
 
 def test_another_ending_is_refused(tmp_path: Path, make_store: MakeStore) -> None:
     with pytest.raises(InputError, match=r"'\.gif' is no figure format"):
-        save_figure(figures.bandwidth_by_size(make_store("a")), tmp_path / "figure.gif")
+        save_figure(figures.bandwidth_by_size(make_store("a", FEW)), tmp_path / "figure.gif")

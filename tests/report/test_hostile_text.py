@@ -1,9 +1,10 @@
 """In a real browser, texts of a page that try to be scripts remain text."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -21,6 +22,14 @@ from pcielab.report.html import figures_page
 from pcielab.store import Store
 
 from .conftest import MakeStore, small_paper_suite, system
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, once for the tests of this file."""
+    with chromium() as one:
+        yield one
+
 
 ATTACK = (
     "</script><script>window.hacked = 1</script></title></style><img src=x onerror='window.hacked = 2'>"
@@ -79,17 +88,16 @@ def test_no_text_becomes_a_script(
     write: Callable[[MakeStore, Path], None],
     make_store: MakeStore,
     tmp_path: Path,
+    browser: Any,
     record_property: Callable[[str, object], None],
 ) -> None:
     record_property("tried", 1)
     path = tmp_path / "page.html"
     write(make_store, path)
-    with chromium() as browser:
-        page = browser.new_page()
+    with browser.new_page() as page:
         watch = Watch(page)
         page.goto(path.as_uri())
         page.wait_for_selector("[data-figure] svg", timeout=1e3 * HANGS_AFTER_SECONDS)
-        page.wait_for_timeout(500)
         assert page.evaluate("window.hacked") is None
         assert page.evaluate("document.querySelectorAll('script').length") == 3
         assert page.evaluate("document.querySelectorAll('[onerror], [onload], a[href^=javascript]').length") == 0
@@ -98,16 +106,14 @@ def test_no_text_becomes_a_script(
 
 
 def test_the_pages_policy_blocks_an_injected_script(
-    tmp_path: Path, record_property: Callable[[str, object], None]
+    tmp_path: Path, browser: Any, record_property: Callable[[str, object], None]
 ) -> None:
     record_property("tried", 1)
     path = tmp_path / "page.html"
     harmless = figures_page("a page", [], [])
     path.write_text(harmless.replace("<main>", f"<main>{ATTACK}"))
-    with chromium() as browser:
-        page = browser.new_page()
+    with browser.new_page() as page:
         page.goto(path.as_uri())
-        page.wait_for_timeout(500)
         assert page.locator("main img").count() == 1
         assert page.evaluate("window.hacked") is None
 

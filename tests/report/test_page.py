@@ -7,7 +7,7 @@ import pytest
 
 from pcielab.report import write_report
 
-from .conftest import MakeStore, bandwidth_scalars, parameters, small_paper_suite, system
+from .conftest import MakeStore, bandwidth_scalars, parameters, small_paper_suite, stores_in, system
 
 
 def page_of(tmp_path: Path, *stores: object, **options: object) -> str:
@@ -21,8 +21,28 @@ def body_of(page: str) -> str:
     return re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
 
 
-def test_the_page_loads_no_other_files(tmp_path: Path, make_store: MakeStore) -> None:
-    page = page_of(tmp_path, make_store("a"))
+WRONG = [
+    {"status": "failed", "message": "bus <error>"},
+    {"status": "not-supported", "message": "the device has no command path"},
+    {"status": "interrupted", "message": "stopped"},
+]
+TESTS = [
+    *small_paper_suite(),
+    *({"family": "broken", "parameters": parameters("bw-rd", 64), **fault} for fault in WRONG),
+]
+ONE = [{"family": "single", "parameters": parameters("bw-rd", 64), "scalars": bandwidth_scalars(64)}]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page of a run with a changed key and wrong rows, and of measurements."""
+    folder = tmp_path_factory.mktemp("page")
+    make_store = stores_in(folder)
+    run = make_store("a", TESTS, overrides={"host.iommu.walk_ns": 300})
+    return page_of(folder, run, measured=make_store("b", origin="measured"))
+
+
+def test_the_page_loads_no_other_files(page: str) -> None:
     body = body_of(page)
     assert not re.search(r"""\b(?:src|href|action|data)\s*=\s*["']?(?:https?:)?//""", body)
     assert not re.search(r"@import|url\(", page.split("<style>")[1].split("</style>")[0])
@@ -30,9 +50,8 @@ def test_the_page_loads_no_other_files(tmp_path: Path, make_store: MakeStore) ->
     assert "connect-src" not in body
 
 
-def test_the_page_names_system_link_and_options(tmp_path: Path, make_store: MakeStore) -> None:
-    store = make_store("a", overrides={"host.iommu.walk_ns": 300})
-    body = body_of(page_of(tmp_path, store))
+def test_the_page_names_system_link_and_options(page: str) -> None:
+    body = body_of(page)
     link = "Gen3 x8, MPS 256, MRRS 512"
     for expected in ("SIMULATED", "made-up", "walk_ns = 300", link, "adaptive", "NOT CALIBRATED"):
         assert expected in body
@@ -40,33 +59,24 @@ def test_the_page_names_system_link_and_options(tmp_path: Path, make_store: Make
     assert "A machine &lt;made up&gt; for tests" in body
 
 
-def test_every_table_names_its_origin(tmp_path: Path, make_store: MakeStore) -> None:
-    body = body_of(page_of(tmp_path, make_store("a"), measured=make_store("b", origin="measured")))
-    captions = re.findall(r"<caption>(.*?)</caption>", body)
+def test_every_table_names_its_origin(page: str) -> None:
+    captions = re.findall(r"<caption>(.*?)</caption>", body_of(page))
     assert len(captions) > 10
     assert all("SIMULATED" in caption or "MEASURED" in caption for caption in captions)
 
 
-def test_the_page_shows_every_row_with_its_error(tmp_path: Path, make_store: MakeStore) -> None:
-    wrong = [
-        {"status": "failed", "message": "bus <error>"},
-        {"status": "not-supported", "message": "the device has no command path"},
-        {"status": "interrupted", "message": "stopped"},
-    ]
-    tests = list(small_paper_suite())
-    tests += [{"family": "broken", "parameters": parameters("bw-rd", 64), **fault} for fault in wrong]
-    body = body_of(page_of(tmp_path, make_store("a", tests)))
+def test_the_page_shows_every_row_with_its_error(page: str) -> None:
+    body = body_of(page)
     tables = body.split('<section id="tables">')[1]
     rows = re.findall(r"<tr(?: class=\"[a-z-]+\")?><td", tables)
-    assert len(rows) == len(tests)
+    assert len(rows) == len(TESTS) + len(list(small_paper_suite())), "those of the run and the measured ones"
     assert "failed: bus &lt;error&gt;" in body
     assert "not-supported: the device has no command path" in body
     assert '<span class="fault interrupted">1 interrupted</span>' in body
 
 
 def test_a_single_test_still_gives_a_report(tmp_path: Path, make_store: MakeStore) -> None:
-    test = {"family": "single", "parameters": parameters("bw-rd", 64), "scalars": bandwidth_scalars(64)}
-    body = body_of(page_of(tmp_path, make_store("a", [test], suite="single")))
+    body = body_of(page_of(tmp_path, make_store("a", ONE, suite="single")))
     assert "33.85 Gb/s" in body
     assert "wire-downstream" in body
     assert "bw_dma_sz_sweep" in body.split("Left out for want of data")[1]
@@ -88,6 +98,7 @@ def test_an_import_without_a_profile_is_described_from_its_facts(tmp_path: Path,
     link = {"rate_gtps": 8.0, "lanes": 8, "mps_bytes": 256, "mrrs_bytes": 512, "ecrc": True}
     store = make_store(
         "a",
+        ONE,
         origin="measured",
         system=None,
         device={"name": "card-a", "link": link},
@@ -107,14 +118,13 @@ def test_an_import_without_a_profile_is_described_from_its_facts(tmp_path: Path,
     ],
 )
 def test_two_runs_that_differ_in_one_key_are_compared(
-    tmp_path: Path, make_store: MakeStore, changed: dict[str, object], figure: str
+    page: str, tmp_path: Path, make_store: MakeStore, changed: dict[str, object], figure: str
 ) -> None:
-    base = make_store("a")
-    assert f'<figure id="{figure}">' not in page_of(tmp_path, base)
+    assert f'<figure id="{figure}">' not in page
     other = make_store("b", system=system(name="other", **changed))
-    assert f'<figure id="{figure}">' in page_of(tmp_path, base, other, overwrite=True)
+    assert f'<figure id="{figure}">' in page_of(tmp_path, make_store("a"), other)
 
 
 def test_runs_of_one_system_have_different_names(tmp_path: Path, make_store: MakeStore) -> None:
-    body = body_of(page_of(tmp_path, make_store("first"), make_store("second")))
+    body = body_of(page_of(tmp_path, make_store("first", ONE), make_store("second", ONE)))
     assert "made-up (second) · SIMULATED" in body
