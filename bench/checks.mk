@@ -51,6 +51,10 @@ test-times: compiled ## Run the tests; list the slowest, the share of each folde
 test-slow: build ## Run the whole published suite against the published measurements (needs PCIELAB_DATA; minutes)
 	$(BIN)/python -m pytest -m slow
 
+.PHONY: claims
+claims: build ## Ask COUNT=1000 random questions and compute every claim in the answers' words again (5 minutes)
+	PCIELAB_CLAIMS=$(or $(COUNT),1000) $(BIN)/python -m pytest tests/test_worded_claims.py -k every_claim
+
 .PHONY: breaks
 breaks: build ## Break product code at random, SEEDS=1:20, in the parts PART=stores or all in turn; their tests must notice (20 minutes)
 	$(BIN)/python bench/breaks.py --seeds $(or $(SEEDS),1:20) $(PART:%=--part %)
