@@ -68,7 +68,7 @@ from typing import TypedDict
 '''
 _CALLED = {"LinkParameters": "Link", "InterpacketGap": "Gap"}
 _WORDS = ("Accounting", "InterpacketGap", "Bound")
-_ANSWERED = "Bandwidth NicThroughput Sizing Messages Crossings Loopback TestBounds Capacities HostRates"
+_ANSWERED = "Bandwidth NicThroughput Sizing LinkSizing Messages Crossings Loopback TestBounds Capacities HostRates"
 
 
 def link() -> str:
@@ -109,7 +109,7 @@ def predictions() -> str:
 def questions() -> str:
     """The module of whole questions; their parts are mappings."""
     kinds = schemas("model questions")
-    names = ("BandwidthQuestion", "NicQuestion", "SizingQuestion", "MessagesQuestion", "HostQuestion")
+    names = tuple(f"{topic}Question" for topic in ("Bandwidth", "Nic", "Sizing", "LinkSizing", "Messages", "Host"))
     models = Models({name: kinds[name] for name in (*names, "LoadKind")}, named=("LoadKind",))
     head = f"{_QUESTIONS}\n{models.words('LoadKind')}\n"
     return "\n\n".join([head, *map(models.typed, names)])

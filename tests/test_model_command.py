@@ -54,6 +54,28 @@ def test_published_sizing() -> None:
     assert found[0]["packet_interval_ns"] == "29.6"
 
 
+@pytest.mark.parametrize("link", [["--gen", "4", "--lanes", "8"], ["--gen", "6", "--lanes", "16", "--mps", "512"]])
+def test_tags_that_fill_a_link_are_those_with_which_the_link_binds(link: list[str]) -> None:
+    """`sizing`, `tags_to_fill` of `bandwidth` and the bound of the tags agree."""
+    for row in rows("model", "sizing", *link, "--latency-ns", "900", "--sizes", "64,257,4K"):
+        tags, size = int(row["tags_to_fill"]), row["size_bytes"]
+        asked = ["model", "bandwidth", *link, "--rtt-ns", "900", "--sizes", size, "--tags"]
+        [full], [short] = rows(*asked, str(tags)), rows(*asked, str(tags - 1))
+        assert int(full["tags_to_fill"]) == tags
+        assert (full["read_bound"], short["read_bound"]) == ("wire-downstream", "tags")
+        assert float(full["read_gbps"]) == pytest.approx(float(row["read_gbps"]), rel=1e-12)
+
+
+def test_sizing_of_a_link_gives_completion_space_and_cycles() -> None:
+    asked = ["model", "sizing", "--gen", "3", "--lanes", "8", "--latency-ns", "900", "--sizes", "512"]
+    [row] = rows(*asked, "--clock-ghz", "0.25")
+    # A read of 512 B is one request, reserves eight headers at RCB 64, and its completions take 552 B on the link.
+    assert float(row["completion_headers"]) / float(row["tags_to_fill"]) == pytest.approx(8, rel=0.1)
+    assert float(row["cycles_per_request"]) == pytest.approx(512 * 8 / float(row["read_gbps"]) * 0.25)
+    [cut] = rows(*asked, "--completions", "64")
+    assert float(cut["read_gbps"]) < float(row["read_gbps"])
+
+
 def test_explain_names_the_binding_bound_and_the_slack_of_others() -> None:
     limits = ["--tags", "4", "--rtt-ns", "1000"]
     done = pcielab("explain", *PAPER_LINK, *limits, "--sizes", "64", "--format", "json")
@@ -114,6 +136,17 @@ def test_a_table_in_a_pipe_is_not_cut() -> None:
         (["nic", "simple-nic", "--line", "3"], "--line is 3: give 1, 2.5"),
         (["sizing", "--latency-ns", "soon"], "--latency-ns 'soon': give times in ns"),
         (["sizing", "--latency-ns", "0"], "--latency-ns is 0: give"),
+        (["sizing", "--latency-ns", "900", "--gen", "4"], "--gen: needs both --gen and --lanes"),
+        (["sizing", "--latency-ns", "900", "--mps", "512"], "--mps: needs both --gen and --lanes"),
+        (
+            ["sizing", "--latency-ns", "900", "--gen", "4", "--lanes", "8", "--line", "40"],
+            "--line cannot be combined with --gen: give a line, or a link",
+        ),
+        (["sizing", "--latency-ns", "900", "--gen", "9", "--lanes", "8"], "--gen is 9: give 1 to 7"),
+        (
+            ["sizing", "--latency-ns", "900", "--gen", "4", "--lanes", "8", "--sizes", "2G"],
+            "--sizes is 2147483648",
+        ),
         (["pio", "--messages", "65537"], "--messages is 65537"),
         (["pio", "--flushes", "99"], "--flushes is 99"),
         (["pio", "--buffers", "0"], "--buffers is 0"),

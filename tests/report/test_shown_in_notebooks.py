@@ -40,11 +40,12 @@ def answers(kind: str) -> Any:
         "one size": lambda: model.bandwidth(LINK, [64]),
         "nic": lambda: model.nic(nic, LINK, [64, 1500], ethernet=line),
         "sizing": lambda: model.sizing([64, 1500], [600], ethernet=line, device=nic),
+        "link sizing": lambda: model.link_sizing(LINK, [64, 256], [600, 900]),
         "messages": lambda: model.messages(model.load_message_profile("kpio-2012"), [64, 1500]),
     }[kind]()
 
 
-@pytest.mark.parametrize("kind", ["bandwidth", "one size", "nic", "sizing", "messages"])
+@pytest.mark.parametrize("kind", ["bandwidth", "one size", "nic", "sizing", "link sizing", "messages"])
 def test_answers_of_the_model_have_a_picture(kind: str) -> None:
     found = answers(kind)
     assert isinstance(found, list)

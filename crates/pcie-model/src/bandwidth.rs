@@ -71,7 +71,7 @@ pub struct Bandwidth {
     pub rdwr_use: LinkUse,
     /// Bandwidth of the link for TLPs in each direction, in Gb/s.
     pub tlp_gbps: f64,
-    /// Read requests outstanding that fill the link, where the round trip is known.
+    /// Read requests outstanding that fill the link, where the round trip is known; one fewer does not.
     pub tags_to_fill: Option<u64>,
 }
 
@@ -90,17 +90,13 @@ impl Model {
     /// [`Refusal`], naming the key: a number out of the range that [`Transfer`] gives.
     pub fn bandwidth_of(&self, transfer: Transfer) -> Result<Bandwidth, Refusal> {
         self.check_transfer(transfer)?;
-        let Transfer { size_bytes, offset_bytes, completion_bytes } = transfer;
+        let Transfer { size_bytes, offset_bytes, .. } = transfer;
         let bad_size = || Refusal::of("size_bytes", size_bytes, SIZES);
-        let policy = completion_bytes.map_or(CompletionPolicy::AsLargeAsMps, CompletionPolicy::Every);
-        let read = |split_at| {
-            Load::dma_read_split(&self.link, self.accounting, offset_bytes, size_bytes, split_at, policy)
-        };
-        let by_size = read(SplitAt::TransferSize);
+        let reads = self.reads(transfer);
         let write = Load::dma_write(&self.link, self.accounting, offset_bytes, size_bytes);
         // A ceiling must hold however the device cuts its reads.
         let best_with = |other: Load| {
-            [by_size, read(SplitAt::AlignedAddress)]
+            reads
                 .into_iter()
                 .filter_map(|read| Some((read + other, self.answer(&(read + other), size_bytes)?)))
                 .max_by(|(_, one), (_, other)| one.gbps.total_cmp(&other.gbps))
@@ -121,11 +117,11 @@ impl Model {
             tags_to_fill: self
                 .limits
                 .round_trip_ns
-                .map(|round_trip_ns| self.tags_to_fill(&by_size, round_trip_ns)),
+                .map(|round_trip_ns| self.tags_to_fill(reads, round_trip_ns)),
         })
     }
 
-    fn check_transfer(&self, transfer: Transfer) -> Result<(), Refusal> {
+    pub(crate) fn check_transfer(&self, transfer: Transfer) -> Result<(), Refusal> {
         let Transfer { size_bytes, offset_bytes, completion_bytes } = transfer;
         if offset_bytes > 4095 {
             return Err(Refusal::of("offset_bytes", offset_bytes, "give 0 to 4095"));
@@ -145,10 +141,13 @@ impl Model {
         }
     }
 
-    /// Requests in flight while completions fill the link, charged as if the other direction were full too.
-    fn tags_to_fill(&self, read: &Load, round_trip_ns: f64) -> u64 {
-        let bytes_per_ns = self.accounting.saturated_tlp_gbps(&self.link, self.dllp_intervals()) / 8.0;
-        (bytes_per_ns * round_trip_ns * read.read_requests / read.downstream_bytes).ceil() as u64
+    /// A read in both ways in which a device may cut it.
+    pub(crate) fn reads(&self, transfer: Transfer) -> [Load; 2] {
+        let Transfer { size_bytes, offset_bytes, completion_bytes } = transfer;
+        let policy = completion_bytes.map_or(CompletionPolicy::AsLargeAsMps, CompletionPolicy::Every);
+        [SplitAt::TransferSize, SplitAt::AlignedAddress].map(|split_at| {
+            Load::dma_read_split(&self.link, self.accounting, offset_bytes, size_bytes, split_at, policy)
+        })
     }
 }
 

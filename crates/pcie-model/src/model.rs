@@ -93,11 +93,20 @@ impl Model {
         Answer::from_costs(self.costs_ns(load).map(|(bound, ns)| (bound, ns * share(bound))), data_bytes)
     }
 
-    /// The time that each bound needs for one unit of work; 0 where it does not apply.
-    pub(crate) fn costs_ns(&self, load: &Load) -> [(Bound, f64); 18] {
+    /// The time that one unit of work takes on the link, upstream and downstream.
+    pub(crate) fn wires_ns(&self, load: &Load) -> [f64; 2] {
         let bytes_per_ns = self.accounting.tlp_gbps(&self.link) / 8.0;
         let returned = self.accounting.dllp_bytes_per_received_byte(&self.link, self.dllp_intervals());
         let wire_ns = |sent: f64, received: f64| (sent + returned * received) / bytes_per_ns;
+        [
+            wire_ns(load.upstream_bytes, load.downstream_bytes),
+            wire_ns(load.downstream_bytes, load.upstream_bytes),
+        ]
+    }
+
+    /// The time that each bound needs for one unit of work; 0 where it does not apply.
+    pub(crate) fn costs_ns(&self, load: &Load) -> [(Bound, f64); 18] {
+        let [upstream_ns, downstream_ns] = self.wires_ns(load);
         let limits = &self.limits;
         let posted_ns = f64::max(
             queue_ns(load.write_tlps, limits.posted_header_credits, limits.credit_return_ns),
@@ -112,8 +121,8 @@ impl Model {
         let write_ns = in_turn_ns(load.write_tlps, limits.write_interval_ns)
             + in_turn_ns(load.write_lines, limits.write_line_ns);
         [
-            (Bound::WireUpstream, wire_ns(load.upstream_bytes, load.downstream_bytes)),
-            (Bound::WireDownstream, wire_ns(load.downstream_bytes, load.upstream_bytes)),
+            (Bound::WireUpstream, upstream_ns),
+            (Bound::WireDownstream, downstream_ns),
             (Bound::Tags, queue_ns(load.read_requests, limits.tags, limits.round_trip_ns)),
             (Bound::PostedCredits, posted_ns),
             (

@@ -44,7 +44,7 @@ mod _core {
     #[pymodule_export]
     use super::fabric::{
         FabricRun, FabricShares, fabric_check, fabric_check_traffic, fabric_edges, fabric_estimate,
-        fabric_influence, fabric_rounds, fabric_simulate,
+        fabric_influence, fabric_link_capacities, fabric_rounds, fabric_simulate,
     };
     #[pymodule_export]
     use super::fabric_runtime::{FabricRuntime, FabricTrace, FabricWaiting};
@@ -53,8 +53,8 @@ mod _core {
     use super::host::RealHost;
     #[pymodule_export]
     use super::model::{
-        model_bandwidth, model_check_messages, model_check_nic, model_loopback, model_message_crossings,
-        model_messages, model_nic, model_sizing,
+        model_bandwidth, model_check_messages, model_check_nic, model_link_sizing, model_loopback,
+        model_message_crossings, model_messages, model_nic, model_sizing,
     };
     #[pymodule_export]
     use super::output::{check_file, check_folder, check_name, write_file, write_folder};
@@ -79,7 +79,7 @@ mod _core {
     use super::stop::Stop;
     #[pymodule_export]
     use super::store::{
-        StoreContents, StoreWriter, check_new_store, damaged_tests, read_manifest, read_store,
+        StoreContents, StoreWriter, check_new_store, damaged_tests, read_manifest, read_store, store_metrics,
     };
     #[pymodule_export]
     use super::system::{check_part, check_system, iommu_page_bytes, ruled_parts, system_capacities};

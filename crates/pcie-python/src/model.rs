@@ -54,6 +54,22 @@ pub(crate) struct SizingQuestion {
     frames_bytes: Vec<u64>,
 }
 
+/// A question about filling a link with reads.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LinkSizingQuestion {
+    /// Link and accounting.
+    model: ModelParameters,
+    /// Sizes.
+    sizes_bytes: Vec<u64>,
+    /// Round trips of a read request.
+    latencies_ns: Vec<f64>,
+    /// Boundary at which the host cuts completions; null for MPS.
+    completion_bytes: Option<u32>,
+    /// Clock of the device; null without cycles.
+    clock_ghz: Option<f64>,
+}
+
 /// A question about messages.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -108,6 +124,19 @@ pub(crate) fn model_sizing(question: &str) -> Result<String> {
         question.latencies_ns.iter().map(move |&latency_ns| {
             sizing(question.ethernet, frame_bytes, latency_ns, question.device.as_ref(), question.clock_ghz)
         })
+    });
+    write(rows)
+}
+
+/// The reads in flight and the completion space that fill a link.
+#[pyfunction]
+pub(crate) fn model_link_sizing(question: &str) -> Result<String> {
+    let LinkSizingQuestion { model, sizes_bytes, latencies_ns, completion_bytes, clock_ghz } =
+        parse("", question)?;
+    let model = Model::try_from(model)?;
+    let rows = sizes_bytes.iter().flat_map(|&size_bytes| {
+        let (model, transfer) = (&model, Transfer { size_bytes, offset_bytes: 0, completion_bytes });
+        latencies_ns.iter().map(move |&latency_ns| model.link_sizing(transfer, latency_ns, clock_ghz))
     });
     write(rows)
 }

@@ -4,7 +4,7 @@ use pcie_bench_sim::{Effort, Prediction};
 use pcie_fabric::FabricParameters;
 use pcie_fabric::simulate::{Options, Traffic};
 use pcie_model::pio::{Crossings, Loopback, MessageProfile, Messages};
-use pcie_model::{Bandwidth, Interactions, NicThroughput, Sizing};
+use pcie_model::{Bandwidth, Interactions, LinkSizing, NicThroughput, Sizing};
 use pcie_schema::{Shape, quantity};
 use pcie_sim::profile::{Capacities, System};
 use pcie_sim::{HostQuestion, HostRates, TestBounds, nic};
@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use crate::error::Result;
 use crate::fabric::{EdgeRow, InfluenceRow, RoundTables};
 use crate::json::text;
-use crate::model::{BandwidthQuestion, MessagesQuestion, NicQuestion, SizingQuestion};
+use crate::model::{BandwidthQuestion, LinkSizingQuestion, MessagesQuestion, NicQuestion, SizingQuestion};
 
 /// Schemas of types and their parts, by name.
 #[derive(Default)]
@@ -57,6 +57,7 @@ pub(crate) fn schemas() -> Result<String> {
             of().and::<BandwidthQuestion>()
                 .and::<NicQuestion>()
                 .and::<SizingQuestion>()
+                .and::<LinkSizingQuestion>()
                 .and::<MessagesQuestion>()
                 .and::<HostQuestion>(),
         ),
@@ -65,6 +66,7 @@ pub(crate) fn schemas() -> Result<String> {
             of().and::<Bandwidth>()
                 .and::<NicThroughput>()
                 .and::<Sizing>()
+                .and::<LinkSizing>()
                 .and::<Messages>()
                 .and::<Crossings>()
                 .and::<Loopback>()

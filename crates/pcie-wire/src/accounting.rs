@@ -48,15 +48,6 @@ impl Accounting {
             Self::Sigcomm18 => 0.0,
         }
     }
-
-    /// Rate of TLPs in one direction if both are full, Gb/s: each also carries the DLLPs for the other.
-    pub fn saturated_tlp_gbps(self, link: &LinkConfiguration, intervals: DllpIntervals) -> f64 {
-        match self {
-            Self::Sigcomm18 => sigcomm18::tlp_gbps(link),
-            Self::Spec if link.flit_mode() => self.tlp_gbps(link),
-            Self::Spec => link.raw_gbps() * (1.0 - intervals.bytes_per_received_byte(link) - SKP_SHARE),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab import model
-from pcielab.cli import model_engine, model_host, model_pio
+from pcielab.cli import model_engine, model_host, model_pio, model_sizing
 from pcielab.cli.completion import profile_names
-from pcielab.cli.model_options import ModelOptions, errors_name_options, takes_model_options
+from pcielab.cli.model_options import ModelOptions, takes_model_options
 from pcielab.cli.output import Cell, Format, print_rows
-from pcielab.errors import InputError
 from pcielab.library import shipped
 from pcielab.library.quantities import parse_bytes, parse_range
 from pcielab.model.link import Ethernet, Gap
@@ -52,6 +51,7 @@ FormatOption = Annotated[Format, typer.Option("--format", help="Output format.")
 app.command("engine")(model_engine.engine)
 app.command("host")(model_host.host)
 app.command("pio")(model_pio.pio)
+app.command("sizing")(model_sizing.sizing)
 
 
 @app.command("bandwidth")
@@ -68,9 +68,9 @@ def bandwidth(
 ) -> None:
     """Compute the highest bandwidth of DMA reads, writes, and both at once (per direction), in Gb/s.
 
-    `tlp_gbps` is the link's rate for TLPs in each direction. With `--rtt-ns`, `tags_to_fill` is the number of
-    outstanding read requests that fills the link. `--details` adds the TLPs of one transfer, transfers per second,
-    the bandwidth in each direction including TLP headers, and the share of data in it.
+    `tlp_gbps` is the link's rate for TLPs in each direction. With `--rtt-ns`, `tags_to_fill` is the least number
+    of outstanding read requests with which the link binds, not the tags. `--details` adds the TLPs of one
+    transfer, transfers per second, the bandwidth in each direction including TLP headers, and the share of data.
 
     Examples:
     `pcielab model bandwidth --gen 3 --lanes 8 --mps 256 --mrrs 512 --sizes 64:1500`
@@ -168,67 +168,6 @@ def nic(
     print_rows(rows, output_format, options.title)
 
 
-@app.command("sizing")
-def sizing(
-    latency_ns: Annotated[
-        str,
-        typer.Option(
-            "--latency-ns",
-            help="Latency of one DMA in ns, 500 to 1000 on most servers; several as a list: 560,666.",
-            metavar="LIST",
-        ),
-    ],
-    sizes: FrameSizes = "64,128,256,512,1024,1500",
-    nic: Annotated[
-        str | None,
-        typer.Option(
-            "--nic",
-            help="Also count this NIC's descriptors: a name or a .toml file.",
-            metavar="NAME|FILE",
-            autocompletion=profile_names("nic"),
-        ),
-    ] = None,
-    clock_ghz: Annotated[
-        float | None, typer.Option("--clock-ghz", help="The device's clock, to compute its cycles per DMA.")
-    ] = None,
-    line: Line = 40.0,
-    vlan: Vlan = False,
-    gap: GapOption = Gap.STANDARD,
-    output_format: FormatOption = Format.TABLE,
-) -> None:
-    """Compute how many DMAs a device must keep in flight at line rate, and the clock cycles that it has for each.
-
-    Examples:
-    `pcielab model sizing --line 40 --sizes 128 --latency-ns 560,666,900`
-
-    `pcielab model sizing --nic niantic-kernel --latency-ns 900 --clock-ghz 1.2`
-    """
-    with errors_name_options():
-        answers = model.sizing(
-            parse_range(sizes, "--sizes"),
-            _latencies(latency_ns),
-            ethernet=Ethernet(line_gbps=line, vlan=vlan, gap=gap),
-            device=model.load_nic(nic) if nic else None,
-            clock_ghz=clock_ghz,
-        )
-    rows: list[dict[str, Cell]] = [
-        {
-            "size_bytes": answer.frame_bytes,
-            "latency_ns": answer.latency_ns,
-            "packet_interval_ns": answer.packet_interval_ns,
-            "packets_in_flight": answer.packets_in_flight,
-            "tx_dmas_per_packet": answer.tx.dmas_per_packet,
-            "tx_dmas_in_flight": answer.tx.dmas_in_flight,
-            "tx_cycles_per_dma": answer.tx.cycles_per_dma,
-            "rx_dmas_per_packet": answer.rx.dmas_per_packet,
-            "rx_dmas_in_flight": answer.rx.dmas_in_flight,
-            "rx_cycles_per_dma": answer.rx.cycles_per_dma,
-        }
-        for answer in answers
-    ]
-    print_rows(rows, output_format, f"modelled: {line:g}GbE, DMAs of {nic or 'packets alone'}")
-
-
 def _link_use(answer: "Bandwidth") -> dict[str, Cell]:
     """Columns of the link's use by one size, for reads, writes and both."""
     cells: dict[str, Cell] = {}
@@ -249,10 +188,3 @@ def _packets(answer: "NicThroughput") -> dict[str, Cell]:
 
 def _gbps(answer: "Answer | None") -> float | None:
     return answer.gbps if answer else None
-
-
-def _latencies(text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise InputError(f"--latency-ns {text!r}: give times in ns, for example 900 or 560,666") from None

@@ -25,6 +25,7 @@ from pcielab.model.answers import (
     Crossings as Crossings,
     DeviceRates as DeviceRates,
     HostRates as HostRates,
+    LinkSizing as LinkSizing,
     LinkUse as LinkUse,
     Loopback as Loopback,
     Messages as Messages,
@@ -38,4 +39,9 @@ from pcielab.model.engines import EngineRate as EngineRate, EngineRates as Engin
 from pcielab.model.host_questions import host as host
 from pcielab.model.link import Accounting as Accounting, Ethernet as Ethernet, Gap as Gap, Limits as Limits
 from pcielab.model.message_questions import crossings as crossings, loopback as loopback, messages as messages
-from pcielab.model.questions import bandwidth as bandwidth, nic as nic, sizing as sizing
+from pcielab.model.questions import (
+    bandwidth as bandwidth,
+    link_sizing as link_sizing,
+    nic as nic,
+    sizing as sizing,
+)

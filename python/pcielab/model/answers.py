@@ -96,7 +96,7 @@ class Bandwidth(_Answer):
     tlp_gbps: float
     """Bandwidth of the link for TLPs in each direction, in Gb/s."""
     tags_to_fill: int | None
-    """Read requests outstanding that fill the link, where the round trip is known."""
+    """Read requests outstanding that fill the link, where the round trip is known; one fewer does not."""
 
 
 class NicThroughput(_Answer):
@@ -140,6 +140,27 @@ class Sizing(_Answer):
     """Sending."""
     rx: PathSizing
     """Receiving."""
+
+
+class LinkSizing(_Answer):
+    """The reads in flight, and the space for their completions, with which the link binds."""
+
+    size_bytes: int
+    """Bytes of one read DMA."""
+    latency_ns: float
+    """Round trip of a read request, from its departure to its data's arrival, in ns."""
+    read_gbps: float
+    """The full link's rate for this size, in Gb/s of data."""
+    tags_to_fill: int
+    """Read requests outstanding that fill the link; one fewer does not."""
+    dmas_in_flight: int
+    """Read DMAs in flight that fill the link."""
+    completion_headers: int
+    """Headers in the device's buffer for completions that suffice: each request reserves as many as RCB allows."""
+    completion_bytes: int
+    """Bytes in that buffer that suffice: each request reserves its data in whole credits of 16 B."""
+    cycles_per_request: float | None
+    """Clock cycles from one read request to the next, where the clock is known."""
 
 
 class Sending(_Answer):

@@ -12,9 +12,9 @@ from pcielab import _core
 from pcielab.errors import out_of_range
 from pcielab.library.link import Link
 from pcielab.model.answer_list import Answers
-from pcielab.model.answers import Bandwidth, Capacities, NicThroughput, Sizing, TestBounds
+from pcielab.model.answers import Bandwidth, Capacities, LinkSizing, NicThroughput, Sizing, TestBounds
 from pcielab.model.link import Accounting, Ethernet, Limits
-from pcielab.model.whole_questions import BandwidthQuestion, NicQuestion, SizingQuestion
+from pcielab.model.whole_questions import BandwidthQuestion, LinkSizingQuestion, NicQuestion, SizingQuestion
 
 if TYPE_CHECKING:
     from pcielab.library.nics import NicProfile
@@ -23,6 +23,7 @@ _INTEGERS = 1 << 32
 _BANDWIDTHS = TypeAdapter(list[Bandwidth])
 _THROUGHPUTS = TypeAdapter(list[NicThroughput])
 _SIZINGS = TypeAdapter(list[Sizing])
+_LINK_SIZINGS = TypeAdapter(list[LinkSizing])
 _BOUNDS = TypeAdapter(list[TestBounds | None])
 
 
@@ -90,6 +91,32 @@ def sizing(
         }
         found += _SIZINGS.validate_json(_core.model_sizing(question_json(question)))
     return found
+
+
+def link_sizing(
+    link: Link,
+    sizes_bytes: Sequence[int],
+    latencies_ns: Sequence[float],
+    *,
+    accounting: Accounting = Accounting.SPEC,
+    completion_bytes: int | None = None,
+    clock_ghz: float | None = None,
+) -> list[LinkSizing]:
+    """Tags, reads in flight and completion space that fill a link, for each size and each round trip of a read.
+
+    >>> from pcielab import model
+    >>> link = model.Link(generation=4, lanes=8, mps_bytes=256, mrrs_bytes=512)
+    >>> model.link_sizing(link, [64], [900.0])[0].tags_to_fill
+    168
+    """
+    question: LinkSizingQuestion = {
+        "model": model_json(link, accounting, None),
+        "sizes_bytes": list(sizes_bytes),
+        "latencies_ns": list(latencies_ns),
+        "completion_bytes": completion_bytes,
+        "clock_ghz": clock_ghz,
+    }
+    return Answers(_LINK_SIZINGS.validate_json(_core.model_link_sizing(question_json(question))))
 
 
 def system_bounds(system: str, tests: Sequence[Mapping[str, Any]]) -> list[TestBounds | None]:

@@ -50,6 +50,21 @@ class SizingQuestion(TypedDict):
     """Sizes of frames, FCS included."""
 
 
+class LinkSizingQuestion(TypedDict):
+    """A question about filling a link with reads."""
+
+    model: dict[str, Any]
+    """Link and accounting."""
+    sizes_bytes: list[int]
+    """Sizes."""
+    latencies_ns: list[float]
+    """Round trips of a read request."""
+    completion_bytes: int | None
+    """Boundary at which the host cuts completions; null for MPS."""
+    clock_ghz: float | None
+    """Clock of the device; null without cycles."""
+
+
 class MessagesQuestion(TypedDict):
     """A question about messages."""
 

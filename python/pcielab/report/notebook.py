@@ -18,7 +18,7 @@ from pcielab.doctor import Examination
 from pcielab.errors import InputError
 from pcielab.fabric import Estimate, Simulated
 from pcielab.model.answer_list import Answers
-from pcielab.model.answers import Bandwidth, Messages, NicThroughput, Sizing
+from pcielab.model.answers import Bandwidth, LinkSizing, Messages, NicThroughput, Sizing
 from pcielab.notebook import Pictured
 from pcielab.report import figures
 from pcielab.report.axes import bytes_axis
@@ -201,6 +201,10 @@ def _sizings(found: Sequence[Sizing]) -> _Points:
     yield from ((one.frame_bytes, f"DMAs of {one.latency_ns:g} ns", one.tx.dmas_in_flight) for one in found)
 
 
+def _link_sizings(found: Sequence[LinkSizing]) -> _Points:
+    yield from ((one.size_bytes, f"reads of {one.latency_ns:g} ns", one.tags_to_fill) for one in found)
+
+
 def _messages(found: Sequence[Messages]) -> _Points:
     for one in found:
         for way in ("uncached", "write_combined", "descriptors"):
@@ -211,6 +215,7 @@ _LINES: dict[type, tuple[str, str, str, Callable[[Any], _Points]]] = {
     Bandwidth: ("Bound of transfers", "transfer size (bytes)", "bandwidth (Gb/s)", _bandwidths),
     NicThroughput: ("Bound of a NIC", "Ethernet frame (bytes, FCS included)", "bandwidth (Gb/s)", _throughputs),
     Sizing: ("DMAs in flight for sending at line rate", "Ethernet frame (bytes)", "DMAs in flight", _sizings),
+    LinkSizing: ("Tags that fill the link", "transfer size (bytes)", "tags", _link_sizings),
     Messages: ("Bound of messages", "payload (bytes)", "bandwidth (Gb/s)", _messages),
 }
 """Of each kind of answer: title, axes, and points."""

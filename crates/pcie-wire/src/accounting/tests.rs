@@ -7,6 +7,12 @@ fn link(generation: u32, lanes: u32, mps_bytes: u32) -> LinkConfiguration {
     LinkConfiguration::try_from(LinkParameters::new(generation, lanes, mps_bytes, 512)).unwrap()
 }
 
+/// Rate of TLPs in one direction if both are full, Gb/s: each also carries the DLLPs for the other.
+fn both_full_gbps(link: &LinkConfiguration, intervals: DllpIntervals) -> f64 {
+    let accounting = Accounting::Spec;
+    accounting.tlp_gbps(link) / (1.0 + accounting.dllp_bytes_per_received_byte(link, intervals))
+}
+
 fn gigabytes(gbps: f64, kind: TlpKind, link: &LinkConfiguration, length: u32) -> f64 {
     let piece = Piece { address: 0, length };
     let bytes = Accounting::Spec.tlp_bytes(link, kind, piece);
@@ -23,7 +29,7 @@ fn spec_bounds_with_both_directions_full() {
         (5, 16, 512, 60.16, None),
     ] {
         let link = link(generation, lanes, mps_bytes);
-        let gbps = Accounting::Spec.saturated_tlp_gbps(&link, DllpIntervals::limits(&link));
+        let gbps = both_full_gbps(&link, DllpIntervals::limits(&link));
         let of = |kind| gigabytes(gbps, kind, &link, mps_bytes);
         assert_eq!(of(TlpKind::CompletionWithData), completion);
         assert!(write.is_none_or(|write| of(TlpKind::MemoryWrite) == write), "{generation}");
@@ -82,6 +88,6 @@ fn more_frequent_acks_lower_the_rate() {
     let link = link(3, 8, 256);
     let limits = DllpIntervals::limits(&link);
     let eager = DllpIntervals { ack_symbols: limits.ack_symbols / 2, ..limits };
-    let rate = |intervals| Accounting::Spec.saturated_tlp_gbps(&link, intervals);
+    let rate = |intervals| both_full_gbps(&link, intervals);
     assert!(rate(eager) < rate(limits));
 }
