@@ -4,6 +4,8 @@
 //! [quantity]. [`Shape`] checks values against them; Python's models, the reference and the JSON Schemas for
 //! editors are generated from the same schema. Rules across keys are functions of the types.
 
+#[cfg(feature = "changed")]
+pub mod changed;
 pub mod quantity;
 mod shape;
 pub mod size;
