@@ -127,7 +127,7 @@ impl fmt::Display for Refusal {
         };
         let parts =
             [self.0.subject.as_ref(), setting.as_ref(), self.0.problem.as_ref(), self.0.remedy.as_ref()];
-        let known: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
+        let known: Vec<_> = parts.into_iter().flatten().map(|part| shown::printable(part)).collect();
         to.write_str(&known.join(": "))
     }
 }

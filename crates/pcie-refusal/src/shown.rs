@@ -1,12 +1,45 @@
-//! Texts in messages: on one line, short, without control characters.
+//! Texts in messages: short, without control characters.
+
+use std::borrow::Cow;
 
 use crate::alike::LETTERS_MOST;
+
+/// Letters that a message shows of each of its parts.
+const PART_LETTERS_MOST: usize = 1_000;
 
 /// A key or name in a message: unchanged if it is printable and short, else as [`quoted`].
 #[must_use]
 pub fn named(key: &str) -> String {
     let is_plain = key.chars().all(is_printable) && key.chars().count() <= LETTERS_MOST;
     if is_plain { key.to_owned() } else { quoted(key) }
+}
+
+/// A part of a message: its lines, with other control characters escaped, without its middle if it is long.
+///
+/// Parts quote what a file holds: names, unknown keys, values of another type.
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let is_long = text.len() > PART_LETTERS_MOST && text.chars().count() > PART_LETTERS_MOST;
+    if !is_long && text.chars().all(is_shown) {
+        return Cow::Borrowed(text);
+    }
+    if !is_long {
+        return Cow::Owned(text.chars().map(|letter| shown_letter(&letter)).collect());
+    }
+    let half = PART_LETTERS_MOST / 2;
+    let first: String = text.chars().take(half).map(|letter| shown_letter(&letter)).collect();
+    let last: Vec<char> = text.chars().rev().take(half).collect();
+    let last: String = last.iter().rev().map(shown_letter).collect();
+    Cow::Owned(format!("{first}...{last}"))
+}
+
+fn shown_letter(letter: &char) -> String {
+    if is_shown(*letter) { letter.to_string() } else { letter.escape_debug().to_string() }
+}
+
+/// Whether a letter may be within a message; accents stand on the letter before them.
+fn is_shown(letter: char) -> bool {
+    letter == '\n' || is_printable(letter) || String::from_iter(['a', letter]).escape_debug().count() == 2
 }
 
 /// A text in quotes, without its middle if it is long; control characters are escaped.
@@ -39,6 +72,17 @@ fn is_printable(letter: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_of_messages_keep_their_lines_and_escape_what_a_terminal_obeys() {
+        for plain in ["/home/you/a.toml", "line 1\n  line 2", "e\u{301}té", "'a' \"b\" \\n", ""] {
+            assert_eq!(printable(plain), plain);
+        }
+        assert_eq!(printable("a\u{1b}[2J\u{202e}\r"), "a\\u{1b}[2J\\u{202e}\\r");
+        let long = printable(&format!("{}\u{7f}", "é".repeat(5_000))).into_owned();
+        assert!(long.starts_with("éé") && long.contains("é...é") && long.ends_with("é\\u{7f}"), "{long}");
+        assert_eq!(printable(&"x".repeat(1_000)), "x".repeat(1_000));
+    }
 
     #[test]
     fn plain_names_stay_and_others_are_quoted() {
