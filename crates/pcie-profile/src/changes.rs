@@ -169,6 +169,8 @@ fn split(key: &str) -> (&str, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
     use serde_json::{Value as Json, json};
 
     fn table(json: Json) -> Table<Json> {
@@ -226,5 +228,27 @@ mod tests {
         }
         assert_eq!(refuse_unknown("host.idle.clusters.3.share", ""), Ok(()));
         assert!(refuse_unknown(&"a".repeat(300), "").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_texts_are_changes_or_refused(texts in vec("[a-z.=0-9\\[\\]\"{}²\u{7f}\u{1b}]{0,12}(=|=1|=none)?", 0..3)) {
+            let mut system = table(json!({"link": {"tags": 8}, "host": {"list": [1]}}));
+            let found = typed_changes::<Json>(&texts).and_then(|changes| {
+                let keys = changes.len();
+                change(&mut system, &changes, "--set ").map(|()| keys)
+            });
+            match found {
+                Ok(keys) => prop_assert!(keys == texts.len()),
+                Err(refused) => prop_assert!(!refused.to_string().contains(char::is_control), "{}", refused),
+            }
+        }
+
+        #[test]
+        fn a_text_that_is_no_value_is_itself(text in "[ -~²\u{7f}]{0,40}") {
+            let is_value = parse_toml(&format!("value = {text}")).is_ok();
+            let found = typed::<Json>(&text).into_json();
+            prop_assert!(is_value || text == "none" || found == json!(text), "{}", found);
+        }
     }
 }
