@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Letters of the longest message: a few lines.
-const MESSAGE_LETTERS_MOST: usize = 1_000;
+/// Letters of the longest message: those of five parts of a refusal.
+const MESSAGE_LETTERS_MOST: usize = 5_100;
 
 /// Copies of a value with one to three values replaced, left out, or unknown keys put beside them.
 pub fn changed(seed: &Value) -> impl Strategy<Value = Value> + use<> {
@@ -52,7 +52,7 @@ fn replacement() -> impl Strategy<Value = Value> + use<> {
         2 => prop::sample::select(real.to_vec()).prop_map(Value::from),
         2 => prop::sample::select(texts.to_vec()).prop_map(Value::from),
         1 => Just(Value::from(u64::MAX)),
-        1 => Just(Value::from("a".repeat(5_000))),
+        1 => Just(Value::from("a".repeat(10_000))),
         1 => any::<bool>().prop_map(Value::from),
         1 => prop::sample::select(vec![Value::Null, json!([]), json!({}), json!([[]]), json!({"key": 1})]),
     ]
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn messages_that_a_terminal_obeys_are_not_printable() {
         assert!(is_printable("link.tags is 0: give 1 to 16384"));
-        for message in ["", " \n", "a\u{1b}[2J", &"x".repeat(2_000)] {
+        for message in ["", " \n", "a\u{1b}[2J", &"x".repeat(6_000)] {
             assert!(!is_printable(message), "{message}");
         }
     }
