@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pcielab import resolve
+from pcielab import open_store, resolve
 from pcielab.analysis.calibrate import calibrate, read_measured
 from pcielab.library.profiles import load_host
 from shell import refuse, succeed
@@ -70,10 +70,62 @@ def test_calibration_recovers_the_values_behind_the_rows(profile: Path) -> None:
 
 def test_each_value_has_an_interval_and_rows_or_a_flag(profile: Path) -> None:
     provenance = tomllib.loads(profile.read_text())["provenance"]
-    assert "81 rows" in provenance["source"]
+    assert "81 simulated rows" in provenance["source"]
     note = provenance["keys"]["host.memory.miss_ns"]
     assert re.search(r"\+-\d.* \(95 %\), mostly from .*LAT_", note), note
     assert provenance["keys"]["host.memory.refresh"].startswith("NOT IDENTIFIED")
+
+
+def test_a_fit_to_simulated_rows_says_so_wherever_it_is_used(rows: Path, profile: Path, tmp_path: Path) -> None:
+    """An export's `ORIGIN.txt` says that the rows are simulated: profile, runs and reports repeat it."""
+    system = tomllib.loads(profile.read_text())
+    assert system["calibrated"] is False
+    assert system["title"] == "UNCALIBRATED: machine, fitted to 81 simulated rows"
+    provenance = system["provenance"]
+    assert provenance["origin"] == "simulated"
+    assert "81 simulated rows" in provenance["source"]
+    assert "not measured" in provenance["notes"]
+    assert "mostly from simulated LAT_" in provenance["keys"]["host.memory.miss_ns"]
+    derived = tmp_path / "derived.toml"
+    derived.write_text(f'name = "derived"\ntitle = "Mine"\nbase = "{profile}"\n[provenance]\nsource = "me"\n')
+    for name, file in (("run", profile), ("derived", derived)):
+        succeed("run", "--profile", file, "--test", "lat-rd", "--size", "64", "-o", tmp_path / f"{name}.db")
+        manifest = open_store(tmp_path / f"{name}.db").manifest
+        assert (manifest["fitted_to"], manifest["system"]["calibrated"]) == ("simulated rows", False)
+    assert "fitted to 81 simulated rows" in open_store(tmp_path / "run.db").title
+    nic = ("--nic", "simple-nic", "--frames", "1500", "-o", tmp_path / "nic.db")
+    succeed("run", "--profile", profile, *nic)
+    assert "(fitted to simulated rows)" in open_store(tmp_path / "nic.db").title
+    succeed("report", tmp_path / "run.db", "-o", tmp_path / "report.html")
+    assert "simulated rows" in (tmp_path / "report.html").read_text()
+
+
+def test_rows_without_a_recorded_origin_are_measured(rows: Path, tmp_path: Path) -> None:
+    few = with_rows(rows, tmp_path / "few", lambda row: row["Test"] == "LAT_CMD_RD")
+    (few / "ORIGIN.txt").unlink()
+    done = succeed("calibrate", few, "-o", tmp_path / "twin.toml")
+    system = tomllib.loads((tmp_path / "twin.toml").read_text())
+    assert system["calibrated"] is True
+    assert "origin" not in system["provenance"]
+    assert "not measured" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("origin", "emulated", "origin 'emulated': calibration needs rows that are measured"),
+        ("tick_ns", "4", "device 'nfp6000' is no NFP-6000"),
+    ],
+)
+def test_a_folder_of_unusable_origin_is_refused(
+    rows: Path, tmp_path: Path, key: str, value: str, words: str
+) -> None:
+    few = with_rows(rows, tmp_path / "few", lambda row: row["Test"] == "LAT_CMD_RD")
+    origin = few / "ORIGIN.txt"
+    changed, count = re.subn(rf"^{key}: .*$", f"{key}: {value}", origin.read_text(), flags=re.MULTILINE)
+    assert count == 1
+    origin.write_text(changed)
+    assert words in refuse("calibrate", few, "-o", tmp_path / "twin.toml").replace("\n", " ")
 
 
 def test_the_profile_runs_unchanged(profile: Path, tmp_path: Path) -> None:

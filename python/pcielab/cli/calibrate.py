@@ -55,7 +55,7 @@ def calibrate(
 
     Rows may be missing: parameters that the rows do not determine keep a typical host's values and are marked in
     the profile. It takes 10 to 30 seconds. The device's constants are not fitted: they are those of
-    its profile.
+    its profile. Rows that were simulated, not measured, give a profile that is marked as uncalibrated.
 
     Rows of nvbandwidth, perftest or fio determine no host. It prints what they do determine: payload ratio, cost
     of a call, round trip, bytes in flight, and what a direction keeps while the other is busy.
@@ -93,7 +93,7 @@ def calibrate(
         for one in found.estimates
     ]
     if not is_stdout(output):
-        print_rows(rows, output_format, title=f"{found.system['name']}, calibrated from {len(found.rows)} rows")
+        print_rows(rows, output_format, title=f"{found.system['name']}: {found.system['title']}")
     for warning in found.warnings:
         say(f"warning: {warning}")
     if found.not_identified:
@@ -143,7 +143,7 @@ def _print_pins(store: "Store", output_format: Format) -> None:
             row["value"] = "NOT IDENTIFIED" if row["value"] is None else float(f"{row['value']:.4g}")
     if not rows:
         raise InputError(f"{store.path}: no row of one direction, size or latency: nothing to calibrate")
-    print_rows(rows, output_format, title=f"{store.title}: what its rows determine, measured")
+    print_rows(rows, output_format, title=f"{store.title}: what its {store.origin} rows determine")
 
 
 def _name(output: Path) -> str:

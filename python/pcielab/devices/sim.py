@@ -44,7 +44,13 @@ def described(system: ResolvedSystem) -> dict[str, Any]:
         "system": json.loads(system.to_json()),
         "overrides": system.overrides,
         **({"borrowed": borrowed} if borrowed else {}),
+        **({"fitted_to": system.fitted_to} if system.fitted_to else {}),
     }
+
+
+def _with_origin(name: str, system: ResolvedSystem) -> str:
+    """A system in the title of a run that does not have the system's own title."""
+    return f"{name} (fitted to {system.fitted_to})" if system.fitted_to else name
 
 
 def _transfers(asked: Asked, suite: "Suite") -> Carrier:
@@ -62,7 +68,7 @@ def _messages(asked: Asked, suite: "MessageSuite") -> Carrier:
     profile = asked_for if isinstance(asked_for, MessageProfile) else load_message_profile(str(asked_for))
     system, question = resolve(profile.system, asked.sets), profile.as_question()
     backend = _core.Backend.messages(system.to_json(), json.dumps(question), seed=asked.options.seed)
-    title = changed_title(profile.title, system.overrides)
+    title = _with_origin(changed_title(profile.title, system.overrides), system)
     # In this order, so that exports of equal runs are equal bytes across versions.
     entries = {**described(system), "seed": asked.options.seed, "messages": question}
     return Carrier(backend, suite.to_json(), f"{title}, suite {suite.name}", profile.name, title, entries)
@@ -74,7 +80,7 @@ def _frames(asked: Asked, frames: "Frames") -> Carrier:
     with _queues_named(frames.source or frames.name):
         backend.check(tests, seed=asked.options.seed)
     own = {key: value for key, value in system.overrides.items() if (key, value) != ("device", PORT)}
-    name = changed_name(system.system.name, own)
+    name = _with_origin(changed_name(system.system.name, own), system)
     title = f"{frames.name} on {name}, {frames.ethernet.line_gbps:g} Gb/s line"
     entries = {**described(system), "overrides": own, "nic": question}
     on = system.system.name if isinstance(asked.profile, ResolvedSystem) else str(asked.profile or SYSTEM)

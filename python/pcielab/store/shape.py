@@ -14,7 +14,9 @@ from pcielab.library.suites.parameters import PARAMETERS as OF_TESTS
 _TEXT, _OBJECT, _LIST = (str, "a text"), (dict, "an object"), (list, "a list")
 _NUMBER = ((int, float), "a number")
 MANIFEST = {
-    **dict.fromkeys(("origin", "title", "suite", "version", "started", "machine", "suite_digest"), _TEXT),
+    **dict.fromkeys(
+        ("origin", "title", "suite", "version", "started", "machine", "suite_digest", "fitted_to"), _TEXT
+    ),
     **dict.fromkeys(
         ("system", "overrides", "options", "backend", "device", "host", "messages", "source", "borrowed"), _OBJECT
     ),

@@ -15,6 +15,7 @@ from pcielab.analysis.calibrate.scatter import SCATTER_KEYS
 from pcielab.analysis.calibrate.structure import Choice
 from pcielab.library.profiles import names
 from pcielab.library.profiles.nested import Table
+from pcielab.library.profiles.provenance import FittedTo
 
 _ROWS_NAMED = 3
 _ADDRESSES_A_LINE = 4
@@ -39,6 +40,7 @@ class Calibration:
         warnings: Sentences for the reader.
         source: Name of the folder or store.
         given_device: Whether the device's constants come from a profile, and the rest from a manifest.
+        origin: Origin of the rows. Only measured ones calibrate a system.
     """
 
     system: Table
@@ -53,6 +55,7 @@ class Calibration:
     warnings: tuple[str, ...] = ()
     source: str = ""
     given_device: bool = False
+    origin: FittedTo = "measured"
 
     def to_toml(self) -> str:
         """The complete system file, each estimated value with its interval and the rows that show it."""
@@ -60,7 +63,7 @@ class Calibration:
         content: Table = {
             "name": system["name"],
             "title": system["title"],
-            "calibrated": True,
+            "calibrated": self.origin == "measured",
             **{key: system[key] for key in ("device_socket", "memory_socket", "program_socket", "iommu")},
             "chunk_bytes": system["chunk_bytes"],
             "device": _device(self),
@@ -72,6 +75,11 @@ class Calibration:
         text = tomli_w.dumps(content)
         size = f"chunk_bytes = {system['chunk_bytes']}\n"
         return text.replace(size, f"{size}chunk_addresses = [\n{_addresses(system['chunk_addresses'])}]\n", 1)
+
+    @property
+    def fitted_to(self) -> str:
+        """The origin of the rows before their names: `simulated `; empty if they were measured."""
+        return "" if self.origin == "measured" else f"{self.origin} "
 
     @property
     def not_identified(self) -> list[str]:
@@ -97,6 +105,13 @@ class Calibration:
         sources = {key: one.source for one in self.idle for key in one.values}
         fitted = {one.parameter.key for one in self.estimates if one.identified}
         return {key: sources.get(key) for key in IDLE_KEYS if key not in fitted}
+
+
+def not_measured(origin: FittedTo) -> str | None:
+    """What a fit to rows that nobody measured means, as a sentence; None for measured rows."""
+    if origin == "measured":
+        return None
+    return f"the rows are {origin}, not measured: the profile is uncalibrated, and no evidence about a machine"
 
 
 def _addresses(addresses: Sequence[int]) -> str:
@@ -150,32 +165,36 @@ def _provenance(calibration: Calibration) -> Table:
     for key, evidence in calibration.idle_sources.items():
         keys[key] = evidence or f"{NOT_IDENTIFIED} by these rows: from {calibration.recorded.base_host}"
     refresh = (
-        "distribution of 64 B cold DMA reads" if calibration.refresh_known else f"{NOT_IDENTIFIED}: from the base"
+        f"{calibration.fitted_to}distribution of 64 B cold DMA reads"
+        if calibration.refresh_known
+        else f"{NOT_IDENTIFIED}: from the base"
     )
     keys["host.memory.refresh"] = refresh
     scatter = (
-        "distribution of 64 B cold DMA reads, around its main mode"
+        f"{calibration.fitted_to}distribution of 64 B cold DMA reads, around its main mode"
         if calibration.scatter_known
         else f"{NOT_IDENTIFIED}: from the base"
     )
     keys |= dict.fromkeys(SCATTER_KEYS, scatter)
     beside = "manifest" if calibration.given_device else "sys-*.txt"
-    source = f"{calibration.source}: {len(calibration.rows)} rows and {beside}, by pcielab calibrate"
+    rows = f"{len(calibration.rows)} {calibration.fitted_to}rows"
+    source = f"{calibration.source}: {rows} and {beside}, by pcielab calibrate"
     notes = " ".join(f"{one[0].upper()}{one[1:]}." for one in calibration.warnings)
-    return {"source": source, "notes": notes, "keys": keys}
+    origin = {} if calibration.origin == "measured" else {"origin": calibration.origin}
+    return {"source": source, "notes": notes, **origin, "keys": keys}
 
 
 def _choice_note(calibration: Calibration, choice: Choice) -> str:
     if not choice.identified:
         return f"{NOT_IDENTIFIED} by these rows: from {calibration.recorded.base_host}"
-    rows = "; ".join(calibration.rows[row].label for row in choice.rows[:_ROWS_NAMED])
+    rows = calibration.fitted_to + "; ".join(calibration.rows[row].label for row in choice.rows[:_ROWS_NAMED])
     return f"chosen by trying, the next best is {choice.advantage:.0%} further off: {rows}"
 
 
 def _note(calibration: Calibration, estimate: Estimate) -> str:
     if not estimate.identified:
         return f"{NOT_IDENTIFIED} by these rows: from {calibration.recorded.base_host}"
-    rows = "; ".join(calibration.rows[row].label for row in estimate.evidence)
+    rows = calibration.fitted_to + "; ".join(calibration.rows[row].label for row in estimate.evidence)
     if estimate.at_bound:
         low, high = estimate.interval
         return f"{NOT_IDENTIFIED} by itself: at its bound, {low:.3g} to {high:.3g} (95 %), mostly from {rows}"

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from pcielab import _core
-from pcielab.analysis.calibrate.calibration import Calibration
+from pcielab.analysis.calibrate.calibration import Calibration, not_measured
 from pcielab.analysis.calibrate.fit import Estimate, Evidence, JointFit, Unknown
 from pcielab.analysis.calibrate.idle import Found, has_idle_states, rough, sleeping_gap, stalls, wake_ups
 from pcielab.analysis.calibrate.measured import Measured, Row
@@ -71,8 +71,14 @@ def calibrate(
     idle = recorded.base_host == IDLE_BASE_HOST
     chosen = _thinned(measured.rows)
     rows = rough(chosen) if idle else chosen
-    warnings = [*measured.warnings, *recorded.warnings, *_remarks(measured, recorded, rows)]
-    recorded.system["title"] = title or f"{measured.source}, calibrated from {len(rows)} rows"
+    caution = not_measured(measured.origin)
+    warnings = [*([caution] if caution else []), *measured.warnings, *recorded.warnings]
+    warnings += _remarks(measured, recorded, rows)
+    named = title or f"{measured.source}, calibrated from {len(rows)} rows"
+    if caution:
+        named = title or f"{measured.source}, fitted to {len(rows)} {measured.origin} rows"
+        recorded.system |= {"calibrated": False}
+    recorded.system["title"] = f"UNCALIBRATED: {named}" if caution else named
     _core.check_system(json.dumps(recorded.system))
     twin = Twin(recorded.system, rows, suite=measured.suite, seed=seed, progress=progress)
     twin.keep(constants or {})
@@ -99,6 +105,7 @@ def calibrate(
         tuple(warnings),
         measured.source,
         given_device=measured.recorded is not None,
+        origin=measured.origin,
     )
 
 

@@ -12,20 +12,22 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from pcielab.analysis.calibrate.given_device import device_of_store, system_of_store, tick_ns_of
 from pcielab.analysis.calibrate.recorded_system import RecordedSystem
 from pcielab.errors import InputError
 from pcielab.formats.importers.pcie_bench.distributions import FORMS, Section, sections_of
+from pcielab.formats.importers.pcie_bench.origin import folder_origin
 from pcielab.formats.importers.pcie_bench.rows import read_rows
 from pcielab.formats.importers.pcie_bench.text import read_text
-from pcielab.formats.published import CACHE_STATES, FAMILIES, NFP6000_TIMER
+from pcielab.formats.published import CACHE_STATES, FAMILIES, NFP6000_TIMER, ORIGIN_FILE
 from pcielab.library.input_files import read_text_roughly
+from pcielab.library.profiles.provenance import FittedTo
 from pcielab.library.suites import Suite, load_suite
 from pcielab.store import Store, open_store
 from pcielab.store.identity import Identity, identity
-from pcielab.wording import byte_size
+from pcielab.wording import byte_size, shown
 
 RowKey: TypeAlias = tuple[str, str, str, int, int]
 """A row as a pack names it: family, test, cache state (as published), window and size in bytes."""
@@ -91,6 +93,7 @@ class Measured:
         warnings: Input that was ignored, in words.
         suite: JSON of the suite that the rows' indices are of; None: the suite `paper`.
         recorded: The system of a device other than the NFP-6000; None: `texts` describe it.
+        origin: Origin of the rows; of the rows of a folder, what its `ORIGIN.txt` says.
     """
 
     source: str
@@ -100,6 +103,7 @@ class Measured:
     warnings: tuple[str, ...] = field(default=())
     suite: str | None = None
     recorded: RecordedSystem | None = None
+    origin: FittedTo = "measured"
 
 
 def read_measured(path: Path, pack: Path | None = None, device: str | None = None) -> Measured:
@@ -117,14 +121,16 @@ def read_measured(path: Path, pack: Path | None = None, device: str | None = Non
     chosen = read_pack(pack) if pack is not None else None
     if not path.is_dir():
         store = _opened(path)
+        origin = _origin(store.origin, path)
         if (given := device_of_store(store, device)) is not None:
-            return _of_other_device(store, system_of_store(store, given), chosen, pack)
+            return replace(_of_other_device(store, system_of_store(store, given), chosen, pack), origin=origin)
         records, texts, refresh, warnings = _of_store(store)
     elif device is not None:
         raise InputError(
             f"--device {device}: {path} is in the published format, of an NFP-6000: leave --device out"
         )
     else:
+        origin = _origin_of_folder(path)
         records, texts, refresh, warnings = _of_folder(path)
     rows, unknown = _placed(_paper(), records)
     if unknown:
@@ -136,7 +142,30 @@ def read_measured(path: Path, pack: Path | None = None, device: str | None = Non
             f"{path}: has no row{named} of the suite paper: give a folder with bw_*.csv and lat_*.csv files of a "
             "pcie-bench run, or a store of one"
         )
-    return Measured(path.resolve().name, tuple(rows), texts, refresh, tuple(warnings))
+    return Measured(path.resolve().name, tuple(rows), texts, refresh, tuple(warnings), origin=origin)
+
+
+def _origin(word: str, path: Path) -> FittedTo:
+    known: tuple[FittedTo, ...] = get_args(FittedTo)
+    found = next((origin for origin in known if origin == word), None)
+    if found is None:
+        raise InputError(f"{path}: origin {shown(word)}: calibration needs rows that are {' or '.join(known)}")
+    return found
+
+
+def _origin_of_folder(folder: Path) -> FittedTo:
+    """The origin of a folder's rows.
+
+    Raises:
+        InputError: They are of a device with another timer than the NFP-6000's.
+    """
+    found = folder_origin(folder)
+    if found.timer != NFP6000_TIMER:
+        raise InputError(
+            f"{folder / ORIGIN_FILE}: device {shown(found.device)} is no NFP-6000, whose timer a folder in the "
+            "published format has: calibrate from the store that was exported"
+        )
+    return _origin(found.origin, folder / ORIGIN_FILE)
 
 
 def _chosen(rows: list[Row], chosen: set[RowKey] | None, pack: Path | None, warnings: list[str]) -> list[Row]:

@@ -1,8 +1,13 @@
 """Sources of the values of a profile."""
 
+from typing import Literal, TypeAlias
+
 from pydantic import Field
 
 from pcielab.library.profiles.part import Part
+
+FittedTo: TypeAlias = Literal["measured", "simulated", "rtl", "modelled"]
+"""Origins of rows that values can be fitted to. Emulated times mean nothing."""
 
 
 class Provenance(Part):
@@ -15,6 +20,8 @@ class Provenance(Part):
     experimental: str = ""
     """Why a system is experimental, in one sentence: its machine was measured, but the description is not good
     enough to be called calibrated. Lists show it apart. Absent for all others."""
+    origin: FittedTo = "measured"
+    """Origin of the rows that the values were fitted to, if they were. Only measured rows calibrate a system."""
     keys: dict[str, str] = Field(default={})
     """Notes on single keys of this file (dotted); the note of a table holds for all its keys."""
 

@@ -41,6 +41,12 @@ class ResolvedSystem:
         return str(own) if own else changed_title(self.system.title, self.overrides)
 
     @property
+    def fitted_to(self) -> str:
+        """The rows that values were fitted to although nobody measured them: `simulated rows`; mostly empty."""
+        origins = {sources.origin for sources in self.provenance.values()} - {"measured"}
+        return f"{' and '.join(sorted(origins))} rows" if origins else ""
+
+    @property
     def link(self) -> Link:
         """The negotiated link."""
         return self.system.link

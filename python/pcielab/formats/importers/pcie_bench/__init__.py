@@ -5,28 +5,18 @@ duplicates kept; every `sys-*.txt` is attached.
 """
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pcielab._core import StoreWriter
 from pcielab.errors import InputError
 from pcielab.formats.importers.pcie_bench.distributions import add_distributions
+from pcielab.formats.importers.pcie_bench.origin import FolderOrigin, folder_origin
 from pcielab.formats.importers.pcie_bench.rows import read_rows
 from pcielab.formats.importers.pcie_bench.system import device_facts, host_facts
 from pcielab.formats.importers.pcie_bench.text import read_text
-from pcielab.formats.published import FAMILIES, NFP6000_TIMER, ORIGIN_FILE, Timer
+from pcielab.formats.published import FAMILIES
 from pcielab.outputs import check_new_store
-
-
-@dataclass(frozen=True)
-class Provenance:
-    """Origin of the numbers of a folder: our own exports give it, published ones were measured."""
-
-    origin: str = "measured"
-    device: str = "nfp6000"
-    title: str | None = None
-    timer: Timer = NFP6000_TIMER
 
 
 def import_pcie_bench(directory: str | Path, output: str | Path, *, overwrite: bool = False) -> None:
@@ -43,7 +33,7 @@ def import_pcie_bench(directory: str | Path, output: str | Path, *, overwrite: b
     """
     directory = Path(directory)
     check_new_store(Path(output), overwrite=overwrite)
-    provenance = _provenance(directory)
+    provenance = folder_origin(directory)
     records: list[dict[str, Any]] = []
     for path in _family_files(directory):
         family = read_rows(path, provenance.timer)
@@ -77,26 +67,7 @@ def _family_files(directory: Path) -> list[Path]:
     return known + list(files.values())
 
 
-def _provenance(directory: Path) -> Provenance:
-    path = directory / ORIGIN_FILE
-    if not path.is_file():
-        return Provenance()
-    facts = dict(line.split(": ", 1) for line in read_text(path).splitlines() if ": " in line)
-    try:
-        return Provenance(
-            origin=facts["origin"],
-            device=facts["device"],
-            title=facts.get("title"),
-            timer=Timer.of_texts(facts["tick_ns"], facts["tick_cycles"]),
-        )
-    except (KeyError, ValueError) as error:
-        raise InputError(
-            f"{path}: has no usable origin, device, tick_ns and tick_cycles: export the folder again, or delete "
-            "this file"
-        ) from error
-
-
-def _manifest(directory: Path, texts: dict[str, str], provenance: Provenance) -> dict[str, Any]:
+def _manifest(directory: Path, texts: dict[str, str], provenance: FolderOrigin) -> dict[str, Any]:
     name = directory.resolve().name
     return {
         "origin": provenance.origin,
