@@ -109,7 +109,7 @@ def sizing(
     """
     of_line = {"--line": line, "--nic": nic, "--vlan": vlan or None, "--gap": gap}
     of_link = {"gen": gen, "lanes": lanes, "mps": mps, "mrrs": mrrs, "rcb": rcb, "addr": addr}
-    given = {key: value for key, value in of_link.items() if value is not None}
+    given: dict[str, Any] = {key: value for key, value in of_link.items() if value is not None}
     option = f"--{next(iter(given))}" if given else "--completions" if completions is not None else None
     if option is None:
         ethernet = Ethernet(line_gbps=_LINE_GBPS if line is None else line, vlan=vlan, gap=gap or Gap.STANDARD)
