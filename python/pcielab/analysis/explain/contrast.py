@@ -121,10 +121,15 @@ def _chosen(store: Store, pairs: Any, tests: Sequence[str], most_rows: int) -> t
 
 
 def _changes(system: dict[str, Any], apart: Sequence[Difference]) -> list[tuple[Difference, ...]]:
-    """Differences one by one; those that give no valid system alone, together."""
+    """Differences one by one; those that give no valid system alone, together, with others that they need."""
     alone: list[tuple[Difference, ...]] = [(one,) for one in apart if _is_valid(_with(system, (one,)))]
     together = tuple(one for one in apart if (one,) not in alone)
-    return [*alone, together] if together and _is_valid(_with(system, together)) else alone
+    if not together:
+        return alone
+    for needed in [(), *alone]:
+        if _is_valid(_with(system, (*needed, *together))):
+            return [*(one for one in alone if one != needed), (*needed, *together)]
+    return [tuple(apart)]
 
 
 def _is_valid(system: dict[str, Any]) -> bool:
