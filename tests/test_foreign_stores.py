@@ -16,7 +16,6 @@ import pytest
 
 import sqlite_tricks
 from command_template import Template
-from patience import patient
 from pcielab import open_store
 from pcielab._core import InputError, StoreWriter
 from shell import Done, exit_code_of_command, exported, forked, succeed
@@ -96,11 +95,9 @@ def test_a_trick_is_refused_or_has_no_effect(
 
 
 def test_a_folder_with_hostile_stores_can_be_listed(tricked: Path) -> None:
-    started = time.monotonic()
     done = limited("runs", tricked, "--format", "csv")
     assert done.exit_code == 0, f"{done.exit_code}: {done.stderr[-300:]}"
     assert len(done.stdout.splitlines()) == len(TRICKS) + 1
-    assert time.monotonic() - started < patient(SECONDS * 4)
     assert (tricked / plain_name(JOURNAL) / VICTIM).exists(), "somebody's file was deleted"
 
 
@@ -138,13 +135,14 @@ def test_the_refusal_says_which_table_and_why(sound: Path, tmp_path: Path) -> No
 
 @pytest.fixture
 def interrupted() -> Iterator[None]:
-    """Ctrl-C, half a second from now."""
-    old = signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGALRM, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
-    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    """Ctrl-C, after a quarter of a second of this process's work."""
+    keyboard = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = signal.signal(signal.SIGPROF, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
+    signal.setitimer(signal.ITIMER_PROF, 0.25)
     yield
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGINT, old)
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    signal.signal(signal.SIGPROF, timer)
+    signal.signal(signal.SIGINT, keyboard)
 
 
 @pytest.mark.usefixtures("interrupted")
@@ -152,14 +150,14 @@ def test_reading_ends_at_ctrl_c(sound: Path, tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     path.write_bytes(sound.read_bytes())
     tree_without_end(path)
-    # Large enough on the disk that reading it takes minutes: only Ctrl-C ends this soon.
+    # Large enough on the disk that reading it takes minutes of work: only Ctrl-C ends this soon.
     with path.open("r+b") as file:
         os.posix_fallocate(file.fileno(), 0, 64 << 20)
         file.truncate(1 << 40)
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(KeyboardInterrupt):
         open_store(path)
-    assert time.monotonic() - started < patient(SECONDS)
+    assert time.process_time() - started < SECONDS
 
 
 def test_a_store_of_the_largest_size_is_read(tmp_path: Path) -> None:

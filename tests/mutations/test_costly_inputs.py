@@ -334,6 +334,13 @@ def test_an_attribute_has_64_counters_at_most(tmp_path: Path) -> None:
     assert max(len(function.errors.correctable or ()) for function in found.functions) == 64
 
 
+def test_a_function_has_six_resizable_bars_at_most(tmp_path: Path) -> None:
+    path = tmp_path / "lspci.txt"
+    path.write_text(BARS + BAR * 7)
+    [function] = read_lspci_file(path).functions
+    assert len(function.resizable_bars) == 6
+
+
 def test_a_line_of_lspci_is_read_up_to_a_page(tmp_path: Path) -> None:
     path = tmp_path / "lspci.txt"
     path.write_text("00:00.0 " + "a" * 5_000 + "\n")
