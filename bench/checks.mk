@@ -189,6 +189,10 @@ doctor-mutations: build ## Run the doctor on 100,000 mutated lspci texts and sys
 tool-mutations: build ## Import 10,000 mutated outputs each of nvbandwidth, perftest and fio (5 minutes)
 	$(BIN)/python tests/mutations/fuzz.py --count 30000 --kind tool-nvbandwidth --kind tool-perftest --kind tool-fio
 
+.PHONY: guide-figures
+guide-figures: build ## Draw the simulated pictures of the guides again, in docs/images (10 s)
+	$(BIN)/python bench/guide_figures.py
+
 .PHONY: paper-numbers
 paper-numbers: build ## Compare every number of three papers with ours and renew their pages in docs/reference (half a minute)
 	$(BIN)/python -m generate.paper_pages
