@@ -4,6 +4,8 @@
 //! Vocabulary and rules: the pcie-bench paper (SIGCOMM 2018, section 4) and the program behind its data.
 
 mod addresses;
+#[cfg(test)]
+mod changed_suites;
 mod chase;
 mod messages;
 mod published;
