@@ -1,12 +1,14 @@
-"""What `pcielab run` prints of a single test, and how it counts tests without a result."""
+"""What `pcielab run` prints of a single test, how it counts tests without a result, and when it fails."""
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
-from pcielab import run, single_test
-from pcielab.cli.outcome import print_single, say_without_result
+from pcielab import RunError, Store, open_store, run, single_test
+from pcielab._core import StoreWriter
+from pcielab.cli.outcome import print_single, report_outcome, say_without_result
 from pcielab.cli.output import Cell, Format
 
 
@@ -50,3 +52,29 @@ def test_tests_without_a_result_are_counted_by_status_and_message(capsys: pytest
     ended = [("ok", None), ("failed", "b"), ("not-supported", "a"), ("failed", "b"), ("failed", "a")]
     say_without_result([{"status": status, "message": message} for status, message in ended])
     assert capsys.readouterr().err.splitlines() == ["2 failed: b", "1 not-supported: a", "1 failed: a"]
+
+
+def stored(path: Path, *statuses: str) -> Store:
+    """A run of tests that ended so."""
+    with StoreWriter.create(path, json.dumps({"origin": "measured"})) as writer:
+        for number, status in enumerate(statuses):
+            record = {"id": number, "family": "f", "name": "BW_DMA_RD", "parameters": "{}", "status": status}
+            writer.write_test(json.dumps(record | ({} if status == "ok" else {"message": "why"})))
+    return open_store(path)
+
+
+def test_a_run_with_results_and_no_failure_succeeds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report_outcome(stored(tmp_path / "run.db", "ok", "not-supported", "ok"), "a card")
+    assert capsys.readouterr().err.splitlines() == [
+        f"2 tests measured on a card: {tmp_path / 'run.db'}",
+        "1 not-supported: why",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "message"),
+    [(["ok", "failed", "failed"], "2 tests failed"), (["not-supported"], "no test has a result")],
+)
+def test_a_run_with_a_failure_or_without_a_result_fails(tmp_path: Path, statuses: list[str], message: str) -> None:
+    with pytest.raises(RunError, match=message):
+        report_outcome(stored(tmp_path / "run.db", *statuses), "a card")
