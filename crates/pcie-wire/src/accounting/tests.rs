@@ -7,10 +7,11 @@ fn link(generation: u32, lanes: u32, mps_bytes: u32) -> LinkConfiguration {
     LinkConfiguration::try_from(LinkParameters::new(generation, lanes, mps_bytes, 512)).unwrap()
 }
 
-/// Rate of TLPs in one direction if both are full, Gb/s: each also carries the DLLPs for the other.
+/// Rate of TLPs in one direction if both are full, Gb/s, as the published bounds have it: less the share of the raw
+/// rate that the DLLPs for the other direction take.
 fn both_full_gbps(link: &LinkConfiguration, intervals: DllpIntervals) -> f64 {
     let accounting = Accounting::Spec;
-    accounting.tlp_gbps(link) / (1.0 + accounting.dllp_bytes_per_received_byte(link, intervals))
+    accounting.tlp_gbps(link) - link.raw_gbps() * accounting.dllp_bytes_per_received_byte(link, intervals)
 }
 
 fn gigabytes(gbps: f64, kind: TlpKind, link: &LinkConfiguration, length: u32) -> f64 {
