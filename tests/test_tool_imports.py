@@ -475,11 +475,25 @@ def test_without_a_link_there_are_no_bounds_and_a_remedy(tmp_path: Path) -> None
     assert {row["bound"] for row in json.loads(done.stdout)} == {None}
 
 
-def test_a_bound_for_unknown_payloads_holds_for_any(tmp_path: Path) -> None:
+def test_each_answer_assumes_the_same_payload_and_says_so(tmp_path: Path) -> None:
+    """`explain`, `why` and `normal` of one row have one bound."""
     rows_of(SAMPLES / "nvbandwidth" / "0.5-one-gpu.txt", tmp_path, "--link", "gen5x16")
-    done = succeed("explain", tmp_path / "run.db", "--format", "json")
-    assert "MPS unknown: bounds are for 4096 B" in done.stderr
-    assert json.loads(done.stdout)[1]["bound_value"] > 459.71
+    run = tmp_path / "run.db"
+    usual = ("--gen", "5", "--lanes", "16", "--mps", "256", "--mrrs", "512", "--sizes", "1M")
+    [bounds] = json.loads(succeed("model", "bandwidth", *usual, "--format", "json").stdout)
+    explained = succeed("explain", run, "--format", "json")
+    assert "MPS 256 B assumed: import again with --mps" in explained.stderr
+    reads, writes = json.loads(explained.stdout)[:2]
+    assert (reads["bound_value"], writes["bound_value"]) == pytest.approx(
+        (bounds["read_gbps"], bounds["write_gbps"])
+    )
+    normal = json.loads(succeed("normal", run, "--format", "json").stdout)
+    assert [row["bound"] for row in normal[:2]] == pytest.approx([reads["bound_value"], writes["bound_value"]])
+    assert {row["assumed"] for row in normal[:2]} == {"MPS 256 B assumed"}
+    assert "MPS 256 B assumed" in succeed("normal", run).stdout
+    why = json.loads(succeed("why", run, "--format", "json").stdout)
+    assert "MPS 256 B assumed" in why["question"]
+    assert why["change"]["before"] in (reads["bound_value"], writes["bound_value"])
 
 
 def test_buffered_reads_have_no_bound(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import typer
 from pcielab.errors import InputError, with_message
 from pcielab.library.link import Link
 from pcielab.library.quantities import parse_bytes
+from pcielab.library.usual_link import USUAL_MPS_BYTES, USUAL_MRRS_BYTES
 from pcielab.model.link import Accounting, Limits
 
 
@@ -40,8 +41,8 @@ class ModelOptions:
 
     gen: Annotated[int, _link("--gen", "PCIe generation, 1 to 7.")] = 3
     lanes: Annotated[int, _link("--lanes", "Link width: 1, 2, 4, 8, 12, 16 or 32.")] = 8
-    mps: Annotated[int, _size("--mps", "Maximum Payload Size, 128 to 4096.")] = 256
-    mrrs: Annotated[int, _size("--mrrs", "Maximum Read Request Size, 128 to 4096.")] = 512
+    mps: Annotated[int, _size("--mps", "Maximum Payload Size, 128 to 4096.")] = USUAL_MPS_BYTES
+    mrrs: Annotated[int, _size("--mrrs", "Maximum Read Request Size, 128 to 4096.")] = USUAL_MRRS_BYTES
     rcb: Annotated[
         int, _size("--rcb", "Read Completion Boundary, 64 or 128; with `sigcomm18` also 256 or 512.")
     ] = 64

@@ -11,6 +11,7 @@ from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_data, pri
 from pcielab.errors import InputError
 from pcielab.library.figure_words import ENGINES, STATES, WHATS
 from pcielab.library.quantities import parse_bytes
+from pcielab.library.usual_link import USUAL_MPS_BYTES
 
 if TYPE_CHECKING:
     from pcielab.analysis.normal import Normal
@@ -64,7 +65,7 @@ def normal(
         float | None,
         typer.Option("--rtt-ns", help="Time that one transfer is in flight, ns.", show_default=False),
     ] = None,
-    mps: Annotated[int | None, _size("--mps", "Maximum payload size [default: 256].")] = None,
+    mps: Annotated[int | None, _size("--mps", f"Maximum payload size [default: {USUAL_MPS_BYTES}].")] = None,
     line: Annotated[
         float | None,
         typer.Option(

@@ -11,12 +11,12 @@ from typing import Any, Literal
 from pcielab import model
 from pcielab.doctor.finding import Loss
 from pcielab.doctor.tree import SPEEDS, TAGS_5_BIT, Function, LinkEnd, Speed
+from pcielab.library.usual_link import USUAL_MPS_BYTES, USUAL_MRRS_BYTES
 
 Operation = Literal["read", "write", "rdwr"]
 LARGE_BYTES, SMALL_BYTES = 4096, 64
 ROUND_TRIPS_NS = (500.0, 1000.0)
 """Duration of a memory read on a server, idle and under load; most measured ones lie in between."""
-_USUAL_MPS, _USUAL_MRRS = 256, 512
 
 
 @dataclass(frozen=True)
@@ -72,14 +72,14 @@ def use_of(function: Function, end: LinkEnd, payload_bytes: int | None = None) -
     mrrs = control.mrrs_bytes if control and control.mrrs_bytes else None
     assumed = [
         f"{name} {usual} B"
-        for name, known, usual in (("MPS", mps, _USUAL_MPS), ("MRRS", mrrs, _USUAL_MRRS))
+        for name, known, usual in (("MPS", mps, USUAL_MPS_BYTES), ("MRRS", mrrs, USUAL_MRRS_BYTES))
         if not known
     ]
     link = model.Link(
         generation=generation(end.speed_gtps),
         lanes=end.lanes,
-        mps_bytes=min(mps or _USUAL_MPS, payload_bytes or 4096),
-        mrrs_bytes=mrrs or _USUAL_MRRS,
+        mps_bytes=min(mps or USUAL_MPS_BYTES, payload_bytes or 4096),
+        mrrs_bytes=mrrs or USUAL_MRRS_BYTES,
         rcb_bytes=end.rcb_bytes or 64,
         ecrc=bool(errors and errors.ecrc_generated),
         flit_mode=end.flit_mode or None,

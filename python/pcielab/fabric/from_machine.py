@@ -15,6 +15,7 @@ from pcielab.doctor.loss import LARGE_BYTES, generation, loss, use_of
 from pcielab.errors import InputError
 from pcielab.fabric.borrowed import memory_gbytes_per_s
 from pcielab.library.fabrics.written import INSIDE_GBYTES_PER_S
+from pcielab.library.usual_link import USUAL_MPS_BYTES
 from pcielab.wording import printable
 
 _KINDS = {
@@ -33,7 +34,6 @@ _NOTES = (
     "transfers, downwards of completions to reads, upwards of writes. Capacities inside the processor are "
     "borrowed from published figures, or limit nothing; comments say which."
 )
-_USUAL_MPS = 256
 _REMEDY = (
     "give the output of `sudo lspci -vvv` on the whole machine, not inside a virtual machine, or NCCL's topology"
 )
@@ -84,7 +84,7 @@ def _head(tree: Tree, name: str, notes: tuple[str, ...], payloads: dict[str, int
         [
             f"name = {_text(name)}",
             f"title = {_text(f'{name}, as read from {tree.source}')}",
-            f"mps_bytes = {min(payloads.values(), default=_USUAL_MPS)}",
+            f"mps_bytes = {min(payloads.values(), default=USUAL_MPS_BYTES)}",
             "",
             *(f"# {_comment(note)}" for note in notes),
             "[provenance]",

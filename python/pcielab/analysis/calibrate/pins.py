@@ -14,12 +14,12 @@ from scipy.special import stdtrit
 
 from pcielab.library.link import Link
 from pcielab.library.link_words import generation_of
+from pcielab.library.usual_link import USUAL_MPS_BYTES, usual_mrrs_bytes
 from pcielab.model.questions import bandwidth
 from pcielab.store import Store
 from pcielab.store.facts import Facts
 from pcielab.store.measured import MeasuredRow
 
-_USUAL_MPS_BYTES, _USUAL_MRRS_BYTES = 256, 512
 _LARGE_BYTES = 1 << 20
 _LEAST_SIZES = 4
 """Sizes from which a cost and a rate are fitted: two numbers, and scatter."""
@@ -63,13 +63,14 @@ class Pin:
 
 
 def link_of(store: Store) -> Link | None:
-    """The link that an import was given; None without generation or lanes. MPS 256 and MRRS 512 if unknown."""
+    """The link of an import, with the usual MPS and MRRS if unknown; None without generation or lanes."""
     device = Facts.model_validate(store.manifest).device
     known = device.link if device else None
     generation = generation_of(known.rate_gtps) if known and known.rate_gtps else None
     if known is None or generation is None or known.lanes is None:
         return None
-    mps, mrrs = known.mps_bytes or _USUAL_MPS_BYTES, known.mrrs_bytes or _USUAL_MRRS_BYTES
+    mps = known.mps_bytes or USUAL_MPS_BYTES
+    mrrs = known.mrrs_bytes or usual_mrrs_bytes(mps)
     return Link(generation=generation, lanes=known.lanes, mps_bytes=mps, mrrs_bytes=mrrs)
 
 

@@ -3,7 +3,7 @@
 A copy from host to device is a read by the device, a copy to the host a write. An RDMA NIC that writes or sends
 reads the memory of its host, and one that reads writes it; a drive that is read writes memory. Copies between
 devices, sums over devices and buffered reads of files have no bound: they need not cross this link. Values of MPS
-and MRRS that are not known are taken as the largest, so that the bound holds for any.
+and MRRS that are not known are the usual ones, as in `normal`; notes name them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 from pcielab import model
 from pcielab.analysis.explain.explained import MARKED_BELOW, Explained, ExplainedRun, Limit, Unit
 from pcielab.library.link import Link
+from pcielab.library.usual_link import USUAL_MPS_BYTES, usual_mrrs_bytes
 from pcielab.store import Store
 from pcielab.store.setup import link_parameters
 
@@ -27,7 +28,6 @@ MOVED: Mapping[tuple[str, str | None], Moved] = {
     ("fio", "read"): "write",
 }
 """What the device does to the host's memory, by tool and direction of its rows."""
-_LARGEST = 4096
 _LONG = 1 << 20
 """Size from which the bound no longer rises, taken for longer and unknown ones."""
 _ASKED = ("direction", "beside", "engine", "pair", "part", "size_bytes", "outstanding", "queues", "pattern")
@@ -48,14 +48,10 @@ def explain_tools(store: Store, tests: Sequence[int]) -> ExplainedRun:
     about = f"{source.get('format') or 'another tool'} {source.get('version') or ''}".strip()
     if link is None:
         return ExplainedRun(rows, f"{about}, unknown link", [_NO_LINK])
-    unknown = [key for key, name in (("mps_bytes", "MPS"), ("mrrs_bytes", "MRRS")) if known.get(key) is None]
-    named = {"mps_bytes": "MPS", "mrrs_bytes": "MRRS"}
-    notes = [
-        f"{named[key]} unknown: bounds are for {_LARGEST} B, which no link exceeds; import again with "
-        f"--{named[key].lower()}"
-        for key in unknown
-    ]
-    parts = [f"{named[key]} {known[key]}" for key in named if key not in unknown]
+    values = {"MPS": ("mps_bytes", link.mps_bytes), "MRRS": ("mrrs_bytes", link.mrrs_bytes)}
+    unknown = [name for name, (key, _) in values.items() if known.get(key) is None]
+    notes = [f"{name} {values[name][1]} B assumed: import again with --{name.lower()}" for name in unknown]
+    parts = [f"{name} {value} B{' assumed' if name in unknown else ''}" for name, (_, value) in values.items()]
     return ExplainedRun(rows, ", ".join([f"{about} on Gen{link.generation} x{link.lanes}", *parts]), notes)
 
 
@@ -65,11 +61,12 @@ def link_of_tool(manifest: Mapping[str, Any]) -> Link | None:
     if known.get("generation") is None or known.get("lanes") is None:
         return None
     more = {key: known[key] for key in ("rcb_bytes", "ecrc") if known.get(key) is not None}
+    mps_bytes = known.get("mps_bytes") or USUAL_MPS_BYTES
     return Link(
         generation=known["generation"],
         lanes=known["lanes"],
-        mps_bytes=known.get("mps_bytes") or _LARGEST,
-        mrrs_bytes=known.get("mrrs_bytes") or _LARGEST,
+        mps_bytes=mps_bytes,
+        mrrs_bytes=known.get("mrrs_bytes") or usual_mrrs_bytes(mps_bytes),
         **more,
     )
 

@@ -10,13 +10,11 @@ from functools import cache
 from pcielab.analysis.normal.question import Question
 from pcielab.library.link import Link
 from pcielab.library.link_words import Width
+from pcielab.library.usual_link import USUAL_MPS_BYTES, usual_mrrs_bytes
 from pcielab.model.link import Accounting
 from pcielab.model.questions import bandwidth
 from pcielab.wording import byte_size, time_text
 
-USUAL_MPS_BYTES = 256
-"""Assumed where nobody says: what servers set, and what GPUs support at most."""
-_USUAL_MRRS_BYTES = 512
 _LINE_BYTES = 64
 """A core sends its write-combining buffer, one cache line, in one TLP, and loads no more at a time."""
 _FRAME_GAP_BYTES = 20
@@ -109,7 +107,7 @@ def _wire_gbytes(generation: int, lanes: int, mps: int, size: int, way: str) -> 
     """Payload rate of one link: of reads, of writes, or of both at once, their sum."""
     if mps == _LINE_BYTES:
         mps, size = 128, _LINE_BYTES
-    link = Link(generation=generation, lanes=lanes, mps_bytes=mps, mrrs_bytes=max(_USUAL_MRRS_BYTES, mps))
+    link = Link(generation=generation, lanes=lanes, mps_bytes=mps, mrrs_bytes=usual_mrrs_bytes(mps))
     [answer] = bandwidth(link, [_whole(size)], accounting=Accounting.SPEC)
     rates = {"read": answer.read.gbps, "write": answer.write.gbps, "both": 2 * answer.rdwr.gbps}
     return rates[way] / 8

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
-from pcielab.analysis.normal.bound import USUAL_MPS_BYTES, raw_rate
+from pcielab.analysis.normal.bound import raw_rate
 from pcielab.analysis.normal.comparable import Elsewhere, question_of, ratio_of
 from pcielab.analysis.normal.question import Question
 from pcielab.library.causes import causes
 from pcielab.library.link_words import GENERATIONS, LANES, Width
 from pcielab.library.published_figures import PublishedFigure, published_figures
+from pcielab.library.usual_link import USUAL_MPS_BYTES
 
 UNKNOWN = "?"
 """The cause of a value that its source calls low and cannot explain."""

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from pcielab.analysis.normal.answer import Normal, Verdict
-from pcielab.analysis.normal.bound import USUAL_MPS_BYTES, Bound, bounds, raw_rate
+from pcielab.analysis.normal.bound import Bound, bounds, raw_rate
 from pcielab.analysis.normal.causes import Candidate, candidates
 from pcielab.analysis.normal.comparable import (
     LEAST_SOURCES,
@@ -19,6 +19,7 @@ from pcielab.analysis.normal.question import (
     share_text,
 )
 from pcielab.library.figure_words import ENGINES, WHATS
+from pcielab.library.usual_link import USUAL_MPS_BYTES
 from pcielab.wording import byte_size, time_text
 
 _ROUNDED = 1.005

@@ -59,13 +59,15 @@ def _of_transfers(store: Store, chosen: Set[int]) -> Iterator[Question]:
 
 
 def summary(answers: Sequence[Normal]) -> str:
-    """How many rows have which verdict, in a sentence."""
+    """How many rows have which verdict, in a sentence, and what was assumed for their bounds."""
     counts: dict[str, int] = {}
     for answer in answers:
         counts[answer.verdict] = counts.get(answer.verdict, 0) + 1
     parts = [f"{count} {_VERDICT_WORDS.get(verdict, verdict)}" for verdict, count in counts.items()]
     origin = f"{answers[0].origin} " if answers[0].origin else ""
-    return f"{len(answers)} {origin}rows: {', '.join(parts)}."
+    assumed = sorted({answer.bounds[0].assumed for answer in answers if answer.bounds} - {""})
+    noted = f" {'; '.join(assumed)}." if assumed else ""
+    return f"{len(answers)} {origin}rows: {', '.join(parts)}.{noted}"
 
 
 _VERDICT_WORDS = {"nothing to compare with": "with nothing to compare with"}
@@ -110,6 +112,7 @@ def rows_of(answers: Sequence[Normal]) -> Iterator[dict[str, str | int | float |
             "unit": answer.unit,
             "origin": answer.origin,
             "bound": answer.in_unit(bound.value) if bound else None,
+            "assumed": bound.assumed or None if bound else None,
             "ratio": answer.ratio,
             "low": usual.low if usual else None,
             "high": usual.high if usual else None,

@@ -169,7 +169,7 @@ def _of_frames(frames: "Frames", profile: Any, sets: Any, link: "Link | None", m
         return why_frames(frames, LinkRates(frames, link), measured)
     link = usual_link(line_gbps)
     named = f"Gen{link.generation} x{link.lanes}"
-    note = f"link assumed: {named}, MPS 256, MRRS 512, usual for {line_gbps:g} Gb/s"
+    note = f"link assumed: {named}, MPS {link.mps_bytes}, MRRS {link.mrrs_bytes}, usual for {line_gbps:g} Gb/s"
     return on_assumed_link(why_frames(frames, LinkRates(frames, link), measured, [note]), named)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pcielab import _core, model
 from pcielab.analysis.why.system_changes import host_changes
 from pcielab.library.nics import NicProfile
+from pcielab.library.usual_link import USUAL_MPS_BYTES, USUAL_MRRS_BYTES
 
 if TYPE_CHECKING:
     from pcielab.library.profiles.parts import System
@@ -132,11 +133,11 @@ class MachineRates(Rates):
 
 
 def usual_link(line_gbps: float) -> model.Link:
-    """The link of the slot that NICs of a line rate usually have, with an MPS of 256 B and an MRRS of 512 B."""
+    """The link of the slot that NICs of a line rate usually have, with the usual MPS and MRRS."""
     generation, lanes = next(
         ((generation, lanes) for most, generation, lanes in _USUAL_LINKS if line_gbps <= most), (6, 16)
     )
-    return model.Link(generation=generation, lanes=lanes, mps_bytes=256, mrrs_bytes=512)
+    return model.Link(generation=generation, lanes=lanes, mps_bytes=USUAL_MPS_BYTES, mrrs_bytes=USUAL_MRRS_BYTES)
 
 
 def _model_link(system: "System") -> model.Link:
