@@ -30,7 +30,7 @@ WRITTEN = {
     "python/pcielab/library/suites/message_parameters.py": "message_test_types:module",
     "python/pcielab/library/suites/parameters.py": "test_types:module",
     "python/pcielab/library/suites/lists.py": "test_types:lists",
-    "docs/reference/store.md": "test_types:page",
+    "docs/reference/store.md": "store_reference:page",
     "docs/reference/profiles.md": "profile_reference:markdown",
     "docs/reference/hardware.md": "hardware_reference:markdown",
     "docs/reference/loaded-hosts.md": "loaded_host_reference:markdown",

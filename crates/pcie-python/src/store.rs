@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pcie_store::{Contents, Damage, Manifest, Stop, Store, TestRecord};
+use pcie_store::{Contents, Damage, Kind, Manifest, Stop, Store, TestRecord};
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
@@ -206,6 +206,12 @@ pub(crate) fn damaged_tests(py: Python<'_>, path: PathBuf) -> Result<Vec<String>
 pub(crate) fn check_new_store(path: PathBuf, overwrite: bool) -> Result<()> {
     let target = pcie_store::accept(&path, overwrite)?;
     crate::output::try_out(target)
+}
+
+/// The metrics of tests by kind of run, as JSON: table, subjects, names, and the quantity with unit and range.
+#[pyfunction]
+pub(crate) fn store_metrics() -> Result<String> {
+    text(&Kind::ALL.map(|kind| (kind, pcie_store::metrics(kind))))
 }
 
 fn json_of(manifest: &Manifest) -> String {

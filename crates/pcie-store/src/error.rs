@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::damage::Damage;
+use crate::metrics::Kind;
 
 /// The result of a store operation.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -111,7 +112,7 @@ pub enum Error {
         expected: String,
     },
     /// The record of a test cannot be stored.
-    #[error("test {id}: {part} is {}: give {expected}", shown(found))]
+    #[error("test {id}: {} is {}: give {expected}", shown(part), shown(found))]
     Record {
         /// The id of the test.
         id: u64,
@@ -120,7 +121,35 @@ pub enum Error {
         /// The value found.
         found: String,
         /// The remedy.
-        expected: &'static str,
+        expected: String,
+    },
+    /// A test has a number that no test of its kind has.
+    #[error("{}: test {}: {} is {}: a store has {expected}: take the store as pcielab wrote it, or make it again",
+            path.display(), shown(test), shown(part), shown(found))]
+    Number {
+        /// The path of the store.
+        path: PathBuf,
+        /// Number and name of the test.
+        test: String,
+        /// The metric, and its subject.
+        part: String,
+        /// The value found.
+        found: String,
+        /// What a store has there.
+        expected: String,
+    },
+    /// The tests of a store are of several kinds.
+    #[error("{}: test {id} is one of {}, but the first one of {}: a store has tests of one kind: take the store as \
+             pcielab wrote it, or make it again", path.display(), kind.as_str(), first.as_str())]
+    Mixed {
+        /// The path of the store.
+        path: PathBuf,
+        /// The first test of another kind.
+        id: u64,
+        /// Its kind.
+        kind: Kind,
+        /// The kind of the first test.
+        first: Kind,
     },
     /// The store has an attachment of that name.
     #[error("attachment `{0}`: exists already: choose another name")]

@@ -1,7 +1,7 @@
 //! The store: one SQLite file per run, written test by test: a killed run loses at most one test.
 //!
 //! This crate creates stores, appends finished tests and attachments, reopens stores to resume a run, and
-//! reads them back, checked against their digests. It does not interpret the contents.
+//! reads them back, checked against their digests and the table of metrics.
 //! `docs/reference/store.md` is the contract of the file. A browser has no files: on WebAssembly there are only
 //! the types of a finished test.
 
@@ -17,6 +17,10 @@ mod file;
 mod guard;
 #[cfg(not(target_family = "wasm"))]
 mod manifest;
+#[cfg(not(target_family = "wasm"))]
+mod metrics;
+#[cfg(not(target_family = "wasm"))]
+mod numbers;
 mod origin;
 #[cfg(not(target_family = "wasm"))]
 mod read;
@@ -36,6 +40,8 @@ pub use file::{accept, is_store};
 pub use guard::Stop;
 #[cfg(not(target_family = "wasm"))]
 pub use manifest::Manifest;
+#[cfg(not(target_family = "wasm"))]
+pub use metrics::{Kind, LEAST_MAGNITUDE, Metrics, Quantity, Table, metrics};
 pub use origin::Origin;
 #[cfg(not(target_family = "wasm"))]
 pub use read::{Contents, read, read_manifest, read_manifest_until, read_until};

@@ -11,6 +11,8 @@ use crate::error::{Error, Result};
 use crate::file;
 use crate::guard::{self, Allowance, Stop};
 use crate::manifest::Manifest;
+use crate::metrics::Kind;
+use crate::numbers::{Known, WrongNumber, wrong_number};
 use crate::record::{Distribution, Scalar, Series, Status, TestRecord};
 use crate::schema::OLDEST_SCHEMA_VERSION;
 
@@ -29,7 +31,9 @@ pub struct Contents {
 ///
 /// # Errors
 /// [`Error::Missing`], [`Error::NotAStore`] and others if it is no store; [`Error::Unrecovered`] if this
-/// process may not recover it after a killed writer; [`Error::Damaged`] if any part is not as it was written.
+/// process may not recover it after a killed writer; [`Error::Damaged`] if any part is not as it was written;
+/// [`Error::Mixed`] or [`Error::Number`] if a test is of another kind than the first, or has a number that no test
+/// of its kind has.
 pub fn read(path: impl AsRef<Path>) -> Result<Contents> {
     read_until(path, guard::never())
 }
@@ -183,17 +187,38 @@ impl<'a> Reader<'a> {
         let queries = Queries::prepare(&self.transaction, self.has_digests());
         let mut queries = self.unless_damaged(queries)?.ok_or_else(unreadable)?;
         let mut tests = Vec::with_capacity(ids.len());
+        let (mut first, mut known) = (None, Known::default());
         for id in ids {
-            match self.unless_damaged(queries.test(id, &self.allowance))? {
-                Some((test, stored)) if is_as_written(&test, stored.as_deref()) => tests.push(test),
-                other => {
-                    let name = other
+            let found = self.unless_damaged(queries.test(id, &self.allowance))?;
+            let kind = found.as_ref().and_then(|(test, stored)| kind_as_written(test, stored.as_deref()));
+            match (found, kind) {
+                (Some((test, _)), Some(kind)) => {
+                    self.check(&test, kind, *first.get_or_insert(kind), &mut known)?;
+                    tests.push(test);
+                }
+                (found, _) => {
+                    let name = found
                         .map_or_else(String::new, |(test, _)| format!(" ({} {})", test.family, test.name));
                     damage.push(Damage::Test { id, name });
                 }
             }
         }
         Ok(tests)
+    }
+
+    /// Refuses an intact test of another kind than the `first`, or with numbers that none of its kind has.
+    fn check(&self, test: &TestRecord, kind: Kind, first: Kind, known: &mut Known) -> Result<()> {
+        let path = self.path.to_owned();
+        if kind != first {
+            return Err(Error::Mixed { path, id: test.id, kind, first });
+        }
+        match wrong_number(test, kind, known) {
+            Some(WrongNumber { part, found, expected }) => {
+                let test = format!("{} ({} {})", test.id, test.family, test.name);
+                Err(Error::Number { path, test, part, found, expected })
+            }
+            None => Ok(()),
+        }
     }
 
     /// Adds rows without a test to `damage`, unless they may belong to damaged tests.
@@ -223,8 +248,9 @@ fn is_short_read(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error(), Some(failure) if failure.extended_code == rusqlite::ffi::SQLITE_IOERR_SHORT_READ)
 }
 
-fn is_as_written(test: &TestRecord, stored: Option<&str>) -> bool {
-    test.has_plain_parameters() && stored.is_none_or(|stored| digest::of_test(test) == stored)
+/// The kind of a test that is as it was written, else None.
+fn kind_as_written(test: &TestRecord, stored: Option<&str>) -> Option<Kind> {
+    test.kind().filter(|_| stored.is_none_or(|stored| digest::of_test(test) == stored))
 }
 
 /// Queries for a test and its results.

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 #[cfg(not(target_family = "wasm"))]
 use serde_json::{Map, Value};
 
+#[cfg(not(target_family = "wasm"))]
+use crate::metrics::Kind;
+
 /// How a test ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -104,9 +107,11 @@ pub struct TestRecord {
 
 #[cfg(not(target_family = "wasm"))]
 impl TestRecord {
-    /// True if the parameters fit columns of a table: an object without objects or lists in it.
-    pub(crate) fn has_plain_parameters(&self) -> bool {
-        serde_json::from_str::<Map<String, Value>>(&self.parameters)
-            .is_ok_and(|parameters| !parameters.values().any(|value| value.is_object() || value.is_array()))
+    /// The kind of its run, from its parameters. None if they do not fit columns of a table: they must be an
+    /// object without objects or lists in it.
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        let parameters = serde_json::from_str::<Map<String, Value>>(&self.parameters).ok()?;
+        let is_plain = !parameters.values().any(|value| value.is_object() || value.is_array());
+        is_plain.then(|| Kind::of(&parameters))
     }
 }

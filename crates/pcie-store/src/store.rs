@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::file;
 use crate::guard;
 use crate::manifest::{Manifest, TESTS};
+use crate::numbers::{Known, WrongNumber, wrong_number};
 use crate::read::{self, Contents};
 use crate::record::{Status, TestRecord};
 
@@ -147,7 +148,7 @@ impl Store {
     /// Appends a test in one transaction, or replaces an interrupted one.
     ///
     /// # Errors [`Error::Record`] if the id is taken, the parameters are not a JSON object of plain values, a
-    /// number is not finite, or a metric occurs twice; [`Error::Sqlite`] if writing fails. Nothing is stored
+    /// number is none of [`metrics`](crate::metrics), or a metric occurs twice; [`Error::Sqlite`] if writing fails. Nothing is stored
     /// then.
     pub fn write_test(&mut self, test: &TestRecord) -> Result<()> {
         check(test)?;
@@ -245,22 +246,19 @@ fn recovered(path: &Path) -> Result<(Connection, Contents, Vec<Damage>)> {
 }
 
 fn check(test: &TestRecord) -> Result<()> {
-    if !test.has_plain_parameters() {
+    let Some(kind) = test.kind() else {
         return Err(refused(test, "`parameters`", test.parameters.clone(), "a JSON object of plain values"));
-    }
-    let scalars = test.scalars.iter().map(|scalar| (&scalar.metric, scalar.value));
-    let series =
-        test.series.iter().flat_map(|series| series.values.iter().map(|&value| (&series.metric, value)));
-    match scalars.chain(series).find(|(_, value)| !value.is_finite()) {
-        Some((metric, value)) => {
-            Err(refused(test, &format!("`{metric}`"), value.to_string(), "a finite number"))
+    };
+    match wrong_number(test, kind, &mut Known::default()) {
+        Some(WrongNumber { part, found, expected }) => {
+            Err(Error::Record { id: test.id, part, found, expected })
         }
         None => Ok(()),
     }
 }
 
-fn refused(test: &TestRecord, part: &str, found: String, expected: &'static str) -> Error {
-    Error::Record { id: test.id, part: part.to_owned(), found, expected }
+fn refused(test: &TestRecord, part: &str, found: String, expected: &str) -> Error {
+    Error::Record { id: test.id, part: part.to_owned(), found, expected: expected.to_owned() }
 }
 
 #[cfg(test)]

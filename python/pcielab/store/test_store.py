@@ -28,15 +28,15 @@ RECORD = {
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A store with a test that also has a flow's number, and an unsupported one; written out of order."""
+    """A store with a test that also has a condition, and an unsupported one; written out of order."""
     path = tmp_path / "run.db"
     with StoreWriter.create(path, json.dumps({"origin": "simulated", "title": "small"})) as store:
         failed = {"id": 1, "status": "not-supported", "message": "no command path", "family": "x", "name": "y"}
         store.write_test(json.dumps(RECORD | failed))
         scalars = [
             {"metric": "median", "unit": "ns", "value": 480},
-            {"metric": "custom", "unit": "1", "value": 3},
-            {"subject": "flow-1", "metric": "bandwidth", "unit": "Gb/s", "value": 7.5},
+            {"metric": "outliers", "unit": "1", "value": 3},
+            {"subject": "condition", "metric": "fan", "unit": "rpm", "value": 7.5},
         ]
         series = [{"metric": "latency_ticks", "values": [36, 35.5]}]
         store.write_test(json.dumps(RECORD | {"id": 0, "scalars": scalars, "series": series}))
@@ -49,12 +49,12 @@ def test_tests_are_rows_with_their_parameters_and_metrics_as_columns(path: Path)
     assert store.tests["id"].tolist() == [0, 1]
     assert store.tests["size_bytes"].tolist() == [64, 64]
     assert store.tests["message"].tolist() == [None, "no command path"]
-    assert list(store.scalars.columns)[-2:] == ["median", "custom"]
+    assert list(store.scalars.columns)[-2:] == ["median", "outliers"]
     assert store.scalars["median"].tolist()[0] == 480.0
     assert store.scalars["median"].isna().tolist() == [False, True]
-    assert store.units == {"median": "ns", "custom": "1", "bandwidth": "Gb/s"}
-    flows = store.scalar_rows[store.scalar_rows["subject"] == "flow-1"]
-    assert flows["value"].tolist() == [7.5]
+    assert store.units == {"median": "ns", "outliers": "1", "fan": "rpm"}
+    conditions = store.scalar_rows[store.scalar_rows["subject"] == "condition"]
+    assert conditions["value"].tolist() == [7.5]
     assert store.series(0)["value"].tolist() == [36.0, 35.5]
     assert store.distribution(0).empty
 
@@ -118,6 +118,31 @@ def test_digests_follow_the_reference(path: Path) -> None:
             manifest.update(struct.pack("<Q", len(text.encode())) + text.encode())
         parts = dict(connection.execute("SELECT part, digest FROM digest"))
         assert parts == {"manifest": manifest.hexdigest(), "attachments": hashlib.sha256(bytes(8)).hexdigest()}
+
+
+@pytest.mark.parametrize(
+    "change, expected",
+    [
+        ("scalar SET value = 1e308", r"`median` is 1e308: a store has 0, or 1e-30 to 1e17 ns"),
+        ("scalar SET value = 9e999", r"`median` is inf: a store has"),
+        ("scalar SET value = -1.0", r"`median` is -1: a store has"),
+        ("scalar SET value = 5e-324", r"`median` is 5e-324: a store has"),
+        ("scalar SET value = 2.5", r"`outliers` is 2\.5: a store has a whole number from 0 to 1e15"),
+        ("scalar SET unit = 'GB/s'", r"the unit of `median` is `GB/s`: a store has ns"),
+        ("scalar SET subject = 'x'", r"`median` of `x` is a number that no test of transfers has"),
+        ("series SET value = 9e999", r"value 0 of `latency_ticks` is inf"),
+        ("series SET metric = 'x'", r"`x` is a series that no test of transfers has"),
+    ],
+)
+def test_numbers_that_no_run_has_are_refused_by_name(path: Path, change: str, expected: str) -> None:
+    table, changed = change.split(" ", 1)
+    only = "" if table == "series" else " WHERE metric = " + ("'outliers'" if "2.5" in change else "'median'")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"UPDATE {table} {changed}{only}")
+        connection.execute("UPDATE test SET digest = ? WHERE id = 0", [digest_of(connection, 0)])
+    with pytest.raises(InputError, match=rf"run\.db: test 0 \(single LAT_DMA_RD\): {expected}") as refused:
+        _ = open_store(path).kind
+    assert str(refused.value).endswith("take the store as pcielab wrote it, or make it again")
 
 
 @pytest.mark.parametrize(

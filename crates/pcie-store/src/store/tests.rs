@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::{Distribution, Error, Manifest, Origin, Scalar, Series, Status, Store, TestRecord};
+use crate::{Distribution, Error, Manifest, Origin, Scalar, Series, Status, Store, TestRecord, read};
 use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
 
@@ -43,7 +43,7 @@ pub(super) fn record(id: u64) -> TestRecord {
             tick: "40/3".to_owned(),
             bins: vec![(30, 5), (31, 2)],
         }],
-        series: vec![Series { metric: "latency".to_owned(), values: vec![30.0, 31.0] }],
+        series: vec![Series { metric: "latency_ticks".to_owned(), values: vec![30.0, 31.0] }],
     }
 }
 
@@ -261,13 +261,61 @@ fn a_newer_schema_is_refused_and_named() {
     assert!(refused.to_string().contains("use the version that wrote it"));
 }
 
+/// A sound store whose rows were changed afterwards, with the digest of the changed test.
+fn resealed(path: &Path, change: &str, changed: &TestRecord) {
+    let connection = Connection::open(path).unwrap();
+    connection.execute_batch(change).unwrap();
+    let digest = crate::digest::of_test(changed);
+    connection
+        .execute("UPDATE test SET digest = ?1 WHERE id = ?2", (digest, changed.id.cast_signed()))
+        .unwrap();
+}
+
+#[test]
+fn numbers_that_no_test_has_are_refused_by_readers_and_resumers() {
+    let (_folder, path) = folder();
+    let mut store = Store::create(&path, &manifest("t"), false).unwrap();
+    store.write_test(&record(0)).unwrap();
+    store.close().unwrap();
+    let mut changed = record(0);
+    changed.scalars[0].value = 1e308;
+    resealed(&path, "UPDATE scalar SET value = 1e308", &changed);
+    for refused in [read(&path).unwrap_err(), Store::open_for_resume(&path).unwrap_err()] {
+        assert!(matches!(refused, Error::Number { .. }) && refused.is_input());
+        let text = refused.to_string();
+        let expected = ": test 0 (lat_cmd_sizes LAT_CMD_RD): `median` is 1e308: a store has 0, or 1e-30 to 1e17 ns: \
+                        take the store as pcielab wrote it, or make it again";
+        assert_eq!(text, format!("{}{expected}", path.display()));
+    }
+    let refused = Store::create_beside(path.with_extension("new"), &manifest("t"), false)
+        .and_then(|mut store| store.write_test(&changed))
+        .unwrap_err();
+    assert_eq!(refused.to_string(), "test 0: `median` is 1e308: give 0, or 1e-30 to 1e17 ns");
+}
+
+#[test]
+fn tests_of_two_kinds_are_refused() {
+    let (_folder, path) = folder();
+    let mut store = Store::create(&path, &manifest("t"), false).unwrap();
+    store.write_test(&record(0)).unwrap();
+    let flows = r#"{"flows":"[]"}"#.to_owned();
+    let other =
+        TestRecord { parameters: flows, scalars: vec![], distributions: vec![], series: vec![], ..record(1) };
+    store.write_test(&other).unwrap();
+    store.close().unwrap();
+    let refused = read(&path).unwrap_err().to_string();
+    assert!(refused.contains("test 1 is one of fabric, but the first one of transfers"), "{refused}");
+}
+
 #[test]
 fn a_test_is_stored_whole_or_not_at_all() {
     let (_folder, path) = folder();
     let mut store = Store::create(&path, &manifest("t"), false).unwrap();
     let twice = TestRecord { scalars: vec![record(0).scalars[0].clone(); 2], ..record(0) };
-    let infinite =
-        TestRecord { series: vec![Series { metric: "x".to_owned(), values: vec![f64::NAN] }], ..record(0) };
+    let infinite = TestRecord {
+        series: vec![Series { metric: "latency_ticks".to_owned(), values: vec![f64::NAN] }],
+        ..record(0)
+    };
     let listed = TestRecord { parameters: "[]".to_owned(), ..record(0) };
     let overfull = TestRecord {
         distributions: vec![Distribution { bins: vec![(1, u64::MAX)], ..record(0).distributions[0].clone() }],
