@@ -44,15 +44,15 @@ them, and no test compares. `name`: versions, years and products. `question`: a 
 results of experiments that no command of this repository repeats."""
 WRITTEN = {
     "reference/api.md": "tests/test_api_page.py",
-    "reference/doctor.md": "make lint",
+    "reference/doctor.md": "tests/test_generated_pages.py",
     "reference/fabric-paper.md": "tests/test_fabric.py",
-    "reference/hardware.md": "make lint",
+    "reference/hardware.md": "tests/test_generated_pages.py",
     "reference/kpio-paper.md": "tests/test_published_messages.py",
     "reference/loaded-hosts.md": "tests/test_loaded_hosts.py",
     "reference/paper.md": "tests/test_paper_commands.py",
-    "reference/profiles.md": "make lint",
-    "reference/published-figures.md": "make lint",
-    "reference/rtl-registers.md": "rtl/tb",
+    "reference/profiles.md": "tests/test_generated_pages.py",
+    "reference/published-figures.md": "tests/test_generated_pages.py",
+    "reference/rtl-registers.md": "rtl/tb/test_registers.py",
 }
 """Pages that a script writes, and what compares them."""
 PAGES = [page for page in DOCUMENTS if str(page.relative_to(ROOT)).removeprefix("docs/") not in WRITTEN]

@@ -47,7 +47,7 @@ def numbers(
         typer.Option(
             "--runs",
             metavar="FOLDER",
-            help="Only without RUN.db: use the stores in this folder, and add missing ones.",
+            help="Only without RUN.db: use the stores in this folder, and add missing tests.",
         ),
     ] = None,
     output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
@@ -55,7 +55,7 @@ def numbers(
     """Compare every number of a paper with ours: error, allowed error, and the reason if the error is larger.
 
     Without a run, these are the numbers in the pcie-bench paper's text. Those of links and NICs are modelled; the
-    others are simulated on the machines of its table 1 in about a minute. With a run of the suite `kpio` or
+    others are simulated on the machines of its table 1, in seconds. With a run of the suite `kpio` or
     `rpciebench`, they are the numbers of that paper.
 
     The verdicts are: `within` (the allowed error), `explained`, `off`, and `input`. `input` means that a profile
