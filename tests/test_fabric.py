@@ -44,6 +44,7 @@ def compared(experiments: Store) -> pd.DataFrame:
     return table
 
 
+@pytest.mark.long("simulates every experiment with a published number, once for all tests of this file")
 def test_every_flow_of_the_papers_experiments_is_steady(experiments: Store) -> None:
     flows = fabric.flow_table(experiments)
     assert flows["in_flight"].notna().all()
@@ -311,3 +312,13 @@ def test_names_of_flows_may_hold_commas(tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "flows.csv", index=False)
     shown = succeed("fabric", "estimate", "fabrex-u55c", "--flows", tmp_path / "flows.csv", "--format", "csv")
     assert next(csv.DictReader(shown.stdout.splitlines()))["flow"] == 'a "b", c'
+
+
+def test_suites_are_listed_with_the_number_of_their_simulations_and_shown_with_the_names_of_flows() -> None:
+    listed = json.loads(succeed("suites", "list", "--kind", "fabric", "--format", "json").stdout)
+    assert listed
+    for row in listed:
+        points = fabric.load_fabric_suite(row["name"]).points()
+        assert row["tests"] == len(points) > 1
+        for point in points[:: len(points) // 4]:
+            assert point.flow_names == list(point.frame()["name"])

@@ -31,7 +31,7 @@ def list_suites(
 ) -> None:
     """List the shipped suites. `pcielab fabric run` takes fabric suites, `pcielab run` the others."""
     rows: list[dict[str, Cell]] = [
-        {"kind": one, "name": name, "tests": len(_tests(one, name)), "title": shipped.title(path)}
+        {"kind": one, "name": name, "tests": _count(one, name), "title": shipped.title(path)}
         for one in ([kind] if kind else shipped.SUITE_FOLDERS)
         for name, path in shipped.suite_files(one).items()
     ]
@@ -61,6 +61,15 @@ def show(
 app.command(hidden=True)(validate)
 
 
+def _count(kind: SuiteKind, name: str) -> int:
+    """The number of tests of a suite; those of a fabric are counted without a look at their flows."""
+    if kind == "fabric":
+        from pcielab import fabric
+
+        return sum(experiment.count for experiment in fabric.load_fabric_suite(name).experiment)
+    return len(_tests(kind, name))
+
+
 def _tests(kind: SuiteKind, name: str) -> list[dict[str, Any]]:
     """The tests of a suite: `family`, `name`, `parameters`."""
     if kind == "fabric":
@@ -80,7 +89,7 @@ def _experiments(suite: "FabricSuite") -> list[dict[str, Any]]:
             "family": point.experiment.family,
             "name": point.experiment.series,
             "parameters": {
-                "flows": " ".join(point.frame()["name"]),
+                "flows": " ".join(point.flow_names),
                 "sweep": point.experiment.sweep,
                 "value": point.value,
                 "discipline": point.experiment.discipline,

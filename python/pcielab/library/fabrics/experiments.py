@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from pcielab.errors import wrong_value
 from pcielab.library import shipped
-from pcielab.library.fabrics.flows import frame_of
+from pcielab.library.fabrics.flows import frame_of, names_of
 from pcielab.library.fabrics.parts import Discipline, Flow
 from pcielab.library.lookup import suite_file
 from pcielab.library.profiles.part import Name, Part, Title
@@ -86,6 +86,11 @@ class Point:
     def frame(self) -> "pd.DataFrame":
         """The flows as the simulator takes them."""
         return frame_of(self.flows, f"{self.experiment.family}, {self.experiment.series}")
+
+    @property
+    def flow_names(self) -> list[str]:
+        """The names of the flows in `frame`."""
+        return list(names_of((flow.name, flow.source, flow.destination) for flow in self.flows))
 
 
 class FabricSuite(Part):
