@@ -39,6 +39,13 @@ def pcielab(*arguments: str | Path, cwd: Path | None = None) -> Done:
     return forked(_TEMPLATE, *arguments, cwd=cwd)
 
 
+def forked_into(stdout: int, stderr: int, *arguments: str | Path, environment: dict[str, str]) -> int:
+    """As `pcielab`, with these open files as streams, for example a terminal; returns the exit code."""
+    return _TEMPLATE.run(
+        Command([*map(str, arguments)], str(Path.cwd()), environment, shipped._ROOT), stdout, stderr
+    )
+
+
 def forked(template: Template, *arguments: str | Path, cwd: Path | None = None) -> Done:
     """Run a command to its end in a process forked from `template`."""
     command = Command([*map(str, arguments)], str(cwd or Path.cwd()), dict(os.environ), shipped._ROOT)

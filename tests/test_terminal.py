@@ -7,12 +7,13 @@ import re
 import struct
 import subprocess
 import termios
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from shell import PCIELAB, succeed
+from shell import PCIELAB, forked_into, succeed
 
 LINK = ("--gen", "3", "--lanes", "8")
 
@@ -22,21 +23,23 @@ def in_terminal(columns: int, *arguments: str | Path) -> list[str]:
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     environment = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
-    process = subprocess.Popen(
-        [PCIELAB, *map(str, arguments)],
-        stdin=follower,
-        stdout=follower,
-        stderr=follower,
-        env=environment | {"TERM": "xterm", "NO_COLOR": "1"},
-    )
-    os.close(follower)
+    environment |= {"TERM": "xterm", "NO_COLOR": "1"}
+    with ThreadPoolExecutor() as readers:
+        received = readers.submit(_all_of, leader)
+        exit_code = forked_into(follower, follower, *arguments, environment=environment)
+        os.close(follower)
+    os.close(leader)
+    assert exit_code == 0, received.result()
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", received.result()).replace("\r\n", "\n").splitlines()
+
+
+def _all_of(leader: int) -> str:
+    """What arrives at a terminal until the other end is closed."""
     received = b""
     with suppress(OSError):  # raised when the other end is closed
         while piece := os.read(leader, 65536):
             received += piece
-    os.close(leader)
-    assert process.wait() == 0, received
-    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", received.decode()).replace("\r\n", "\n").splitlines()
+    return received.decode()
 
 
 @pytest.mark.parametrize("columns", [80, 200])

@@ -34,6 +34,7 @@ def slide(tab: Tab, key: str) -> None:
     slider.press("End")
 
 
+@pytest.mark.long("starts the server and the browser for all tests, and carries out every command of a page")
 def test_a_page_shows_the_numbers_of_its_commands(
     open_tab: OpenTab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
