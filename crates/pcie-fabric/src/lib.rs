@@ -10,6 +10,8 @@
 //! Bandwidths are payload bytes per nanosecond, which is GB/s. Capacities of links are payload, too, without
 //! headers and DLLPs.
 
+#[cfg(test)]
+mod changed_fabrics;
 mod description;
 pub mod estimate;
 mod flows;
