@@ -21,7 +21,8 @@ from patience import HANGS_AFTER_SECONDS
 from pcielab import InputError, fabric, model, sweeps
 from pcielab.doctor import Tree, read_file, read_lspci_file, read_sysfs
 from pcielab.doctor.made_machine import server, write
-from pcielab.formats.importers import import_netfpga, import_pcie_bench
+from pcielab.doctor.nccl_topology import read_nccl_file
+from pcielab.formats.importers import import_fio, import_netfpga, import_pcie_bench
 from pcielab.formats.raw_results import COUNTER_NS, FIRST_LINE
 from pcielab.library import validation
 from pcielab.library.input_files import read_text
@@ -170,12 +171,29 @@ def published(path: Path) -> None:
     import_pcie_bench(path.parent, path.with_suffix(".db"))
 
 
+def import_tool(path: Path) -> None:
+    import_fio(path, path.with_suffix(".db"))
+
+
+def nccl(content: Callable[[int], str]) -> Input:
+    """A topology of NCCL."""
+    return text_for(read_nccl_file, lambda count: f"<system>{content(count)}</system>", "topo.xml")
+
+
+def first_point(path: str) -> None:
+    next(iter(sweeps.load_sweep(path).settings()))
+
+
 def saved(functions: int) -> str:
     """A saved tree of functions."""
     listed = ",".join(['{"slot":"0000:00:00.0","title":""}'] * functions)
     return f'{{"format":"pcielab-tree-1","pcielab":"0","tree":{{"source":"","functions":[{listed}]}}}}'
 
 
+ENTITIES = (
+    "<!ENTITY a '" + "a" * 1_000 + "'><!ENTITY b '" + "&a;" * 1_000 + "'><!ENTITY c '" + "&b;" * 1_000 + "'>"
+)
+SIZES = [*range(8, 8_008, 8)]
 BARS = "00:00.0 a\n\tCapabilities: [200 v1] Physical Resizable BAR\n"
 BAR = "\t\tBAR 0: current size: 1MB, supported: 1MB 2MB 4MB\n"
 MANY = "more than 20000 keys of 3 parts or more"
@@ -250,6 +268,36 @@ COSTLY: dict[str, Costly] = {
     ),
     "bytes of an lspci text": Costly(
         of_bytes(read_lspci_file, "text.txt"), (32 << 20) + 1, 1 << 40, "is longer than 32 MiB"
+    ),
+    "functions of an NCCL topology": Costly(
+        nccl(lambda count: keys('<pci busid="{:04x}:00:00.0"/>', count)),
+        8_193,
+        65_536,
+        "more than 8192 PCI functions",
+    ),
+    "levels of an NCCL topology": Costly(
+        nccl(lambda count: "<cpu>" * count + "</cpu>" * count), 64, 1_000_000, "more than 64 levels"
+    ),
+    "elements of an NCCL topology": Costly(
+        nccl(lambda count: "<a/>" * count), 100_000, 2_000_000, "100000 elements"
+    ),
+    "entities of an NCCL topology": Costly(
+        text_for(read_nccl_file, lambda count: f"<!DOCTYPE s [{ENTITIES}]><system>{'&c;' * count}</system>"),
+        1,
+        100_000,
+        "has a document type",
+    ),
+    "bytes of an NCCL topology": Costly(
+        of_bytes(read_nccl_file, "topo.xml"), (16 << 20) + 1, 1 << 40, "is longer than 16 MiB"
+    ),
+    "points of a sweep": Costly(
+        toml(lambda count: SWEEP + f"[grid]\nsize = {SIZES}\nwindow = {[4096] * count}\n", first_point),
+        1_001,
+        200_000,
+        "1001000 points: give 1000000 at most",
+    ),
+    "bytes of another tool's output": Costly(
+        of_bytes(import_tool, "fio.json"), (64 << 20) + 1, 1 << 40, "is longer than 64 MiB"
     ),
     "functions of a saved tree": Costly(text_for(read_file, saved), 8_193, 400_000, FUNCTIONS),
     "lines of a published file": Costly(
