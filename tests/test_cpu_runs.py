@@ -221,20 +221,20 @@ def test_runs_that_are_killed_after_any_test_can_be_resumed(suite: Path, tmp_pat
 
 
 def test_a_device_that_never_answers_ends_the_command(suite: Path, tmp_path: Path) -> None:
-    """A package provides the device; no signal interrupts its wait."""
+    """A package provides the device; no signal interrupts its wait. It answers nothing: no answer can be late."""
     package = tmp_path / "silent-1.0.dist-info"
     package.mkdir()
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: silent\nVersion: 1.0\n")
     (package / "entry_points.txt").write_text("[pcielab.devices]\nsilent = silent:KIND\n")
     (tmp_path / "silent.py").write_text(SILENT)
     output = tmp_path / "silent.db"
-    command = ("run", "--device", "silent", "--set", "device.answers=2", "--suite", suite, "-o", output)
+    command = ("run", "--device", "silent", "--set", "device.answers=0", "--suite", suite, "-o", output)
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     done = ended(started(*command, env=environment))
     assert done.exit_code == 1, done.stderr
     silence = r"a mute device did not answer for \d+\.\d s in lat_cmd_win_rd LAT_CMD_RD"
     assert re.search(silence, done.stderr), done.stderr
-    assert open_store(output).done == 2
+    assert open_store(output).done == 0
     again = ended(started(*command, "--resume", "--set", "device.answers=99", env=environment))
     assert (again.exit_code, "device.answers" in again.stderr) == (2, True), again.stderr
 
