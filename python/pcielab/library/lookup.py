@@ -5,6 +5,7 @@ upper or lower case.
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 
 from pcielab.errors import InputError
@@ -24,6 +25,7 @@ _PROFILES: dict[ProfileKind, str] = {
     "messages": "profile of messages",
     "fabric": "fabric",
 }
+_MOST_BESIDE = 1000
 _SUITES: dict[SuiteKind, str] = {"transfers": "suite", "messages": "suite of messages", "fabric": "fabric suite"}
 """Names of the kinds in messages."""
 
@@ -65,13 +67,34 @@ def suite_kinds(name: str) -> list[SuiteKind]:
     return [kind for kind in _SUITES if _called(name, shipped.suite_files(kind)) is not None]
 
 
-def existing(path: Path, label: str) -> Path:
-    """The path, if there is something to read."""
+def existing(path: Path, label: str, names: Iterable[str] = ()) -> Path:
+    """The path, if there is something to read.
+
+    Args:
+        path: The path.
+        label: What it should be, in messages.
+        names: Shipped names, of which one may be meant.
+
+    Raises:
+        InputError: It is a folder, or there is no such file; the message has files and names that resemble it.
+    """
     if is_there(path):
         return path
-    error = InputError(f"{path}: {label} not found")
-    error.subject = str(path)
+    why = "it is a folder" if path.is_dir() else "no such file"
+    near = [str(path.with_stem(stem)) for stem in alike(path.stem, _beside(path))] or alike(path.stem, names)
+    remedy = f"did you mean {either(near)}?" if near else ""
+    error = InputError(f"{path}: {label} not found: {why}{f': {remedy}' if remedy else ''}")
+    error.subject, error.remedy = str(path), remedy or None
     raise error
+
+
+def _beside(path: Path) -> list[str]:
+    """The stems of files of the same suffix in a path's folder, as many as are worth a look."""
+    try:
+        found = (one.stem for one in path.parent.iterdir() if one.suffix == path.suffix and one.is_file())
+        return sorted(islice(found, _MOST_BESIDE))
+    except OSError:
+        return []
 
 
 def unknown(label: str, name: str, files: Mapping[str, Path], aliases: Iterable[str] = ()) -> InputError:
@@ -110,7 +133,7 @@ def _found(
     kind: ProfileKind | None = None,
 ) -> Path:
     if is_path(reference):
-        return existing(given_path(reference, beside), label)
+        return existing(given_path(reference, beside), label, files)
     name = _called(reference, files, kind)
     if name is None:
         raise unknown(label, reference, files, shipped.aliases(kind) if kind else ())

@@ -51,8 +51,21 @@ def test_a_path_never_finds_a_shipped_file(label: str, load: Callable[[str], Any
 
 @kinds
 def test_refuses_a_folder(label: str, load: Callable[[str], Any], name: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=f"{label} not found"):
+    with pytest.raises(InputError, match=f"{label} not found: it is a folder"):
         load(str(tmp_path))
+
+
+@kinds
+def test_a_missing_file_names_files_and_names_alike(
+    label: str, load: Callable[[str], Any], name: str, tmp_path: Path
+) -> None:
+    for file in ("server.toml", "other.toml", "servr.txt"):
+        (tmp_path / file).write_text("")
+    with pytest.raises(InputError, match=f"servr.toml: {label} not found: no such file: did you mean ") as refused:
+        load(str(tmp_path / "servr.toml"))
+    assert refused.value.remedy == f"did you mean {tmp_path / 'server.toml'}?"
+    with pytest.raises(InputError, match=f"no such file: did you mean {name}") as refused:
+        load(str(tmp_path / f"{name}x.toml"))
 
 
 def test_paths_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from pcielab.analysis.normal.comparable import (
     few,
     usual_call,
 )
+from pcielab.analysis.normal.names import unknown_names
 from pcielab.analysis.normal.question import (
     Question,
     digits,
@@ -47,10 +48,13 @@ def judge(question: Question, origin: str = "") -> Normal:
     else:
         causes = []
     figures = usual.figures if usual else tuple(few(question))
+    sentences = _sentences(question, found, ratio, usual, figures, verdict, causes)
+    if not origin:  # the names are the asker's
+        sentences += unknown_names(question)
     return Normal(
         question=question,
         verdict=verdict,
-        sentences=tuple(_sentences(question, found, ratio, usual, figures, verdict, causes)),
+        sentences=tuple(sentences),
         bounds=tuple(found),
         ratio=ratio,
         elsewhere=usual,
@@ -181,7 +185,7 @@ def _missing(question: Question, found: list[Bound]) -> dict[str, str]:
         missing["--link"] = "without it there is no bound of the wire"
     if question.engine is None:
         missing["--engine"] = f"{', '.join(ENGINES)} differ; all are pooled"
-    if question.kind is None and question.engine in (None, "dma"):
+    if question.kind is None and question.engine in (None, "dma") and not question.device:
         missing["--device"] = "NICs, drives and FPGAs differ; all are pooled"
     if question.kind == "nic" and question.line_gbps is None:
         missing["--line"] = "the line may bind before the link"

@@ -29,7 +29,7 @@ _KINDS = (
         r"gpu|nvidia|geforce|rtx|gtx|quadro|tesla|\b[aghlbvpt]\d{1,3}0{0,2}\b|instinct|\bmi\d{2,3}|radeon|\brx\b",
     ),
 )
-_LINE = re.compile(r"(?<![\d.])(\d{1,4}(?:\.\d)?) ?(?:G|GbE|Gb/s|Gbps|Gbit/s)\b(?!B)", re.IGNORECASE)
+LINE_RATE = re.compile(r"(?<![\d.])(\d{1,4}(?:\.\d)?) ?(?:G|GbE|Gb/s|Gbps|Gbit/s)\b(?!B)", re.IGNORECASE)
 _VALUE = re.compile(
     r"\s*([+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:e[+-]?\d{1,3})?) ?(1/s|[A-Za-z/µ]*|[kKM] IOPS)\s*",
     re.ASCII,
@@ -188,7 +188,7 @@ def kind_of(device: str, engine: Engine | None) -> Kind | None:
 
 def line_of(device: str) -> float | None:
     """The line rate in the name of a NIC, Gb/s: `ConnectX-6 200G`."""
-    found = _LINE.search(device)
+    found = LINE_RATE.search(device)
     return float(found[1]) if found else None
 
 

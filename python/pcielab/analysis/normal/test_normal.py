@@ -21,6 +21,28 @@ SKIPS = 0.998
 """Share of the raw rate that is left beside skip symbols and DLLPs, to a quarter of a per cent."""
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"device": "ConectX-6 200G"}, "No device like 'ConectX-6 200G' is known (did you mean ConnectX-6?)"),
+        ({"device": "frobnicator"}, "No device like 'frobnicator' is known: "),
+        ({"cpu": "Ryzne 9"}, "No processor like 'Ryzne 9' is known (did you mean Ryzen?)"),
+    ],
+)
+def test_a_name_that_nothing_knows_is_said_to_be_unknown(given: dict[str, str], words: str) -> None:
+    answer = normal("d2h", "150Gb/s", link="gen4x16", engine="dma", **given)  # type: ignore[arg-type]
+    assert words in str(answer)
+    assert "device" not in given or "--device" not in answer.missing
+
+
+@pytest.mark.parametrize(
+    "given", [{"device": "ConnectX-6 200G"}, {"device": "my NIC"}, {"device": "Z19-P"}, {"cpu": "Xeon Gold 6442Y"}]
+)
+def test_a_known_name_is_not_said_to_be_unknown(given: dict[str, str]) -> None:
+    answer = normal("d2h", "150Gb/s", link="gen4x16", engine="dma", **given)  # type: ignore[arg-type]
+    assert "is known" not in str(answer)
+
+
 def test_bounds_are_those_of_a_calculation_by_hand() -> None:
     # A completion of 256 B: 12 B of header, 4 B LCRC, 2 B sequence, 2 B framing = 20 B more.
     copied = normal("h2d", "54.1GB/s", link="gen5x16", engine="copy")

@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from pcielab import _core
-from pcielab.errors import found_in
+from pcielab.errors import InputError, found_in
+from pcielab.library.key_words import system_keys
 from pcielab.library.profiles.files import PARTS, Document, Kind
 from pcielab.library.profiles.keys import html_of, keys_of
 from pcielab.library.profiles.merge import Merged, merge, over_its_bases
@@ -18,6 +19,9 @@ from pcielab.library.profiles.parts import Card, Host, Link, System
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.profiles.read import parse_sets
 from pcielab.library.profiles.validate import document, validate
+from pcielab.wording import shown
+
+_KEYS_NAMED = 4
 
 
 @dataclass(frozen=True, repr=False)
@@ -139,6 +143,7 @@ def resolve(name_or_path: str, sets: Mapping[str, object] | Sequence[str] = ()) 
         InputError: A key is unknown or missing, or a value wrong; the message names file and key.
     """
     overrides = parse_sets(sets)
+    _refuse_whole_tables(overrides)
     return _resolved(merge(name_or_path, overrides), overrides)
 
 
@@ -156,7 +161,36 @@ def resolve_alone(
         InputError: As `resolve`, or the content names a file.
     """
     overrides = parse_sets(sets)
+    _refuse_whole_tables(overrides)
     return _resolved(merge(content, overrides, label), overrides)
+
+
+def _refuse_whole_tables(overrides: Mapping[str, object]) -> None:
+    """Refuse a plain value for a table, with the table's keys and those of its name that take a value.
+
+    `host.iommu` holds the IOMMU's times; its mode is the system's own key `iommu`.
+    """
+    for key, value in overrides.items():
+        if key in PARTS or value is None or isinstance(value, dict | list):
+            continue
+        known = system_keys()
+        below = [one for one in known if one.startswith(f"{key}.")]
+        if not below:
+            continue
+        last = key.rpartition(".")[2]
+        same = [
+            one for one in known if one.rpartition(".")[2] == last and one != key and one in System.model_fields
+        ]
+        words = "".join(f"; {one} takes values: {_remedy_of(one)}" for one in same)
+        keys = ", ".join(below[:_KEYS_NAMED]) + (", ..." if len(below) > _KEYS_NAMED else "")
+        error = InputError(f"--set: {key} is {shown(value)}: give a table, or one of its keys: {keys}{words}")
+        error.key = key
+        raise error
+
+
+def _remedy_of(key: str) -> str:
+    """The values that a system's own key takes, in words."""
+    return _core.remedy(json.dumps(System.model_json_schema()["properties"][key]))
 
 
 def _resolved(merged: Merged, overrides: dict[str, Any]) -> ResolvedSystem:
