@@ -1,6 +1,5 @@
 """`pcielab fabric from` and `paths`: a machine as a fabric, and what is between two of its devices."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ import typer
 from pcielab.cli.completion import profile_names
 from pcielab.cli.fabric_tables import print_flows
 from pcielab.cli.output import Format, print_data, print_text, records, say
+from pcielab.strict_json import strict_json
 
 
 def from_machine(
@@ -88,7 +88,7 @@ def paths(
 
     found = fabric.path(fabric.load(file), source, destination)
     if output_format is Format.JSON:
-        print_data(json.dumps({**asdict(found), "edges": records(found.edges)}, indent=1))
+        print_data(strict_json({**asdict(found), "edges": records(found.edges)}, indent=1))
         return
     print_flows(found.edges, output_format, f"{found.source} to {found.destination} (modelled)")
     if output_format is Format.TABLE:

@@ -1,6 +1,5 @@
 """`pcielab normal`: whether a value is normal: the bound first, then what others measured."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +11,7 @@ from pcielab.errors import InputError
 from pcielab.library.figure_words import ENGINES, STATES, WHATS
 from pcielab.library.quantities import parse_bytes
 from pcielab.library.usual_link import USUAL_MPS_BYTES
+from pcielab.strict_json import strict_json
 
 if TYPE_CHECKING:
     from pcielab.analysis.normal import Normal
@@ -210,7 +210,7 @@ def _print_run(run: Path, tests: list[str], line_gbps: float | None, output_form
 def _print(answer: "Normal", figures: bool, output_format: Format) -> None:
     """Print an answer: sentences and tables; JSON has all of it, CSV the bounds, or the figures with --figures."""
     if output_format is Format.JSON:
-        print_data(json.dumps(answer.to_dict(), indent=1))
+        print_data(strict_json(answer.to_dict(), indent=1))
         return
     if output_format is Format.CSV:
         print_rows(answer.figure_rows() if figures else answer.bound_rows(), output_format)

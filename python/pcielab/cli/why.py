@@ -1,6 +1,5 @@
 """`pcielab why`: what binds, how sure that is, and what to change, in three sentences, a picture and a table."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,8 @@ from pcielab.cli.progress import Bar
 from pcielab.cli.single_options import takes_test_options
 from pcielab.errors import InputError
 from pcielab.library.quantities import parse_bytes
+from pcielab.model.link import Ethernet
+from pcielab.strict_json import strict_json
 
 if TYPE_CHECKING:
     from pcielab.analysis.why import Why
@@ -82,7 +83,9 @@ def why(
     ] = None,
     line: Annotated[
         float | None,
-        typer.Option("--line", help="With --nic: line rate in Gb/s [default: 100].", show_default=False),
+        typer.Option(
+            "--line", help=f"With --nic: line rate in Gb/s [default: {Ethernet.line_gbps:g}].", show_default=False
+        ),
     ] = None,
     direction: Annotated[
         str | None,
@@ -224,17 +227,19 @@ def _refuse(given: dict[str, object], where: str) -> None:
 
 def _of_nic(nic: str, of_nic: dict[str, Any], common: dict[str, Any]) -> "Why":
     from pcielab.analysis.why import why as answer
-    from pcielab.model import Ethernet, load_nic
+    from pcielab.model import load_nic
     from pcielab.work.frames import Frames
 
-    line = Ethernet(line_gbps=_LINE_GBPS if of_nic["line"] is None else of_nic["line"])
+    if of_nic["line"] is None:
+        say(f"assumed: --line {Ethernet.line_gbps:g}")
+    line = Ethernet(line_gbps=Ethernet.line_gbps if of_nic["line"] is None else of_nic["line"])
     size = _FRAME_BYTES if of_nic["frame"] is None else of_nic["frame"]
     profile = load_nic(nic)
     frames = Frames(profile, [size], line, of_nic["direction"] or profile.direction, source=nic)
     return answer(frames, link=_link_of(of_nic, line.line_gbps), **common)
 
 
-_LINE_GBPS, _FRAME_BYTES = 100.0, 64
+_FRAME_BYTES = 64
 _LINK_KEYS = {"gen": "generation", "lanes": "lanes", "mps": "mps_bytes", "mrrs": "mrrs_bytes"}
 
 
@@ -251,7 +256,7 @@ def _link_of(of_nic: dict[str, Any], line_gbps: float) -> "Link | None":
 def _print(answer: "Why", output_format: Format) -> None:
     """Print an answer; JSON is one object, CSV the table alone."""
     if output_format is Format.JSON:
-        print_data(json.dumps(answer.to_dict(), indent=1))
+        print_data(strict_json(answer.to_dict(), indent=1))
         return
     for note in answer.notes:
         say(note)

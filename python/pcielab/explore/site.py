@@ -15,6 +15,7 @@ from pcielab.library.input_files import read_toml
 from pcielab.library.profiles import KINDS
 from pcielab.library.shipped import profile_files
 from pcielab.report.html import vega_script
+from pcielab.strict_json import strict_json
 
 _LINKS = {"./": "explore", "../": "documentation"}
 _COMPILED = ("pcie_page.js", "pcie_page_bg.wasm")
@@ -50,4 +51,4 @@ def _shipped() -> dict[str, dict[str, Any]]:
 
 
 def _json(content: object) -> bytes:
-    return json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
+    return strict_json(content, separators=(",", ":"), ensure_ascii=False).encode()

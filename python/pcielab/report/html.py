@@ -8,7 +8,6 @@ clickable legends; their expressions are interpreted, not run as scripts.
 
 import base64
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +22,7 @@ from pcielab import _core
 from pcielab.report.figures.frame import Figure
 from pcielab.report.specification import vega_lite
 from pcielab.report.style import configuration
+from pcielab.strict_json import strict_json
 
 _FILES = resources.files("pcielab.report") / "template"
 
@@ -85,7 +85,7 @@ def _script(source: str) -> Markup:
 
 def _data(value: object) -> Markup:
     """JSON inside a script element, with `<` escaped so that no text can end the element."""
-    return Markup(json.dumps(value, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"))
+    return Markup(strict_json(value, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"))
 
 
 def _read(name: str) -> str:
