@@ -15,7 +15,7 @@ from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.store.exercised import NOTICE
 from pcielab.store.manifest import check_manifest
-from pcielab.store.shape import MANIFEST, PARAMETERS, check_shape
+from pcielab.store.shape import MANIFEST, check_parameters, check_shape
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -162,7 +162,7 @@ class Frames:
         taken = {"id", "family", "name", "status", "message"} & parameters.keys()
         if taken:
             raise InputError(f"{self.path}: test {test}: `{min(taken)}` is not the name of a parameter")
-        check_shape(parameters, PARAMETERS, self.path, f"test {test}")
+        check_parameters(parameters, self.path, f"test {test}")
         return parameters
 
     def test_rows(self) -> Iterator[dict[str, Any]]:

@@ -193,7 +193,10 @@ def test_refuses_a_malformed_manifest(tmp_path: Path, manifest: dict[str, object
 @pytest.mark.parametrize(
     "parameters, expected",
     [
-        ('{"size_bytes":"big"}', "test 0: `size_bytes` is 'big': it must be a number"),
+        ('{"size_bytes":"big"}', "test 0: `size_bytes` is 'big': it must be a whole number"),
+        ('{"stride_units":1e12}', "test 0: `stride_units` is '1000000000000.0': it must be a whole number"),
+        ('{"pressure":1e308}', r"test 0: `pressure` is 1e\+308: it must be from 0 to 9007199254740992"),
+        ('{"outstanding":-1}', "test 0: `outstanding` is -1: it must be from 0"),
         ('{"operation":7}', "test 0: `operation` is '7': it must be a text"),
         ('{"size_bytes":0}', "test 0: `size_bytes` is 0: it must be above 0"),
         ('{"window_bytes":-4096}', "test 0: `window_bytes` is -4096: it must be above 0"),
