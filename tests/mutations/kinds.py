@@ -16,6 +16,7 @@ import fabric_sources
 import machines
 import mutate
 import pandas as pd
+import resealed
 import sealed
 import stores
 import tomli_w
@@ -443,5 +444,6 @@ KINDS: dict[str, Case] = {
     **fabric_sources.KINDS,
     **stores.KINDS,
     **sealed.KINDS,
+    **resealed.KINDS,
     **tools.KINDS,
 }

@@ -43,7 +43,7 @@ def folder() -> Iterator[Path]:
 
 def asked(kind: str) -> int | None:
     """The number of inputs of a kind that the environment asks for."""
-    if kind == "sealed-stores":
+    if kind.startswith("sealed-"):
         return int(_SEALED) if _SEALED else None
     return int(_ASKED) // _SHARES.get(kind, 1) if _ASKED else None
 

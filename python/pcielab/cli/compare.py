@@ -9,6 +9,7 @@ import typer
 from pcielab.cli.output import Cell, Format, is_stdout, print_rows, say
 from pcielab.cli.stores import opened
 from pcielab.errors import InputError, RunError
+from pcielab.strict_json import known
 
 if TYPE_CHECKING:
     from pcielab.analysis.compare import Comparison, Failure
@@ -262,6 +263,8 @@ def _difference(row: Any, column: str, unit: str) -> dict[str, Cell]:
     from pcielab.analysis.compare.resolution import is_resolvable
 
     difference, error = row[column], row.get("median_standard_error_ns", float("nan"))
+    if known(difference) is None:
+        return {"B - A": None, _ERROR: None}
     text = f"{difference:+.2f} {unit}"
     if unit != "ns" or error != error:
         return {"B - A": text, _ERROR: None}
@@ -294,10 +297,10 @@ def _narrow_flow(row: Any) -> dict[str, Cell]:
         "flow": row["flow"],
         "A GB/s": _or_none(row["bandwidth_a_gbps"] / 8),
         "B GB/s": _or_none(row["bandwidth_b_gbps"] / 8),
-        "B - A": f"{more:+.2f} %" if more == more else "-",
+        "B - A": f"{more:+.2f} %" if known(more) is not None else "-",
         "A ns": _or_none(row["average_a_ns"]),
         "B ns": _or_none(row["average_b_ns"]),
-        "later": f"{later:+.2f} ns" if later == later else "-",
+        "later": f"{later:+.2f} ns" if known(later) is not None else "-",
     }
 
 

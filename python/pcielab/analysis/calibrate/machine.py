@@ -35,7 +35,7 @@ from pcielab.analysis.calibrate.scatter import Scatter, scatter
 from pcielab.analysis.calibrate.start import contradictions, solve_start
 from pcielab.analysis.calibrate.structure import Choice, choose
 from pcielab.analysis.calibrate.twin import Progress, Twin, Values
-from pcielab.errors import InputError
+from pcielab.errors import InputError, found_in
 
 _ROWS_MOST = 400
 """Of more rows, this many are used, spread evenly over the suite."""
@@ -79,7 +79,8 @@ def calibrate(
         named = title or f"{measured.source}, fitted to {len(rows)} {measured.origin} rows"
         recorded.system |= {"calibrated": False}
     recorded.system["title"] = f"UNCALIBRATED: {named}" if caution else named
-    _core.check_system(json.dumps(recorded.system))
+    with found_in(measured.source):
+        _core.check_system(json.dumps(recorded.system))
     twin = Twin(recorded.system, rows, suite=measured.suite, seed=seed, progress=progress)
     twin.keep(constants or {})
     base = {one.key: twin.value(one.key) for one in PARAMETERS}

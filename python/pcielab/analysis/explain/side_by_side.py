@@ -37,7 +37,11 @@ def side_by_side(a: Store, b: Store, tests: Sequence[str] = ()) -> Contrast:
     chosen = set(matching(a, tests))
     rows = list(_rows(comparison, chosen, joint=bool(apart)))
     if not rows:
-        raise InputError(f"--test {' '.join(tests)}: matches no test of both runs: give numbers or parts of names")
+        if tests:
+            raise InputError(
+                f"--test {' '.join(tests)}: matches no test of both runs: give numbers or parts of names"
+            )
+        raise InputError(f"{a.path} and {b.path}: have no test in common with results: give runs of one suite")
     # Both profiles are known, or a list of differences would name the keys of one.
     known = all(any(store.manifest.get(key) for key in _PROFILES) for store in (a, b))
     note = "" if known else "a run without a profile: the values in which the machines differ are not known"
