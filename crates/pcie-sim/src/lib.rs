@@ -10,6 +10,8 @@ pub mod profile;
 mod bandwidth;
 mod bounds;
 mod cache;
+#[cfg(test)]
+mod changed_systems;
 mod latency;
 mod link;
 mod machine;
