@@ -1,6 +1,9 @@
 //! The shipped NICs against the published figures, and the refusals of wrong descriptions.
 
+use pcie_schema::Fitting as _;
+use pcie_schema::changed::{changed, is_printable};
 use pcie_wire::Accounting;
+use proptest::prelude::*;
 
 use super::*;
 use crate::bandwidth::tests::printed;
@@ -152,4 +155,24 @@ fn accepts_send_only_device_and_refuses_device_without_steps() {
     device.steps.clear();
     let message = model(Accounting::Spec).nic(&device, FORTY_GIGABIT, 64).unwrap_err().to_string();
     assert!(message.starts_with("step: the device has none"));
+}
+
+/// A shipped profile as JSON.
+fn as_json(text: &str) -> serde_json::Value {
+    serde_json::to_value(toml::from_str::<toml::Value>(text).unwrap()).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn changed_nics_are_accepted_or_refused(
+        nic in changed(&as_json(include_str!("../../../../profiles/nics/niantic-kernel.toml"))),
+    ) {
+        let model = model(Accounting::Spec);
+        match Interactions::read(nic).and_then(|nic| model.nic(&nic, FORTY_GIGABIT, 64)) {
+            Ok(found) => for answer in [Some(found.bi), found.tx, found.rx].into_iter().flatten() {
+                prop_assert!((0.0..=70.0).contains(&answer.gbps), "{:?}", answer);
+            },
+            Err(refused) => prop_assert!(is_printable(&refused.to_string()), "{}", refused),
+        }
+    }
 }
