@@ -924,6 +924,27 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "sealed-stores",
+        "a kind of node with control characters",
+        CONTROL,
+        store("fabric", {"system.fabric.nodes.0.kind": "\x1b[2J"}),
+        "nodes[0].kind: unknown variant `\\u{1b}[2J`",
+    ),
+    Fault(
+        "sealed-stores",
+        "a node's name with control characters",
+        CONTROL,
+        store("fabric", {"system.fabric.nodes.0.name": "\x1b[2J"}),
+        "unknown node: known: \\u{1b}[2J, board1",
+    ),
+    Fault(
+        "sealed-stores",
+        "a text of 5,000 letters where a fabric has a number",
+        "printed them all",
+        store("fabric", {"system.fabric.mps_bytes": "x" * 5_000}),
+        "xxx...xxx",
+    ),
+    Fault(
+        "sealed-stores",
         "a NIC's steps that are a text",
         TRACEBACK,
         store("frames", {"nic.step": "x"}),
