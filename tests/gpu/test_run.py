@@ -102,7 +102,7 @@ def test_an_interrupted_run_releases_the_gpu_and_can_be_resumed(
     stand_in: StandIn, suite: Path, tmp_path: Path
 ) -> None:
     tests = load_suite(str(suite))
-    for number in range(1, TESTS, 4):
+    for number in range(1, TESTS, 12):
         output = tmp_path / f"{number}.db"
 
         def stop(done: int, *_state: object, number: int = number) -> None:
