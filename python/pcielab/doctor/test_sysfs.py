@@ -170,3 +170,9 @@ def test_this_machine_can_be_read() -> None:
     if not Path("/sys/bus/pci/devices").is_dir() or not any(Path("/sys/bus/pci/devices").iterdir()):
         pytest.skip("there is no PCI function on this machine")
     assert read_sysfs().functions
+
+
+def test_numbers_of_a_list_that_do_not_ascend_are_ignored(tmp_path: Path) -> None:
+    root = write(tmp_path / "machine", server())
+    (root / "sys/devices/system/node/has_cpu").write_text("0-2,2,1,5-6,x,6-9,8\n")
+    assert read_sysfs(root).host.nodes == (0, 1, 2, 5, 6, 8)
