@@ -154,9 +154,10 @@ def test_a_file_is_read_by_its_content(tmp_path: Path, machine: Tree) -> None:
         machine_of_text("hello", "notes.txt")
 
 
-def test_a_switch_without_devices_is_left_out_and_an_empty_port_is_not_noted(tmp_path: Path) -> None:
+def test_a_switch_without_devices_is_noted_and_an_empty_port_is_not(machine: Tree, tmp_path: Path) -> None:
+    assert topology(machine).left_out == ()
     drives = [one.slot for one in server() if one.driver == "nvme"]
     bare = [one for one in server() if one.slot not in drives]
-    found = topology(read_sysfs(write(tmp_path / "machine", bare)))
+    found = topology(read_sysfs(write(tmp_path / "bare", bare)))
     assert not [position for position in found.positions if position.part == "switch"]
     assert found.left_out == ("1 x nothing is shown below the switch",)
