@@ -154,10 +154,13 @@ def test_a_file_is_read_by_its_content(tmp_path: Path, machine: Tree) -> None:
         machine_of_text("hello", "notes.txt")
 
 
-def test_a_switch_without_devices_is_noted_and_an_empty_port_is_not(machine: Tree, tmp_path: Path) -> None:
-    assert topology(machine).left_out == ()
-    drives = [one.slot for one in server() if one.driver == "nvme"]
-    bare = [one for one in server() if one.slot not in drives]
-    found = topology(read_sysfs(write(tmp_path / "bare", bare)))
+def test_switches_without_devices_are_noted_and_the_ports_above_them_are_not(tmp_path: Path) -> None:
+    bare = [one for one in server() if one.driver != "nvme"]
+    found = topology(read_sysfs(write(tmp_path / "machine", bare)))
     assert not [position for position in found.positions if position.part == "switch"]
     assert found.left_out == ("1 x nothing is shown below the switch",)
+    bridge = 'class="0x060400" link_speed="32.0 GT/s PCIe" link_width="16"'
+    below = f'<pci busid="0000:18:00.0" {bridge}/>'
+    device = '<pci busid="0000:20:00.0" class="0x020000" link_speed="16 GT/s" link_width="8"/>'
+    text = f'<system><cpu numaid="0"><pci busid="0000:16:00.0" {bridge}>{below}</pci>{device}</cpu></system>'
+    assert topology(nccl(text)).left_out == ("2 x nothing is shown below the switch",)
