@@ -31,6 +31,32 @@ def test_simulation_and_closed_form_agree_where_the_link_binds(profile: str, tmp
         assert float(row["link_gbps"]) < float(row["model_gbps"]), "ports lose more than the bare link"
 
 
+def test_run_and_why_assume_one_line_rate_and_say_so_first(tmp_path: Path) -> None:
+    ran = succeed("run", "--nic", "simple-nic", "--frames", "1500", "-o", tmp_path / "nic.db")
+    assert ran.stderr.splitlines()[0] == "assumed: --profile hsw2620, --line 40"
+    assert "40 Gb/s line" in ran.stdout
+    asked = succeed("why", "--nic", "simple-nic", "--frame", "1500")
+    assert asked.stderr.splitlines()[0] == "assumed: --line 40"
+    assert "40 Gb/s line" in asked.stdout
+    for command in ("run", "why"):
+        words = " ".join(succeed(command, "--help").stdout.replace("│", " ").split())
+        assert "line rate in Gb/s [default: 40]" in words
+    given = succeed("run", "--nic", "simple-nic", "--frames", "1500", "--profile", "snb", "--line", "10")
+    assert "assumed" not in given.stderr
+
+
+@pytest.mark.parametrize(
+    ("work", "profile"),
+    [(("--test", "bw-rd"), "hsw2620"), (("--suite", "quick", "--family", "lat_dma_sizes"), "hsw2620")],
+)
+def test_a_run_names_its_default_system_in_its_first_line(
+    work: tuple[str, ...], profile: str, tmp_path: Path
+) -> None:
+    done = succeed("run", *work, "-o", tmp_path / "run.db")
+    assert done.stderr.splitlines()[0] == f"assumed: --profile {profile}"
+    assert open_store(tmp_path / "run.db").manifest["system"]["name"] == profile
+
+
 def test_a_line_slower_than_the_link_is_sustained(tmp_path: Path) -> None:
     path = tmp_path / "nic.db"
     rows = nic(path, *FRAMES, "--line", "10")

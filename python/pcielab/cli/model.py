@@ -118,7 +118,7 @@ def nic(
         ),
     ],
     sizes: FrameSizes = "64,128,256,512,1024,1500",
-    line: Line = 40.0,
+    line: Line = Ethernet.line_gbps,
     vlan: Vlan = False,
     gap: GapOption = Gap.STANDARD,
     details: Details = False,

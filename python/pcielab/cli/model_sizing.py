@@ -12,7 +12,6 @@ from pcielab.errors import InputError
 from pcielab.library.quantities import parse_bytes, parse_range
 from pcielab.model.link import Ethernet, Gap
 
-_LINE_GBPS = 40.0
 _FRAMES = "64,128,256,512,1024,1500"
 _READS = "64,128,256,512,1024,2048,4096"
 
@@ -59,7 +58,8 @@ def sizing(
         typer.Option("--clock-ghz", help="The device's clock, to compute its cycles per DMA or read request."),
     ] = None,
     line: Annotated[
-        float | None, _of_line("--line", f"Ethernet line rate in Gb/s, 1 to 800.  [default: {_LINE_GBPS:g}]")
+        float | None,
+        _of_line("--line", f"Ethernet line rate in Gb/s, 1 to 800.  [default: {Ethernet.line_gbps:g}]"),
     ] = None,
     nic: Annotated[
         str | None,
@@ -112,7 +112,9 @@ def sizing(
     given: dict[str, Any] = {key: value for key, value in of_link.items() if value is not None}
     option = f"--{next(iter(given))}" if given else "--completions" if completions is not None else None
     if option is None:
-        ethernet = Ethernet(line_gbps=_LINE_GBPS if line is None else line, vlan=vlan, gap=gap or Gap.STANDARD)
+        ethernet = Ethernet(
+            line_gbps=Ethernet.line_gbps if line is None else line, vlan=vlan, gap=gap or Gap.STANDARD
+        )
         rows = _line_rows(ethernet, sizes or _FRAMES, latency_ns, nic, clock_ghz)
         of = nic or "packets alone"
         print_rows(rows, output_format, f"modelled: {ethernet.line_gbps:g}GbE, DMAs of {of}")

@@ -1,5 +1,6 @@
 """`pcielab run`: a suite, or one test, on a device, into a store."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
@@ -9,14 +10,19 @@ from pcielab.cli.carrying_out import carry_out
 from pcielab.cli.completion import choice, device_kinds, keys_to_set, profile_names, suite_names
 from pcielab.cli.given_options import refuse_without_effect
 from pcielab.cli.outcome import report_outcome
-from pcielab.cli.output import Format
+from pcielab.cli.output import Format, say
 from pcielab.cli.run_options import takes_run_options
 from pcielab.cli.run_work import asked, refuse_unkept
 from pcielab.cli.single_options import takes_test_options
 from pcielab.library.suites import benchmark
+from pcielab.model.link import Ethernet
 
 if TYPE_CHECKING:
+    from pcielab.devices import Carrier
     from pcielab.work.options import RunOptions
+
+_LINE_GBPS = Ethernet.line_gbps
+"""One default for every question about a NIC."""
 
 Output = Annotated[
     Path | None,
@@ -93,7 +99,7 @@ FrameSizes = Annotated[
 ]
 Line = Annotated[
     float | None,
-    typer.Option("--line", help="With --nic: line rate in Gb/s [default: 40].", show_default=False),
+    typer.Option("--line", help=f"With --nic: line rate in Gb/s [default: {_LINE_GBPS:g}].", show_default=False),
 ]
 Direction = Annotated[
     str | None,
@@ -173,7 +179,19 @@ def run(
         refuse_without_effect(context, ["output_format"], "a suite prints no rows: export its store instead")
     if output is None:
         refuse_unkept(way, options)
-    carrier, store = carry_out(work, device, output, options, profile, sets or ())
+    carrier, store = carry_out(work, device, output, options, profile, sets or (), _announcing(profile, nic, line))
     if way.show is not None:
         way.show(store, carrier, output_format)
     report_outcome(store, carrier.name)
+
+
+def _announcing(profile: str | None, nic: str | None, line: float | None) -> "Callable[[Carrier], None]":
+    """Names the defaults of what was not given, first of all."""
+
+    def announce(carrier: "Carrier") -> None:
+        assumed = [f"--profile {carrier.name}"] if profile is None and "system" in carrier.described else []
+        assumed += [f"--line {_LINE_GBPS:g}"] if nic is not None and line is None else []
+        if assumed:
+            say(f"assumed: {', '.join(assumed)}")
+
+    return announce

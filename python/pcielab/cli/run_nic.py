@@ -22,7 +22,7 @@ def frames(
     from pcielab.model import Ethernet, load_nic
     from pcielab.work.frames import Frames
 
-    line = Ethernet(line_gbps=line_gbps or 40.0)
+    line = Ethernet(line_gbps=line_gbps or Ethernet.line_gbps)
     asked, profile = frame_sizes(sizes or "64:1500"), load_nic(nic)
     return Frames(profile, asked, line, direction or profile.direction, nics=nics or 1, source=nic)
 
