@@ -223,6 +223,19 @@ def check_output(arguments: Sequence[str], out: str, error: str) -> None:
             raise AssertionError(f"{' '.join(arguments)}: {text[text.index('defect of') - 100 :][:300]!r}")
 
 
+def check_file(path: Path) -> None:
+    """Raise AssertionError unless a written file has only numbers that are some, and valid JSON."""
+    text = path.read_text(encoding="utf-8") if path.suffix in (".json", ".csv", ".html") and path.is_file() else ""
+    if path.suffix == ".json":
+        json.loads(text, parse_constant=_refuse_constant)
+    shown = re.sub(r"<(script|style).*?</\1>", "", text, flags=re.DOTALL)
+    if found := _WORDS.search(shown):
+        around = shown[max(0, found.start() - 150) : found.end() + 50]
+        raise AssertionError(f"{path.name}: {found[0]} in {around!r}")
+    for data in re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', text, re.DOTALL):
+        json.loads(data, parse_constant=_refuse_constant)
+
+
 def _readers(path: str, sound: str, folder: str) -> Iterable[list[str]]:
     """The commands that read a store, each with its arguments."""
     for form in ("table", "json", "csv"):
@@ -242,7 +255,7 @@ def _readers(path: str, sound: str, folder: str) -> Iterable[list[str]]:
     yield ["report", path, "-o", f"{folder}/report.html", "--overwrite"]
     yield ["report", path, sound, "-o", f"{folder}/report.html", "--overwrite"]
     for kind in EXPORTERS:
-        yield ["export", kind, path, "-o", f"{folder}/{kind}", "--overwrite"]
+        yield ["export", kind, path, "-o", f"{folder}/run.{kind}", "--overwrite"]
 
 
 def resealed(draw: Draw, folder: Path) -> None:
@@ -258,6 +271,8 @@ def resealed(draw: Draw, folder: Path) -> None:
     for arguments in draw.sample([*_readers(str(path), str(whole), str(folder))], _COMMANDS):
         try:
             check_output(arguments, *_called(arguments))
+            if "-o" in arguments:
+                check_file(Path(arguments[arguments.index("-o") + 1]))
         except InputError as error:
             refused += 1
             if path.name not in str(error):

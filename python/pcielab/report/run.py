@@ -80,8 +80,12 @@ class Run:
 
     @property
     def finished(self) -> pd.DataFrame:
-        """The rows that have numbers."""
-        return self.rows[self.rows["status"] == "ok"]
+        """The rows that have numbers: a test of bandwidth its bandwidth, one of latency its median."""
+        rows = self.rows[self.rows["status"] == "ok"]
+        operation = rows["operation"].astype(str)
+        lacking = operation.str.startswith("bw-") & rows["bandwidth"].isna()
+        lacking |= operation.str.startswith("lat-") & rows["median"].isna()
+        return rows[~lacking]
 
 
 Source: TypeAlias = Store | Run

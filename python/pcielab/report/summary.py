@@ -79,8 +79,9 @@ def _latency(run: Run, operation: str, path: str, size: int) -> Cell | None:
     row = _baseline(run, operation, path, size)
     if row is None:
         return None
-    spread = f"minimum {row['minimum']:.0f}, 95 % {row['p95']:.0f} ns"
-    return Cell(f"{float(row['median']):.0f} ns", [spread, _setting(row)])
+    known = {"minimum": row["minimum"], "95 %": row["p95"]}
+    spread = ", ".join(f"{name} {float(ns):.0f}" for name, ns in known.items() if not pd.isna(ns))
+    return Cell(f"{float(row['median']):.0f} ns", [*([f"{spread} ns"] if spread else []), _setting(row)])
 
 
 def _baseline(run: Run, operation: str, path: str, size: int) -> pd.Series | None:

@@ -34,7 +34,11 @@ def _departure(flow: dict[Hashable, float]) -> str | None:
         return None
     if not flow["requests"] > 0:
         return "no request returned in the counted time: lengthen it"
+    if not flow["size_bytes"] > 0:
+        return None
     expected = flow["gbytes_per_s"] / flow["size_bytes"] * flow["average_ns"]
+    if expected != expected:  # the rate or the latency is missing
+        return None
     if abs(expected / in_flight - 1) * 100 <= MOST_PERCENT:
         return None
     return (

@@ -12,7 +12,7 @@ from pcielab.errors import InputError
 from pcielab.library.suites.parameters import PARAMETERS as OF_TESTS
 
 _TEXT, _OBJECT, _LIST = (str, "a text"), (dict, "an object"), (list, "a list")
-_NUMBER, _WHOLE = ((int, float), "a number"), (int, "a whole number")
+_NUMBER, _WHOLE, _SWITCH = ((int, float), "a number"), (int, "a whole number"), (bool, "true or false")
 MANIFEST = {
     **dict.fromkeys(
         ("origin", "title", "suite", "version", "started", "machine", "suite_digest", "fitted_to"), _TEXT
@@ -28,7 +28,7 @@ MANIFEST = {
 """Types of the manifest's values, by dotted key."""
 
 PARAMETERS = {
-    **{one.key: _TEXT if one.kind == "word" else _WHOLE for one in OF_TESTS if one.kind != "switch"},
+    **{one.key: {"word": _TEXT, "switch": _SWITCH}.get(one.kind, _WHOLE) for one in OF_TESTS},
     **dict.fromkeys(("way", "pace", "sharing", "eviction", "store_kind", "connections"), _TEXT),
     **dict.fromkeys(("messages", "cores", "lanes", "generation"), _WHOLE),
     **dict.fromkeys(("store_bytes", "stores_up_to_bytes"), _WHOLE),
@@ -51,7 +51,8 @@ def check_shape(values: Mapping[str, Any], kinds: Mapping[str, tuple[Any, str]],
         value: Any = values
         for step in key.split("."):
             value = value.get(step) if isinstance(value, Mapping) else None
-        if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+        # A bool is an int.
+        if value is not None and (not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)):
             raise InputError(f"{source}: {part}: `{key}` is {str(value)[:60]!r}: it must be {named} or null")
 
 

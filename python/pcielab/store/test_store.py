@@ -196,6 +196,8 @@ def test_refuses_a_malformed_manifest(tmp_path: Path, manifest: dict[str, object
         ('{"size_bytes":"big"}', "test 0: `size_bytes` is 'big': it must be a whole number"),
         ('{"stride_units":1e12}', "test 0: `stride_units` is '1000000000000.0': it must be a whole number"),
         ('{"pressure":1e308}', r"test 0: `pressure` is 1e\+308: it must be from 0 to 9007199254740992"),
+        ('{"details":3}', "test 0: `details` is '3': it must be true or false"),
+        ('{"size_bytes":true}', "test 0: `size_bytes` is 'True': it must be a whole number"),
         ('{"outstanding":-1}', "test 0: `outstanding` is -1: it must be from 0"),
         ('{"operation":7}', "test 0: `operation` is '7': it must be a text"),
         ('{"size_bytes":0}', "test 0: `size_bytes` is 0: it must be above 0"),

@@ -35,7 +35,7 @@ from pcielab.analysis.calibrate.scatter import Scatter, scatter
 from pcielab.analysis.calibrate.start import contradictions, solve_start
 from pcielab.analysis.calibrate.structure import Choice, choose
 from pcielab.analysis.calibrate.twin import Progress, Twin, Values
-from pcielab.errors import InputError, found_in
+from pcielab.errors import InputError, with_message
 
 _ROWS_MOST = 400
 """Of more rows, this many are used, spread evenly over the suite."""
@@ -67,6 +67,22 @@ def calibrate(
     Raises:
         InputError: The rows are of another device, or do not determine any parameter.
     """
+    try:
+        return _calibrated(measured, name, title, constants, seed, progress)
+    except InputError as error:
+        if measured.source in str(error):
+            raise
+        raise with_message(error, f"{measured.source}: {error}") from None
+
+
+def _calibrated(
+    measured: Measured,
+    name: str,
+    title: str | None,
+    constants: Values | None,
+    seed: int,
+    progress: Progress | None,
+) -> Calibration:
     recorded = _recorded_system(measured, name)
     idle = recorded.base_host == IDLE_BASE_HOST
     chosen = _thinned(measured.rows)
@@ -79,8 +95,7 @@ def calibrate(
         named = title or f"{measured.source}, fitted to {len(rows)} {measured.origin} rows"
         recorded.system |= {"calibrated": False}
     recorded.system["title"] = f"UNCALIBRATED: {named}" if caution else named
-    with found_in(measured.source):
-        _core.check_system(json.dumps(recorded.system))
+    _core.check_system(json.dumps(recorded.system))
     twin = Twin(recorded.system, rows, suite=measured.suite, seed=seed, progress=progress)
     twin.keep(constants or {})
     base = {one.key: twin.value(one.key) for one in PARAMETERS}

@@ -17,7 +17,7 @@ from pcielab.notebook import Pictured
 from pcielab.store import Store
 
 NO_LINK = "no PCIe link: the device has none, like a core of the host, or does not report it: no link bounds"
-DEFECT_FROM = 1.01
+EXCEEDED_FROM = 1.01
 """Share of the binding bound from which a simulated value contradicts the model."""
 _NEEDED = ("operation", "size_bytes", "window_bytes", "host_offset_bytes", "pattern")
 """Parameters that the bound of a bandwidth depends on."""
@@ -51,9 +51,9 @@ class Row:
     simulated: bool = False
 
     @property
-    def is_defect(self) -> bool:
-        """Whether simulator and model contradict each other: a defect of pcielab."""
-        return self.simulated and self.share >= DEFECT_FROM
+    def exceeds_bound(self) -> bool:
+        """Whether a simulated value contradicts the model: its store was changed, or one of the two is wrong."""
+        return self.simulated and self.share >= EXCEEDED_FROM
 
     @property
     def size_bytes(self) -> int:
@@ -116,7 +116,7 @@ def explain_run(store: Store, tests: Sequence[str] = ()) -> Explanation:
         check_has({"id": record["id"], **record["parameters"]}, _NEEDED, store.path)
     bounds = bounds_of_tests(facts, [record["parameters"] for record in explained], records)
     rows = [row_of(facts, record, found) for record, found in zip(explained, bounds, strict=True) if found]
-    notes = [*facts.missing, *_left_out(chosen), *_without_tags(rows), *_defects(rows)]
+    notes = [*facts.missing, *_left_out(chosen), *_without_tags(rows), *_beyond_bounds(rows)]
     sweeps = sweeps_of(chosen, {row.test: _wire_gbps(row) for row in rows})
     return Explanation(rows, facts, notes, sweeps, store.described)
 
@@ -182,12 +182,13 @@ def row_of(facts: MachineFacts, record: Mapping[str, Any], found: TestBounds) ->
     )
 
 
-def _defects(rows: Sequence[Row]) -> Iterator[str]:
-    numbers = [row.test for row in rows if row.is_defect]
+def _beyond_bounds(rows: Sequence[Row]) -> Iterator[str]:
+    numbers = [row.test for row in rows if row.exceeds_bound]
     if numbers:
         yield (
-            f"a defect of pcielab: {len(numbers)} values exceed their bound by {100 * (DEFECT_FROM - 1):.0f} % or "
-            f"more (test {numbers[0]} is the first); please report them"
+            f"{len(numbers)} simulated values exceed their bound by {100 * (EXCEEDED_FROM - 1):.0f} % or more (test "
+            f"{numbers[0]} is the first): the store was changed, or pcielab is wrong: make the run again, and report "
+            "the values that stay above"
         )
 
 

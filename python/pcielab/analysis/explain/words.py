@@ -103,10 +103,10 @@ def bound_sentences(row: Row) -> Iterator[str]:
     """The bound of a test, possible causes of the rest, and a fix."""
     binding = row.answer
     yield f"bound: {binding.bound}, {binding.gbps:.2f} Gb/s; the result is {100 * row.share:.0f} % of it"
-    if row.is_defect:
+    if row.exceeds_bound:
         yield (
-            f"defect of pcielab: the result is {100 * (row.share - 1):.1f} % above its bound, so the simulator or "
-            "the model is wrong; please report this test and its profile"
+            f"above its bound by {100 * (row.share - 1):.1f} %: the store was changed, or pcielab is wrong: make the "
+            "run again, and report the test and its profile if the result stays above"
         )
     if row.reasons:
         yield f"possible causes of the rest: {'; '.join(row.reasons)}"
