@@ -6,6 +6,8 @@ from typing import Any, Literal
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from pcielab.cli.own_inputs import keep_inputs
+
 COMMANDS = {
     "model": (
         "model:app",
@@ -84,7 +86,9 @@ def _loaded(name: str) -> Any:
         holder.add_typer(found, name=name, help=purpose, no_args_is_help=True)
     else:
         holder.command(name)(found)
-    return typer.main.get_group(holder).commands[name]
+    command = typer.main.get_group(holder).commands[name]
+    keep_inputs(command)
+    return command
 
 
 def _add_hint(error: Any) -> None:
