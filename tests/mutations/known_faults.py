@@ -794,7 +794,7 @@ FAULTS: tuple[Fault, ...] = (
         "a system that is null",
         TRACEBACK,
         store("fabric", {"system": None}, lambda found, _folder: compare_with_published(found)),
-        None,
+        "the manifest describes no fabric",
     ),
     Fault(
         "stores",

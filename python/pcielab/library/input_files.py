@@ -68,6 +68,14 @@ def is_there(path: Path) -> bool:
         return False
 
 
+def is_folder(path: Path) -> bool:
+    """Whether a path is a folder."""
+    try:
+        return path.is_dir()
+    except OSError:  # a component is too long, or access is denied
+        return False
+
+
 def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
     """The content of a file as text, with its line ends."""
     try:

@@ -11,7 +11,7 @@ from pathlib import Path
 from pcielab.errors import InputError
 from pcielab.library import shipped
 from pcielab.library.alike import alike, either, suggestion, with_parts
-from pcielab.library.input_files import given_path, is_there
+from pcielab.library.input_files import given_path, is_folder, is_there
 from pcielab.library.shipped import ProfileKind, SuiteKind
 from pcielab.wording import shown
 
@@ -80,7 +80,7 @@ def existing(path: Path, label: str, names: Iterable[str] = ()) -> Path:
     """
     if is_there(path):
         return path
-    why = "it is a folder" if path.is_dir() else "no such file"
+    why = "it is a folder" if is_folder(path) else "no such file"
     near = [str(path.with_stem(stem)) for stem in alike(path.stem, _beside(path))] or alike(path.stem, names)
     remedy = f"did you mean {either(near)}?" if near else ""
     error = InputError(f"{path}: {label} not found: {why}{f': {remedy}' if remedy else ''}")
