@@ -98,6 +98,11 @@ def pio(
         flit_mode=None if gen else measured.flit_mode,
     )
     payloads = parse_range(sizes, "--messages")
+    if link.generation > measured.generation:
+        say(
+            f"times of core and device: {chosen.name} ({chosen.title}); only the link's part is computed for "
+            f"Gen{link.generation}, so this is no evidence about a Gen{link.generation} machine"
+        )
     with errors_name_options():
         rows = _rows(show, chosen, link, payloads, flushes, accounting)
     title = (
