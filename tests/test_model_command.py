@@ -155,6 +155,7 @@ def test_a_table_in_a_pipe_is_not_cut() -> None:
         (["pio", "--show", "loopback"], "exanic-2018"),
         (["host", "--load", "6:0"], "--load: '6:0' is not a count: give 0 to 4096, as in 3, 0,3,6 or 0:6"),
         (["host", "--load", "2", "--profile", "snb"], "--load: snb says nothing about busy cores"),
+        (["host", "--offered", "0"], "--offered is 0: give above 0 Gb/s"),
         (["host", "--misses", "0"], "--misses is 0: give above 0"),
         (["host", "--devices", "gen4"], "--devices 'gen4': not a link: give generation and lanes"),
         (["host", "--kind", "write"], "--kind 'write': give read or read-write"),
@@ -198,6 +199,15 @@ def test_pio_gives_the_papers_numbers() -> None:
     assert ways["descriptors"]["control_percent"] == pytest.approx(42.7, abs=0.05)
 
 
+def test_pio_names_the_core_that_answers_for_a_later_link() -> None:
+    for show in ("messages", "steps", "crossings"):
+        asked = ("model", "pio", "--show", show, "--messages", "64")
+        said = succeed(*asked, "--gen", "5", "--lanes", "16").stderr.splitlines()[0]
+        assert "a 2012 desktop core" in said
+        assert "no evidence about a Gen5 machine" in said
+        assert "no evidence" not in succeed(*asked).stderr
+
+
 def test_pio_shows_steps_and_crossings() -> None:
     steps = rows("model", "pio", "--messages", "64", "--show", "steps")
     assert [float(row["at_ns"]) for row in steps] == pytest.approx([232, 0, 832, 1504, 1736])
@@ -222,6 +232,16 @@ def test_small_completions_slow_reads_and_the_paper_ignores_the_boundary() -> No
     assert small[0]["write_gbps"] == whole[0]["write_gbps"]
     paper = rows(*link, "--accounting", "sigcomm18")
     assert rows(*link, "--accounting", "sigcomm18", "--rcb", "512") == paper
+
+
+def test_a_loaded_host_marks_cores_that_nobody_measured_and_takes_an_offered_rate() -> None:
+    asked = ("model", "host", "--profile", "clx-6234", "--offered", "40", "--format", "json")
+    done = succeed(*asked, "--load", "6,7,100")
+    rows = json.loads(done.stdout)
+    assert [row["extrapolated"] for row in rows] == [False, True, True]
+    assert "fitted to measurements of 0 to 6 cores" in done.stderr
+    assert (rows[0]["write_gbps"], rows[0]["write_bound"]) == (40, "offered")
+    assert "extrapolated:" not in succeed(*asked, "--load", "0:6").stderr
 
 
 def test_a_loaded_host_answers_for_each_number_of_cores_and_device() -> None:

@@ -8,7 +8,7 @@ from pcielab import model
 from pcielab.cli.borrowed import say_borrowed
 from pcielab.cli.completion import choice
 from pcielab.cli.model_options import errors_name_options
-from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.output import Cell, Format, print_rows, say
 from pcielab.cli.system_options import Profile, Sets
 from pcielab.errors import InputError
 from pcielab.library.link_words import read_width
@@ -51,6 +51,14 @@ def host(
             show_default=False,
         ),
     ] = None,
+    offered: Annotated[
+        float | None,
+        typer.Option(
+            "--offered",
+            help="What each device asks for in each direction, Gb/s of data.  [default: all that its link gives]",
+            show_default=False,
+        ),
+    ] = None,
     output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
 ) -> None:
     """Compute what a host leaves to its devices beside busy cores, in Gb/s of data, and what binds.
@@ -58,10 +66,13 @@ def host(
     Busy cores that read and write share a saturated memory with the writes of devices; cores that only read cost a
     device nothing. `write_pool_lines` and `read_pool_lines` are the cache lines that the root complex holds, and
     the latencies how long it holds each. Several devices share pools, IOMMU and memory max-min, reads and writes
-    apart. A system that has no key for load answers for 0 cores.
+    apart. A system that has no key for load answers for 0 cores. Latencies are those of devices that ask for all
+    that their links give, or for `--offered`. `extrapolated` marks numbers of cores that nobody measured.
 
     Examples:
     `pcielab model host --load 3 --profile clx-6234`
+
+    `pcielab model host --load 3 --offered 80`
 
     `pcielab model host --load 0,4 --profile clx-6234 --devices 'gen3x16,4x gen3x4'`
 
@@ -76,7 +87,9 @@ def host(
         read_width(link, "--devices")
     if kind not in (None, *_KINDS):
         raise InputError(f"--kind {shown(kind)}: give {' or '.join(_KINDS)}")
-    with errors_name_options(cores="--load", size_bytes="--size", misses_per_mib="--misses"):
+    with errors_name_options(
+        cores="--load", size_bytes="--size", misses_per_mib="--misses", offered_gbps="--offered"
+    ):
         answers = model.host(
             system,
             parse_counts(cores, "--load", _CORES_MOST),
@@ -84,18 +97,35 @@ def host(
             size_bytes=parse_bytes(size, "--size"),
             misses_per_mib=misses,
             devices=links,
+            offered_gbps=offered,
         )
-    rows = [row for answer in answers for row in _rows(answer)]
+    fitted = system.fitted_range("host.load.cores")
+    rows = [row for answer in answers for row in _rows(answer, fitted)]
     say_borrowed((str(row[key]) for key in _BOUNDS for row in rows), borrowed_keys(system))
-    print_rows(rows, output_format, f"modelled: {system.title}")
+    if fitted is not None and any(row["extrapolated"] for row in rows):
+        low, high = fitted
+        say(f"extrapolated: the law of busy cores was fitted to measurements of {low:g} to {high:g} cores")
+    if output_format is Format.TABLE and not any(row.get("extrapolated") for row in rows):
+        rows = [{key: cell for key, cell in row.items() if key != "extrapolated"} for row in rows]
+    asking = "" if offered is None else f", each device offers {offered:g} Gb/s"
+    print_rows([_named(row, offered) for row in rows], output_format, f"modelled: {system.title}{asking}")
 
 
-def _rows(answer: "HostRates") -> list[dict[str, Cell]]:
+def _named(row: dict[str, Cell], offered: float | None) -> dict[str, Cell]:
+    """A row in which the bound of an offered rate is called so."""
+    if offered is None:
+        return row
+    return {key: "offered" if key in _BOUNDS and cell == "device-rate" else cell for key, cell in row.items()}
+
+
+def _rows(answer: "HostRates", fitted: tuple[float, float] | None) -> list[dict[str, Cell]]:
     shared: dict[str, Cell] = {
         "write_traffic_gbytes_per_s": answer.write_traffic_gbytes_per_s,
         **_pool("write_pool", answer.write_pool),
         **_pool("read_pool", answer.read_pool),
     }
+    if fitted is not None:
+        shared["extrapolated"] = not fitted[0] <= answer.cores <= fitted[1]
     return [
         {
             "cores": answer.cores,

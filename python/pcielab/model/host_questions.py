@@ -1,12 +1,14 @@
 """Questions about a loaded host: what busy cores, an IOMMU and the root complex's pools leave to its devices."""
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
 from pcielab import _core
-from pcielab.library.link_words import read_width
+from pcielab.errors import out_of_range
+from pcielab.library.link_words import Width, read_width
 from pcielab.library.profiles import load_system
 from pcielab.model.answer_list import Answers
 from pcielab.model.answers import HostRates
@@ -28,6 +30,7 @@ def host(
     size_bytes: int = _SIZE_BYTES,
     misses_per_mib: float | None = None,
     devices: Sequence[str] = (),
+    offered_gbps: float | None = None,
 ) -> list[HostRates]:
     """What a host leaves to its devices beside each number of busy cores.
 
@@ -44,6 +47,8 @@ def host(
             anew (`host.iommu.page_life`).
         devices: Links of several devices below the root complex: `["gen4x16", "4x gen4x4"]`. By default the
             system's one device.
+        offered_gbps: What each device asks for in each direction, Gb/s of data. By default all that its link
+            gives, so that pools fill and latencies are those of saturation.
 
     Returns:
         An answer for each number of cores. Rates are in Gb/s of data, and modelled.
@@ -53,13 +58,17 @@ def host(
     """
     resolved = load_system(system) if isinstance(system, str) else system
     widths = [read_width(link, "devices") for link in devices]
+    if offered_gbps is not None:
+        if not 0 < offered_gbps < math.inf:
+            raise out_of_range("offered_gbps", offered_gbps, "above 0 Gb/s")
+        widths = widths or [Width(resolved.link.generation, resolved.link.lanes)]
     question: HostQuestion = {
         "cores": list(cores),
         "kind": kind,
         "size_bytes": size_bytes,
         "misses_per_mib": misses_per_mib,
         "devices": [
-            {"generation": width.generation, "lanes": width.lanes, "gbps": None}
+            {"generation": width.generation, "lanes": width.lanes, "gbps": offered_gbps}
             for width in widths
             for _ in range(width.links)
         ],

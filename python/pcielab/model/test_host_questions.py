@@ -16,6 +16,21 @@ def test_latency_rises_before_the_rate_falls() -> None:
     assert [answer.devices[0].write.bound for answer in answers[3:]] == ["memory"] * 4
 
 
+def test_an_offered_rate_fills_the_pool_less_than_saturation() -> None:
+    """Memory takes 97 Gb/s beside three cores: a device that asks for 60 waits as beside none."""
+    [saturated] = model.host("clx-6234", [3])
+    [offered] = model.host("clx-6234", [3], offered_gbps=60.0)
+    [idle] = model.host("clx-6234", [0], offered_gbps=60.0)
+    assert saturated.write_pool is not None
+    assert offered.write_pool is not None
+    assert idle.write_pool is not None
+    device = offered.devices[0]
+    assert (device.write.gbps, device.read.gbps) == (60.0, 60.0)
+    assert offered.write_pool.latency_ns < 0.75 * saturated.write_pool.latency_ns
+    assert offered.write_pool.latency_ns == pytest.approx(idle.write_pool.latency_ns, rel=0.03)
+    assert model.host("clx-6234", [3], offered_gbps=1000.0) == model.host("clx-6234", [3])
+
+
 def test_cores_take_their_share_of_a_saturated_memory() -> None:
     host = resolve("clx-6234").system.host
     assert host.load is not None

@@ -1,6 +1,6 @@
 """Sources of the values of a profile."""
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -22,6 +22,8 @@ class Provenance(Part):
     enough to be called calibrated. Lists show it apart. Absent for all others."""
     origin: FittedTo = "measured"
     """Origin of the rows that the values were fitted to, if they were. Only measured rows calibrate a system."""
+    fitted: dict[str, Annotated[list[float], Field(min_length=2, max_length=2)]] = Field(default={})
+    """Ranges of keys of this file (dotted), that measurements cover; answers outside are marked."""
     keys: dict[str, str] = Field(default={})
     """Notes on single keys of this file (dotted); the note of a table holds for all its keys."""
 

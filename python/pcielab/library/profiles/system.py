@@ -50,6 +50,15 @@ class ResolvedSystem:
         origins = {sources.origin for sources in self.provenance.values()} - {"measured"}
         return f"{' and '.join(sorted(origins))} rows" if origins else ""
 
+    def fitted_range(self, key: str) -> tuple[float, float] | None:
+        """The range of a dotted key that measurements cover; None if none is known."""
+        for kind, sources in self.provenance.items():
+            within = key.removeprefix("" if kind == "system" else f"{kind}.")
+            if within in sources.fitted:
+                least, most = sources.fitted[within]
+                return least, most
+        return None
+
     @property
     def link(self) -> Link:
         """The negotiated link."""
