@@ -135,8 +135,9 @@ def test_why_bounds_flows_by_the_root_complex_too(tmp_path: Path) -> None:
     assert 34.0 in row.values()
 
 
-@pytest.mark.parametrize(("redirects", "rate"), [(False, 57.464), (True, 14.366)])
+@pytest.mark.parametrize(("redirects", "rate"), [(False, 55.1), (True, 14.366)])
 def test_redirected_flows_get_no_more_than_the_uplink(*, redirects: bool, rate: float) -> None:
+    """Without redirection, the engine of the sender's preset binds before its link of 57.5 GB/s does."""
     made = Machine()
     made.host_bridge(1)
     made.switch("root", "01:01.0", 2, (4, 8), [("gpu", 5, 16), ("gpu", 5, 16)], redirects=redirects)
@@ -162,7 +163,7 @@ def test_the_tree_shows_loads_and_what_is_full() -> None:
     text = drawn(p5, shares(p5, written_flows(p5, ["gpu0->host0", "host1->gpu4"]))).splitlines()
     assert text[0] == "sockets"
     assert "│       └── switch0  Gen4 x8  ↑ 14.4 of 14.4 full" in text
-    assert any(line.endswith("gpu4  Gen5 x16  ↓ 14.6 of 58.3") for line in text)
+    assert any(line.endswith("gpu4  Gen5 x16  ↓ 14.6 of 57.1") for line in text)
     assert text[-1] == "64 more nodes without a flow"
 
 
@@ -171,8 +172,9 @@ def test_the_best_place_is_below_the_other_switch() -> None:
     flows = written_flows(dgx, ["gpu2->nic7", "nvme0->gpu0"])
     best = placements(dgx, flows, shares(dgx, flows)).flows
     assert best[["flow", "device", "below"]].to_numpy().tolist() == [["gpu2->nic7", "nic7", "switch1"]]
-    assert best["then_gbytes_per_s"][0] == pytest.approx(57.464)
-    assert best["gain_gbytes_per_s"][0] == pytest.approx(57.464 - best["gbytes_per_s"][0])
+    line_gbytes_per_s = 50.0
+    assert best["then_gbytes_per_s"][0] == pytest.approx(line_gbytes_per_s)
+    assert best["gain_gbytes_per_s"][0] == pytest.approx(line_gbytes_per_s - best["gbytes_per_s"][0])
 
 
 def test_a_placement_is_what_an_estimate_of_the_changed_file_says() -> None:

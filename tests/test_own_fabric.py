@@ -377,3 +377,22 @@ def test_a_wrong_key_is_named(tmp_path: Path, old: str, new: str, message: str) 
     (tmp_path / "wrong.toml").write_text(FABRIC.replace(old, new, 1), encoding="utf-8")
     assert message in refuse("fabric", "run", tmp_path / "wrong.toml", "-o", tmp_path / "run.db")
     assert not (tmp_path / "run.db").exists()
+
+
+def test_a_stream_moves_what_the_preset_of_its_device_does(tmp_path: Path) -> None:
+    text = """
+name = "host-and-nic"
+mps_bytes = 256
+node = [
+    { name = "host", kind = "host" },
+    { name = "nic", kind = "nic", device = "nic-400g", upper = "host", link = "gen5x16" },
+]
+flow = [{ source = "nic", destination = "host" }, { source = "host", destination = "nic" }]
+"""
+    (tmp_path / "nic.toml").write_text(text, encoding="utf-8")
+    for command in ("estimate", "simulate"):
+        done = succeed("fabric", command, tmp_path / "nic.toml", "--format", "json")
+        assert [row["gbytes_per_s"] for row in json.loads(done.stdout)] == pytest.approx([50.0, 50.0], rel=1e-3)
+    said = succeed("fabric", "estimate", tmp_path / "nic.toml").stderr
+    assert "nic->host: its device moves 50 GB/s, less than the link carries" in said
+    assert succeed("fabric", "estimate", "fabrex-u55c").stderr == ""

@@ -37,6 +37,7 @@ pub struct Topology {
     link_up: Vec<u32>,
     parent: Vec<NodeId>,
     depth: Vec<u32>,
+    link_capacity: Vec<f64>,
     capacity: Vec<f64>,
 }
 
@@ -53,8 +54,12 @@ impl Topology {
         let depth = depths(&nodes, &parent, &link_up)?;
         nodes.iter().try_for_each(|node| check_node(node, mps_bytes))?;
         check_bars(&nodes)?;
-        let capacity = capacities(&links, mps_bytes)?;
-        Ok(Self { name, mps_bytes, nodes, links, by_name, link_up, parent, depth, capacity })
+        let link_capacity = link_capacities(&links, mps_bytes)?;
+        let capacity = link_capacity.clone();
+        let mut topology =
+            Self { name, mps_bytes, nodes, links, by_name, link_up, parent, depth, link_capacity, capacity };
+        topology.capacity = topology.limited_by_devices(topology.link_capacity.clone());
+        Ok(topology)
     }
 
     /// Short name.
@@ -87,10 +92,36 @@ impl Topology {
         self.capacity.len()
     }
 
-    /// The capacity of each edge, GB/s.
+    /// The capacity of each edge for streams, GB/s: that of its link, or of the engine of the device at its end.
     #[must_use]
     pub fn capacities(&self) -> &[f64] {
         &self.capacity
+    }
+
+    /// The capacity of each edge's link, GB/s, whatever the device at its end moves.
+    #[must_use]
+    pub fn link_capacities(&self) -> &[f64] {
+        &self.link_capacity
+    }
+
+    /// The capacities for streams if the link of one edge had twice its capacity.
+    #[must_use]
+    pub fn doubled(&self, edge: EdgeId) -> Vec<f64> {
+        let mut capacities = self.link_capacity.clone();
+        capacities[edge as usize] *= 2.0;
+        self.limited_by_devices(capacities)
+    }
+
+    /// Capacities, or the rate of the device's engine where that is lower: it writes what leaves the device, and
+    /// reads what arrives. The fixed time of each command is left out, because a stream has none.
+    fn limited_by_devices(&self, mut capacities: Vec<f64>) -> Vec<f64> {
+        for (node, link) in self.nodes.iter().zip(&self.link_up) {
+            let Some(device) = node.device.as_ref().filter(|_| *link != ROOT) else { continue };
+            let (down, up) = (2 * *link as usize, 2 * *link as usize + 1);
+            capacities[down] = capacities[down].min(device.engine.read.bytes_per_ns);
+            capacities[up] = capacities[up].min(device.engine.write.bytes_per_ns);
+        }
+        capacities
     }
 
     /// An edge as `from->to`.
@@ -320,7 +351,7 @@ fn check_bars(nodes: &[NodeParameters]) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn capacities(links: &[LinkParameters], mps_bytes: u32) -> Result<Vec<f64>, Refusal> {
+fn link_capacities(links: &[LinkParameters], mps_bytes: u32) -> Result<Vec<f64>, Refusal> {
     let mut capacities = Vec::with_capacity(2 * links.len());
     for link in links {
         let wire = wire_capacity(link, mps_bytes)?;

@@ -28,7 +28,7 @@ pub(crate) struct FabricShares {
 pub(crate) struct EdgeRow {
     /// Its name.
     edge: String,
-    /// Capacity for payload, GB/s.
+    /// Capacity for payload, GB/s: what its link carries, or the engine of the device at its end moves.
     capacity_gbytes_per_s: f64,
 }
 
@@ -102,6 +102,12 @@ pub(crate) fn fabric_edges(fabric: &str) -> Result<String> {
         .zip(topology.capacities())
         .map(|(edge, capacity)| EdgeRow { edge: topology.edge_name(edge), capacity_gbytes_per_s: *capacity });
     text(&rows.collect::<Vec<_>>())
+}
+
+/// What the link of each edge carries, GB/s, by their numbers.
+#[pyfunction]
+pub(crate) fn fabric_link_capacities(fabric: &str) -> Result<Vec<f64>> {
+    Ok(topology(fabric)?.link_capacities().to_vec())
 }
 
 /// The bandwidth of each flow.

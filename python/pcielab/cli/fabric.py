@@ -1,7 +1,7 @@
 """`pcielab fabric`: each flow's share of a tree of switches, and who limits whom."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -238,6 +238,7 @@ def estimate(
         print_rows(_round_rows(chosen, listed), output_format, f"{chosen.title} (modelled, ecr by rounds)")
         return
     found = fabric.shares(chosen, listed, method.value)
+    _say_of_devices(chosen, found.flows["limit"].dropna().unique(), found.edges.to_dict("records"))
     title = _title(chosen, method)
     if edges:
         print_flows(found.edges, output_format, title)
@@ -264,7 +265,20 @@ def _print_listed(
     excessive = excessive_shares(chosen, flows)
     _say_excessive(excessive[:_NAMED_FLOWS], len(excessive))
     found = shares_of(chosen, flows, method.value)
+    _say_of_devices(chosen, (row["limit"] for row in found.flows), found.edges)
     print_listed(found.edges if edges else found.flows, output_format, _title(chosen, method))
+
+
+def _say_of_devices(chosen: "Fabric", limits: Iterable[str | None], edges: Sequence[Mapping[Any, Any]]) -> None:
+    """Say of edges that limit flows at less than their links carry that a device does."""
+    from pcielab.fabric.listed_shares import device_limits
+
+    of_devices = device_limits(chosen, edges)
+    slow = [limit for limit in dict.fromkeys(limits) if limit in of_devices]
+    for edge in slow[:_NAMED_FLOWS]:
+        say(f"{named(edge)}: its device moves {of_devices[edge]:g} GB/s, less than the link carries")
+    if len(slow) > _NAMED_FLOWS:
+        say(f"{len(slow) - _NAMED_FLOWS} more links carry more than their devices move")
 
 
 def _say_excessive_rows(chosen: "Fabric", flows: "pd.DataFrame") -> None:
@@ -370,6 +384,7 @@ def explain(
     found = fabric.shares(chosen, listed, method.value)
     changes = fabric.influences(chosen, fabric.with_limits(chosen, listed), method.value)
     if output_format is Format.TABLE:
+        _say_of_devices(chosen, found.flows["limit"].dropna().unique(), found.edges.to_dict("records"))
         print_flows(found.flows, output_format, f"{chosen.title} (modelled, {method.value})")
         _print_tree(chosen, found)
         _print_placements(chosen, listed, found)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from pcielab import _core
 from pcielab.fabric.answers import InfluenceRow, RoundTables
-from pcielab.fabric.listed_shares import ROUNDING, Method, edges_of
+from pcielab.fabric.listed_shares import ROUNDING, Method, bar_ends, described, edges_of
 from pcielab.library.fabrics.load import Fabric, RecordedFabric
 from pcielab.notebook import Pictured
 
@@ -35,8 +35,9 @@ def estimate(fabric: Fabric | RecordedFabric, flows: pd.DataFrame, method: Metho
     Raises:
         InputError: A flow cannot exist; the message names it.
     """
-    found = _core.fabric_estimate(*_arguments(fabric, flows), method)
-    edges = pd.DataFrame(edges_of(fabric))
+    arguments = _arguments(fabric, flows)
+    found = _core.fabric_estimate(*arguments, method)
+    edges = pd.DataFrame(edges_of(arguments[0]))
     edges["load_gbytes_per_s"] = np.frombuffer(found.load)
     edges["flows"] = np.frombuffer(found.crossing, dtype=np.uint32)
     limit = np.frombuffer(found.limit, dtype=np.int32)
@@ -76,4 +77,18 @@ def _arguments(fabric: Fabric | RecordedFabric, flows: pd.DataFrame) -> tuple[st
         nodes.get_indexer(pd.Index(flows[key])).astype(np.uint32).tobytes() for key in ("source", "destination")
     ]
     standalone = flows["standalone_gbytes_per_s"].fillna(np.inf).to_numpy(dtype=np.float64).tobytes()
-    return fabric.to_json(), ends[0], ends[1], standalone, flows["name"].astype(str).tolist()
+    return (
+        described(fabric, through_bars_of(flows)),
+        ends[0],
+        ends[1],
+        standalone,
+        flows["name"].astype(str).tolist(),
+    )
+
+
+def through_bars_of(flows: pd.DataFrame) -> set[str]:
+    """The devices whose BARs these flows use (see `bar_ends`)."""
+    if "primitive" not in flows:
+        return set()
+    used = flows[flows["primitive"] != "stream"][["primitive", "source", "destination"]]
+    return bar_ends(used.drop_duplicates().itertuples(index=False, name=None))

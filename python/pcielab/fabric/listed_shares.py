@@ -6,12 +6,12 @@ Commands answer with them at once, where loading pandas would take most of the t
 import json
 import math
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from pcielab import _core
-from pcielab.library.fabrics.load import Fabric, RecordedFabric
+from pcielab.library.fabrics.load import Fabric, RecordedFabric, canonical
 from pcielab.library.fabrics.parts import Flow
 
 Method: TypeAlias = Literal["ecr", "max-min"]
@@ -39,8 +39,9 @@ def shares_of(fabric: Fabric | RecordedFabric, flows: Sequence[Flow], method: Me
     Raises:
         InputError: A flow cannot exist; the message names it.
     """
-    found = _core.fabric_estimate(*_arguments(fabric, flows), method)
-    edges = edges_of(fabric)
+    arguments = _arguments(fabric, flows)
+    found = _core.fabric_estimate(*arguments, method)
+    edges = edges_of(arguments[0])
     loads, crossing = memoryview(found.load).cast("d"), memoryview(found.crossing).cast("I")
     for edge, load, number in zip(edges, loads, crossing, strict=True):
         edge.update(load_gbytes_per_s=load, flows=number)
@@ -61,10 +62,37 @@ def shares_of(fabric: Fabric | RecordedFabric, flows: Sequence[Flow], method: Me
     return Shares(rows, edges)
 
 
-def edges_of(fabric: Fabric | RecordedFabric) -> list[dict[str, Any]]:
-    """The directions of links: edge, capacity_gbytes_per_s."""
-    edges: list[dict[str, Any]] = json.loads(_core.fabric_edges(fabric.to_json()))
+def edges_of(description: str) -> list[dict[str, Any]]:
+    """The directions of links of a fabric as JSON: edge, capacity_gbytes_per_s."""
+    edges: list[dict[str, Any]] = json.loads(_core.fabric_edges(description))
     return edges
+
+
+def device_limits(fabric: Fabric | RecordedFabric, edges: Iterable[Mapping[Any, Any]]) -> dict[str, float]:
+    """The edges of an estimate that carry more than their device's engine moves, with what it moves, GB/s."""
+    links = _core.fabric_link_capacities(fabric.to_json())
+    rows = ((edge["edge"], edge["capacity_gbytes_per_s"]) for edge in edges)
+    return {edge: moved for (edge, moved), carried in zip(rows, links, strict=True) if moved < carried}
+
+
+def bar_ends(flows: Iterable[tuple[str, str, str]]) -> set[str]:
+    """The devices of flows (primitive, source, destination) whose data pass a BAR, and not the device's engine."""
+    through_bar = {"d2d-write": 2, "d2d-read": 1, "mmio-read": 2, "mmio-write": 2}
+    return {flow[at] for flow in flows if (at := through_bar.get(flow[0])) is not None}
+
+
+def with_engines(description: Mapping[str, Any], through_bars: Collection[str]) -> Mapping[str, Any]:
+    """A description without the engines of some devices: they do not limit what passes the BARs beside them."""
+    if not through_bars:
+        return description
+    nodes = [{**node, "device": None} if node["name"] in through_bars else node for node in description["nodes"]]
+    return {**description, "nodes": nodes}
+
+
+def described(fabric: Fabric | RecordedFabric, through_bars: Collection[str]) -> str:
+    """A fabric for the estimators, as JSON; see `with_engines`."""
+    text = fabric.to_json()
+    return canonical(dict(with_engines(json.loads(text), through_bars))) if through_bars else text
 
 
 def excessive_shares(fabric: Fabric, flows: Sequence[Flow]) -> list[dict[str, Any]]:
@@ -87,8 +115,9 @@ def _arguments(
         return array("I", (numbers[end] for end in ends)).tobytes()
 
     alone = (math.inf if (one := flow.standalone_gbytes_per_s) is None else one for flow in flows)
+    through_bars = bar_ends((flow.primitive, flow.source, flow.destination) for flow in flows)
     return (
-        fabric.to_json(),
+        described(fabric, through_bars),
         positions(flow.source for flow in flows),
         positions(flow.destination for flow in flows),
         array("d", alone).tobytes(),

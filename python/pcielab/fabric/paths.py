@@ -93,14 +93,24 @@ def path(fabric: Fabric, source: str, destination: str) -> DevicePath:
 
 
 def capacities_of(fabric: Fabric) -> dict[str, float]:
-    """The capacity of each edge, GB/s."""
-    return {row["edge"]: row["capacity_gbytes_per_s"] for row in json.loads(_core.fabric_edges(fabric.to_json()))}
+    """What the link of each edge carries, GB/s."""
+    return _link_capacities(fabric.to_json())
 
 
 def capacities_on(routes: Routes) -> dict[str, float]:
-    """The capacity of each edge of a tree, GB/s."""
+    """What the link of each edge of a tree carries, GB/s."""
+    return _link_capacities(canonical(dict(routes.description)))
+
+
+def stream_capacities_on(routes: Routes) -> dict[str, float]:
+    """What streams get of each edge of a tree, GB/s: what its link carries, or the engine of its device moves."""
     rows = json.loads(_core.fabric_edges(canonical(dict(routes.description))))
     return {row["edge"]: row["capacity_gbytes_per_s"] for row in rows}
+
+
+def _link_capacities(fabric: str) -> dict[str, float]:
+    names = (row["edge"] for row in json.loads(_core.fabric_edges(fabric)))
+    return dict(zip(names, _core.fabric_link_capacities(fabric), strict=True))
 
 
 def path_on(routes: Routes, source: str, destination: str, capacities: Mapping[str, float]) -> DevicePath:

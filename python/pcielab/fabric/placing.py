@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 
 from pcielab import _core
-from pcielab.fabric.estimation import Estimate
+from pcielab.fabric.estimation import Estimate, through_bars_of
 from pcielab.fabric.flow_texts import asked_gbytes_per_s, limited
-from pcielab.fabric.paths import capacities_on
+from pcielab.fabric.listed_shares import with_engines
+from pcielab.fabric.paths import capacities_on, stream_capacities_on
 from pcielab.library.fabrics.load import Fabric
 from pcielab.library.fabrics.routes import Routes
 
@@ -51,7 +52,7 @@ class Placements:
 
 
 def placements(fabric: Fabric, flows: pd.DataFrame, found: Estimate) -> Placements:
-    """The best placement for each flow that gets less than it asks for and the links of its devices carry.
+    """The best placement for each flow that gets less than it asks for and its devices and their links move.
 
     Args:
         fabric: The fabric.
@@ -60,7 +61,7 @@ def placements(fabric: Fabric, flows: pd.DataFrame, found: Estimate) -> Placemen
     """
     routes = Routes.of(fabric)
     trials = _Trials(routes, flows, found)
-    short = _short(routes, flows, found, trials.capacities)
+    short = _short(routes, flows, found, stream_capacities_on(routes))
     moves = list(dict.fromkeys(_moves(routes, found, short)))
     now = found.flows["gbytes_per_s"].to_numpy()
     tried = moves[:MOST_TRIALS]
@@ -72,7 +73,7 @@ def placements(fabric: Fabric, flows: pd.DataFrame, found: Estimate) -> Placemen
 
 
 def _short(routes: Routes, flows: pd.DataFrame, found: Estimate, capacities: dict[str, float]) -> dict[int, float]:
-    """How much each flow misses of what it asks for and the links of its devices carry, by its row."""
+    """How much each flow misses of what it asks for and its devices and their links move, by its row."""
     missed = {}
     for row, (source, destination, asked, given) in enumerate(
         zip(
@@ -132,6 +133,7 @@ class _Trials:
         self.routes = routes
         self.capacities = capacities_on(routes)
         self._method = found.method
+        self._through_bars = through_bars_of(flows)
         self._names = flows["name"].astype(str).tolist()
         self._asked = asked_gbytes_per_s(flows)
         self._ends = list(zip(flows["source"], flows["destination"], strict=True))
@@ -156,7 +158,7 @@ class _Trials:
             if device in ends:
                 rates[row] = self._limit(moved, row, capacities)
         asked = np.where(np.isnan(rates), np.inf, rates).tobytes()
-        tree = json.dumps(moved.description)
+        tree = json.dumps(with_engines(moved.description, self._through_bars))
         shares = _core.fabric_estimate(tree, self._at[0], self._at[1], asked, self._names, self._method)
         return np.frombuffer(shares.bandwidth)
 

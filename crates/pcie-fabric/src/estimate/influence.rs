@@ -9,7 +9,7 @@ use crate::topology::{EdgeId, Topology};
 pub enum Change {
     /// This flow stops.
     Stop(usize),
-    /// The capacity of this edge doubles.
+    /// The capacity of this edge's link doubles.
     Double(EdgeId),
 }
 
@@ -44,8 +44,7 @@ pub fn influence(
     limiting.sort_unstable();
     limiting.dedup();
     for edge in limiting {
-        let mut doubled = capacities.to_vec();
-        doubled[edge as usize] *= 2.0;
+        let doubled = topology.doubled(edge);
         let after = method(&doubled, &flows.with_capacities(&doubled)).bandwidth;
         found.extend(changed(Change::Double(edge), &before, (0..flows.len()).zip(after)));
     }

@@ -94,11 +94,11 @@ impl Flow {
 
 fn paths(topology: &Topology, network: &mut Network, number: u32, placed: &Placed) -> Paths {
     let Placed { source, destination, host, device, peer, .. } = *placed;
-    // A stream represents traffic of a known rate: the paper has a stream of 7.19 GB/s where no engine
-    // reaches 4.3.
-    let held_up_at_turns = placed.primitive != Primitive::Stream;
+    // A stream represents traffic of a known rate: the paper has a stream of 7.19 GB/s where no commands of an
+    // engine reach 4.3.
+    let is_stream = placed.primitive == Primitive::Stream;
     let mut path = |kind: CreditKind, source: NodeId, destination: NodeId| {
-        network.add_path(topology, Way { flow: number, kind, source, destination, held_up_at_turns })
+        network.add_path(topology, Way { flow: number, kind, source, destination, is_stream })
     };
     let mut paths = Paths::default();
     match placed.primitive {

@@ -27,6 +27,45 @@ fn stream_fills_the_narrowest_edge_of_its_path() {
     assert!((found.flows[0].gbytes_per_s - 8.74).abs() < 0.01, "{}", found.flows[0].gbytes_per_s);
 }
 
+/// The testbed with devices A and B that move 5 GB/s each way, and the flows of a test.
+fn slow_devices() -> Topology {
+    let mut fabric = fabrex_parameters();
+    for node in fabric.nodes.iter_mut().filter(|node| ["A", "B"].contains(&node.name.as_str())) {
+        if let Some(device) = &mut node.device {
+            (device.engine.read.bytes_per_ns, device.engine.write.bytes_per_ns) = (5.0, 4.0);
+        }
+    }
+    Topology::new(fabric).unwrap()
+}
+
+#[test]
+fn streams_move_at_most_what_the_engines_of_their_devices_do() {
+    let topology = slow_devices();
+    for (ends, expected) in [
+        (vec![("host1", "A")], vec![5.0]),
+        (vec![("A", "host1")], vec![4.0]),
+        (vec![("A", "B")], vec![4.0]),
+        (vec![("A", "host1"), ("A", "C")], vec![2.0, 2.0]),
+    ] {
+        let traffic: Vec<Traffic> = ends.iter().map(|(from, to)| stream(from, to, None)).collect();
+        let listed: Vec<_> = ends.iter().map(|(from, to)| (*from, *to, f64::INFINITY)).collect();
+        assert_eq!(max_min(topology.capacities(), &flows(&topology, &listed)).bandwidth, expected);
+        assert_eq!(ecr(topology.capacities(), &flows(&topology, &listed)).bandwidth, expected);
+        let off = worst(&run(&topology, &traffic, Discipline::PerFlow), &expected);
+        assert!(off < 0.01, "{ends:?}: off by {off}");
+    }
+}
+
+#[test]
+fn the_rate_of_an_engine_leaves_the_links_of_other_flows_alone() {
+    let times = |topology: &Topology| {
+        let found = run(topology, &[traffic("host1", "A", Primitive::MmioRead)], Discipline::Fifo);
+        let [flow] = &found.flows[..] else { panic!("one flow") };
+        (flow.requests.iter().map(|request| request.phases).collect::<Vec<_>>(), found.load_gbytes_per_s)
+    };
+    assert_eq!(times(&slow_devices()), times(&fabrex()));
+}
+
 #[test]
 fn validation_experiments_match_the_estimates() {
     let background = [("C", "B", 1.76), ("B", "D", 7.19), ("A", "H", 2.54)];

@@ -126,6 +126,21 @@ fn device(name: &str, address: u64) -> crate::NodeParameters {
 }
 
 #[test]
+fn a_device_limits_the_edges_at_its_port() {
+    let mut fabric = parameters(vec![link("S", "A", 58.0, 58.0), link("S", "B", 20.0, 20.0)]);
+    fabric.nodes[1] = device("A", 0x10_0000);
+    fabric.nodes[2] = device("B", 0x20_0000);
+    if let Some(device) = &mut fabric.nodes[1].device {
+        device.engine.write.bytes_per_ns = 40.0;
+    }
+    let topology = Topology::new(fabric).unwrap();
+    assert_eq!(topology.link_capacities(), [58.0, 58.0, 20.0, 20.0]);
+    assert_eq!(topology.capacities(), [50.0, 40.0, 20.0, 20.0]);
+    assert_eq!(topology.doubled(1), [50.0, 40.0, 20.0, 20.0]);
+    assert_eq!(topology.doubled(3), [50.0, 40.0, 20.0, 40.0]);
+}
+
+#[test]
 fn refuses_overlapping_bars() {
     let mut fabric = parameters(vec![link("S", "A", 1.0, 1.0), link("S", "B", 1.0, 1.0)]);
     fabric.nodes[1] = device("A", 0x10_0000);

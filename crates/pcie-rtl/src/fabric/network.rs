@@ -112,7 +112,7 @@ fn route(topology: &Topology, from: NodeId, to: NodeId) -> Vec<Hop> {
         Hop {
             edge,
             delay: Picoseconds::from_ns(link.latency_ns + delay_ns + start_ns),
-            byte_ps: 1e3 / topology.capacities()[edge as usize],
+            byte_ps: 1e3 / topology.link_capacities()[edge as usize],
         }
     };
     edges.iter().enumerate().map(hop).collect()

@@ -23,7 +23,7 @@ class Routes:
     Attributes:
         nodes: The nodes by name.
         uppers: The node above each but the root.
-        description: The fabric as the compiled half takes it, without hosts and devices.
+        description: The fabric as the compiled half takes it, without hosts.
     """
 
     nodes: Mapping[str, Node]
@@ -34,7 +34,7 @@ class Routes:
     def of(fabric: Fabric) -> "Routes":
         """The routes of a fabric."""
         description = fabric.file.description()
-        nodes = [{**node, "host": None, "device": None} for node in description["nodes"]]
+        nodes = [{**node, "host": None} for node in description["nodes"]]
         uppers = {lower: upper for upper, lower in fabric.links}
         return Routes({node.name: node for node in fabric.file.node}, uppers, {**description, "nodes": nodes})
 

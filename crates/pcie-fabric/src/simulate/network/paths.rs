@@ -20,14 +20,15 @@ pub(in crate::simulate) struct Way {
     pub kind: CreditKind,
     pub source: NodeId,
     pub destination: NodeId,
-    /// Whether the limits of turns between lower ports apply.
-    pub held_up_at_turns: bool,
+    /// Whether it is a stream: the limits of turns between lower ports do not apply, but those of the engines of
+    /// its devices, which stand behind the paces of other flows.
+    pub is_stream: bool,
 }
 
 impl Network {
     /// Adds a path; returns its first hop.
     pub fn add_path(&mut self, topology: &Topology, way: Way) -> u32 {
-        let Way { flow, kind, source, destination, held_up_at_turns } = way;
+        let Way { flow, kind, source, destination, is_stream } = way;
         let mut edges = vec![];
         topology.route(source, destination, &mut edges);
         let class = match self.discipline {
@@ -52,14 +53,14 @@ impl Network {
             if index > 0 {
                 self.hops[start + index - 1].next_queue = queue;
             }
-            let turns = held_up_at_turns && between_devices && is_turn(*edge, edges.get(index + 1).copied());
+            let turns = !is_stream && between_devices && is_turn(*edge, edges.get(index + 1).copied());
             let turn = if turns { self.turn(topology, *edge) } else { NO_TURN };
             self.hops.push(Hop {
                 edge: *edge,
                 queue,
                 next_queue: OUT,
                 delay: Picoseconds::from_ns(delay_ns),
-                byte_time: ByteTime::at(capacity(topology, before, *edge)),
+                byte_time: ByteTime::at(capacity(topology, before, *edge, is_stream)),
                 turn,
             });
         }
@@ -125,12 +126,15 @@ fn is_turn(edge: EdgeId, next: Option<EdgeId>) -> bool {
 }
 
 /// Capacity of an edge for TLPs from the edge before it.
-fn capacity(topology: &Topology, before: Option<EdgeId>, edge: EdgeId) -> f64 {
+fn capacity(topology: &Topology, before: Option<EdgeId>, edge: EdgeId, is_stream: bool) -> f64 {
     let turned = before.is_some_and(|before| is_turn(before, Some(edge)));
-    match topology.links()[edge as usize / 2].peer_down_gbytes_per_s {
+    let link = match topology.links()[edge as usize / 2].peer_down_gbytes_per_s {
         Some(peer) if turned => peer,
-        _ => topology.capacities()[edge as usize],
-    }
+        _ => topology.link_capacities()[edge as usize],
+    };
+    let (all, alone) = (topology.capacities()[edge as usize], topology.link_capacities()[edge as usize]);
+    let is_limited = is_stream && all < alone;
+    if is_limited { link.min(all) } else { link }
 }
 
 /// Delay of the node behind an edge. TLPs between devices pass it without address translation.
