@@ -1,15 +1,14 @@
 """Printing: rows, texts and data on stdout, messages on stderr.
 
-Rows are a table for people, CSV or JSON for programs (full precision, the same keys). Everything that people read
+Rows are a table for people, CSV or JSON for programs (full precision, the same keys). A number
+that is none (NaN, an infinity) is missing in all three. Everything that people read
 passes `printable` here and nowhere else, since names, titles, versions and paths may come from untrusted files.
 Data are printed unchanged: their formats have escaping rules of their own.
 """
 
 import csv
-import json
 import os
 import sys
-import textwrap
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -17,16 +16,18 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from pcielab.strict_json import known, strict_json
 from pcielab.wording import printable
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.table import Table
 
 Cell: TypeAlias = str | int | float | bool | None
 
-# Of a pipe or a file without COLUMNS.
-_UNLIMITED_WIDTH = 1_000
+_PIPED_WIDTH = 120
+"""Letters of a line in a pipe or a file without COLUMNS."""
+_MOST_LETTERS = 10_000
+"""Letters of the widest word that a table has room for."""
 
 
 class Format(StrEnum):
@@ -89,7 +90,7 @@ def print_data(text: str) -> None:
 
 
 def _shown(value: Cell) -> str:
-    if value is None:
+    if known(value) is None:
         return "-"
     if isinstance(value, float):
         return f"{value:.2f}" if abs(value) >= 1 else f"{value:.4g}"
@@ -101,7 +102,7 @@ def print_frame(frame: "pd.DataFrame", output_format: Format, title: str | None 
     if output_format is Format.CSV:
         from pcielab.formats.spreadsheet import guarded_frame
 
-        guarded = guarded_frame(frame)
+        guarded = guarded_frame(frame).replace([float("inf"), float("-inf")], float("nan"))
         sys.stdout.write(",".join(guarded.columns) + "\n")
         sys.stdout.flush()
         _write_csv(guarded)
@@ -131,8 +132,7 @@ def _write_csv(frame: "pd.DataFrame") -> None:
 def print_rows(rows: Sequence[dict[str, Cell]], output_format: Format, title: str | None = None) -> None:
     """Print rows with the same keys; JSON is a list of objects, CSV has the keys as its head."""
     if output_format is Format.JSON:
-        json.dump(list(rows), sys.stdout, indent=1)
-        sys.stdout.write("\n")
+        sys.stdout.write(strict_json(list(rows), indent=1) + "\n")
         return
     columns = list(rows[0]) if rows else []
     if output_format is Format.CSV:
@@ -140,7 +140,7 @@ def print_rows(rows: Sequence[dict[str, Cell]], output_format: Format, title: st
 
         writer = csv.DictWriter(sys.stdout, fieldnames=columns, lineterminator="\n")
         writer.writeheader()
-        writer.writerows({key: guarded_cell(cell) for key, cell in row.items()} for row in rows)
+        writer.writerows({key: guarded_cell(known(cell)) for key, cell in row.items()} for row in rows)
         return
     _print_table(rows, columns, title)
 
@@ -149,22 +149,34 @@ def _print_table(rows: Sequence[dict[str, Cell]], columns: list[str], title: str
     from rich.console import Console
     from rich.text import Text
 
+    from pcielab.cli.tables import Column, tables
+
     width = _width()
-    texts = [
-        [printable(column.replace("_", " ")) for column in columns],
-        *([_shown(row[one]) for one in columns] for row in rows),
+    made = [
+        Column(
+            printable(column.replace("_", " ")),
+            tuple(_shown(row[column]) for row in rows),
+            any(isinstance(row[column], int | float) for row in rows),
+        )
+        for column in columns
     ]
-    numeric = [any(isinstance(row[column], int | float) for row in rows) for column in columns]
-    if len(rows) == 1 and sum(map(_natural, zip(*texts, strict=True))) + _frame(columns) > width:
-        table = _one_above_the_other(texts)
-    else:
-        table = _side_by_side(texts, numeric, width)
-    if title is not None:
-        Console(width=width).print(Text(printable(title, lines=True), style="italic"))
-    # Never truncate: a table that is too wide is left for the terminal to wrap.
-    natural = Console(width=_UNLIMITED_WIDTH, markup=False, emoji=False).measure(table).maximum
-    # No markup and no emoji: a name may contain brackets or colons.
-    Console(width=max(width, natural), markup=False, emoji=False).print(table)
+    same, parts = tables(made, width)
+    for text in (title, same):
+        if text:
+            # A pipe gets a title on one line.
+            soft = not sys.stdout.isatty()
+            Console(width=width).print(Text(printable(text, lines=True), style="italic"), soft_wrap=soft)
+    for part in parts:
+        # Never truncate: a word that is too wide is left for the terminal to wrap.
+        natural = Console(width=_MOST_LETTERS, markup=False, emoji=False).measure(part).maximum
+        # No markup and no emoji: a name may contain brackets or colons.
+        console = Console(width=max(width, natural), markup=False, emoji=False)
+        if sys.stdout.isatty():
+            console.print(part)
+            continue
+        with console.capture() as captured:
+            console.print(part)
+        print_data("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def _width() -> int:
@@ -173,70 +185,4 @@ def _width() -> int:
 
     given = os.environ.get("COLUMNS", "")
     wide = given.isascii() and given.isdigit() and int(given[:5]) > 0
-    return Console().width if sys.stdout.isatty() or wide else _UNLIMITED_WIDTH
-
-
-def _one_above_the_other(texts: list[list[str]]) -> "Table":
-    """A single row that is too wide, with one line per column."""
-    from rich.table import Table
-
-    table = Table(show_header=False)
-    for name, value in zip(*texts, strict=True):
-        table.add_row(name, value)
-    return table
-
-
-def _side_by_side(texts: list[list[str]], numeric: list[bool], width: int) -> "Table":
-    """A table; if it must be narrow, it breaks texts at spaces and hyphens, and has no frame."""
-    from rich import box
-    from rich.table import Table
-
-    columns = list(zip(*texts, strict=True))
-    least = sum(map(_least, columns))
-    if least + _frame(columns) <= width:
-        table, between = Table(), _frame(columns)
-    else:
-        blanks = 2 if least + 2 * len(columns) <= width else 1
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, blanks - 1, 0, 0))
-        between = blanks * len(columns)
-    widths = _widths(columns, width - between)
-    for right in numeric:
-        table.add_column(justify="right" if right else "left")
-    broken = [[_broken(text, room) for text, room in zip(row, widths, strict=True)] for row in texts]
-    for column, head in zip(table.columns, broken[0], strict=True):
-        column.header = head
-    for row in broken[1:]:
-        table.add_row(*row)
-    return table
-
-
-def _frame(columns: Sequence[object]) -> int:
-    """Width of the frame: a line and two blanks for each column, and a last line."""
-    return 3 * len(columns) + 1
-
-
-def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Natural widths; if there is less room, heads are broken first, then the widest texts."""
-    widths = [_natural(column) for column in columns]
-    unbroken_rows = [max(_natural(column[1:]), _least(column)) for column in columns]
-    for least in (unbroken_rows, [_least(column) for column in columns]):
-        while sum(widths) > room:
-            breakable = [column for column, width in enumerate(widths) if width > least[column]]
-            if not breakable:
-                break
-            widths[max(breakable, key=lambda column: widths[column])] -= 1
-    return widths
-
-
-def _natural(column: Sequence[str]) -> int:
-    return max(map(len, column), default=0)
-
-
-def _least(column: Sequence[str]) -> int:
-    return max(
-        (len(piece) for text in column for piece in textwrap.wrap(text, 1, break_long_words=False)), default=0
-    )
-
-
-def _broken(text: str, width: int) -> str:
-    return text if len(text) <= width else textwrap.fill(text, width, break_long_words=False)
+    return Console().width if sys.stdout.isatty() or wide else _PIPED_WIDTH
