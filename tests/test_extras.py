@@ -36,6 +36,19 @@ def test_runs_exports_and_explanations_need_no_extra(run: Path, tmp_path: Path) 
         assert done.returncode == 0, done.stderr
 
 
+def test_a_sweep_computes_without_the_packages_for_pictures(tmp_path: Path) -> None:
+    (tmp_path / "sizes.toml").write_text(
+        'name = "sizes"\ntitle = "Sizes"\nsystem = "snb"\n[test]\ntest = "bw-rd"\n'
+        "transactions = 500\n[grid]\nsize = [64, 128]\n",
+        encoding="utf-8",
+    )
+    done = without_extras("sweep", tmp_path / "sizes.toml", "-o", tmp_path / "out", "--samples", "full")
+    assert done.returncode == 0, done.stderr
+    assert "note: points.svg is not drawn: " in done.stderr
+    assert "pip install 'pcielab[report]'" in done.stderr
+    assert (tmp_path / "out" / "results.parquet").exists()
+
+
 @pytest.mark.parametrize("extra, command", [("report", ["report", "RUN"]), ("calibrate", ["calibrate", "RUN"])])
 def test_a_missing_package_is_named_with_its_extra(
     extra: str, command: list[str], run: Path, tmp_path: Path

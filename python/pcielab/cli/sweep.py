@@ -1,18 +1,32 @@
 """`pcielab sweep`: one test over many parameter values, into a folder."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pcielab.cli.output import Format, records, say
+from pcielab.errors import InputError
 from pcielab.work.options import Samples
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pcielab.report.figures.frame import Figure
     from pcielab.sweeps import Results
 
-# One across, one by colour, one by panel.
-_DRAWN_AXES = (1, 2, 3)
+
+class Picture(StrEnum):
+    """What `points.svg` shows of a sweep of lists."""
+
+    LINES = "lines"
+    HEAT_MAP = "heat-map"
+    NONE = "none"
+
+
+# Lines: one across, one by colour, one by panel. Heat maps: one across, one upwards, one by panel.
+_DRAWN_AXES = {Picture.LINES: (1, 2, 3), Picture.HEAT_MAP: (2, 3), Picture.NONE: ()}
 _MOST_ROWS = 40
 
 
@@ -31,6 +45,10 @@ def sweep(
             "--samples", help="Run all transactions of each test, or as many as the confidence interval needs."
         ),
     ] = "adaptive",
+    picture: Annotated[
+        Picture,
+        typer.Option("--picture", help="What points.svg shows of lists: lines, a heat-map of two axes, or none."),
+    ] = Picture.LINES,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an existing folder.")] = False,
     output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
 ) -> None:
@@ -41,11 +59,14 @@ def sweep(
 
     The folder holds `points.jsonl` with every finished point and, at the end, `results.parquet` with one row per
     point. `--resume` keeps finished points even if SPEC changed. The points are printed; a sweep of lists draws
-    them into `points.svg`; a `sobol` sweep prints and draws the indices instead, into `sensitivity.svg`.
+    them into `points.svg`; a `sobol` sweep prints and draws the indices instead, into `sensitivity.svg`. Without
+    the packages for pictures, it says that it draws none.
 
     For example:
 
         pcielab sweep ddio.toml -o ddio
+
+        pcielab sweep ddio.toml -o ddio --resume --picture heat-map
 
         pcielab sweep ddio.toml -o ddio --resume --dask tcp://10.0.0.1:8786
     """
@@ -56,13 +77,18 @@ def sweep(
     from pcielab.sweeps.journal import NAME
 
     plan = load_sweep(spec)
+    is_sobol = bool(plan.ranges) and plan.draws.method == "sobol"
+    if picture is Picture.HEAT_MAP and (plan.ranges or len(plan.varying) not in _DRAWN_AXES[picture]):
+        raise InputError(
+            f"--picture heat-map: draws lists of two axes or three: {spec} has other axes: leave it out"
+        )
     work = Work(jobs=jobs, dask=dask, samples=samples, seed=seed)
     with Bar() as bar:
         results = carry_out(plan, output, work=work, resume=resume, progress=bar.update)
-    if plan.ranges and plan.draws.method == "sobol":
-        _sensitivity(results, output, output_format)
+    if is_sobol:
+        _sensitivity(results, output, picture, output_format)
     else:
-        _points(results, output, output_format)
+        _points(results, output, picture, output_format)
     say(f"{_counts(results)}: {output / TABLE}")
     if results.damaged:
         say(f"warning: {output / NAME}: skipped damaged lines: {results.damaged}")
@@ -71,13 +97,25 @@ def sweep(
         raise RunError("no point has a result")
 
 
-def _points(results: "Results", output: Path, output_format: Format) -> None:
+def _draw(figure: "Callable[[], Figure]", path: Path) -> None:
+    """Draw a picture; say so where the packages for it are not installed."""
+    from pcielab.extras import ExtraMissingError
+
+    try:
+        from pcielab.report import save_figure
+
+        save_figure(figure(), path)
+    except ExtraMissingError as missing:
+        say(f"note: {path.name} is not drawn: {missing}")
+
+
+def _points(results: "Results", output: Path, picture: Picture, output_format: Format) -> None:
     from pcielab.cli.output import print_frame
-    from pcielab.report import save_figure
 
     # Random draws are no axes of a picture.
-    if not results.plan.ranges and len(results.axes) in _DRAWN_AXES and results.frame["status"].eq("ok").any():
-        save_figure(results.plot(), output / "points.svg")
+    is_drawn = not results.plan.ranges and len(results.axes) in _DRAWN_AXES[picture]
+    if is_drawn and results.frame["status"].eq("ok").any():
+        _draw(results.plot_heat_map if picture is Picture.HEAT_MAP else results.plot, output / "points.svg")
     if output_format is not Format.TABLE:
         print_frame(results.frame, output_format)
         return
@@ -94,13 +132,13 @@ def _counts(results: "Results") -> str:
     return ", ".join([*shown, *(f"{count} {label}" for label, count in counts.items() if count)])
 
 
-def _sensitivity(results: "Results", output: Path, output_format: Format) -> None:
+def _sensitivity(results: "Results", output: Path, picture: Picture, output_format: Format) -> None:
     from pcielab.cli.output import print_frame
     from pcielab.outputs import write_file
-    from pcielab.report import save_figure
 
     metric = results.value
     indices = results.sensitivity(metric)
     write_file(output / "sensitivity.csv", indices.to_csv(index=False).encode(), overwrite=True)
-    save_figure(results.plot_sensitivity(metric), output / "sensitivity.svg")
+    if picture is not Picture.NONE:
+        _draw(lambda: results.plot_sensitivity(metric), output / "sensitivity.svg")
     print_frame(indices, output_format, title=f"Sobol indices of {metric}: {results.title}")

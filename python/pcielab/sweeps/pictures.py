@@ -17,6 +17,7 @@ _WIDTH, _HEIGHT, _PANEL_WIDTH = 620, 300, 300
 _UNITS = {"gbps": "Gb/s", "ns": "ns", "bytes": "bytes", "per_second": "1/s"}
 _WORDS = {"median_ns": "median latency (ns)"}
 _MANY = 40
+_HEAT_MAP_AXES = 3
 
 
 def chart(frame: pd.DataFrame, plan: Plan, x: str | None, y: str, colour: str | None, panel: str | None) -> Figure:
@@ -46,6 +47,36 @@ def chart(frame: pd.DataFrame, plan: Plan, x: str | None, y: str, colour: str | 
     layered = alt.layer(*layers).properties(width=_PANEL_WIDTH if panel else _WIDTH, height=_HEIGHT)
     figure = layered.facet(facet=alt.Facet(f"{panel}:N", title=_title(panel)), columns=3) if panel else layered
     return _finished(figure, plan, str(frame["origin"].iloc[0]), _title(y))
+
+
+def heat_map(
+    frame: pd.DataFrame, plan: Plan, x: str | None, y: str | None, value: str, panel: str | None
+) -> Figure:
+    """Values over two axes by colour; see `Results.plot_heat_map`."""
+    free = [axis.column for axis in plan.varying if axis.column not in (x, y, panel)]
+    if plan.ranges or not 2 <= len(plan.varying) <= _HEAT_MAP_AXES:
+        raise InputError("heat map: needs lists of two axes, or of three")
+    x = x or free.pop()
+    y = y or free.pop()
+    panel = panel or (free.pop(0) if free else None)
+    for column in (x, y, value, panel):
+        if column is not None and column not in frame:
+            raise InputError(f"heat map: there is no column {column}: known: {', '.join(frame.columns)}")
+    columns = [one for one in (x, y, value, panel) if one is not None]
+    rows = frame[columns].dropna(subset=[value])
+    cells = (
+        alt.Chart(_inline(rows))
+        .mark_rect()
+        .encode(
+            x=alt.X(f"{x}:O", title=_title(x), sort=list(dict.fromkeys(rows[x]))),
+            y=alt.Y(f"{y}:O", title=_title(y), sort=list(dict.fromkeys(rows[y]))),
+            color=alt.Color(f"{value}:Q", title=_title(value), scale=alt.Scale(zero=False)),
+            tooltip=_tooltips(columns, rows),
+        )
+        .properties(width=_PANEL_WIDTH if panel else _WIDTH, height=_HEIGHT)
+    )
+    figure = cells.facet(facet=alt.Facet(f"{panel}:N", title=_title(panel)), columns=3) if panel else cells
+    return _finished(figure, plan, str(frame["origin"].iloc[0]), _title(value))
 
 
 def bars(shares: pd.DataFrame, plan: Plan, metric: str, origin: str) -> Figure:

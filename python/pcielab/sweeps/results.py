@@ -120,6 +120,24 @@ class Results(Pictured):
 
         return chart(self.frame, self.plan, x, y or self.value, colour, panel)
 
+    def plot_heat_map(
+        self, x: str | None = None, y: str | None = None, value: str | None = None, panel: str | None = None
+    ) -> "Figure":
+        """An Altair heat map of two axes: by default the last one across, the one before it upwards.
+
+        Args:
+            x: The column of the horizontal axis.
+            y: The column of the vertical axis.
+            value: The column shown by colour; absent: bandwidth or median latency.
+            panel: The column with one panel per value.
+
+        Raises:
+            InputError: There are fewer than two axes, or more than three.
+        """
+        from pcielab.sweeps.pictures import heat_map
+
+        return heat_map(self.frame, self.plan, x, y, value or self.value, panel)
+
     def sensitivity(self, metric: str | None = None) -> "pd.DataFrame":
         """Sobol indices of a sweep drawn by `sobol`: each range's share of the variance.
 
