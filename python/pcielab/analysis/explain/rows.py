@@ -186,9 +186,9 @@ def _beyond_bounds(rows: Sequence[Row]) -> Iterator[str]:
     numbers = [row.test for row in rows if row.exceeds_bound]
     if numbers:
         yield (
-            f"{len(numbers)} simulated values exceed their bound by {100 * (EXCEEDED_FROM - 1):.0f} % or more (test "
-            f"{numbers[0]} is the first): the store was changed, or pcielab is wrong: make the run again, and report "
-            "the values that stay above"
+            f"{len(numbers)} simulated values exceed their bound by {100 * (EXCEEDED_FROM - 1):.0f} % or more "
+            f"(test {numbers[0]} is the first): the store was changed, or pcielab is wrong: make the run again, "
+            "and report the values that stay above"
         )
 
 

@@ -105,8 +105,8 @@ def bound_sentences(row: Row) -> Iterator[str]:
     yield f"bound: {binding.bound}, {binding.gbps:.2f} Gb/s; the result is {100 * row.share:.0f} % of it"
     if row.exceeds_bound:
         yield (
-            f"above its bound by {100 * (row.share - 1):.1f} %: the store was changed, or pcielab is wrong: make the "
-            "run again, and report the test and its profile if the result stays above"
+            f"above its bound by {100 * (row.share - 1):.1f} %: the store was changed, or pcielab is wrong: make "
+            "the run again, and report the test and its profile if the result stays above"
         )
     if row.reasons:
         yield f"possible causes of the rest: {'; '.join(row.reasons)}"
