@@ -35,12 +35,31 @@ class Served:
 
 
 @contextmanager
-def serving(*arguments: str | Path, browse: bool = False, **environment: str) -> Iterator[Served]:
-    """A server, which Ctrl-C ends."""
+def serving(
+    *arguments: str | Path,
+    browse: bool = False,
+    log: Path | None = None,
+    files: int | None = None,
+    **environment: str,
+) -> Iterator[Served]:
+    """A server, which Ctrl-C ends.
+
+    Args:
+        arguments: What it serves, and options.
+        browse: Whether it opens a browser.
+        log: A file for its messages.
+        files: How many files it may open.
+        environment: Variables of its environment.
+    """
     command = [PCIELAB, "explore", "--browser" if browse else "--no-browser", *map(str, arguments)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ | environment
-    ) as process:
+    if files is not None:
+        command = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command]
+    with (
+        (log or Path(os.devnull)).open("w") as messages,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=messages, text=True, env=os.environ | environment
+        ) as process,
+    ):
         assert process.stdout is not None
         try:
             yield Served(process.stdout.readline().strip(), process)

@@ -6,6 +6,9 @@ must carry the token in a header; the browser keeps it in the storage of this or
 cookie would go to every port of the loopback address. Files of pages hold no private data and need no token.
 Requests have a maximum length. Responses may load nothing from elsewhere, and not be framed.
 
+A request with the token makes its connection a trusted one (`connections`). A client that leaves in the middle of
+a request is no error.
+
 The token is in the address that `pcielab explore` prints, after a `#`, which browsers do not send. The browser
 that the command opens gets another address, since all users can read a process's arguments: it works once, and
 only for this user.
@@ -21,9 +24,11 @@ from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pcielab.explore.connections import Connection
 from pcielab.wording import byte_size
 
 MOST_BYTES = 2 << 20
@@ -69,7 +74,12 @@ class Guard:
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
             response = self._refusal(scope) or self._welcome(scope)
-            await (response or _Limited(self._app))(scope, receive, _with_headers(send))
+            if _is_same(Headers(scope=scope).get(HEADER), self._token):
+                _trust(scope)
+            try:
+                await (response or _Limited(self._app))(scope, receive, _with_headers(send))
+            except ClientDisconnect:
+                return
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
@@ -100,6 +110,13 @@ class Guard:
 
 def _is_same(given: str | None, expected: str) -> bool:
     return given is not None and hmac.compare_digest(given.encode(), expected.encode())
+
+
+def _trust(scope: Scope) -> None:
+    """Keep the connection of a request with the token."""
+    connection = scope.get("state", {}).get("connection")
+    if isinstance(connection, Connection):
+        connection.trust()
 
 
 def _is_of_this_user(scope: Scope) -> bool:

@@ -1,5 +1,6 @@
 """Start and end the server."""
 
+import logging
 import secrets
 import socket
 import webbrowser
@@ -10,6 +11,7 @@ import uvicorn
 
 from pcielab.errors import InputError
 from pcielab.explore.app import Server, application
+from pcielab.explore.connections import AT_ONCE, QUEUE, Brief, Connection
 from pcielab.explore.dropped import kind_of
 from pcielab.explore.fabrics import Fabrics
 from pcielab.explore.guard import Guard
@@ -71,10 +73,24 @@ class _Runner(uvicorn.Server):
 
     def __init__(self, server: Server, app: Guard) -> None:
         config = uvicorn.Config(
-            app, log_level="warning", access_log=False, timeout_graceful_shutdown=_CLOSING_SECONDS, ws="none"
+            app,
+            http=Connection,
+            ws="none",
+            log_level="warning",
+            access_log=False,
+            backlog=AT_ONCE,
+            timeout_graceful_shutdown=_CLOSING_SECONDS,
         )
+        for name in ("asyncio", "uvicorn.error"):
+            logging.getLogger(name).addFilter(Brief())
         super().__init__(config)
         self._pages = server
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        # The loop accepts as many at once as it lets the kernel keep.
+        for listening in sockets or []:
+            listening.listen(QUEUE)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._pages.live.stop()
