@@ -20,7 +20,7 @@ def test_sentences_come_before_the_picture_and_the_table() -> None:
     assert lines[0].startswith("wire-upstream binds niantic-dpdk at 50.9 Gb/s")
     assert lines[1].startswith("Sure: the measured value is 98 % of what wire-upstream allows")
     assert lines[2].startswith("Most is gained with descriptors read 8 at a time, 59.3 Gb/s")
-    assert done.stdout.index("█") < done.stdout.index("accesses per packet")
+    assert done.stdout.index("█") < done.stdout.index("accesses")
 
 
 def test_a_link_that_nobody_gave_is_assumed_and_makes_unsure() -> None:
@@ -39,6 +39,12 @@ def test_json_is_one_object_and_csv_the_table() -> None:
     assert answer["change"]["what"] == "descriptors read 8 at a time"
     rows = list(csv.DictReader(succeed(*NIC, "--format", "csv").stdout.splitlines()))
     assert [row["step"] for row in rows] == [row["step"] for row in answer["rows"]]
+
+
+def test_a_missing_store_names_the_stores_alike(tmp_path: Path) -> None:
+    succeed("run", "--test", "bw-rd", "-o", tmp_path / "run.db")
+    assert f"no such store or fabric: did you mean {tmp_path / 'run.db'}?" in refuse("why", tmp_path / "rn.db")
+    assert "did you mean fabrex-u55c?" in refuse("why", "fabrex-u55")
 
 
 @pytest.mark.parametrize("suffix", ["svg", "png", "html"])

@@ -81,11 +81,16 @@ def existing(path: Path, label: str, names: Iterable[str] = ()) -> Path:
     if is_there(path):
         return path
     why = "it is a folder" if is_folder(path) else "no such file"
-    near = [str(path.with_stem(stem)) for stem in alike(path.stem, _beside(path))] or alike(path.stem, names)
+    near = files_alike(path) or alike(path.stem, names)
     remedy = f"did you mean {either(near)}?" if near else ""
     error = InputError(f"{path}: {label} not found: {why}{f': {remedy}' if remedy else ''}")
     error.subject, error.remedy = str(path), remedy or None
     raise error
+
+
+def files_alike(path: Path) -> list[str]:
+    """The files beside a missing one, of its suffix, whose names resemble its own."""
+    return [str(path.with_stem(stem)) for stem in alike(path.stem, _beside(path))]
 
 
 def _beside(path: Path) -> list[str]:

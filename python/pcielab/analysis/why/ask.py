@@ -125,9 +125,15 @@ def _loaded(asked: str | Path) -> "Store | Fabric":
 
         return load(text)
     if not Path(text).exists():
+        from pcielab.library.alike import alike, either
+        from pcielab.library.lookup import files_alike
+
         fabrics = ", ".join(shipped.profile_files("fabric"))
+        near = files_alike(Path(text)) or alike(text, shipped.profile_files("fabric"))
+        hint = f"did you mean {either(near)}? Otherwise give" if near else "give"
         raise InputError(
-            f"{named(text)}: no such store or fabric: give the path of a store, or a fabric: {fabrics}, or *.toml"
+            f"{named(text)}: no such store or fabric: {hint} the path of a store, or a fabric: {fabrics}, or "
+            "*.toml"
         )
     from pcielab.store import open_store
 
