@@ -141,16 +141,20 @@ def families(comparison: Comparison, a: Run, b: Run, tests: Sequence[int] | None
     """The families with numbers of both runs, the one with the largest difference first.
 
     A family of messages has two figures: bandwidths and latencies. With numbers of `tests` of A, figures have only
-    the panels of these tests.
+    the panels of these tests, and families without any of them are left out.
     """
     rows = (comparison if "operation" in comparison.rows else _with_operations(comparison)).rows
     # Streams of messages have bandwidths and latencies.
     latency = rows["bandwidth_a_gbps"].isna() | rows["name"].str.endswith("_ALONE")
-    value = rows["median_b_ns"].where(latency, rows["bandwidth_b_gbps"])
+    of_a, of_b = (rows[f"median_{run}_ns"].where(latency, rows[f"bandwidth_{run}_gbps"]) for run in ("a", "b"))
     swept = rows[[column for column in _AXES if column in rows]]
-    drawn = value.notna() & swept.notna().any(axis=1)
+    drawn = of_a.notna() & of_b.notna() & swept.notna().any(axis=1)
     groups = rows[drawn].groupby(["family", latency.rename("latency")], sort=False)
-    found = [_family(group, str(name), a, b, tests, latency=bool(timed)) for (name, timed), group in groups]
+    found = [
+        _family(group, str(name), a, b, tests, latency=bool(timed))
+        for (name, timed), group in groups
+        if tests is None or group["test_a"].isin(tests).any()
+    ]
     return sorted(found, key=lambda family: -family.largest_percent)
 
 
