@@ -45,10 +45,10 @@ pcielab run --profile gen5-x16 --set device=gpu-h100 --test bw-rd --size 4K -o c
 _NICS = """\
 ## NICs
 
-`NAME+SWITCH` turns a switch on, `NAME+SWITCH+SWITCH` two. If two switches change a key of one step, the later one
-determines it.
+`NAME+FEATURE` turns a feature on, `NAME+FEATURE+FEATURE` two. If two features change a key of one step, the later
+one determines it.
 
-| NIC | other names | switch | what it does | source |
+| NIC | other names | feature | what it does | source |
 |---|---|---|---|---|
 """
 _ENGINES = """\

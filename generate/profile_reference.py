@@ -66,8 +66,8 @@ _NICS = """\
 ## NICs
 
 The shipped ones are in `profiles/nics`; `pcielab model nic` and `pcielab run --nic` take them. [Model a
-NIC](../guides/model-a-nic.md) shows how to write one. Their provenance is a text. `NAME+SWITCH` turns a switch on;
-[the page of hardware](hardware.md) lists the switches.
+NIC](../guides/model-a-nic.md) shows how to write one. Their provenance is a text. `NAME+FEATURE` turns a feature
+on; [the page of hardware](hardware.md) lists the features.
 """
 _ENGINES = """\
 ## Engines

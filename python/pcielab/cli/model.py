@@ -112,7 +112,7 @@ def nic(
     nics: Annotated[
         list[str],
         typer.Argument(
-            help=f"{', '.join(shipped.profile_files('nic'))}, or .toml files; NAME+SWITCH turns a switch on.",
+            help=f"{', '.join(shipped.profile_files('nic'))}, or .toml files; NAME+FEATURE turns a feature on.",
             metavar="NAME|FILE...",
             autocompletion=profile_names("nic"),
         ),

@@ -63,10 +63,10 @@ def check_names(nic: str, given: Sequence[str], known: Iterable[str]) -> None:
     names = list(known)
     for position, name in enumerate(given):
         if name not in names:
-            remedy = suggestion(name, names) if names else "leave it out: this NIC has no switches"
-            raise _refused(nic, f"has no switch {named(name)}", name, remedy)
+            remedy = suggestion(name, names) if names else "leave it out: this NIC has no features"
+            raise _refused(nic, f"has no feature {named(name)}", name, remedy)
         if name in given[:position]:
-            raise _refused(nic, f"switch {named(name)} is given twice", name, "give it once")
+            raise _refused(nic, f"feature {named(name)} is given twice", name, "give it once")
 
 
 def check_steps(name: str, switch: Switch, steps: Iterable[Step]) -> None:

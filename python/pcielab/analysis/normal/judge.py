@@ -173,7 +173,7 @@ def _years(usual: Elsewhere) -> str:
 def _causes_sentence(causes: list[Candidate]) -> str:
     if not causes:
         return "No known cause has a measured effect of this size."
-    named = [f"{one.key} {one.title[0].lower()}{one.title[1:]} ({one.effect})" for one in causes[:_CAUSES_NAMED]]
+    named = [f"{one.title[0].lower()}{one.title[1:]} ({one.effect})" for one in causes[:_CAUSES_NAMED]]
     more = f"; {len(causes) - _CAUSES_NAMED} more in the table" if len(causes) > _CAUSES_NAMED else ""
     return f"Check {'; '.join(named)}{more}."
 

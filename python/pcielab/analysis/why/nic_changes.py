@@ -67,9 +67,9 @@ def worse_links(link: Mapping[str, int]) -> Iterator[tuple[str, dict[str, int]]]
 def _switches(nic: NicProfile, frame_bytes: int) -> list[Variant]:
     """Each switch that is off and acts on the frames, and all of them."""
     off = [name for name, switch in nic.switch.items() if name not in nic.on and switch.acts_on(frame_bytes)]
-    found = [Variant(f"the switch {name}", "profile", nic.with_switches([name])) for name in off]
+    found = [Variant(f"the feature {name}", "profile", nic.with_switches([name])) for name in off]
     if len(off) > 1:
-        found.append(Variant(f"{_all(len(off))} switches", "together", nic.with_switches(off)))
+        found.append(Variant(f"{_all(len(off))} features", "together", nic.with_switches(off)))
     return found
 
 

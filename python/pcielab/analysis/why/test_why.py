@@ -77,12 +77,12 @@ def test_the_switch_that_gives_most_is_the_models() -> None:
     rates = {}
     for name in nic.switch:
         [found] = model.nic(nic.with_switches([name]), LINK, [64])
-        rates[f"the switch {name}"] = found.bi.gbps
+        rates[f"the feature {name}"] = found.bi.gbps
     changes = {change.what: change.after for change in answer.changes if change.of == "profile"}
     assert changes == pytest.approx(rates)
     assert answer.change is not None
     assert answer.change.what == max(rates, key=lambda what: rates[what])
-    on = pcielab.why(frames(f"connectx-6-dx+{answer.change.what.removeprefix('the switch ')}"), link=LINK)
+    on = pcielab.why(frames(f"connectx-6-dx+{answer.change.what.removeprefix('the feature ')}"), link=LINK)
     assert min(bars(on, "bound").values()) == pytest.approx(answer.change.after)
     assert answer.change.what not in {change.what for change in on.changes}, "it is on already"
 
@@ -93,7 +93,7 @@ def test_a_rate_above_the_bound_that_fits_the_switches_is_answered_with_them_on(
     [found] = model.nic(nic.with_switches(nic.switch), LINK, [64])
     answer = whole(pcielab.why(frames("connectx-6-dx"), measured=60))
     assert answer.binds == found.bi.bound
-    assert answer.sentences[0].startswith(f"{found.bi.bound} binds connectx-6-dx with all 5 switches at")
+    assert answer.sentences[0].startswith(f"{found.bi.bound} binds connectx-6-dx with all 5 features at")
     assert "more than 36.9 Gb/s, the bound of the profile as it is" in answer.sentences[1]
     assert f"{found.bi.gbps:.1f} Gb/s ({found.bi.millions_per_s:.0f} million packets/s" in answer.sentences[0]
     assert "descriptors" in answer.sentences[0]

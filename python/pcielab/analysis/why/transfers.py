@@ -114,7 +114,7 @@ def _certainty(store: Store, group: Sequence[Row], fitting: Sequence[Check]) -> 
     ceilings = [(ceiling.bound, ceiling.gbps) for ceiling in median.answer.ceilings]
     beside = possible(median.reasons)
     if fitting:
-        beside = f"cause {fitting[0].key} fits, to check by hand: {fitting[0].cause.title}"
+        beside = f"one cause to check by hand fits: {fitting[0].cause.title}"
     found = certainty_of(ceilings, median.value_gbps, store.origin, beside)
     if len(group) == 1:
         return found
