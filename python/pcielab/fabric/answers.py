@@ -12,7 +12,7 @@ class EdgeRow(TypedDict):
     edge: str
     """Its name."""
     capacity_gbytes_per_s: float
-    """Capacity for payload, GB/s."""
+    """Capacity for payload, GB/s: what its link carries, or the engine of the device at its end moves."""
 
 
 class EntryRow(TypedDict):
