@@ -80,11 +80,11 @@ class Run:
 
     @property
     def finished(self) -> pd.DataFrame:
-        """The rows that have numbers: a test of bandwidth its bandwidth, one of latency its median."""
+        """The rows that have numbers above 0: a test of bandwidth its bandwidth, one of latency its median."""
         rows = self.rows[self.rows["status"] == "ok"]
         operation = rows["operation"].astype(str)
-        lacking = operation.str.startswith("bw-") & rows["bandwidth"].isna()
-        lacking |= operation.str.startswith("lat-") & rows["median"].isna()
+        lacking = operation.str.startswith("bw-") & ~(rows["bandwidth"].astype(float) > 0)
+        lacking |= operation.str.startswith("lat-") & ~(rows["median"].astype(float) > 0)
         return rows[~lacking]
 
 

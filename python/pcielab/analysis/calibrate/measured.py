@@ -309,14 +309,15 @@ def _row(index: int, record: dict[str, Any], test: dict[str, Any]) -> Row:
     values = {
         scalar["metric"]: float(scalar["value"]) for scalar in record["scalars"] if not scalar.get("subject")
     }
+    # A value of 0 is below the resolution of whatever measured it, and tells no time of a transaction.
     return Row(
         index,
         record["family"],
         test,
         record["name"],
-        values.get("bandwidth"),
-        values.get("average"),
-        values.get("median"),
+        values.get("bandwidth") or None,
+        values.get("average") or None,
+        values.get("median") or None,
         bandwidth_share(record["name"], record["parameters"]["size_bytes"]),
     )
 

@@ -276,9 +276,8 @@ def _metrics(of_a: Row, of_b: Row) -> dict[str, float]:
 
 
 def _percent(difference: float, of: float) -> float:
-    if of:
-        return 100 * difference / of
-    return math.copysign(math.inf, difference) if difference else math.nan
+    """A difference in percent; NaN of 0, of which nothing is a share."""
+    return 100 * difference / of if of else math.nan
 
 
 def _number(value: float | None) -> float:

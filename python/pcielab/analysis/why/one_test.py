@@ -55,7 +55,7 @@ class _Case:
     @property
     def fitting(self) -> list[Bar]:
         """Defects that fit the measured value, if the system without a defect does not."""
-        if self.measured is None or abs(self.simulated / self.measured - 1) <= FITS:
+        if not self.measured or abs(self.simulated / self.measured - 1) <= FITS:
             return []
         costly = [bar for bar in self.causes if abs(bar.value / self.simulated - 1) > FITS]
         return [bar for bar in costly if abs(bar.value / self.measured - 1) <= FITS]
