@@ -23,7 +23,8 @@ def rows(*arguments: str) -> list[dict[str, str]]:
     return list(csv.DictReader(printed(*arguments, "--format", "csv").splitlines()))
 
 
-def test_experimental_systems_are_listed_last_with_the_reason() -> None:
+def test_experimental_systems_are_listed_last_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
     table = printed("profiles", "list", "--kind", "system")
     first, _, apart = table.partition("Experimental: not calibrated")
     assert " e3 " not in first
