@@ -86,7 +86,7 @@ mod _core {
     #[pymodule_export]
     use super::trace::{trace_convert, trace_play, trace_read, trace_record};
     #[pymodule_export]
-    use super::vfio::{bind_device, list_devices, release_device};
+    use super::vfio::{bind_device, list_devices, release_device, survey_device};
     #[pymodule_export]
     use super::words::{alike, bytes_of_text, closest, suggestion, with_most_parts, with_parts};
 

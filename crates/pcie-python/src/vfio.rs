@@ -23,6 +23,14 @@ pub(crate) fn bind_device(root: PathBuf, address: &str, unbound: bool, user: Opt
     Ok(pcie_vfio::bind(&Tree::at(root), parse_address(address)?, purpose, user)?)
 }
 
+/// What binding a device would look at, what holds the device, and the refusal, as JSON; changes nothing.
+#[pyfunction]
+#[pyo3(signature = (root, address, *, unbound))]
+pub(crate) fn survey_device(root: PathBuf, address: &str, unbound: bool) -> Result<String> {
+    let purpose = if unbound { Purpose::Stores } else { Purpose::Vfio };
+    text(&pcie_vfio::survey(&Tree::at(root), parse_address(address)?, purpose)?)
+}
+
 /// Returns a device to the driver that the kernel chooses.
 #[pyfunction]
 pub(crate) fn release_device(root: PathBuf, address: &str) -> Result<()> {

@@ -5,6 +5,7 @@
 use crate::address::Address;
 use crate::notes::{self, Note};
 use crate::obstacle;
+use crate::survey::Look;
 use crate::tree::{Function, Tree, text};
 use pcie_refusal::Refusal;
 use serde::{Deserialize, Serialize};
@@ -29,11 +30,50 @@ pub enum Purpose {
 pub fn bind(tree: &Tree, address: Address, purpose: Purpose, user: Option<&str>) -> Result<(), Refusal> {
     let function = tree.function(address)?;
     let owner = user.map(|name| user_number(tree, name)).transpose()?;
-    tree.check_unused(&function)?;
-    function.check_awake()?;
+    check(tree, &function, purpose, &tree.survey(&function))?;
     match purpose {
         Purpose::Vfio => bind_to_vfio(tree, &function, owner),
         Purpose::Stores => leave_unbound(tree, &function, owner),
+    }
+}
+
+/// What [`bind`] would look at, and its refusal if there is one. Changes nothing.
+///
+/// # Errors
+/// There is no such device.
+pub fn survey(tree: &Tree, address: Address, purpose: Purpose) -> Result<Survey, Refusal> {
+    let function = tree.function(address)?;
+    let looks = tree.survey(&function);
+    let refusal = check(tree, &function, purpose, &looks).err().map(|refusal| refusal.to_string());
+    Ok(Survey { looks, refusal })
+}
+
+/// Everything that was looked at before a device is bound.
+#[derive(Clone, Debug, Serialize)]
+pub struct Survey {
+    /// Each kind of use, and what was found.
+    pub looks: Vec<Look>,
+    /// The obstacle and its fix; none if the device may be bound.
+    pub refusal: Option<String>,
+}
+
+/// Refuses a device that is not known to be free, or cannot be bound for a purpose.
+fn check(tree: &Tree, function: &Function, purpose: Purpose, looks: &[Look]) -> Result<(), Refusal> {
+    tree.check_free(function, looks)?;
+    function.check_takeable()?;
+    function.check_awake()?;
+    if purpose == Purpose::Stores {
+        return if function.driver.as_deref() == Some("vfio-pci") {
+            check_idle(tree, function)
+        } else {
+            Ok(())
+        };
+    }
+    tree.check_group(function)?;
+    let is_bound = function.driver.as_deref() == Some("vfio-pci");
+    match is_bound || tree.path("sys/bus/pci/drivers/vfio-pci").exists() {
+        true => Ok(()),
+        false => Err(obstacle::no_driver(function.address)),
     }
 }
 
@@ -54,9 +94,7 @@ pub fn release(tree: &Tree, address: Address) -> Result<(), Refusal> {
         (Some(_), _) => return notes::remove(tree, address),
     };
     let Some(note) = ours else { return Err(not_ours(tree, &function)) };
-    if let Some(found) = tree.use_below(&function) {
-        return Err(obstacle::in_use(address, found));
-    }
+    tree.check_unused_below(&function)?;
     let write = |path: &Path, text: &str| write(address, "release", path, text);
     if function.driver.is_some() {
         check_idle(tree, &function)?;
@@ -97,9 +135,6 @@ fn bind_to_vfio(tree: &Tree, function: &Function, owner: Option<u32>) -> Result<
     let address = function.address;
     let group = tree.check_group(function)?;
     if function.driver.as_deref() != Some("vfio-pci") {
-        if !tree.path("sys/bus/pci/drivers/vfio-pci").exists() {
-            return Err(obstacle::no_driver(address));
-        }
         let note = Note::of(tree, function, Purpose::Vfio);
         noted(tree, function, &note, || {
             write(address, "bind", &function.folder.join("driver_override"), "vfio-pci")?;
@@ -120,9 +155,6 @@ fn bind_to_vfio(tree: &Tree, function: &Function, owner: Option<u32>) -> Result<
 
 fn leave_unbound(tree: &Tree, function: &Function, owner: Option<u32>) -> Result<(), Refusal> {
     let address = function.address;
-    if function.driver.as_deref() == Some("vfio-pci") {
-        check_idle(tree, function)?;
-    }
     // The kernel counts how often a device was enabled, and release() disables it once.
     let enable = function.folder.join("enable");
     let is_off = text(&enable).as_deref() != Some("1");

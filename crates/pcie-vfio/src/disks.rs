@@ -1,33 +1,34 @@
 //! Uses of the disks below a function: mounts, swap, and volumes made of them.
 //!
-//! The kernel's files name the common uses; its exclusive claim on the disk finds any other.
+//! The kernel's files name the common uses; its exclusive claim on the disk finds holders without a file.
 
-use crate::tree::{Function, Tree, names, text};
-use crate::usage::Use;
+use crate::processes;
+use crate::survey::{Kind, Look};
+use crate::tree::{Function, Tree, names};
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+pub(crate) const MOUNTS: Kind = Kind { subject: "mounts", places: "/proc/self/mountinfo", look: mounts };
+pub(crate) const OTHER_MOUNTS: Kind = Kind {
+    subject: "mounts of containers",
+    places: "/proc/*/ns/mnt, /proc/*/mountinfo",
+    look: mounts_of_containers,
+};
+pub(crate) const SWAP: Kind = Kind { subject: "swap", places: "/proc/swaps", look: swap };
+pub(crate) const HOLDERS: Kind = Kind {
+    subject: "volumes: device mapper, multipath, MD, bcache",
+    places: "/sys/class/block/*/holders and slaves",
+    look: holders,
+};
+pub(crate) const CLAIMS: Kind =
+    Kind { subject: "exclusive claims", places: "opening the disk's node with O_EXCL", look: claims };
 
 /// Most levels of stacked volumes that are followed.
 const LEVELS_MOST: u32 = 8;
 
 impl Tree {
-    /// The first use of a disk below a function.
-    pub(crate) fn block_use(&self, function: &Function) -> Option<Use> {
-        let disks = self.disks(function);
-        let stack: BTreeSet<String> =
-            disks.iter().flat_map(|disk| self.built_upon(disk, LEVELS_MOST)).collect();
-        self.mounted(&stack)
-            .or_else(|| self.swapped_to(&stack))
-            .or_else(|| self.held(&disks, &stack))
-            .or_else(|| {
-                let claimed = disks.iter().find(|disk| self.is_claimed(disk))?;
-                let remedy = format!("`lsblk /dev/{claimed}` shows more");
-                Some((format!("something has claimed {claimed}"), remedy))
-            })
-    }
-
     /// Names of a function's disks and of their partitions, whole disks first.
-    fn disks(&self, function: &Function) -> Vec<String> {
+    pub(crate) fn disks(&self, function: &Function) -> Vec<String> {
         let folder = function.folder.canonicalize().unwrap_or_else(|_| function.folder.clone());
         let block = self.path("sys/block");
         let belongs =
@@ -41,87 +42,159 @@ impl Tree {
         disks
     }
 
-    /// A disk, its partitions, and the volumes built on them.
-    fn built_upon(&self, name: &str, levels: u32) -> BTreeSet<String> {
-        let folder = self.path(&format!("sys/class/block/{name}"));
-        let mut found = BTreeSet::from([name.to_owned()]);
+    /// The disks of a function, their partitions, and everything built on them.
+    pub(crate) fn stack(&self, function: &Function, look: &mut Look) -> BTreeSet<String> {
+        let mut stack = BTreeSet::new();
+        for disk in self.disks(function) {
+            self.add_built_upon(&disk, LEVELS_MOST, &mut stack, look);
+        }
+        stack
+    }
+
+    /// Adds a disk, its partitions, and the volumes built on them.
+    fn add_built_upon(&self, name: &str, levels: u32, found: &mut BTreeSet<String>, look: &mut Look) {
+        if !found.insert(name.to_owned()) {
+            return;
+        }
         if levels == 0 {
-            return found;
+            let doubt = format!("more than {LEVELS_MOST} volumes are stacked on its disk, up to {name}");
+            return look.doubts(doubt, "`lsblk` shows more");
         }
-        let partitions =
-            names(&folder).into_iter().filter(|inner| folder.join(inner).join("partition").exists());
-        for upon in partitions.chain(names(&folder.join("holders"))) {
-            found.extend(self.built_upon(&upon, levels - 1));
+        let folder = self.path(&format!("sys/class/block/{name}"));
+        let inner = look.names(&folder).into_iter();
+        let partitions: Vec<String> =
+            inner.filter(|inner| folder.join(inner).join("partition").exists()).collect();
+        let above = look.names(&folder.join("holders"));
+        for upon in partitions.into_iter().chain(above).chain(self.built_of(name)) {
+            self.add_built_upon(&upon, levels - 1, found, look);
         }
-        found
     }
 
-    fn mounted(&self, stack: &BTreeSet<String>) -> Option<Use> {
-        let mounts = text(&self.path("proc/self/mountinfo")).unwrap_or_default();
-        let numbers: Vec<(String, &String)> = stack
-            .iter()
-            .filter_map(|name| Some((text(&self.path(&format!("sys/class/block/{name}/dev")))?, name)))
-            .collect();
-        mounts.lines().find_map(|line| {
-            let words: Vec<&str> = line.split(' ').collect();
-            let (number, mount) = (words.get(2)?, words.get(4)?);
-            let source = words.iter().skip_while(|word| **word != "-").nth(2)?;
-            let by_number = numbers.iter().find(|(one, _)| one == number).map(|(_, name)| *name);
-            let name = by_number.or_else(|| stack.get(&self.device_name(source)?))?;
-            Some((format!("{name} is mounted at {mount}"), format!("`sudo umount {mount}`")))
-        })
-    }
-
-    fn swapped_to(&self, stack: &BTreeSet<String>) -> Option<Use> {
-        let swaps = text(&self.path("proc/swaps")).unwrap_or_default();
-        let used = |line: &str| {
-            let path = line.split_whitespace().next()?;
-            stack.contains(&self.device_name(path)?).then(|| path.to_owned())
-        };
-        let path = swaps.lines().find_map(used)?;
-        Some((format!("{path} is swap"), format!("`sudo swapoff {path}`")))
-    }
-
-    /// A volume, RAID or cache built on a disk or partition, mounted or not.
-    fn held(&self, disks: &[String], stack: &BTreeSet<String>) -> Option<Use> {
-        let holder = |name: &String| {
-            let holders = names(&self.path(&format!("sys/class/block/{name}/holders")));
-            Some((name.clone(), holders.into_iter().next()?))
-        };
-        let (part, whole) = stack.iter().find_map(holder)?;
-        let remedy = match whole.get(..2) {
-            Some("dm") => format!("`sudo dmsetup remove /dev/{whole}`"),
-            Some("md") => format!("`sudo mdadm --stop /dev/{whole}`"),
-            _ => format!("`lsblk /dev/{}` shows more", disks.first()?),
-        };
-        Some((format!("{part} is part of {whole}"), remedy))
+    /// Volumes that list a disk among their parts, whether or not the disk lists them.
+    fn built_of(&self, name: &str) -> Vec<String> {
+        let block = self.path("sys/class/block");
+        let has_part =
+            |volume: &String| block.join(volume).join("slaves").join(name).symlink_metadata().is_ok();
+        names(&block).into_iter().filter(has_part).collect()
     }
 
     /// The kernel's name of the device at a path: `dm-3` for `/dev/mapper/data`.
-    fn device_name(&self, path: &str) -> Option<String> {
+    pub(crate) fn device_name(&self, path: &str) -> Option<String> {
         let short = path.strip_prefix("/dev/")?;
         let leads = self.path(&format!("dev/{short}")).canonicalize().ok();
         let name = leads.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
         Some(name.map_or_else(|| short.to_owned(), str::to_owned))
     }
 
-    fn is_claimed(&self, disk: &str) -> bool {
-        claims(&self.path(&format!("dev/{disk}")))
+    /// The device and the folder of each mount in a table that is on the stack.
+    fn mounted(&self, table: &str, stack: &BTreeSet<String>, look: &mut Look) -> Vec<(String, String)> {
+        let numbers: Vec<(String, &String)> = stack
+            .iter()
+            .filter_map(|name| Some((look.text(&self.path(&format!("sys/class/block/{name}/dev")))?, name)))
+            .collect();
+        let mount = |line: &str| {
+            let words: Vec<&str> = line.split(' ').collect();
+            let (number, mount) = (words.get(2)?, words.get(4)?);
+            let source = words.iter().skip_while(|word| **word != "-").nth(2)?;
+            let by_number = numbers.iter().find(|(of, _)| of == number).map(|(_, name)| *name);
+            let name = by_number.or_else(|| stack.get(&self.device_name(source)?))?;
+            Some((name.clone(), (*mount).to_owned()))
+        };
+        table.lines().filter_map(mount).collect()
     }
 }
 
+fn mounts(tree: &Tree, function: &Function, look: &mut Look) {
+    let table = look.needed(&tree.path("proc/self/mountinfo"));
+    let stack = tree.stack(function, look);
+    for (name, mount) in tree.mounted(&table, &stack, look) {
+        look.holds(format!("{name} is mounted at {mount}"), format!("`sudo umount {mount}`"));
+    }
+}
+
+/// Mounts in the namespaces of other processes; each namespace is read once.
+fn mounts_of_containers(tree: &Tree, function: &Function, look: &mut Look) {
+    let stack = tree.stack(function, look);
+    if stack.is_empty() {
+        return;
+    }
+    let mut known: BTreeSet<PathBuf> = look.link(&tree.path("proc/self/ns/mnt")).into_iter().collect();
+    for process in processes::numbers(tree, look) {
+        let folder = tree.path(&format!("proc/{process}"));
+        let Some(namespace) = look.link(&folder.join("ns/mnt")) else { continue };
+        // A process may end before its table is read: another of its namespace is then read.
+        let table = if known.contains(&namespace) { None } else { look.text(&folder.join("mountinfo")) };
+        let Some(table) = table else { continue };
+        known.insert(namespace);
+        for (name, mount) in tree.mounted(&table, &stack, look) {
+            let use_ = format!("{name} is mounted at {mount} by process {process}, in a container");
+            look.holds(use_, format!("`sudo nsenter -t {process} -m umount {mount}`"));
+        }
+    }
+}
+
+fn swap(tree: &Tree, function: &Function, look: &mut Look) {
+    let swaps = look.needed(&tree.path("proc/swaps"));
+    let stack = tree.stack(function, look);
+    let paths = swaps.lines().filter_map(|line| line.split_whitespace().next());
+    for path in paths.filter(|path| tree.device_name(path).is_some_and(|name| stack.contains(&name))) {
+        look.holds(format!("{path} is swap"), format!("`sudo swapoff {path}`"));
+    }
+}
+
+/// A volume, RAID or cache built on a disk or partition, mounted or not.
+fn holders(tree: &Tree, function: &Function, look: &mut Look) {
+    let Some(disk) = tree.disks(function).into_iter().next() else { return };
+    for part in tree.stack(function, look) {
+        let above = look.names(&tree.path(&format!("sys/class/block/{part}/holders")));
+        for whole in above.into_iter().chain(tree.built_of(&part)).collect::<BTreeSet<_>>() {
+            let remedy = match whole.get(..2) {
+                Some("dm") => format!("`sudo dmsetup remove /dev/{whole}`"),
+                Some("md") => format!("`sudo mdadm --stop /dev/{whole}`"),
+                _ => format!("`lsblk /dev/{disk}` shows more"),
+            };
+            look.holds(format!("{part} is part of {whole}"), remedy);
+        }
+    }
+}
+
+/// Exclusive claims on the disks and their partitions: of file systems, volumes, pools and programs.
+fn claims(tree: &Tree, function: &Function, look: &mut Look) {
+    for disk in tree.disks(function) {
+        let node = tree.path(&format!("dev/{disk}"));
+        let number = look.needed(&tree.path(&format!("sys/class/block/{disk}/dev")));
+        match claim(&node, &number, tree.is_made_up()) {
+            Ok(false) => {}
+            Ok(true) => {
+                let remedy = format!("`lsblk /dev/{disk}` shows more");
+                look.holds(format!("something has claimed {disk}"), remedy);
+            }
+            Err(error) => look.unread(&node, &error),
+        }
+    }
+}
+
+/// Whether something has claimed the disk of a node. A made-up machine has files instead of nodes.
 #[cfg(target_os = "linux")]
-fn claims(device: &Path) -> bool {
+fn claim(node: &Path, number: &str, is_made_up: bool) -> std::io::Result<bool> {
     use std::fs::OpenOptions;
-    use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-    let is_block = device.metadata().is_ok_and(|data| data.file_type().is_block_device());
-    let opened = || OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(device);
-    is_block && opened().is_err_and(|error| error.raw_os_error() == Some(libc::EBUSY))
+    use std::io::{Error, ErrorKind};
+    use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+    let data = node.metadata()?;
+    let is_disk = data.file_type().is_block_device() && processes::device_number(data.rdev()) == number;
+    if !is_disk && !is_made_up {
+        return Err(Error::new(ErrorKind::InvalidData, format!("it is not the disk {number}")));
+    }
+    match OpenOptions::new().read(true).custom_flags(libc::O_EXCL | libc::O_NONBLOCK).open(node) {
+        Ok(_) => Ok(false),
+        Err(error) if error.raw_os_error() == Some(libc::EBUSY) => Ok(true),
+        Err(error) => Err(error),
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn claims(_device: &Path) -> bool {
-    false
+fn claim(_node: &Path, _number: &str, _is_made_up: bool) -> std::io::Result<bool> {
+    Err(std::io::ErrorKind::Unsupported.into())
 }
 
 /// Names of the hidden block devices of an NVMe drive's paths.

@@ -15,6 +15,7 @@ mod disks;
 mod e1000e;
 #[cfg(target_os = "linux")]
 mod engine;
+mod exports;
 #[cfg(target_os = "linux")]
 mod facts;
 mod fpga;
@@ -30,6 +31,7 @@ mod limits;
 mod listing;
 #[cfg(target_os = "linux")]
 mod median;
+mod nodes;
 mod notes;
 mod nvme;
 mod obstacle;
@@ -38,17 +40,22 @@ mod opened;
 mod options;
 mod origin;
 pub mod pio;
+mod processes;
+mod routes;
 #[cfg(target_os = "linux")]
 mod space;
+mod survey;
+mod takeable;
 #[cfg(target_os = "linux")]
 mod transport;
 mod tree;
 mod usage;
+mod volumes;
 #[cfg(target_os = "linux")]
 mod window;
 
 pub use address::Address;
-pub use binding::{Purpose, bind, release};
+pub use binding::{Purpose, Survey, bind, release, survey};
 pub use e1000e::E1000e;
 pub use fpga::Fpga;
 pub use listing::{Listed, devices};
@@ -60,6 +67,7 @@ pub use origin::origin;
 pub use pio::{Pio, PioHostOptions, PioOptions};
 #[cfg(target_os = "linux")]
 pub use space::{Mapped, Space};
+pub use survey::{Holder, Look};
 #[cfg(target_os = "linux")]
 pub use transport::Vfio;
 pub use tree::{Bar, Function, Tree};

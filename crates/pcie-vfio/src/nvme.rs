@@ -16,6 +16,8 @@ mod options;
 #[cfg(target_os = "linux")]
 mod parts;
 #[cfg(target_os = "linux")]
+mod paths;
+#[cfg(target_os = "linux")]
 mod plan;
 #[cfg(target_os = "linux")]
 mod scratch;

@@ -3,6 +3,7 @@
 #![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "most refusals concern VFIO"))]
 
 use crate::address::Address;
+use crate::survey::Holder;
 use pcie_refusal::Refusal;
 use std::fmt::Display;
 use std::path::Path;
@@ -28,9 +29,26 @@ pub(crate) fn bridge(address: Address) -> Refusal {
     device(address, "is a bridge").remedy("give a device behind it (`pcielab devices list`)")
 }
 
-/// The device is in use; `remedy` ends the use.
-pub(crate) fn in_use(address: Address, (use_, remedy): (String, String)) -> Refusal {
-    device(address, format!("is in use: {use_}; {remedy}"))
+/// The device is in use, or may be, where that cannot be read.
+pub(crate) fn in_use(address: Address, holder: &Holder) -> Refusal {
+    let Holder { holder, remedy, is_seen } = holder;
+    let counts = if *is_seen { "is in use" } else { "may be in use" };
+    device(address, format!("{counts}: {holder}; {remedy}"))
+}
+
+/// Uses of this class are unknown; `names` lists the known kinds of devices.
+pub(crate) fn not_takeable(address: Address, class: u32, names: &str) -> Refusal {
+    let problem = format!("is of class {class:06x}, whose uses pcielab does not know");
+    device(address, problem).remedy(format!("give one of these: {names}"))
+}
+
+/// The driver may give the device to programs in ways that are not looked for.
+pub(crate) fn unknown_driver(address: Address, driver: &str, kind: &str) -> Refusal {
+    let problem =
+        format!("{driver} has it, and pcielab does not know how that driver shows the users of {kind}");
+    let remedy =
+        format!("if nothing uses it, `echo {address} | sudo tee /sys/bus/pci/drivers/{driver}/unbind`");
+    device(address, problem).remedy(remedy)
 }
 
 pub(crate) fn only_display(address: Address) -> Refusal {

@@ -69,6 +69,11 @@ impl Tree {
         Self { root: Root::at(root) }
     }
 
+    /// Whether it is a copy of a machine's files, or a made-up machine, rather than this one.
+    pub(crate) fn is_made_up(&self) -> bool {
+        self.path("") != Path::new("/")
+    }
+
     /// A path of that machine.
     #[must_use]
     pub fn path(&self, path: &str) -> PathBuf {

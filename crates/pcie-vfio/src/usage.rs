@@ -1,12 +1,51 @@
 //! Current uses of a device: anything below its function that people or the machine depend on.
 
+use crate::disks;
+use crate::exports;
+use crate::interfaces;
 use crate::obstacle;
+use crate::processes;
+use crate::survey::{self, Holder, Kind, Look};
 use crate::tree::{Function, Tree, names, number, text};
+use crate::volumes;
 use pcie_refusal::Refusal;
 use std::path::{Path, PathBuf};
 
-/// A use of a device, and the command that ends it.
-pub(crate) type Use = (String, String);
+/// Uses of the console's display. A device that pcielab has bound cannot have any.
+const CONSOLE: &[Kind] = &[Kind {
+    subject: "console and screens",
+    places: "boot_vga; /sys/class/vtconsole, graphics and drm",
+    look: console,
+}];
+/// Uses that the kernel's files show to every user.
+const BELOW: &[Kind] = &[
+    Kind { subject: "virtual functions", places: "sriov_numvfs, virtfn*", look: virtual_functions },
+    interfaces::CONNECTIONS,
+    interfaces::INTERFACES,
+    disks::MOUNTS,
+    disks::SWAP,
+    disks::HOLDERS,
+    volumes::MEMBERS,
+    volumes::ZFS,
+    disks::CLAIMS,
+    Kind {
+        subject: "console, watchdog, input, sound",
+        places: "/sys/class/tty, watchdog, input and sound; /proc/asound",
+        look: depended_on,
+    },
+];
+/// Uses that only root sees in full.
+const DEEP: &[Kind] = &[
+    disks::OTHER_MOUNTS,
+    exports::TARGETS,
+    exports::LOOPS,
+    interfaces::RDMA,
+    interfaces::SOCKETS,
+    interfaces::NAMESPACE,
+    processes::OPEN_FILES,
+    processes::MAPPINGS,
+    processes::STUBS,
+];
 
 impl Tree {
     /// Folders of the devices of a class (`net`) below a function, at any depth.
@@ -33,75 +72,39 @@ impl Tree {
         self.below(function, class).iter().filter_map(|entry| name_of(entry)).collect()
     }
 
-    /// Refuses a device in use; the error names the use and the command that ends it.
+    /// Refuses a device of which any user sees a use; the error names the use and the command that ends it.
+    /// [`survey`](Self::survey) looks further.
     pub fn check_unused(&self, function: &Function) -> Result<(), Refusal> {
-        let address = function.address;
         function.check_no_bridge()?;
-        if function.is_display() && self.functions().iter().filter(|other| other.is_display()).count() == 1 {
-            return Err(obstacle::only_display(address));
-        }
-        let refuse = |found| Err(obstacle::in_use(address, found));
-        self.console_use(function).or_else(|| self.use_below(function)).map_or(Ok(()), refuse)
+        self.check_other_display(function)?;
+        let looks = survey::carried_out(self, function, &[CONSOLE, BELOW]);
+        refuse(function, survey::first_seen(&looks))
     }
 
-    /// The first use of a device below a function, displays aside.
-    pub(crate) fn use_below(&self, function: &Function) -> Option<Use> {
-        virtual_functions(function)
-            .or_else(|| self.interface_use(function))
-            .or_else(|| self.block_use(function))
-            .or_else(|| self.depended_on(function))
+    /// Everything that was looked at, with what holds the device.
+    #[must_use]
+    pub fn survey(&self, function: &Function) -> Vec<Look> {
+        survey::carried_out(self, function, &[CONSOLE, BELOW, DEEP])
     }
 
-    /// The use of a function as console or active display.
-    fn console_use(&self, function: &Function) -> Option<Use> {
-        let remedy = || "use another display, or none, before binding it".to_owned();
-        if number(&function.folder.join("boot_vga")) == Some(1) {
-            return Some(("it shows the console (boot_vga)".to_owned(), remedy()));
-        }
-        let console = self.path("sys/class/vtconsole");
-        let is_drawn = names(&console).iter().any(|name| {
-            let of = |file: &str| text(&console.join(name).join(file)).unwrap_or_default();
-            of("name").contains("frame buffer") && of("bind") == "1"
-        });
-        if let Some(name) = self.names_below(function, "graphics").first().filter(|_| is_drawn) {
-            return Some((format!("it shows the console ({name})"), remedy()));
-        }
-        let shown = self.below(function, "drm").into_iter().find(|connector| {
-            let of = |file: &str| text(&connector.join(file)).unwrap_or_default();
-            of("status") == "connected" && of("enabled") == "enabled"
-        });
-        Some((format!("a screen is shown at {}", name_of(&shown?)?), remedy()))
+    /// Refuses a device unless it is known to be free: what cannot be read counts as in use.
+    pub fn check_free(&self, function: &Function, looks: &[Look]) -> Result<(), Refusal> {
+        function.check_no_bridge()?;
+        self.check_other_display(function)?;
+        refuse(function, survey::first(looks))
     }
 
-    /// The use of a console, watchdog, keyboard, pointer or sound card below a function.
-    fn depended_on(&self, function: &Function) -> Option<Use> {
-        let consoles = text(&self.path("sys/class/tty/console/active")).unwrap_or_default();
-        let terminals = self.names_below(function, "tty");
-        let is_console = |name: &&String| consoles.split_whitespace().any(|one| one == *name);
-        if let Some(name) = terminals.iter().find(is_console) {
-            let remedy = format!("remove `console={name}` from the kernel command line");
-            return Some((format!("{name} is the kernel's console"), remedy));
+    /// Refuses a device with a visible use below it, displays aside.
+    pub(crate) fn check_unused_below(&self, function: &Function) -> Result<(), Refusal> {
+        refuse(function, survey::first_seen(&survey::carried_out(self, function, &[BELOW])))
+    }
+
+    fn check_other_display(&self, function: &Function) -> Result<(), Refusal> {
+        let displays = || self.functions().iter().filter(|other| other.is_display()).count();
+        match function.is_display() && displays() == 1 {
+            true => Err(obstacle::only_display(function.address)),
+            false => Ok(()),
         }
-        let runs = |watchdog: &String| {
-            text(&self.path(&format!("sys/class/watchdog/{watchdog}/state"))).as_deref() == Some("active")
-        };
-        if let Some(name) = self.names_below(function, "watchdog").into_iter().find(runs) {
-            let use_ = format!("{name} runs, and would restart the machine");
-            return Some((use_, format!("end the process that feeds it (`sudo fuser /dev/{name}`)")));
-        }
-        let keys = |input: &PathBuf| {
-            let bits = text(&input.join("capabilities/key")).unwrap_or_default();
-            bits.chars().any(|digit| !matches!(digit, '0' | ' '))
-        };
-        if let Some(input) = self.below(function, "input").into_iter().find(keys) {
-            let use_ = format!("a keyboard or pointer is attached to it ({})", name_of(&input)?);
-            return Some((use_, "attach it to another controller".to_owned()));
-        }
-        let sounds = |card: &String| self.sounds(card);
-        let name = self.names_below(function, "sound").into_iter().find(sounds)?;
-        let remedy =
-            format!("end that process (`sudo fuser /dev/snd/*{}*`)", name.trim_start_matches("card"));
-        Some((format!("sound plays or is recorded on {name}"), remedy))
     }
 
     /// Whether any stream of a sound card is open.
@@ -116,13 +119,79 @@ impl Tree {
     }
 }
 
+fn refuse(function: &Function, holder: Option<&Holder>) -> Result<(), Refusal> {
+    let refused = |holder: &Holder| Err(obstacle::in_use(function.address, holder));
+    holder.map_or(Ok(()), refused)
+}
+
+/// Looks for the console and active displays of a function.
+fn console(tree: &Tree, function: &Function, look: &mut Look) {
+    const REMEDY: &str = "use another display, or none, before binding it";
+    if look.text(&function.folder.join("boot_vga")).as_deref() == Some("1") {
+        look.holds("it shows the console (boot_vga)", REMEDY);
+    }
+    let console = tree.path("sys/class/vtconsole");
+    let is_drawn = look.names(&console).iter().any(|name| {
+        let mut of = |file: &str| look.text(&console.join(name).join(file)).unwrap_or_default();
+        of("name").contains("frame buffer") && of("bind") == "1"
+    });
+    if let Some(name) = tree.names_below(function, "graphics").first().filter(|_| is_drawn) {
+        look.holds(format!("it shows the console ({name})"), REMEDY);
+    }
+    for connector in tree.below(function, "drm") {
+        let mut of = |file: &str| look.text(&connector.join(file)).unwrap_or_default();
+        if of("status") == "connected" && of("enabled") == "enabled" {
+            look.holds(format!("a screen is shown at {}", label(&connector)), REMEDY);
+        }
+    }
+}
+
+/// Looks for a console, watchdog, keyboard, pointer or sound card below a function.
+fn depended_on(tree: &Tree, function: &Function, look: &mut Look) {
+    let consoles = look.text(&tree.path("sys/class/tty/console/active")).unwrap_or_default();
+    for name in tree.names_below(function, "tty") {
+        if consoles.split_whitespace().any(|console| console == name) {
+            let remedy = format!("remove `console={name}` from the kernel command line");
+            look.holds(format!("{name} is the kernel's console"), remedy);
+        }
+    }
+    for name in tree.names_below(function, "watchdog") {
+        let state = look.text(&tree.path(&format!("sys/class/watchdog/{name}/state")));
+        if state.as_deref() == Some("active") {
+            let remedy = format!("end the process that feeds it (`sudo fuser /dev/{name}`)");
+            look.holds(format!("{name} runs, and would restart the machine"), remedy);
+        }
+    }
+    for input in tree.below(function, "input") {
+        let bits = look.text(&input.join("capabilities/key")).unwrap_or_default();
+        if bits.chars().any(|digit| !matches!(digit, '0' | ' ')) {
+            let use_ = format!("a keyboard or pointer is attached to it ({})", label(&input));
+            look.holds(use_, "attach it to another controller");
+        }
+    }
+    for name in tree.names_below(function, "sound").into_iter().filter(|card| tree.sounds(card)) {
+        let card = name.trim_start_matches("card");
+        let remedy = format!("end that process (`sudo fuser /dev/snd/*{card}*`)");
+        look.holds(format!("sound plays or is recorded on {name}"), remedy);
+    }
+}
+
 pub(crate) fn name_of(folder: &Path) -> Option<String> {
     folder.file_name()?.to_str().map(str::to_owned)
 }
 
-/// The use by SR-IOV virtual functions, which virtual machines may have.
-fn virtual_functions(function: &Function) -> Option<Use> {
+fn label(folder: &Path) -> String {
+    name_of(folder).unwrap_or_default()
+}
+
+/// Looks for SR-IOV virtual functions, which virtual machines may have.
+fn virtual_functions(_tree: &Tree, function: &Function, look: &mut Look) {
     let file = function.folder.join("sriov_numvfs");
-    let count = number(&file).filter(|count| *count > 0)?;
-    Some((format!("it has {count} virtual functions"), format!("`echo 0 | sudo tee {}`", file.display())))
+    look.text(&file);
+    let links = look.names(&function.folder).iter().filter(|name| name.starts_with("virtfn")).count() as u64;
+    let count = number(&file).unwrap_or_default().max(links);
+    if count > 0 {
+        let remedy = format!("`echo 0 | sudo tee {}`", file.display());
+        look.holds(format!("it has {count} virtual functions"), remedy);
+    }
 }

@@ -5,7 +5,7 @@
 
 mod machine;
 
-use machine::{BRIDGE, DISPLAY, DRIVE, Machine, NIC, address};
+use machine::{BRIDGE, DISPLAY, DRIVE, Machine, NIC, ROUTES, address};
 use pcie_vfio::{Purpose, bind};
 use std::fs;
 
@@ -52,7 +52,6 @@ fn interface_that_is_down_is_bound_unless_it_has_the_default_route() {
     machine.bind_for_stores(NIC);
     assert_eq!(machine.unbound(), NIC);
 
-    let routes = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n";
     for (interface, mask, words) in [
         ("eth7", "00000000", "the default route goes through eth7"),
         // Half of the default route, as VPNs set it.
@@ -66,7 +65,7 @@ fn interface_that_is_down_is_bound_unless_it_has_the_default_route() {
             machine.link(&format!("{own}/upper_br0"), &machine.path("sys/class/net/br0"));
         }
         let route = format!("{interface}\t00000000\t0100A8C0\t0003\t0\t0\t100\t{mask}\t0\t0\t0\n");
-        machine.write("proc/net/route", &format!("{routes}{route}"));
+        machine.write("proc/net/route", &format!("{ROUTES}{route}"));
         refused(&machine, NIC, words);
     }
 
@@ -101,6 +100,7 @@ fn console_and_active_displays_are_in_use() {
     machine.set(OTHER, "boot_vga", "0\n");
     refused(&machine, DISPLAY, "shows the console");
     // The other display may be bound while nothing is connected.
+    machine.write(&format!("proc/driver/nvidia/gpus/{OTHER}/information"), "Device Minor: \t 1\n");
     let connector = machine.class("drm", "card1-HDMI-A-1", OTHER, "/drm/card1");
     machine.write(&format!("{connector}/status"), "disconnected\n");
     machine.bind_for_stores(OTHER);

@@ -8,6 +8,7 @@ mod run;
 
 use clap::{Parser, Subcommand};
 use failure::Failure;
+use pcie_refusal::Refusal;
 use pcie_vfio::{Address, Purpose, Tree};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -43,6 +44,9 @@ enum Command {
         /// User who measures it.
         #[arg(long)]
         user: Option<String>,
+        /// Print what was looked at and what holds the device, as JSON; bind nothing.
+        #[arg(long)]
+        dry_run: bool,
     },
     /// Return a device to the driver that the kernel chooses. Needs root.
     Release {
@@ -71,6 +75,13 @@ fn main() -> ExitCode {
     }
 }
 
+/// Prints what binding a device would look at; fails as binding would.
+fn show_survey(address: Address, purpose: Purpose) -> Result<(), Failure> {
+    let survey = pcie_vfio::survey(&Tree::here(), address, purpose)?;
+    println!("{}", input::pretty(&survey.looks)?);
+    survey.refusal.map_or(Ok(()), |refusal| Err(Refusal::new(refusal).into()))
+}
+
 fn carry_out(command: Command) -> Result<(), Failure> {
     let parse = |text: &str| text.parse::<Address>().map_err(Failure::from);
     match command {
@@ -79,8 +90,11 @@ fn carry_out(command: Command) -> Result<(), Failure> {
             println!("{}", input::pretty(&pcie_vfio::devices(&Tree::here()))?);
             Ok(())
         }
-        Command::Bind { address, unbound, user } => {
+        Command::Bind { address, unbound, user, dry_run } => {
             let purpose = if unbound { Purpose::Stores } else { Purpose::Vfio };
+            if dry_run {
+                return show_survey(parse(&address)?, purpose);
+            }
             Ok(pcie_vfio::bind(&Tree::here(), parse(&address)?, purpose, user.as_deref())?)
         }
         Command::Release { address } => Ok(pcie_vfio::release(&Tree::here(), parse(&address)?)?),

@@ -62,7 +62,7 @@ impl NvmeDevice {
         let Beside { chosen, topology, core, buffer, contents } = beside;
         let target = Target { address: chosen.address, options: options.clone(), host: chosen.host.clone() };
         let mut link = Link::open(&chosen.tree, &target, buffer)?;
-        let scratch = link.scratch(&target, buffer)?;
+        let scratch = link.scratch(&chosen.tree, &target, buffer)?;
         let about = |refusal: Refusal| refusal.about(chosen.address.to_string());
         let state = BlockState::chosen(options.blocks, link.identity(), scratch.as_ref()).map_err(about)?;
         if let Some(scratch) = &scratch {

@@ -2,8 +2,9 @@
 
 use super::blocks::Drive as Blocks;
 use super::options::{Naming, Noticing, NvmeOptions, QueueIn};
+use super::paths;
 use super::plan::REACH_BYTES;
-use super::scratch::{Scratch, refused, unnamed};
+use super::scratch::{Scratch, refused, shared, unnamed};
 use super::state::BlockState;
 use crate::address::Address;
 use crate::engine::SILENCE;
@@ -79,11 +80,15 @@ impl Link {
     /// The scratch range, once it is known to be unused and the drive's serial number to match.
     pub(super) fn scratch(
         &mut self,
+        tree: &Tree,
         target: &Target,
         buffer: &SharedBuffer,
     ) -> Result<Option<Scratch>, Refusal> {
         let Some(text) = &target.options.scratch else { return Ok(None) };
         let identity = self.identity().clone();
+        if let Some(path) = paths::other(tree, &self.function, &identity.serial) {
+            return Err(Refusal::new(shared(text, &path)));
+        }
         let (block_bytes, blocks) = (identity.block_bytes, identity.blocks);
         let scratch = Scratch::parse(text, block_bytes, blocks).map_err(Refusal::new)?;
         let mut read = |first, count| self.read(first, count, buffer);

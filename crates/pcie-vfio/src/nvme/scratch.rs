@@ -134,6 +134,13 @@ pub(super) fn refused(text: &str, found: &str) -> String {
     )
 }
 
+/// The message for a drive that has another path.
+pub(super) fn shared(text: &str, path: &str) -> String {
+    format!(
+        "device.scratch is {text}: {path}: give a drive with one path, or take the other paths out of use"
+    )
+}
+
 /// The message for a missing or wrong serial number.
 pub(super) fn unnamed(text: &str, named: Option<&str>, (model, serial): (&str, &str)) -> String {
     match named {

@@ -17,6 +17,9 @@ pub const NIC: &str = "0000:03:00.0";
 pub const BRIDGE: &str = "0000:00:01.0";
 pub const DISPLAY: &str = "0000:00:02.0";
 
+/// Heading of `/proc/net/route`.
+pub const ROUTES: &str = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n";
+
 impl Machine {
     pub fn new() -> Self {
         let machine = Self { directory: tempfile::tempdir().unwrap() };
@@ -30,6 +33,11 @@ impl Machine {
         machine.write("sys/bus/pci/drivers_probe", "");
         machine.write("proc/sys/kernel/random/boot_id", "boot-1\n");
         machine.interface("eth0", NIC, "", "0x1002");
+        machine.write("proc/self/mountinfo", "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
+        machine.write("proc/swaps", "Filename Type Size Used Priority\n");
+        machine.write("proc/net/route", ROUTES);
+        machine.link("proc/self/ns/pid", Path::new("pid:[4026531836]"));
+        machine.process(1, "init", &[("0", "/dev/null")]);
         machine.write("etc/passwd", "root:x:0:0::/:/bin/sh\nalice:x:1000:1000::/:/bin/sh\n");
         machine
     }
@@ -79,8 +87,22 @@ impl Machine {
         }
     }
 
-    /// Adds a disk with a partition to the drive.
+    /// Adds a process of one thread, with its open files: number and target of the link.
+    pub fn process(&self, number: u32, name: &str, files: &[(&str, &str)]) {
+        let folder = format!("proc/{number}");
+        self.write(&format!("{folder}/comm"), &format!("{name}\n"));
+        let thread = format!("{folder}/task/{number}");
+        self.write(&format!("{thread}/maps"), "00400000-00401000 r-xp 00000000 08:01 7 /bin/program\n");
+        fs::create_dir_all(self.path(&format!("{thread}/fd"))).unwrap();
+        for (file, target) in files {
+            self.link(&format!("{thread}/fd/{file}"), Path::new(target));
+        }
+    }
+
+    /// Adds a disk with a partition to the drive, and their nodes.
     pub fn disk(&self) {
+        self.write("dev/nvme0n1", "");
+        self.write("dev/nvme0n1p1", "");
         let disk = format!("sys/bus/pci/devices/{DRIVE}/nvme/nvme0/nvme0n1");
         self.write(&format!("{disk}/dev"), "259:0");
         self.write(&format!("{disk}/nvme0n1p1/dev"), "259:1");
