@@ -10,7 +10,7 @@ struct Takeable {
     class: u32,
     mask: u32,
     name: &'static str,
-    /// Drivers whose uses are looked for; none for any, because all its uses are below the function.
+    /// Drivers whose uses are looked for, besides no driver; none for any.
     drivers: Option<&'static [&'static str]>,
 }
 
@@ -32,16 +32,37 @@ const DISPLAY_DRIVERS: &[&str] = &[
     "xe",
 ];
 
+/// Drivers that give an accelerator to programs through nodes below it.
+const ACCELERATOR_DRIVERS: &[&str] = &["amdxdna", "habanalabs", "intel_vpu", "qaic"];
+/// Drivers of boards with an FPGA, which do the same.
+const BOARD_DRIVERS: &[&str] = &["qdma-pf", "xclmgmt", "xdma", "xocl"];
+
 const TAKEABLE: [Takeable; 9] = [
     Takeable { class: 0x01_08_00, mask: 0xff_ff_00, name: "NVMe drives", drivers: Some(&["nvme"]) },
+    // A NIC's driver has an interface below the function, or else the NIC is refused.
     Takeable { class: 0x02_00_00, mask: 0xff_00_00, name: "NICs", drivers: None },
     Takeable { class: 0x03_00_00, mask: 0xff_00_00, name: "GPUs", drivers: Some(DISPLAY_DRIVERS) },
-    Takeable { class: 0x05_00_00, mask: 0xff_00_00, name: "memory", drivers: None },
-    Takeable { class: 0x0b_40_00, mask: 0xff_ff_00, name: "coprocessors", drivers: None },
-    Takeable { class: 0x11_00_00, mask: 0xff_00_00, name: "signal processors", drivers: None },
-    Takeable { class: 0x12_00_00, mask: 0xff_00_00, name: "accelerators", drivers: None },
-    Takeable { class: 0x00_ff_00, mask: 0xff_ff_00, name: "devices without a class", drivers: None },
-    Takeable { class: 0xff_00_00, mask: 0xff_00_00, name: "devices of a class of their own", drivers: None },
+    Takeable { class: 0x05_00_00, mask: 0xff_00_00, name: "memory", drivers: Some(BOARD_DRIVERS) },
+    Takeable { class: 0x0b_40_00, mask: 0xff_ff_00, name: "coprocessors", drivers: Some(BOARD_DRIVERS) },
+    Takeable { class: 0x11_00_00, mask: 0xff_00_00, name: "signal processors", drivers: Some(BOARD_DRIVERS) },
+    Takeable {
+        class: 0x12_00_00,
+        mask: 0xff_00_00,
+        name: "accelerators",
+        drivers: Some(ACCELERATOR_DRIVERS),
+    },
+    Takeable {
+        class: 0x00_ff_00,
+        mask: 0xff_ff_00,
+        name: "devices without a class",
+        drivers: Some(BOARD_DRIVERS),
+    },
+    Takeable {
+        class: 0xff_00_00,
+        mask: 0xff_00_00,
+        name: "devices of a class of their own",
+        drivers: Some(BOARD_DRIVERS),
+    },
 ];
 
 impl Function {

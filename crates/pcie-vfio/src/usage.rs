@@ -20,6 +20,7 @@ const CONSOLE: &[Kind] = &[Kind {
 /// Uses that the kernel's files show to every user.
 const BELOW: &[Kind] = &[
     Kind { subject: "virtual functions", places: "sriov_numvfs, virtfn*", look: virtual_functions },
+    Kind { subject: "mediated devices", places: "/sys/bus/mdev/devices", look: mediated_devices },
     interfaces::CONNECTIONS,
     interfaces::INTERFACES,
     disks::MOUNTS,
@@ -193,5 +194,17 @@ fn virtual_functions(_tree: &Tree, function: &Function, look: &mut Look) {
     if count > 0 {
         let remedy = format!("`echo 0 | sudo tee {}`", file.display());
         look.holds(format!("it has {count} virtual functions"), remedy);
+    }
+}
+
+/// Looks for parts of a GPU or NIC that were made for virtual machines.
+fn mediated_devices(tree: &Tree, function: &Function, look: &mut Look) {
+    let folder = function.folder.canonicalize().unwrap_or_else(|_| function.folder.clone());
+    let all = tree.path("sys/bus/mdev/devices");
+    let is_own = |name: &String| all.join(name).canonicalize().is_ok_and(|path| path.starts_with(&folder));
+    let own: Vec<String> = look.names(&all).into_iter().filter(is_own).collect();
+    if let Some(first) = own.first() {
+        let remedy = format!("`echo 1 | sudo tee {}`", all.join(first).join("remove").display());
+        look.holds(format!("it has {} mediated devices", own.len()), remedy);
     }
 }

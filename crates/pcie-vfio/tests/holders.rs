@@ -414,6 +414,20 @@ fn member_of_a_bond_or_bridge_that_is_down_is_in_use() {
 }
 
 #[test]
+fn mediated_devices_are_in_use() {
+    held(
+        || gpu("i915"),
+        OTHER,
+        "it has 1 mediated devices",
+        |machine| {
+            let own = format!("{}/83b8f4f2", machine.folder(OTHER));
+            machine.write(&format!("{own}/uevent"), "");
+            machine.link("sys/bus/mdev/devices/83b8f4f2", &machine.path(&own));
+        },
+    );
+}
+
+#[test]
 fn virtual_functions_are_found_by_their_links() {
     held(Machine::new, NIC, "has 1 virtual functions", |machine| {
         let link = format!("{}/virtfn0", machine.folder(NIC));
@@ -441,6 +455,14 @@ fn only_known_kinds_of_devices_are_taken() {
             "other",
             "other has it, and pcielab does not know how that driver shows the users of GPUs",
         ),
+        // Shared file systems and sockets of virtio, memory of CXL, and cryptography: their users are in no file.
+        (
+            "0xffff00",
+            "virtio-pci",
+            "does not know how that driver shows the users of devices of a class of their own",
+        ),
+        ("0x050210", "cxl_pci", "does not know how that driver shows the users of memory"),
+        ("0x0b4000", "4xxx", "does not know how that driver shows the users of coprocessors"),
         ("0x020000", "xen-pciback", "xen-pciback keeps it for virtual machines"),
     ] {
         let machine = Machine::new();
