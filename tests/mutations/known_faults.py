@@ -9,7 +9,10 @@ import copy
 import json
 import os
 import re
+import shutil
+import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,7 @@ import tomli_w
 import uses
 from kinds import LSPCI, QUESTION, SWEEP, short_experiments, tables, two_groups, whole_systems
 from machines import examined
+from resealed import read_by, reseal
 from stores import SEEDS
 
 from pcielab._core import StoreWriter
@@ -229,6 +233,25 @@ def store(seed: str, changes: Mapping[str, Any], *uses_of_store: Callable[[Store
         found = open_store(path)
         for use in uses_of_store:
             use(found, folder)
+
+    return try_it
+
+
+def numbers(seed: str, change: str, *arguments: str) -> Input:
+    """A store whose numbers an SQL statement changes, with matching digests, read by a command.
+
+    Of the command's arguments, STORE is the store, SOUND the unchanged one and OUT a file to write.
+    """
+
+    def try_it(folder: Path) -> None:
+        whole, path = folder.parent / SEEDS / f"{seed}.db", folder / "run.db"
+        shutil.copyfile(whole, path)
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute(change)
+            reseal(connection)
+        words = {"STORE": path, "SOUND": whole, "OUT.csv": folder / "out.csv", "OUT.html": folder / "out.html"}
+        words["OUT.toml"] = folder / "twin.toml"
+        read_by([str(words.get(word, word)) for word in arguments])
 
     return try_it
 
@@ -949,6 +972,122 @@ FAULTS: tuple[Fault, ...] = (
         TRACEBACK,
         store("frames", {"nic.step": "x"}),
         "nic.step is 'x': give a list",
+    ),
+    Fault(
+        "sealed-numbers",
+        "a test whose bandwidth is 0",
+        TRACEBACK,
+        numbers(
+            "transfers", "UPDATE scalar SET value = 0 WHERE metric = 'bandwidth'", "why", "STORE", "--test", "4"
+        ),
+        None,
+    ),
+    Fault(
+        "sealed-numbers",
+        "bandwidths of 0 that a system is calibrated to",
+        TRACEBACK,
+        numbers(
+            "transfers", "UPDATE scalar SET value = 0 WHERE unit = 'Gb/s'", "calibrate", "STORE", "-o", "OUT.toml"
+        ),
+        None,
+    ),
+    Fault(
+        "sealed-numbers",
+        "an unknown unit of a tool's bandwidth",
+        TRACEBACK,
+        numbers("gpu", "UPDATE scalar SET unit = 'GB/s' WHERE unit = 'Gb/s'", "normal", "STORE"),
+        "the unit of `bandwidth` is `GB/s`: a store has Gb/s",
+    ),
+    Fault(
+        "sealed-numbers",
+        "bandwidths of 1e308",
+        "showed nan and inf",
+        numbers("transfers", "UPDATE scalar SET value = 1e308 WHERE unit = 'Gb/s'", "compare", "STORE", "SOUND"),
+        "`bandwidth` is 1e308: a store has 0, or 1e-30 to 1e9 Gb/s",
+    ),
+    Fault(
+        "sealed-numbers",
+        "a latency of 5e-324 ns",
+        TRACEBACK,
+        numbers(
+            "measured",
+            "UPDATE scalar SET value = 5e-324 WHERE unit = 'ns'",
+            "calibrate",
+            "STORE",
+            "-o",
+            "OUT.toml",
+        ),
+        "is 5e-324: a store has",
+    ),
+    Fault(
+        "sealed-numbers",
+        "an infinite time",
+        TRACEBACK,
+        numbers(
+            "transfers",
+            "UPDATE scalar SET value = 9e999 WHERE unit = 'ns'",
+            "export",
+            "csv",
+            "STORE",
+            "-o",
+            "OUT.csv",
+        ),
+        "is inf: a store has",
+    ),
+    Fault(
+        "sealed-numbers",
+        "bandwidths of 0 beside others, as JSON",
+        "wrote Infinity",
+        numbers(
+            "gpu",
+            "UPDATE scalar SET value = 0 WHERE unit = 'Gb/s'",
+            "compare",
+            "STORE",
+            "SOUND",
+            "--format",
+            "json",
+        ),
+        None,
+    ),
+    Fault(
+        "sealed-numbers",
+        "messages without latencies",
+        "showed nan",
+        numbers("messages", "DELETE FROM scalar WHERE unit = 'ns'", "compare", "STORE", "SOUND"),
+        None,
+    ),
+    Fault(
+        "sealed-numbers",
+        "flows in flight without a latency",
+        "showed nan",
+        numbers("fabric", "DELETE FROM scalar WHERE metric = 'average'", "why", "STORE", "--format", "json"),
+        None,
+    ),
+    Fault(
+        "sealed-numbers",
+        "tests of bandwidth without bandwidths",
+        TRACEBACK,
+        numbers("transfers", "DELETE FROM scalar WHERE metric = 'bandwidth'", "report", "STORE", "-o", "OUT.html"),
+        None,
+    ),
+    Fault(
+        "sealed-numbers",
+        "a bandwidth above its bound",
+        "called it a defect of pcielab",
+        numbers("transfers", "UPDATE scalar SET value = value * 9 WHERE unit = 'Gb/s'", "explain", "STORE"),
+        None,
+    ),
+    Fault(
+        "sealed-numbers",
+        "a fraction as a stride",
+        "refused it without its store",
+        numbers(
+            "transfers",
+            "UPDATE test SET parameters = json_set(parameters, '$.stride_units', 1.5)",
+            "explain",
+            "STORE",
+        ),
+        "run.db: test 0: `stride_units` is '1.5': it must be a whole number",
     ),
 )
 """All of them, in the order of `kinds.KINDS`."""
