@@ -78,6 +78,10 @@ def _of_link(facts: MachineFacts, test: Mapping[str, Any], latencies: "_Latencie
     return TestBounds(answer, round_trip)
 
 
+_LEAST_NS = 1e-9
+"""Shortest round trip that the model takes; a shorter median is none."""
+
+
 class _Latencies:
     """The latencies of a run's aligned reads, by size."""
 
@@ -86,7 +90,9 @@ class _Latencies:
         for record in records:
             parameters = record["parameters"]
             median = scalar(record, "median")
-            if parameters["operation"] != "lat-rd" or _is_unaligned(parameters) or not median:
+            if parameters["operation"] != "lat-rd" or _is_unaligned(parameters):
+                continue
+            if median is None or median < _LEAST_NS:
                 continue
             source = f"{record['name']} {parameters['size_bytes']} B, test {record['id']}"
             held = RoundTrip(median, source)
