@@ -31,7 +31,13 @@ pub struct Look {
     pub holders: Vec<Holder>,
     #[serde(skip)]
     address: Address,
+    /// Places that cannot be read beyond those in `holders`.
+    #[serde(skip)]
+    unlisted: usize,
 }
+
+/// Most places that cannot be read that a look lists; it counts the others.
+const DOUBTS_MOST: usize = 3;
 
 /// Looks for one kind of use.
 pub(crate) type Looking = fn(&Tree, &Function, &mut Look);
@@ -47,9 +53,9 @@ pub(crate) struct Kind {
 pub(crate) fn carried_out(tree: &Tree, function: &Function, kinds: &[&[Kind]]) -> Vec<Look> {
     let looked = |kind: &Kind| {
         let (subject, places, address) = (kind.subject, kind.places, function.address);
-        let mut look = Look { subject, places, holders: Vec::new(), address };
+        let mut look = Look { subject, places, holders: Vec::new(), address, unlisted: 0 };
         (kind.look)(tree, function, &mut look);
-        look
+        look.counted()
     };
     kinds.iter().copied().flatten().map(looked).collect()
 }
@@ -74,16 +80,34 @@ impl Look {
     /// Adds a doubt: something that could be a use, and cannot be told from one.
     pub(crate) fn doubts(&mut self, doubt: impl Into<String>, remedy: impl Into<String>) {
         let holder = Holder { holder: doubt.into(), remedy: remedy.into(), is_seen: false };
-        if !self.holders.contains(&holder) {
-            self.holders.push(holder);
+        if self.holders.contains(&holder) {
+            return;
         }
+        match self.holders.iter().filter(|holder| !holder.is_seen).count() < DOUBTS_MOST {
+            true => self.holders.push(holder),
+            false => self.unlisted += 1,
+        }
+    }
+
+    /// With the number of doubts that are not listed.
+    fn counted(mut self) -> Self {
+        let remedy =
+            || self.holders.iter().rfind(|holder| !holder.is_seen).map(|holder| holder.remedy.clone());
+        if let Some(remedy) = remedy().filter(|_| self.unlisted > 0) {
+            let holder = format!("{} more like these", self.unlisted);
+            self.holders.push(Holder { holder, remedy, is_seen: false });
+        }
+        self
     }
 
     /// Adds a path that cannot be read; root may read all.
     pub(crate) fn unread(&mut self, path: &Path, error: &io::Error) {
         let remedy = match error.kind() {
             ErrorKind::PermissionDenied => {
-                format!("`sudo pcielab devices bind {}` may read it", self.address)
+                format!(
+                    "root may read it, outside of containers: `sudo pcielab devices bind {}`",
+                    self.address
+                )
             }
             _ => "what cannot be read counts as in use: make it readable".to_owned(),
         };
@@ -156,6 +180,19 @@ pub(crate) fn is_gone(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_doubts_are_counted() {
+        let address = "0000:02:00.0".parse().unwrap();
+        let mut look = Look { subject: "files", places: "/proc", holders: Vec::new(), address, unlisted: 0 };
+        for number in 0..1000 {
+            look.unread(Path::new(&format!("/proc/{number}")), &ErrorKind::PermissionDenied.into());
+        }
+        let holders = look.counted().holders;
+        assert_eq!(holders.len(), 4);
+        assert!(holders[0].remedy.starts_with("root may read it"), "{:?}", holders[0]);
+        assert_eq!(holders[3].holder, "997 more like these");
+    }
 
     #[test]
     fn ended_processes_are_no_doubt() {

@@ -48,21 +48,40 @@ def bind(
         bool, typer.Option("--unbound", help="Leave the device without a driver, for stores into its BARs (pio).")
     ] = False,
     user: Annotated[str | None, typer.Option("--user", help="User who may measure the device.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what was looked at and what holds the device; bind nothing.")
+    ] = False,
+    output_format: Formats = Format.TABLE,
 ) -> None:
     """Bind a device to the kernel's vfio-pci driver for measuring; needs root.
 
-    It refuses a device if anything at any depth below it is in use: a mounted disk, swap, a part of a volume or
-    RAID, an interface that is up or has the default route, the console's display or keyboard. It also refuses a
-    bridge. `pcielab run` binds no device and needs no root.
+    It takes only NVMe drives, NICs, GPUs, accelerators and memory, and only if they are known to be free. It
+    refuses a device if anything at any depth below it is in use: a disk that is mounted, swap, exported or part of
+    a volume, an interface that is up or has a route, a node or BAR that a program has open, the console's display.
+    What cannot be read counts as in use. `--dry-run` prints every place that was looked at. `pcielab run` binds no
+    device and needs no root.
 
     Examples:
+    `sudo pcielab devices bind 0000:3b:00.0 --dry-run`
+
     `sudo pcielab devices bind 0000:3b:00.0 --user $USER`
 
     `sudo pcielab devices bind 0000:3b:00.0 --unbound --user $USER`
     """
     from pcielab.devices import real
 
-    real.bind(address, unbound=unbound, user=user)
+    if not dry_run:
+        real.bind(address, unbound=unbound, user=user)
+        return
+    survey = real.survey(address, unbound=unbound)
+    rows: list[dict[str, Cell]] = [
+        {"looked for": look.subject, "in": look.places, "holder": holder}
+        for look in survey.looks
+        for holder in look.holders or ("none",)
+    ]
+    print_rows(rows, output_format, f"{address}: uses that were looked for")
+    if survey.refusal is not None:
+        raise InputError(survey.refusal)
 
 
 @app.command()

@@ -133,8 +133,63 @@ def listed(root: Path = HERE) -> list[Listed]:
     return [Listed(**row) for row in json.loads(_core.list_devices(root))]
 
 
+@dataclass(frozen=True)
+class Look:
+    """One kind of use that `bind` looks for.
+
+    Attributes:
+        subject: The kind of use.
+        places: The kernel's files that show it.
+        holders: What holds the device, with the command that ends it, and what cannot be read; empty for nothing.
+    """
+
+    subject: str
+    places: str
+    holders: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What `bind` looks at before it takes a device.
+
+    Attributes:
+        looks: Each kind of use, in the order of the search.
+        refusal: Why the device would be refused, with the remedy; None for a device that would be bound.
+    """
+
+    looks: tuple[Look, ...]
+    refusal: str | None
+
+
+def survey(address: str, *, unbound: bool = False, root: Path = HERE) -> Survey:
+    """Look for everything that holds a device, as `bind` does; changes nothing.
+
+    Only root sees all: what cannot be read counts as in use.
+
+    Args:
+        address: Its PCI address.
+        unbound: For `pio`.
+        root: Folder with `sys`, `proc`, `dev` and `etc`.
+
+    Raises:
+        InputError: There is no such device.
+    """
+    found = json.loads(_core.survey_device(root, address, unbound=unbound))
+    looks = (
+        Look(
+            subject=look["subject"],
+            places=look["places"],
+            holders=tuple(f"{held['holder']}; {held['remedy']}" for held in look["holders"]),
+        )
+        for look in found["looks"]
+    )
+    return Survey(tuple(looks), found["refusal"])
+
+
 def bind(address: str, *, unbound: bool = False, user: str | None = None, root: Path = HERE) -> None:
     """Bind a device to vfio-pci, so that it can be measured. Needs root.
+
+    It takes only devices that are known to be free: see `survey`.
 
     Args:
         address: Its PCI address.

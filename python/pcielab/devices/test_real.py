@@ -24,6 +24,15 @@ def machine(tmp_path: Path) -> Path:
     driver = tmp_path / "sys/bus/pci/drivers/nvme"
     driver.mkdir(parents=True)
     (folder / "driver").symlink_to(driver)
+    quiet = {
+        "self/mountinfo": "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n",
+        "swaps": "Filename Type Size Used Priority\n",
+        "1/comm": "init\n",
+        "1/task/1/maps": "",
+    }
+    for name, content in quiet.items():
+        (tmp_path / "proc" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "proc" / name).write_text(content)
     return tmp_path
 
 
@@ -47,6 +56,32 @@ def test_refusals_of_binding_name_the_remedy(machine: Path) -> None:
         real.bind(DRIVE, root=machine)
     with pytest.raises(InputError, match="no PCI function has this address"):
         real.release("4b:00.0", root=machine)
+
+
+def test_survey_names_holders_and_what_cannot_be_read(machine: Path) -> None:
+    """A machine with a virtual machine on the drive, then one without a list of swap."""
+    free = real.survey(DRIVE, root=machine)
+    assert all(look.holders == () and look.places for look in free.looks)
+    assert "has no IOMMU group" in str(free.refusal)
+
+    node = machine / "sys/bus/pci/devices" / DRIVE / "nvme/nvme0/ng0n1"
+    node.mkdir(parents=True)
+    (node / "dev").write_text("242:0\n")
+    files = machine / "proc/4242/task/4242/fd"
+    files.mkdir(parents=True)
+    (machine / "proc/4242/comm").write_text("qemu\n")
+    (files / "9").symlink_to("/dev/ng0n1")
+    held = real.survey(DRIVE, root=machine)
+    assert "is in use: process 4242 (qemu) has ng0n1 open" in str(held.refusal)
+    assert next(look.subject for look in held.looks if look.holders).startswith("open device nodes")
+    with pytest.raises(InputError, match=r"process 4242 \(qemu\) has ng0n1 open"):
+        real.bind(DRIVE, root=machine)
+
+    (files / "9").unlink()
+    (machine / "proc/swaps").unlink()
+    unread = real.survey(DRIVE, unbound=True, root=machine)
+    assert "may be in use" in str(unread.refusal)
+    assert "proc/swaps cannot be read" in str(unread.refusal)
 
 
 @pytest.mark.parametrize(
