@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pcielab._core import StoreWriter
-from pcielab.errors import InputError
+from pcielab.errors import InputError, found_in
 from pcielab.formats.importers.pcie_bench.text import read_text
 from pcielab.formats.published import CACHE_STATES, PATTERNS
 from pcielab.formats.raw_results import (
@@ -60,7 +60,8 @@ def import_netfpga(file: str | Path, output: str | Path, *, overwrite: bool = Fa
     }
     with StoreWriter.create(output, json.dumps(manifest), overwrite=overwrite) as store:
         for number, record in enumerate(records):
-            store.write_test(json.dumps(record | {"id": number, "status": "ok"}))
+            with found_in(file):
+                store.write_test(json.dumps(record | {"id": number, "status": "ok"}))
 
 
 def _read(file: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pcielab._core import StoreWriter
-from pcielab.errors import InputError
+from pcielab.errors import InputError, found_in
 from pcielab.formats.importers.pcie_bench.distributions import add_distributions
 from pcielab.formats.importers.pcie_bench.origin import FolderOrigin, folder_origin
 from pcielab.formats.importers.pcie_bench.rows import read_rows
@@ -45,7 +45,8 @@ def import_pcie_bench(directory: str | Path, output: str | Path, *, overwrite: b
     with StoreWriter.create(output, json.dumps(manifest), overwrite=overwrite) as store:
         for test, record in enumerate(records):
             parameters = json.dumps(record["parameters"], sort_keys=True, separators=(",", ":"))
-            store.write_test(json.dumps(record | {"id": test, "status": "ok", "parameters": parameters}))
+            with found_in(directory):
+                store.write_test(json.dumps(record | {"id": test, "status": "ok", "parameters": parameters}))
         for name, content in texts.items():
             store.attach(name, content)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pcielab._core import StoreWriter
-from pcielab.errors import InputError
+from pcielab.errors import InputError, found_in
 from pcielab.formats.importers.tools.given import Given
 from pcielab.store.measured import MeasuredSetting, Tool
 
@@ -92,7 +92,8 @@ def write(found: Measured, given: Given, file: Path, text: str, output: Path, *,
     }
     with StoreWriter.create(output, json.dumps(manifest), overwrite=overwrite) as store:
         for identifier, test in enumerate(found.tests):
-            store.write_test(json.dumps(_record(identifier, test)))
+            with found_in(file):
+                store.write_test(json.dumps(_record(identifier, test)))
         store.attach(f"{found.tool}{'.json' if text.lstrip()[:1] == '{' else '.txt'}", text)
 
 
