@@ -4,7 +4,7 @@
 
 use crate::processes;
 use crate::survey::{Kind, Look};
-use crate::tree::{Function, Tree, names};
+use crate::tree::{Function, Tree, leads_below};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -28,14 +28,16 @@ const LEVELS_MOST: u32 = 8;
 
 impl Tree {
     /// Names of a function's disks and of their partitions, whole disks first.
-    pub(crate) fn disks(&self, function: &Function) -> Vec<String> {
-        let folder = function.folder.canonicalize().unwrap_or_else(|_| function.folder.clone());
+    pub(crate) fn disks(&self, function: &Function, look: &mut Look) -> Vec<String> {
+        let folder = function.real_folder();
         let block = self.path("sys/block");
-        let belongs =
-            |name: &String| block.join(name).canonicalize().is_ok_and(|path| path.starts_with(&folder));
-        let own = names(&block).into_iter().filter(belongs).chain(self.names_below(function, "block"));
+        let belongs = |name: &String| leads_below(&block.join(name), &folder);
+        let own: Vec<String> = look.names(&block).into_iter().filter(belongs).collect();
+        let below = self.names_below(function, "block", look);
         // The disk of a multipath drive is elsewhere: nvme0c1n1 is a path to nvme0n1.
-        let mut disks: Vec<String> = own.chain(hidden_paths(&folder)).map(|name| whole_disk(&name)).collect();
+        let hidden = hidden_paths(&folder, look);
+        let all = own.into_iter().chain(below).chain(hidden);
+        let mut disks: Vec<String> = all.map(|name| whole_disk(&name)).collect();
         // Messages name the first: a whole disk before its partitions.
         disks.sort_by(|one, other| (one.len(), one).cmp(&(other.len(), other)));
         disks.dedup();
@@ -45,7 +47,7 @@ impl Tree {
     /// The disks of a function, their partitions, and everything built on them.
     pub(crate) fn stack(&self, function: &Function, look: &mut Look) -> BTreeSet<String> {
         let mut stack = BTreeSet::new();
-        for disk in self.disks(function) {
+        for disk in self.disks(function, look) {
             self.add_built_upon(&disk, LEVELS_MOST, &mut stack, look);
         }
         stack
@@ -65,17 +67,18 @@ impl Tree {
         let partitions: Vec<String> =
             inner.filter(|inner| folder.join(inner).join("partition").exists()).collect();
         let above = look.names(&folder.join("holders"));
-        for upon in partitions.into_iter().chain(above).chain(self.built_of(name)) {
+        let listing = self.built_of(name, look);
+        for upon in partitions.into_iter().chain(above).chain(listing) {
             self.add_built_upon(&upon, levels - 1, found, look);
         }
     }
 
     /// Volumes that list a disk among their parts, whether or not the disk lists them.
-    fn built_of(&self, name: &str) -> Vec<String> {
+    fn built_of(&self, name: &str, look: &mut Look) -> Vec<String> {
         let block = self.path("sys/class/block");
         let has_part =
             |volume: &String| block.join(volume).join("slaves").join(name).symlink_metadata().is_ok();
-        names(&block).into_iter().filter(has_part).collect()
+        look.names(&block).into_iter().filter(has_part).collect()
     }
 
     /// The kernel's name of the device at a path: `dm-3` for `/dev/mapper/data`.
@@ -144,10 +147,11 @@ fn swap(tree: &Tree, function: &Function, look: &mut Look) {
 
 /// A volume, RAID or cache built on a disk or partition, mounted or not.
 fn holders(tree: &Tree, function: &Function, look: &mut Look) {
-    let Some(disk) = tree.disks(function).into_iter().next() else { return };
+    let Some(disk) = tree.disks(function, look).into_iter().next() else { return };
     for part in tree.stack(function, look) {
         let above = look.names(&tree.path(&format!("sys/class/block/{part}/holders")));
-        for whole in above.into_iter().chain(tree.built_of(&part)).collect::<BTreeSet<_>>() {
+        let listing = tree.built_of(&part, look);
+        for whole in above.into_iter().chain(listing).collect::<BTreeSet<_>>() {
             let remedy = match whole.get(..2) {
                 Some("dm") => format!("`sudo dmsetup remove /dev/{whole}`"),
                 Some("md") => format!("`sudo mdadm --stop /dev/{whole}`"),
@@ -160,7 +164,7 @@ fn holders(tree: &Tree, function: &Function, look: &mut Look) {
 
 /// Exclusive claims on the disks and their partitions: of file systems, volumes, pools and programs.
 fn claims(tree: &Tree, function: &Function, look: &mut Look) {
-    for disk in tree.disks(function) {
+    for disk in tree.disks(function, look) {
         let node = tree.path(&format!("dev/{disk}"));
         let number = look.needed(&tree.path(&format!("sys/class/block/{disk}/dev")));
         match claim(&node, &number, tree.is_made_up()) {
@@ -198,10 +202,14 @@ fn claim(_node: &Path, _number: &str, _is_made_up: bool) -> std::io::Result<bool
 }
 
 /// Names of the hidden block devices of an NVMe drive's paths.
-fn hidden_paths(folder: &Path) -> Vec<String> {
-    let controllers = names(&folder.join("nvme"));
-    let below = |name: String| -> Vec<String> { names(&folder.join("nvme").join(name)) };
-    controllers.into_iter().flat_map(below).filter(|name| name.starts_with("nvme")).collect()
+fn hidden_paths(folder: &Path, look: &mut Look) -> Vec<String> {
+    let controllers = folder.join("nvme");
+    let mut found = Vec::new();
+    for controller in look.names(&controllers) {
+        let below = look.names(&controllers.join(controller));
+        found.extend(below.into_iter().filter(|name| name.starts_with("nvme")));
+    }
+    found
 }
 
 /// `nvme0n1` for `nvme0c1n1`.

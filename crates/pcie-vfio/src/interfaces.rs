@@ -3,7 +3,7 @@
 
 use crate::routes::Route;
 use crate::survey::{Kind, Look};
-use crate::tree::{Function, Tree, names, text};
+use crate::tree::{Function, Tree};
 use crate::usage::name_of;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -41,26 +41,37 @@ impl Tree {
     }
 
     /// The bonds, bridges and VLANs that an interface is part of.
-    fn add_wholes(&self, folder: &Path, levels: u32, found: &mut BTreeSet<String>) {
+    fn add_wholes(&self, folder: &Path, levels: u32, found: &mut BTreeSet<String>, look: &mut Look) {
         if levels == 0 {
-            return;
+            let doubt = format!("more than {LEVELS_MOST} interfaces are stacked on it");
+            return look.doubts(doubt, "`ip link` shows them");
         }
-        let upper =
-            names(folder).into_iter().filter_map(|name| name.strip_prefix("upper_").map(str::to_owned));
-        let master = folder.join("master").read_link().ok().and_then(|target| name_of(&target));
+        let listed = look.names(folder);
+        let upper = listed.iter().filter_map(|name| name.strip_prefix("upper_").map(str::to_owned));
+        let master = look.link(&folder.join("master")).and_then(|target| name_of(&target));
         for name in upper.chain(master) {
             if found.insert(name.clone()) {
-                self.add_wholes(&self.interface(&name), levels - 1, found);
+                self.add_wholes(&self.interface(&name), levels - 1, found, look);
             }
         }
     }
 
-    /// An interface's name, and those of everything that it is part of.
-    fn with_wholes(&self, folder: &Path) -> Option<(String, BTreeSet<String>)> {
-        let mut wholes = BTreeSet::new();
-        self.add_wholes(folder, LEVELS_MOST, &mut wholes);
-        Some((name_of(folder)?, wholes))
+    /// The interfaces of a function, each with its folder, its name, and the names of everything it is part of.
+    fn interfaces(&self, function: &Function, look: &mut Look) -> Vec<Interface> {
+        let mut found = Vec::new();
+        for folder in self.below(function, "net", look) {
+            let mut wholes = BTreeSet::new();
+            self.add_wholes(&folder, LEVELS_MOST, &mut wholes, look);
+            found.extend(name_of(&folder).map(|name| Interface { folder, name, wholes }));
+        }
+        found
     }
+}
+
+struct Interface {
+    folder: PathBuf,
+    name: String,
+    wholes: BTreeSet<String>,
 }
 
 /// `, which eth7 is part of`, unless it is the interface itself.
@@ -69,12 +80,12 @@ fn part(whole: &str, name: &str) -> String {
 }
 
 fn connections(tree: &Tree, function: &Function, look: &mut Look) {
-    let own = tree.below(function, "net");
+    let own = tree.interfaces(function, look);
     if own.is_empty() {
         return;
     }
     let (routes, connections) = (tree.routes(look), tree.connections(look));
-    for (name, wholes) in own.iter().filter_map(|folder| tree.with_wholes(folder)) {
+    for Interface { name, wholes, .. } in own {
         let is_own = |through: &str| through == name || wholes.contains(through);
         let carried = connections.iter().find_map(|connection| {
             let through = connection.interface(&routes).filter(|through| is_own(through))?;
@@ -87,13 +98,12 @@ fn connections(tree: &Tree, function: &Function, look: &mut Look) {
 }
 
 fn interfaces(tree: &Tree, function: &Function, look: &mut Look) {
-    let own = tree.below(function, "net");
+    let own = tree.interfaces(function, look);
     if own.is_empty() {
         return hidden(function, look);
     }
     let routes = tree.routes(look);
-    for folder in own {
-        let Some((name, wholes)) = tree.with_wholes(&folder) else { continue };
+    for Interface { folder, name, wholes } in own {
         if is_up(&folder, look) {
             look.holds(format!("interface {name} is up"), format!("`sudo ip link set {name} down`"));
         }
@@ -128,8 +138,8 @@ fn routed(name: &str, wholes: &BTreeSet<String>, routes: &[Route], look: &mut Lo
 }
 
 fn is_up(interface: &Path, look: &mut Look) -> bool {
-    let flags = look.text(&interface.join("flags")).unwrap_or_default();
-    u32::from_str_radix(flags.trim_start_matches("0x"), 16).is_ok_and(|flags| flags & 1 == 1)
+    let Some(flags) = look.text(&interface.join("flags")) else { return false };
+    u32::from_str_radix(flags.trim_start_matches("0x"), 16).map_or(true, |flags| flags & 1 == 1)
 }
 
 /// A NIC with a driver has an interface: an unlisted one is in another network namespace.
@@ -150,7 +160,7 @@ fn hidden(function: &Function, look: &mut Look) {
 
 /// An active port: file systems and block devices over RDMA use it, and leave no other file.
 fn rdma(tree: &Tree, function: &Function, look: &mut Look) {
-    for device in tree.below(function, "infiniband") {
+    for device in tree.below(function, "infiniband", look) {
         let Some(name) = name_of(&device) else { continue };
         let ports = device.join("ports");
         for port in look.names(&ports) {
@@ -166,8 +176,8 @@ fn rdma(tree: &Tree, function: &Function, look: &mut Look) {
 /// Packet sockets: of captures, DHCP clients and LLDP, also on an interface that is down.
 fn sockets(tree: &Tree, function: &Function, look: &mut Look) {
     let listened = tree.packet_sockets(look);
-    for folder in tree.below(function, "net") {
-        let number = text(&folder.join("ifindex")).and_then(|number| number.parse().ok());
+    for folder in tree.below(function, "net", look) {
+        let number = look.text(&folder.join("ifindex")).and_then(|number| number.parse().ok());
         if let Some(name) =
             name_of(&folder).filter(|_| number.is_some_and(|number| listened.contains(&number)))
         {
@@ -179,7 +189,7 @@ fn sockets(tree: &Tree, function: &Function, look: &mut Look) {
 
 /// From another network namespace, the machine's interfaces and routes cannot be seen.
 fn namespace(tree: &Tree, function: &Function, look: &mut Look) {
-    if function.class >> 16 != NETWORK && tree.below(function, "net").is_empty() {
+    if function.class >> 16 != NETWORK && tree.below(function, "net", look).is_empty() {
         return;
     }
     let [own, first] = ["self", "1"].map(|of| look.link(&tree.path(&format!("proc/{of}/ns/net"))));

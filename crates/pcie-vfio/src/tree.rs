@@ -162,6 +162,11 @@ impl Tree {
 }
 
 impl Function {
+    /// Its folder without links.
+    pub(crate) fn real_folder(&self) -> PathBuf {
+        self.folder.canonicalize().unwrap_or_else(|_| self.folder.clone())
+    }
+
     /// Whether its class is that of a bridge.
     #[must_use]
     pub fn is_bridge(&self) -> bool {
@@ -281,6 +286,11 @@ pub(crate) fn device_control(space: &[u8]) -> Option<u32> {
         capability = usize::from(*space.get(capability + 1)?);
     }
     None
+}
+
+/// Whether a link leads to a folder or below it.
+pub(crate) fn leads_below(link: &Path, folder: &Path) -> bool {
+    link.canonicalize().is_ok_and(|path| path.starts_with(folder))
 }
 
 /// Sorted names in a folder; empty if there is no folder.

@@ -6,7 +6,7 @@ use crate::interfaces;
 use crate::obstacle;
 use crate::processes;
 use crate::survey::{self, Holder, Kind, Look};
-use crate::tree::{Function, Tree, names, number, text};
+use crate::tree::{Function, Tree, leads_below, number};
 use crate::volumes;
 use pcie_refusal::Refusal;
 use std::path::{Path, PathBuf};
@@ -50,18 +50,16 @@ const DEEP: &[Kind] = &[
 
 impl Tree {
     /// Folders of the devices of a class (`net`) below a function, at any depth.
-    pub(crate) fn below(&self, function: &Function, class: &str) -> Vec<PathBuf> {
-        let folder = function.folder.canonicalize().unwrap_or_else(|_| function.folder.clone());
+    pub(crate) fn below(&self, function: &Function, class: &str, look: &mut Look) -> Vec<PathBuf> {
+        let folder = function.real_folder();
         let all = self.path(&format!("sys/class/{class}"));
-        let is_below = |entry: &PathBuf| {
-            let leads = |path: PathBuf| path.canonicalize().is_ok_and(|path| path.starts_with(&folder));
-            leads(entry.clone()) || leads(entry.join("device"))
-        };
+        let is_below =
+            |entry: &PathBuf| leads_below(entry, &folder) || leads_below(&entry.join("device"), &folder);
         let mut found: Vec<PathBuf> =
-            names(&all).into_iter().map(|name| all.join(name)).filter(is_below).collect();
+            look.names(&all).into_iter().map(|name| all.join(name)).filter(is_below).collect();
         // The kernel may list no classes; devices directly below the function are found anyway.
         let own = function.folder.join(class);
-        for name in names(&own) {
+        for name in look.names(&own) {
             if !found.iter().any(|entry| entry.ends_with(&name)) {
                 found.push(own.join(name));
             }
@@ -69,8 +67,8 @@ impl Tree {
         found
     }
 
-    pub(crate) fn names_below(&self, function: &Function, class: &str) -> Vec<String> {
-        self.below(function, class).iter().filter_map(|entry| name_of(entry)).collect()
+    pub(crate) fn names_below(&self, function: &Function, class: &str, look: &mut Look) -> Vec<String> {
+        self.below(function, class, look).iter().filter_map(|entry| name_of(entry)).collect()
     }
 
     /// Refuses a device of which any user sees a use; the error names the use and the command that ends it.
@@ -109,14 +107,17 @@ impl Tree {
     }
 
     /// Whether any stream of a sound card is open.
-    fn sounds(&self, card: &str) -> bool {
+    fn sounds(&self, card: &str, look: &mut Look) -> bool {
         let folder = self.path(&format!("proc/asound/{card}"));
-        let streams = names(&folder).into_iter().filter(|name| name.starts_with("pcm"));
-        let streams = streams.map(|name| folder.join(name));
-        let mut states = streams.flat_map(|stream| {
-            names(&stream).into_iter().filter_map(move |sub| text(&stream.join(sub).join("status")))
-        });
-        states.any(|state| !state.is_empty() && !state.starts_with("closed"))
+        for stream in look.names(&folder).iter().filter(|name| name.starts_with("pcm")) {
+            for part in look.names(&folder.join(stream)) {
+                let status = look.text(&folder.join(stream).join(part).join("status")).unwrap_or_default();
+                if !status.is_empty() && !status.starts_with("closed") {
+                    return true;
+                }
+            }
+        }
+        false
     }
 }
 
@@ -136,10 +137,10 @@ fn console(tree: &Tree, function: &Function, look: &mut Look) {
         let mut of = |file: &str| look.text(&console.join(name).join(file)).unwrap_or_default();
         of("name").contains("frame buffer") && of("bind") == "1"
     });
-    if let Some(name) = tree.names_below(function, "graphics").first().filter(|_| is_drawn) {
+    if let Some(name) = tree.names_below(function, "graphics", look).first().filter(|_| is_drawn) {
         look.holds(format!("it shows the console ({name})"), REMEDY);
     }
-    for connector in tree.below(function, "drm") {
+    for connector in tree.below(function, "drm", look) {
         let mut of = |file: &str| look.text(&connector.join(file)).unwrap_or_default();
         if of("status") == "connected" && of("enabled") == "enabled" {
             look.holds(format!("a screen is shown at {}", label(&connector)), REMEDY);
@@ -150,27 +151,30 @@ fn console(tree: &Tree, function: &Function, look: &mut Look) {
 /// Looks for a console, watchdog, keyboard, pointer or sound card below a function.
 fn depended_on(tree: &Tree, function: &Function, look: &mut Look) {
     let consoles = look.text(&tree.path("sys/class/tty/console/active")).unwrap_or_default();
-    for name in tree.names_below(function, "tty") {
+    for name in tree.names_below(function, "tty", look) {
         if consoles.split_whitespace().any(|console| console == name) {
             let remedy = format!("remove `console={name}` from the kernel command line");
             look.holds(format!("{name} is the kernel's console"), remedy);
         }
     }
-    for name in tree.names_below(function, "watchdog") {
+    for name in tree.names_below(function, "watchdog", look) {
         let state = look.text(&tree.path(&format!("sys/class/watchdog/{name}/state")));
         if state.as_deref() == Some("active") {
             let remedy = format!("end the process that feeds it (`sudo fuser /dev/{name}`)");
             look.holds(format!("{name} runs, and would restart the machine"), remedy);
         }
     }
-    for input in tree.below(function, "input") {
+    for input in tree.below(function, "input", look) {
         let bits = look.text(&input.join("capabilities/key")).unwrap_or_default();
         if bits.chars().any(|digit| !matches!(digit, '0' | ' ')) {
             let use_ = format!("a keyboard or pointer is attached to it ({})", label(&input));
             look.holds(use_, "attach it to another controller");
         }
     }
-    for name in tree.names_below(function, "sound").into_iter().filter(|card| tree.sounds(card)) {
+    for name in tree.names_below(function, "sound", look) {
+        if !tree.sounds(&name, look) {
+            continue;
+        }
         let card = name.trim_start_matches("card");
         let remedy = format!("end that process (`sudo fuser /dev/snd/*{card}*`)");
         look.holds(format!("sound plays or is recorded on {name}"), remedy);
@@ -199,9 +203,9 @@ fn virtual_functions(_tree: &Tree, function: &Function, look: &mut Look) {
 
 /// Looks for parts of a GPU or NIC that were made for virtual machines.
 fn mediated_devices(tree: &Tree, function: &Function, look: &mut Look) {
-    let folder = function.folder.canonicalize().unwrap_or_else(|_| function.folder.clone());
+    let folder = function.real_folder();
     let all = tree.path("sys/bus/mdev/devices");
-    let is_own = |name: &String| all.join(name).canonicalize().is_ok_and(|path| path.starts_with(&folder));
+    let is_own = |name: &String| leads_below(&all.join(name), &folder);
     let own: Vec<String> = look.names(&all).into_iter().filter(is_own).collect();
     if let Some(first) = own.first() {
         let remedy = format!("`echo 1 | sudo tee {}`", all.join(first).join("remove").display());

@@ -359,6 +359,34 @@ fn what_cannot_be_read_counts_as_in_use() {
 }
 
 #[test]
+fn unreadable_folders_count_as_in_use() {
+    for (folder, device) in [
+        ("sys/block", DRIVE),
+        ("sys/class/block", DRIVE),
+        ("sys/class/net", NIC),
+        ("sys/class/infiniband", NIC),
+        ("sys/class/tty", NIC),
+        ("sys/class/drm", NIC),
+        ("proc/1/task", NIC),
+        ("sys/fs/btrfs", DRIVE),
+        ("proc/spl/kstat/zfs", DRIVE),
+    ] {
+        // A link to itself can be listed by nobody, not even by root.
+        held(drive, device, "cannot be read", |machine| {
+            let _ = fs::remove_dir_all(machine.path(folder));
+            machine.link(folder, &machine.path(folder));
+        });
+    }
+}
+
+#[test]
+fn interface_with_unknown_flags_counts_as_up() {
+    held(Machine::new, NIC, "interface eth0 is up", |machine| {
+        machine.set(NIC, "net/eth0/flags", "unknown\n")
+    });
+}
+
+#[test]
 fn processes_outside_a_container_count_as_a_use() {
     held(Machine::new, NIC, "may be in use: processes outside this container cannot be seen", |machine| {
         machine.link("proc/self/ns/pid", Path::new("pid:[4026532201]"));
