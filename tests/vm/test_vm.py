@@ -265,6 +265,15 @@ def test_the_store_has_the_memory_types_that_the_kernel_granted(guest: Guest) ->
         assert open_store(guest.out / name).manifest["device"]["memory_types"] == expected, name
 
 
+def test_uses_are_refused_and_a_free_drive_is_surveyed(guest: Guest) -> None:
+    refusals = (guest.out / "refusals.txt").read_text().splitlines()
+    uses = ("is in use: ", "may be in use: ", "whose uses pcielab does not know")
+    assert sum(any(use in line for use in uses) for line in refusals) >= 20
+    looks = json.loads((guest.out / "survey.json").read_text())
+    assert {look["subject"] for look in looks} >= {"mounts", "swap", "exclusive claims"}
+    assert all(look["holders"] == [] for look in looks)
+
+
 def test_every_refusal_names_the_remedy(guest: Guest) -> None:
     refusals = (guest.out / "refusals.txt").read_text()
     for text in (
