@@ -1,5 +1,6 @@
 """The bandwidth tests of a run, each with the bound that binds it."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,17 @@ from pcielab.store import Store
 
 NO_LINK = "no PCIe link: the device has none, like a core of the host, or does not report it: no link bounds"
 EXCEEDED_FROM = 1.01
-"""Share of the binding bound from which a simulated value contradicts the model."""
+"""Share of the binding bound from which a steady simulated value contradicts the model."""
+_STEADY_TRANSACTIONS = 1 << 16
+"""Transfers with which a test is steady: the bound is an average over addresses, so shorter tests scatter about
+it, as the average of fewer random draws does."""
+CHANGED_OR_WRONG = "the store was changed, or pcielab is wrong"
+"""What a value is a sign of that contradicts the model."""
+TOO_SHORT = (
+    f"as tests of fewer than {_STEADY_TRANSACTIONS:,} transfers may: the bound is an average, about which short "
+    "tests scatter; give them more transactions"
+)
+"""Why a value of a short test may be above its bound."""
 _NEEDED = ("operation", "size_bytes", "window_bytes", "host_offset_bytes", "pattern")
 """Parameters that the bound of a bandwidth depends on."""
 _SHOWN_ROWS = 12
@@ -53,7 +64,18 @@ class Row:
     @property
     def exceeds_bound(self) -> bool:
         """Whether a simulated value contradicts the model: its store was changed, or one of the two is wrong."""
-        return self.simulated and self.share >= EXCEEDED_FROM
+        return self.simulated and self.share >= 1 + (EXCEEDED_FROM - 1) * self._scatter
+
+    @property
+    def above_for_a_short_test(self) -> bool:
+        """Whether a simulated value is above its bound by no more than a test of so few transfers scatters."""
+        return self.simulated and self.share >= EXCEEDED_FROM and not self.exceeds_bound
+
+    @property
+    def _scatter(self) -> float:
+        """Scatter of a test of this length, relative to a steady one's; at least 1."""
+        transactions = self.parameters.get("transactions") or _STEADY_TRANSACTIONS
+        return math.sqrt(max(1.0, _STEADY_TRANSACTIONS / transactions))
 
     @property
     def size_bytes(self) -> int:
@@ -183,13 +205,20 @@ def row_of(facts: MachineFacts, record: Mapping[str, Any], found: TestBounds) ->
 
 
 def _beyond_bounds(rows: Sequence[Row]) -> Iterator[str]:
-    numbers = [row.test for row in rows if row.exceeds_bound]
-    if numbers:
-        yield (
-            f"{len(numbers)} simulated values exceed their bound by {100 * (EXCEEDED_FROM - 1):.0f} % or more "
-            f"(test {numbers[0]} is the first): the store was changed, or pcielab is wrong: make the run again, "
-            "and report the values that stay above"
-        )
+    for numbers, separator, why in (
+        (
+            [row.test for row in rows if row.exceeds_bound],
+            ": ",
+            f"{CHANGED_OR_WRONG}: make the run again, and report the values that stay above",
+        ),
+        ([row.test for row in rows if row.above_for_a_short_test], ", ", TOO_SHORT),
+    ):
+        if numbers:
+            values = "value exceeds its" if len(numbers) == 1 else "values exceed their"
+            yield (
+                f"{len(numbers)} simulated {values} bound by {100 * (EXCEEDED_FROM - 1):.0f} % or more "
+                f"(test {numbers[0]} is the first){separator}{why}"
+            )
 
 
 def _left_out(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:

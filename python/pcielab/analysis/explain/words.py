@@ -8,7 +8,7 @@ from pcielab.analysis.compare.resolution import is_resolvable
 from pcielab.analysis.explain.machine_facts import facts_of, no_link
 from pcielab.analysis.explain.reasons import reasons
 from pcielab.analysis.explain.remedies import REMEDIES
-from pcielab.analysis.explain.rows import Row, explain_run
+from pcielab.analysis.explain.rows import CHANGED_OR_WRONG, TOO_SHORT, Row, explain_run
 from pcielab.model.bound_keys import borrowed_sentences
 from pcielab.model.taking_part import taking_part
 from pcielab.store import Store
@@ -103,11 +103,14 @@ def bound_sentences(row: Row) -> Iterator[str]:
     """The bound of a test, possible causes of the rest, and a fix."""
     binding = row.answer
     yield f"bound: {binding.bound}, {binding.gbps:.2f} Gb/s; the result is {100 * row.share:.0f} % of it"
+    above = f"above its bound by {100 * (row.share - 1):.1f} %"
     if row.exceeds_bound:
         yield (
-            f"above its bound by {100 * (row.share - 1):.1f} %: the store was changed, or pcielab is wrong: make "
-            "the run again, and report the test and its profile if the result stays above"
+            f"{above}: {CHANGED_OR_WRONG}: make the run again, and report the test and its profile if the result "
+            "stays above"
         )
+    elif row.above_for_a_short_test:
+        yield f"{above}, {TOO_SHORT}"
     if row.reasons:
         yield f"possible causes of the rest: {'; '.join(row.reasons)}"
     remedy = REMEDIES.get(binding.bound, "a higher bound")
