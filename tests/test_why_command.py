@@ -45,6 +45,18 @@ def test_a_missing_store_names_the_stores_alike(tmp_path: Path) -> None:
     succeed("run", "--test", "bw-rd", "-o", tmp_path / "run.db")
     assert f"no such store or fabric: did you mean {tmp_path / 'run.db'}?" in refuse("why", tmp_path / "rn.db")
     assert "did you mean fabrex-u55c?" in refuse("why", "fabrex-u55")
+    asked = (("explain",), ("report",), ("compare", tmp_path / "run.db"), ("why", tmp_path / "run.db"))
+    for words in asked:
+        assert f"no such file: did you mean {tmp_path / 'run.db'}?" in refuse(*words, tmp_path / "rn.db")
+
+
+def test_the_default_system_of_a_test_is_named_first() -> None:
+    asked = ("why", "--test", "bw-rd")
+    done = succeed(*asked)
+    assert done.stderr.splitlines()[0] == "assumed: --profile hsw2620"
+    given = succeed(*asked, "--profile", "hsw2620")
+    assert "assumed" not in given.stderr
+    assert given.stdout == done.stdout
 
 
 @pytest.mark.parametrize("suffix", ["svg", "png", "html"])

@@ -210,6 +210,10 @@ def _answer(
     from pcielab.library.suites import single_test
 
     words = {word: value for word, value in single.items() if value is not None}
+    if common["profile"] is None:
+        from pcielab.devices.sim import SYSTEM
+
+        say(f"assumed: --profile {SYSTEM}")
     with Bar() as bar:
         return answer(single_test(tests[0], **words), progress=_shown_on(bar), **common)
 

@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pcielab import _core
-from pcielab.errors import InputError
+from pcielab.errors import InputError, with_message
+from pcielab.library.alike import either
+from pcielab.library.input_files import is_folder, is_there
+from pcielab.library.lookup import files_alike
 from pcielab.store.exercised import NOTICE
 from pcielab.store.manifest import check_manifest
 from pcielab.store.shape import MANIFEST, check_parameters, check_shape
@@ -56,7 +59,7 @@ class Frames:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.manifest: dict[str, Any] = json.loads(_core.read_manifest(path))
+        self.manifest: dict[str, Any] = json.loads(_manifest_text(path))
         check_shape(self.manifest, MANIFEST, path, "manifest")
         check_manifest(self.manifest, path)
 
@@ -259,3 +262,17 @@ class Frames:
             record = json.loads(text)
             record["parameters"] = self._parameters(record["id"], record["parameters"])
             yield record
+
+
+def _manifest_text(path: Path) -> str:
+    """The manifest of a store; the error of a missing file names the files beside it that resemble it."""
+    try:
+        return _core.read_manifest(path)
+    except InputError as error:
+        near = [] if is_there(path) or is_folder(path) else files_alike(path)
+        if not near:
+            raise
+        remedy = f"did you mean {either(near)}?"
+        missing = with_message(error, f"{path}: no such file: {remedy}")
+        missing.subject, missing.remedy = str(path), remedy
+        raise missing from None

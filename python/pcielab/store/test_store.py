@@ -242,6 +242,13 @@ def test_refuses_files_that_are_not_stores(tmp_path: Path) -> None:
         open_store(tmp_path)
 
 
+def test_a_missing_store_names_the_files_alike(path: Path) -> None:
+    mistyped = path.with_stem(path.stem[:-1])
+    with pytest.raises(InputError, match=f"no such file: did you mean {path}") as refused:
+        open_store(mistyped)
+    assert refused.value.remedy == f"did you mean {path}?"
+
+
 def test_refuses_a_newer_schema(path: Path) -> None:
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 3")

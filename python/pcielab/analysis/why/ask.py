@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 Asked: TypeAlias = Union["Store", "Suite", "Frames", "Fabric", Path, str]
 """A store or its path, one test, frames through a NIC, or a fabric."""
 
-_SYSTEM = "hsw2620"
 _PORT = "direct-dma"
 
 
@@ -208,10 +207,11 @@ def _with_borrowed(answer: Why, borrowed: Mapping[str, str]) -> Why:
 
 
 def _system(profile: Any, sets: Any, *more: str) -> "ResolvedSystem":
+    from pcielab.devices.sim import SYSTEM
     from pcielab.library.profiles import ResolvedSystem, resolve
     from pcielab.library.profiles.read import parse_sets
 
     if isinstance(profile, ResolvedSystem):
         changes = {**parse_sets(more), **parse_sets(sets)}
         return profile.with_(changes) if changes else profile
-    return resolve(str(profile or _SYSTEM), {**parse_sets(more), **parse_sets(sets)})
+    return resolve(str(profile or SYSTEM), {**parse_sets(more), **parse_sets(sets)})
