@@ -80,7 +80,7 @@ fn check(tree: &Tree, function: &Function, purpose: Purpose, looks: &[Look]) -> 
 /// Undoes [`bind`]: restores the device's state, and lets the kernel choose its driver.
 ///
 /// # Errors
-/// pcielab did not bind it, a process has it open, it is a bridge, or the kernel refuses.
+/// pcielab did not bind it, a process has it open or mapped, it is a bridge, or the kernel refuses.
 pub fn release(tree: &Tree, address: Address) -> Result<(), Refusal> {
     let function = tree.function(address)?;
     function.check_no_bridge()?;
@@ -94,7 +94,7 @@ pub fn release(tree: &Tree, address: Address) -> Result<(), Refusal> {
         (Some(_), _) => return notes::remove(tree, address),
     };
     let Some(note) = ours else { return Err(not_ours(tree, &function)) };
-    tree.check_unused_below(&function)?;
+    tree.check_releasable(&function)?;
     let write = |path: &Path, text: &str| write(address, "release", path, text);
     if function.driver.is_some() {
         check_idle(tree, &function)?;

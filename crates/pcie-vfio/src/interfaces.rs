@@ -76,7 +76,7 @@ struct Interface {
 
 /// `, which eth7 is part of`, unless it is the interface itself.
 fn part(whole: &str, name: &str) -> String {
-    if whole == name { String::new() } else { format!(", which {name} is part of,") }
+    if whole == name { String::new() } else { format!(", which {name} is part of") }
 }
 
 fn connections(tree: &Tree, function: &Function, look: &mut Look) {
@@ -92,7 +92,7 @@ fn connections(tree: &Tree, function: &Function, look: &mut Look) {
             Some(format!("{} goes through {through}{}", connection.name(), part(through, &name)))
         });
         if let Some(use_) = carried {
-            look.holds(use_.trim_end_matches(','), "reach the machine through another interface first");
+            look.holds(use_, "reach the machine through another interface first");
         }
     }
 }
@@ -125,7 +125,6 @@ fn routed(name: &str, wholes: &BTreeSet<String>, routes: &[Route], look: &mut Lo
     let Some(route) = own().find(|route| route.is_default()).or_else(|| own().next()) else { return };
     let through = &route.interface;
     let part = part(through, name);
-    let part = part.trim_end_matches(',');
     if route.is_default() {
         let remedy =
             format!("`sudo ip route del default dev {through}`, once the machine is reached another way");

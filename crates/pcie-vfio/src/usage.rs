@@ -43,10 +43,10 @@ const DEEP: &[Kind] = &[
     interfaces::RDMA,
     interfaces::SOCKETS,
     interfaces::NAMESPACE,
-    processes::OPEN_FILES,
-    processes::MAPPINGS,
     processes::STUBS,
 ];
+/// Uses by programs, which also only root sees in full.
+const PROGRAMS: &[Kind] = &[processes::OPEN_FILES, processes::MAPPINGS];
 
 impl Tree {
     /// Folders of the devices of a class (`net`) below a function, at any depth.
@@ -83,7 +83,7 @@ impl Tree {
     /// Everything that was looked at, with what holds the device.
     #[must_use]
     pub fn survey(&self, function: &Function) -> Vec<Look> {
-        survey::carried_out(self, function, &[CONSOLE, BELOW, DEEP])
+        survey::carried_out(self, function, &[CONSOLE, BELOW, DEEP, PROGRAMS])
     }
 
     /// Refuses a device unless it is known to be free: what cannot be read counts as in use.
@@ -93,9 +93,11 @@ impl Tree {
         refuse(function, survey::first(looks))
     }
 
-    /// Refuses a device with a visible use below it, displays aside.
-    pub(crate) fn check_unused_below(&self, function: &Function) -> Result<(), Refusal> {
-        refuse(function, survey::first_seen(&survey::carried_out(self, function, &[BELOW])))
+    /// Refuses to release a device with a visible use, displays aside. The kernel itself tells whether a device on
+    /// vfio-pci is open.
+    pub(crate) fn check_releasable(&self, function: &Function) -> Result<(), Refusal> {
+        let programs: &[Kind] = if function.driver.is_none() { PROGRAMS } else { &[] };
+        refuse(function, survey::first_seen(&survey::carried_out(self, function, &[BELOW, programs])))
     }
 
     fn check_other_display(&self, function: &Function) -> Result<(), Refusal> {

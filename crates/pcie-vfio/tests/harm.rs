@@ -266,6 +266,19 @@ fn release_restores_the_device_once() {
 }
 
 #[test]
+fn device_that_a_program_stores_into_is_not_released() {
+    let machine = bound();
+    let bar = format!("/sys/devices/pci0000:00/{NIC}/resource2");
+    machine.process(7, "pcielab", &[]);
+    machine.write("proc/7/task/7/maps", &format!("7f00-7f01 rw-s 00000000 00:15 99 {bar}\n"));
+    let error = machine.release_error(NIC);
+    assert!(error.contains(&format!("process 7 (pcielab) has {bar} mapped")), "{error}");
+    assert_eq!(machine.get(NIC, "enable"), "1\n");
+    fs::remove_dir_all(machine.path("proc/7")).unwrap();
+    machine.release(NIC);
+}
+
+#[test]
 fn release_restores_driver_override() {
     let machine = with_eth7("");
     machine.set(NIC, "driver_override", "mine\n");

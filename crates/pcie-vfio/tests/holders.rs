@@ -1,5 +1,5 @@
 //! Every holder that the kernel shows prevents a binding, and so does everything that cannot be read: on
-//! made-up machines, each also without the holder.
+//! made-up machines, which are free without the holder.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
@@ -14,19 +14,37 @@ use std::path::Path;
 /// Address of a function that [`gpu`] and [`infiniband`] add.
 const OTHER: &str = "0000:05:00.0";
 
-/// Checks that a device is bound without a holder, and with it refused for both purposes and in a survey.
-fn held(base: fn() -> Machine, device: &str, words: &str, hold: impl Fn(&Machine)) {
-    base().bind_for_stores(device);
+/// Makes a machine without a holder.
+type Base = fn() -> Machine;
+
+/// Checks that a device with a holder is refused, and that a survey for the other purpose says so, too. Without the
+/// holder it is bound: [`machines_without_a_holder_are_free`].
+fn held(base: Base, device: &str, words: &str, hold: impl Fn(&Machine)) {
     let machine = base();
     hold(&machine);
-    for purpose in [Purpose::Vfio, Purpose::Stores] {
-        let error = bind(&machine.tree(), address(device), purpose, None).unwrap_err().to_string();
-        assert!(error.starts_with(device) && error.contains(words), "{purpose:?}: {error}");
-        let surveyed = survey(&machine.tree(), address(device), purpose).unwrap();
-        assert_eq!(surveyed.refusal, Some(error));
-        assert!(surveyed.looks.iter().any(|look| !look.holders.is_empty()));
-    }
+    let error = bind(&machine.tree(), address(device), Purpose::Vfio, None).unwrap_err().to_string();
+    assert!(error.starts_with(device) && error.contains(words), "{error}");
     assert_eq!(machine.unbound(), "", "{words}: something was unbound");
+    let surveyed = survey(&machine.tree(), address(device), Purpose::Stores).unwrap();
+    assert_eq!(surveyed.refusal, Some(error));
+}
+
+#[test]
+fn machines_without_a_holder_are_free() {
+    let bases: [(Base, &str); 7] = [
+        (Machine::new, NIC),
+        (drive, DRIVE),
+        (paths, DRIVE),
+        (intel, OTHER),
+        (radeon, OTHER),
+        (nvidia, OTHER),
+        (infiniband, OTHER),
+    ];
+    for (base, device) in bases {
+        let machine = base();
+        machine.bind_for_stores(device);
+        assert_eq!(machine.unbound(), device);
+    }
 }
 
 /// A machine whose drive has a disk with a partition, and character nodes.
@@ -48,6 +66,19 @@ fn gpu(driver: &str) -> Machine {
     machine.set(OTHER, "drm/renderD129/dev", "226:129\n");
     machine.set(OTHER, "drm/renderD129/uevent", "DEVNAME=dri/renderD129\n");
     machine
+}
+
+/// A machine whose drive is one of several paths to its disk.
+fn paths() -> Machine {
+    let machine = Machine::new();
+    machine.set(DRIVE, "nvme/nvme3/nvme0c3n1/hidden", "1");
+    machine.write("sys/class/block/nvme0n1/dev", "259:8\n");
+    machine.write("dev/nvme0n1", "");
+    machine
+}
+
+fn intel() -> Machine {
+    gpu("i915")
 }
 
 fn radeon() -> Machine {
@@ -123,13 +154,6 @@ fn node_of_a_container_under_another_name_is_found_by_its_number() {
 
 #[test]
 fn character_node_of_a_drive_with_several_paths_holds_it() {
-    fn paths() -> Machine {
-        let machine = Machine::new();
-        machine.set(DRIVE, "nvme/nvme3/nvme0c3n1/hidden", "1");
-        machine.write("sys/class/block/nvme0n1/dev", "259:8\n");
-        machine.write("dev/nvme0n1", "");
-        machine
-    }
     held(paths, DRIVE, "process 9 (daemon) has ng0n1 open", |machine| {
         machine.write("sys/class/nvme-generic/ng0n1/dev", "242:8\n");
         machine.process(9, "daemon", &[("3", "/dev/ng0n1")]);
@@ -337,7 +361,8 @@ fn what_cannot_be_read_counts_as_in_use() {
         ("proc/1", NIC),
         ("proc/1", DRIVE),
     ] {
-        held(drive, device, &format!("{file} cannot be read"), |machine| {
+        let base: Base = if device == DRIVE { drive } else { Machine::new };
+        held(base, device, &format!("{file} cannot be read"), |machine| {
             let path = machine.path(file);
             if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.unwrap();
         });
@@ -351,7 +376,8 @@ fn what_cannot_be_read_counts_as_in_use() {
         ("sys/class/tty/console/active", DRIVE),
         ("sys/block/loop0/loop/backing_file", DRIVE),
     ] {
-        held(drive, device, &format!("{file} cannot be read"), |machine| {
+        let base: Base = if device == DRIVE { drive } else { Machine::new };
+        held(base, device, &format!("{file} cannot be read"), |machine| {
             let _ = fs::remove_file(machine.path(file));
             fs::create_dir_all(machine.path(file)).unwrap();
         });
@@ -372,7 +398,8 @@ fn unreadable_folders_count_as_in_use() {
         ("proc/spl/kstat/zfs", DRIVE),
     ] {
         // A link to itself can be listed by nobody, not even by root.
-        held(drive, device, "cannot be read", |machine| {
+        let base: Base = if device == DRIVE { drive } else { Machine::new };
+        held(base, device, "cannot be read", |machine| {
             let _ = fs::remove_dir_all(machine.path(folder));
             machine.link(folder, &machine.path(folder));
         });
