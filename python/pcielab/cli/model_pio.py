@@ -14,6 +14,7 @@ from pcielab.library import shipped
 from pcielab.library.link import Link
 from pcielab.library.quantities import parse_bytes, parse_range
 from pcielab.model.link import Accounting
+from pcielab.model.message_questions import times_of_older_link
 
 if TYPE_CHECKING:
     from pcielab.model import MessageProfile, Messages
@@ -98,11 +99,8 @@ def pio(
         flit_mode=None if gen else measured.flit_mode,
     )
     payloads = parse_range(sizes, "--messages")
-    if link.generation > measured.generation:
-        say(
-            f"times of core and device: {chosen.name} ({chosen.title}); only the link's part is computed for "
-            f"Gen{link.generation}, so this is no evidence about a Gen{link.generation} machine"
-        )
+    for note in times_of_older_link(chosen, link):
+        say(note)
     with errors_name_options():
         rows = _rows(show, chosen, link, payloads, flushes, accounting)
     title = (

@@ -26,8 +26,10 @@ def messages(
     link: Link | None = None,
     flushes: int = 0,
     accounting: Accounting = Accounting.SPEC,
-) -> list[Messages]:
+) -> Answers[Messages]:
     """Messages of each payload, 1 B to 64 KiB, in each of the three ways.
+
+    `notes` of the answers names the measured core where the link is of a later generation than it had.
 
     Args:
         profile: Core and device.
@@ -37,7 +39,19 @@ def messages(
         accounting: Accounting of bytes on the link.
     """
     question = _question(profile, payloads_bytes, link, flushes, accounting)
-    return Answers(_MESSAGES.validate_json(_core.model_messages(question)))
+    answers = _MESSAGES.validate_json(_core.model_messages(question))
+    return Answers(answers, times_of_older_link(profile, link))
+
+
+def times_of_older_link(profile: MessageProfile | RecordedMessages, link: Link | None) -> list[str]:
+    """A sentence on whose core answers, if the link is of a later generation than that of its times."""
+    if link is None or link.generation <= profile.link.generation:
+        return []
+    named = f"{profile.name} ({profile.title})" if isinstance(profile, MessageProfile) else profile.name
+    return [
+        f"times of core and device: {named}; only the link's part is computed for "
+        f"Gen{link.generation}, so this is no evidence about a Gen{link.generation} machine"
+    ]
 
 
 def crossings(

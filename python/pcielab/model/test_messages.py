@@ -1,5 +1,6 @@
 """Message profiles and the model's answers about them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,16 @@ def test_the_default_profile_gives_the_papers_numbers() -> None:
     assert answer.write_combined.wire_efficiency == pytest.approx(0.727, abs=5e-4)
     assert answer.uncached.wire_efficiency == pytest.approx(0.25)
     assert (answer.write_combined.latency_ns, answer.descriptors.latency_ns) == pytest.approx((232, 1736))
+
+
+def test_answers_for_a_later_link_name_the_core_that_was_measured() -> None:
+    profile = model.load_message_profile("kpio-2012")
+    [note] = model.messages(profile, [64], link=replace(profile.link, generation=5)).notes
+    assert "kpio-2012 (" in note
+    assert profile.title in note
+    assert "no evidence about a Gen5 machine" in note
+    assert model.messages(profile, [64]).notes == ()
+    assert model.messages(profile, [64], link=profile.link).notes == ()
 
 
 def test_refuses_loopback_of_a_profile_without_it() -> None:
