@@ -241,6 +241,8 @@ def test_a_loaded_host_marks_cores_that_nobody_measured_and_takes_an_offered_rat
     assert [row["extrapolated"] for row in rows] == [False, True, True]
     assert "fitted to measurements of 0 to 6 cores" in done.stderr
     assert (rows[0]["write_gbps"], rows[0]["write_bound"]) == (40, "offered")
+    behind = [line for line in done.stderr.splitlines() if line.startswith("borrowed keys behind")]
+    assert behind == ["borrowed keys behind memory: none"], "an offered rate is made of no key"
     assert "extrapolated:" not in succeed(*asked, "--load", "0:6").stderr
 
 

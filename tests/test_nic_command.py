@@ -57,6 +57,18 @@ def test_a_run_names_its_default_system_in_its_first_line(
     assert open_store(tmp_path / "run.db").manifest["system"]["name"] == profile
 
 
+def test_more_busy_cores_than_were_measured_are_marked(tmp_path: Path) -> None:
+    asked = ("--test", "bw-wr", "--size", "4K", "--transactions", "2000", "--profile", "clx-6234")
+    for cores, marks in ((6, 0), (7, 1)):
+        load, path = ("--set", f"host.load.cores={cores}"), tmp_path / f"{cores}.db"
+        ran = succeed("run", *asked, *load, "-o", path)
+        for done in (ran, succeed("why", *asked, *load)):
+            assert done.stderr.count("extrapolated: the law of host.load.cores was fitted") == marks
+        page = tmp_path / f"{cores}.html"
+        succeed("report", path, "-o", page)
+        assert ("the law of host.load.cores was fitted" in page.read_text()) == bool(marks)
+
+
 def test_a_line_slower_than_the_link_is_sustained(tmp_path: Path) -> None:
     path = tmp_path / "nic.db"
     rows = nic(path, *FRAMES, "--line", "10")

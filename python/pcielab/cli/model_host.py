@@ -16,7 +16,8 @@ from pcielab.library.quantities import parse_bytes, parse_counts
 from pcielab.wording import shown
 
 if TYPE_CHECKING:
-    from pcielab.model.answers import HostRates, PoolFill
+    from pcielab.model.answers import PoolFill
+    from pcielab.model.host_questions import LoadedHost
 
 _CORES_MOST = 4096
 _BOUNDS = ("write_bound", "read_bound")
@@ -99,16 +100,14 @@ def host(
             devices=links,
             offered_gbps=offered,
         )
-    fitted = system.fitted_range("host.load.cores")
-    rows = [row for answer in answers for row in _rows(answer, fitted)]
+    rows = [_named(row, offered) for answer in answers for row in _rows(answer)]
     say_borrowed((str(row[key]) for key in _BOUNDS for row in rows), borrowed_keys(system))
-    if fitted is not None and any(row["extrapolated"] for row in rows):
-        low, high = fitted
-        say(f"extrapolated: the law of busy cores was fitted to measurements of {low:g} to {high:g} cores")
-    if output_format is Format.TABLE and not any(row.get("extrapolated") for row in rows):
+    for note in answers.notes:
+        say(f"extrapolated: {note}")
+    if output_format is Format.TABLE and not any(row["extrapolated"] for row in rows):
         rows = [{key: cell for key, cell in row.items() if key != "extrapolated"} for row in rows]
     asking = "" if offered is None else f", each device offers {offered:g} Gb/s"
-    print_rows([_named(row, offered) for row in rows], output_format, f"modelled: {system.title}{asking}")
+    print_rows(rows, output_format, f"modelled: {system.title}{asking}")
 
 
 def _named(row: dict[str, Cell], offered: float | None) -> dict[str, Cell]:
@@ -118,14 +117,13 @@ def _named(row: dict[str, Cell], offered: float | None) -> dict[str, Cell]:
     return {key: "offered" if key in _BOUNDS and cell == "device-rate" else cell for key, cell in row.items()}
 
 
-def _rows(answer: "HostRates", fitted: tuple[float, float] | None) -> list[dict[str, Cell]]:
+def _rows(answer: "LoadedHost") -> list[dict[str, Cell]]:
     shared: dict[str, Cell] = {
         "write_traffic_gbytes_per_s": answer.write_traffic_gbytes_per_s,
         **_pool("write_pool", answer.write_pool),
         **_pool("read_pool", answer.read_pool),
+        "extrapolated": answer.extrapolated,
     }
-    if fitted is not None:
-        shared["extrapolated"] = not fitted[0] <= answer.cores <= fitted[1]
     return [
         {
             "cores": answer.cores,

@@ -186,12 +186,14 @@ def run(
 
 
 def _announcing(profile: str | None, nic: str | None, line: float | None) -> "Callable[[Carrier], None]":
-    """Names the defaults of what was not given, first of all."""
+    """Names the defaults of what was not given, first of all; then values outside the measured range."""
 
     def announce(carrier: "Carrier") -> None:
         assumed = [f"--profile {carrier.name}"] if profile is None and "system" in carrier.described else []
         assumed += [f"--line {_LINE_GBPS:g}"] if nic is not None and line is None else []
         if assumed:
             say(f"assumed: {', '.join(assumed)}")
+        if "extrapolated" in carrier.described:
+            say(f"extrapolated: {carrier.described['extrapolated']}")
 
     return announce

@@ -45,6 +45,7 @@ def described(system: ResolvedSystem) -> dict[str, Any]:
         "overrides": system.overrides,
         **({"borrowed": borrowed} if borrowed else {}),
         **({"fitted_to": system.fitted_to} if system.fitted_to else {}),
+        **({"extrapolated": "; ".join(system.extrapolated)} if system.extrapolated else {}),
     }
 
 

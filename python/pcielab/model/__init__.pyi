@@ -36,7 +36,7 @@ from pcielab.model.answers import (
     Sizing as Sizing,
 )
 from pcielab.model.engines import EngineRate as EngineRate, EngineRates as EngineRates, engine as engine
-from pcielab.model.host_questions import host as host
+from pcielab.model.host_questions import LoadedHost as LoadedHost, host as host
 from pcielab.model.link import Accounting as Accounting, Ethernet as Ethernet, Gap as Gap, Limits as Limits
 from pcielab.model.message_questions import crossings as crossings, loopback as loopback, messages as messages
 from pcielab.model.questions import (

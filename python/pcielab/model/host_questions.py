@@ -10,6 +10,7 @@ from pcielab import _core
 from pcielab.errors import out_of_range
 from pcielab.library.link_words import Width, read_width
 from pcielab.library.profiles import load_system
+from pcielab.library.profiles.system import LOADED_CORES
 from pcielab.model.answer_list import Answers
 from pcielab.model.answers import HostRates
 from pcielab.model.questions import question_json
@@ -18,7 +19,15 @@ from pcielab.model.whole_questions import HostQuestion, LoadKind
 if TYPE_CHECKING:
     from pcielab.library.profiles import ResolvedSystem
 
-_RATES = TypeAdapter(list[HostRates])
+
+class LoadedHost(HostRates):
+    """What a loaded host gives to its devices, and whether measurements cover its number of cores."""
+
+    extrapolated: bool = False
+    """Whether the number of cores lies outside the measured range that the host's profile names."""
+
+
+_RATES = TypeAdapter(list[LoadedHost])
 _SIZE_BYTES = 4096
 
 
@@ -31,7 +40,7 @@ def host(
     misses_per_mib: float | None = None,
     devices: Sequence[str] = (),
     offered_gbps: float | None = None,
-) -> list[HostRates]:
+) -> Answers[LoadedHost]:
     """What a host leaves to its devices beside each number of busy cores.
 
         >>> from pcielab import model
@@ -51,7 +60,8 @@ def host(
             gives, so that pools fill and latencies are those of saturation.
 
     Returns:
-        An answer for each number of cores. Rates are in Gb/s of data, and modelled.
+        An answer for each number of cores. Rates are in Gb/s of data, and modelled. `extrapolated` marks numbers
+        of cores that nobody measured; `notes` of the list then says so.
 
     Raises:
         InputError: The system has no such load, or a value is out of range.
@@ -73,4 +83,7 @@ def host(
             for _ in range(width.links)
         ],
     }
-    return Answers(_RATES.validate_json(_core.model_host(resolved.to_json(), question_json(question))))
+    answers = _RATES.validate_json(_core.model_host(resolved.to_json(), question_json(question)))
+    beyond = {answer.cores: resolved.beyond_fitted(LOADED_CORES, answer.cores) for answer in answers}
+    marked = [answer.model_copy(update={"extrapolated": bool(beyond[answer.cores])}) for answer in answers]
+    return Answers(marked, dict.fromkeys(filter(None, beyond.values())))

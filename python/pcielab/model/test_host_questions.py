@@ -31,6 +31,15 @@ def test_an_offered_rate_fills_the_pool_less_than_saturation() -> None:
     assert model.host("clx-6234", [3], offered_gbps=1000.0) == model.host("clx-6234", [3])
 
 
+def test_cores_that_nobody_measured_are_marked() -> None:
+    answers = model.host("clx-6234", [0, 6, 7])
+    assert [answer.extrapolated for answer in answers] == [False, False, True]
+    assert answers.notes == ("the law of host.load.cores was fitted to measurements of 0 to 6 cores",)
+    assert model.host("clx-6234", range(7)).notes == ()
+    assert resolve("clx-6234", ["host.load.cores=7"]).extrapolated == list(answers.notes)
+    assert resolve("clx-6234", ["host.load.cores=6"]).extrapolated == []
+
+
 def test_cores_take_their_share_of_a_saturated_memory() -> None:
     host = resolve("clx-6234").system.host
     assert host.load is not None

@@ -15,7 +15,17 @@ from pcielab.store.setup import setup_of
 # Keys shown separately, or not at all.
 _APART = {
     *("format", "version", "origin", "title", "suite", "suite_digest", "tests", "system", "overrides", "seed"),
-    *("options", "backend", "device", "host", "borrowed", "fitted_to", "conditions_before", "conditions_after"),
+    *(
+        "options",
+        "backend",
+        "device",
+        "host",
+        "borrowed",
+        "fitted_to",
+        "extrapolated",
+        "conditions_before",
+        "conditions_after",
+    ),
 }
 _LONGEST_VALUE = 160
 
@@ -80,6 +90,8 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
         yield "borrowed", borrowed_in_short(borrowed, system_of(manifest, run.store.path))
     if manifest.get("fitted_to"):
         yield "fitted to", str(manifest["fitted_to"])
+    if manifest.get("extrapolated"):
+        yield "extrapolated", str(manifest["extrapolated"])
     link = link_of(run)
     unknown = "none, or not reported by the device" if no_link(run.store) else "unknown"
     yield "link", link_text(link) if link is not None else unknown

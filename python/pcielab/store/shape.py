@@ -15,7 +15,8 @@ _TEXT, _OBJECT, _LIST = (str, "a text"), (dict, "an object"), (list, "a list")
 _NUMBER, _WHOLE, _SWITCH = ((int, float), "a number"), (int, "a whole number"), (bool, "true or false")
 MANIFEST = {
     **dict.fromkeys(
-        ("origin", "title", "suite", "version", "started", "machine", "suite_digest", "fitted_to"), _TEXT
+        ("origin", "title", "suite", "version", "started", "machine", "suite_digest", "fitted_to", "extrapolated"),
+        _TEXT,
     ),
     **dict.fromkeys(
         ("system", "overrides", "options", "backend", "device", "host", "messages", "source", "borrowed"), _OBJECT

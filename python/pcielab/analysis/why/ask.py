@@ -52,7 +52,7 @@ def why(
         tests: Of stores, only these tests: numbers, or parts of a family or name.
         measured: For a test or frames, a measured value: Gb/s of one direction, frames less their FCS; for a test
             of latency, ns.
-        progress: Called with the tests simulated, and their total.
+        progress: Called with the tests simulated or the changes estimated, and their total.
 
     Raises:
         InputError: A value is impossible, or does not fit the question.
@@ -81,7 +81,7 @@ def why(
     from pcielab.store import Store, open_store
 
     if not isinstance(question, Store):
-        return _of_fabric(_fabric(question, chosen), flows)
+        return _of_fabric(_fabric(question, chosen), flows, progress)
     _refuse("store", chosen)
     if other is None:
         from pcielab.analysis.why.stores import why_store
@@ -150,6 +150,7 @@ def _of_test(suite: "Suite", profile: Any, sets: Any, measured: float | None, pr
     system = _system(profile, sets)
     parameters = suite.tests[0]["parameters"]
     answer = why_test(system.system, system.title, parameters, measured=measured, progress=progress)
+    answer = replace(answer, notes=(*answer.notes, *_marked(system.extrapolated)))
     return _with_borrowed(answer, borrowed_keys(system))
 
 
@@ -167,7 +168,8 @@ def _of_frames(frames: "Frames", profile: Any, sets: Any, link: "Link | None", m
             )
         system = _system(profile, sets, f"device={_PORT}")
         note = f"simulated on {profile if isinstance(profile, str) else system.system.name}"
-        answer = why_frames(frames, MachineRates(frames, system.system), measured, [note])
+        notes = [note, *_marked(system.extrapolated)]
+        answer = why_frames(frames, MachineRates(frames, system.system), measured, notes)
         return _with_borrowed(answer, borrowed_keys(system))
     line_gbps = frames.ethernet.line_gbps
     if link is not None:
@@ -191,11 +193,16 @@ def _fabric(question: object, chosen: set[str]) -> "Fabric":
     return question
 
 
-def _of_fabric(fabric: "Fabric", flows: str | None) -> Why:
+def _of_fabric(fabric: "Fabric", flows: str | None, progress: Progress) -> Why:
     from pcielab.analysis.why.flows import why_flows
 
     listed = fabric.flows(flows)
-    return why_flows(fabric, listed, f"{fabric.title}, {len(listed)} flows at once (modelled)")
+    return why_flows(fabric, listed, f"{fabric.title}, {len(listed)} flows at once (modelled)", progress=progress)
+
+
+def _marked(extrapolated: Sequence[str]) -> list[str]:
+    """Notes on values that nobody measured."""
+    return [f"extrapolated: {sentence}" for sentence in extrapolated]
 
 
 def _with_borrowed(answer: Why, borrowed: Mapping[str, str]) -> Why:

@@ -21,6 +21,8 @@ from pcielab.library.profiles.read import parse_sets
 from pcielab.library.profiles.validate import document, validate
 from pcielab.wording import shown
 
+LOADED_CORES = "host.load.cores"
+"""Key of the number of busy cores."""
 _KEYS_NAMED = 4
 
 
@@ -49,6 +51,19 @@ class ResolvedSystem:
         """The rows that values were fitted to although nobody measured them: `simulated rows`; mostly empty."""
         origins = {sources.origin for sources in self.provenance.values()} - {"measured"}
         return f"{' and '.join(sorted(origins))} rows" if origins else ""
+
+    @property
+    def extrapolated(self) -> list[str]:
+        """Sentences on its values that lie outside the ranges that measurements cover; mostly empty."""
+        load = self.system.host.load
+        return [beyond] if load and (beyond := self.beyond_fitted(LOADED_CORES, load.cores)) else []
+
+    def beyond_fitted(self, key: str, value: float) -> str:
+        """A sentence on a value outside the range of a key that measurements cover; empty for one inside."""
+        fitted = self.fitted_range(key)
+        if fitted is None or fitted[0] <= value <= fitted[1]:
+            return ""
+        return f"the law of {key} was fitted to measurements of {fitted[0]:g} to {fitted[1]:g} cores"
 
     def fitted_range(self, key: str) -> tuple[float, float] | None:
         """The range of a dotted key that measurements cover; None if none is known."""
