@@ -8,6 +8,7 @@
 //! the device's registers only take the latency of the connections. Devices do not share anything here: each has a
 //! root port and a host's memory system of its own.
 
+mod cut;
 mod error;
 mod handshake;
 mod lane;
@@ -15,6 +16,8 @@ mod memory;
 mod message;
 mod peer;
 mod ring;
+mod socket;
+mod wait;
 
 pub use error::BrickError;
 
@@ -25,6 +28,7 @@ use lane::{Lane, Pace};
 use pcie_refusal::Refusal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use wait::Wait;
 
 /// Sockets and times of a brick.
 #[derive(Clone, Debug)]
@@ -50,7 +54,7 @@ pub struct Passed {
 
 impl Brick {
     /// Meets all devices and hosts, and runs until each connection has ended. `endpoint` makes a host, and `stop` is
-    /// asked every few milliseconds.
+    /// asked every few milliseconds, while it waits for peers too.
     ///
     /// # Errors
     /// Sockets cannot be used, a peer breaks the interface, stops or stands still, or `stop` says so.
@@ -59,7 +63,7 @@ impl Brick {
         mut endpoint: impl FnMut() -> Endpoint,
         mut stop: impl FnMut() -> bool,
     ) -> Result<Passed, BrickError> {
-        let mut lanes = self.lanes(&mut endpoint)?;
+        let mut lanes = self.lanes(&mut endpoint, &mut stop)?;
         let mut reached = vec![(0, Instant::now()); lanes.len()];
         let mut asked = Instant::now();
         let mut passed = Passed { time_ps: 0, messages: 0 };
@@ -68,7 +72,9 @@ impl Brick {
             for lane in &mut lanes {
                 // Several steps in a row, while rings and time are in the cache.
                 for _ in 0..64 {
-                    let stepped = lane.step()?;
+                    let stepped = lane.step();
+                    lane.check_whole()?;
+                    let stepped = stepped?;
                     moved |= stepped;
                     if !stepped {
                         break;
@@ -98,7 +104,11 @@ impl Brick {
         Ok(passed)
     }
 
-    fn lanes(&self, endpoint: &mut impl FnMut() -> Endpoint) -> Result<Vec<Lane>, BrickError> {
+    fn lanes(
+        &self,
+        endpoint: &mut impl FnMut() -> Endpoint,
+        stop: &mut impl FnMut() -> bool,
+    ) -> Result<Vec<Lane>, BrickError> {
         if !self.hosts.is_empty() && self.hosts.len() != self.devices.len() {
             let problem = format!("{} devices and {} hosts", self.devices.len(), self.hosts.len());
             return Err(Refusal::new(problem).remedy("give a host for each device, or none").into());
@@ -109,12 +119,13 @@ impl Brick {
         let pace = Pace { latency: self.latency_ps, interval: self.latency_ps };
         let listeners: Vec<Expected> =
             self.hosts.iter().map(|path| Expected::new(path)).collect::<Result<_, _>>()?;
-        let devices: Vec<_> =
-            self.devices.iter().map(|path| connect(path, self.patience)).collect::<Result<_, _>>()?;
+        let mut connected = |path: &PathBuf| connect(path, &mut Wait::new(self.patience, &mut *stop));
+        let devices: Vec<_> = self.devices.iter().map(&mut connected).collect::<Result<_, _>>()?;
         let mut listeners = listeners.into_iter();
         let mut lanes = Vec::new();
         for (device, intro) in devices {
-            let host = listeners.next().map(|listener| listener.accept(&intro, self.patience)).transpose()?;
+            let mut wait = Wait::new(self.patience, &mut *stop);
+            let host = listeners.next().map(|listener| listener.accept(&intro, &mut wait)).transpose()?;
             lanes.push(Lane::new(device, host, Requester::new(endpoint()), pace));
         }
         Ok(lanes)

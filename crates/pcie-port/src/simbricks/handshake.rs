@@ -3,9 +3,10 @@
 use super::error::BrickError;
 use super::peer::Peer;
 use super::ring::{Layout, Mapping, Ring};
+use super::socket::{MadeSocket, is_other_file};
+use super::wait::Wait;
 use pcie_refusal::Refusal;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{MemfdFlags, fstat, ftruncate, memfd_create};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
     SendFlags, recvmsg, sendmsg,
@@ -13,10 +14,9 @@ use rustix::net::{
 use std::io::{IoSlice, IoSliceMut, Write as _};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 const VERSION: u64 = 1;
 /// The other side wants time to bind; it must.
@@ -34,12 +34,18 @@ const ENTRIES: u64 = 8192;
 const ENTRY_BYTES: u64 = 9088;
 
 /// Connects to a device, waiting for it to listen; returns its description, too.
-pub(super) fn connect(path: &Path, patience: Duration) -> Result<(Peer, Vec<u8>), BrickError> {
-    let deadline = Instant::now() + patience;
+pub(super) fn connect(path: &Path, wait: &mut Wait<'_>) -> Result<(Peer, Vec<u8>), BrickError> {
     let socket = loop {
         match UnixStream::connect(path) {
             Ok(socket) => break socket,
-            Err(_) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
+            Err(_) if is_other_file(path) => {
+                let remedy = "give the path of the socket on which the device's simulator listens";
+                return Err(Refusal::new("is not a socket")
+                    .about(path.display().to_string())
+                    .remedy(remedy)
+                    .into());
+            }
+            Err(_) if !wait.is_over() => wait.a_moment()?,
             Err(error) => {
                 let remedy = "start the device's simulator, which listens there";
                 return Err(Refusal::new(error).about(path.display().to_string()).remedy(remedy).into());
@@ -48,7 +54,7 @@ pub(super) fn connect(path: &Path, patience: Duration) -> Result<(Peer, Vec<u8>)
     };
     let mut answer = numbers(&[VERSION, SYNC_WANTED | SYNC_FORCED, PCIE, CONNECTER_BYTES as u64]);
     answer.extend(HOST_INTRO);
-    let (bytes, file) = receive(&socket, path, LISTENER_BYTES, DEVICE_INTRO_BYTES, deadline)?;
+    let (bytes, file) = receive(&socket, path, LISTENER_BYTES, DEVICE_INTRO_BYTES, wait)?;
     let intro = check(path, &bytes, [0, 1, 8, 9], DEVICE_INTRO_BYTES)?;
     let file = file.ok_or_else(|| BrickError::of(path, "sends no file with its rings"))?;
     let number = |index| number(&bytes, index);
@@ -58,6 +64,8 @@ pub(super) fn connect(path: &Path, patience: Duration) -> Result<(Peer, Vec<u8>)
         return Err(BrickError::of(path, "describes rings with a wrong offset, length or number of entries"));
     };
     let bytes = first.max(second);
+    // Where its kind allows that, the file keeps its length from here on; the mapping is watched elsewhere.
+    let _ = fcntl_add_seals(&file, SealFlags::SHRINK);
     let size = fstat(&file).map_err(|error| BrickError::of(path, error))?.st_size;
     if bytes as u64 > u64::try_from(size).unwrap_or(0) {
         return Err(BrickError::of(
@@ -77,33 +85,25 @@ pub(super) fn connect(path: &Path, patience: Duration) -> Result<(Peer, Vec<u8>)
 /// A socket on which a host is expected. Its file goes with it.
 #[derive(Debug)]
 pub(super) struct Expected {
-    path: PathBuf,
-    listener: UnixListener,
+    made: MadeSocket,
 }
 
 impl Expected {
     pub(super) fn new(path: &Path) -> Result<Self, BrickError> {
-        let listener = UnixListener::bind(path).map_err(|error| {
-            let remedy = "give a path in a folder that exists, without a file there";
-            Refusal::new(error).about(path.display().to_string()).remedy(remedy)
-        })?;
-        Ok(Self { path: path.to_owned(), listener })
+        Ok(Self { made: MadeSocket::new(path)? })
     }
 
     /// Waits for the host, and tells it about the device.
-    pub(super) fn accept(self, intro: &[u8], patience: Duration) -> Result<Peer, BrickError> {
-        let path = &*self.path;
-        let deadline = Instant::now() + patience;
-        if !readable(&self.listener, deadline) {
+    pub(super) fn accept(self, intro: &[u8], wait: &mut Wait<'_>) -> Result<Peer, BrickError> {
+        let MadeSocket { path, listener, .. } = &self.made;
+        if !wait.readable(listener)? {
             return Err(BrickError::of(path, "no host has connected: start its simulator"));
         }
-        let (socket, _) = self.listener.accept().map_err(|error| BrickError::of(path, error))?;
+        let (socket, _) = listener.accept().map_err(|error| BrickError::of(path, error))?;
         let ring_bytes = ENTRIES * ENTRY_BYTES;
         let [outgoing, incoming] =
             [0, ring_bytes].map(|offset| Layout { offset, entry_bytes: ENTRY_BYTES, entries: ENTRIES });
-        let failed = |error| BrickError::of(path, error);
-        let file = memfd_create("pcielab-simbricks", MemfdFlags::CLOEXEC).map_err(failed)?;
-        ftruncate(&file, 2 * ring_bytes).map_err(failed)?;
+        let file = sealed_file(2 * ring_bytes).map_err(|error| BrickError::of(path, error))?;
         let mapping =
             Mapping::new(&file, 2 * ring_bytes as usize).map_err(|error| BrickError::of(path, error))?;
         let mut hello = vec![VERSION, SYNC_WANTED | SYNC_FORCED];
@@ -112,7 +112,7 @@ impl Expected {
         }
         hello.extend([PCIE, LISTENER_BYTES as u64]);
         send_with(&socket, path, &[&numbers(&hello), intro].concat(), &file)?;
-        let (bytes, _) = receive(&socket, path, CONNECTER_BYTES, HOST_INTRO.len(), deadline)?;
+        let (bytes, _) = receive(&socket, path, CONNECTER_BYTES, HOST_INTRO.len(), wait)?;
         check(path, &bytes, [0, 1, 2, 3], HOST_INTRO.len())?;
         let mapping = Arc::new(mapping);
         let rings = [incoming, outgoing].map(|layout| Ring::new(Arc::clone(&mapping), layout));
@@ -120,10 +120,12 @@ impl Expected {
     }
 }
 
-impl Drop for Expected {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
-    }
+/// A file in memory whose length nobody can change.
+fn sealed_file(bytes: u64) -> rustix::io::Result<OwnedFd> {
+    let file = memfd_create("pcielab-simbricks", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+    ftruncate(&file, bytes)?;
+    fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+    Ok(file)
 }
 
 fn numbers(values: &[u64]) -> Vec<u8> {
@@ -161,30 +163,17 @@ fn check(
     }
 }
 
-/// Whether there is something to read before the deadline.
-fn readable(socket: impl AsFd, deadline: Instant) -> bool {
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let limit = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
-        match poll(&mut [PollFd::new(&socket, PollFlags::IN)], Some(&limit)) {
-            Ok(ready) => return ready > 0,
-            Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return false,
-        }
-    }
-}
-
 /// Receives a message of at least `head + intro` bytes, with the file that may come with it.
 fn receive(
     socket: &UnixStream,
     path: &Path,
     head: usize,
     intro: usize,
-    deadline: Instant,
+    wait: &mut Wait<'_>,
 ) -> Result<(Vec<u8>, Option<OwnedFd>), BrickError> {
     let (mut bytes, mut file) = (Vec::new(), None);
     while bytes.len() < head + intro {
-        if !readable(socket, deadline) {
+        if !wait.readable(socket)? {
             let problem =
                 format!("sent {} bytes of its greeting of {}, then nothing", bytes.len(), head + intro);
             return Err(BrickError::of(path, problem));

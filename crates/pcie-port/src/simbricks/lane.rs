@@ -75,6 +75,11 @@ impl Lane {
         self.ended && self.device.flush() && self.host.as_mut().is_none_or(Peer::flush)
     }
 
+    /// An error if a peer has cut its rings short, whatever their zeros looked like.
+    pub(super) fn check_whole(&self) -> Result<(), BrickError> {
+        std::iter::once(&self.device).chain(&self.host).try_for_each(Peer::check_whole)
+    }
+
     /// Goes on as far as both sides let it; returns whether time or a message has passed.
     pub(super) fn step(&mut self) -> Result<bool, BrickError> {
         let flushed = self.device.flush() & self.host.as_mut().is_none_or(Peer::flush);

@@ -45,6 +45,17 @@ impl Peer {
         BrickError::of(&self.path, problem)
     }
 
+    /// An error if its process has cut the file with the rings short.
+    pub(super) fn check_whole(&self) -> Result<(), BrickError> {
+        match self.incoming.is_cut() || self.outgoing.is_cut() {
+            true => {
+                Err(self
+                    .wrong("has cut the file with its rings short: it has to keep it until both sides end"))
+            }
+            false => Ok(()),
+        }
+    }
+
     /// Looks for the next message, and returns the time up to which it is known.
     pub(super) fn known(&mut self) -> Result<u64, BrickError> {
         if self.ended {

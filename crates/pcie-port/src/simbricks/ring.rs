@@ -3,7 +3,9 @@
 //! The other process may be hostile: everything is read once, as an atomic word, and checked after that.
 #![allow(unsafe_code)]
 
+use super::cut::{Watched, watch};
 use super::message::{FIELD_BYTES, HEADER_BYTES, Message};
+use rustix::fs::{SealFlags, fcntl_get_seals};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::os::fd::AsFd;
 use std::ptr::{NonNull, null_mut};
@@ -21,6 +23,8 @@ const CONSUMER_OWNS: u64 = 1 << 63;
 pub(super) struct Mapping {
     start: NonNull<AtomicU64>,
     bytes: usize,
+    /// Set if another process may cut the file short.
+    watched: Option<&'static Watched>,
 }
 
 // SAFETY: it is memory of the process, which is only used through atomic words.
@@ -29,13 +33,23 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Maps the first `bytes` of a file, which must have them.
+    /// Maps the first `bytes` of a file, which must have them. A file that is not sealed may lose them.
     pub(super) fn new(file: impl AsFd, bytes: usize) -> std::io::Result<Self> {
+        let is_sealed = fcntl_get_seals(&file).is_ok_and(|seals| seals.contains(SealFlags::SHRINK));
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: the kernel chooses the address, so that no other memory is replaced.
         let start = unsafe { mmap(null_mut(), bytes, access, MapFlags::SHARED, file, 0) }?;
         let start = NonNull::new(start.cast()).ok_or_else(|| std::io::Error::other("mapped at 0"))?;
-        Ok(Self { start, bytes })
+        let mut mapping = Self { start, bytes, watched: None };
+        if !is_sealed {
+            mapping.watched = Some(watch(start.addr().get(), bytes)?);
+        }
+        Ok(mapping)
+    }
+
+    /// Whether its file was cut short: what is read since is zeros.
+    pub(super) fn is_cut(&self) -> bool {
+        self.watched.is_some_and(Watched::is_cut)
     }
 
     fn word(&self, index: usize) -> &AtomicU64 {
@@ -47,6 +61,9 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
+        if let Some(watched) = self.watched {
+            watched.release();
+        }
         // SAFETY: the mapping is ours, and nothing refers to it any more. A failure leaves it mapped.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
     }
@@ -83,6 +100,11 @@ impl Ring {
     /// A ring that lies within its mapping.
     pub(super) fn new(mapping: Arc<Mapping>, layout: Layout) -> Self {
         Self { mapping, layout, next: 0 }
+    }
+
+    /// Whether the file that it is in was cut short.
+    pub(super) fn is_cut(&self) -> bool {
+        self.mapping.is_cut()
     }
 
     /// The most data of a message.

@@ -328,6 +328,7 @@ fn wrong_options_are_refused_and_a_stop_is_obeyed() {
     assert!(refused(&brick(folder.path(), 1, 0, 0)).contains("give at least 1 ps"));
     std::fs::write(folder.path().join("host0"), "").unwrap();
     assert!(refused(&brick(folder.path(), 1, 1, 1)).contains("without a file there"));
+    assert_eq!(std::fs::read(folder.path().join("host0")).unwrap(), b"", "it is kept");
     let one = brick(folder.path(), 1, 0, 500_000);
     let path = one.devices[0].clone();
     let waiting = spawn(move || {
@@ -339,4 +340,110 @@ fn wrong_options_are_refused_and_a_stop_is_obeyed() {
     let stopped = one.run(endpoints(SYSTEMS[0]), || true);
     assert!(matches!(stopped, Err(BrickError::Stopped)));
     waiting.join().unwrap();
+}
+
+/// Cuts the rings of a device short when it can; returns the brick's result.
+fn cut_short(can_be_sealed: bool) -> Result<Passed, BrickError> {
+    let folder = tempfile::tempdir().unwrap();
+    let brick = brick(folder.path(), 1, 0, 500_000);
+    let path = brick.devices[0].clone();
+    let device = spawn(move || {
+        let mut peer = device(&path, &Hello { can_be_sealed, ..Hello::default() });
+        let cut = rustix::fs::ftruncate(&peer.file, 0).is_ok();
+        assert_eq!(cut, !can_be_sealed);
+        if !cut {
+            peer.put(0x01, 500_000, &[], &[]);
+        }
+        while !peer.is_closed() {
+            std::thread::yield_now();
+        }
+    });
+    let ran = brick.run(endpoints(SYSTEMS[0]), || false);
+    device.join().unwrap();
+    ran
+}
+
+#[test]
+fn a_device_that_cuts_its_rings_short_is_named() {
+    for _ in 0..3 {
+        let error = cut_short(false).unwrap_err().to_string();
+        assert!(error.contains("device0: has cut the file with its rings short"), "{error}");
+    }
+}
+
+#[test]
+fn rings_are_sealed_where_they_can_be() {
+    assert_eq!(cut_short(true).unwrap().messages, 1);
+}
+
+#[test]
+fn the_rings_for_a_host_keep_their_length() {
+    let folder = tempfile::tempdir().unwrap();
+    let brick = brick(folder.path(), 1, 1, 500_000);
+    let device = playing(brick.devices[0].clone(), vec![], 500_000);
+    let path = brick.hosts[0].clone();
+    let host = spawn(move || {
+        let peer = host(&path);
+        let refused = [0, 1 << 40].map(|bytes| rustix::fs::ftruncate(&peer.file, bytes).is_err());
+        peer.socket.shutdown(std::net::Shutdown::Both).unwrap();
+        refused
+    });
+    // The device may end before the brick notices that the host is gone.
+    let _ = brick.run(endpoints(SYSTEMS[0]), || false);
+    assert_eq!(host.join().unwrap(), [true, true]);
+    device.join().unwrap();
+}
+
+#[test]
+fn a_brick_that_waits_stops_and_removes_only_its_own_socket() {
+    for replaced in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let brick = brick(folder.path(), 1, 1, 500_000);
+        let path = &brick.hosts[0];
+        // It waits for the device, and asks only then.
+        let stop = || {
+            if replaced && path.exists() {
+                std::fs::remove_file(path).unwrap();
+                std::fs::write(path, "a user's file").unwrap();
+            }
+            true
+        };
+        assert!(matches!(brick.run(endpoints(SYSTEMS[0]), stop), Err(BrickError::Stopped)));
+        assert_eq!(std::fs::read(path).ok(), replaced.then(|| b"a user's file".to_vec()));
+    }
+}
+
+#[test]
+fn a_brick_that_waits_for_its_host_stops() {
+    let folder = tempfile::tempdir().unwrap();
+    let brick = brick(folder.path(), 1, 1, 500_000);
+    let listener = std::os::unix::net::UnixListener::bind(&brick.devices[0]).unwrap();
+    let device = spawn(move || peers::greeted(listener.accept().unwrap().0, &Hello::default()).is_closed());
+    // The device is connected, and its greeting is over, once the brick has answered.
+    let stopped = brick.run(endpoints(SYSTEMS[0]), || device.is_finished());
+    assert!(matches!(stopped, Err(BrickError::Stopped)), "{stopped:?}");
+    assert!(!brick.hosts[0].exists());
+}
+
+#[test]
+fn a_socket_at_the_path_of_a_host_is_named_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let brick = brick(folder.path(), 1, 1, 500_000);
+    let refused = || brick.run(endpoints(SYSTEMS[0]), || false).unwrap_err().to_string();
+    let listener = std::os::unix::net::UnixListener::bind(&brick.hosts[0]).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    assert!(refused().contains("another program listens there: give another path"), "{}", refused());
+    assert!(listener.accept().is_err(), "nobody has connected");
+    drop(listener);
+    assert!(refused().contains("a killed program has left: remove it (rm "), "{}", refused());
+    assert!(brick.hosts[0].exists());
+}
+
+#[test]
+fn a_device_that_is_no_socket_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let brick = Brick { patience: Duration::MAX, ..brick(folder.path(), 1, 0, 500_000) };
+    std::fs::write(&brick.devices[0], "").unwrap();
+    let error = brick.run(endpoints(SYSTEMS[0]), || false).unwrap_err().to_string();
+    assert!(error.contains("device0: is not a socket"), "{error}");
 }

@@ -30,13 +30,22 @@ pub struct Hello {
     pub with_file: bool,
     /// Nothing follows: it shuts its side of the socket down.
     pub is_all: bool,
+    /// Whether the brick can keep the file's length.
+    pub can_be_sealed: bool,
 }
 
 impl Default for Hello {
     fn default() -> Self {
         let ring = ENTRY_BYTES * ENTRIES;
         let numbers = [1, 1, 0, ENTRY_BYTES, ENTRIES, ring, ENTRY_BYTES, ENTRIES, 2, 80];
-        Self { numbers, intro_bytes: 119, file_bytes: 2 * ring, with_file: true, is_all: false }
+        Self {
+            numbers,
+            intro_bytes: 119,
+            file_bytes: 2 * ring,
+            with_file: true,
+            is_all: false,
+            can_be_sealed: false,
+        }
     }
 }
 
@@ -66,6 +75,8 @@ pub fn request(number: u64, address: u64, length: u16) -> Vec<u8> {
 /// One side of a connection.
 pub struct Peer {
     pub socket: UnixStream,
+    /// The file with the rings.
+    pub file: OwnedFd,
     start: *mut u8,
     bytes: usize,
     /// Offset and entries of the two rings, and the position in each.
@@ -101,7 +112,8 @@ pub fn device(path: &Path, hello: &Hello) -> Peer {
 
 /// Says hello on a socket.
 pub fn greeted(socket: UnixStream, hello: &Hello) -> Peer {
-    let file = memfd_create("test", MemfdFlags::CLOEXEC).unwrap();
+    let sealing = if hello.can_be_sealed { MemfdFlags::ALLOW_SEALING } else { MemfdFlags::empty() };
+    let file = memfd_create("test", MemfdFlags::CLOEXEC | sealing).unwrap();
     ftruncate(&file, hello.file_bytes).unwrap();
     let mut bytes: Vec<u8> = hello.numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
     bytes.resize(80 + hello.intro_bytes, 7);
@@ -121,7 +133,7 @@ pub fn greeted(socket: UnixStream, hello: &Hello) -> Peer {
     let mut answer = [0; 36];
     read_exactly(&socket, &mut answer);
     let (outgoing, incoming) = ((0, ENTRIES, 0), (ring, ENTRIES, 0));
-    Peer { socket, start, bytes, incoming, outgoing, seen: 0, last_sent: 0 }
+    Peer { socket, file, start, bytes, incoming, outgoing, seen: 0, last_sent: 0 }
 }
 
 /// Connects as a host does.
@@ -152,10 +164,11 @@ pub fn host(path: &Path) -> Peer {
     );
     let (incoming, outgoing) = ((number(2), number(4), 0), (number(5), number(7), 0));
     let bytes = (outgoing.0 + outgoing.1 * ENTRY_BYTES) as usize;
-    let start = map(&file.unwrap(), bytes);
+    let file = file.unwrap();
+    let start = map(&file, bytes);
     let answer: Vec<u8> = [1_u64, 1, 2, 32].iter().flat_map(|number| number.to_le_bytes()).collect();
     (&socket).write_all(&[&answer[..], &[0; 4]].concat()).unwrap();
-    Peer { socket, start, bytes, incoming, outgoing, seen: 0, last_sent: 0 }
+    Peer { socket, file, start, bytes, incoming, outgoing, seen: 0, last_sent: 0 }
 }
 
 fn read_exactly(socket: &UnixStream, bytes: &mut [u8]) {
