@@ -2,6 +2,7 @@
 
 import mmap
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -15,6 +16,7 @@ from moments import wait_until
 from patience import HANGS_AFTER_SECONDS
 from pcielab import load_system
 from pcielab.port import trace
+from shell import refuse
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="SimBricks needs Linux")
 
@@ -34,10 +36,10 @@ class Device:
         self.listener.bind(str(path))
         self.listener.listen()
 
-    def greet(self) -> None:
-        """Accept the brick, and share two rings with it."""
+    def greet(self, flags: int = 0) -> None:
+        """Accept the brick, and share two rings with it, in a file with the flags of memfd_create(2)."""
         ring = ENTRY * ENTRIES
-        file = os.memfd_create("device")
+        self.file = file = os.memfd_create("device", flags)
         os.ftruncate(file, 2 * ring)
         self.memory = mmap.mmap(file, 2 * ring)
         self.socket, _ = self.listener.accept()
@@ -105,3 +107,109 @@ def test_a_device_that_goes_away_is_an_error(tmp_path: Path) -> None:
         assert brick.wait(HANGS_AFTER_SECONDS) == 1
         assert brick.stderr is not None
         assert "dev.sock: has closed its socket without ending the connection" in brick.stderr.read()
+
+
+def started(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
+    """A brick with one device."""
+    command = [sys.executable, "-m", "pcielab", "simbricks", "--device", "dev.sock", *arguments]
+    return subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
+
+
+def ended(brick: "subprocess.Popen[str]") -> tuple[int, str]:
+    """Exit code and messages of a brick."""
+    _, messages = brick.communicate(timeout=HANGS_AFTER_SECONDS)
+    return brick.returncode, messages
+
+
+def test_a_device_that_cuts_its_rings_short_is_an_error(tmp_path: Path) -> None:
+    device = Device(tmp_path / "dev.sock")
+    with started(tmp_path) as brick:
+        device.greet()
+        os.ftruncate(device.file, 0)
+        code, messages = ended(brick)
+    assert (code, "dev.sock: has cut the file with its rings short" in messages) == (1, True), messages
+
+
+def test_rings_in_a_file_that_can_be_sealed_cannot_be_cut_short(tmp_path: Path) -> None:
+    device = Device(tmp_path / "dev.sock")
+    with started(tmp_path) as brick:
+        device.greet(os.MFD_ALLOW_SEALING)
+        with pytest.raises(PermissionError):
+            os.ftruncate(device.file, 0)
+        device.send(0x01, LATENCY_PS)
+        assert ended(brick)[0] == 0
+
+
+def test_the_rings_for_a_host_are_sealed(tmp_path: Path) -> None:
+    device = Device(tmp_path / "dev.sock")
+    with started(tmp_path, "--host", "host.sock") as brick, socket.socket(socket.AF_UNIX) as host:
+        device.greet()
+        wait_until((tmp_path / "host.sock").exists)
+        host.connect(str(tmp_path / "host.sock"))
+        _, (file, *_), _, _ = socket.recv_fds(host, 199, 1)
+        for length in (0, 1 << 30):
+            with pytest.raises(PermissionError):
+                os.ftruncate(file, length)
+        host.close()
+        assert ended(brick)[0] == 1
+
+
+@pytest.mark.parametrize("greets", [False, True])
+def test_ctrl_c_ends_a_brick_that_waits(tmp_path: Path, greets: bool) -> None:
+    """For the device, and for the host."""
+    path = tmp_path / "host.sock"
+    with started(tmp_path, "--host", "host.sock", "--patience-s", "86400") as brick:
+        wait_until(lambda: path.exists() or brick.poll() is not None)
+        if greets:
+            device = Device(tmp_path / "dev.sock")
+            device.greet()
+        brick.send_signal(signal.SIGINT)
+        assert ended(brick)[0] == 130
+    assert not path.exists()
+
+
+def test_a_file_that_took_the_place_of_the_socket_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "host.sock"
+    with started(tmp_path, "--host", "host.sock") as brick:
+        wait_until(lambda: path.exists() or brick.poll() is not None)
+        path.unlink()
+        path.write_text("mine")
+        device = Device(tmp_path / "dev.sock")
+        device.greet()
+        device.socket.close()
+        brick.send_signal(signal.SIGINT)
+        assert ended(brick)[0] == 130
+    assert path.read_text() == "mine"
+
+
+def test_a_killed_brick_leaves_a_socket_and_the_next_one_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "host.sock"
+    with started(tmp_path, "--host", "host.sock") as brick:
+        wait_until(lambda: path.exists() or brick.poll() is not None)
+        with started(tmp_path, "--host", "host.sock") as second:
+            code, messages = ended(second)
+            assert (code, "another program listens there: give another path" in messages) == (2, True), messages
+        assert brick.poll() is None
+        brick.kill()
+    with started(tmp_path, "--host", "host.sock") as brick:
+        code, messages = ended(brick)
+    assert code == 2
+    assert (
+        "nobody listens on the socket there, which a killed program has left: remove it (rm host.sock)" in messages
+    )
+    assert path.is_socket()
+
+
+def test_a_device_that_is_no_socket_is_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "dev.sock").write_text("")
+    with started(tmp_path, "--patience-s", "86400") as brick:
+        code, messages = ended(brick)
+    assert (code, "dev.sock: is not a socket" in messages) == (2, True), messages
+
+
+@pytest.mark.parametrize("option", ["--latency-ns", "--patience-s"])
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+def test_times_that_are_no_numbers_are_refused(tmp_path: Path, option: str, value: str) -> None:
+    assert option.strip("-").partition("-")[0] in refuse(
+        "simbricks", "--device", tmp_path / "x", f"{option}={value}"
+    )

@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING
 from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.library.suites.parameters import Cache
+from pcielab.wording import shown
 
 if TYPE_CHECKING:
     from pcielab.library.profiles import ResolvedSystem
+
+_MOST_LATENCY_NS = 1e9
+_DAY_S = 86_400.0
 
 
 @dataclass(frozen=True)
@@ -50,15 +54,17 @@ def couple(
         window_bytes: Bytes of the buffer that are warm, from its start.
         seed: Seed of the host's draws.
         latency_ns: Latency of each connection, at least 0.001.
-        patience_s: For how long a peer may stand still in real time.
+        patience_s: For how long a peer may stand still in real time; at most a day.
 
     Raises:
-        InputError: A socket cannot be used, or there are more devices than hosts.
+        InputError: A socket cannot be used, there are more devices than hosts, or a time is out of range.
         RunError: A peer stops, stands still, or breaks the interface.
         UnavailableError: This is not Linux.
     """
     if not devices:
         raise InputError("devices: give the socket of at least one device")
+    _check_time("latency_ns", latency_ns, 0.001, _MOST_LATENCY_NS)
+    _check_time("patience_s", patience_s, 0, _DAY_S)
     if not hasattr(_core, "simbricks"):
         raise _core.UnavailableError("SimBricks needs Linux: its peers share memory files")
     time_ps, messages = _core.simbricks(
@@ -72,3 +78,9 @@ def couple(
         patience_s=patience_s,
     )
     return Passed(time_ps / 1000, messages)
+
+
+def _check_time(name: str, value: float, least: float, most: float) -> None:
+    """Refuse a time out of range, NaN too."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise InputError(f"{name} is {shown(value)}: give {least:g} to {most:g}")
