@@ -69,7 +69,7 @@ $(VENV)/.extras-installed: $(VENV)/.installed pyproject.toml
 	touch $@
 
 $(VENV)/.built: $(VENV)/.installed $(RUST_SOURCES) | rust $(VENV)/.extras-installed
-	$(UV) VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --uv --extras $(shell echo $(EXTRAS) | tr ' ' ,) >$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log; exit 1; }
+	$(APART) $(UV) VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --uv --extras $(shell echo $(EXTRAS) | tr ' ' ,) >$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log; exit 1; }
 	touch $@
 
 .PHONY: build
@@ -100,11 +100,15 @@ test: compiled ## Run every linter and every test
 	$(MAKE) --no-print-directory --jobs=2 $(if $(MAKE_TERMOUT),,$(if $(filter output-sync,$(.FEATURES)),--output-sync)) python-test lint rust-test rtl-check
 
 .PHONY: compiled
-# Beforehand, so that no test with a time limit waits for another's compiler.
-compiled: build target/rtl/pcielab-rtl target/debug/libpcie_port.a
-	cargo test --workspace --no-run --quiet
-	cargo build --workspace --bin pcielab-run --quiet
+# Beforehand, so that no test waits for another's compiler. What links for a minute on one core leaves the other to its neighbour.
+compiled: $(VENV)/.dev-installed $(VENV)/.extras-installed $(VENV)/.rtl-installed
+	$(MAKE) --no-print-directory --jobs=2 $(VENV)/.built rust-compiled target/rtl/pcielab-rtl
 	@$(MAKE) --no-print-directory page || echo 'note: the page without a server was not built: its tests are skipped' >&2
+
+.PHONY: rust-compiled
+rust-compiled: target/debug/libpcie_port.a
+	$(APART) cargo test --workspace --no-run --quiet
+	$(APART) cargo build --workspace --bin pcielab-run --quiet
 
 .PHONY: rust-test
 # The cases of property tests are the same in each run of `make test`; `cargo test` alone draws new ones.
@@ -131,8 +135,8 @@ target/rtl/pcielab-rtl: $(VENV)/.rtl-installed $(RTL_SOURCES)
 rtl: target/rtl/pcielab-rtl ## Build pcielab-rtl, which simulates the FPGA core's RTL (needs g++)
 
 # What the tests of the C library link: the development build, which shares its crates with `cargo test`.
-target/debug/libpcie_port.a: $(RUST_SOURCES)
-	cargo rustc -p pcie-port --lib --quiet --crate-type staticlib
+target/debug/libpcie_port.a: $(RUST_SOURCES) | rust
+	$(APART) cargo rustc -p pcie-port --lib --quiet --crate-type staticlib
 	touch $@
 
 .PHONY: port

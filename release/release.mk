@@ -5,11 +5,15 @@ PAGE := target/page/pcie_page_bg.wasm
 PAGE_CRATES := page bench bench-sim fabric model profile refusal schema sim statistics store time wire workload
 PAGE_SOURCES := $(foreach crate,$(PAGE_CRATES),$(shell find crates/pcie-$(crate) -name '*.rs' -o -name Cargo.toml)) Cargo.toml $(wildcard Cargo.lock)
 
-target/bind/debug/bind: page/bind/Cargo.toml page/bind/Cargo.lock page/bind/src/main.rs
+.PHONY: wasm-target
+wasm-target:
+	@test -d "$$(rustc --print target-libdir --target wasm32-unknown-unknown)" || rustup target add wasm32-unknown-unknown
+
+# Without the target, nothing of the page is built.
+target/bind/debug/bind: page/bind/Cargo.toml page/bind/Cargo.lock page/bind/src/main.rs | wasm-target
 	CARGO_TARGET_DIR=target/bind cargo build --quiet --locked --manifest-path page/bind/Cargo.toml
 
 $(PAGE): $(PAGE_SOURCES) target/bind/debug/bind
-	test -d "$$(rustc --print target-libdir --target wasm32-unknown-unknown)" || rustup target add wasm32-unknown-unknown
 	cargo rustc --release --quiet --target wasm32-unknown-unknown -p pcie-page --lib --crate-type cdylib
 	mkdir -p target/page
 	target/bind/debug/bind target/wasm32-unknown-unknown/release/pcie_page.wasm target/page
