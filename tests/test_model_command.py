@@ -253,3 +253,15 @@ def test_a_loaded_host_answers_for_each_number_of_cores_and_device() -> None:
     assert {row["write_bound"] for row in rows if row["cores"] == 6} == {"memory"}
     written = sum(row["write_gbps"] for row in rows if row["cores"] == 6)
     assert rows[-1]["write_traffic_gbytes_per_s"] == pytest.approx(1.097 * written / 8)
+
+
+@pytest.mark.parametrize(
+    ("words", "profile"),
+    [(("model", "host"), "clx-6234"), (("trace", "record", "--transactions", "9", "-o", "-"), "hsw2620")],
+)
+def test_a_default_system_is_named_first(words: tuple[str, ...], profile: str) -> None:
+    done = succeed(*words)
+    assert done.stderr.splitlines()[0] == f"assumed: --profile {profile}"
+    given = succeed(*words, "--profile", profile)
+    assert "assumed: --profile" not in given.stderr
+    assert given.stdout == done.stdout

@@ -5,8 +5,19 @@ from typing import Annotated
 import typer
 
 from pcielab.cli.completion import choice, keys_to_set, profile_names
+from pcielab.cli.output import say
 
 _CACHES = ("cold", "device-thrash", "device-warm", "host-warm")
+
+
+def _announced(context: typer.Context, parameter: typer.CallbackParam, value: str) -> str:
+    """The system, named on stderr if nobody gave it."""
+    source = context.get_parameter_source(parameter.name or "")
+    if source is not None and source.name == "DEFAULT" and not context.resilient_parsing:
+        say(f"assumed: --profile {value}")
+    return value
+
+
 Profile = Annotated[
     str,
     typer.Option(
@@ -14,6 +25,7 @@ Profile = Annotated[
         help="System: a name or a .toml file.",
         metavar="NAME|FILE",
         autocompletion=profile_names("system"),
+        callback=_announced,
     ),
 ]
 Sets = Annotated[
