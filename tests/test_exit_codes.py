@@ -125,3 +125,29 @@ def test_an_output_can_be_stdout(
     assert done.stdout.startswith(begin)
     assert done.stdout.endswith(end)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.db"]
+
+
+def test_letters_that_an_encoding_lacks_are_escaped(tmp_path: Path) -> None:
+    """Of a title, in an answer and in an error."""
+    file = tmp_path / "mine.toml"
+    file.write_text('name = "mine"\ntitle = "\u00b5TCA"\nbase = "snb"\n[provenance]\nsource = "me"\n')
+    for arguments in (("why", "--test", "bw-rd", "--profile", file), ("explain", tmp_path / "\u00b5.db")):
+        ended = subprocess.run(
+            [PCIELAB, *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        )
+        assert "internal error" not in ended.stderr
+        assert "\\xb5" in ended.stdout + ended.stderr, ended
+
+
+def test_a_small_address_space_is_named_and_no_abort(tmp_path: Path) -> None:
+    drawn = tmp_path / "why.svg"
+    command = 'ulimit -v 4000000; exec "$@"'
+    asked = [PCIELAB, "why", "--test", "bw-rd", "--transactions", "100", "-o", str(drawn)]
+    ended = subprocess.run(["sh", "-c", command, "sh", *asked], capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "memory is short: drawing reserves" in ended.stderr
+    assert not drawn.exists()

@@ -322,3 +322,16 @@ def test_suites_are_listed_with_the_number_of_their_simulations_and_shown_with_t
         assert row["tests"] == len(points) > 1
         for point in points[:: len(points) // 4]:
             assert point.flow_names == list(point.frame()["name"])
+
+
+@pytest.mark.parametrize("duration_us", [1e-300, 0.0, 9e-4, float("nan"), float("inf"), -1.0])
+def test_a_time_without_a_request_is_refused(duration_us: float) -> None:
+    with pytest.raises(InputError, match=r"--duration-us .*: give microseconds, 0\.001 to 1e\+06"):
+        simulated({"source": "host1", "destination": "C"}, duration_us=duration_us)
+
+
+def test_a_counted_time_in_which_no_request_ends_is_refused() -> None:
+    asked = fabric.Flow.model_validate({"source": "host1", "destination": "C"})
+    flows = pd.DataFrame([asked.model_dump() | {"name": "F1"}])
+    with pytest.raises(InputError, match="no request ended within the counted time: give a longer one"):
+        fabric.simulate(TESTBED, flows, duration_us=0.001, warm_up_us=0)

@@ -124,3 +124,15 @@ def test_an_import_is_answered_by_the_bound_of_its_link_and_by_its_own_caches(tm
     answer = json.loads(succeed("why", "import.db", "--test", "LAT", "--format", "json", cwd=tmp_path).stdout)
     assert answer["binds"] is None
     assert "warm caches instead of cold ones" in answer["change"]["what"]
+
+
+@pytest.mark.parametrize("measured", ["1e308", "1e-308", "nan", "inf", "-1", "0", "1.1e9", "9e-7"])
+def test_a_measured_value_out_of_range_is_refused(measured: str) -> None:
+    for asked in (NIC, ("why", "--test", "bw-rd"), ("why", "--test", "lat-rd")):
+        assert "give 1e-06 to 1e+09, in Gb/s, or in ns" in refuse(*asked, f"--measured={measured}")
+
+
+@pytest.mark.parametrize("measured", ["1e-6", "1e9"])
+def test_a_measured_value_at_the_ends_of_the_range_is_answered(measured: str) -> None:
+    for asked in (NIC, ("why", "--test", "bw-rd", "--size", "64"), ("why", "--test", "lat-rd")):
+        assert "inf" not in succeed(*asked, "--measured", measured).stdout.split()

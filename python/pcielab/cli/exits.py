@@ -8,6 +8,7 @@
 | 130 | interrupted with Ctrl-C |
 """
 
+import io
 import os
 import sys
 import time
@@ -25,6 +26,7 @@ INTERRUPTED = 130
 def exit_code_of(command: Callable[[], object]) -> int:
     """Run a command, print its error on stderr, and return its exit code."""
     _open_closed_streams()
+    _escape_what_an_encoding_lacks()
     try:
         return _attempted(command)
     except BrokenPipeError:
@@ -83,6 +85,13 @@ def _open_closed_streams() -> None:
         sys.stdout = _replacement(1, os.O_RDONLY)
     if sys.stderr is None:
         sys.stderr = _replacement(2, os.O_WRONLY)
+
+
+def _escape_what_an_encoding_lacks() -> None:
+    """Print an escape where an output's encoding lacks a letter, instead of failing in the middle of an answer."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _replacement(number: int, flags: int) -> TextIO:

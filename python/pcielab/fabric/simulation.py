@@ -19,8 +19,8 @@ from pcielab.store.littles_law import departures
 from pcielab.work.options import check_seed
 
 DISCIPLINES: tuple[Discipline, ...] = get_args(Discipline)
-MOST_MICROSECONDS = 1e6
-"""One second: memory grows with the number of requests."""
+LEAST_MICROSECONDS, MOST_MICROSECONDS = 1e-3, 1e6
+"""Range of the time to count: at most a second, since memory grows with the number of requests."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,8 @@ def simulate(
         stop: Stops the simulation on request; without it, Ctrl-C does.
 
     Raises:
-        InputError: The simulation was stopped, or a flow cannot exist; the message names it.
+        InputError: The simulation was stopped, a flow cannot exist, or no request ended in the counted time; the
+            message names it.
     """
     check_options(duration_us, warm_up_us, seed)
     flows = frame_of(flows_of(flows, "flows"), "flows")
@@ -93,6 +94,10 @@ def simulate(
             "in_flight": np.frombuffer(found.in_flight) + 0.0,
         }
     )
+    if len(shares) and not shares["gbytes_per_s"].any():
+        raise InputError(
+            f"--duration-us {duration_us:g}: no request ended within the counted time: give a longer one"
+        )
     table = pd.concat([shares, pd.DataFrame([summary_of(one) for one in requests])], axis=1)
     table["fits"] = fitting(table.assign(standalone_gbytes_per_s=flows["standalone_gbytes_per_s"].to_numpy()))
     table["note"] = departures(table.assign(size_bytes=flows["size_bytes"].to_numpy()))
@@ -104,9 +109,9 @@ def simulate(
 
 def check_options(duration_us: float, warm_up_us: float | None, seed: int) -> None:
     """Refuse times and a seed that are out of range."""
-    if not 0 < duration_us <= MOST_MICROSECONDS:
+    if not LEAST_MICROSECONDS <= duration_us <= MOST_MICROSECONDS:
         raise InputError(
-            f"--duration-us {duration_us:g}: give microseconds above 0, {MOST_MICROSECONDS:g} at most"
+            f"--duration-us {duration_us:g}: give microseconds, {LEAST_MICROSECONDS:g} to {MOST_MICROSECONDS:g}"
         )
     if warm_up_us is not None and not 0 <= warm_up_us <= MOST_MICROSECONDS:
         raise InputError(f"--warm-up-us {warm_up_us:g}: give microseconds, 0 to {MOST_MICROSECONDS:g}")

@@ -15,10 +15,10 @@ from importlib import resources
 from typing import Any
 
 import jinja2
-import vl_convert
 from markupsafe import Markup
 
 from pcielab import _core
+from pcielab.report.drawing_engine import drawing_engine
 from pcielab.report.figures.frame import Figure
 from pcielab.report.specification import vega_lite
 from pcielab.report.style import configuration
@@ -74,7 +74,7 @@ def _specification(figure: Figure) -> dict[str, Any]:
 @cache
 def vega_script() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script that sets `window.vegaEmbed`; bundling takes a second."""
-    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    bundle: str = drawing_engine().javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return bundle
 
 

@@ -9,7 +9,6 @@ from typing import Any, cast
 
 import altair as alt
 import pandas as pd
-import vl_convert
 
 from pcielab.analysis.compare import Comparison
 from pcielab.analysis.explain import Explanation
@@ -23,6 +22,7 @@ from pcielab.notebook import Pictured
 from pcielab.report import figures
 from pcielab.report.axes import bytes_axis
 from pcielab.report.comparison import families, runs_of_comparison
+from pcielab.report.drawing_engine import drawing_engine
 from pcielab.report.figures.frame import CLAIMS, Figure
 from pcielab.report.figures.why import draw_why
 from pcielab.report.run import MODELLED, runs_of
@@ -62,7 +62,7 @@ def svg_of(shown: Pictured) -> str | None:
         figure = figure_of(shown)
     except (InputError, MissingDataError):
         return None
-    return None if figure is None else str(vl_convert.vegalite_to_svg(specification(figure)))
+    return None if figure is None else str(drawing_engine().vegalite_to_svg(specification(figure)))
 
 
 @singledispatch

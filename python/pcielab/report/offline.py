@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import altair as alt
-import vl_convert
 
 from pcielab.notebook import SVG, TEXT
+from pcielab.report.drawing_engine import drawing_engine
 from pcielab.report.figures.frame import CLAIMS
 from pcielab.report.specification import writable
 from pcielab.report.style import PAGE, configuration
@@ -29,4 +29,4 @@ def _bundle(spec: dict[str, Any], usual: Callable[..., Any], options: dict[str, 
     if CLAIMS not in (spec.get("usermeta") or {}):
         return usual(spec, **options)
     drawn = {**writable(spec), "config": {**configuration("light"), "background": PAGE["light"]}, "padding": 12}
-    return {SVG: str(vl_convert.vegalite_to_svg(drawn)), TEXT: "<a figure of pcielab>"}
+    return {SVG: str(drawing_engine().vegalite_to_svg(drawn)), TEXT: "<a figure of pcielab>"}

@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-import vl_convert
-
 from pcielab.errors import InputError
 from pcielab.outputs import write_file
+from pcielab.report.drawing_engine import drawing_engine
 from pcielab.report.figures.frame import Figure
 from pcielab.report.html import Pictured, figures_page
 from pcielab.report.specification import vega_lite
@@ -43,11 +42,11 @@ def save_figure(figure: Figure, path: Path | str, *, theme: Theme = "light", ove
     spec = specification(figure, theme)
     content: bytes | str
     if kind == "png":
-        content = vl_convert.vegalite_to_png(spec, scale=_PNG_SCALE)
+        content = drawing_engine().vegalite_to_png(spec, scale=_PNG_SCALE)
     elif kind == "svg":
-        content = vl_convert.vegalite_to_svg(spec)
+        content = drawing_engine().vegalite_to_svg(spec)
     elif kind == "pdf":
-        content = vl_convert.vegalite_to_pdf(spec)
+        content = drawing_engine().vegalite_to_pdf(spec)
     else:
         content = figures_page(path.stem, [], [Pictured(figure)])
     write_file(path, content.encode() if isinstance(content, str) else content, overwrite=overwrite)

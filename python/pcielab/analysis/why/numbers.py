@@ -1,19 +1,28 @@
 """Numbers in sentences, and the check of a measured one."""
 
-import math
 from collections.abc import Sequence
 
 from pcielab.errors import InputError
+from pcielab.wording import shown
+
+LEAST_MEASURED, MOST_MEASURED = 1e-6, 1e9
+"""Range of a measured value: Gb/s, or ns, of which the highest is a second."""
 
 
 def check_measured(value: float | None) -> None:
     """Refuse an impossible measured value.
 
     Raises:
-        InputError: It is not a finite number above 0.
+        InputError: It is not a number within the range.
     """
-    if value is not None and not (math.isfinite(value) and value > 0):
-        raise InputError(f"--measured {value:g}: give a value above 0, in Gb/s, or in ns for a test of latency")
+    if value is None:
+        return
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not LEAST_MEASURED <= value <= MOST_MEASURED:
+        raise InputError(
+            f"--measured {shown(value)}: give {LEAST_MEASURED:g} to {MOST_MEASURED:g}, in Gb/s, or in ns for a "
+            "test of latency"
+        )
 
 
 def digits(value: float) -> str:
