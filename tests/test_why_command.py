@@ -129,7 +129,9 @@ def test_an_import_is_answered_by_the_bound_of_its_link_and_by_its_own_caches(tm
 @pytest.mark.parametrize("measured", ["1e308", "1e-308", "nan", "inf", "-1", "0", "1.1e9", "9e-7"])
 def test_a_measured_value_out_of_range_is_refused(measured: str) -> None:
     for asked in (NIC, ("why", "--test", "bw-rd"), ("why", "--test", "lat-rd")):
-        assert "give 1e-06 to 1e+09, in Gb/s, or in ns" in refuse(*asked, f"--measured={measured}")
+        assert "give a value above 0, from 1e-06 to 1e+09, in Gb/s, or in ns" in refuse(
+            *asked, f"--measured={measured}"
+        )
 
 
 @pytest.mark.parametrize("measured", ["1e-6", "1e9"])

@@ -1,5 +1,6 @@
 """Traces are recorded, played and made from captures; the arithmetic is tested in `crates/pcie-port`."""
 
+import signal
 import struct
 
 import pytest
@@ -83,3 +84,53 @@ def test_other_tests_and_files_are_refused() -> None:
         trace.record(SYSTEM, "bw-rd", transactions=10_000_000)
     with pytest.raises(InputError, match="pcap-ng"):
         trace.convert(b"\xd4\xc3\xb2\xa1" + bytes(40))
+
+
+def test_columns_hold_what_the_rows_hold() -> None:
+    text = trace.record(SYSTEM, "bw-rdwr", size=700, window="64K", transactions=100)
+    rows = [
+        (one.ready_ps, int(one.write), one.offset, one.bytes, one.sent_ps, one.done_ps)
+        for one in trace.play(SYSTEM, text)
+    ]
+    assert list(trace.play_columns(SYSTEM, text).rows()) == rows
+    assert {write for _, write, *_ in rows} == {0, 1}
+
+
+LONG = "# pcielab trace 1\n" + "0 read 0 4194304\n" * 2000
+"""Transfers of 8 GB: without a stop, minutes."""
+
+
+def test_a_signal_stops_a_long_trace_at_its_next_progress() -> None:
+    reports: list[tuple[int, int]] = []
+
+    def interrupt(done: int, total: int) -> None:
+        reports.append((done, total))
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        trace.play_columns(SYSTEM, LONG, progress=interrupt)
+    [(done, total)] = reports
+    assert done < total == 2000
+
+
+def test_a_signal_stops_the_recording_of_a_long_test() -> None:
+    def interrupt(_done: int) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        trace.record(SYSTEM, "bw-rd", size=4096, transactions=1_000_000, progress=interrupt)
+
+
+def test_an_exception_of_the_progress_function_stops_it() -> None:
+    def fail(_done: int, _total: int) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        trace.play_columns(SYSTEM, LONG, progress=fail)
+
+
+def test_a_long_wrong_line_is_shortened() -> None:
+    for line in ("x" * 10_000_000, "0 read 0 64 " + "\x1b" * 1_000_000):
+        with pytest.raises(InputError, match="line 2: not a transfer") as refused:
+            trace.play(SYSTEM, f"# pcielab trace 1\n{line}\n")
+        assert len(str(refused.value)) < 10_000

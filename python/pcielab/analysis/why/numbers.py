@@ -19,9 +19,10 @@ def check_measured(value: float | None) -> None:
         return
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not LEAST_MEASURED <= value <= MOST_MEASURED:
+        given = f"{value:g}" if isinstance(value, float) else shown(value)
         raise InputError(
-            f"--measured {shown(value)}: give {LEAST_MEASURED:g} to {MOST_MEASURED:g}, in Gb/s, or in ns for a "
-            "test of latency"
+            f"--measured {given}: give a value above 0, from {LEAST_MEASURED:g} to {MOST_MEASURED:g}, in Gb/s, or "
+            "in ns for a test of latency"
         )
 
 
