@@ -10,7 +10,7 @@ mod max_min;
 mod rounds;
 
 pub use ecr::ecr;
-pub use influence::{Change, Influence, influence};
+pub use influence::{Change, Influence, Influences, Moved};
 pub use max_min::max_min;
 pub use rounds::{Constraint, EdgeEntry, Round, ecr_rounds};
 

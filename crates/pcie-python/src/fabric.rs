@@ -1,6 +1,6 @@
 //! `pcie-fabric` for Python. Fabrics are JSON; flows, up to a million, are arrays in native byte order.
 
-use pcie_fabric::estimate::{Allocation, Change, ecr, ecr_rounds, influence, max_min};
+use pcie_fabric::estimate::{Allocation, Change, Influences, ecr, ecr_rounds, max_min};
 use pcie_fabric::simulate::{Options, Traffic, check, simulate_unless};
 use pcie_fabric::{EdgeId, FabricParameters, Flows, Topology};
 use pyo3::prelude::*;
@@ -65,21 +65,6 @@ pub(crate) struct ConstraintRow {
     edge: String,
     /// Its share, GB/s.
     gbytes_per_s: f64,
-}
-
-/// A flow that a change affects.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct InfluenceRow {
-    /// `stop`: a flow stops; `double`: the capacity of an edge doubles.
-    change: &'static str,
-    /// That flow or edge.
-    what: String,
-    /// The flow that is affected.
-    flow: String,
-    /// Its bandwidth before the change, GB/s.
-    gbytes_per_s: f64,
-    /// Its bandwidth after the change, GB/s.
-    then_gbytes_per_s: f64,
 }
 
 /// Refuses an impossible fabric.
@@ -183,33 +168,54 @@ pub(crate) fn fabric_rounds(
     text(&rounds.collect::<Vec<_>>())
 }
 
-/// The effects of each stopped flow and each doubled limiting edge.
-#[pyfunction]
-pub(crate) fn fabric_influence(
-    fabric: &str,
-    sources: &[u8],
-    destinations: &[u8],
-    standalone: &[u8],
-    names: Bound<'_, PyAny>,
-    method: &str,
-) -> Result<String> {
-    let topology = topology(fabric)?;
-    let flows = flows(&topology, sources, destinations, standalone, &names)?;
-    let names: Vec<String> = names.extract()?;
-    let rows = influence(&topology, &flows, estimator(method)?).into_iter().map(|one| {
-        let (change, what) = match one.change {
-            Change::Stop(flow) => ("stop", names[flow].clone()),
-            Change::Double(edge) => ("double", topology.edge_name(edge)),
+/// The effects of each doubled limiting edge and each stopped flow, one change at a time: Python, which takes them
+/// one by one, sees signals in between.
+#[pyclass(module = "pcielab._core")]
+pub(crate) struct FabricInfluences {
+    inner: Influences,
+    names: Vec<String>,
+}
+
+/// `stop` or `double`, the name of the flow or edge, and the flows affected: their numbers as 32-bit numbers, and
+/// their bandwidths before and after the change as doubles, GB/s, in native byte order.
+type Effect = (&'static str, String, Vec<u8>, Vec<u8>, Vec<u8>);
+
+#[pymethods]
+impl FabricInfluences {
+    #[new]
+    fn new(
+        fabric: &str,
+        sources: &[u8],
+        destinations: &[u8],
+        standalone: &[u8],
+        names: Bound<'_, PyAny>,
+        method: &str,
+    ) -> Result<Self> {
+        let topology = topology(fabric)?;
+        let flows = flows(&topology, sources, destinations, standalone, &names)?;
+        let names: Vec<String> = names.extract()?;
+        Ok(Self { inner: Influences::new(topology, flows, estimator(method)?), names })
+    }
+
+    fn __len__(&self) -> usize {
+        self.inner.total()
+    }
+
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&mut self, py: Python<'_>) -> Option<Effect> {
+        let found = py.detach(|| self.inner.next())?;
+        let (change, what) = match found.change {
+            Change::Stop(flow) => ("stop", self.names[flow].clone()),
+            Change::Double(edge) => ("double", self.inner.topology().edge_name(edge)),
         };
-        InfluenceRow {
-            change,
-            what,
-            flow: names[one.flow].clone(),
-            gbytes_per_s: one.before_gbytes_per_s,
-            then_gbytes_per_s: one.after_gbytes_per_s,
-        }
-    });
-    text(&rows.collect::<Vec<_>>())
+        let flows = found.moved.iter().flat_map(|one| (one.flow as u32).to_ne_bytes()).collect();
+        let before = found.moved.iter().flat_map(|one| one.before_gbytes_per_s.to_ne_bytes()).collect();
+        let after = found.moved.iter().flat_map(|one| one.after_gbytes_per_s.to_ne_bytes()).collect();
+        Some((change, what, flows, before, after))
+    }
 }
 
 /// Results of a simulation as doubles in native byte order: bandwidths and requests in flight by flow, and

@@ -43,8 +43,8 @@ mod _core {
     use super::bounds::{model_host, test_bounds};
     #[pymodule_export]
     use super::fabric::{
-        FabricRun, FabricShares, fabric_check, fabric_check_traffic, fabric_edges, fabric_estimate,
-        fabric_influence, fabric_link_capacities, fabric_rounds, fabric_simulate,
+        FabricInfluences, FabricRun, FabricShares, fabric_check, fabric_check_traffic, fabric_edges,
+        fabric_estimate, fabric_link_capacities, fabric_rounds, fabric_simulate,
     };
     #[pymodule_export]
     use super::fabric_runtime::{FabricRuntime, FabricTrace, FabricWaiting};

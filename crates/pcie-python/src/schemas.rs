@@ -14,7 +14,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value};
 
 use crate::error::Result;
-use crate::fabric::{EdgeRow, InfluenceRow, RoundTables};
+use crate::fabric::{EdgeRow, RoundTables};
 use crate::json::text;
 use crate::model::{BandwidthQuestion, LinkSizingQuestion, MessagesQuestion, NicQuestion, SizingQuestion};
 
@@ -48,7 +48,7 @@ pub(crate) fn schemas() -> Result<String> {
         ("nic", of().and::<Interactions>()),
         ("messages", of().and::<MessageProfile>()),
         ("fabric", of().and::<FabricParameters>().and::<Traffic>().and::<Options>()),
-        ("fabric answers", of().and::<EdgeRow>().and::<RoundTables>().and::<InfluenceRow>()),
+        ("fabric answers", of().and::<EdgeRow>().and::<RoundTables>()),
         ("test", of().and::<Test>()),
         ("message test", of().and::<MessageTest>().and::<MessageConnection>()),
         ("nic test", of().and::<nic::Traffic>()),

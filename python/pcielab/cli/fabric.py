@@ -1,7 +1,7 @@
 """`pcielab fabric`: each flow's share of a tree of switches, and who limits whom."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -19,6 +19,7 @@ from pcielab.cli.output import (
     Format,
     Theme,
     ThemeOption,
+    print_blocks,
     print_data,
     print_frame,
     print_rows,
@@ -33,7 +34,7 @@ from pcielab.wording import named
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pcielab.fabric import Estimate, Fabric, Flow, Point
+    from pcielab.fabric import Estimate, Fabric, Flow, Influence, Point
     from pcielab.work.options import RunOptions
 
 app = typer.Typer()
@@ -134,6 +135,8 @@ _OF_SIMULATION = ("discipline", "duration_us", "warm_up_us")
 _OF_PICTURE = ("theme", "overwrite")
 """Parameters of `explain` that describe the picture."""
 _SHOWN_CHANGES = 30
+_BLOCK_ROWS = 65_536
+"""Rows of effects that are held at once, and those of one change."""
 """Most changes in the table of `explain`."""
 _DRAWN_NODES = 1_000
 """Most nodes of a tree on a terminal."""
@@ -382,21 +385,64 @@ def explain(
     chosen = fabric.load(file)
     listed = _listed(chosen, flows, flow, pattern)
     found = fabric.shares(chosen, listed, method.value)
-    changes = fabric.influences(chosen, fabric.with_limits(chosen, listed), method.value)
     if output_format is Format.TABLE:
+        changes, count = _first_changes(_changes(chosen, listed, method), listed)
         _say_of_devices(chosen, found.flows["limit"].dropna().unique(), found.edges.to_dict("records"))
         print_flows(found.flows, output_format, f"{chosen.title} (modelled, {method.value})")
         _print_tree(chosen, found)
         _print_placements(chosen, listed, found)
         _say_borrowed(chosen, found)
-        if len(changes):
-            print_frame(changes.head(_SHOWN_CHANGES), output_format, "Effect of single changes")
-        if len(changes) > _SHOWN_CHANGES:
-            say(f"{len(changes) - _SHOWN_CHANGES} more changes: --format csv prints all")
+        if count:
+            print_frame(changes, output_format, "Effect of single changes")
+        if count > _SHOWN_CHANGES:
+            say(f"{count - _SHOWN_CHANGES} more changes: --format csv prints all")
     else:
-        print_frame(changes, output_format)
+        print_blocks(_blocks(_changes(chosen, listed, method), listed), output_format)
     if picture is not None:
         _draw(chosen, found, picture, theme=theme, overwrite=overwrite)
+
+
+def _changes(chosen: "Fabric", listed: "pd.DataFrame", method: Method) -> Iterator["Influence"]:
+    """The effects of each change of a fabric, with a bar while they are estimated."""
+    from pcielab import fabric
+    from pcielab.cli.progress import Bar, announce_many
+
+    with Bar() as bar:
+
+        def show(done: int, total: int) -> None:
+            announce_many(done, total)
+            bar.update(done, total, "estimating one change at a time")
+
+        yield from fabric.influence_of_each(chosen, fabric.with_limits(chosen, listed), method.value, show)
+
+
+def _first_changes(changes: Iterator["Influence"], listed: "pd.DataFrame") -> tuple["pd.DataFrame", int]:
+    """The rows of the first effects, and the number of all."""
+    from pcielab import fabric
+
+    first: list[Influence] = []
+    count = 0
+    for one in changes:
+        if count < _SHOWN_CHANGES and len(one.flows):
+            first.append(one)
+        count += len(one.flows)
+    return fabric.influence_table(first, listed).head(_SHOWN_CHANGES), count
+
+
+def _blocks(changes: Iterator["Influence"], listed: "pd.DataFrame") -> Iterator["pd.DataFrame"]:
+    """The rows of all effects in blocks of whole changes, at least one block."""
+    from pcielab import fabric
+
+    waiting: list[Influence] = []
+    rows, is_first = 0, True
+    for one in filter(lambda one: len(one.flows), changes):
+        waiting.append(one)
+        rows += len(one.flows)
+        if rows >= _BLOCK_ROWS:
+            yield fabric.influence_table(waiting, listed)
+            waiting, rows, is_first = [], 0, False
+    if waiting or is_first:
+        yield fabric.influence_table(waiting, listed)
 
 
 def _print_tree(chosen: "Fabric", found: "Estimate") -> None:

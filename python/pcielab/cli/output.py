@@ -100,14 +100,39 @@ def _shown(value: Cell) -> str:
 def print_frame(frame: "pd.DataFrame", output_format: Format, title: str | None = None) -> None:
     """Print a frame as `print_rows` prints rows; CSV through Arrow, a million rows in a second."""
     if output_format is Format.CSV:
-        from pcielab.formats.spreadsheet import guarded_frame
-
-        guarded = guarded_frame(frame).replace([float("inf"), float("-inf")], float("nan"))
+        guarded = _guarded(frame)
         sys.stdout.write(",".join(guarded.columns) + "\n")
         sys.stdout.flush()
         _write_csv(guarded)
         return
     print_rows(records(frame), output_format, title)
+
+
+def print_blocks(blocks: "Iterable[pd.DataFrame]", output_format: Format) -> None:
+    """Print the rows of frames with the same columns, at least one frame, for programs; none is kept."""
+    if output_format is Format.JSON:
+        _print_json(map(records, blocks))
+        return
+    rest = iter(blocks)
+    print_frame(next(rest), output_format)
+    for block in rest:
+        sys.stdout.flush()
+        _write_csv(_guarded(block))
+
+
+def _print_json(blocks: Iterable[list[dict[str, Cell]]]) -> None:
+    """Print blocks of rows as one list, as `print_rows` prints it."""
+    before = "["
+    for rows in filter(None, blocks):
+        sys.stdout.write(before + strict_json(rows, indent=1).removeprefix("[").removesuffix("\n]"))
+        before = ","
+    sys.stdout.write("[]\n" if before == "[" else "\n]\n")
+
+
+def _guarded(frame: "pd.DataFrame") -> "pd.DataFrame":
+    from pcielab.formats.spreadsheet import guarded_frame
+
+    return guarded_frame(frame).replace([float("inf"), float("-inf")], float("nan"))
 
 
 def records(frame: "pd.DataFrame") -> list[dict[str, Cell]]:

@@ -10,7 +10,7 @@ import typer
 from pcielab.cli.completion import choice, profile_names
 from pcielab.cli.model_options import errors_name_options
 from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_data, print_rows, print_text, say
-from pcielab.cli.progress import Bar
+from pcielab.cli.progress import Bar, announce_many
 from pcielab.cli.single_options import takes_test_options
 from pcielab.errors import InputError
 from pcielab.library.quantities import parse_bytes
@@ -219,7 +219,11 @@ def _answer(
 
 
 def _shown_on(bar: Bar) -> "Progress":
-    return lambda done, total: bar.update(done, total, "simulating one change at a time")
+    def show(done: int, total: int) -> None:
+        announce_many(done, total)
+        bar.update(done, total, "trying one change at a time")
+
+    return show
 
 
 def _refuse(given: dict[str, object], where: str) -> None:

@@ -3,7 +3,10 @@
 from pcielab.fabric.drawing import drawn as drawn
 from pcielab.fabric.estimation import (
     Estimate as Estimate,
+    Influence as Influence,
     estimate as estimate,
+    influence_of_each as influence_of_each,
+    influence_table as influence_table,
     influences as influences,
     rounds as rounds,
 )

@@ -48,18 +48,3 @@ class RoundTables(TypedDict):
     """Flows that edges cut."""
     gbytes_per_s: list[float]
     """Bandwidth of each flow after the round, GB/s."""
-
-
-class InfluenceRow(TypedDict):
-    """A flow that a change affects."""
-
-    change: str
-    """`stop`: a flow stops; `double`: the capacity of an edge doubles."""
-    what: str
-    """That flow or edge."""
-    flow: str
-    """The flow that is affected."""
-    gbytes_per_s: float
-    """Its bandwidth before the change, GB/s."""
-    then_gbytes_per_s: float
-    """Its bandwidth after the change, GB/s."""

@@ -1,13 +1,15 @@
 """Estimate each flow's share when all run at once, and who limits whom."""
 
 import json
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pcielab import _core
-from pcielab.fabric.answers import InfluenceRow, RoundTables
+from pcielab.fabric.answers import RoundTables
 from pcielab.fabric.listed_shares import ROUNDING, Method, bar_ends, described, edges_of
 from pcielab.library.fabrics.load import Fabric, RecordedFabric
 from pcielab.notebook import Pictured
@@ -62,13 +64,86 @@ def rounds(fabric: Fabric, flows: pd.DataFrame) -> list[RoundTables]:
     return described
 
 
+@dataclass(frozen=True, eq=False)
+class Influence:
+    """A change, and the flows whose share it moves.
+
+    Attributes:
+        change: `stop`: a flow stops; `double`: the capacity of an edge doubles.
+        what: That flow or edge.
+        flows: The numbers of the flows affected, ascending; often none.
+        gbytes_per_s: Their shares before the change, GB/s.
+        then_gbytes_per_s: Their shares after it, GB/s.
+    """
+
+    change: str
+    what: str
+    flows: "np.ndarray[Any, np.dtype[np.uint32]]"
+    gbytes_per_s: "np.ndarray[Any, np.dtype[np.float64]]"
+    then_gbytes_per_s: "np.ndarray[Any, np.dtype[np.float64]]"
+
+
+def influence_of_each(
+    fabric: Fabric | RecordedFabric,
+    flows: pd.DataFrame,
+    method: Method = "max-min",
+    progress: Callable[[int, int], None] | None = None,
+) -> Iterator[Influence]:
+    """The changes of `influences` one by one: those of many flows are more than a machine can hold.
+
+    Args:
+        fabric: The fabric.
+        flows: Its flows.
+        method: The estimator.
+        progress: Called with the changes estimated, and their total.
+
+    Yields:
+        Every change: first the edges that limit a flow, each twice as wide, then the flows, each stopped.
+    """
+    every = _core.FabricInfluences(*_arguments(fabric, flows), method)
+    total = len(every)
+    for number, (change, what, affected, before, after) in enumerate(every):
+        if progress is not None:
+            progress(number, total)
+        yield Influence(
+            change,
+            what,
+            np.frombuffer(affected, dtype=np.uint32),
+            np.frombuffer(before),
+            np.frombuffer(after),
+        )
+
+
 def influences(fabric: Fabric | RecordedFabric, flows: pd.DataFrame, method: Method = "max-min") -> pd.DataFrame:
     """Changes of shares if one flow stopped, or one limiting edge were twice as wide.
 
-    The columns are the keys of `InfluenceRow`.
+    Many flows have up to their number squared: `influence_of_each` gives them without keeping them.
+
+    Returns:
+        One row per change and flow that it affects: change, what, flow, gbytes_per_s, then_gbytes_per_s (see
+        `Influence`).
     """
-    rows = json.loads(_core.fabric_influence(*_arguments(fabric, flows), method))
-    return pd.DataFrame(rows, columns=list(InfluenceRow.__annotations__))
+    return influence_table(influence_of_each(fabric, flows, method), flows)
+
+
+def influence_table(found: Iterable[Influence], flows: pd.DataFrame) -> pd.DataFrame:
+    """The table of `influences` for some changes of these flows."""
+    kept = [one for one in found if len(one.flows)]
+    names = flows["name"].astype(str).to_numpy(dtype=object)
+    counts = [len(one.flows) for one in kept]
+    return pd.DataFrame(
+        {
+            "change": np.repeat(np.array([one.change for one in kept], dtype=object), counts),
+            "what": np.repeat(np.array([one.what for one in kept], dtype=object), counts),
+            "flow": names[_joined([one.flows for one in kept], np.uint32)],
+            "gbytes_per_s": _joined([one.gbytes_per_s for one in kept], np.float64),
+            "then_gbytes_per_s": _joined([one.then_gbytes_per_s for one in kept], np.float64),
+        }
+    )
+
+
+def _joined(parts: "list[np.ndarray[Any, Any]]", kind: type) -> "np.ndarray[Any, Any]":
+    return np.concatenate([np.empty(0, dtype=kind), *parts])
 
 
 def _arguments(fabric: Fabric | RecordedFabric, flows: pd.DataFrame) -> tuple[str, bytes, bytes, bytes, list[str]]:

@@ -1,4 +1,6 @@
 //! Influence of flows and edges on each other: bandwidths after one flow stops or one edge doubles.
+//!
+//! A thousand flows have a million influences: they come one change at a time, and are not kept.
 
 use super::Allocation;
 use crate::flows::Flows;
@@ -13,11 +15,18 @@ pub enum Change {
     Double(EdgeId),
 }
 
-/// The effect of a change on a flow.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// A change, and its effects.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Influence {
     /// The change.
     pub change: Change,
+    /// The flows whose bandwidth moves, in order; often none.
+    pub moved: Vec<Moved>,
+}
+
+/// The effect of a change on a flow.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Moved {
     /// The flow affected.
     pub flow: usize,
     /// Its bandwidth before the change, GB/s.
@@ -29,41 +38,72 @@ pub struct Influence {
 /// Relative difference below which a change is rounding.
 const TOLERANCE: f64 = 1e-9;
 
-/// The effects of each stopped flow and each doubled edge. Only edges that limit a flow are doubled; others
-/// have no effect.
-#[must_use]
-pub fn influence(
-    topology: &Topology,
-    flows: &Flows,
+/// The effects of each doubled edge and each stopped flow, estimated one change at a time. Only edges that limit
+/// a flow are doubled; others have no effect.
+#[derive(Debug)]
+pub struct Influences {
+    topology: Topology,
+    flows: Flows,
     method: fn(&[f64], &Flows) -> Allocation,
-) -> Vec<Influence> {
-    let capacities = topology.capacities();
-    let before = method(capacities, flows);
-    let mut found = Vec::new();
-    let mut limiting: Vec<EdgeId> = before.limit.iter().flatten().copied().collect();
-    limiting.sort_unstable();
-    limiting.dedup();
-    for edge in limiting {
-        let doubled = topology.doubled(edge);
-        let after = method(&doubled, &flows.with_capacities(&doubled)).bandwidth;
-        found.extend(changed(Change::Double(edge), &before, (0..flows.len()).zip(after)));
-    }
-    for stopped in 0..flows.len() {
-        let after = method(capacities, &flows.without(stopped)).bandwidth;
-        let others = (0..flows.len()).filter(|flow| *flow != stopped);
-        found.extend(changed(Change::Stop(stopped), &before, others.zip(after)));
-    }
-    found
+    before: Allocation,
+    limiting: Vec<EdgeId>,
+    next: usize,
 }
 
-fn changed(
-    change: Change,
-    before: &Allocation,
-    after: impl Iterator<Item = (usize, f64)>,
-) -> impl Iterator<Item = Influence> {
-    after.filter_map(move |(flow, after_gbytes_per_s)| {
-        let before_gbytes_per_s = before.bandwidth[flow];
-        let moved = (after_gbytes_per_s - before_gbytes_per_s).abs() > TOLERANCE * before_gbytes_per_s;
-        moved.then_some(Influence { change, flow, before_gbytes_per_s, after_gbytes_per_s })
-    })
+impl Influences {
+    /// Before the first change.
+    #[must_use]
+    pub fn new(topology: Topology, flows: Flows, method: fn(&[f64], &Flows) -> Allocation) -> Self {
+        let before = method(topology.capacities(), &flows);
+        let mut limiting: Vec<EdgeId> = before.limit.iter().flatten().copied().collect();
+        limiting.sort_unstable();
+        limiting.dedup();
+        Self { topology, flows, method, before, limiting, next: 0 }
+    }
+
+    /// Number of changes in all.
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.limiting.len() + self.flows.len()
+    }
+
+    /// The fabric.
+    #[must_use]
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    fn doubled(&self, edge: EdgeId) -> Vec<Moved> {
+        let doubled = self.topology.doubled(edge);
+        let after = (self.method)(&doubled, &self.flows.with_capacities(&doubled)).bandwidth;
+        self.moved((0..self.flows.len()).zip(after))
+    }
+
+    fn stopped(&self, stopped: usize) -> Vec<Moved> {
+        let after = (self.method)(self.topology.capacities(), &self.flows.without(stopped)).bandwidth;
+        self.moved((0..self.flows.len()).filter(|flow| *flow != stopped).zip(after))
+    }
+
+    fn moved(&self, after: impl Iterator<Item = (usize, f64)>) -> Vec<Moved> {
+        let moved = after.filter_map(|(flow, after_gbytes_per_s)| {
+            let before_gbytes_per_s = self.before.bandwidth[flow];
+            let moved = (after_gbytes_per_s - before_gbytes_per_s).abs() > TOLERANCE * before_gbytes_per_s;
+            moved.then_some(Moved { flow, before_gbytes_per_s, after_gbytes_per_s })
+        });
+        moved.collect()
+    }
+}
+
+impl Iterator for Influences {
+    type Item = Influence;
+
+    fn next(&mut self) -> Option<Influence> {
+        let number = self.next;
+        self.next += 1;
+        if let Some(&edge) = self.limiting.get(number) {
+            return Some(Influence { change: Change::Double(edge), moved: self.doubled(edge) });
+        }
+        let flow = number - self.limiting.len();
+        (flow < self.flows.len()).then(|| Influence { change: Change::Stop(flow), moved: self.stopped(flow) })
+    }
 }

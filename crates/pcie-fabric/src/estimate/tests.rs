@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use super::{Allocation, Change, ecr, ecr_rounds, influence, max_min};
+use super::{Allocation, Change, Influence, Influences, ecr, ecr_rounds, max_min};
 use crate::test_fabrics::{flows, link, parameters, separating, testbed};
 use crate::{Flows, Topology};
 
@@ -93,13 +93,18 @@ fn the_smallest_case_that_separates_the_estimators() {
 fn influence_lists_the_flows_that_gain() {
     let topology = testbed();
     let flows = flows(&topology, &[("H", "C", 8.51), ("H", "A", 7.21), ("A", "H", 2.54)]);
-    let found = influence(&topology, &flows, max_min);
+    let influences = Influences::new(topology, flows, max_min);
+    let total = influences.total();
+    let found: Vec<Influence> = influences.collect();
+    assert_eq!(found.len(), total);
     let stop = found.iter().find(|one| one.change == Change::Stop(1)).unwrap();
-    assert_eq!((stop.flow, stop.after_gbytes_per_s), (0, 8.51));
-    assert!(found.iter().all(|one| one.flow != 2), "the upstream flow does not change");
-    let doubled: Vec<usize> =
-        found.iter().filter(|one| matches!(one.change, Change::Double(_))).map(|one| one.flow).collect();
-    assert_eq!(doubled, [0, 1]);
+    assert_eq!((stop.moved.len(), stop.moved[0].flow, stop.moved[0].after_gbytes_per_s), (1, 0, 8.51));
+    let mut moved = found.iter().flat_map(|one| &one.moved);
+    assert!(moved.all(|moved| moved.flow != 2), "the upstream flow does not change");
+    let doubled = found.iter().filter(|one| matches!(one.change, Change::Double(_)));
+    let gain: Vec<usize> = doubled.flat_map(|one| &one.moved).map(|moved| moved.flow).collect();
+    assert_eq!(gain, [0, 1]);
+    assert!(found.is_sorted_by_key(|one| matches!(one.change, Change::Stop(_))), "wider edges come first");
 }
 
 /// A random tree with random flows: (parents, capacities, flows).

@@ -4,14 +4,17 @@ The estimate is max-min fair; the other method (`ecr`) is asked beside it: where
 Rates are GB/s of payload. `flow_runs` answers about simulated flows.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pcielab.analysis.why.answer import Bar, Cell, Certainty, Change, Why
 from pcielab.analysis.why.numbers import counted, digits, listed, percent_text
 from pcielab.library.fabrics.load import Fabric, RecordedFabric
+from pcielab.work.effort import Progress
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
     from pcielab.fabric.estimation import Estimate
@@ -25,13 +28,14 @@ _SHOWN_CHANGES, _SHOWN_FLOWS = 5, 8
 _CHANGES = {"double": "doubling the edge {}", "stop": "stopping {}"}
 
 
-def why_flows(fabric: Fabric, flows: "pd.DataFrame", title: str) -> Why:
+def why_flows(fabric: Fabric, flows: "pd.DataFrame", title: str, *, progress: Progress | None = None) -> Why:
     """Why flows that run at once get no more.
 
     Args:
         fabric: The fabric.
         flows: Its flows, as `Fabric.flows` gives them.
         title: The question, in words.
+        progress: Called with the changes estimated, and their total.
 
     Raises:
         InputError: A flow cannot exist.
@@ -44,7 +48,7 @@ def why_flows(fabric: Fabric, flows: "pd.DataFrame", title: str) -> Why:
     shares = found.flows.to_dict("records")
     edge = _busiest(shares)
     sure = _certainty(shares, other.flows.to_dict("records"))
-    changes = influenced(fabric, flows)
+    changes = influenced(fabric, flows, progress)
     best = [change for change in changes if change.gain_percent >= LEAST_GAIN_PERCENT]
     return Why(
         question=title,
@@ -59,23 +63,23 @@ def why_flows(fabric: Fabric, flows: "pd.DataFrame", title: str) -> Why:
     )
 
 
-def influenced(fabric: Fabric | RecordedFabric, flows: "pd.DataFrame") -> list[Change]:
+def influenced(
+    fabric: Fabric | RecordedFabric, flows: "pd.DataFrame", progress: Progress | None = None
+) -> list[Change]:
     """Each single change of an edge or a flow, with the total of the flows that it affects; wider edges first."""
-    from pcielab.fabric.estimation import influences
+    from pcielab.fabric.estimation import influence_of_each
 
-    found: dict[tuple[str, str], list[Mapping[Any, Any]]] = {}
-    for row in influences(fabric, flows).to_dict("records"):
-        found.setdefault((str(row["change"]), str(row["what"])), []).append(row)
+    names = flows["name"].astype(str).tolist()
     changes = [
         Change(
-            f"{_CHANGES[change].format(what)}, which affects {flow_names([str(row['flow']) for row in rows])}",
-            sum(float(row["gbytes_per_s"]) for row in rows),
-            sum(float(row["then_gbytes_per_s"]) for row in rows),
+            f"{_CHANGES[one.change].format(one.what)}, which affects {_named(one.flows, names)}",
+            sum(one.gbytes_per_s.tolist()),
+            sum(one.then_gbytes_per_s.tolist()),
             UNIT,
-            "flows" if change == "stop" else "link",
+            "flows" if one.change == "stop" else "link",
         )
-        for (change, what), rows in found.items()
-        if any(row["gbytes_per_s"] for row in rows)
+        for one in influence_of_each(fabric, flows, progress=progress)
+        if one.gbytes_per_s.any()
     ]
     # Stopping a flow takes its own rate away: that comes last.
     return sorted(changes, key=lambda change: (change.of == "flows", change.before - change.after))
@@ -83,8 +87,17 @@ def influenced(fabric: Fabric | RecordedFabric, flows: "pd.DataFrame") -> list[C
 
 def flow_names(names: Sequence[str]) -> str:
     """The first flows by name, and the number of the others."""
-    more = len(names) - _NAMED_FLOWS
-    return listed([*names[:_NAMED_FLOWS], *([f"{more} more"] if more > 0 else [])])
+    return _first_flows(names[:_NAMED_FLOWS], len(names))
+
+
+def _named(numbers: "np.ndarray[Any, Any]", names: Sequence[str]) -> str:
+    """As `flow_names`, of flows by number."""
+    return _first_flows([names[number] for number in numbers[:_NAMED_FLOWS]], len(numbers))
+
+
+def _first_flows(names: Sequence[str], count: int) -> str:
+    more = count - len(names)
+    return listed([*names, *([f"{more} more"] if more > 0 else [])])
 
 
 def advice(best: Sequence[Change], how: str) -> str:
@@ -99,7 +112,7 @@ def advice(best: Sequence[Change], how: str) -> str:
 def _busiest(shares: Sequence[Mapping[Any, Any]]) -> str | None:
     """The edge that limits most flows."""
     edges = [row["limit"] for row in shares if isinstance(row["limit"], str)]
-    return max(dict.fromkeys(edges), key=edges.count) if edges else None
+    return Counter(edges).most_common(1)[0][0] if edges else None
 
 
 def _binding(edge: str | None, found: "Estimate") -> str:

@@ -40,7 +40,7 @@ def why_store(store: Store, tests: Sequence[str] = (), progress: Progress = no_p
     if store.kind == "fabric":
         from pcielab.analysis.why.flow_runs import why_flow_run
 
-        return why_flow_run(store, found)
+        return why_flow_run(store, found, progress=progress)
     described = store.kind == "transfers" and store.manifest.get("system")
     if described and (system := facts_of(store).system) is not None:
         slowest = max(found.rows, key=lambda row: row.value)

@@ -1,0 +1,118 @@
+"""The influences of many flows are neither kept nor estimated to the end once Ctrl-C comes.
+
+A thousand flows have a million: memory is tested as the number of changes that are alive at once.
+"""
+
+import json
+import signal
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pcielab import fabric
+from pcielab.analysis.why.flows import influenced
+from pcielab.cli import fabric as commands
+from pcielab.fabric import Influence, estimation
+from shell import stop_after, succeed
+
+_ENDS = ("host1", "host2", "A", "B", "C", "D")
+_PATHS = [(source, destination) for source in _ENDS for destination in _ENDS if source != destination]
+
+
+def flows_file(folder: Path, count: int) -> Path:
+    """A file of that many flows between the ends of the testbed."""
+    path = folder / "flows.csv"
+    rows = (f"F{number},{','.join(_PATHS[number % len(_PATHS)])}" for number in range(count))
+    path.write_text("\n".join(["name,source,destination", *rows]), encoding="utf-8")
+    return path
+
+
+class _Counted:
+    """Influences of every flow by each, and how many of their changes were alive at once."""
+
+    def __init__(self, flows: int) -> None:
+        self.flows, self.most_alive = flows, 0
+        self._alive: weakref.WeakSet[Influence] = weakref.WeakSet()
+
+    def __call__(self, *_arguments: Any, **_options: Any) -> Iterator[Influence]:
+        numbers, shares = np.arange(self.flows, dtype=np.uint32), np.ones(self.flows)
+        for stopped in range(self.flows):
+            one = Influence("stop", f"F{stopped}", numbers, shares, 2 * shares)
+            self._alive.add(one)
+            self.most_alive = max(self.most_alive, len(self._alive))
+            yield one
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> _Counted:
+    found = _Counted(300)
+    monkeypatch.setattr(estimation, "influence_of_each", found)
+    return found
+
+
+def _named(count: int) -> pd.DataFrame:
+    return pd.DataFrame({"name": [f"F{number}" for number in range(count)]})
+
+
+def test_why_keeps_the_totals_of_each_change_alone(counted: _Counted) -> None:
+    changes = influenced(fabric.load("fabrex-u55c"), _named(counted.flows))
+    assert [change.gain_percent for change in changes] == [100.0] * counted.flows
+    assert changes[0].what == "stopping F0, which affects F0, F1, F2 and 297 more"
+    assert counted.most_alive <= 2
+
+
+def test_explain_keeps_the_changes_that_its_table_shows(counted: _Counted) -> None:
+    first, count = commands._first_changes(counted(), _named(counted.flows))
+    assert (len(first), count) == (commands._SHOWN_CHANGES, counted.flows**2)
+    assert counted.most_alive <= 3
+
+
+def test_explain_keeps_one_block_of_all_changes(counted: _Counted, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "_BLOCK_ROWS", 4 * counted.flows)
+    blocks = commands._blocks(counted(), _named(counted.flows))
+    assert {len(block) for block in blocks} == {4 * counted.flows}
+    assert counted.most_alive <= 6
+
+
+@pytest.mark.parametrize("output_format", ["csv", "json"])
+def test_blocks_print_what_the_whole_table_prints(
+    output_format: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = flows_file(tmp_path, 30)
+    whole = succeed("fabric", "explain", "fabrex-u55c", "--flows", file, "--format", output_format).stdout
+    testbed = fabric.load("fabrex-u55c")
+    flows = fabric.with_limits(testbed, testbed.flows(str(file)))
+    every = fabric.influences(testbed, flows)
+    monkeypatch.setattr(commands, "_BLOCK_ROWS", 7)
+    blocks = list(commands._blocks(fabric.influence_of_each(testbed, flows), flows))
+    assert len(blocks) > 5
+    pd.testing.assert_frame_equal(pd.concat(blocks, ignore_index=True), every)
+    if output_format == "json":
+        commands.print_blocks(blocks, commands.Format.JSON)
+        assert capsys.readouterr().out == whole
+        assert len(json.loads(whole)) == len(every)
+    else:
+        assert len(whole.splitlines()) == 1 + len(every)
+
+
+def test_one_flow_alone_has_no_changes(tmp_path: Path) -> None:
+    file = tmp_path / "one.csv"
+    file.write_text("name,source,destination,standalone_gbytes_per_s\nF,host1,A,0.1\n", encoding="utf-8")
+    asked = ("fabric", "explain", "fabrex-u55c", "--flows", file)
+    assert json.loads(succeed(*asked, "--format", "json").stdout) == []
+    assert succeed(*asked, "--format", "csv").stdout == "change,what,flow,gbytes_per_s,then_gbytes_per_s\n"
+
+
+@pytest.mark.parametrize("command", [("fabric", "explain"), ("why",)])
+def test_many_flows_are_announced_and_stopped(command: tuple[str, ...], tmp_path: Path) -> None:
+    # To its end, each would take minutes.
+    file = flows_file(tmp_path, 20_000)
+    done = stop_after(3, signal.SIGINT, *command, "fabrex-u55c", "--flows", file)
+    assert (done.exit_code, done.stdout) == (130, "")
+    assert "changes are estimated, one at a time: Ctrl-C stops it" in done.stderr
+    assert "Traceback" not in done.stderr
