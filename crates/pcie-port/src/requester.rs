@@ -83,6 +83,19 @@ impl Requester {
         if ready < passed {
             return Err(TlpError::Past { ready, passed });
         }
+        self.check(kind, offset, bytes, ready)?;
+        let (sent, open, arrived) = (None, 0, Picoseconds::ZERO);
+        let left_bytes = if kind == Kind::Message { 0 } else { bytes };
+        self.transfers.push_back(Transfer { kind, ready, offset, left_bytes, sent, open, arrived });
+        self.last_ready = ready;
+        Ok(self.first + self.transfers.len() as u64 - 1)
+    }
+
+    /// Checks what [`Requester::push`] would refuse at any time.
+    ///
+    /// # Errors
+    /// The transfer has no bytes, leaves the host buffer, or is ready beyond [`TIME_MOST`].
+    pub fn check(&self, kind: Kind, offset: u64, bytes: u64, ready: Picoseconds) -> Result<(), TlpError> {
         if ready > TIME_MOST {
             return Err(TlpError::Late(ready));
         }
@@ -90,11 +103,7 @@ impl Requester {
         if kind != Kind::Message && (bytes == 0 || bytes > buffer_bytes.saturating_sub(offset)) {
             return Err(TlpError::Transfer { offset, bytes, buffer_bytes });
         }
-        let (sent, open, arrived) = (None, 0, Picoseconds::ZERO);
-        let left_bytes = if kind == Kind::Message { 0 } else { bytes };
-        self.transfers.push_back(Transfer { kind, ready, offset, left_bytes, sent, open, arrived });
-        self.last_ready = ready;
-        Ok(self.first + self.transfers.len() as u64 - 1)
+        Ok(())
     }
 
     /// Moves time on to `to`; transfers that are pushed later are ready then or later.

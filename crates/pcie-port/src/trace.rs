@@ -30,34 +30,71 @@ pub struct Line {
     pub bytes: u64,
 }
 
-/// Reads a trace.
+impl Line {
+    fn kind(&self) -> Kind {
+        if self.write { Kind::Write } else { Kind::Read }
+    }
+}
+
+/// The transfers of a trace, read one by one.
+#[derive(Clone, Debug)]
+pub struct Lines<'a> {
+    text: std::str::Lines<'a>,
+    /// Number of the line read last, from 1.
+    number: u64,
+    /// Time of the transfer before.
+    before: Picoseconds,
+}
+
+/// Starts to read a trace.
 ///
 /// # Errors
-/// Names the first wrong line.
-pub fn read(text: &str) -> Result<Vec<Line>, Refusal> {
-    let mut lines = text.lines().zip(1..);
-    if lines.next().map(|(first, _)| first.trim_end()) != Some(HEADER) {
+/// The first line is another.
+pub fn lines(text: &str) -> Result<Lines<'_>, Refusal> {
+    let mut text = text.lines();
+    if text.next().map(str::trim_end) != Some(HEADER) {
         let problem = format!("the first line is not `{HEADER}`");
         return Err(Refusal::new(problem).remedy("give a trace of `pcielab trace record` or `convert`"));
     }
-    let mut found: Vec<Line> = Vec::new();
-    for (line, number) in lines {
-        if line.is_empty() || line.starts_with('#') {
-            continue;
+    Ok(Lines { text, number: 1, before: Picoseconds::ZERO })
+}
+
+impl Iterator for Lines<'_> {
+    type Item = Result<Line, Refusal>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let line = self.text.next()?;
+            self.number += 1;
+            if !line.is_empty() && !line.starts_with('#') {
+                return Some(self.transfer(line));
+            }
         }
-        let before = found.last().map_or(Picoseconds::ZERO, |line| line.ready);
-        let subject = || format!("line {number}");
+    }
+}
+
+impl Lines<'_> {
+    fn transfer(&mut self, line: &str) -> Result<Line, Refusal> {
+        let subject = || format!("line {}", self.number);
         let read = read_line(line).ok_or_else(|| {
             let remedy = "give `TIME read|write OFFSET BYTES`, BYTES at least 1";
             Refusal::new(format!("not a transfer: {line:.60?}")).remedy(remedy).about(subject())
         })?;
-        if read.ready < before {
-            let remedy = format!("give at least {}, that of the line before", before.0);
+        if read.ready < self.before {
+            let remedy = format!("give at least {}, that of the line before", self.before.0);
             return Err(Refusal::of("TIME", read.ready.0, remedy).about(subject()));
         }
-        found.push(read);
+        self.before = read.ready;
+        Ok(read)
     }
-    Ok(found)
+}
+
+/// Reads a trace as a whole.
+///
+/// # Errors
+/// Names the first wrong line.
+pub fn read(text: &str) -> Result<Vec<Line>, Refusal> {
+    lines(text)?.collect()
 }
 
 fn read_line(line: &str) -> Option<Line> {
@@ -92,6 +129,19 @@ pub fn write(lines: &[Line], comment: &str) -> String {
 /// # Errors
 /// The test does not fit the host.
 pub fn record(test: &Test, list: &AddressList, endpoint: Endpoint) -> Result<Vec<Line>, Refusal> {
+    record_unless(test, list, endpoint, &mut |_| false)
+}
+
+/// The same until `stopped` returns true, see [`play_unless`].
+///
+/// # Errors
+/// Those of [`record`].
+pub fn record_unless(
+    test: &Test,
+    list: &AddressList,
+    endpoint: Endpoint,
+    stopped: &mut dyn FnMut(u64) -> bool,
+) -> Result<Vec<Line>, Refusal> {
     let link = &endpoint.port().system().link;
     let (mps_bytes, mrrs_bytes) = (u64::from(link.mps_bytes), u64::from(link.mrrs_bytes));
     let mut lines = Vec::new();
@@ -105,7 +155,7 @@ pub fn record(test: &Test, list: &AddressList, endpoint: Endpoint) -> Result<Vec
             (offset, left) = (offset + bytes, left - bytes);
         }
     }
-    let done = play(&lines, endpoint)?;
+    let done = play_unless(lines.iter().map(|line| Ok(*line)), endpoint, stopped)?;
     for (line, done) in lines.iter_mut().zip(done) {
         line.ready = done.sent;
     }
@@ -118,19 +168,61 @@ pub fn record(test: &Test, list: &AddressList, endpoint: Endpoint) -> Result<Vec
 /// # Errors
 /// Names the first line that the host refuses.
 pub fn play(lines: &[Line], endpoint: Endpoint) -> Result<Vec<Done>, Refusal> {
+    play_unless(lines.iter().map(|line| Ok(*line)), endpoint, &mut |_| false)
+}
+
+/// The same for lines as they are read, until `stopped` returns true: it is called between two steps of the
+/// device with the number of transfers that are done. What is done by then is returned.
+///
+/// # Errors
+/// Those of [`play`], and a wrong line: all before the first transfer is sent.
+pub fn play_unless(
+    lines: impl Iterator<Item = Result<Line, Refusal>> + Clone,
+    endpoint: Endpoint,
+    stopped: &mut dyn FnMut(u64) -> bool,
+) -> Result<Vec<Done>, Refusal> {
     let mut requester = Requester::new(endpoint);
-    for (line, number) in lines.iter().zip(1_u64..) {
-        let kind = if line.write { Kind::Write } else { Kind::Read };
-        let pushed = requester.push(kind, line.offset, line.bytes, line.ready);
-        pushed.map_err(|error| Refusal::new(error).about(format!("transfer {number}")))?;
-    }
-    let mut done = Vec::with_capacity(lines.len());
-    while let Some(next) = requester.next_at() {
-        requester.advance(next).map_err(Refusal::new)?;
-        done.extend(std::iter::from_fn(|| requester.take()));
+    let count = check(lines.clone(), &requester)?;
+    let mut done = Vec::with_capacity(count);
+    let mut waiting = lines.peekable();
+    while !stopped(done.len() as u64) {
+        let next = requester.next_at();
+        // The device has every transfer that is ready by the next step, and no other: a trace has millions.
+        let ready = |line: &Result<Line, Refusal>| line.as_ref().is_ok_and(|line| Some(line.ready) <= next);
+        let mut line = if next.is_none() { waiting.next() } else { waiting.next_if(ready) };
+        if next.is_none() && line.is_none() {
+            break;
+        }
+        while let Some(pushed) = line {
+            let pushed = pushed?;
+            let number = requester.push(pushed.kind(), pushed.offset, pushed.bytes, pushed.ready);
+            number.map_err(Refusal::new)?;
+            line = waiting.next_if(ready);
+        }
+        if let Some(next) = next {
+            requester.advance(next).map_err(Refusal::new)?;
+            done.extend(std::iter::from_fn(|| requester.take()));
+        }
     }
     done.sort_unstable_by_key(|done| done.transfer);
     Ok(done)
+}
+
+/// Checks every line, so that none is played of a trace that is refused; returns their number.
+fn check(
+    lines: impl Iterator<Item = Result<Line, Refusal>>,
+    requester: &Requester,
+) -> Result<usize, Refusal> {
+    let (mut count, mut refused) = (0, None);
+    for line in lines {
+        let line = line?;
+        count += 1;
+        if refused.is_none() {
+            let checked = requester.check(line.kind(), line.offset, line.bytes, line.ready);
+            refused = checked.err().map(|error| Refusal::new(error).about(format!("transfer {count}")));
+        }
+    }
+    refused.map_or(Ok(count), Err)
 }
 
 #[cfg(test)]
@@ -177,6 +269,50 @@ mod tests {
         assert!(lines.len() > 800 && lines.iter().all(|line| line.bytes <= 512));
         let done = play(&lines, endpoint()).unwrap();
         assert!(lines.iter().zip(&done).all(|(line, done)| line.ready == done.sent));
+    }
+
+    #[test]
+    fn transfers_read_on_the_way_play_as_if_all_were_known() {
+        let spaced = (0..600_u64).map(|number| Line {
+            ready: Picoseconds(number / 3 * 20_000),
+            write: number % 4 == 0,
+            offset: 64 * (number * 37 % 1000),
+            bytes: 1 + number * 13 % 3000,
+        });
+        let lines: Vec<Line> = spaced.collect();
+        let mut requester = Requester::new(endpoint());
+        for line in &lines {
+            requester.push(line.kind(), line.offset, line.bytes, line.ready).unwrap();
+        }
+        let mut known = Vec::new();
+        while let Some(next) = requester.next_at() {
+            requester.advance(next).unwrap();
+            known.extend(std::iter::from_fn(|| requester.take()));
+        }
+        known.sort_unstable_by_key(|done| done.transfer);
+        assert_eq!(play(&lines, endpoint()).unwrap(), known);
+    }
+
+    #[test]
+    fn playing_stops_within_a_transfer() {
+        let bytes = endpoint().port().buffer().bytes();
+        let long = [Line { ready: Picoseconds::ZERO, write: false, offset: 0, bytes }];
+        let mut asked = 0;
+        let mut stopped = |done| {
+            asked += 1;
+            assert_eq!(done, 0);
+            asked == 100
+        };
+        let done = play_unless(long.iter().map(|line| Ok(*line)), endpoint(), &mut stopped).unwrap();
+        assert_eq!((done.len(), asked), (0, 100));
+    }
+
+    #[test]
+    fn nothing_is_played_of_a_trace_with_a_wrong_last_line() {
+        let text = write(&[Line { ready: Picoseconds::ZERO, write: true, offset: 0, bytes: 64 }; 50], "");
+        let wrong = format!("{text}1 read 0 0\n");
+        let played = play_unless(lines(&wrong).unwrap(), endpoint(), &mut |_| unreachable!());
+        assert!(played.unwrap_err().to_string().starts_with("line 52: not a transfer"));
     }
 
     #[test]

@@ -44,6 +44,21 @@ impl Watched {
         self.attend(|py| py.check_signals()).is_break()
     }
 
+    /// Calls the progress function, if there is one, and checks for signals, both at intervals; returns whether
+    /// the work is to stop.
+    pub(crate) fn is_stopped(
+        &mut self,
+        progress: Option<&Py<PyAny>>,
+        how_far: impl for<'py> PyCallArgs<'py>,
+    ) -> bool {
+        let Some(progress) = progress else { return self.is_signalled() };
+        if self.looked.elapsed() < LOOK_FOR_SIGNALS {
+            return false;
+        }
+        self.looked = Instant::now();
+        self.report(progress, how_far).is_break()
+    }
+
     /// The result of the work, unless Python stopped it.
     pub(crate) fn result<T, E: Into<Error>>(self, result: std::result::Result<T, E>) -> Result<T> {
         match self.raised {

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 
 use crate::error::Result;
 use crate::json::{parse, word};
+use crate::progress::Watched;
 use crate::system::machine;
 
 /// A host with prepared caches.
@@ -34,38 +35,73 @@ impl Host {
 }
 
 /// The TLPs of a test as a trace, each as soon as the device of the system can send it; `comment` goes below
-/// the first line.
+/// the first line. `progress` is called with the TLPs that are done.
 #[pyfunction]
-pub(crate) fn trace_record(system: &str, test: &str, seed: u64, comment: &str) -> Result<String> {
+#[pyo3(signature = (system, test, seed, comment, progress = None))]
+pub(crate) fn trace_record(
+    py: Python<'_>,
+    system: &str,
+    test: &str,
+    seed: u64,
+    comment: &str,
+    progress: Option<Py<PyAny>>,
+) -> Result<String> {
     let test: Test = parse("test", test)?;
     let (machine, key) = (Arc::new(machine(system)?), TestKey { seed, test: 0 });
     let prepared = Prepared { cache: test.cache, window_bytes: test.window_bytes };
     let list = AddressList::new(&test, key.draws(Stream::Addresses));
-    let lines = trace::record(&test, &list, Host { machine, key, prepared }.endpoint())?;
-    Ok(trace::write(&lines, comment))
+    let endpoint = Host { machine, key, prepared }.endpoint();
+    let mut watched = Watched::new();
+    let lines = py.detach(|| {
+        let mut stopped = |done: u64| watched.is_stopped(progress.as_ref(), (done,));
+        trace::record_unless(&test, &list, endpoint, &mut stopped)
+    });
+    Ok(trace::write(&watched.result(lines)?, comment))
 }
 
-/// Lines of a trace: time, whether it writes, offset and bytes.
-type Lines = Vec<(u64, bool, u64, u64)>;
+/// The columns of a trace in native byte order: times (64 bits), whether they write (8 bits), offsets and bytes
+/// (64 bits).
+type Columns = (Vec<u8>, Vec<u8>, Vec<u8>, Vec<u8>);
 
-/// Parses a trace: for each transfer its time, whether it writes, its offset and bytes.
+/// Parses a trace.
 #[pyfunction]
-pub(crate) fn trace_read(text: &str) -> Result<Lines> {
-    let lines = trace::read(text)?;
-    Ok(lines.iter().map(|line| (line.ready.0, line.write, line.offset, line.bytes)).collect())
+pub(crate) fn trace_read(text: &str) -> Result<Columns> {
+    let mut columns = Columns::default();
+    for line in trace::lines(text)? {
+        let line = line?;
+        columns.0.extend(line.ready.0.to_ne_bytes());
+        columns.1.push(u8::from(line.write));
+        columns.2.extend(line.offset.to_ne_bytes());
+        columns.3.extend(line.bytes.to_ne_bytes());
+    }
+    Ok(columns)
 }
 
-/// Plays a trace; for each transfer when its first TLP could leave, and when it was done, in picoseconds.
+/// Plays a trace; for each transfer when its first TLP could leave, and when it was done, in picoseconds, as 64
+/// bits in native byte order. `progress` is called with the transfers that are done.
 #[pyfunction]
+#[pyo3(signature = (system, text, cache, window_bytes, seed, progress = None))]
 pub(crate) fn trace_play(
+    py: Python<'_>,
     system: &str,
     text: &str,
     cache: &str,
     window_bytes: u64,
     seed: u64,
-) -> Result<Vec<(u64, u64)>> {
-    let done = trace::play(&trace::read(text)?, Host::new(system, cache, window_bytes, seed)?.endpoint())?;
-    Ok(done.iter().map(|done| (done.sent.0, done.at.0)).collect())
+    progress: Option<Py<PyAny>>,
+) -> Result<(Vec<u8>, Vec<u8>)> {
+    let endpoint = Host::new(system, cache, window_bytes, seed)?.endpoint();
+    let lines = trace::lines(text)?;
+    let mut watched = Watched::new();
+    let done = py.detach(|| {
+        let mut stopped = |done: u64| watched.is_stopped(progress.as_ref(), (done,));
+        trace::play_unless(lines, endpoint, &mut stopped)
+    });
+    let done = watched.result(done)?;
+    Ok((
+        done.iter().flat_map(|done| done.sent.0.to_ne_bytes()).collect(),
+        done.iter().flat_map(|done| done.at.0.to_ne_bytes()).collect(),
+    ))
 }
 
 /// A trace from a capture in pcap-ng, and the number of packets that are no transfers.

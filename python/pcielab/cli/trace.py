@@ -1,6 +1,9 @@
 """`pcielab trace`: record traces of DMA, play them on a simulated host, make them from captures."""
 
 import re
+import sys
+from collections.abc import Iterable, Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,13 +11,14 @@ import typer
 
 from pcielab.cli.completion import choice
 from pcielab.cli.given_options import refuse_without_effect
-from pcielab.cli.output import Cell, Format, is_stdout, print_data, print_rows, say
+from pcielab.cli.output import Cell, Format, is_stdout, print_rows, say
+from pcielab.cli.progress import Bar
 from pcielab.cli.system_options import Cache, Profile, Seed, Sets, WarmWindow
 from pcielab.errors import InputError
 from pcielab.wording import shown
 
 if TYPE_CHECKING:
-    from pcielab.port.trace import Transfer
+    from pcielab.port.trace import Played
 
 app = typer.Typer()
 
@@ -55,7 +59,7 @@ def record(
 
     system = resolve(profile, changes or [])
     text = recorded(system, test, seed=seed, size=size, window=window, transactions=transactions)  # type: ignore[arg-type]
-    _write(output, text, overwrite=overwrite)
+    _write(output, [text], overwrite=overwrite)
 
 
 @app.command()
@@ -87,7 +91,7 @@ def play(
     from pcielab.library.input_files import read_text
     from pcielab.library.profiles import resolve
     from pcielab.library.quantities import parse_bytes
-    from pcielab.port.trace import MOST_BYTES, play as played
+    from pcielab.port.trace import MOST_BYTES, play_columns
 
     if cache == "cold":
         refuse_without_effect(context, ["window"], "cold caches hold no window: give --cache host-warm as well")
@@ -96,19 +100,21 @@ def play(
         raise InputError("--output -: stdout takes one of both: leave out --format, or give a file")
     text = read_text(trace, MOST_BYTES)
     try:
-        transfers = played(
-            system,
-            text,
-            cache=cache,  # type: ignore[arg-type]
-            window_bytes=parse_bytes(window, "--window"),
-            seed=seed,
-        )
+        with Bar() as bar:
+            played = play_columns(
+                system,
+                text,
+                cache=cache,  # type: ignore[arg-type]
+                window_bytes=parse_bytes(window, "--window"),
+                seed=seed,
+                progress=lambda done, total: bar.update(done, total, "playing transfers"),
+            )
     except InputError as error:
         raise InputError(f"{trace}: {error}") from error
     if output is not None:
-        _write(output, _csv(transfers), overwrite=overwrite)
+        _write(output, _csv(played), overwrite=overwrite)
     if not is_stdout(output):
-        print_rows(_rows(transfers), output_format, f"simulated: {system.title}")
+        print_rows(_rows(played), output_format, f"simulated: {system.title}")
 
 
 @app.command()
@@ -154,7 +160,7 @@ def convert(
         raise InputError(f"{capture}: {error}") from error
     if others:
         say(f"note: {others} packets are no memory reads or writes{' of the device' if requester else ''}")
-    _write(output, text, overwrite=overwrite)
+    _write(output, [text], overwrite=overwrite)
 
 
 def _requester(text: str) -> int:
@@ -166,42 +172,49 @@ def _requester(text: str) -> int:
     return bus << 8 | device << 3 | function
 
 
-def _write(output: Path, text: str, *, overwrite: bool) -> None:
+def _write(output: Path, texts: Iterable[str], *, overwrite: bool) -> None:
+    """Write texts one after the other, the last of which ends a line."""
     from pcielab.outputs import check_file, write_file
 
     if is_stdout(output):
-        print_data(text.rstrip("\n"))
+        sys.stdout.writelines(texts)
         return
     check_file(output, overwrite=overwrite)
-    write_file(output, text.encode(), overwrite=overwrite)
+    content = BytesIO()
+    content.writelines(text.encode() for text in texts)
+    write_file(output, content.getvalue(), overwrite=overwrite)
 
 
-def _csv(transfers: "list[Transfer]") -> str:
-    rows = (",".join(str(int(getattr(one, column))) for column in _COLUMNS) for one in transfers)
-    return "\n".join([",".join(_COLUMNS), *rows]) + "\n"
+def _csv(played: "Played") -> Iterator[str]:
+    """The lines of every transfer."""
+    yield ",".join(_COLUMNS) + "\n"
+    for row in played.rows():
+        yield ",".join(map(str, row)) + "\n"
 
 
-def _rows(transfers: "list[Transfer]") -> list[dict[str, Cell]]:
+def _rows(played: "Played") -> list[dict[str, Cell]]:
     """What reads and writes got, each in a row."""
     from pcielab.percentiles import percentile
 
     rows: list[dict[str, Cell]] = []
-    for kind, write in (("read", False), ("write", True)):
-        of_kind = [one for one in transfers if one.write is write]
-        if not of_kind:
+    for kind, write in (("read", 0), ("write", 1)):
+        of_kind = played.write == write
+        if not of_kind.any():
             continue
-        elapsed_ps = max(one.done_ps for one in of_kind) - min(one.sent_ps for one in of_kind)
-        times_ns = [(one.done_ps - one.sent_ps) / 1000 for one in of_kind]
+        sent_ps, done_ps = played.sent_ps[of_kind], played.done_ps[of_kind]
+        moved_bytes = int(played.bytes[of_kind].sum())
+        elapsed_ps = int(done_ps.max()) - int(sent_ps.min())
+        times_ns = (done_ps - sent_ps) / 1000
         rows.append(
             {
                 "kind": kind,
-                "transfers": len(of_kind),
-                "bytes": sum(one.bytes for one in of_kind),
+                "transfers": len(sent_ps),
+                "bytes": moved_bytes,
                 "elapsed_ns": elapsed_ps / 1000,
-                "gbps": 8000 * sum(one.bytes for one in of_kind) / max(elapsed_ps, 1),
+                "gbps": 8000 * moved_bytes / max(elapsed_ps, 1),
                 "median_ns": percentile(times_ns, 0.5),
                 "p99_ns": percentile(times_ns, 0.99),
-                "waited": sum(one.sent_ps > one.ready_ps for one in of_kind),
+                "waited": int((sent_ps > played.ready_ps[of_kind]).sum()),
             }
         )
     return rows

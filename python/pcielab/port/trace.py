@@ -11,8 +11,9 @@ A trace is text: `crates/pcie-port/src/trace.rs` and the guide on other simulato
 """
 
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pcielab import _core
 from pcielab.errors import InputError
@@ -20,15 +21,20 @@ from pcielab.library.suites import single_test
 from pcielab.library.suites.parameters import Cache, Operation
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from pcielab.library.profiles import ResolvedSystem
 
+Column: TypeAlias = "np.ndarray[Any, Any]"
 MOST_BYTES = 256 << 20
 """The longest trace or capture that is read."""
 _OPERATIONS = ("bw-rd", "bw-wr", "bw-rdwr")
 _MOST_TRANSACTIONS = 1_000_000
+_BLOCK_ROWS = 65_536
+"""Transfers that become Python's numbers at once."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Transfer:
     """A transfer of a trace that was played.
 
@@ -49,13 +55,51 @@ class Transfer:
     done_ps: int
 
 
-def record(system: "ResolvedSystem", test: Operation = "bw-rd", *, seed: int = 1, **parameters: Any) -> str:
+@dataclass(frozen=True, eq=False)
+class Played:
+    """The transfers of a trace that was played, in columns: of millions, rows would take gigabytes.
+
+    Attributes:
+        ready_ps: As of `Transfer`, and the others too.
+        write: 1 or 0.
+        offset: Offsets.
+        bytes: Lengths.
+        sent_ps: Times.
+        done_ps: Times.
+    """
+
+    ready_ps: Column
+    write: Column
+    offset: Column
+    bytes: Column
+    sent_ps: Column
+    done_ps: Column
+
+    def __len__(self) -> int:
+        return len(self.ready_ps)
+
+    def rows(self) -> Iterator[tuple[int, ...]]:
+        """The transfers, each as its whole numbers in the order of the attributes."""
+        columns = (self.ready_ps, self.write, self.offset, self.bytes, self.sent_ps, self.done_ps)
+        for start in range(0, len(self), _BLOCK_ROWS):
+            yield from zip(*(column[start : start + _BLOCK_ROWS].tolist() for column in columns), strict=True)
+
+
+def record(
+    system: "ResolvedSystem",
+    test: Operation = "bw-rd",
+    *,
+    seed: int = 1,
+    progress: Callable[[int], None] | None = None,
+    **parameters: Any,
+) -> str:
     """Record the TLPs of a bandwidth test, each as soon as the system's device can send it.
 
     Args:
         system: The host, and the link whose tags and limits the device has.
         test: The operation: `bw-rd`, `bw-wr` or `bw-rdwr`.
         seed: Seed of the addresses and of the host's draws.
+        progress: Called now and then with the TLPs that are done.
         parameters: Further keywords of `single_test`, as `size`, `window`, `pattern` or `transactions`.
 
     Returns:
@@ -72,7 +116,7 @@ def record(system: "ResolvedSystem", test: Operation = "bw-rd", *, seed: int = 1
     if count > _MOST_TRANSACTIONS:
         raise InputError(f"transactions is {count}: give at most {_MOST_TRANSACTIONS}")
     words = f"simulated: {count} of {test}, {size} B on {system.system.name}, seed {seed}"
-    return _core.trace_record(system.to_json(), json.dumps(found), seed, words)
+    return _core.trace_record(system.to_json(), json.dumps(found), seed, words, progress)
 
 
 def play(
@@ -95,9 +139,40 @@ def play(
     Raises:
         InputError: A line is wrong, or a transfer does not fit the host.
     """
-    times = _core.trace_play(system.to_json(), text, cache, window_bytes, seed)
-    lines = _core.trace_read(text)
-    return [Transfer(*line, *of_line) for line, of_line in zip(lines, times, strict=True)]
+    played = play_columns(system, text, cache=cache, window_bytes=window_bytes, seed=seed)
+    return [Transfer(ready, bool(write), *rest) for ready, write, *rest in played.rows()]
+
+
+def play_columns(
+    system: "ResolvedSystem",
+    text: str,
+    *,
+    cache: Cache = "cold",
+    window_bytes: int = 0,
+    seed: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Played:
+    """As `play`, for traces of millions of transfers.
+
+    Args:
+        system: The host and the link.
+        text: The trace.
+        cache: State of the caches before the first transfer.
+        window_bytes: Bytes of the buffer that are warm, from its start.
+        seed: Seed of the host's draws.
+        progress: Called now and then with the transfers that are done, and their total.
+
+    Raises:
+        InputError: A line is wrong, or a transfer does not fit the host.
+    """
+    import numpy as np
+
+    ready, write, offset, size = _core.trace_read(text)
+    total = len(write)
+    report = None if progress is None else lambda done: progress(done, total)
+    sent, done = _core.trace_play(system.to_json(), text, cache, window_bytes, seed, report)
+    numbers = [np.frombuffer(column, dtype=np.uint64) for column in (ready, offset, size, sent, done)]
+    return Played(numbers[0], np.frombuffer(write, dtype=np.uint8), *numbers[1:])
 
 
 def convert(

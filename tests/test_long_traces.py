@@ -1,0 +1,45 @@
+"""Traces of many transfers are played in little memory, and a long one is stopped."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+from shell import PCIELAB, stop_after
+
+_FEW, _MANY = 1_000, 200_000
+_MOST_BYTES_PER_LINE = 300
+"""Of the text, the columns and the CSV; with Python's objects for each transfer it is over 500."""
+
+
+def _peak_bytes(folder: Path, lines: int) -> int:
+    """The most memory that playing that many transfers takes."""
+    file = folder / "some.trace"
+    text = "".join(f"{9000 * number} read {64 * (number % 100)} 64\n" for number in range(lines))
+    file.write_text("# pcielab trace 1\n" + text, encoding="utf-8")
+    output = folder / f"{lines}.csv"
+    process = subprocess.Popen(
+        [PCIELAB, "trace", "play", file, "-o", output], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    with output.open() as written:
+        assert sum(1 for _ in written) == lines + 1
+    return used.ru_maxrss * 1024
+
+
+def test_each_transfer_takes_few_bytes(tmp_path: Path) -> None:
+    grown = _peak_bytes(tmp_path, _MANY) - _peak_bytes(tmp_path, _FEW)
+    assert grown / (_MANY - _FEW) < _MOST_BYTES_PER_LINE
+
+
+def test_a_long_trace_is_stopped(tmp_path: Path) -> None:
+    # To its end, it would take minutes.
+    file = tmp_path / "long.trace"
+    file.write_text("# pcielab trace 1\n" + "0 read 0 4194304\n" * 2000, encoding="utf-8")
+    output = tmp_path / "out.csv"
+    done = stop_after(0, signal.SIGINT, "trace", "play", file, "-o", output)
+    assert (done.exit_code, done.stdout) == (130, "")
+    assert "Traceback" not in done.stderr
+    assert not output.exists()
