@@ -28,6 +28,7 @@ from pcielab.errors import InputError
 from pcielab.library.catalog import load_work
 from pcielab.library.profiles.part import Part
 from pcielab.store import Store, open_store
+from pcielab.wording import shown
 from pcielab.work.options import ASKED_BY, RunOptions, Work, WorkKind
 from pcielab.work.running import (
     Progress,
@@ -136,6 +137,8 @@ def open_work(
 ) -> Carrier:
     """Prepare work on a device, ready to be run; arguments and errors as in `run`."""
     work = load_work(work) if isinstance(work, str) else work
+    if not hasattr(work, "kind"):
+        raise InputError(f"work is {shown(work)}: give a suite, a test, frames or a fabric suite, or a name")
     if isinstance(device, str):
         kind, address = kind_of(device)
     else:

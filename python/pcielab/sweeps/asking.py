@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pcielab.errors import InputError
 from pcielab.library.profiles import ResolvedSystem, load_system
 from pcielab.model.questions import system_bounds
 from pcielab.sweeps.axes import axes_of
 from pcielab.sweeps.plan import Draws, Method, Plan
 from pcielab.sweeps.results import Results
 from pcielab.sweeps.run import Progress, Work, carry_out, no_progress
+from pcielab.wording import shown
 from pcielab.work.options import Samples
 
 
@@ -83,7 +85,10 @@ def bounds(system: ResolvedSystem | str, **axes: object) -> Results:
 
 
 def _plan(system: ResolvedSystem | str, axes: dict[str, Any], draws: Draws) -> Plan:
-    return Plan(load_system(system) if isinstance(system, str) else system, axes_of(axes), draws)
+    found = load_system(system) if isinstance(system, str) else system
+    if not isinstance(found, ResolvedSystem):
+        raise InputError(f"system is {shown(found)}: give a system, or its name")
+    return Plan(found, axes_of(axes), draws)
 
 
 def _bound(system: ResolvedSystem, test: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pcielab.library.suites.benchmark import BENCHMARKS, Test, impossible, publi
 from pcielab.library.suites.load import Suite
 from pcielab.library.suites.parameter import Parameter
 from pcielab.library.suites.parameters import PARAMETERS, Parameters
-from pcielab.wording import named
+from pcielab.wording import named, shown
 
 _OPERATION = next(parameter for parameter in PARAMETERS if parameter.key == "operation")
 _OF_WORD = {parameter.word: parameter for parameter in PARAMETERS if parameter is not _OPERATION}
@@ -43,7 +43,9 @@ def single_test(operation: str, **asked: Any) -> Suite:
     parameters = Parameters(**values)
     problem = impossible(parameters)
     if problem is not None:
-        wrong = next(parameter for parameter in PARAMETERS if parameter.key == problem.key)
+        wrong = next((parameter for parameter in PARAMETERS if parameter.key == problem.key), None)
+        if wrong is None:  # a value of a type or size that no parameter has
+            raise problem
         raise with_message(problem, f"{wrong.option} {problem.value}: {problem.remedy or problem}")
     name = published_name(parameters.operation, parameters.path)
     return Suite("single", f"One test: {name}", (Test("single", name, parameters),))
@@ -57,7 +59,9 @@ def _read(parameter: Parameter, value: Any) -> Any:
     return value
 
 
-def _one_of(parameter: Parameter, word: str) -> Any:
+def _one_of(parameter: Parameter, word: Any) -> Any:
+    if not isinstance(word, str):
+        raise InputError(f"{parameter.option} {shown(word)}: give one of {', '.join(parameter.choices)}")
     if word in parameter.choices:
         return word
     published = BENCHMARKS.get(word.upper())
