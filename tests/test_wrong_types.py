@@ -37,6 +37,9 @@ def _calls() -> dict[str, Callable[[Any], object]]:
         "calibrate name": partial(pcielab.calibrate, "absent.db"),
         "why": pcielab.why,
         "run": pcielab.run,
+        "run device": partial(pcielab.run, TEST),
+        "simulate system": lambda wrong: pcielab.simulate(wrong, TEST),
+        "sweep size": lambda wrong: pcielab.sweep("snb", test="bw-rd", transactions=10, size=wrong),
         "bounds": pcielab.bounds,
     }
     words = ("size", "window", "cache", "pattern", "transactions", "outstanding", "stride", "path", "details")
@@ -46,6 +49,8 @@ def _calls() -> dict[str, Callable[[Any], object]]:
         calls[f"why {name}"] = _by_keyword(pcielab.why, TEST)(name)
     for name in ("low", "high", "scale"):
         calls[f"between {name}"] = _by_keyword(pcielab.between, low=1.0, high=2.0, scale="log")(name)
+    for name in ("profile", "sets", "samples", "jobs", "seed"):
+        calls[f"run {name}"] = _by_keyword(pcielab.run, TEST)(name)
     calls["RunOptions seed"] = _by_keyword(pcielab.RunOptions)("seed")
     return calls
 

@@ -153,7 +153,9 @@ def open_work(
 
 
 def _kind_of_backend(backend: _core.Backend) -> Kind:
-    """Make a kind of an existing back end."""
+    """Make a kind of an existing back end; refuse anything else."""
+    if not isinstance(backend, _core.Backend):
+        raise InputError(f"device is {shown(backend)}: give the name of a device, or a back end")
     work: WorkKind = backend.takes
     is_real = work == "messages" and backend.origin != "simulated"
     options = OF_TRANSFERS - OF_DEVICES if work == "transfers" else frozenset()
