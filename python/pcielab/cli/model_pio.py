@@ -14,7 +14,6 @@ from pcielab.library import shipped
 from pcielab.library.link import Link
 from pcielab.library.quantities import parse_bytes, parse_range
 from pcielab.model.link import Accounting
-from pcielab.model.message_questions import times_of_older_link
 
 if TYPE_CHECKING:
     from pcielab.model import MessageProfile, Messages
@@ -87,6 +86,8 @@ def pio(
 
     `pcielab model pio --show loopback --profile exanic-2018 --messages 64,128,1500`
     """
+    from pcielab.model.message_questions import times_of_older_link
+
     chosen = model.load_message_profile(profile).with_changes(buffers=buffers, in_flight=in_flight)
     measured = chosen.link
     link = replace(
