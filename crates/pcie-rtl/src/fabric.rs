@@ -289,7 +289,8 @@ fn open(topology: &Topology, program: &Path, node: NodeId, number: u64) -> Resul
     let name = &described.name;
     let code = (topology.mps_bytes().ilog2() - 7) as u8;
     let upwards = (0..).zip(topology.links()).find(|(_, link)| link.lower == *name);
-    let capacity = upwards.map_or(f64::INFINITY, |(link, _)| topology.link_capacities()[2 * link as usize + 1]);
+    let capacity =
+        upwards.map_or(f64::INFINITY, |(link, _)| topology.link_capacities()[2 * link as usize + 1]);
     let surroundings = Surroundings {
         react: u32::MAX,
         max_payload: code,
