@@ -102,13 +102,17 @@ test: compiled ## Run every linter and every test
 .PHONY: compiled
 # Beforehand, so that no test waits for another's compiler. What links for a minute on one core leaves the other to its neighbour.
 compiled: $(VENV)/.dev-installed $(VENV)/.extras-installed $(VENV)/.rtl-installed
-	$(MAKE) --no-print-directory --jobs=2 $(VENV)/.built rust-compiled target/rtl/pcielab-rtl
+	$(MAKE) --no-print-directory --jobs=2 $(VENV)/.built rust-compiled target/rtl/pcielab-rtl page-if-possible
+
+.PHONY: page-if-possible
+page-if-possible: build
 	@$(MAKE) --no-print-directory page || echo 'note: the page without a server was not built: its tests are skipped' >&2
 
 .PHONY: rust-compiled
 rust-compiled: target/debug/libpcie_port.a
 	$(APART) cargo test --workspace --no-run --quiet
-	$(APART) cargo build --workspace --bin pcielab-run --quiet
+	@# With the tests, whose dependencies it then shares.
+	$(APART) cargo build --workspace --tests --bin pcielab-run --quiet
 
 .PHONY: rust-test
 # The cases of property tests are the same in each run of `make test`; `cargo test` alone draws new ones.
@@ -117,8 +121,7 @@ rust-test: target/rtl/pcielab-rtl
 
 .PHONY: python-test
 # SHARD=1/2 runs one half of the test files, for a machine that has another beside it.
-python-test: build target/rtl/pcielab-rtl target/debug/libpcie_port.a
-	@$(MAKE) --no-print-directory page || echo 'note: the page without a server was not built: its tests are skipped' >&2
+python-test: build target/rtl/pcielab-rtl target/debug/libpcie_port.a page-if-possible
 	files="$(if $(SHARD),$$($(BIN)/python setup/shard.py $(SHARD)))" && \
 		$(APART) $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(TIMEOUT) $$files
 

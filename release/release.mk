@@ -7,14 +7,14 @@ PAGE_SOURCES := $(foreach crate,$(PAGE_CRATES),$(shell find crates/pcie-$(crate)
 
 .PHONY: wasm-target
 wasm-target:
-	@test -d "$$(rustc --print target-libdir --target wasm32-unknown-unknown)" || rustup target add wasm32-unknown-unknown
+	@test -d "$$($(APART) rustc --print target-libdir --target wasm32-unknown-unknown)" || rustup target add wasm32-unknown-unknown
 
 # Without the target, nothing of the page is built.
 target/bind/debug/bind: page/bind/Cargo.toml page/bind/Cargo.lock page/bind/src/main.rs | wasm-target
-	CARGO_TARGET_DIR=target/bind cargo build --quiet --locked --manifest-path page/bind/Cargo.toml
+	$(APART) CARGO_TARGET_DIR=target/bind cargo build --quiet --locked --manifest-path page/bind/Cargo.toml
 
 $(PAGE): $(PAGE_SOURCES) target/bind/debug/bind
-	cargo rustc --release --quiet --target wasm32-unknown-unknown -p pcie-page --lib --crate-type cdylib
+	$(APART) cargo rustc --release --quiet --target wasm32-unknown-unknown -p pcie-page --lib --crate-type cdylib
 	mkdir -p target/page
 	target/bind/debug/bind target/wasm32-unknown-unknown/release/pcie_page.wasm target/page
 
