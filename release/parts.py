@@ -10,24 +10,16 @@ from pathlib import Path
 from typing import Any
 
 EXTENSION = "pcie-python"
+PLATFORM = "x86_64-unknown-linux-gnu"
 ROOT = Path(__file__).parents[1]
 
 
 def parts_list() -> dict[str, Any]:
     """The parts list; identical bytes for the same Cargo.lock and pyproject.toml."""
-    command = [
-        "cargo",
-        "metadata",
-        "--format-version",
-        "1",
-        "--locked",
-        "--filter-platform",
-        "x86_64-unknown-linux-gnu",
-    ]
-    metadata = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)
-    packages = {package["id"]: package for package in metadata["packages"]}
-    own = next(package for package in packages.values() if package["name"] == EXTENSION)
-    crates = [packages[one] for one in _needed(own["id"], metadata["resolve"]["nodes"])]
+    metadata = json.loads(_cargo("metadata", "--format-version", "1", "--filter-platform", PLATFORM))
+    packages = {(package["name"], package["version"]): package for package in metadata["packages"]}
+    crates = [packages[crate] for crate in sorted(_built_from())]
+    own = next(crate for crate in crates if crate["name"] == EXTENSION)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return {
         "bomFormat": "CycloneDX",
@@ -35,24 +27,28 @@ def parts_list() -> dict[str, Any]:
         "version": 1,
         "metadata": {"component": {"type": "application", "name": "pcielab", "version": own["version"]}},
         "components": [
-            *(_crate(crate) for crate in sorted(crates, key=lambda one: (one["name"], one["version"]))),
+            *(_crate(crate) for crate in crates),
             *(_package(requirement) for requirement in project["dependencies"]),
         ],
     }
 
 
-def _needed(root: str, nodes: list[dict[str, Any]]) -> set[str]:
-    """The crates that a crate is built from, itself included; not those that only build or test it."""
-    below = {
-        node["id"]: [one["pkg"] for one in node["deps"] if any(kind["kind"] is None for kind in one["dep_kinds"])]
-        for node in nodes
-    }
-    found, left = {root}, [root]
-    while left:
-        new = set(below[left.pop()]) - found
-        found |= new
-        left += new
-    return found
+def _built_from() -> set[tuple[str, str]]:
+    """Name and version of each crate that the extension is built from, itself included.
+
+    `cargo metadata` has the features of the whole workspace, among them those that only tests switch on.
+    `cargo tree` has the features of the one crate, and leaves out crates that only build or test it.
+    """
+    selection = ("--package", EXTENSION, "--edges", "normal", "--target", PLATFORM)
+    lines = _cargo("tree", *selection, "--prefix", "none", "--format", "{p}").splitlines()
+    return {(name, version.removeprefix("v")) for name, version, *_ in map(str.split, filter(None, lines))}
+
+
+def _cargo(*words: str) -> str:
+    """The output of a cargo command on Cargo.lock as it is."""
+    return subprocess.run(
+        ["cargo", *words, "--locked"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
 
 
 def _crate(crate: dict[str, Any]) -> dict[str, Any]:
