@@ -87,8 +87,12 @@ WITHOUT_STORES = (
     ["sweep", "spec.toml", "-o", "{new}"],
     ["trace", "play", "dma.trace"],
 )
-ELSEWHERE = {("calibrate",), ("validate",), ("suites", "validate"), ("fabric", "validate")}
-"""They simulate for minutes, with tests of their own, or are former names of `paper numbers`."""
+ELSEWHERE = {
+    *(("calibrate",), ("validate",), ("suites", "validate"), ("fabric", "validate")),
+    ("devices", "bind"),
+}
+"""They simulate for minutes, with tests of their own, or are former names of `paper numbers`. `devices bind` needs
+a device: `cli/test_devices.py` tries its formats."""
 SPEC = """\
 name = "windows"
 title = "Reads over windows"
