@@ -284,8 +284,17 @@ def test_an_output_that_cannot_be_written_is_refused(
 def test_a_command_does_not_replace_the_store_that_it_reads(store: str, tmp_path: Path, command: str) -> None:
     before = Path(store).read_bytes()
     message = refused(tmp_path, *outputs(store, store, tmp_path)[command], "--overwrite")
-    assert f"{store}: is a store, and is replaced only by another" in message
+    assert f"{store}: is also an input of this command" in message
     assert Path(store).read_bytes() == before
+
+
+@pytest.mark.parametrize("command", ["export", "report", "compare"])
+def test_a_store_is_replaced_only_by_another(store: str, tmp_path: Path, command: str) -> None:
+    other = tmp_path / "other.db"
+    other.write_bytes(Path(store).read_bytes())
+    message = refused(tmp_path, *outputs(str(other), store, tmp_path)[command], "--overwrite")
+    assert f"{other}: is a store, and is replaced only by another" in message
+    assert other.read_bytes() == Path(store).read_bytes()
 
 
 @pytest.mark.parametrize("command", COMMANDS)

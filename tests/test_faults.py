@@ -134,7 +134,7 @@ def old_text(folder: Path) -> None:
 
 
 IMPORT = ("import", "pcie-bench", "published", "-o", "run.db")
-MESSAGES = ("run", "--suite", "messages.toml", "-o", "run.db")
+MESSAGES = ("run", "--profile", "kpio-2012", "--suite", "messages.toml", "-o", "run.db")
 FABRIC = ("fabric", "run", "fabrex-u55c", "--flows", "latency", "--duration-us", "20", "-o", "run.db")
 EXPORT = ("export", "pcie-bench", "run.db", "-o", "out", "--overwrite")
 CSV = ("export", "csv", "run.db", "-o", "out.csv", "--overwrite")

@@ -77,8 +77,20 @@ def test_a_trick_is_refused_or_has_no_effect(
         ("explain", store),
         ("why", store),
         ("compare", sound, store),
-        ("run", "--suite", suite, "--jobs", "1", "-o", store, "--resume"),
-        ("run", "--suite", suite, "--jobs", "1", "-o", store, "--resume", "--repeat-damaged"),
+        ("run", "--profile", "hsw2620", "--suite", suite, "--jobs", "1", "-o", store, "--resume"),
+        (
+            "run",
+            "--profile",
+            "hsw2620",
+            "--suite",
+            suite,
+            "--jobs",
+            "1",
+            "-o",
+            store,
+            "--resume",
+            "--repeat-damaged",
+        ),
     )
     for command in commands:
         done = limited(*command)

@@ -155,7 +155,7 @@ def test_a_table_in_a_pipe_is_not_cut() -> None:
         (["pio", "--show", "loopback"], "exanic-2018"),
         (["host", "--load", "6:0"], "--load: '6:0' is not a count: give 0 to 4096, as in 3, 0,3,6 or 0:6"),
         (["host", "--load", "2", "--profile", "snb"], "--load: snb says nothing about busy cores"),
-        (["host", "--offered", "0"], "--offered is 0: give above 0 Gb/s"),
+        (["host", "--offered", "0"], "--offered is 0.0: give above 0 Gb/s"),
         (["host", "--misses", "0"], "--misses is 0: give above 0"),
         (["host", "--devices", "gen4"], "--devices 'gen4': not a link: give generation and lanes"),
         (["host", "--kind", "write"], "--kind 'write': give read or read-write"),

@@ -68,7 +68,7 @@ def test_the_name_shows_the_switches_and_a_base_lends_its_steps() -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ('on = ["fast"]', "on: has no switch fast"),
+        ('on = ["fast"]', "on: has no feature fast"),
         ('[switch.fast]\nwhat = "x"\nsource = "x"\nleave_out = ["TX descriptor"]',
          "switch.fast.leave_out: no step has what = TX descriptor: did you mean TX descriptor read?"),
         ('[switch.fast]\nwhat = "x"\nsource = "x"\nleave_out = ["packet read"]',

@@ -16,6 +16,7 @@ use pcie_workload::{AddressList, CacheState, Operation, Test};
 use peers::{Got, Hello, Peer, device, host, request};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
 
@@ -330,14 +331,21 @@ fn wrong_options_are_refused_and_a_stop_is_obeyed() {
     assert!(refused(&brick(folder.path(), 1, 1, 1)).contains("without a file there"));
     assert_eq!(std::fs::read(folder.path().join("host0")).unwrap(), b"", "it is kept");
     let one = brick(folder.path(), 1, 0, 500_000);
+    assert!(
+        matches!(one.run(endpoints(SYSTEMS[0]), || true), Err(BrickError::Stopped)),
+        "before a device listens"
+    );
     let path = one.devices[0].clone();
+    let connected = Arc::new(AtomicBool::new(false));
+    let reached = Arc::clone(&connected);
     let waiting = spawn(move || {
         let peer = device(&path, &Hello::default());
+        reached.store(true, Ordering::Relaxed);
         while !peer.is_closed() {
             std::thread::yield_now();
         }
     });
-    let stopped = one.run(endpoints(SYSTEMS[0]), || true);
+    let stopped = one.run(endpoints(SYSTEMS[0]), || connected.load(Ordering::Relaxed));
     assert!(matches!(stopped, Err(BrickError::Stopped)));
     waiting.join().unwrap();
 }
