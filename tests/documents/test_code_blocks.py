@@ -21,6 +21,8 @@ DRAWN = set("│┃━─├└")
 PAGE = """<!doctype html><html style="font-size: 20px">
 <style>code {{ display: block; font-family: monospace; overflow: auto }}</style>
 <body class="md-typeset" style="margin: 0; width: {room}px">{blocks}</body></html>"""
+RUN_MODULE = "text => import(`data:text/javascript,${encodeURIComponent(text)}`).then(() => null)"
+"""Runs a module to its end; a script element of a module runs at some later time."""
 LAID_OUT = """() => [...document.querySelectorAll("code")].map((code) => ({
   cut: code.scrollWidth > code.clientWidth + 1,
   wraps: [...code.children].map((line) => line.classList.contains("wraps")),
@@ -45,7 +47,7 @@ def shown() -> list[dict[str, Any]]:
         tab = launched.new_page(viewport={"width": 1400, "height": 900})
         tab.set_content(page)
         tab.add_style_tag(path=str(DOCS / "code.css"))
-        tab.add_script_tag(content=(DOCS / "code.js").read_text(encoding="utf-8"), type="module")
+        tab.evaluate(RUN_MODULE, (DOCS / "code.js").read_text(encoding="utf-8"))
         found: list[dict[str, Any]] = tab.evaluate(LAID_OUT)
     return found
 
