@@ -335,3 +335,13 @@ def test_a_counted_time_in_which_no_request_ends_is_refused() -> None:
     flows = pd.DataFrame([asked.model_dump() | {"name": "F1"}])
     with pytest.raises(InputError, match="no request ended within the counted time: give a longer one"):
         fabric.simulate(TESTBED, flows, duration_us=0.001, warm_up_us=0)
+
+
+def test_a_flow_that_is_off_needs_no_request() -> None:
+    off = {"source": "host1", "destination": "C", "standalone_gbytes_per_s": 0.0}
+    assert simulated(off, off)["gbytes_per_s"].tolist() == [0, 0]
+    flows = pd.DataFrame([fabric.Flow.model_validate(off).model_dump() | {"name": "off"}])
+    assert fabric.simulated_standalones(TESTBED, flows)["standalone_gbytes_per_s"].tolist() == [0]
+    sends = flows.assign(name="sends", standalone_gbytes_per_s=np.nan)
+    with pytest.raises(InputError, match="no request ended within the counted time"):
+        fabric.simulate(TESTBED, pd.concat([flows, sends]), duration_us=0.001, warm_up_us=0)

@@ -94,7 +94,8 @@ def simulate(
             "in_flight": np.frombuffer(found.in_flight) + 0.0,
         }
     )
-    if len(shares) and not shares["gbytes_per_s"].any():
+    is_on = flows["standalone_gbytes_per_s"] != 0
+    if is_on.any() and not shares["gbytes_per_s"].any():
         raise InputError(
             f"--duration-us {duration_us:g}: no request ended within the counted time: give a longer one"
         )
