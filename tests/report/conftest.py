@@ -49,7 +49,7 @@ def latency_scalars(median: float) -> list[dict[str, Any]]:
     values = {
         "median": median,
         "average": median + 3,
-        "minimum": median - 40,
+        "minimum": median * 0.9,
         "p95": median + 30,
         "maximum": 2000.0,
     }

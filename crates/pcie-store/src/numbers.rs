@@ -196,6 +196,20 @@ mod tests {
         }));
     }
 
+    /// Devices return latencies as unsigned ticks from which nothing is subtracted; a difference of two may be below 0.
+    #[test]
+    fn only_differences_of_latencies_are_negative() {
+        let of = |scalar| of_scalar(Kind::Transfers, scalar);
+        for metric in ["average", "median", "minimum", "maximum", "p95", "p99", "p999"] {
+            let expected = format!("`{metric}` is -38.8: 0, or 1e-30 to 1e17 ns");
+            assert_eq!(of(("", metric, "ns", -38.8)), Some(expected));
+        }
+        for subject in ["transfer", "bytes"] {
+            assert_eq!(of((subject, "difference", "ns", -38.8)), None);
+            assert!(of((subject, "standard_error", "ns", -38.8)).is_some());
+        }
+    }
+
     #[test]
     fn conditions_of_users_devices_have_any_name_and_unit() {
         let of = |scalar| of_scalar(Kind::Transfers, scalar);
