@@ -72,25 +72,14 @@ def test_a_trick_is_refused_or_has_no_effect(
     store = tricked / plain_name(name) / "run.db"
     output = store.with_suffix(".json")
     suite = sound.with_name("suite.toml")
+    run = ("run", "--profile", "hsw2620", "--suite", suite, "--jobs", "1", "-o", store, "--resume")
     commands: tuple[tuple[str | Path, ...], ...] = (
         ("export", "json", store, "-o", output, "--overwrite"),
         ("explain", store),
         ("why", store),
         ("compare", sound, store),
-        ("run", "--profile", "hsw2620", "--suite", suite, "--jobs", "1", "-o", store, "--resume"),
-        (
-            "run",
-            "--profile",
-            "hsw2620",
-            "--suite",
-            suite,
-            "--jobs",
-            "1",
-            "-o",
-            store,
-            "--resume",
-            "--repeat-damaged",
-        ),
+        run,
+        (*run, "--repeat-damaged"),
     )
     for command in commands:
         done = limited(*command)

@@ -57,7 +57,7 @@ mod tests {
     fn messages_contain_no_control_characters() {
         let refusal = Refusal::new("no such file\n\u{9b}2J").about("\u{1b}]0;title\u{7}.json");
         let failure = Failure::from(refusal);
-        assert_eq!(failure.message(), r"\u{1b}]0;title\u{7}.json: no such file\n\u{9b}2J");
+        assert_eq!(failure.message(), "\\u{1b}]0;title\\u{7}.json: no such file\n\\u{9b}2J");
     }
 
     #[test]
