@@ -113,13 +113,13 @@ def modules_of(part: Part) -> list[Path]:
 
 
 def broken(part: Part, seed: int) -> tuple[Path, str, str]:
-    """A module, its source with one break, and the break in words; every place of the part is equally likely."""
-    places = [
+    """A module, its source with one break, and the break in words; every site in the part is equally likely."""
+    sites = [
         (module, index)
         for module in modules_of(part)
         for index, _ in enumerate(breaks_of(ast.parse((ROOT / PACKAGE / module).read_text())))
     ]
-    module, index = random.Random(seed).choice(places)
+    module, index = random.Random(seed).choice(sites)
     tree = ast.parse((ROOT / PACKAGE / module).read_text())
     node, change = list(breaks_of(tree))[index]
     line, before = getattr(node, "lineno", 0), ast.unparse(node)

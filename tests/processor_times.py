@@ -95,8 +95,8 @@ class Times:
         for title, depth in (("folders", 2), ("files", None)):
             yield f"\n{'seconds':>8} {'share':>6} {'tests':>6}  {title}"
             grouped = self._grouped(depth)
-            for place, (seconds, tests) in sorted(grouped.items(), key=lambda one: -one[1][0])[:SHOWN]:
-                yield f"{seconds:8.1f} {seconds / total:6.1%} {tests:6}  {place}"
+            for path, (seconds, tests) in sorted(grouped.items(), key=lambda one: -one[1][0])[:SHOWN]:
+                yield f"{seconds:8.1f} {seconds / total:6.1%} {tests:6}  {path}"
         yield f"{total:8.1f}  processor seconds of {len(self.seconds)} tests"
 
     def _grouped(self, depth: int | None) -> dict[str, tuple[float, int]]:
@@ -104,9 +104,9 @@ class Times:
         grouped: dict[str, tuple[float, int]] = {}
         for test, seconds in self.seconds.items():
             file = PurePath(test.partition("::")[0])
-            place = str(file) if depth is None else str(PurePath(*file.parent.parts[:depth]))
-            before = grouped.get(place, (0.0, 0))
-            grouped[place] = (before[0] + seconds, before[1] + 1)
+            path = str(file) if depth is None else str(PurePath(*file.parent.parts[:depth]))
+            before = grouped.get(path, (0.0, 0))
+            grouped[path] = (before[0] + seconds, before[1] + 1)
         return grouped
 
 

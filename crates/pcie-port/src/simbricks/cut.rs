@@ -1,6 +1,6 @@
 //! Mapped files that another process may cut short.
 //!
-//! An access beyond the end of such a file raises SIGBUS, which would end this process without a word. A handler puts
+//! An access beyond the end of such a file raises SIGBUS, which would end this process without a message. A handler puts
 //! zeros under the mapping instead and marks it as cut, so that the brick can end with a message. Other faults go
 //! to the handler that was there before.
 #![allow(unsafe_code)]
