@@ -52,7 +52,10 @@ PARTS = {
         ("store/*.py", "formats/**/*.py"),
         ("python/pcielab/store", "python/pcielab/formats", "tests/mutations", "tests/test_foreign_stores.py"),
     ),
-    "why": Part(("analysis/why/*.py",), ("python/pcielab/analysis/why", "tests/test_why_command.py")),
+    "why": Part(
+        ("analysis/why/*.py",),
+        ("tests/test_worded_claims.py", "python/pcielab/analysis/why", "tests/test_why_command.py"),
+    ),
     "analysis": Part(
         ("analysis/compare/*.py", "analysis/explain/*.py", "analysis/normal/*.py", "analysis/validate/*.py"),
         ("python/pcielab/analysis", "tests/test_regression_gate.py"),
