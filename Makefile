@@ -97,7 +97,7 @@ APART := env -u MAKEFLAGS -u MFLAGS
 .PHONY: test
 # Two of them at a time, since none alone keeps two cores busy; the longest first. In a log, output comes when each has ended.
 test: compiled ## Run every linter and every test
-	$(MAKE) --no-print-directory --jobs=2 $(if $(MAKE_TERMOUT),,$(if $(filter output-sync,$(.FEATURES)),--output-sync)) python-test lint rust-test rtl-check
+	$(MAKE) --no-print-directory --jobs=2 $(if $(MAKE_TERMOUT),,$(if $(filter output-sync,$(.FEATURES)),--output-sync)) pytest lint rust-test rtl-check
 
 .PHONY: compiled
 # Beforehand, so that no test waits for another's compiler. What links for a minute on one core leaves the other to its neighbour.
@@ -122,6 +122,11 @@ rust-test: target/rtl/pcielab-rtl
 .PHONY: python-test
 # SHARD=1/2 runs one half of the test files, for a machine that has another beside it.
 python-test: build target/rtl/pcielab-rtl target/debug/libpcie_port.a page-if-possible
+	@$(MAKE) --no-print-directory pytest
+
+.PHONY: pytest
+# Of what is built. Without prerequisites that run something: make would begin all other goals of `test` before this one.
+pytest:
 	files="$(if $(SHARD),$$($(BIN)/python setup/shard.py $(SHARD)))" && \
 		$(APART) $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(TIMEOUT) $$files
 
