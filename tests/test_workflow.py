@@ -39,7 +39,8 @@ def test_actions_are_pinned_by_commit(path: Path) -> None:
 def test_every_part_of_make_test_has_a_job() -> None:
     recipe = re.search(r"(?m)^test: .*\n\t.*\)\) (.+)$", MAKEFILES[0].read_text(encoding="utf-8"))
     assert recipe is not None
-    parts = set(recipe[1].split())
+    # What `pytest` needs is compiled before; `python-test` sees to it by itself.
+    parts = {"python-test" if part == "pytest" else part for part in recipe[1].split()}
     assert parts >= {"python-test", "lint", "rust-test", "rtl-check"}
     jobs = {target: name for name, job in WORKFLOW["jobs"].items() for target in targets(steps(job))}
     assert parts | {"floor", "pack"} <= jobs.keys()
