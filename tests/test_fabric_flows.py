@@ -57,9 +57,9 @@ def test_a_node_with_colons_in_its_name_is_no_rate() -> None:
         ("gpu0", "has no arrow: give SOURCE->DESTINATION"),
         ("gpu0->gpu0", "is both ends"),
         ("gpu0->nic99", "did you mean nic"),
-        ("gpu0->nic1:20", "is not a rate: give a number with a unit"),
+        ("gpu0->nic1:20", "'20' has no unit: give one of GB/s"),
         ("gpu0->nic1:0GB/s", "is not a rate"),
-        ("gpu0->nic1:1e9GB/s", "is not a rate"),
+        ("gpu0->nic1:1e9GB/s", "give 0 to 1000000"),
     ],
 )
 def test_a_wrong_flow_is_refused_with_a_remedy(flow: str, problem: str) -> None:

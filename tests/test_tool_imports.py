@@ -220,10 +220,10 @@ def test_the_link_of_a_saved_machine_is_that_of_the_device_in_the_file(tmp_path:
 @pytest.mark.parametrize(
     "options, words",
     [
-        (("--link", "fast"), "--link 'fast': not a link: give generation and lanes"),
+        (("--link", "fast"), "--link: 'fast' is not a link: give generation and lanes"),
         (("--link", "2x gen4x8"), "--link '2x gen4x8': give the link of one device"),
         (("--mps", "300"), "--mps 300: give one of 128"),
-        (("--numa", "-1"), "--numa -1: give"),
+        (("--numa", "-1"), "--numa: '-1' is not a whole number: give"),
         (("--address", "here"), "'here': not a PCI address"),
         (("--size", "0"), "--size: '0' is not a size"),
         (("--doctor", "nowhere.json"), "nowhere.json"),

@@ -5,6 +5,10 @@ from os import PathLike
 from typing import Any, Literal, final
 
 __all__ = [
+    "LANES",
+    "LINE_RATES_GBPS",
+    "SPEEDS_GTPS",
+    "UNITS",
     "Backend",
     "DeviceLostError",
     "FabricInfluences",
@@ -23,12 +27,12 @@ __all__ = [
     "StoreContents",
     "StoreWriter",
     "UnavailableError",
+    "Width",
     "__version__",
     "address_offsets",
     "alike",
     "ask_page",
     "bind_device",
-    "bytes_of_text",
     "check_file",
     "check_folder",
     "check_message_suite",
@@ -40,6 +44,8 @@ __all__ = [
     "check_test",
     "closest",
     "damaged_tests",
+    "ethernet_need",
+    "ethernet_suiting",
     "fabric_check",
     "fabric_check_traffic",
     "fabric_edges",
@@ -47,8 +53,10 @@ __all__ = [
     "fabric_link_capacities",
     "fabric_rounds",
     "fabric_simulate",
+    "generation_of",
     "iommu_page_bytes",
     "list_devices",
+    "low_share",
     "merge_bases",
     "merge_profile",
     "model_bandwidth",
@@ -63,8 +71,17 @@ __all__ = [
     "model_sizing",
     "nearest_rank",
     "profile_values",
+    "raw_gbps",
+    "read_counts",
+    "read_link",
     "read_manifest",
+    "read_number",
+    "read_quantity",
+    "read_size",
+    "read_sizes",
     "read_store",
+    "read_whole",
+    "read_width",
     "release_device",
     "remedy",
     "replaced",
@@ -335,7 +352,42 @@ def model_messages(question: str) -> str: ...
 def model_nic(question: str) -> str: ...
 def model_sizing(question: str) -> str: ...
 def alike(word: str, known: list[str], most: int) -> list[str]: ...
-def bytes_of_text(text: str) -> int | None: ...
+
+_Quantity = Literal["time", "rate", "line", "frequency", "events", "number"]
+
+LANES: tuple[int, ...]
+LINE_RATES_GBPS: tuple[float, ...]
+SPEEDS_GTPS: tuple[float, ...]
+UNITS: dict[_Quantity, dict[str, float]]
+
+@final
+class Width:
+    def __new__(cls, generation: int, lanes: int, links: int = 1) -> Width: ...
+    @property
+    def generation(self) -> int: ...
+    @property
+    def lanes(self) -> int: ...
+    @property
+    def links(self) -> int: ...
+    @property
+    def raw_gbps(self) -> float: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+def ethernet_need(line_gbps: float, sizes_bytes: Sequence[int]) -> list[float]: ...
+def ethernet_suiting(capacity_gbps: float) -> list[float]: ...
+def generation_of(speed_gtps: float) -> int | None: ...
+def low_share(addresses: Sequence[int], piece_bytes: int, window_bytes: int) -> float: ...
+def raw_gbps(generation: int, lanes: int) -> float: ...
+def read_counts(text: str, name: str, most: int) -> list[int]: ...
+def read_link(text: str) -> tuple[int, int] | None: ...
+def read_number(text: str, name: str, kind: _Quantity, unit: str) -> float: ...
+def read_quantity(text: str, name: str, kind: _Quantity) -> tuple[float, str, float]: ...
+def read_size(text: str, name: str) -> int: ...
+def read_sizes(text: str, name: str) -> list[int]: ...
+def read_whole(text: str, name: str, kind: Literal["bytes", "count", "generation", "lanes"]) -> int: ...
+def read_width(text: str, name: str) -> Width: ...
 def closest(word: str, known: list[str]) -> str | None: ...
 def suggestion(word: str, known: list[str]) -> str: ...
 def with_most_parts(word: str, known: list[str], most: int) -> list[str]: ...

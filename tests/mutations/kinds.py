@@ -23,6 +23,7 @@ import tomli_w
 import tools
 import uses
 
+from pcielab._core import read_sizes
 from pcielab.analysis.calibrate.measured import read_pack
 from pcielab.devices.running import simulate
 from pcielab.formats.exporters import export
@@ -30,7 +31,6 @@ from pcielab.formats.raw_results import COUNTER_NS, FIRST_LINE
 from pcielab.library import shipped, suites
 from pcielab.library.profiles import resolve
 from pcielab.library.profiles.system import check_file
-from pcielab.library.quantities import parse_range
 from pcielab.store import open_store
 from suite_texts import suite_text, transfers
 
@@ -394,7 +394,7 @@ def sizes(draw: Draw, folder: Path) -> None:
     text = draw.choice(["64", "4K", "1.5M", "64:1500", "64:1500:4", "60,61,77", "64:4096:64,8K"])
     text = mutate.text(draw, text.encode()).decode(errors="replace")
     try:
-        parse_range(text, "--sizes")
+        read_sizes(text, "--sizes")
     finally:
         number, tags = draw.choice([*mutate.REAL, *mutate.WHOLE]), draw.choice(mutate.WHOLE)
         uses.limits(number, tags, draw.choice([64, *mutate.WHOLE]))

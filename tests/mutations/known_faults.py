@@ -24,14 +24,13 @@ from machines import examined
 from resealed import read_by, reseal
 from stores import SEEDS
 
-from pcielab._core import StoreWriter
+from pcielab._core import StoreWriter, read_sizes
 from pcielab.analysis.explain import explain_run
 from pcielab.analysis.explain.rows import matching
 from pcielab.analysis.published import compare_with_published
 from pcielab.doctor import read_file, read_sysfs
 from pcielab.doctor.made_machine import server, write
 from pcielab.formats.exporters import export
-from pcielab.library.quantities import parse_range
 from pcielab.report.provenance import provenance
 from pcielab.report.run import runs_of
 from pcielab.report.summary import summary
@@ -284,7 +283,7 @@ def flows(line: str) -> Input:
 
 def sizes(given: str) -> Input:
     """Sizes on the command line."""
-    return lambda _folder: parse_range(given, "--sizes")
+    return lambda _folder: read_sizes(given, "--sizes")
 
 
 def swept(key: str, value: Any) -> Input:

@@ -8,8 +8,14 @@ use serde::{Deserialize, Serialize};
 /// Supported Ethernet rates, in Gb/s.
 pub const LINE_RATES_GBPS: [f64; 11] = [1.0, 2.5, 5.0, 10.0, 25.0, 40.0, 50.0, 100.0, 200.0, 400.0, 800.0];
 
+/// Those that a link is compared with.
+const COMMON_RATES_GBPS: [f64; 6] = [10.0, 40.0, 100.0, 200.0, 400.0, 800.0];
+
 /// Bytes of the frame check sequence, which a NIC strips on receipt and adds on sending.
 pub const FCS_BYTES: u64 = 4;
+
+/// A line is compared with a link whose capacity is less than this multiple of it.
+const SPARED: f64 = 4.0;
 
 const MIN_FRAME_BYTES: u64 = 64;
 const MAX_FRAME_BYTES: u64 = 65_535;
@@ -86,6 +92,21 @@ impl Ethernet {
             Accounting::Sigcomm18 => data_bytes.max(MIN_FRAME_BYTES),
         };
         self.line_gbps * data_bytes as f64 / (counted_bytes + self.around_bytes()) as f64
+    }
+
+    /// The bandwidth that DMA of a size needs to keep up with the full line, in Gb/s. A transfer is a frame without
+    /// its FCS; shorter ones are padded to the smallest frame.
+    pub fn needed_gbps(&self, size_bytes: u64) -> f64 {
+        let frame_bytes = (size_bytes + FCS_BYTES).max(MIN_FRAME_BYTES);
+        self.line_gbps * size_bytes as f64 / (frame_bytes + self.around_bytes()) as f64
+    }
+
+    /// The common lines of 10 Gb/s and more that suit a link's capacity for TLPs, slowest first: it carries them,
+    /// but not several times over.
+    pub fn suiting(capacity_gbps: f64) -> impl Iterator<Item = Self> {
+        let suits = move |rate: &f64| *rate <= capacity_gbps && capacity_gbps < SPARED * rate;
+        let lines = COMMON_RATES_GBPS.into_iter().filter(suits);
+        lines.map(|line_gbps| Self { line_gbps, vlan: false, gap: InterpacketGap::Standard })
     }
 
     fn around_bytes(&self) -> u64 {

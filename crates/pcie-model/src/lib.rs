@@ -7,6 +7,7 @@
 //! Sources: Neugebauer et al., "Understanding PCIe performance for end host networking", SIGCOMM 2018, sections 2, 3 and
 //! 7; PCI Express Base Specification; IEEE 802.3; for [`pio`], the kPIO+WC paper named there.
 
+mod addresses;
 mod bandwidth;
 mod bound;
 mod checks;
@@ -21,6 +22,7 @@ mod nic;
 pub mod pio;
 mod sizing;
 
+pub use addresses::{Mixed, low_share, with_addresses};
 pub use bandwidth::{Bandwidth, LinkUse, MAX_TRANSFER_BYTES, Transfer};
 pub use bound::{Answer, Bound, Ceiling};
 pub use ethernet::{Ethernet, FCS_BYTES, InterpacketGap, LINE_RATES_GBPS};

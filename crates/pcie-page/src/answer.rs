@@ -1,6 +1,8 @@
 //! The curves of a question in closed form: fast enough to follow a slider.
 
-use pcie_model::{Answer, Bound, Ceiling, Limits, Model, ModelParameters, Transfer};
+use pcie_model::{
+    Answer, Bound, Ceiling, Ethernet, Limits, Model, ModelParameters, Transfer, low_share, with_addresses,
+};
 use pcie_refusal::Refusal;
 use pcie_sim::Machine;
 use pcie_sim::profile::{Link, System};
@@ -14,16 +16,6 @@ use crate::point::system_of;
 use crate::question::Question;
 
 const CEILINGS_MOST: usize = 5;
-/// Ethernet rates that may be shown, Gb/s.
-const ETHERNET_GBPS: [f64; 6] = [10.0, 40.0, 100.0, 200.0, 400.0, 800.0];
-/// A rate is shown if the link's capacity is less than this multiple of it.
-const SPARED: f64 = 4.0;
-const FCS_BYTES: u64 = 4;
-const SHORTEST_FRAME_BYTES: u64 = 64;
-/// Preamble, start of frame and the gap after it.
-const BETWEEN_FRAMES_BYTES: u64 = 20;
-const FOUR_GIB: u64 = 1 << 32;
-
 /// A system and a question about it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -136,77 +128,51 @@ fn with_each(own: &Test, values: &[u64], own_value: u64, set: impl Fn(&mut Test,
 
 /// The link alone, and full Ethernet of the rates that suit it.
 fn references(system: &System, question: &Question, tests: &[Test]) -> Result<Vec<Reference>, Refusal> {
-    let low = tests.first().map_or(0.0, |test| low_share(system, test));
+    let low = tests.first().map_or(0.0, |test| low_share_of(system, test));
+    let link = model(&system.link);
     let mut found = Vec::new();
     for test in tests {
-        let gbps = link_gbps(&system.link, low, question, test.size_bytes)?;
-        found.push(Reference { name: "link alone".into(), size: test.size_bytes, gbps });
+        let transfer = Transfer {
+            size_bytes: test.size_bytes,
+            offset_bytes: question.host_offset,
+            completion_bytes: None,
+        };
+        let bandwidth = with_addresses(&link, Some(low), |model| model.bandwidth_of(transfer))?;
+        let answer = match question.bandwidth {
+            Operation::BwWr => bandwidth.write,
+            Operation::BwRdwr => bandwidth.rdwr,
+            _ => bandwidth.read,
+        };
+        found.push(Reference { name: "link alone".into(), size: test.size_bytes, gbps: answer.gbps });
     }
-    let capacity = model(&system.link, 64)?.bandwidth(64, 0)?.tlp_gbps;
-    for rate in ETHERNET_GBPS.into_iter().filter(|rate| *rate <= capacity && capacity < SPARED * rate) {
+    let capacity = Model::try_from(link)?.bandwidth(64, 0)?.tlp_gbps;
+    for line in Ethernet::suiting(capacity) {
         found.extend(tests.iter().map(|test| {
-            let frame = (test.size_bytes + FCS_BYTES).max(SHORTEST_FRAME_BYTES) + BETWEEN_FRAMES_BYTES;
-            let gbps = rate * test.size_bytes as f64 / frame as f64;
-            Reference { name: format!("{rate}G Ethernet"), size: test.size_bytes, gbps }
+            let name = format!("{}G Ethernet", line.line_gbps);
+            Reference { name, size: test.size_bytes, gbps: line.needed_gbps(test.size_bytes) }
         }));
     }
     Ok(found)
 }
 
 /// The share of a test's transfers below 4 GiB, whose headers hold 32 bits of address.
-fn low_share(system: &System, test: &Test) -> f64 {
+fn low_share_of(system: &System, test: &Test) -> f64 {
     let visited = if test.pattern == Pattern::Fixed { test.size_bytes } else { test.window_bytes };
-    let piece = system.chunk_bytes;
-    let end = visited.min(system.buffer_bytes());
-    let starts = (0..end).step_by(usize::try_from(piece).unwrap_or(usize::MAX));
-    let low: u64 = starts
-        .zip(&system.chunk_addresses)
-        .filter(|(_, address)| **address < FOUR_GIB)
-        .map(|(start, _)| piece.min(end - start))
-        .sum();
-    if end == 0 { 0.0 } else { low as f64 / end as f64 }
+    low_share(&system.chunk_addresses, system.chunk_bytes, visited.min(system.buffer_bytes()))
 }
 
-/// Bandwidth of transfers on the link alone: the mean time of both lengths of addresses.
-fn link_gbps(link: &Link, low: f64, question: &Question, size_bytes: u64) -> Result<f64, Refusal> {
-    let mut parts = Vec::new();
-    for (bits, share) in [(32, low), (64, 1.0 - low)] {
-        if share > 0.0 {
-            let transfer =
-                Transfer { size_bytes, offset_bytes: question.host_offset, completion_bytes: None };
-            let bandwidth = model(link, bits)?.bandwidth_of(transfer)?;
-            let answer = match question.bandwidth {
-                Operation::BwWr => bandwidth.write,
-                Operation::BwRdwr => bandwidth.rdwr,
-                _ => bandwidth.read,
-            };
-            parts.push((share, answer));
-        }
-    }
-    if let [(_, only)] = parts.as_slice() {
-        return Ok(only.gbps);
-    }
-    let bounds = parts.first().map(|(_, answer)| answer.ceilings.as_slice()).unwrap_or_default();
-    let mean_time = |bound: Bound| -> f64 {
-        let of = |answer: &Answer| answer.ceilings.iter().find(|one| one.bound == bound).map(|one| one.gbps);
-        parts.iter().filter_map(|(share, answer)| Some(share / of(answer)?)).sum()
-    };
-    let slowest = bounds.iter().map(|one| mean_time(one.bound)).fold(0.0, f64::max);
-    Ok(1.0 / slowest)
-}
-
-fn model(link: &Link, address_bits: u32) -> Result<Model, Refusal> {
+fn model(link: &Link) -> ModelParameters {
     let link = LinkParameters {
         generation: link.generation,
         lanes: link.lanes,
         mps_bytes: link.mps_bytes,
         mrrs_bytes: link.mrrs_bytes,
         rcb_bytes: link.rcb_bytes,
-        address_bits,
+        address_bits: 64,
         ecrc: link.ecrc,
         flit_mode: Some(link.flit),
     };
-    ModelParameters { link, accounting: Accounting::Spec, limits: Limits::default() }.try_into()
+    ModelParameters { link, accounting: Accounting::Spec, limits: Limits::default() }
 }
 
 /// The link in words.

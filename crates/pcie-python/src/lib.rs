@@ -20,6 +20,7 @@ mod prediction;
 mod profile;
 mod progress;
 mod python_device;
+mod quantities;
 mod run;
 mod schemas;
 #[cfg(target_os = "linux")]
@@ -53,8 +54,8 @@ mod _core {
     use super::host::RealHost;
     #[pymodule_export]
     use super::model::{
-        model_bandwidth, model_check_messages, model_check_nic, model_link_sizing, model_loopback,
-        model_message_crossings, model_messages, model_nic, model_sizing,
+        ethernet_need, ethernet_suiting, low_share, model_bandwidth, model_check_messages, model_check_nic,
+        model_link_sizing, model_loopback, model_message_crossings, model_messages, model_nic, model_sizing,
     };
     #[pymodule_export]
     use super::output::{check_file, check_folder, check_name, write_file, write_folder};
@@ -66,6 +67,11 @@ mod _core {
     use super::prediction::Predictor;
     #[pymodule_export]
     use super::profile::{merge_bases, merge_profile, profile_values, replaced, typed, typed_changes};
+    #[pymodule_export]
+    use super::quantities::{
+        Width, generation_of, raw_gbps, read_counts, read_link, read_number, read_quantity, read_size,
+        read_sizes, read_whole, read_width,
+    };
     #[pymodule_export]
     use super::run::{check_message_suite, check_suite, check_test, run_alone, run_work};
     #[pymodule_export]
@@ -88,11 +94,12 @@ mod _core {
     #[pymodule_export]
     use super::vfio::{bind_device, list_devices, release_device, survey_device};
     #[pymodule_export]
-    use super::words::{alike, bytes_of_text, closest, suggestion, with_most_parts, with_parts};
+    use super::words::{alike, closest, suggestion, with_most_parts, with_parts};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        super::quantities::register(module)?;
         super::error::register(module)
     }
 }

@@ -1,7 +1,9 @@
 //! `pcie-model` for Python: questions and answers are JSON.
 
 use pcie_model::pio::MessageProfile;
-use pcie_model::{Ethernet, Interactions, Model, ModelParameters, Transfer, sizing};
+use pcie_model::{
+    Ethernet, Interactions, InterpacketGap, Model, ModelParameters, Transfer, sizing, with_addresses,
+};
 use pcie_refusal::Refusal;
 use pyo3::prelude::*;
 use schemars::JsonSchema;
@@ -22,6 +24,8 @@ pub(crate) struct BandwidthQuestion {
     offset_bytes: u64,
     /// Boundary at which the host cuts completions; null for MPS.
     completion_bytes: Option<u32>,
+    /// Share of the transfers with addresses below 4 GiB; null where all have those of the link.
+    low_share: Option<f64>,
 }
 
 /// A question about a NIC.
@@ -36,6 +40,8 @@ pub(crate) struct NicQuestion {
     ethernet: Ethernet,
     /// Sizes of frames, FCS included.
     frames_bytes: Vec<u64>,
+    /// Share of the transfers with addresses below 4 GiB; null where all have those of the link.
+    low_share: Option<f64>,
 }
 
 /// A question about keeping up with a line.
@@ -87,14 +93,12 @@ pub(crate) struct MessagesQuestion {
 /// The highest bandwidth of DMA transfers of each size.
 #[pyfunction]
 pub(crate) fn model_bandwidth(question: &str) -> Result<String> {
-    let question: BandwidthQuestion = parse("", question)?;
-    let model = Model::try_from(question.model)?;
-    let BandwidthQuestion { offset_bytes, completion_bytes, .. } = question;
-    let rows = question
-        .sizes_bytes
-        .iter()
-        .map(|&size_bytes| model.bandwidth_of(Transfer { size_bytes, offset_bytes, completion_bytes }));
-    write(rows)
+    let BandwidthQuestion { model, sizes_bytes, offset_bytes, completion_bytes, low_share } =
+        parse("", question)?;
+    write(sizes_bytes.iter().map(|&size_bytes| {
+        let transfer = Transfer { size_bytes, offset_bytes, completion_bytes };
+        with_addresses(&model, low_share, |model| model.bandwidth_of(transfer))
+    }))
 }
 
 /// Refuses an impossible description of a NIC.
@@ -106,13 +110,29 @@ pub(crate) fn model_check_nic(device: &str) -> Result<()> {
 /// The packet rates that a NIC reaches with frames of each size.
 #[pyfunction]
 pub(crate) fn model_nic(question: &str) -> Result<String> {
-    let question: NicQuestion = parse("", question)?;
-    let model = Model::try_from(question.model)?;
-    let rows = question
-        .frames_bytes
-        .iter()
-        .map(|&frame_bytes| model.nic(&question.device, question.ethernet, frame_bytes));
-    write(rows)
+    let NicQuestion { model, device, ethernet, frames_bytes, low_share } = parse("", question)?;
+    write(frames_bytes.iter().map(|&frame_bytes| {
+        with_addresses(&model, low_share, |model| model.nic(&device, ethernet, frame_bytes))
+    }))
+}
+
+/// The share of a buffer's first bytes that lies below 4 GiB.
+#[pyfunction]
+pub(crate) fn low_share(addresses: Vec<u64>, piece_bytes: u64, window_bytes: u64) -> f64 {
+    pcie_model::low_share(&addresses, piece_bytes, window_bytes)
+}
+
+/// The bandwidth that DMA of each size needs to keep up with a full Ethernet line, Gb/s.
+#[pyfunction]
+pub(crate) fn ethernet_need(line_gbps: f64, sizes_bytes: Vec<u64>) -> Vec<f64> {
+    let line = Ethernet { line_gbps, vlan: false, gap: InterpacketGap::Standard };
+    sizes_bytes.into_iter().map(|size_bytes| line.needed_gbps(size_bytes)).collect()
+}
+
+/// The Ethernet lines that suit a link's capacity for TLPs, Gb/s.
+#[pyfunction]
+pub(crate) fn ethernet_suiting(capacity_gbps: f64) -> Vec<f64> {
+    Ethernet::suiting(capacity_gbps).map(|line| line.line_gbps).collect()
 }
 
 /// The DMAs in flight and the cycle budget that a line requires of a device.

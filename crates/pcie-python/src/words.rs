@@ -1,4 +1,4 @@
-//! Known words that resemble an unknown one, and sizes written as texts.
+//! Known words that resemble an unknown one.
 
 use pcie_refusal::{alike as alike_words, unknown};
 use pyo3::prelude::*;
@@ -31,12 +31,6 @@ pub(crate) fn closest(word: &str, known: Vec<String>) -> Option<String> {
 #[pyfunction]
 pub(crate) fn suggestion(word: &str, known: Vec<String>) -> String {
     unknown::suggestion(word, &borrowed(&known))
-}
-
-/// A size written as a text, bytes; None if it is not a size.
-#[pyfunction]
-pub(crate) fn bytes_of_text(text: &str) -> Option<u128> {
-    pcie_schema::size::bytes_of_text(text)
 }
 
 fn borrowed(words: &[String]) -> Vec<&str> {

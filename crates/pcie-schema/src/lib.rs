@@ -7,6 +7,7 @@
 #[cfg(feature = "changed")]
 pub mod changed;
 pub mod quantity;
+pub mod quantity_words;
 mod shape;
 pub mod size;
 

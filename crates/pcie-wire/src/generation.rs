@@ -2,6 +2,8 @@
 
 use pcie_refusal::Refusal;
 
+use crate::Lanes;
+
 /// Share of the symbols that are SKP ordered sets: 4 in 1538.
 pub(crate) const SKP_SHARE: f64 = 4.0 / 1538.0;
 
@@ -45,6 +47,18 @@ impl Generation {
             Self::Gen6 => 64_000,
             Self::Gen7 => 128_000,
         }
+    }
+
+    /// The generation with a signalling rate, MT/s.
+    pub fn of_megatransfers(per_second: u64) -> Option<Self> {
+        Self::ALL.into_iter().find(|generation| generation.megatransfers_per_second() == per_second)
+    }
+
+    /// Rate of one direction of a link after the line code, before all other overhead, Gb/s.
+    pub fn raw_gbps(self, lanes: Lanes) -> f64 {
+        let (data_bits, line_bits) = self.encoding();
+        let lane_gbps = self.megatransfers_per_second() as f64 / 1_000.0;
+        lane_gbps * data_bits as f64 / line_bits as f64 * f64::from(lanes.count())
     }
 
     /// The line code as (data bits, bits on the line).

@@ -91,9 +91,7 @@ impl LinkConfiguration {
 
     /// Rate of one direction after the line code, before all other overhead, Gb/s.
     pub fn raw_gbps(&self) -> f64 {
-        let (data_bits, line_bits) = self.generation.encoding();
-        let lane_gbps = self.generation.megatransfers_per_second() as f64 / 1_000.0;
-        lane_gbps * data_bits as f64 / line_bits as f64 * f64::from(self.lanes.count())
+        self.generation.raw_gbps(self.lanes)
     }
 
     /// Exact time of one byte of a TLP or DLLP. In flit mode it includes a share of the flit's other bytes.

@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from pcielab.cli.own_inputs import keep_inputs
+from pcielab.cli.quantities import read_quantities
 
 COMMANDS = {
     "model": (
@@ -88,6 +89,7 @@ def _loaded(name: str) -> Any:
         holder.command(name)(found)
     command = typer.main.get_group(holder).commands[name]
     keep_inputs(command)
+    read_quantities(command)
     return command
 
 

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 
 from pcielab import model
+from pcielab._core import read_sizes
 from pcielab.cli.borrowed import say_borrowed
 from pcielab.cli.completion import profile_names
 from pcielab.cli.explain_kinds import print_explained
 from pcielab.cli.given_options import given_options, refuse_without_effect
 from pcielab.cli.model import FormatOption, Sizes
 from pcielab.cli.model_options import ModelOptions, takes_model_options
+from pcielab.cli.option_groups import GROUP
 from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_rows, records, say
 from pcielab.cli.stores import opened
 from pcielab.errors import InputError
-from pcielab.library.quantities import parse_range
 from pcielab.model.taking_part import taking_part
 from pcielab.store.manifest import borrowed_of
 
@@ -35,7 +36,6 @@ _SHOWN_OTHERS = _SHOWN_REASONS = 2
 
 @takes_model_options
 def explain(
-    options: ModelOptions,
     context: typer.Context,
     run: Annotated[
         Path | None,
@@ -82,6 +82,7 @@ def explain(
     theme: ThemeOption = Theme.LIGHT,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the picture if it exists.")] = False,
     output_format: FormatOption = Format.TABLE,
+    options: ModelOptions = GROUP,
 ) -> None:
     """Show which bound limits each test of a RUN, or a link given by options, and the slack of the other bounds.
 
@@ -145,7 +146,7 @@ def explain(
             "slack_percent": 100 * ceiling.slack,
             "binds": ceiling.bound == answer.bound,
         }
-        for size, operation, answer in _answers(options, parse_range(sizes, "--sizes"), nic)
+        for size, operation, answer in _answers(options, read_sizes(sizes, "--sizes"), nic)
         for ceiling in (taking_part(answer) if output_format is Format.TABLE else answer.ceilings)
     ]
     print_rows(rows, output_format, options.title)

@@ -14,6 +14,7 @@ from pcielab.cli.completion import profile_names, suite_names
 from pcielab.cli.fabric_machine import from_machine, paths
 from pcielab.cli.fabric_tables import print_flows, print_listed
 from pcielab.cli.given_options import refuse_without_effect
+from pcielab.cli.option_groups import GROUP
 from pcielab.cli.output import (
     Cell,
     Format,
@@ -506,10 +507,6 @@ app.command()(paths)
 app.command(hidden=True)(validate)
 
 
-_GROUP: Any = None
-"""Placeholder in the signature for options that a decorator adds."""
-
-
 @app.command("run")
 @takes_run_options("resume", "repeat_damaged", "overwrite")
 def run_fabric(
@@ -535,7 +532,7 @@ def run_fabric(
     trace: Annotated[
         bool, typer.Option("--trace", help="Keep every request, for `export requests` and `export perfetto`.")
     ] = False,
-    options: "RunOptions" = _GROUP,
+    options: "RunOptions" = GROUP,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Simulate a set of flows or a suite of experiments and keep the results in a store.

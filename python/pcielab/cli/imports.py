@@ -7,7 +7,7 @@ import typer
 
 from pcielab.cli.machine_options import takes_machine_options
 from pcielab.cli.output import say
-from pcielab.library.quantities import parse_bytes
+from pcielab.cli.quantities import size_option
 
 if TYPE_CHECKING:
     from pcielab.formats.importers.tools.given import Given
@@ -55,8 +55,8 @@ def nvbandwidth(
     output: Output,
     given: "Given",
     size: Annotated[
-        str | None,
-        typer.Option("--size", metavar="BYTES", help="Buffer size (`nvbandwidth -b`), e.g. 512M."),
+        int | None,
+        size_option("--size", "Buffer size (`nvbandwidth -b`), e.g. 512M."),
     ] = None,
     last: Annotated[
         str | None,
@@ -80,8 +80,7 @@ def nvbandwidth(
     """
     from pcielab.formats.importers import import_nvbandwidth
 
-    size_bytes = None if size is None else parse_bytes(size, "--size")
-    import_nvbandwidth(file, output, given=given, size_bytes=size_bytes, last_test=last, overwrite=overwrite)
+    import_nvbandwidth(file, output, given=given, size_bytes=size, last_test=last, overwrite=overwrite)
     _report(output)
 
 

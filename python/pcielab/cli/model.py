@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab import model
+from pcielab._core import read_sizes
 from pcielab.cli import model_engine, model_host, model_pio, model_sizing
 from pcielab.cli.completion import profile_names
 from pcielab.cli.model_options import ModelOptions, takes_model_options
+from pcielab.cli.option_groups import GROUP
 from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.quantities import size_option
 from pcielab.library import shipped
-from pcielab.library.quantities import parse_bytes, parse_range
 from pcielab.model.link import Ethernet, Gap
 
 if TYPE_CHECKING:
@@ -37,11 +39,9 @@ Vlan = Annotated[bool, typer.Option("--vlan", help="Frames carry a VLAN tag on t
 GapOption = Annotated[Gap, typer.Option("--gap", help="Interpacket gap.")]
 Completions = Annotated[
     int | None,
-    typer.Option(
+    size_option(
         "--completions",
-        help="The host cuts completions at multiples of this size, from RCB to MPS.  [default: as large as MPS]",
-        parser=lambda given: parse_bytes(str(given), "--completions"),
-        metavar="BYTES",
+        "The host cuts completions at multiples of this size, from RCB to MPS.  [default: as large as MPS]",
         show_default=False,
     ),
 ]
@@ -57,7 +57,6 @@ app.command("sizing")(model_sizing.sizing)
 @app.command("bandwidth")
 @takes_model_options
 def bandwidth(
-    options: ModelOptions,
     sizes: Sizes = "64,128,256,512,1024,2048,4096",
     offset: Annotated[
         int, typer.Option("--offset", min=0, help="Start of each transfer above a 4 KiB boundary, in bytes.")
@@ -65,6 +64,7 @@ def bandwidth(
     completions: Completions = None,
     details: Details = False,
     output_format: FormatOption = Format.TABLE,
+    options: ModelOptions = GROUP,
 ) -> None:
     """Compute the highest bandwidth of DMA reads, writes, and both at once (per direction), in Gb/s.
 
@@ -79,7 +79,7 @@ def bandwidth(
     """
     answers = model.bandwidth(
         options.link,
-        parse_range(sizes, "--sizes"),
+        read_sizes(sizes, "--sizes"),
         accounting=options.accounting,
         limits=options.limits,
         offset_bytes=offset,
@@ -97,7 +97,7 @@ def bandwidth(
             "rdwr_bound": answer.rdwr.bound,
             "tlp_gbps": answer.tlp_gbps,
         }
-        if options.rtt_ns is not None:
+        if options.limits.round_trip_ns is not None:
             row["tags_to_fill"] = answer.tags_to_fill
         if details:
             row |= _link_use(answer)
@@ -108,7 +108,6 @@ def bandwidth(
 @app.command("nic")
 @takes_model_options
 def nic(
-    options: ModelOptions,
     nics: Annotated[
         list[str],
         typer.Argument(
@@ -123,6 +122,7 @@ def nic(
     gap: GapOption = Gap.STANDARD,
     details: Details = False,
     output_format: FormatOption = Format.TABLE,
+    options: ModelOptions = GROUP,
 ) -> None:
     """Compute a NIC's rate over PCIe in Gb/s: sending, receiving, and both at once (`bi`, per direction).
 
@@ -139,7 +139,7 @@ def nic(
     `pcielab model nic my-nic.toml --gen 4 --lanes 16 --line 100 --format csv`
     """
     ethernet = Ethernet(line_gbps=line, vlan=vlan, gap=gap)
-    frames = parse_range(sizes, "--sizes")
+    frames = read_sizes(sizes, "--sizes")
     rows: list[dict[str, Cell]] = []
     for name in nics:
         device = model.load_nic(name)

@@ -6,24 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from pcielab import model
+from pcielab._core import read_sizes
 from pcielab.cli.completion import profile_names
-from pcielab.cli.model_options import errors_name_options
+from pcielab.cli.model_options import errors_name_options, link_option
 from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.library import shipped
-from pcielab.library.quantities import parse_bytes, parse_range
 
-
-def _link(option: str, text: str) -> typer.models.OptionInfo:
-    info: typer.models.OptionInfo = typer.Option(
-        option, help=f"{text}  [default: the engine's]", rich_help_panel="Link", show_default=False
-    )
-    return info
-
-
-def _size(option: str, text: str) -> typer.models.OptionInfo:
-    info = _link(option, text)
-    info.parser, info.metavar = (lambda given: parse_bytes(str(given), option)), "BYTES"
-    return info
+_ENGINES = "the engine's"
 
 
 def engine(
@@ -47,10 +36,10 @@ def engine(
         int | None,
         typer.Option("--depth", help="Commands in flight.  [default: the engine's]", show_default=False),
     ] = None,
-    generation: Annotated[int | None, _link("--gen", "PCIe generation, 1 to 7.")] = None,
-    lanes: Annotated[int | None, _link("--lanes", "Link width: 1, 2, 4, 8, 12, 16 or 32.")] = None,
-    mps_bytes: Annotated[int | None, _size("--mps", "Maximum Payload Size, 128 to 4096.")] = None,
-    mrrs_bytes: Annotated[int | None, _size("--mrrs", "Maximum Read Request Size, 128 to 4096.")] = None,
+    generation: Annotated[int | None, link_option("generation", _ENGINES)] = None,
+    lanes: Annotated[int | None, link_option("lanes", _ENGINES)] = None,
+    mps_bytes: Annotated[int | None, link_option("mps_bytes", _ENGINES)] = None,
+    mrrs_bytes: Annotated[int | None, link_option("mrrs_bytes", _ENGINES)] = None,
     output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
 ) -> None:
     """Compute the rate of a drive, a GPU's copy engines or an FPGA's DMA engine, in GB/s, and what binds it.
@@ -74,7 +63,7 @@ def engine(
         changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
         link = replace(profile.usual_link, **changes)
         with errors_name_options():
-            answers = model.engine(profile, parse_range(sizes, "--sizes"), link=link, depth=depth)
+            answers = model.engine(profile, read_sizes(sizes, "--sizes"), link=link, depth=depth)
         for answer in answers:
             ways = {"to_device": answer.to_device, "to_host": answer.to_host, "both": answer.both}
             row: dict[str, Cell] = {

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab import model
+from pcielab._core import read_counts, read_width
 from pcielab.cli.borrowed import say_borrowed
 from pcielab.cli.completion import choice
 from pcielab.cli.model_options import errors_name_options
 from pcielab.cli.output import Cell, Format, print_rows, say
+from pcielab.cli.quantities import size_option
 from pcielab.cli.system_options import Profile, Sets
 from pcielab.errors import InputError
-from pcielab.library.link_words import read_width
-from pcielab.library.quantities import parse_bytes, parse_counts
 from pcielab.wording import shown
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def host(
         str | None,
         choice("--kind", _KINDS, "What the cores do, by default what the system says"),
     ] = None,
-    size: Annotated[str, typer.Option("--size", help="Bytes of a transfer.", metavar="BYTES")] = "4K",
+    size: Annotated[int, size_option("--size", "Bytes of a transfer.", show_default="4K")] = 4 << 10,
     misses: Annotated[
         float | None,
         typer.Option(
@@ -93,9 +93,9 @@ def host(
     ):
         answers = model.host(
             system,
-            parse_counts(cores, "--load", _CORES_MOST),
+            read_counts(cores, "--load", _CORES_MOST),
             kind=kind,  # type: ignore[arg-type]
-            size_bytes=parse_bytes(size, "--size"),
+            size_bytes=size,
             misses_per_mib=misses,
             devices=links,
             offered_gbps=offered,

@@ -1,162 +1,190 @@
-"""The options of every command that asks the model: the link, the accounting and other limits.
+"""The options of every command that asks the model: the link, the accounting and other limits, each defined once.
 
-`takes_model_options` adds them to a command, which gets them as one value.
+`takes_model_options` adds all of them to a command, which gets them as one value. Commands that change single keys
+of another link take those of `link_option`.
 """
 
 import functools
-import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from typing import Annotated, Any, get_type_hints
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import typer
 
+from pcielab.cli.option_groups import Command, annotated, takes
+from pcielab.cli.quantities import size_option
 from pcielab.errors import InputError, with_message
 from pcielab.library.link import Link
-from pcielab.library.quantities import parse_bytes
 from pcielab.library.usual_link import USUAL_MPS_BYTES, USUAL_MRRS_BYTES
 from pcielab.model.link import Accounting, Limits
 
 
-def _count(option: str, text: str) -> Any:
-    return typer.Option(option, min=1, help=text, rich_help_panel="Limits", show_default=False)
+@dataclass(frozen=True, kw_only=True)
+class ModelOption:
+    """An option: its name, what it means, and the key of the library that it sets."""
+
+    name: str
+    key: str
+    of: Literal["link", "limits"]
+    kind: Any
+    meaning: str
+    default: Any = None
+    unless: str = ""
+    """The default in words, if the value itself does not say it."""
+    is_size: bool = False
+    least: int | None = None
+
+    def option(self, text: str | None = None, **more: Any) -> Any:
+        """The option as Typer takes it, with another text."""
+        shows = self.default is not None and not more.pop("hides_default", False)
+        more.setdefault("rich_help_panel", self.of.title())
+        text = text or f"{self.meaning}{self.unless and f'  [default: {self.unless}]'}"
+        made = size_option if self.is_size else typer.Option
+        return made(self.name, help=text, min=self.least, show_default=shows, **more)
 
 
-def _time(option: str, text: str) -> Any:
-    return typer.Option(option, help=text, rich_help_panel="Limits", show_default=False)
+def _link(name: str, key: str, kind: Any, default: Any, meaning: str, **more: Any) -> ModelOption:
+    return ModelOption(name=name, key=key, of="link", kind=kind, default=default, meaning=meaning, **more)
 
 
-def _link(option: str, text: str, **more: Any) -> Any:
-    return typer.Option(option, help=text, rich_help_panel="Link", **more)
+def _limit(name: str, key: str, kind: Any, meaning: str, **more: Any) -> ModelOption:
+    least = 1 if kind is int else None
+    return ModelOption(name=name, key=key, of="limits", kind=kind | None, meaning=meaning, least=least, **more)
 
 
-def _size(option: str, text: str) -> Any:
-    return _link(option, text, parser=lambda given: parse_bytes(str(given), option), metavar="BYTES")
+MODEL_OPTIONS = (
+    _link("--gen", "generation", int, 3, "PCIe generation, 1 to 7."),
+    _link("--lanes", "lanes", int, 8, "Link width: 1, 2, 4, 8, 12, 16 or 32."),
+    _link("--mps", "mps_bytes", int, USUAL_MPS_BYTES, "Maximum Payload Size, 128 to 4096.", is_size=True),
+    _link("--mrrs", "mrrs_bytes", int, USUAL_MRRS_BYTES, "Maximum Read Request Size, 128 to 4096.", is_size=True),
+    _link(
+        "--rcb",
+        "rcb_bytes",
+        int,
+        64,
+        "Read Completion Boundary, 64 or 128; with `sigcomm18` also 256 or 512.",
+        is_size=True,
+    ),
+    _link("--addr", "address_bits", int, 64, "Address width in bits, 32 or 64 (headers of 3 or 4 DW)."),
+    _link("--ecrc", "ecrc", bool, False, "TLPs carry an end-to-end CRC."),
+    _link("--flit/--no-flit", "flit_mode", bool | None, None, "Use flit mode.", unless="only in Gen6 and Gen7"),
+    _limit(
+        "--rtt-ns",
+        "round_trip_ns",
+        float,
+        "Round-trip time of a read, from request to data, in ns; 500 to 1000 on most servers.",
+    ),
+    _limit("--tags", "tags", int, "Outstanding read requests; needs --rtt-ns."),
+    _limit("--in-flight", "dmas_in_flight", int, "DMAs in flight; needs --rtt-ns."),
+    _limit("--credit-rtt-ns", "credit_return_ns", float, "Time from a TLP to the return of its credit, in ns."),
+    _limit("--posted-headers", "posted_header_credits", int, "Posted header credits; needs --credit-rtt-ns."),
+    _limit("--posted-data", "posted_data_credits", int, "Posted data credits of 16 B; needs --credit-rtt-ns."),
+    _limit(
+        "--non-posted-headers",
+        "non_posted_header_credits",
+        int,
+        "Non-posted header credits; needs --credit-rtt-ns.",
+    ),
+    _limit(
+        "--completion-headers",
+        "completion_buffer_headers",
+        int,
+        "Headers in the device's buffer for completions; needs --rtt-ns.",
+    ),
+    _limit(
+        "--completion-buffer",
+        "completion_buffer_bytes",
+        int,
+        "Bytes of data in the device's buffer for completions; needs --rtt-ns.",
+    ),
+    _limit("--device-rate", "device_mdmas_per_s", float, "DMAs that the device starts, in millions per second."),
+    _limit(
+        "--ack-interval",
+        "ack_interval_symbols",
+        int,
+        "Symbol times between Acks.",
+        unless="the specification's limit",
+    ),
+    _limit(
+        "--fc-interval",
+        "update_fc_interval_symbols",
+        int,
+        "Symbol times between UpdateFCs.",
+        unless="the specification's guideline",
+    ),
+)
+_BY_KEY = {one.key: one for one in MODEL_OPTIONS}
+_ACCOUNTING = typer.Option(
+    "--accounting",
+    help="How overhead is counted: `spec` is a true upper bound; `sigcomm18` reproduces the 2018 paper.",
+    rich_help_panel="Link",
+)
+
+
+def link_option(key: str, unless: str = "", **more: Any) -> Any:
+    """The option of one key of the link, left out by default; `unless` names the default."""
+    one = _BY_KEY[key]
+    return one.option(f"{one.meaning}{unless and f'  [default: {unless}]'}", hides_default=True, **more)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions:
     """The link and the limits that the options describe."""
 
-    gen: Annotated[int, _link("--gen", "PCIe generation, 1 to 7.")] = 3
-    lanes: Annotated[int, _link("--lanes", "Link width: 1, 2, 4, 8, 12, 16 or 32.")] = 8
-    mps: Annotated[int, _size("--mps", "Maximum Payload Size, 128 to 4096.")] = USUAL_MPS_BYTES
-    mrrs: Annotated[int, _size("--mrrs", "Maximum Read Request Size, 128 to 4096.")] = USUAL_MRRS_BYTES
-    rcb: Annotated[
-        int, _size("--rcb", "Read Completion Boundary, 64 or 128; with `sigcomm18` also 256 or 512.")
-    ] = 64
-    addr: Annotated[int, _link("--addr", "Address width in bits, 32 or 64 (headers of 3 or 4 DW).")] = 64
-    ecrc: Annotated[bool, _link("--ecrc", "TLPs carry an end-to-end CRC.")] = False
-    flit: Annotated[
-        bool | None,
-        _link("--flit/--no-flit", "Use flit mode.  [default: only in Gen6 and Gen7]", show_default=False),
-    ] = None
-    accounting: Annotated[
-        Accounting,
-        _link(
-            "--accounting",
-            "How overhead is counted: `spec` is a true upper bound; `sigcomm18` reproduces the 2018 paper.",
-        ),
-    ] = Accounting.SPEC
-    rtt_ns: Annotated[
-        float | None,
-        _time("--rtt-ns", "Round-trip time of a read, from request to data, in ns; 500 to 1000 on most servers."),
-    ] = None
-    tags: Annotated[int | None, _count("--tags", "Outstanding read requests; needs --rtt-ns.")] = None
-    in_flight: Annotated[int | None, _count("--in-flight", "DMAs in flight; needs --rtt-ns.")] = None
-    credit_rtt_ns: Annotated[
-        float | None, _time("--credit-rtt-ns", "Time from a TLP to the return of its credit, in ns.")
-    ] = None
-    posted_headers: Annotated[
-        int | None, _count("--posted-headers", "Posted header credits; needs --credit-rtt-ns.")
-    ] = None
-    posted_data: Annotated[
-        int | None, _count("--posted-data", "Posted data credits of 16 B; needs --credit-rtt-ns.")
-    ] = None
-    non_posted_headers: Annotated[
-        int | None, _count("--non-posted-headers", "Non-posted header credits; needs --credit-rtt-ns.")
-    ] = None
-    completion_headers: Annotated[
-        int | None,
-        _count("--completion-headers", "Headers in the device's buffer for completions; needs --rtt-ns."),
-    ] = None
-    completion_buffer: Annotated[
-        int | None,
-        _count("--completion-buffer", "Bytes of data in the device's buffer for completions; needs --rtt-ns."),
-    ] = None
-    device_rate: Annotated[
-        float | None, _time("--device-rate", "DMAs that the device starts, in millions per second.")
-    ] = None
-    ack_interval: Annotated[
-        int | None, _count("--ack-interval", "Symbol times between Acks.  [default: the specification's limit]")
-    ] = None
-    fc_interval: Annotated[
-        int | None,
-        _count("--fc-interval", "Symbol times between UpdateFCs.  [default: the specification's guideline]"),
-    ] = None
-
-    @property
-    def link(self) -> Link:
-        """The link."""
-        return Link(
-            generation=self.gen,
-            lanes=self.lanes,
-            mps_bytes=self.mps,
-            mrrs_bytes=self.mrrs,
-            rcb_bytes=self.rcb,
-            address_bits=self.addr,
-            ecrc=self.ecrc,
-            flit_mode=self.flit,
-        )
-
-    @property
-    def limits(self) -> Limits:
-        """The limits besides the link."""
-        return Limits(
-            round_trip_ns=self.rtt_ns,
-            tags=self.tags,
-            dmas_in_flight=self.in_flight,
-            posted_header_credits=self.posted_headers,
-            posted_data_credits=self.posted_data,
-            non_posted_header_credits=self.non_posted_headers,
-            credit_return_ns=self.credit_rtt_ns,
-            completion_buffer_headers=self.completion_headers,
-            completion_buffer_bytes=self.completion_buffer,
-            device_mdmas_per_s=self.device_rate,
-            ack_interval_symbols=self.ack_interval,
-            update_fc_interval_symbols=self.fc_interval,
-        )
+    link: Link
+    limits: Limits = field(default_factory=Limits)
+    accounting: Accounting = Accounting.SPEC
 
     @property
     def title(self) -> str:
         """The link of the rows, marked as modelled."""
-        details = [f"MPS {self.mps}", f"MRRS {self.mrrs}", f"{self.addr}-bit addresses"]
-        details += ["ECRC"] if self.ecrc else []
-        details += ["flit mode"] if self.flit else []
-        return f"modelled ({self.accounting}): Gen{self.gen} x{self.lanes}, {', '.join(details)}"
+        link = self.link
+        details = [f"MPS {link.mps_bytes}", f"MRRS {link.mrrs_bytes}", f"{link.address_bits}-bit addresses"]
+        details += ["ECRC"] if link.ecrc else []
+        details += ["flit mode"] if link.flit_mode else []
+        return f"modelled ({self.accounting}): Gen{link.generation} x{link.lanes}, {', '.join(details)}"
 
 
-_OPTION_OF_KEY = {
-    "generation": "--gen",
-    "lanes": "--lanes",
-    "mps_bytes": "--mps",
-    "mrrs_bytes": "--mrrs",
-    "rcb_bytes": "--rcb",
-    "address_bits": "--addr",
-    "flit_mode": "--flit/--no-flit",
-    "round_trip_ns": "--rtt-ns",
-    "tags": "--tags",
-    "dmas_in_flight": "--in-flight",
-    "credit_return_ns": "--credit-rtt-ns",
-    "posted_header_credits": "--posted-headers",
-    "posted_data_credits": "--posted-data",
-    "non_posted_header_credits": "--non-posted-headers",
-    "completion_buffer_headers": "--completion-headers",
-    "completion_buffer_bytes": "--completion-buffer",
-    "device_mdmas_per_s": "--device-rate",
-    "ack_interval_symbols": "--ack-interval",
-    "update_fc_interval_symbols": "--fc-interval",
+def default_of(key: str) -> Any:
+    """The default of a key."""
+    return _BY_KEY[key].default
+
+
+def option_of(key: str) -> str:
+    """The option of a key: `--gen`."""
+    return _BY_KEY[key].name
+
+
+def link_with(**given: Any) -> Link:
+    """A link with some keys, and the defaults of the options for all others."""
+    return Link(**{one.key: given.get(one.key, one.default) for one in MODEL_OPTIONS if one.of == "link"})
+
+
+def _made(given: Mapping[str, Any]) -> ModelOptions:
+    values = {
+        part: {one.key: given[one.key] for one in MODEL_OPTIONS if one.of == part} for part in ("link", "limits")
+    }
+    return ModelOptions(
+        link=Link(**values["link"]), limits=Limits(**values["limits"]), accounting=given["accounting"]
+    )
+
+
+def takes_model_options(command: Callable[..., None]) -> Command:
+    """Add every option of the model to a command, which gets them as its parameter `options`."""
+    added = [annotated(one.key, one.kind, one.default, one.option()) for one in MODEL_OPTIONS]
+    last_of_link = sum(one.of == "link" for one in MODEL_OPTIONS)
+    added.insert(last_of_link, annotated("accounting", Accounting, Accounting.SPEC, _ACCOUNTING))
+
+    @functools.wraps(command)
+    def named(**given: Any) -> None:
+        with errors_name_options():
+            command(**given)
+
+    return takes("options", added, _made)(named)
+
+
+_OPTION_OF_KEY = {one.key: one.name for one in MODEL_OPTIONS} | {
     "offset_bytes": "--offset",
     "completion_bytes": "--completions",
     "size_bytes": "--sizes",
@@ -207,27 +235,3 @@ def _typical(option: str) -> str:
 
     idle, loaded = ROUND_TRIPS_NS
     return f" (most servers take {idle:g} idle to {loaded:g} under load; `pcielab run --test lat-rd` measures it)"
-
-
-def takes_model_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add every option of `ModelOptions` to a command, which gets them as its parameter `options`."""
-    hints = get_type_hints(ModelOptions, include_extras=True)
-    added = [
-        inspect.Parameter(
-            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
-        )
-        for field in fields(ModelOptions)
-    ]
-    signature = inspect.signature(command)
-    own = [parameter for name, parameter in signature.parameters.items() if name != "options"]
-
-    @functools.wraps(command)
-    def with_options(**given: Any) -> None:
-        options = ModelOptions(**{parameter.name: given.pop(parameter.name) for parameter in added})
-        with errors_name_options():
-            command(options=options, **given)
-
-    parameters = [*own, *added]
-    vars(with_options)["__signature__"] = signature.replace(parameters=parameters)
-    with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return with_options

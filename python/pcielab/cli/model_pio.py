@@ -2,17 +2,17 @@
 
 from dataclasses import replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pcielab import model
+from pcielab._core import read_sizes
 from pcielab.cli.completion import profile_names
-from pcielab.cli.model_options import errors_name_options
+from pcielab.cli.model_options import errors_name_options, link_option
 from pcielab.cli.output import Cell, Format, print_rows, say
 from pcielab.library import shipped
 from pcielab.library.link import Link
-from pcielab.library.quantities import parse_bytes, parse_range
 from pcielab.model.link import Accounting
 
 if TYPE_CHECKING:
@@ -64,11 +64,11 @@ def pio(
     in_flight: Annotated[
         int | None, _option("--in-flight", "Messages that descriptor DMA has under way.", "Machine")
     ] = None,
-    gen: Annotated[int | None, _option("--gen", "PCIe generation, 1 to 7.", "Link")] = None,
-    lanes: Annotated[int | None, _option("--lanes", "Link width: 1, 2, 4, 8, 12, 16 or 32.", "Link")] = None,
-    mps: Annotated[str | None, _option("--mps", "Maximum Payload Size, 128 to 4096.", "Link")] = None,
-    mrrs: Annotated[str | None, _option("--mrrs", "Maximum Read Request Size, 128 to 4096.", "Link")] = None,
-    addr: Annotated[int | None, _option("--addr", "Address width in bits, 32 or 64.", "Link")] = None,
+    generation: Annotated[int | None, link_option("generation")] = None,
+    lanes: Annotated[int | None, link_option("lanes")] = None,
+    mps_bytes: Annotated[int | None, link_option("mps_bytes")] = None,
+    mrrs_bytes: Annotated[int | None, link_option("mrrs_bytes")] = None,
+    address_bits: Annotated[int | None, link_option("address_bits")] = None,
     accounting: Annotated[
         Accounting, typer.Option("--accounting", help="How overhead is counted.", rich_help_panel="Link")
     ] = Accounting.SPEC,
@@ -89,17 +89,17 @@ def pio(
     from pcielab.model.message_questions import times_of_older_link
 
     chosen = model.load_message_profile(profile).with_changes(buffers=buffers, in_flight=in_flight)
-    measured = chosen.link
-    link = replace(
-        measured,
-        generation=gen or measured.generation,
-        lanes=lanes or measured.lanes,
-        mps_bytes=parse_bytes(mps, "--mps") if mps else measured.mps_bytes,
-        mrrs_bytes=parse_bytes(mrrs, "--mrrs") if mrrs else measured.mrrs_bytes,
-        address_bits=addr or measured.address_bits,
-        flit_mode=None if gen else measured.flit_mode,
-    )
-    payloads = parse_range(sizes, "--messages")
+    changes: dict[str, Any] = {
+        "generation": generation,
+        "lanes": lanes,
+        "mps_bytes": mps_bytes,
+        "mrrs_bytes": mrrs_bytes,
+        "address_bits": address_bits,
+    }
+    link = replace(chosen.link, **{key: value for key, value in changes.items() if value is not None})
+    if generation is not None:
+        link = replace(link, flit_mode=None)
+    payloads = read_sizes(sizes, "--messages")
     for note in times_of_older_link(chosen, link):
         say(note)
     with errors_name_options():

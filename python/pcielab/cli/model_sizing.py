@@ -5,11 +5,19 @@ from typing import Annotated, Any
 import typer
 
 from pcielab import model
+from pcielab._core import read_number, read_sizes
 from pcielab.cli.completion import profile_names
-from pcielab.cli.model_options import ModelOptions, errors_name_options
+from pcielab.cli.model_options import (
+    ModelOptions,
+    default_of,
+    errors_name_options,
+    link_option,
+    link_with,
+    option_of,
+)
 from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.quantities import size_option
 from pcielab.errors import InputError
-from pcielab.library.quantities import parse_bytes, parse_range
 from pcielab.model.link import Ethernet, Gap
 
 _FRAMES = "64,128,256,512,1024,1500"
@@ -20,19 +28,8 @@ def _of_line(kind: str, meaning: str, **more: Any) -> Any:
     return typer.Option(kind, help=meaning, rich_help_panel="Ethernet line", show_default=False, **more)
 
 
-def _of_link(option: str, meaning: str) -> Any:
-    return typer.Option(option, help=meaning, rich_help_panel="Link", show_default=False)
-
-
-def _link_size(option: str, meaning: str) -> Any:
-    return typer.Option(
-        option,
-        help=meaning,
-        rich_help_panel="Link",
-        show_default=False,
-        parser=lambda given: parse_bytes(str(given), option),
-        metavar="BYTES",
-    )
+def _of_link(key: str) -> Any:
+    return link_option(key, f"with --gen and --lanes, {default_of(key)}")
 
 
 def sizing(
@@ -72,25 +69,20 @@ def sizing(
     ] = None,
     vlan: Annotated[bool, _of_line("--vlan", "Frames carry a VLAN tag on the line.")] = False,
     gap: Annotated[Gap | None, _of_line("--gap", "Interpacket gap.  [default: standard]")] = None,
-    gen: Annotated[
-        int | None, _of_link("--gen", "PCIe generation, 1 to 7: fill this link with reads, not a line.")
-    ] = None,
-    lanes: Annotated[int | None, _of_link("--lanes", "Link width.")] = None,
-    mps: Annotated[
-        int | None, _link_size("--mps", f"Maximum Payload Size.  [default: {ModelOptions.mps}]")
-    ] = None,
-    mrrs: Annotated[
-        int | None, _link_size("--mrrs", f"Maximum Read Request Size.  [default: {ModelOptions.mrrs}]")
-    ] = None,
-    rcb: Annotated[
-        int | None, _link_size("--rcb", f"Read Completion Boundary.  [default: {ModelOptions.rcb}]")
-    ] = None,
-    addr: Annotated[
-        int | None, _of_link("--addr", f"Address width in bits, 32 or 64.  [default: {ModelOptions.addr}]")
-    ] = None,
+    generation: Annotated[int | None, link_option("generation", "fill a line, not a link")] = None,
+    lanes: Annotated[int | None, link_option("lanes", "fill a line, not a link")] = None,
+    mps_bytes: Annotated[int | None, _of_link("mps_bytes")] = None,
+    mrrs_bytes: Annotated[int | None, _of_link("mrrs_bytes")] = None,
+    rcb_bytes: Annotated[int | None, _of_link("rcb_bytes")] = None,
+    address_bits: Annotated[int | None, _of_link("address_bits")] = None,
     completions: Annotated[
         int | None,
-        _link_size("--completions", "The host cuts completions at multiples of this size.  [default: MPS]"),
+        size_option(
+            "--completions",
+            "The host cuts completions at multiples of this size.  [default: MPS]",
+            rich_help_panel="Link",
+            show_default=False,
+        ),
     ] = None,
     output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
 ) -> None:
@@ -108,9 +100,16 @@ def sizing(
     `pcielab model sizing --gen 4 --lanes 8 --latency-ns 900 --clock-ghz 0.25`
     """
     of_line = {"--line": line, "--nic": nic, "--vlan": vlan or None, "--gap": gap}
-    of_link = {"gen": gen, "lanes": lanes, "mps": mps, "mrrs": mrrs, "rcb": rcb, "addr": addr}
+    of_link = {
+        "generation": generation,
+        "lanes": lanes,
+        "mps_bytes": mps_bytes,
+        "mrrs_bytes": mrrs_bytes,
+        "rcb_bytes": rcb_bytes,
+        "address_bits": address_bits,
+    }
     given: dict[str, Any] = {key: value for key, value in of_link.items() if value is not None}
-    option = f"--{next(iter(given))}" if given else "--completions" if completions is not None else None
+    option = option_of(next(iter(given))) if given else "--completions" if completions is not None else None
     if option is None:
         ethernet = Ethernet(
             line_gbps=Ethernet.line_gbps if line is None else line, vlan=vlan, gap=gap or Gap.STANDARD
@@ -122,13 +121,13 @@ def sizing(
     for line_option, value in of_line.items():
         if value is not None:
             raise InputError(f"{line_option} cannot be combined with {option}: give a line, or a link")
-    if gen is None or lanes is None:
+    if generation is None or lanes is None:
         raise InputError(f"{option}: needs both --gen and --lanes: give them, or leave {option} out")
-    options = ModelOptions(**given)
+    options = ModelOptions(link=link_with(**given))
     with errors_name_options():
         answers = model.link_sizing(
             options.link,
-            parse_range(sizes or _READS, "--sizes"),
+            read_sizes(sizes or _READS, "--sizes"),
             _latencies(latency_ns),
             completion_bytes=completions,
             clock_ghz=clock_ghz,
@@ -141,7 +140,7 @@ def _line_rows(
 ) -> list[dict[str, Cell]]:
     with errors_name_options():
         answers = model.sizing(
-            parse_range(sizes, "--sizes"),
+            read_sizes(sizes, "--sizes"),
             _latencies(latency_ns),
             ethernet=ethernet,
             device=model.load_nic(nic) if nic else None,
@@ -165,7 +164,4 @@ def _line_rows(
 
 
 def _latencies(text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise InputError(f"--latency-ns {text!r}: give times in ns, for example 900 or 560,666") from None
+    return [read_number(part, "--latency-ns", "time", "ns") for part in text.split(",")]

@@ -7,9 +7,9 @@ import typer
 
 from pcielab.cli.completion import choice
 from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_data, print_rows, print_text, say
+from pcielab.cli.quantities import size_option
 from pcielab.errors import InputError
 from pcielab.library.figure_words import ENGINES, STATES, WHATS
-from pcielab.library.quantities import parse_bytes
 from pcielab.library.usual_link import USUAL_MPS_BYTES
 from pcielab.strict_json import strict_json
 
@@ -19,16 +19,6 @@ if TYPE_CHECKING:
 
 def _listed(meanings: Any) -> str:
     return "; ".join(f"{word}: {meaning}" for word, meaning in meanings.items())
-
-
-def _size(option: str, meaning: str) -> Any:
-    return typer.Option(
-        option,
-        help=meaning,
-        show_default=False,
-        parser=lambda given: parse_bytes(str(given), option),
-        metavar="BYTES",
-    )
 
 
 def normal(
@@ -59,13 +49,17 @@ def normal(
     engine: Annotated[
         str | None, choice("--engine", tuple(ENGINES), f"What moves the data: {_listed(ENGINES)}")
     ] = None,
-    size: Annotated[int | None, _size("--size", "Bytes of one transfer or command.")] = None,
+    size: Annotated[
+        int | None, size_option("--size", "Bytes of one transfer or command.", show_default=False)
+    ] = None,
     depth: Annotated[int | None, typer.Option("--depth", help="Transfers in flight.", show_default=False)] = None,
     rtt_ns: Annotated[
         float | None,
         typer.Option("--rtt-ns", help="Time that one transfer is in flight, ns.", show_default=False),
     ] = None,
-    mps: Annotated[int | None, _size("--mps", f"Maximum payload size [default: {USUAL_MPS_BYTES}].")] = None,
+    mps: Annotated[
+        int | None, size_option("--mps", f"Maximum payload size [default: {USUAL_MPS_BYTES}].", show_default=False)
+    ] = None,
     line: Annotated[
         float | None,
         typer.Option(

@@ -8,6 +8,8 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 Command: TypeAlias = Callable[..., None]
+GROUP: Any = None
+"""Placeholder in the signature for options that a decorator adds."""
 
 
 def takes(

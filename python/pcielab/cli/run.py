@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
 from pcielab.cli.carrying_out import carry_out
 from pcielab.cli.completion import choice, device_kinds, keys_to_set, profile_names, suite_names
 from pcielab.cli.given_options import refuse_without_effect
+from pcielab.cli.option_groups import GROUP
 from pcielab.cli.outcome import report_outcome
 from pcielab.cli.output import Format, say
 from pcielab.cli.run_options import takes_run_options
@@ -121,8 +122,6 @@ Nics = Annotated[
 ]
 TestOption = Annotated[str | None, choice("--test", get_args(benchmark.Operation), "One test")]
 RowFormat = Annotated[Format, typer.Option("--format", help="Format of a single test's row.")]
-_GROUP: Any = None
-"""Placeholder in the signature for options that a decorator adds."""
 
 
 @takes_test_options
@@ -141,8 +140,8 @@ def run(
     direction: Direction = None,
     nics: Nics = None,
     test: TestOption = None,
-    single: dict[str, object] = _GROUP,
-    options: "RunOptions" = _GROUP,
+    single: dict[str, object] = GROUP,
+    options: "RunOptions" = GROUP,
     output_format: RowFormat = Format.TABLE,
 ) -> None:
     """Run a suite or one test and keep the results in a store.

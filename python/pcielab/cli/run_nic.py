@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from pcielab._core import read_sizes
 from pcielab.cli.borrowed import say_borrowed
 from pcielab.cli.output import Cell, Format, print_rows
-from pcielab.library.quantities import parse_range
 from pcielab.store.manifest import borrowed_of
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def frame_sizes(text: str) -> list[int]:
     sizes: list[int] = []
     for part in text.split(","):
         stepped = part.count(":") == 1
-        found = parse_range(f"{part}:{_STEP_BYTES}" if stepped else part, "--frames")
-        last = parse_range(part.split(":")[1], "--frames") if stepped else []
+        found = read_sizes(f"{part}:{_STEP_BYTES}" if stepped else part, "--frames")
+        last = read_sizes(part.split(":")[1], "--frames") if stepped else []
         sizes += [*found, *(size for size in last if size not in found)]
     return sizes
 

@@ -26,7 +26,7 @@ def simbricks(
     profile: Profile = "hsw2620",
     changes: Sets = None,
     cache: Cache = "cold",
-    window: WarmWindow = "8K",
+    window: WarmWindow = 8 << 10,
     latency_ns: Annotated[
         float,
         typer.Option("--latency-ns", min=0.001, max=1e9, help="Latency of each connection, as the peers have it."),
@@ -51,7 +51,6 @@ def simbricks(
     `pcielab simbricks --profile snb-iommu --device accelerator.sock`
     """
     from pcielab.library.profiles import resolve
-    from pcielab.library.quantities import parse_bytes
     from pcielab.port.simbricks import couple
 
     system = resolve(profile, changes or [])
@@ -60,7 +59,7 @@ def simbricks(
         devices,
         hosts or [],
         cache=cache,  # type: ignore[arg-type]
-        window_bytes=parse_bytes(window, "--window"),
+        window_bytes=window,
         seed=seed,
         latency_ns=latency_ns,
         patience_s=patience_s,

@@ -7,11 +7,12 @@ import typer
 
 from pcielab.cli.completion import choice
 from pcielab.cli.option_groups import annotated, takes
+from pcielab.cli.quantities import size_option
 from pcielab.library.suites.parameter import Parameter
 from pcielab.library.suites.parameters import PARAMETERS
 
 _ASKED = [parameter for parameter in PARAMETERS if parameter.key != "operation"]
-_TYPES: dict[str, Any] = {"switch": bool, "whole": int | None, "size": str | None, "word": str | None}
+_TYPES: dict[str, Any] = {"switch": bool, "whole": int | None, "size": int | None, "word": str | None}
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, object]:
@@ -23,7 +24,9 @@ def _option(parameter: Parameter) -> Any:
     meaning = f"With --test: {parameter.meaning[:1].lower()}{parameter.meaning[1:].rstrip('.')}"
     if parameter.kind == "word":
         return choice(parameter.option, parameter.choices, meaning)
-    return typer.Option(parameter.option, help=f"{meaning}{', e.g. 4K' if parameter.kind == 'size' else ''}.")
+    if parameter.kind == "size":
+        return size_option(parameter.option, f"{meaning}, e.g. 4K.")
+    return typer.Option(parameter.option, help=f"{meaning}.")
 
 
 _OPTIONS = [

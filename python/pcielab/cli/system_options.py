@@ -6,6 +6,7 @@ import typer
 
 from pcielab.cli.completion import choice, keys_to_set, profile_names
 from pcielab.cli.output import say
+from pcielab.cli.quantities import size_option
 
 _CACHES = ("cold", "device-thrash", "device-warm", "host-warm")
 
@@ -39,6 +40,6 @@ Sets = Annotated[
 ]
 Cache = Annotated[str, choice("--cache", _CACHES, "State of the caches at the start")]
 WarmWindow = Annotated[
-    str, typer.Option("--window", metavar="BYTES", help="Bytes that are warm, from the start of the buffer.")
+    int, size_option("--window", "Bytes that are warm, from the start of the buffer.", show_default="8K")
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=(1 << 64) - 1, help="Seed of random draws.")]

@@ -13,6 +13,7 @@ from pcielab.cli.completion import choice
 from pcielab.cli.given_options import refuse_without_effect
 from pcielab.cli.output import Cell, Format, is_stdout, print_rows, say
 from pcielab.cli.progress import Bar
+from pcielab.cli.quantities import size_option
 from pcielab.cli.system_options import Cache, Profile, Seed, Sets, WarmWindow
 from pcielab.errors import InputError
 from pcielab.wording import shown
@@ -32,10 +33,9 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output
 def record(
     output: Output,
     test: Annotated[str, choice("--test", _OPERATIONS, "What the device does")] = "bw-rd",
-    size: Annotated[str, typer.Option("--size", metavar="BYTES", help="Bytes of a transaction.")] = "512",
-    window: Annotated[
-        str, typer.Option("--window", metavar="BYTES", help="Part of the buffer that it visits.")
-    ] = "8K",
+    size: Annotated[int, size_option("--size", "Bytes of a transaction.")] = 512,
+    window: Annotated[int, size_option("--window", "Part of the buffer that it visits.", show_default="8K")] = 8
+    << 10,
     transactions: Annotated[
         int, typer.Option("--transactions", min=1, max=1_000_000, help="Number of transactions.")
     ] = 10_000,
@@ -69,7 +69,7 @@ def play(
     profile: Profile = "hsw2620",
     changes: Sets = None,
     cache: Cache = "cold",
-    window: WarmWindow = "8K",
+    window: WarmWindow = 8 << 10,
     seed: Seed = 1,
     output: Annotated[
         Path | None,
@@ -90,7 +90,6 @@ def play(
     """
     from pcielab.library.input_files import read_text
     from pcielab.library.profiles import resolve
-    from pcielab.library.quantities import parse_bytes
     from pcielab.port.trace import MOST_BYTES, play_columns
 
     if cache == "cold":
@@ -105,7 +104,7 @@ def play(
                 system,
                 text,
                 cache=cache,  # type: ignore[arg-type]
-                window_bytes=parse_bytes(window, "--window"),
+                window_bytes=window,
                 seed=seed,
                 progress=lambda done, total: bar.update(done, total, "playing transfers"),
             )

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pcielab._core import read_number
 from pcielab.cli.completion import choice, profile_names
-from pcielab.cli.model_options import errors_name_options
+from pcielab.cli.model_options import errors_name_options, link_option
+from pcielab.cli.option_groups import GROUP
 from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_data, print_rows, print_text, say
 from pcielab.cli.progress import Bar, announce_many
 from pcielab.cli.single_options import takes_test_options
 from pcielab.errors import InputError
-from pcielab.library.quantities import parse_bytes
 from pcielab.model.link import Ethernet
 from pcielab.strict_json import strict_json
 
@@ -27,23 +28,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 _ROLES = {"value": "", "bound": "bound", "cause": "defect", "change": "change", "a": "A", "b": "B"}
 
 
-def _link(option: str, meaning: str) -> Any:
-    return typer.Option(option, help=f"With --nic: {meaning}.", rich_help_panel="Link", show_default=False)
-
-
-def _link_size(option: str, meaning: str) -> Any:
-    return typer.Option(
-        option,
-        help=f"With --nic: {meaning}.",
-        rich_help_panel="Link",
-        show_default=False,
-        parser=lambda given: parse_bytes(str(given), option),
-        metavar="BYTES",
-    )
-
-
-_GROUP: Any = None
-"""Placeholder in the signature for options that a decorator adds."""
+_USUAL = "with --nic, usual for its line"
 
 
 @takes_test_options
@@ -93,10 +78,10 @@ def why(
             "--direction", ("both", "tx", "rx"), "With --nic: send, receive, or both [default: what the NIC has]"
         ),
     ] = None,
-    gen: Annotated[int | None, _link("--gen", "PCIe generation, 1 to 7")] = None,
-    lanes: Annotated[int | None, _link("--lanes", "link width")] = None,
-    mps: Annotated[int | None, _link_size("--mps", "maximum payload size")] = None,
-    mrrs: Annotated[int | None, _link_size("--mrrs", "maximum read request size")] = None,
+    gen: Annotated[int | None, link_option("generation", _USUAL)] = None,
+    lanes: Annotated[int | None, link_option("lanes", _USUAL)] = None,
+    mps: Annotated[int | None, link_option("mps_bytes", _USUAL)] = None,
+    mrrs: Annotated[int | None, link_option("mrrs_bytes", _USUAL)] = None,
     profile: Annotated[
         str | None,
         typer.Option(
@@ -115,16 +100,16 @@ def why(
         str | None, typer.Option("--flows", metavar="SET|FILE", help="Flows of FABRIC.", show_default=False)
     ] = None,
     measured: Annotated[
-        float | None,
+        str | None,
         typer.Option(
             "--measured",
             metavar="VALUE",
             help="The value to explain, of --test or --nic: Gb/s of one direction (of a NIC, frames "
-            "less their FCS); ns for a test of latency.",
+            "less their FCS); ns for a test of latency; or with its unit, as in 7.5GB/s.",
             show_default=False,
         ),
     ] = None,
-    single: dict[str, object] = _GROUP,
+    single: dict[str, object] = GROUP,
     picture: Annotated[
         Path | None,
         typer.Option(
@@ -169,7 +154,8 @@ def why(
         "mps": mps,
         "mrrs": mrrs,
     }
-    common = {"profile": profile, "sets": sets or [], "flows": flows, "measured": measured}
+    value = None if measured is None else _value(measured, of_latency=(tests or [""])[0].startswith("lat-"))
+    common = {"profile": profile, "sets": sets or [], "flows": flows, "measured": value}
     with errors_name_options(frame_bytes="--frame", frames_bytes="--frame"):
         answer = _answer(asked, other, tests or [], nic, of_nic, single, common)
     if picture is not None:
@@ -178,6 +164,11 @@ def why(
 
         save_figure(draw_why(answer), picture, theme=theme.value, overwrite=overwrite)
     _print(answer, output_format)
+
+
+def _value(text: str, *, of_latency: bool) -> float:
+    """A measured value, in ns of a latency and in Gb/s otherwise."""
+    return read_number(text, "--measured", *(("time", "ns") if of_latency else ("rate", "Gb/s")))
 
 
 def _answer(

@@ -12,7 +12,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-SPEEDS = (2.5, 5.0, 8.0, 16.0, 32.0, 64.0, 128.0)
+from pcielab._core import LANES as WIDTHS, SPEEDS_GTPS, raw_gbps
+
+SPEEDS = SPEEDS_GTPS
+LANES = WIDTHS
 
 
 def _speed(value: float) -> float:
@@ -22,7 +25,6 @@ def _speed(value: float) -> float:
 
 
 Speed = Annotated[float, AfterValidator(_speed)]
-LANES = (1, 2, 4, 8, 12, 16, 32)
 Payload = Literal[128, 256, 512, 1024, 2048, 4096]
 PAYLOADS: tuple[Payload, ...] = (128, 256, 512, 1024, 2048, 4096)
 Kind = Literal[
@@ -89,8 +91,7 @@ class LinkEnd(Record):
         """Raw bit rate in one direction, after line coding, Gb/s; 0 if it is down."""
         if self.speed_gtps is None or not self.lanes:
             return 0.0
-        code = 0.8 if self.speed_gtps <= 5 else 128 / 130 if self.speed_gtps <= 32 else 1.0
-        return self.speed_gtps * self.lanes * code
+        return raw_gbps(SPEEDS.index(self.speed_gtps) + 1, 1) * self.lanes
 
 
 class Control(Record):

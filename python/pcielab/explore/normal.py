@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pcielab._core import read_size
 from pcielab.analysis.normal import normal
 from pcielab.errors import InputError
 from pcielab.library.figure_words import ENGINES, STATES, WHATS
-from pcielab.library.quantities import parse_bytes
 from pcielab.report.figures.normal import draw_normal
 
 _TEXTS = ("what", "value", "link", "engine", "size", "depth", "mps", "line", "state", "device")
@@ -38,9 +38,9 @@ def answered(asked: Any) -> dict[str, Any]:
         given["value"],
         link=given.get("link"),
         engine=given.get("engine"),
-        size_bytes=parse_bytes(given["size"], "--size") if "size" in given else None,
+        size_bytes=read_size(given["size"], "--size") if "size" in given else None,
         depth=_number(given, "depth", int),
-        mps_bytes=parse_bytes(given["mps"], "--mps") if "mps" in given else None,
+        mps_bytes=read_size(given["mps"], "--mps") if "mps" in given else None,
         line_gbps=_number(given, "line", float),
         state=given.get("state"),
         device=given.get("device", ""),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.fabric.paths import Limit, capacities_of, limits_of, way_between
 from pcielab.library.alike import suggestion
@@ -17,7 +18,6 @@ from pcielab.library.fabrics.load import Fabric
 from pcielab.library.fabrics.machine_parts import DeviceKind
 from pcielab.library.fabrics.parts import Flow
 from pcielab.library.fabrics.routes import Routes
-from pcielab.library.quantities import parse_rate
 from pcielab.library.validation import checked
 from pcielab.wording import named, shown
 
@@ -116,7 +116,8 @@ def _read(text: str, routes: Routes) -> tuple[str, str, float | None]:
     destination, rate = rest, None
     if rest not in routes.nodes and ":" in rest:
         destination, _, given = (part.strip() for part in rest.rpartition(":"))
-        rate = parse_rate(given, f"--flow {named(text)}")
+        number, _, gbytes_per_s = _core.read_quantity(given, f"--flow {named(text)}", "rate")
+        rate = number * gbytes_per_s
     for name in (source, destination):
         if name not in routes.nodes:
             raise InputError(

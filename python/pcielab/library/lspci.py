@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pcielab._core import generation_of
 from pcielab.errors import InputError
 from pcielab.library.copied_lspci import SLOT, as_printed
 from pcielab.library.profiles.parts import Link
@@ -15,7 +16,6 @@ from pcielab.library.validation import checked
 from pcielab.wording import named, printable
 
 COMMAND = "sudo lspci -vvv"
-_GENERATIONS = {"2.5": 1, "5": 2, "8": 3, "16": 4, "32": 5, "64": 6, "128": 7}
 _SLOT = re.compile(rf"(?P<slot>{SLOT}) (?P<title>\S.*)")
 _REGISTER = re.compile(r"(?P<indentation> *)(?P<name>[A-Z][A-Za-z]+\d?):(?:\s+(?P<value>.*))?$")
 _INDENTATION = 16
@@ -90,7 +90,7 @@ class Function:
             InputError: The text lacks a register.
         """
         speed = self._find("LnkSta", r"Speed (\d{1,3}(?:\.\d)?)GT/s")
-        generation = _GENERATIONS.get(speed)
+        generation = generation_of(float(speed))
         if generation is None:
             raise InputError(f"{self.slot}: LnkSta: {speed} GT/s is not a PCIe speed: check the text")
         values = {

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from pydantic import TypeAdapter
 
 from pcielab import _core
+from pcielab._core import Width, read_width
 from pcielab.errors import out_of_range
-from pcielab.library.link_words import Width, read_width
 from pcielab.library.profiles import load_system
 from pcielab.library.profiles.system import LOADED_CORES
 from pcielab.model.answer_list import Answers

@@ -35,16 +35,19 @@ def bandwidth(
     limits: Limits | None = None,
     offset_bytes: int = 0,
     completion_bytes: int | None = None,
+    low_share: float | None = None,
 ) -> list[Bandwidth]:
     """The highest bandwidth of transfers of each size, starting `offset_bytes` above a 4 KiB boundary.
 
-    The host's completions are as large as MPS, or end at every multiple of `completion_bytes`.
+    The host's completions are as large as MPS, or end at every multiple of `completion_bytes`. With `low_share`,
+    that share of the transfers has addresses below 4 GiB, and all others have 64 bits.
     """
     question: BandwidthQuestion = {
         "model": model_json(link, accounting, limits),
         "sizes_bytes": list(sizes_bytes),
         "offset_bytes": offset_bytes,
         "completion_bytes": completion_bytes,
+        "low_share": low_share,
     }
     return Answers(_BANDWIDTHS.validate_json(_core.model_bandwidth(question_json(question))))
 
@@ -57,8 +60,12 @@ def nic(
     ethernet: Ethernet | None = None,
     accounting: Accounting = Accounting.SPEC,
     limits: Limits | None = None,
+    low_share: float | None = None,
 ) -> list[NicThroughput]:
-    """The rates that a device reaches with Ethernet frames of each size, FCS included."""
+    """The rates that a device reaches with Ethernet frames of each size, FCS included.
+
+    `low_share` is as in `bandwidth`.
+    """
     found: Answers[NicThroughput] = Answers()
     for steps, sizes in device.as_questions(frames_bytes):
         question: NicQuestion = {
@@ -66,6 +73,7 @@ def nic(
             "device": steps,
             "ethernet": asdict(ethernet or Ethernet()),
             "frames_bytes": sizes,
+            "low_share": low_share,
         }
         found += _THROUGHPUTS.validate_json(_core.model_nic(question_json(question)))
     return found

@@ -20,6 +20,8 @@ class BandwidthQuestion(TypedDict):
     """Start address of transfers modulo 4 KiB."""
     completion_bytes: int | None
     """Boundary at which the host cuts completions; null for MPS."""
+    low_share: float | None
+    """Share of the transfers with addresses below 4 GiB; null where all have those of the link."""
 
 
 class NicQuestion(TypedDict):
@@ -33,6 +35,8 @@ class NicQuestion(TypedDict):
     """The line."""
     frames_bytes: list[int]
     """Sizes of frames, FCS included."""
+    low_share: float | None
+    """Share of the transfers with addresses below 4 GiB; null where all have those of the link."""
 
 
 class SizingQuestion(TypedDict):

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from pcielab import model, single_test
+from pcielab._core import raw_gbps
 from pcielab.library.profiles import resolve
 from pcielab.library.suites import load_suite
 from pcielab.model.link import Accounting, Ethernet
@@ -27,7 +28,7 @@ class Modelled:
 
     def physical_layer_gbps(self) -> float:
         """Rate of Gen3 x8 after line coding."""
-        return 8 * 8 * 128 / 130
+        return raw_gbps(3, 8)
 
     def tlp_layer_gbps(self) -> float:
         """Rate left for TLPs."""

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from pcielab._core import read_size
 from pcielab.analysis.published import Published, PublishedValue, compare
 from pcielab.library import shipped
-from pcielab.library.quantities import parse_bytes
 from pcielab.library.validation import read_as
 from pcielab.paper.measures import Measures, Modelled
 from pcielab.paper.rows import Needed, Simulated
@@ -86,7 +86,7 @@ class _Measured:
 
     def _take(self, one: PublishedValue) -> float:
         given = {
-            key: parse_bytes(value, key) if key.endswith("window") else value
+            key: read_size(value, key) if key.endswith("window") else value
             for key, value in (one.ours or {}).items()
         }
         return self._measures.take(str(given.pop("measure")), **given)

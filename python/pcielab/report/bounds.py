@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from pcielab import model
+from pcielab import _core, model
 from pcielab.analysis.explain import MachineFacts, TestBounds, bounds_of_tests, facts_of
 from pcielab.errors import InputError
 from pcielab.library.suites.parameters import PARAMETERS
@@ -25,13 +25,7 @@ NICS = {
     "niantic-dpdk": "modern NIC (DPDK driver)",
 }
 """The devices of the paper's figure 1."""
-_ETHERNET_GBPS = (10, 40, 100, 200, 400, 800)
-_SPARED = 4.0
-"""An Ethernet rate is shown if the link's capacity is less than this multiple of it."""
 _FCS_BYTES = 4
-_SHORTEST_FRAME_BYTES = 64
-# Preamble, start of frame and the gap after it.
-_BETWEEN_FRAMES_BYTES = 20
 _LONG_TEST = 1 << 23
 """Transactions of a row without their number: as in a published bandwidth test."""
 _OF_A_TEST = tuple(
@@ -99,7 +93,7 @@ def link_bounds(link: model.Link, sizes: Sequence[int], accounting: Accounting =
 def ethernet_rates(links: Iterable[model.Link]) -> list[int]:
     """The Ethernet rates that suit links, slowest first: a link carries them, but not several times over."""
     capacities = [model.bandwidth(link, [64])[0].tlp_gbps for link in links]
-    return [rate for rate in _ETHERNET_GBPS if any(rate <= gbps < _SPARED * rate for gbps in capacities)]
+    return sorted({int(rate) for gbps in capacities for rate in _core.ethernet_suiting(gbps)})
 
 
 def ethernet_need(sizes: Sequence[int], rate_gbps: int) -> pd.DataFrame:
@@ -107,9 +101,7 @@ def ethernet_need(sizes: Sequence[int], rate_gbps: int) -> pd.DataFrame:
 
     A transfer is a frame without its FCS; shorter ones are padded to the smallest frame.
     """
-    frames = [max(size + _FCS_BYTES, _SHORTEST_FRAME_BYTES) + _BETWEEN_FRAMES_BYTES for size in sizes]
-    need = [rate_gbps * size / frame for size, frame in zip(sizes, frames, strict=True)]
-    return pd.DataFrame({"size_bytes": list(sizes), "bandwidth": need})
+    return pd.DataFrame({"size_bytes": list(sizes), "bandwidth": _core.ethernet_need(rate_gbps, list(sizes))})
 
 
 def interactions(

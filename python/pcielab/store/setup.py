@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pcielab._core import generation_of
+
 _SOCKETS = re.compile(r"-s(\d+)-s(\d+)-s(\d+)(?:-|$)")
 _SOCKET_KEYS = ("device_socket", "memory_socket", "program_socket")
-_GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6, 128.0: 7}
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def link_parameters(manifest: Mapping[str, Any]) -> dict[str, Any]:
     if lanes := found.get("link_lanes"):
         facts["lanes"] = int(lanes)
     rate_gtps = found.get("link_rate") or facts.get("rate_gtps")
-    generation = _GENERATIONS.get(float(rate_gtps or 0))
+    generation = generation_of(float(rate_gtps or 0))
     return {**facts, "generation": generation} if facts and generation is not None else {}
 
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias, get_args
 
+from pcielab._core import read_sizes
 from pcielab.errors import InputError
 from pcielab.library.profiles.nested import is_ending, key_of
 from pcielab.library.profiles.parts import System
-from pcielab.library.quantities import parse_range
 from pcielab.library.suites.parameters import PARAMETERS
 from pcielab.wording import named, shown
 
@@ -116,7 +116,7 @@ def _system_key(name: str) -> str:
 
 def _values(name: str, value: object) -> Sequence[Any]:
     if name in _SIZES and isinstance(value, str) and ":" in value:
-        return parse_range(value, name)
+        return read_sizes(value, name)
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         return [value]
     # Convert NumPy's numbers to Python's.

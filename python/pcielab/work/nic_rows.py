@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from pcielab import model
-from pcielab.model.addresses import low_share, with_addresses
+from pcielab._core import low_share
 from pcielab.model.link import Ethernet
 from pcielab.store.manifest import nic_of, system_of
 
@@ -70,9 +70,8 @@ def _closed_form(store: "Store", frames_bytes: list[int], line_gbps: float, dire
     ethernet = Ethernet(line_gbps=line_gbps)
     chosen = {"both": "bi", "tx": "tx", "rx": "rx"}[direction]
 
-    def ask(link: model.Link) -> "list[Answer]":
-        return [getattr(one, chosen) for one in model.nic(device, link, frames_bytes, ethernet=ethernet)]
-
     keys = {"generation", "lanes", "mps_bytes", "mrrs_bytes", "rcb_bytes", "ecrc"}
     link = model.Link(**system.link.model_dump(include=keys))
-    return with_addresses(link, low_share(system.chunk_addresses, system.chunk_bytes), ask)
+    low = low_share(system.chunk_addresses, system.chunk_bytes, len(system.chunk_addresses) * system.chunk_bytes)
+    answers = model.nic(device, link, frames_bytes, ethernet=ethernet, low_share=low)
+    return [getattr(one, chosen) for one in answers]

@@ -12,8 +12,8 @@ from statistics import mean, stdev
 
 from scipy.special import stdtrit
 
+from pcielab._core import generation_of
 from pcielab.library.link import Link
-from pcielab.library.link_words import generation_of
 from pcielab.library.usual_link import USUAL_MPS_BYTES, usual_mrrs_bytes
 from pcielab.model.questions import bandwidth
 from pcielab.store import Store

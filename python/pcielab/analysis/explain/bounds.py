@@ -11,7 +11,6 @@ from typing import Any
 
 from pcielab import model
 from pcielab.analysis.explain.machine_facts import MachineFacts
-from pcielab.model.addresses import with_addresses
 from pcielab.model.answers import Answer, TestBounds as SystemBounds
 from pcielab.model.questions import system_bounds
 
@@ -70,12 +69,14 @@ def _of_link(facts: MachineFacts, test: Mapping[str, Any], latencies: "_Latencie
         dmas_in_flight=test["outstanding"] if round_trip and test["operation"] == "bw-rd" else None,
     )
 
-    def ask(link: model.Link) -> list[Answer]:
-        rows = model.bandwidth(link, [test["size_bytes"]], limits=limits, offset_bytes=test["host_offset_bytes"])
-        return [getattr(row, _RATE_OF[test["operation"]]) for row in rows]
-
-    [answer] = with_addresses(facts.model_link, facts.low_share(test), ask)
-    return TestBounds(answer, round_trip)
+    [row] = model.bandwidth(
+        facts.model_link,
+        [test["size_bytes"]],
+        limits=limits,
+        offset_bytes=test["host_offset_bytes"],
+        low_share=facts.low_share(test),
+    )
+    return TestBounds(getattr(row, _RATE_OF[test["operation"]]), round_trip)
 
 
 _LEAST_NS = 1e-9

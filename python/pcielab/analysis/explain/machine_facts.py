@@ -12,11 +12,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pcielab import model
+from pcielab import _core, model
 from pcielab.analysis.explain.measured_link import LSPCI, measured_link, named_in_texts
 from pcielab.errors import InputError
 from pcielab.library.profiles.parts import Link, System
-from pcielab.model.addresses import low_share
 from pcielab.model.answers import Capacities
 from pcielab.model.questions import system_capacities
 from pcielab.store import Store
@@ -51,7 +50,7 @@ class MachineFacts:
     def low_share(self, test: Mapping[str, Any]) -> float:
         """The share of a test's transfers below 4 GiB, which need the shorter header."""
         visited = test["size_bytes" if test["pattern"] == "fixed" else "window_bytes"]
-        return low_share(self.chunk_addresses, self.chunk_bytes, visited)
+        return _core.low_share(self.chunk_addresses, self.chunk_bytes, visited)
 
     @cached_property
     def capacities(self) -> Capacities | None:

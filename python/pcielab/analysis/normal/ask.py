@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
+from pcielab._core import read_width
 from pcielab.analysis.normal.answer import Normal
 from pcielab.analysis.normal.bound import raw_rate
 from pcielab.analysis.normal.judge import judge
@@ -18,7 +19,6 @@ from pcielab.analysis.normal.question import (
 )
 from pcielab.errors import InputError, out_of_range
 from pcielab.library.alike import alike
-from pcielab.library.link_words import read_width
 from pcielab.library.published_figures import published_figures
 from pcielab.wording import shown
 

@@ -7,9 +7,9 @@ round trip. Call: size / (t0 + size / B), with the usual cost t0 of a call, of c
 from dataclasses import dataclass
 from functools import cache
 
+from pcielab._core import Width
 from pcielab.analysis.normal.question import Question
 from pcielab.library.link import Link
-from pcielab.library.link_words import Width
 from pcielab.library.usual_link import USUAL_MPS_BYTES, usual_mrrs_bytes
 from pcielab.model.link import Accounting
 from pcielab.model.questions import bandwidth

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
+from pcielab._core import LANES, LINE_RATES_GBPS, SPEEDS_GTPS, Width
 from pcielab.analysis.normal.bound import raw_rate
 from pcielab.analysis.normal.comparable import Elsewhere, question_of, ratio_of
 from pcielab.analysis.normal.question import Question
 from pcielab.library.causes import causes
-from pcielab.library.link_words import GENERATIONS, LANES, Width
 from pcielab.library.published_figures import PublishedFigure, published_figures
 from pcielab.library.usual_link import USUAL_MPS_BYTES
 
@@ -18,7 +18,7 @@ UNKNOWN = "?"
 _NEAR = 1.5
 """How far an effect may be from those that were measured elsewhere: in what is lost, and in what is left."""
 _LEAST_MPS_BYTES = 128
-_LINES_GBPS = (10.0, 25.0, 40.0, 50.0, 100.0, 200.0, 400.0, 800.0)
+_LEAST_LINE_GBPS = 10.0
 _LINE_SHARE = 0.85
 """Least share of a line that makes a value one of that line."""
 _SLOWER_SHOWN = 3
@@ -123,7 +123,7 @@ def _line(question: Question, usual: Elsewhere) -> Iterator[Candidate]:
     """The line of a NIC, if nobody gave it and the value is a usual share of a usual one."""
     if question.kind != "nic" or question.line_gbps is not None or question.what == "latency":
         return
-    for line_gbps in _LINES_GBPS:
+    for line_gbps in (rate for rate in LINE_RATES_GBPS if rate >= _LEAST_LINE_GBPS):
         ratio = ratio_of(replace(question, line_gbps=line_gbps))
         if ratio is not None and max(usual.low, _LINE_SHARE) <= ratio <= 1:
             effect = f"usual for a line of {line_gbps:g} Gb/s: {ratio:.2f} of it"
@@ -155,7 +155,7 @@ def _slower(width: Width) -> Iterator[Width]:
     """Links of half the rate and less, the fastest first; those next to the given one first."""
     slower = [
         Width(generation, lanes, width.links)
-        for generation in GENERATIONS
+        for generation in range(1, len(SPEEDS_GTPS) + 1)
         for lanes in LANES
         if generation <= width.generation and lanes <= width.lanes and lanes not in (12, 32)
     ]

@@ -1,16 +1,15 @@
 """The question: one value, what moved, over which link, by which engine; and its words."""
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast, get_args
 
+from pcielab import _core
+from pcielab._core import Width
 from pcielab.errors import InputError
 from pcielab.library.alike import alike
 from pcielab.library.figure_words import ENGINES, STATES, WHATS
-from pcielab.library.link_words import Width
-from pcielab.library.quantities import RATES_GBYTES_PER_S
 from pcielab.wording import shown
 
 What: TypeAlias = Literal["h2d", "d2h", "both", "p2p", "latency", "iops"]
@@ -30,26 +29,8 @@ _KINDS = (
     ),
 )
 LINE_RATE = re.compile(r"(?<![\d.])(\d{1,4}(?:\.\d)?) ?(?:G|GbE|Gb/s|Gbps|Gbit/s)\b(?!B)", re.IGNORECASE)
-_VALUE = re.compile(
-    r"\s*([+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:e[+-]?\d{1,3})?) ?(1/s|[A-Za-z/µ]*|[kKM] IOPS)\s*",
-    re.ASCII,
-)
-RATES = RATES_GBYTES_PER_S
-TIMES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
-COUNTS = {"": 1.0, "IOPS": 1.0, "1/s": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "kIOPS": 1e3, "KIOPS": 1e3, "MIOPS": 1e6,
-           "k/s": 1e3, "K/s": 1e3, "M/s": 1e6, "pps": 1.0, "kpps": 1e3, "Mpps": 1e6}  # fmt: skip
-_SPELLINGS = {
-    "gbps": "Gb/s", "mbps": "Mb/s", "tbps": "Tb/s", "usec": "us", "nsec": "ns", "msec": "ms",
-    "gb/sec": "GB/s", "gib/sec": "GiB/s", "mb/sec": "MB/s", "mib/sec": "MiB/s",
-    "gibps": "GiB/s", "mibps": "MiB/s", "gib/s": "GiB/s", "mib/s": "MiB/s", "kib/s": "KiB/s",
-    "gbit/s": "Gbit/s", "mbit/s": "Mb/s", "gbit/sec": "Gbit/s", "iops": "IOPS", "kpps": "kpps", "mpps": "Mpps",
-    "kiops": "kIOPS", "k iops": "kIOPS", "miops": "MIOPS", "m iops": "MIOPS",
-}  # fmt: skip
-"""Other spellings of units, in small letters."""
-_WITH_CASE = {
-    "GBps": "GB/s", "MBps": "MB/s", "KBps": "KB/s", "TBps": "TB/s", "Gb/sec": "Gb/s", "Mb/sec": "Mb/s",
-}  # fmt: skip
-"""Spellings in which the case of a letter tells bytes from bits."""
+RATES, TIMES, COUNTS = (_core.UNITS[kind] for kind in ("rate", "time", "events"))
+"""The units of values: in GB/s, ns, and commands a second."""
 
 
 @dataclass(frozen=True)
@@ -154,28 +135,10 @@ def read_value(text: str, what: What) -> Value:
     Raises:
         InputError: It is not a number above 0 with a unit that fits `what`.
     """
-    units = TIMES if what == "latency" else RATES if what != "iops" else COUNTS
-    example = {"latency": "860ns", "iops": "1.2M"}.get(what, "54.1GB/s")
-    found = _VALUE.fullmatch(text)
-    if found is None:
-        raise InputError(f"--value {shown(text)}: not a value: give a number and its unit, for example {example}")
-    number, unit = float(found[1]), _unit(found[2], units)
-    if unit.lower() in ("gb/s", "mb/s", "kb/s", "tb/s") and unit not in units:
-        rest = f"{unit[0].upper()}B/s or {unit[0].upper()}b/s"
-        raise InputError(f"--value {shown(text)}: {shown(unit)} may be bytes or bits: give {rest}")
-    if unit not in units:
-        known = ", ".join(word for word in units if word and word != "µs")
-        problem = f"{shown(unit)} is no unit of {what}" if unit else "has no unit"
-        raise InputError(f"--value {shown(text)}: {problem}: give one of {known}, for example {example}")
-    if not (math.isfinite(number) and number > 0 and math.isfinite(number * units[unit])):
-        raise InputError(f"--value {shown(text)}: give a value above 0, for example {example}")
-    return Value(number, unit, units[unit])
-
-
-def _unit(text: str, units: Mapping[str, float]) -> str:
-    """A unit in its usual spelling; the text itself if it has none."""
-    usual = _WITH_CASE.get(text) or _SPELLINGS.get(text.lower(), text)
-    return text if text in units or usual not in units else usual
+    kind: Literal["time", "rate", "events"] = (
+        "time" if what == "latency" else "rate" if what != "iops" else "events"
+    )
+    return Value(*_core.read_quantity(text, "--value", kind))
 
 
 def kind_of(device: str, engine: Engine | None) -> Kind | None:

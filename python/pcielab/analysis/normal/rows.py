@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
+from pcielab._core import Width
 from pcielab.analysis.explain.bounds import scalar
 from pcielab.analysis.explain.machine_facts import MachineFacts, facts_of, no_link
 from pcielab.analysis.explain.rows import matching
@@ -12,7 +13,6 @@ from pcielab.analysis.normal.judge import judge
 from pcielab.analysis.normal.question import Kind, Question, Value, What, kind_of
 from pcielab.analysis.normal.tools import tool_questions
 from pcielab.errors import InputError
-from pcielab.library.link_words import Width
 from pcielab.store import Store
 
 _WAYS: Mapping[str, What] = {"rd": "h2d", "wr": "d2h", "rdwr": "both", "wrrd": "latency"}

@@ -194,10 +194,10 @@ def test_a_value_above_the_bound_says_what_may_be_wrong() -> None:
     [
         ("64GB/s", "gen5x16", "above the raw rate of Gen5 x16, 63.0 GB/s"),
         ("600Gb/s", "gen5x16", "above the raw rate of Gen5 x16, 504 Gb/s"),
-        ("54.1ns", "gen5x16", "is no unit of h2d"),
+        ("54.1ns", "gen5x16", "'ns' is not a unit of a rate"),
         ("54.1", "gen5x16", "has no unit"),
         ("-1GB/s", "gen5x16", "above 0"),
-        ("many GB/s", "gen5x16", "not a value"),
+        ("many GB/s", "gen5x16", "is not a rate"),
         ("1e300GB/s", "gen5x16", "above the raw rate"),
     ],
 )

@@ -7,9 +7,9 @@ latency of fio counts at depth 1 only, because others include time in its queue.
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
+from pcielab._core import Width
 from pcielab.analysis.explain.tools import MOVED
 from pcielab.analysis.normal.question import Kind, Question, Value, What, kind_of, line_of
-from pcielab.library.link_words import Width
 from pcielab.store import Store
 from pcielab.store.measured import MeasuredRow, measured_rows
 from pcielab.store.setup import link_parameters

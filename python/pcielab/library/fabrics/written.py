@@ -7,11 +7,11 @@ A node may name its kind by what it is (`gpu`, `switch`), and the node above it 
 from collections.abc import Mapping
 from typing import Any, get_args
 
+from pcielab import _core
 from pcielab.errors import wrong_value
 from pcielab.library.alike import suggestion
 from pcielab.library.fabrics.parts import FabricLink, NodeKind
 from pcielab.library.fabrics.presets import DEFAULT_HOST, device_presets
-from pcielab.library.link_words import generation_and_lanes
 from pcielab.wording import shown
 
 SWITCH_NS = 110.0
@@ -80,7 +80,7 @@ def link_with_tables(link: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _generation_and_lanes(text: str, key: str) -> dict[str, int]:
-    found = generation_and_lanes(text)
+    found = _core.read_link(text)
     if found is None:
         raise wrong_value(key, shown(text), 'give generation and lanes, for example "gen4x16"')
     generation, lanes = found

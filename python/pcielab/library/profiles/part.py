@@ -22,8 +22,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from pcielab import _core
+from pcielab._core import read_size
 from pcielab.errors import InputError
-from pcielab.library.quantities import MOST_BYTES, parse_bytes
 
 
 class Part(BaseModel):
@@ -64,7 +64,7 @@ def _size(value: object) -> object:
     if not isinstance(value, str):
         return value
     try:
-        return parse_bytes(value, "size")
+        return read_size(value, "size")
     except InputError:
         raise PydanticCustomError("size", "give bytes, for example 64, '4K' or '1.5M'") from None
 
@@ -159,8 +159,8 @@ Name = Annotated[str, AfterValidator(plain), Fits(type="string", minLength=1, ma
 Title = Annotated[str, AfterValidator(plain), Fits(type="string", minLength=1, maxLength=1000)]
 Label = Annotated[str, AfterValidator(plain), Fits(type="string", maxLength=200)]
 """A name that may be empty."""
-SizeOrNone = Annotated[int, SIZE, Fits(type="integer", minimum=0, maximum=MOST_BYTES)]
+SizeOrNone = Annotated[int, SIZE, Fits(type="integer", minimum=0, maximum=2**63 - 1)]
 """A size, or 0."""
-Amount64 = Annotated[int, Fits(type="integer", minimum=0, maximum=MOST_BYTES)]
+Amount64 = Annotated[int, Fits(type="integer", minimum=0, maximum=2**63 - 1)]
 StepBytes = Annotated[int | Literal["packet"], BeforeValidator(_step_bytes)]
 """Bytes that a step of a NIC moves."""

@@ -6,10 +6,11 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
+from pcielab._core import read_sizes
 from pcielab.errors import InputError
 from pcielab.library.profiles.quantity_types import Size
-from pcielab.library.quantities import MOST_SIZES, RANGES, parse_range
 
+_MOST_SIZES = 100_000
 _RANGE = re.compile("[:-]")
 
 
@@ -19,17 +20,16 @@ def _ranges(value: object) -> object:
     sizes: list[object] = []
     for item in value:
         sizes.extend(_expanded(item) if isinstance(item, str) and _RANGE.search(item) else [item])
-        if len(sizes) > MOST_SIZES:
-            raise PydanticCustomError("range", "more than {most} sizes: give a step", {"most": MOST_SIZES})
+        if len(sizes) > _MOST_SIZES:
+            raise PydanticCustomError("range", "more than {most} sizes: give a step", {"most": _MOST_SIZES})
     return sizes
 
 
 def _expanded(text: str) -> list[int]:
     try:
-        return parse_range(text, "range")
+        return read_sizes(text, "range")
     except InputError as error:
-        remedy = error.remedy or f"{RANGES}, {MOST_SIZES} sizes at most"
-        raise PydanticCustomError("range", "{remedy}", {"remedy": remedy}) from None
+        raise PydanticCustomError("range", "{remedy}", {"remedy": error.remedy}) from None
 
 
 Sizes = Annotated[

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from pcielab._core import read_size
 from pcielab.errors import InputError, with_message
 from pcielab.library.alike import suggestion
-from pcielab.library.quantities import parse_bytes
 from pcielab.library.suites.benchmark import BENCHMARKS, Test, impossible, published_name, published_transactions
 from pcielab.library.suites.load import Suite
 from pcielab.library.suites.parameter import Parameter
@@ -55,7 +55,7 @@ def _read(parameter: Parameter, value: Any) -> Any:
     if parameter.kind == "word":
         return _one_of(parameter, value)
     if parameter.kind == "size" and not isinstance(value, int):
-        return parse_bytes(str(value), parameter.option)
+        return read_size(str(value), parameter.option)
     return value
 
 

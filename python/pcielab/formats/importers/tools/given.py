@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pcielab._core import SPEEDS_GTPS, read_width
 from pcielab.errors import InputError
-from pcielab.library.link_words import read_width
 from pcielab.wording import shown
 
-_RATES_GTPS = (2.5, 5.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 _ADDRESS = re.compile(r"(?:([0-9a-f]{1,8}):)?([0-9a-f]{2}):([0-9a-f]{2})(?:\.([0-7]))?", re.ASCII)
 _PAYLOADS = (128, 256, 512, 1024, 2048, 4096)
 
@@ -73,7 +72,7 @@ class Given:
             width = read_width(self.link, "--link")
             if width.links != 1:
                 raise InputError(f"--link {shown(self.link)}: give the link of one device, for example gen5x16")
-            asked |= {"rate_gtps": _RATES_GTPS[width.generation - 1], "lanes": width.lanes}
+            asked |= {"rate_gtps": SPEEDS_GTPS[width.generation - 1], "lanes": width.lanes}
         for option, key, value in (
             ("--mps", "mps_bytes", self.mps_bytes),
             ("--mrrs", "mrrs_bytes", self.mrrs_bytes),

@@ -1,0 +1,88 @@
+"""Options with numbers read units, and refuse what is no quantity: name, value and remedy."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pcielab import InputError
+from pcielab.cli.commands import COMMANDS, _loaded
+from pcielab.cli.quantities import unit_of
+
+TYPERS_NUMBERS = ("IntParamType", "IntRange", "FloatParamType", "FloatRange")
+NO_QUANTITIES = ("abc", "-1", "nan", "1e400", "5 parsecs")
+
+
+def _options() -> Iterator[tuple[str, Any]]:
+    """Every numeric option, with the words before it."""
+
+    def of(command: Any, words: str) -> Iterator[tuple[str, Any]]:
+        for name, inner in getattr(command, "commands", {}).items():
+            yield from of(inner, f"{words} {name}")
+        for parameter in command.params:
+            if type(parameter.type).__name__ in TYPERS_NUMBERS or parameter.metavar == "BYTES":
+                yield f"{words} {parameter.opts[0]}", parameter
+
+    for name in COMMANDS:
+        yield from of(_loaded(name), name)
+
+
+OPTIONS = dict(_options())
+
+
+@pytest.mark.parametrize("words", OPTIONS)
+def test_what_is_no_quantity_is_refused_by_option_value_and_remedy(words: str) -> None:
+    parameter = OPTIONS[words]
+    for text in NO_QUANTITIES:
+        with pytest.raises(InputError) as refused:
+            parameter.type.convert(text, parameter, None)
+        name = re.escape(parameter.opts[0])
+        assert re.fullmatch(rf"{name}: '{text}'.*: give .+", str(refused.value)), str(refused.value)
+
+
+def test_every_option_with_decimals_has_a_unit() -> None:
+    decimals = {one.opts[0] for one in OPTIONS.values() if type(one.type).__name__.startswith("Float")}
+    assert {"--rtt-ns", "--line", "--duration-us"} < decimals
+    assert all(unit_of(name) for name in decimals)
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "value"),
+    [
+        ("model bandwidth --rtt-ns", "0.9us", 900.0),
+        ("model bandwidth --gen", "gen4", 4),
+        ("model bandwidth --gen", "32GT/s", 5),
+        ("model bandwidth --lanes", "x16", 16),
+        ("model bandwidth --mps", "4KiB", 4096),
+        ("model bandwidth --completion-buffer", "4K", 4096),
+        ("model bandwidth --posted-data", "1.5k", 1500),
+        ("model bandwidth --device-rate", "15Mpps", 15.0),
+        ("model bandwidth --offset", "0", 0),
+        ("model nic --line", "100G", 100.0),
+        ("model nic --line", "12.5GB/s", 100.0),
+        ("model sizing --clock-ghz", "250MHz", 0.25),
+        ("model host --offered", "7.5GB/s", 60.0),
+        ("fabric run --duration-us", "1ms", 1000.0),
+        ("doctor --watch", "500 ms", 0.5),
+        ("run --transactions", "2M", 2_000_000),
+        ("run --seed", "18446744073709551615", (1 << 64) - 1),
+    ],
+)
+def test_an_option_reads_the_written_forms(words: str, text: str, value: float) -> None:
+    assert OPTIONS[words].type.convert(text, OPTIONS[words], None) == value
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "message"),
+    [
+        ("model host --offered", "60G", "--offered: '60G': 'G' may be bytes or bits: give 60GB/s or 60Gb/s"),
+        ("run --nics", "17", "--nics: '17' is out of range: give 1 to 16"),
+        ("model pio --flushes", "-2", "--flushes: '-2' is not a whole number: give a whole number from 0"),
+        ("model bandwidth --tags", "0", "--tags: '0' is out of range: give at least 1"),
+        ("model bandwidth --rtt-ns", "5 parsecs", "'parsecs' is not a unit of a time: give one of ns, us, ms, s"),
+    ],
+)
+def test_a_refusal_gives_the_right_form(words: str, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        OPTIONS[words].type.convert(text, OPTIONS[words], None)
