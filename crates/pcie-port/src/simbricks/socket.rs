@@ -43,8 +43,11 @@ pub(super) fn is_other_file(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| !found.file_type().is_socket())
 }
 
+/// The identity of the socket at a path; none of another kind of file, which may have taken a new socket's place
+/// before it was looked at.
 fn identity(path: &Path) -> Option<Identity> {
-    symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
+    let found = symlink_metadata(path).ok().filter(|found| found.file_type().is_socket())?;
+    Some((found.dev(), found.ino()))
 }
 
 /// Why no socket can be made at a path, and what to do.
@@ -69,4 +72,19 @@ fn obstacle(path: &Path, error: &Error) -> (String, String) {
 fn is_abandoned(path: &Path) -> bool {
     let asked = UnixDatagram::unbound().and_then(|probe| probe.connect(path));
     asked.is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_socket_has_an_identity() {
+        let folder = tempfile::tempdir().unwrap();
+        let (socket, file) = (folder.path().join("socket"), folder.path().join("file"));
+        let made = MadeSocket::new(&socket).unwrap();
+        std::fs::write(&file, "mine").unwrap();
+        assert_eq!((identity(&socket), identity(&file)), (made.identity, None));
+        assert!(made.identity.is_some());
+    }
 }
