@@ -9,11 +9,11 @@ import pytest
 from fabric_machines import MACHINES, NCCL
 from pcielab import InputError
 from pcielab.doctor import machine_of_text, saved
+from pcielab.explore.answers import taken_out
 from pcielab.explore.dropped import FILES_MOST, Dropped
 from pcielab.explore.fabrics import NODES_MOST, Fabrics
 from pcielab.explore.guard import MOST_BYTES
 from pcielab.explore.question import FIRST, Question, Systems
-from pcielab.explore.taking_out import taken_out
 from pcielab.library.profiles.keys import keys_of
 from shell import refuse
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from pcielab.explore.presence import Presence
+from pcielab.explore.app import Presence
 
 
 async def _passed() -> None:

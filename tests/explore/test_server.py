@@ -15,10 +15,10 @@ import pytest
 from moments import wait_until
 from patience import HANGS_AFTER_SECONDS
 from pcielab import InputError
+from pcielab.explore.answers import taken_out
 from pcielab.explore.guard import MOST_BYTES
 from pcielab.explore.question import Question, Systems, question_of
 from pcielab.explore.stores import Stores
-from pcielab.explore.taking_out import taken_out
 from shell import refuse
 
 from .conftest import OpenTab, Served, serving

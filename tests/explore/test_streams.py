@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from pcielab import _core
-from pcielab.explore.live import STREAMS_MOST, Live
-from pcielab.explore.points import wanted
+from pcielab.explore.live import STREAMS_MOST, Live, wanted
 from pcielab.explore.question import Question, Systems
 
 

@@ -15,8 +15,8 @@ from pcielab.analysis.calibrate.measured import read_measured
 from pcielab.analysis.calibrate.recorded_system import read_recorded_system
 from pcielab.devices.running import run, simulate
 from pcielab.explore import answers
+from pcielab.explore.answers import taken_out
 from pcielab.explore.question import Systems, question_of
-from pcielab.explore.taking_out import taken_out
 from pcielab.formats.importers import import_netfpga, import_pcie_bench
 from pcielab.library import catalog, suites
 from pcielab.library.lspci import find, parse

@@ -47,7 +47,7 @@ COMMANDS = {
 }
 """Each command's module and name within it, and its purpose in one line."""
 
-FORMER = {"figure": "figure:figure", "findings": "findings:findings"}
+FORMER = {"figure": "paper:figure", "findings": "paper:findings"}
 """Former names of commands of `paper`, hidden, and gone with the next release."""
 
 _MARKUP: Literal["markdown"] = "markdown"

@@ -8,7 +8,6 @@ import typer
 
 from pcielab import model
 from pcielab._core import read_sizes
-from pcielab.cli.borrowed import say_borrowed
 from pcielab.cli.completion import profile_names
 from pcielab.cli.explain_kinds import print_explained
 from pcielab.cli.given_options import given_options, refuse_without_effect
@@ -16,7 +15,7 @@ from pcielab.cli.model import FormatOption, Sizes
 from pcielab.cli.model_options import ModelOptions, takes_model_options
 from pcielab.cli.option_groups import GROUP
 from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_rows, records, say
-from pcielab.cli.stores import opened
+from pcielab.cli.stores import opened, say_borrowed
 from pcielab.errors import InputError
 from pcielab.model.taking_part import taking_part
 from pcielab.store.manifest import borrowed_of

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcielab.cli.carrying_out import carry_out
 from pcielab.cli.completion import profile_names, suite_names
 from pcielab.cli.fabric_machine import from_machine, paths
 from pcielab.cli.fabric_tables import print_flows, print_listed
@@ -28,6 +27,7 @@ from pcielab.cli.output import (
     say,
 )
 from pcielab.cli.paper import validate
+from pcielab.cli.progress import carry_out
 from pcielab.cli.run_options import takes_run_options
 from pcielab.errors import InputError
 from pcielab.wording import named

@@ -6,11 +6,11 @@ import typer
 
 from pcielab import model
 from pcielab._core import read_counts, read_width
-from pcielab.cli.borrowed import say_borrowed
 from pcielab.cli.completion import choice
 from pcielab.cli.model_options import errors_name_options
 from pcielab.cli.output import Cell, Format, print_rows, say
 from pcielab.cli.quantities import size_option
+from pcielab.cli.stores import say_borrowed
 from pcielab.cli.system_options import Profile, Sets
 from pcielab.errors import InputError
 from pcielab.wording import shown

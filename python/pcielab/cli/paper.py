@@ -1,20 +1,115 @@
 """`pcielab paper`: figures, findings and numbers of papers beside ours."""
 
+import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcielab.cli.figure import figure
-from pcielab.cli.findings import findings
-from pcielab.cli.output import Format, print_frame, print_text, say
+from pcielab.cli.output import Format, print_frame, print_rows, print_text, say
 from pcielab.cli.stores import opened
 from pcielab.errors import InputError
+from pcielab.model.link import Accounting
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from pcielab.store import Store
+
+
+def figure(
+    number: Annotated[int, typer.Argument(metavar="1..9", help="Which figure of the paper.", min=1, max=9)],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Ends in .png, .svg, .pdf or .html [default: figN.svg]."
+        ),
+    ] = None,
+    accounting: Annotated[
+        Accounting,
+        typer.Option(
+            "--accounting",
+            help="Overhead of modelled curves: `spec` is a true upper bound; `sigcomm18` is the paper's.",
+        ),
+    ] = Accounting.SPEC,
+    runs: Annotated[
+        Path | None,
+        typer.Option(
+            "--runs", metavar="FOLDER", help="Use the stores in this folder, and add those that are missing."
+        ),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
+) -> None:
+    """Draw a figure of the pcie-bench paper (SIGCOMM 2018) on the machines that the paper used.
+
+    Figures 1 and 2 are modelled, 3 is a drawing, the others are simulated: 4 to 7 take a few seconds each on two
+    cores, 8 and 9 half a minute. Figure 7 has two parts, in two files: a and b are added to the name.
+
+    Examples:
+    `pcielab paper figure 1 --accounting sigcomm18 -o fig1.svg`
+
+    `pcielab paper figure 9 --runs runs -o fig9.png`
+    """
+    from pcielab.cli.progress import Bar
+    from pcielab.outputs import check_file
+    from pcielab.paper import FIGURES, make_figure
+    from pcielab.report.save import save_figure
+
+    paths = _paths(output or Path(f"fig{number}.svg"), len(FIGURES[number].parts))
+    for path in paths:
+        check_file(path, overwrite=overwrite)
+    start = time.monotonic()
+    with Bar() as bar:
+        made = make_figure(number, accounting=accounting, runs=runs, progress=bar.update)
+    for path, part in zip(paths, made, strict=True):
+        save_figure(part, path, overwrite=overwrite)
+    written, machines = ", ".join(str(path) for path in paths), ", ".join(FIGURES[number].systems)
+    on = f", simulated on {machines} in {time.monotonic() - start:.0f} s" if machines else ""
+    say(f"wrote {written}: {FIGURES[number].shows}{on}")
+    if FIGURES[number].caution:
+        say(f"note: {FIGURES[number].caution}")
+
+
+def _paths(path: Path, parts: int) -> list[Path]:
+    """A file for each part: `path` itself, or with a letter appended to its stem."""
+    if parts == 1:
+        return [path]
+    return [path.with_name(f"{path.stem}{letter}{path.suffix}") for letter in "abcdefgh"[:parts]]
+
+
+def findings(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Stores of one machine in different set-ups, or a single store."),
+    ],
+    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+) -> None:
+    """Show the cost of caches, NUMA and the IOMMU in one or several runs, with the numbers and the remedy.
+
+    One run shows the effect of its caches. Two runs of one machine show the cost of remote memory, or of the
+    IOMMU. The suite fig8-fig9 measures the rows that this needs.
+
+    Examples:
+    `pcielab paper findings snb.db`
+
+    `pcielab paper findings local.db remote.db translated.db --format csv`
+    """
+    from pcielab.errors import InputError
+    from pcielab.paper import claims as find
+
+    stores = [opened(path) for path in runs]
+    for store in stores:
+        store.require_kind("transfers", "what caches and IOMMU cost")
+        store.require_speed("what caches and IOMMU cost")
+    found = find(stores)
+    if not found:
+        raise InputError(
+            "these runs show no cost of caches, NUMA or IOMMU: give a run with reads of cold and warm windows, or "
+            "two runs of one machine that differ in the memory's socket or the IOMMU (suite fig8-fig9)"
+        )
+    print_rows([asdict(one) for one in found], output_format, title="What these runs show, and what to do")
+
 
 app = typer.Typer()
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from pcielab.cli.carrying_out import carry_out
 from pcielab.cli.completion import choice, device_kinds, keys_to_set, profile_names, suite_names
 from pcielab.cli.given_options import refuse_without_effect
 from pcielab.cli.option_groups import GROUP
 from pcielab.cli.outcome import report_outcome
 from pcielab.cli.output import Format, say
+from pcielab.cli.progress import carry_out
 from pcielab.cli.run_options import takes_run_options
 from pcielab.cli.run_work import asked, refuse_unkept
 from pcielab.cli.single_options import takes_test_options

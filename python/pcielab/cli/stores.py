@@ -1,5 +1,6 @@
-"""Open the stores of commands, with warnings on stderr."""
+"""Open the stores of commands, with warnings and borrowed keys on stderr."""
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -7,6 +8,14 @@ from pcielab.cli.output import say
 
 if TYPE_CHECKING:
     from pcielab.store import Store
+
+
+def say_borrowed(bounds: Iterable[str | None], borrowed: Mapping[str, str]) -> None:
+    """Say which borrowed keys each bound is made of; nothing of a system that borrows none."""
+    from pcielab.model.bound_keys import borrowed_sentences
+
+    for sentence in borrowed_sentences(bounds, borrowed):
+        say(sentence)
 
 
 def opened(path: Path) -> "Store":

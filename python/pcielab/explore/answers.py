@@ -1,18 +1,64 @@
-"""Answers of the closed-form model to a question: fast enough to follow a slider."""
+"""Answers to a page that need no simulation: curves as fast as a slider moves, sentences, files to take along.
+
+The compiled half (`crates/pcie-page`) computes them: the page without a server asks the same functions.
+"""
 
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import cache
 from typing import Any
 
+from pcielab import _core
 from pcielab.analysis.explain.bounds import bounds_of_tests
 from pcielab.analysis.explain.machine_facts import MachineFacts, facts_of_system
 from pcielab.analysis.explain.reasons import reasons
 from pcielab.analysis.explain.rows import row_of
 from pcielab.analysis.explain.words import asked, bound_sentences
-from pcielab.explore.compiled import ask_page
-from pcielab.explore.question import Question
+from pcielab.explore.question import Question, Systems
 from pcielab.library.profiles import ResolvedSystem
+
+
+def taken_out(question: Question, systems: Systems) -> dict[str, str]:
+    """Commands and files by name: `run`, `latency`, `model`, `python`, `profile`, `suite`, `sweep`.
+
+    Raises:
+        InputError: The system is unknown, or the test impossible.
+    """
+    system = systems.resolved(question)
+    question.suite(question.bandwidth)
+    found: dict[str, str] = ask_page(
+        "take-out",
+        {
+            "reference": systems.reference(question.system),
+            "name": system.system.name,
+            "title": system.title,
+            "link": system.link.model_dump(mode="json"),
+            "sets": question.sets,
+            "question": question.of_tests(),
+        },
+    )
+    return found
+
+
+def ask_page(name: str, asked: object) -> Any:
+    """Answer a request of a page.
+
+    Args:
+        name: Its name: `answer`, `plan`, `drawn`, `take-out`, ...
+        asked: Its content.
+
+    Raises:
+        InputError: The content asks the impossible.
+    """
+    return json.loads(_core.ask_page(name, json.dumps(asked)))
+
+
+@cache
+def curve_values() -> dict[str, list[int]]:
+    """The `sizes` and `windows` of curves, bytes."""
+    published = ask_page("published", {})
+    return {name: published[name] for name in ("sizes", "windows")}
 
 
 def answer(question: Question, system: ResolvedSystem) -> dict[str, Any]:

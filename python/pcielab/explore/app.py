@@ -1,7 +1,8 @@
-"""The routes of the server: pages and their requests."""
+"""The routes of the server: pages and their requests. It ends soon after the last open page closes."""
 
+import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -13,16 +14,46 @@ from starlette.routing import Route
 
 from pcielab.errors import InputError
 from pcielab.explore import answers, normal
+from pcielab.explore.answers import taken_out
 from pcielab.explore.dropped import Dropped
 from pcielab.explore.fabrics import Fabrics
 from pcielab.explore.live import FULL, Live
-from pcielab.explore.page_files import html, page_file, page_files
-from pcielab.explore.presence import Presence
+from pcielab.explore.page_files import described, html, page_file, page_files, setting_of
 from pcielab.explore.question import Systems, question_of
-from pcielab.explore.setting import described, setting_of
 from pcielab.explore.stores import Stores
-from pcielab.explore.taking_out import taken_out
 from pcielab.report.html import vega_script
+
+_BEAT_SECONDS = 2.0
+
+
+class Presence:
+    """Counts open pages.
+
+    Attributes:
+        grace_seconds: Time for a reload before the server ends; None: it never ends.
+    """
+
+    def __init__(self, leave: Callable[[], None], grace_seconds: float | None) -> None:
+        self._leave = leave
+        self._open = 0
+        self.grace_seconds = grace_seconds
+
+    async def held(self) -> AsyncIterator[str]:
+        """A stream of beats to an open page; sending one fails once the page is closed."""
+        self._open += 1
+        try:
+            while True:
+                yield "\n"
+                await asyncio.sleep(_BEAT_SECONDS)
+        finally:
+            self._open -= 1
+            if self._open == 0 and self.grace_seconds is not None:
+                asyncio.get_running_loop().call_later(self.grace_seconds, self._look)
+
+    def _look(self) -> None:
+        if self._open == 0:
+            self._leave()
+
 
 Ask: TypeAlias = Callable[[Any], object]
 

@@ -1,12 +1,42 @@
-"""The files of pages: HTML from templates, scripts and styles."""
+"""The files of pages (HTML from templates, scripts, styles), and the setting that a page needs first."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import cache
 from importlib import resources
+from typing import Any
 
 import jinja2
 
-from pcielab.explore.question import ASKED, START
+from pcielab import __version__
+from pcielab.explore import normal
+from pcielab.explore.answers import curve_values
+from pcielab.explore.question import ASKED, FIRST, START, Systems
+from pcielab.library.profiles import ResolvedSystem
+from pcielab.library.profiles.keys import keys_of
+from pcielab.report.style import BOUND_COLOURS, configuration
+
+
+def setting_of(systems: Systems) -> dict[str, Any]:
+    """The setting of a page about these systems."""
+    return {
+        "version": __version__,
+        "systems": systems.names,
+        "experimental": systems.experimental,
+        "opening": systems.opening.model_dump(),
+        "first": FIRST,
+        "themes": {theme: configuration(theme) for theme in ("light", "dark")},
+        "bounds": BOUND_COLOURS,
+        **curve_values(),
+        "normal": normal.words(),
+    }
+
+
+def described(system: ResolvedSystem) -> dict[str, Any]:
+    """Title and keys of a system, for the controls of a page."""
+    keys = keys_of(system.system, system.source_of)
+    return {"title": system.title, "keys": [asdict(key) | {"group": key.group} for key in keys]}
+
 
 _FILES = resources.files("pcielab.explore") / "pages"
 _KINDS = ("js", "css")

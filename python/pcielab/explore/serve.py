@@ -10,12 +10,11 @@ from pathlib import Path
 import uvicorn
 
 from pcielab.errors import InputError
-from pcielab.explore.app import Server, application
+from pcielab.explore.app import Presence, Server, application
 from pcielab.explore.connections import AT_ONCE, QUEUE, Brief, Connection
 from pcielab.explore.dropped import kind_of
 from pcielab.explore.fabrics import Fabrics
 from pcielab.explore.guard import Guard
-from pcielab.explore.presence import Presence
 from pcielab.explore.question import Systems
 from pcielab.explore.stores import Stores
 from pcielab.library.input_files import read_toml

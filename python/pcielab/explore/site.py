@@ -8,9 +8,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pcielab.explore.page_files import html, page_file, page_files
+from pcielab.explore.page_files import described, html, page_file, page_files, setting_of
 from pcielab.explore.question import Question, Systems
-from pcielab.explore.setting import described, setting_of
 from pcielab.library.input_files import read_toml
 from pcielab.library.profiles import KINDS
 from pcielab.library.shipped import profile_files

@@ -4,8 +4,8 @@ from typing import get_args
 
 import pytest
 
+from pcielab.explore.answers import taken_out
 from pcielab.explore.question import ASKED, START, Question, Systems
-from pcielab.explore.taking_out import taken_out
 from pcielab.library.suites.parameter import Parameter
 from pcielab.library.suites.parameters import PARAMETERS
 

@@ -1,31 +1,108 @@
-"""A GPU as a device that runs the micro-benchmarks."""
+"""A GPU as a device that runs the micro-benchmarks.
+
+Every kernel is launched once before anything is measured. CUDA loads a kernel's code at its first launch
+(`CUDA_MODULE_LOADING=LAZY`, the default). That takes milliseconds, between the event before the launch and the
+start of the kernel. Loading may also wait for everything else on the GPU, and then never ends while a stream waits
+for the host.
+"""
 
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pcielab import _core
+from pcielab._core import generation_of
 from pcielab.devices.cuda import pattern
 from pcielab.devices.cuda.addresses import AddressList
-from pcielab.devices.cuda.ceiling import check_ceiling
 from pcielab.devices.cuda.clocks import Clock, measure_steps
 from pcielab.devices.cuda.commands import Commands
 from pcielab.devices.cuda.compiler import ReadForm
 from pcielab.devices.cuda.copies import Copies
 from pcielab.devices.cuda.driver import Card, DriverError
-from pcielab.devices.cuda.first_launches import launch_each_kernel
 from pcielab.devices.cuda.host import CudaHost
 from pcielab.devices.cuda.limits import COMMAND_BYTES_MOST, DMA_BYTES_MOST, WARPS_OF_PROCESSOR, refusal
 from pcielab.devices.cuda.link import Link
 from pcielab.devices.cuda.monitor import Monitor
 from pcielab.devices.cuda.opened import OpenCard
 from pcielab.devices.cuda.reach import CachedError, check_reach
-from pcielab.devices.facts import Condition, DeviceFacts, Remarks, Timer
+from pcielab.devices.facts import Condition, DeviceFacts, LinkFacts, Remarks, Timer
 from pcielab.devices.protocols import BandwidthSlice, Device, LatencySlice, Start
 from pcielab.library.suites.benchmark import Parameters
+
+_FLITS_FROM = 6
+_MARGIN = 1.002
+"""Tolerance above a bound: steps of a clock, over some milliseconds."""
+_READ = {"bw-rd": "read", "bw-wr": "write", "bw-rdwr": "rdwr"}
+
+
+@cache
+def ceiling_gbps(link: LinkFacts, operation: str, size_bytes: int) -> float | None:
+    """The wire bound of the link by the specification, Gb/s in one direction; None if unknown."""
+    from pcielab import model
+
+    generation = None if link.rate_gtps is None else generation_of(link.rate_gtps)
+    if generation is None or link.lanes is None:
+        return None
+    # Unknown MPS and MRRS count as the largest, which give the highest bound.
+    asked = model.Link(
+        generation=generation,
+        flit_mode=generation >= _FLITS_FROM,
+        lanes=link.lanes,
+        mps_bytes=link.mps_bytes or 4096,
+        mrrs_bytes=link.mrrs_bytes or 4096,
+    )
+    [row] = model.bandwidth(asked, [size_bytes])
+    return float(getattr(row, _READ[operation]).gbps)
+
+
+def check_ceiling(
+    link: LinkFacts | None, operation: str, size_bytes: int, transactions: int, elapsed_ns: float
+) -> None:
+    """Check a slice of a bandwidth test against the bound of its link.
+
+    Raises:
+        RuntimeError: The bandwidth is above the bound.
+    """
+    most = None if link is None else ceiling_gbps(link, operation, size_bytes)
+    if most is None:
+        return
+    counted = transactions / 2 if operation == "bw-rdwr" else transactions
+    found = 8 * size_bytes * counted / elapsed_ns
+    if found > most * _MARGIN:
+        raise RuntimeError(
+            f"{found:.2f} Gb/s is above the bound of the link, {most:.2f} Gb/s: part of it did not cross the "
+            "link: the GPU may have answered from a cache"
+        )
+
+
+def launch_each_kernel(card: OpenCard, buffer: int) -> None:
+    """Launch every kernel once, with no transfers, and wait for all of them.
+
+    Args:
+        card: The GPU.
+        buffer: Its address of the host's buffer.
+    """
+    word, report, stop = card.shared_word[1], card.report, card.stop_flag
+    # Kernels without transfers write their report, and touch nothing else of the memory that they are given.
+    unused, none = card.report, 0
+    arguments = {
+        "latency": (buffer, unused, none, 1, 0, 0, unused, report, stop),
+        "bandwidth": (buffer, unused, none, 1, 0, 0, 0, report, stop),
+        "fill": (buffer, 0, none, 0, stop),
+        "scatter": (buffer, 1, 0, none, stop),
+        "compare": (buffer, unused, none, 1, 0, 0, report, stop),
+        "clocks": (none, unused, stop),
+        # `watch` reads for no time at all.
+        "watch": (word, 0, none, report, stop),
+    }
+    for kernel in card.functions:
+        card.start(kernel, 1, 32, *arguments[kernel.partition("_")[0]])
+    card.wait_for_stream("the first launch of every kernel")
+
 
 _Slice = TypeVar("_Slice", LatencySlice, BandwidthSlice)
 DEADLINE_MS = 9000

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pcielab.devices.cuda import link
-from pcielab.devices.cuda.ceiling import ceiling_gbps, check_ceiling
+from pcielab.devices.cuda.device import ceiling_gbps, check_ceiling
 from pcielab.devices.cuda.link import LinkState, PciFacts, link_state, read_pci_facts
 from pcielab.devices.facts import LinkFacts
 from pcielab.doctor.made_machine import server, write

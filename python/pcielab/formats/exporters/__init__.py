@@ -1,19 +1,27 @@
 """Exporters write a store in a format that other tools read, with the origin of the numbers.
 
-A new exporter is a module with an `EXPORTER`, listed here; the command line then has a command for it.
+A new exporter is an `Exporter` of a module, listed here; the command line then has a command for it.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from pcielab.errors import InputError
-from pcielab.formats.exporters import csv, json, netfpga, parquet, pcie_bench, perfetto, requests
+from pcielab.formats.exporters import json, netfpga, pcie_bench, perfetto, tables
 from pcielab.formats.exporters.exporter import Exporter
 from pcielab.store import Store
 
 EXPORTERS = {
-    module.EXPORTER.name: module.EXPORTER
-    for module in (pcie_bench, csv, parquet, json, netfpga, requests, perfetto)
+    one.name: one
+    for one in (
+        pcie_bench.EXPORTER,
+        tables.CSV,
+        tables.PARQUET,
+        json.EXPORTER,
+        netfpga.EXPORTER,
+        tables.REQUESTS,
+        perfetto.EXPORTER,
+    )
 }
 
 

@@ -6,16 +6,52 @@ Stores of devices have no time stamps, so that a trace shows what they do have:
   between them are not known;
 * messages alone: the average time of each step after the first packet;
 * frames: the average time of each of the NIC's steps, in their order. In a run they overlap.
+
+Events are JSON objects of the "Trace Event Format" (Chromium), as Perfetto and chrome://tracing read them. Times
+are in microseconds, rounded to whole nanoseconds, the resolution of readers: otherwise a part could end after its
+whole.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import count, pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 from pcielab.errors import InputError
-from pcielab.formats.exporters.trace_events import Event, Track, named_process
 from pcielab.store import Store
 from pcielab.store.manifest import nic_of
+
+Event: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Track:
+    """A thread of a process, as readers show it: one line of slices.
+
+    Attributes:
+        process: Number of the process.
+        thread: Number of the thread, unique in the file.
+    """
+
+    process: int
+    thread: int
+
+    def named(self, name: str) -> Event:
+        """The event that names it."""
+        return {"ph": "M", "name": "thread_name", "pid": self.process, "tid": self.thread, "args": {"name": name}}
+
+    def slice(self, name: str, start_ns: float, end_ns: float, args: Mapping[str, Any] | None = None) -> Event:
+        """A slice from one time to another, with details."""
+        start, end = round(start_ns), round(end_ns)
+        times = {"ts": start / 1e3, "dur": max(end - start, 0) / 1e3}
+        event = {"pid": self.process, "tid": self.thread, "ph": "X", "name": name, **times}
+        return event | {"args": dict(args)} if args else event
+
+
+def named_process(process: int, name: str) -> Event:
+    """The event that names a process."""
+    return {"ph": "M", "name": "process_name", "pid": process, "args": {"name": name}}
+
 
 MOST_TRANSFERS = 10_000
 """Most transfers of a test that a trace shows."""
