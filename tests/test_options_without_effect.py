@@ -22,8 +22,8 @@ ESTIMATE = ("fabric", "estimate", "fabrex-u55c")
         ((*ESTIMATE, "--duration-us", "9"), "--duration-us: describes a simulation"),
         ((*ESTIMATE, "--warm-up", "9"), "--warm-up-us: describes a simulation"),
         ((*ESTIMATE, "--method", "ecr", "--rounds", "--edges"), "--edges: --rounds prints edges of its own"),
-        (("fabric", "explain", "fabrex-u55c", "--theme", "dark"), "--theme: describes a picture: give --picture"),
-        (("explain", "--gen", "3", "--picture", "why.svg"), "--picture: describes a picture of two runs"),
+        (("fabric", "explain", "fabrex-u55c", "--theme", "dark"), "--theme: describes a picture: give -o FILE"),
+        (("explain", "--gen", "3", "-o", "why.svg"), "--output: describes a picture of two runs"),
         (
             ("report", "run.db", "--figure-format", "png"),
             "--figure-format: describes files of figures: give --figures",

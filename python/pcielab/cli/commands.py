@@ -1,6 +1,7 @@
 """The list of commands; each command's module is loaded when the command is called."""
 
 import importlib
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import typer
@@ -49,6 +50,8 @@ COMMANDS = {
 
 FORMER = {"figure": "paper:figure", "findings": "paper:findings"}
 """Former names of commands of `paper`, hidden, and gone with the next release."""
+FORMER_OPTIONS = {"explain": {"--picture": "--output"}, "fabric explain": {"--picture": "--output"}}
+"""Former spellings of options, by command: they keep working, and no help shows them."""
 
 _MARKUP: Literal["markdown"] = "markdown"
 
@@ -87,10 +90,25 @@ def _loaded(name: str) -> Any:
         holder.add_typer(found, name=name, help=purpose, no_args_is_help=True)
     else:
         holder.command(name)(found)
-    command = typer.main.get_group(holder).commands[name]
+    command: Any = typer.main.get_group(holder).commands[name]
     keep_inputs(command)
     read_quantities(command)
+    for words, spellings in FORMER_OPTIONS.items():
+        first, *rest = words.split()
+        if first == name:
+            _keep_spellings(command.commands[rest[0]] if rest else command, spellings)
     return command
+
+
+def _keep_spellings(command: Any, spellings: Mapping[str, str]) -> None:
+    """Make a command read former spellings of its options: `--picture FILE` or `--picture=FILE`."""
+    parse = command.parse_args
+
+    def parse_args(ctx: Any, args: list[str]) -> Any:
+        parts = [argument.partition("=") for argument in args]
+        return parse(ctx, [spellings.get(option, option) + equals + value for option, equals, value in parts])
+
+    command.parse_args = parse_args
 
 
 def _add_hint(error: Any) -> None:

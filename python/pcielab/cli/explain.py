@@ -14,7 +14,7 @@ from pcielab.cli.given_options import given_options, refuse_without_effect
 from pcielab.cli.model import FormatOption, Sizes
 from pcielab.cli.model_options import ModelOptions, takes_model_options
 from pcielab.cli.option_groups import GROUP
-from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_rows, records, say
+from pcielab.cli.output import Cell, Format, Theme, ThemeOption, picture_option, print_rows, records, say
 from pcielab.cli.stores import opened, say_borrowed
 from pcielab.errors import InputError
 from pcielab.model.taking_part import taking_part
@@ -72,11 +72,7 @@ def explain(
     ] = None,
     picture: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="With RUN_B: draw the effect of each change on each test, as .png, .svg, .pdf or .html.",
-            show_default=False,
-        ),
+        picture_option("With RUN_B: draw the effect of each change on each test, as .png, .svg, .pdf or .html."),
     ] = None,
     theme: ThemeOption = Theme.LIGHT,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the picture if it exists.")] = False,
@@ -121,14 +117,12 @@ def explain(
             from pcielab.cli.explain_two import explain_two
 
             if picture is None:
-                refuse_without_effect(context, _OF_PICTURE, "describes a picture: give --picture FILE as well")
+                refuse_without_effect(context, _OF_PICTURE, "describes a picture: give -o FILE as well")
             explain_two(run, other, tests or [], picture, output_format, theme=theme, overwrite=overwrite)
         elif picture is not None:
-            raise InputError("--picture needs a second run: pass RUN_B")
+            raise InputError("-o needs a second run: pass RUN_B")
         else:
-            refuse_without_effect(
-                context, _OF_PICTURE, "describes a picture of two runs: give RUN_B and --picture"
-            )
+            refuse_without_effect(context, _OF_PICTURE, "describes a picture of two runs: give RUN_B and -o FILE")
             _explain_run(run, tests or [], output_format)
         return
     if tests:

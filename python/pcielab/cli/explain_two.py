@@ -66,7 +66,7 @@ def _draw(found: Contrast, names: tuple[str, str], picture: Path, theme: Theme, 
     try:
         figure = draw_both(found, *names)
     except MissingDataError as missing:
-        raise InputError(f"--picture {picture}: needs {missing}: leave --picture out") from None
+        raise InputError(f"-o {picture}: needs {missing}: leave -o out") from None
     save_figure(figure, picture, theme=theme.value, overwrite=overwrite)
 
 

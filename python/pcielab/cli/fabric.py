@@ -19,6 +19,7 @@ from pcielab.cli.output import (
     Format,
     Theme,
     ThemeOption,
+    picture_option,
     print_blocks,
     print_data,
     print_frame,
@@ -354,9 +355,7 @@ def explain(
     flow: FlowOption = None,
     pattern: PatternOption = None,
     method: MethodOption = Method.MAX_MIN,
-    picture: Annotated[
-        Path | None, typer.Option("--picture", metavar="FILE", help="Draw the tree with the loads on its edges.")
-    ] = None,
+    picture: Annotated[Path | None, picture_option("Draw the tree with the loads on its edges.")] = None,
     theme: ThemeOption = Theme.LIGHT,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the picture if it exists.")] = False,
     output_format: FormatOption = Format.TABLE,
@@ -374,7 +373,7 @@ def explain(
 
     `pcielab fabric explain server.toml --pattern all-to-host`
 
-    `pcielab fabric explain fabrex-u55c --picture tree.svg`
+    `pcielab fabric explain fabrex-u55c -o tree.svg`
     """
     from pcielab import fabric
     from pcielab.outputs import check_file
@@ -382,7 +381,7 @@ def explain(
     if picture is not None:
         check_file(picture, overwrite=overwrite)
     else:
-        refuse_without_effect(context, _OF_PICTURE, "describes a picture: give --picture FILE as well")
+        refuse_without_effect(context, _OF_PICTURE, "describes a picture: give -o FILE as well")
     chosen = fabric.load(file)
     listed = _listed(chosen, flows, flow, pattern)
     found = fabric.shares(chosen, listed, method.value)

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pcielab.cli.completion import choice
-from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_data, print_rows, print_text, say
+from pcielab.cli.output import (
+    Cell,
+    Format,
+    Theme,
+    ThemeOption,
+    picture_option,
+    print_data,
+    print_rows,
+    print_text,
+    say,
+)
 from pcielab.cli.quantities import size_option
 from pcielab.errors import InputError
 from pcielab.library.figure_words import ENGINES, STATES, WHATS
@@ -100,13 +110,7 @@ def normal(
     ] = False,
     picture: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Draw the value among the comparable ones as .svg, .png, .pdf or .html.",
-            show_default=False,
-        ),
+        picture_option("Draw the value among the comparable ones as .svg, .png, .pdf or .html."),
     ] = None,
     theme: ThemeOption = Theme.LIGHT,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the picture if it exists.")] = False,

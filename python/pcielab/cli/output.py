@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -48,6 +48,11 @@ class Theme(StrEnum):
 ThemeOption: TypeAlias = Annotated[
     Theme, typer.Option("--theme", help="Theme of pictures; .html follows the browser.")
 ]
+
+
+def picture_option(text: str) -> Any:
+    """The option of a picture beside what a command prints, the same in all commands."""
+    return typer.Option("--output", "-o", metavar="FILE", help=text, show_default=False)
 
 
 def is_stdout(path: Path | None) -> bool:

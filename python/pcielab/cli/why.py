@@ -11,7 +11,17 @@ from pcielab._core import read_number
 from pcielab.cli.completion import choice, profile_names
 from pcielab.cli.model_options import errors_name_options, link_option
 from pcielab.cli.option_groups import GROUP
-from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_data, print_rows, print_text, say
+from pcielab.cli.output import (
+    Cell,
+    Format,
+    Theme,
+    ThemeOption,
+    picture_option,
+    print_data,
+    print_rows,
+    print_text,
+    say,
+)
 from pcielab.cli.progress import Bar, announce_many
 from pcielab.cli.single_options import takes_test_options
 from pcielab.errors import InputError
@@ -112,13 +122,7 @@ def why(
     single: dict[str, object] = GROUP,
     picture: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Draw the picture as .svg, .png, .pdf or .html.",
-            show_default=False,
-        ),
+        picture_option("Draw the picture as .svg, .png, .pdf or .html."),
     ] = None,
     theme: ThemeOption = Theme.LIGHT,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the picture if it exists.")] = False,
