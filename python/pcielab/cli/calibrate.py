@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcielab.cli.output import Cell, Format, is_stdout, print_rows, say
+from pcielab.cli.output import Cell, Format, OverwriteOption, is_stdout, print_rows, say
 from pcielab.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def calibrate(
         typer.Option("--name", help="Name of the system [default: that of the file].", show_default=False),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the simulation.")] = 1,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the profile if it exists.")] = False,
+    overwrite: OverwriteOption = False,
     output_format: Annotated[
         Format, typer.Option("--format", help="Output format of the parameters.")
     ] = Format.TABLE,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcielab.cli.output import Cell, Format, is_stdout, print_rows, say
+from pcielab.cli.output import Cell, Format, FormatOption, OverwriteOption, is_stdout, print_rows, say
 from pcielab.cli.stores import opened
 from pcielab.errors import InputError, RunError
 from pcielab.strict_json import known
@@ -30,7 +30,7 @@ def compare(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="HTML", help="Also draw both into one HTML file.")
     ] = None,
-    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+    output_format: FormatOption = Format.TABLE,
     summary: Annotated[
         bool,
         typer.Option(
@@ -51,7 +51,7 @@ def compare(
             "--worse-only", help="With --fail-above: a lower bandwidth and a higher latency fail, gains do not."
         ),
     ] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the HTML file if it exists.")] = False,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Compare two runs side by side: bandwidths in %, latencies in ns. A table ends with a summary.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab.cli.completion import profile_names
-from pcielab.cli.output import Cell, Format, print_data, print_rows
+from pcielab.cli.output import Cell, Format, FormatOption, print_data, print_rows
 from pcielab.cli.profiles import print_listing
 from pcielab.errors import InputError
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 Address = Annotated[str, typer.Argument(metavar="ADDRESS", help="PCI address of the device: 0000:3b:00.0.")]
-Formats = Annotated[Format, typer.Option("--format", help="Output format.")]
+Formats = FormatOption
 
 
 @app.command("list")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcielab.cli.output import Cell, Format, print_data, print_rows, print_text, say
+from pcielab.cli.output import Cell, Format, OverwriteOption, print_data, print_rows, print_text, say
 
 if TYPE_CHECKING:
     from pcielab.doctor import Examination, Finding, Tree
@@ -59,9 +59,7 @@ def doctor(
     output_format: Annotated[
         Format, typer.Option("--format", help="Output format of the findings.")
     ] = Format.TABLE,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the file of --save if it exists.")
-    ] = False,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Find PCIe settings that cost a machine bandwidth or latency, worst first, with the modelled cost and a fix.
 

@@ -11,10 +11,21 @@ from pcielab._core import read_sizes
 from pcielab.cli.completion import profile_names
 from pcielab.cli.explain_kinds import print_explained
 from pcielab.cli.given_options import given_options, refuse_without_effect
-from pcielab.cli.model import FormatOption, Sizes
+from pcielab.cli.model import Sizes
 from pcielab.cli.model_options import ModelOptions, takes_model_options
 from pcielab.cli.option_groups import GROUP
-from pcielab.cli.output import Cell, Format, Theme, ThemeOption, picture_option, print_rows, records, say
+from pcielab.cli.output import (
+    Cell,
+    Format,
+    FormatOption,
+    OverwriteOption,
+    Theme,
+    ThemeOption,
+    picture_option,
+    print_rows,
+    records,
+    say,
+)
 from pcielab.cli.stores import opened, say_borrowed
 from pcielab.errors import InputError
 from pcielab.model.taking_part import taking_part
@@ -75,7 +86,7 @@ def explain(
         picture_option("With RUN_B: draw the effect of each change on each test, as .png, .svg, .pdf or .html."),
     ] = None,
     theme: ThemeOption = Theme.LIGHT,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the picture if it exists.")] = False,
+    overwrite: OverwriteOption = False,
     output_format: FormatOption = Format.TABLE,
     options: ModelOptions = GROUP,
 ) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pcielab.cli.output import say
+from pcielab.cli.output import OverwriteOption, say
 from pcielab.cli.stores import opened
 from pcielab.formats.exporters import EXPORTERS, Exporter, export
 
@@ -17,7 +17,7 @@ def _add(exporter: Exporter) -> None:
     def write(
         run: Annotated[Path, typer.Argument(metavar="RUN", help="The store to export.")],
         output: Annotated[Path, typer.Option("--output", "-o", metavar="PATH", help="File or folder to write.")],
-        overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
+        overwrite: OverwriteOption = False,
     ) -> None:
         for warning in export(opened(run), exporter.name, output, overwrite=overwrite):
             say(f"warning: {warning}")

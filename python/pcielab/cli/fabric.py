@@ -17,6 +17,8 @@ from pcielab.cli.option_groups import GROUP
 from pcielab.cli.output import (
     Cell,
     Format,
+    FormatOption,
+    OverwriteOption,
     Theme,
     ThemeOption,
     picture_option,
@@ -78,7 +80,6 @@ SuiteOption = Annotated[
         autocompletion=suite_names("fabric"),
     ),
 ]
-FormatOption = Annotated[Format, typer.Option("--format", help="Output format.")]
 
 
 class Method(StrEnum):
@@ -357,7 +358,7 @@ def explain(
     method: MethodOption = Method.MAX_MIN,
     picture: Annotated[Path | None, picture_option("Draw the tree with the loads on its edges.")] = None,
     theme: ThemeOption = Theme.LIGHT,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the picture if it exists.")] = False,
+    overwrite: OverwriteOption = False,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Show who limits whom: the tree with its loads, the bound of each flow, and what changes would give.

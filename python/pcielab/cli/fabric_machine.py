@@ -8,7 +8,7 @@ import typer
 
 from pcielab.cli.completion import profile_names
 from pcielab.cli.fabric_tables import print_flows
-from pcielab.cli.output import Format, print_data, print_text, records, say
+from pcielab.cli.output import Format, FormatOption, OverwriteOption, print_data, print_text, records, say
 from pcielab.strict_json import strict_json
 
 
@@ -25,7 +25,7 @@ def from_machine(
         Path | None,
         typer.Option("-o", "--output", help="Fabric file to write (*.toml); by default it is printed."),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Write a machine as a fabric file: sockets, stacks, root ports, switches, devices, and links as they trained.
 
@@ -70,7 +70,7 @@ def paths(
     ],
     source: Annotated[str, typer.Argument(metavar="A", help="The node that the data come from.")],
     destination: Annotated[str, typer.Argument(metavar="B", help="The node that they go to.")],
-    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+    output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Show the path between two nodes: edges with their capacity both ways, bounds, latency, and what slows it.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pcielab.cli.option_groups import annotated, option, takes
-from pcielab.cli.output import say
+from pcielab.cli.output import OverwriteOption, say
 from pcielab.cli.quantities import size_option
 
 if TYPE_CHECKING:
@@ -65,7 +65,6 @@ takes_machine_options = takes("given", _OPTIONS, _given)
 app = typer.Typer()
 
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="RUN.db", help="The store to write.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the store if it exists.")]
 
 
 @app.command("pcie-bench")
@@ -74,7 +73,7 @@ def pcie_bench(
         Path, typer.Argument(metavar="DIR", help="Folder with published `bw_*.csv` and `lat_*.csv` files.")
     ],
     output: Output,
-    overwrite: Overwrite = False,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Import a whole folder in the published pcie-bench format."""
     from pcielab.formats.importers import import_pcie_bench
@@ -87,7 +86,7 @@ def pcie_bench(
 def netfpga(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Raw results, as `pcielab export netfpga` writes.")],
     output: Output,
-    overwrite: Overwrite = False,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Import raw results of a NetFPGA (counter ticks of each test)."""
     from pcielab.formats.importers import import_netfpga
@@ -114,7 +113,7 @@ def nvbandwidth(
             "--last", metavar="TEST", help="Last test that ran: for a text without a closing note to show its end."
         ),
     ] = None,
-    overwrite: Overwrite = False,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Import the bandwidths and latencies that nvbandwidth measured between host and GPUs.
 
@@ -146,7 +145,7 @@ def perftest(
     ],
     output: Output,
     given: "Given",
-    overwrite: Overwrite = False,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Import the bandwidths or latencies that ib_write_bw, ib_read_bw, ib_send_bw or ib_*_lat measured over RDMA.
 
@@ -172,7 +171,7 @@ def fio(
     ],
     output: Output,
     given: "Given",
-    overwrite: Overwrite = False,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Import the bandwidths, rates and latencies that fio measured on a drive.
 

@@ -10,7 +10,7 @@ from pcielab.cli import model_engine, model_host, model_pio, model_sizing
 from pcielab.cli.completion import profile_names
 from pcielab.cli.model_options import ModelOptions, takes_model_options
 from pcielab.cli.option_groups import GROUP
-from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.output import Cell, Format, FormatOption, print_rows
 from pcielab.cli.quantities import size_option
 from pcielab.library import shipped
 from pcielab.model.link import Ethernet, Gap
@@ -46,7 +46,6 @@ Completions = Annotated[
     ),
 ]
 Details = Annotated[bool, typer.Option("--details", help="Add columns (see above).")]
-FormatOption = Annotated[Format, typer.Option("--format", help="Output format.")]
 
 app.command("engine")(model_engine.engine)
 app.command("host")(model_host.host)

@@ -9,7 +9,7 @@ from pcielab import model
 from pcielab._core import read_sizes
 from pcielab.cli.completion import profile_names
 from pcielab.cli.model_options import errors_name_options, link_option
-from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.output import Cell, Format, FormatOption, print_rows
 from pcielab.library import shipped
 
 _ENGINES = "the engine's"
@@ -40,7 +40,7 @@ def engine(
     lanes: Annotated[int | None, link_option("lanes", _ENGINES)] = None,
     mps_bytes: Annotated[int | None, link_option("mps_bytes", _ENGINES)] = None,
     mrrs_bytes: Annotated[int | None, link_option("mrrs_bytes", _ENGINES)] = None,
-    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+    output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Compute the rate of a drive, a GPU's copy engines or an FPGA's DMA engine, in GB/s, and what binds it.
 

@@ -8,7 +8,7 @@ from pcielab import model
 from pcielab._core import read_counts, read_width
 from pcielab.cli.completion import choice
 from pcielab.cli.model_options import errors_name_options
-from pcielab.cli.output import Cell, Format, print_rows, say
+from pcielab.cli.output import Cell, Format, FormatOption, print_rows, say
 from pcielab.cli.quantities import size_option
 from pcielab.cli.stores import say_borrowed
 from pcielab.cli.system_options import Profile, Sets
@@ -60,7 +60,7 @@ def host(
             show_default=False,
         ),
     ] = None,
-    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+    output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Compute what a host leaves to its devices beside busy cores, in Gb/s of data, and what binds.
 

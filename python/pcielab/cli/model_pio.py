@@ -10,7 +10,7 @@ from pcielab import model
 from pcielab._core import read_sizes
 from pcielab.cli.completion import profile_names
 from pcielab.cli.model_options import errors_name_options, link_option
-from pcielab.cli.output import Cell, Format, print_rows, say
+from pcielab.cli.output import Cell, Format, FormatOption, print_rows, say
 from pcielab.library import shipped
 from pcielab.library.link import Link
 from pcielab.model.link import Accounting
@@ -72,7 +72,7 @@ def pio(
     accounting: Annotated[
         Accounting, typer.Option("--accounting", help="How overhead is counted.", rich_help_panel="Link")
     ] = Accounting.SPEC,
-    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+    output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Compare messages sent by stores (uncached or write-combined) with descriptor DMA.
 

@@ -15,7 +15,7 @@ from pcielab.cli.model_options import (
     link_with,
     option_of,
 )
-from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.output import Cell, Format, FormatOption, print_rows
 from pcielab.cli.quantities import size_option
 from pcielab.errors import InputError
 from pcielab.model.link import Ethernet, Gap
@@ -84,7 +84,7 @@ def sizing(
             show_default=False,
         ),
     ] = None,
-    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+    output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Compute what a device must keep in flight to fill an Ethernet line, or a PCIe link with its reads.
 

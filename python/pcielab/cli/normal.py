@@ -9,6 +9,8 @@ from pcielab.cli.completion import choice
 from pcielab.cli.output import (
     Cell,
     Format,
+    FormatOption,
+    OverwriteOption,
     Theme,
     ThemeOption,
     picture_option,
@@ -113,8 +115,8 @@ def normal(
         picture_option("Draw the value among the comparable ones as .svg, .png, .pdf or .html."),
     ] = None,
     theme: ThemeOption = Theme.LIGHT,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the picture if it exists.")] = False,
-    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+    overwrite: OverwriteOption = False,
+    output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Say whether a value is normal: what link, path and engine allow, and what others measured.
 

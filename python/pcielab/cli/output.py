@@ -50,6 +50,10 @@ ThemeOption: TypeAlias = Annotated[
 ]
 
 
+FormatOption: TypeAlias = Annotated[Format, typer.Option("--format", help="Output format.")]
+OverwriteOption: TypeAlias = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")]
+
+
 def picture_option(text: str) -> Any:
     """The option of a picture beside what a command prints, the same in all commands."""
     return typer.Option("--output", "-o", metavar="FILE", help=text, show_default=False)

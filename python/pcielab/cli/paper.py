@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcielab.cli.output import Format, print_frame, print_rows, print_text, say
+from pcielab.cli.output import Format, FormatOption, OverwriteOption, print_frame, print_rows, print_text, say
 from pcielab.cli.stores import opened
 from pcielab.errors import InputError
 from pcielab.model.link import Accounting
@@ -39,7 +39,7 @@ def figure(
             "--runs", metavar="FOLDER", help="Use the stores in this folder, and add those that are missing."
         ),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Draw a figure of the pcie-bench paper (SIGCOMM 2018) on the machines that the paper used.
 
@@ -83,7 +83,7 @@ def findings(
         list[Path],
         typer.Argument(metavar="RUN...", help="Stores of one machine in different set-ups, or a single store."),
     ],
-    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+    output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Show the cost of caches, NUMA and the IOMMU in one or several runs, with the numbers and the remedy.
 
@@ -145,7 +145,7 @@ def numbers(
             help="Only without RUN.db: use the stores in this folder, and add missing tests.",
         ),
     ] = None,
-    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+    output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Compare every number of a paper with ours: error, allowed error, and the reason if the error is larger.
 
@@ -220,7 +220,7 @@ def _warn_unsteady(store: "Store") -> None:
 
 def validate(
     run: Annotated[Path, typer.Argument(metavar="RUN.db", help="A run of a suite with published numbers.")],
-    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+    output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Old name of `pcielab paper numbers RUN.db`."""
     numbers(run, section=None, runs=None, output_format=output_format)

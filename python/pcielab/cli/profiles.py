@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab.cli.completion import keys_to_set, profile_names
-from pcielab.cli.output import Cell, Format, is_stdout, print_data, print_rows, say
+from pcielab.cli.output import Cell, Format, FormatOption, OverwriteOption, is_stdout, print_data, print_rows, say
 from pcielab.errors import InputError
 from pcielab.library import catalog, shipped
 from pcielab.library.input_files import read_text_roughly
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-Formats = Annotated[Format, typer.Option("--format", help="Output format.")]
+Formats = FormatOption
 Sets = Annotated[
     list[str] | None,
     typer.Option(
@@ -126,7 +126,7 @@ def make_skeleton(
     ] = None,
     host: Annotated[str | None, typer.Option("--host", help="Host profile to start from.")] = None,
     card: Annotated[str | None, typer.Option("--card", help="Device profile to start from.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Write a first system profile from the lspci output of a machine; nothing in it is calibrated."""
     from pcielab.library.skeleton import skeleton

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from pcielab.cli.given_options import refuse_without_effect
-from pcielab.cli.output import Theme, ThemeOption, say
+from pcielab.cli.output import OverwriteOption, Theme, ThemeOption, say
 from pcielab.cli.stores import opened
 
 
@@ -40,7 +40,7 @@ def report(
     ] = None,
     figure_format: Annotated[FigureFormat, typer.Option(help="Format of those files.")] = FigureFormat.SVG,
     theme: ThemeOption = Theme.LIGHT,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")] = False,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Write a self-contained HTML report: the machine, the paper's figures and every row.
 

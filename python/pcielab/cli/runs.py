@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcielab.cli.output import Cell, Format, print_rows, say
+from pcielab.cli.output import Cell, Format, FormatOption, print_rows, say
 
 if TYPE_CHECKING:
     from pcielab.store import Store
@@ -15,7 +15,7 @@ def runs(
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="Folder to search, with its subfolders.")
     ] = Path(),
-    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+    output_format: FormatOption = Format.TABLE,
 ) -> None:
     """List the stores in a folder, oldest first: machine, suite, origin of the numbers, progress.
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pcielab.cli.completion import suite_names
-from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.output import Cell, Format, FormatOption, print_rows
 from pcielab.cli.paper import validate
 from pcielab.library import catalog, shipped
 from pcielab.library.shipped import SuiteKind
@@ -27,7 +27,7 @@ Formats = Annotated[
 @app.command("list")
 def list_suites(
     kind: Annotated[SuiteKind | None, typer.Option("--kind", help="Only this kind.")] = None,
-    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+    output_format: FormatOption = Format.TABLE,
 ) -> None:
     """List the shipped suites. `pcielab fabric run` takes fabric suites, `pcielab run` the others."""
     rows: list[dict[str, Cell]] = [

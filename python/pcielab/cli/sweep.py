@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcielab.cli.output import Format, records, say
+from pcielab.cli.output import Format, FormatOption, records, say
 from pcielab.errors import InputError
 from pcielab.work.options import Samples
 
@@ -50,7 +50,7 @@ def sweep(
         typer.Option("--picture", help="What points.svg shows of lists: lines, a heat-map of two axes, or none."),
     ] = Picture.LINES,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an existing folder.")] = False,
-    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+    output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Simulate one test on a system over many parameter values.
 

@@ -11,7 +11,7 @@ import typer
 
 from pcielab.cli.completion import choice
 from pcielab.cli.given_options import refuse_without_effect
-from pcielab.cli.output import Cell, Format, is_stdout, print_rows, say
+from pcielab.cli.output import Cell, Format, FormatOption, OverwriteOption, is_stdout, print_rows, say
 from pcielab.cli.progress import Bar
 from pcielab.cli.quantities import size_option
 from pcielab.cli.system_options import Cache, Profile, Seed, Sets, WarmWindow
@@ -26,7 +26,6 @@ app = typer.Typer()
 _OPERATIONS = ("bw-rd", "bw-wr", "bw-rdwr")
 _COLUMNS = ("ready_ps", "write", "offset", "bytes", "sent_ps", "done_ps")
 Output = Annotated[Path, typer.Option("--output", "-o", help="File to write, or `-` for stdout.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")]
 
 
 @app.command()
@@ -42,7 +41,7 @@ def record(
     profile: Profile = "hsw2620",
     changes: Sets = None,
     seed: Seed = 1,
-    overwrite: Overwrite = False,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Record the TLPs of a test of DMA: each as soon as the system's device has a tag and credits for it.
 
@@ -75,8 +74,8 @@ def play(
         Path | None,
         typer.Option("--output", "-o", help="Also write every transfer with its times as CSV; `-` for stdout."),
     ] = None,
-    overwrite: Overwrite = False,
-    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+    overwrite: OverwriteOption = False,
+    output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Play a trace of DMA on a simulated host, with a device that has the tags of its link.
 
@@ -136,7 +135,7 @@ def convert(
             help="Link type of the packets that hold TLPs. By default 125 and 147 to 162, those of analysers.",
         ),
     ] = None,
-    overwrite: Overwrite = False,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Make a trace from a capture of TLPs: its memory reads and writes, with their times.
 

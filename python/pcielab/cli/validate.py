@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab.cli.completion import profile_names
-from pcielab.cli.output import Cell, Format, is_stdout, print_rows, say
+from pcielab.cli.output import Cell, Format, OverwriteOption, is_stdout, print_rows, say
 from pcielab.cli.stores import opened
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def validate(
         typer.Option("--run", metavar="RUN.db", help="Keep the twin's run here; an existing one is continued."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the twin's run.")] = 1,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the HTML file if it exists.")] = False,
+    overwrite: OverwriteOption = False,
     output_format: Annotated[Format, typer.Option("--format", help="Output format of the scores.")] = Format.TABLE,
 ) -> None:
     """Run the suite paper on a twin and compare it with measured rows, by kind of test and by bound.

@@ -14,6 +14,8 @@ from pcielab.cli.option_groups import GROUP
 from pcielab.cli.output import (
     Cell,
     Format,
+    FormatOption,
+    OverwriteOption,
     Theme,
     ThemeOption,
     picture_option,
@@ -125,8 +127,8 @@ def why(
         picture_option("Draw the picture as .svg, .png, .pdf or .html."),
     ] = None,
     theme: ThemeOption = Theme.LIGHT,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the picture if it exists.")] = False,
-    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
+    overwrite: OverwriteOption = False,
+    output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Say in three sentences what binds a value, how sure that is, and what to change; then a picture and a table.
 
