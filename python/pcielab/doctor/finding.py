@@ -107,7 +107,7 @@ class Finding(Observation):
     rule: str
     """Name of the rule."""
     cause: str
-    """Cause of low numbers: D01 to D46, or a word if that list has none."""
+    """Cause of low numbers: an ID of `causes.toml`, as D01, or a word if that list has none."""
     evidence: str
     """Cost measured elsewhere, or consequence of the specification."""
     grade: Literal["A", "B", "C", "D"]

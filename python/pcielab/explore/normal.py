@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pcielab._core import read_size
+from pcielab._core import read_number, read_size, read_whole
 from pcielab.analysis.normal import normal
 from pcielab.errors import InputError
 from pcielab.library.figure_words import ENGINES, STATES, WHATS
@@ -39,9 +39,9 @@ def answered(asked: Any) -> dict[str, Any]:
         link=given.get("link"),
         engine=given.get("engine"),
         size_bytes=read_size(given["size"], "--size") if "size" in given else None,
-        depth=_number(given, "depth", int),
+        depth=read_whole(given["depth"], "--depth", "count") if "depth" in given else None,
         mps_bytes=read_size(given["mps"], "--mps") if "mps" in given else None,
-        line_gbps=_number(given, "line", float),
+        line_gbps=read_number(given["line"], "--line", "line", "Gb/s") if "line" in given else None,
         state=given.get("state"),
         device=given.get("device", ""),
     )
@@ -56,12 +56,3 @@ def _text(key: str, value: object) -> str:
     if not isinstance(value, str) or len(value) > _MOST_LETTERS:
         raise InputError(f"--{key}: give a text of at most {_MOST_LETTERS} letters")
     return value
-
-
-def _number(given: Mapping[str, str], key: str, kind: type[Any]) -> Any:
-    if key not in given:
-        return None
-    try:
-        return kind(given[key])
-    except ValueError:
-        raise InputError(f"--{key} {given[key]!r}: give a number") from None

@@ -9,6 +9,7 @@ from pcielab.fabric.estimation import (
     influence_table as influence_table,
     influences as influences,
     rounds as rounds,
+    shares as shares,
 )
 from pcielab.fabric.flow_texts import (
     PATTERNS as PATTERNS,
@@ -17,7 +18,6 @@ from pcielab.fabric.flow_texts import (
 )
 from pcielab.fabric.from_machine import WrittenFabric as WrittenFabric, fabric_of as fabric_of
 from pcielab.fabric.listed_shares import METHODS as METHODS, Method as Method
-from pcielab.fabric.machine_shares import shares as shares
 from pcielab.fabric.paths import DevicePath as DevicePath, Limit as Limit, path as path
 from pcielab.fabric.placing import Placements as Placements, placements as placements
 from pcielab.fabric.run import Flows as Flows, flow_set as flow_set

@@ -82,7 +82,7 @@ class PublishedFigure(BaseModel):
     state: str
     """Condition that the asker knows, `pcielab.analysis.normal.STATES`; empty: nothing else is busy."""
     cause: str
-    """Cause of a low value that the source names or that `against` isolates: D01 to D46."""
+    """Cause of a low value that the source names or that `against` isolates: an ID of `causes.toml`, as D01."""
     against: str
     """The figure without that cause: the id of a row, or a value in the same unit."""
 

@@ -31,7 +31,7 @@ class Check:
     """A cause that fits.
 
     Attributes:
-        key: D01 to D46.
+        key: An ID of `causes.toml`, as D01.
         cause: Its symptoms, check, measured cost and source.
         seen: The symptoms of this run that fit it.
     """

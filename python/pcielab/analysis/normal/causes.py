@@ -29,7 +29,7 @@ class Candidate:
     """A cause that is worth a check.
 
     Attributes:
-        key: D01 to D46.
+        key: An ID of `causes.toml`, as D01.
         title: What it is.
         effect: Its effect, measured or computed, in words.
         measured: Whether the effect was measured elsewhere (else it is computed).
