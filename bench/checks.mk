@@ -118,6 +118,10 @@ hostile-stores: build ## Open COUNT=10000 stores each with wrong values and with
 	PCIELAB_SEALED_STORES=$(or $(COUNT),10000) $(BIN)/python -m pytest tests/mutations/test_mutated_inputs.py -k "accepted_or_refused and sealed"
 	$(BIN)/python -m pytest tests/test_foreign_stores.py
 
+.PHONY: stops
+stops: build ## Interrupt every long call of the compiled half, and time the longest of the others (a minute)
+	PCIELAB_STOPS=1 $(BIN)/python -m pytest -n 0 tests/test_entry_points.py
+
 .PHONY: first-hour
 first-hour: ## Carry out the first block of CONTRIBUTING.md in a fresh clone of the last commit, with a new HOME (20 minutes)
 	$(PYTHON) setup/first_hour.py

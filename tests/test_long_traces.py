@@ -5,7 +5,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from shell import PCIELAB, stop_after
+from shell import PCIELAB, refuse, stop_after
 
 _FEW, _MANY = 1_000, 200_000
 _MOST_BYTES_PER_LINE = 300
@@ -34,12 +34,16 @@ def test_each_transfer_takes_few_bytes(tmp_path: Path) -> None:
     assert grown / (_MANY - _FEW) < _MOST_BYTES_PER_LINE
 
 
-def test_a_long_trace_is_stopped(tmp_path: Path) -> None:
+def test_a_long_trace_needs_a_limit_is_announced_and_stopped(tmp_path: Path) -> None:
     # To its end, it would take minutes.
     file = tmp_path / "long.trace"
     file.write_text("# pcielab trace 1\n" + "0 read 0 4194304\n" * 2000, encoding="utf-8")
     output = tmp_path / "out.csv"
-    done = stop_after(0, signal.SIGINT, "trace", "play", file, "-o", output)
+    refused = refuse("trace", "play", file, "-o", output)
+    wanted = "--limit is 10000000: the trace has 16384000 TLPs: give 16384000, or fewer bytes"
+    assert wanted in refused.replace("\n", " ")
+    done = stop_after(1, signal.SIGINT, "trace", "play", file, "-o", output, "--limit", "16384000")
     assert (done.exit_code, done.stdout) == (130, "")
+    assert "16384000 TLPs are simulated: Ctrl-C stops it" in done.stderr
     assert "Traceback" not in done.stderr
     assert not output.exists()

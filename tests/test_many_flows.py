@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pcielab import fabric
+from pcielab import InputError, fabric
 from pcielab.analysis.why.flows import influenced
 from pcielab.cli import fabric as commands
 from pcielab.fabric import Influence, estimation
-from shell import stop_after, succeed
+from shell import refuse, stop_after, succeed
 
 _ENDS = ("host1", "host2", "A", "B", "C", "D")
 _PATHS = [(source, destination) for source in _ENDS for destination in _ENDS if source != destination]
@@ -109,10 +109,39 @@ def test_one_flow_alone_has_no_changes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [("fabric", "explain"), ("why",)])
-def test_many_flows_are_announced_and_stopped(command: tuple[str, ...], tmp_path: Path) -> None:
+def test_many_flows_need_a_limit_are_announced_and_stopped(command: tuple[str, ...], tmp_path: Path) -> None:
     # To its end, each would take minutes.
     file = flows_file(tmp_path, 20_000)
-    done = stop_after(3, signal.SIGINT, *command, "fabrex-u55c", "--flows", file)
+    refused = refuse(*command, "fabrex-u55c", "--flows", file)
+    wanted = (
+        "--limit is 100000000: 20008 changes of 20000 flows need 400160000 shares: give 400160000, or fewer flows"
+    )
+    assert wanted in refused
+    options = ("--flows", file, "--limit", "400160000")
+    done = stop_after(3, signal.SIGINT, *command, "fabrex-u55c", *options)
     assert (done.exit_code, done.stdout) == (130, "")
     assert "changes are estimated, one at a time: Ctrl-C stops it" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_table_of_too_many_influences_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    testbed = fabric.load("fabrex-u55c")
+    flows = fabric.with_limits(testbed, testbed.flows())
+    rows = len(fabric.influences(testbed, flows))
+    monkeypatch.setattr(estimation, "_ROWS_MOST", rows)
+    assert len(fabric.influences(testbed, flows)) == rows
+    monkeypatch.setattr(estimation, "_ROWS_MOST", rows - 1)
+    with pytest.raises(
+        InputError, match=f"more than {rows - 1} rows: give fewer flows, or take the changes one by"
+    ):
+        fabric.influences(testbed, flows)
+
+
+def test_the_limit_of_influences_is_that_of_their_shares() -> None:
+    testbed = fabric.load("fabrex-u55c")
+    flows = fabric.with_limits(testbed, testbed.flows())
+    changes = len([*fabric.influence_of_each(testbed, flows)])
+    shares = changes * len(flows)
+    assert len([*fabric.influence_of_each(testbed, flows, limit=shares)]) == changes
+    with pytest.raises(InputError, match=f"limit is {shares - 1}: .* need {shares} shares: give {shares}"):
+        next(fabric.influence_of_each(testbed, flows, limit=shares - 1))

@@ -182,7 +182,14 @@ class Stop:
 @final
 class FabricInfluences:
     def __new__(
-        cls, fabric: str, sources: bytes, destinations: bytes, standalone: bytes, names: list[str], method: str
+        cls,
+        fabric: str,
+        sources: bytes,
+        destinations: bytes,
+        standalone: bytes,
+        names: list[str],
+        method: str,
+        limit: int | None = None,
     ) -> FabricInfluences: ...
     def __len__(self) -> int: ...
     def __iter__(self) -> FabricInfluences: ...
@@ -442,6 +449,7 @@ def trace_play(
     window_bytes: int,
     seed: int,
     progress: Callable[[int], object] | None = None,
+    limit: int | None = None,
 ) -> tuple[bytes, bytes]: ...
 def trace_convert(
     capture: bytes, skip_bytes: int, requester: int | None, link_type: int | None, comment: str

@@ -184,7 +184,7 @@ impl Predictor {
                         }
                         let asked: Vec<usize> =
                             (0..machines.len()).filter(|one| wanted[*one].contains(&row)).collect();
-                        let predicted = self.row(row, &asked, machines, histories, effort);
+                        let predicted = self.row(row, &asked, machines, histories, effort, stop);
                         if sender.send((row, asked, predicted)).is_err() {
                             return;
                         }
@@ -212,13 +212,13 @@ impl Predictor {
                 }
             }
         });
-        if done < self.positions.len() {
+        if done < self.positions.len() || stop.load(Ordering::Relaxed) {
             return Err(Unfinished::Stopped);
         }
         Ok(found.into_iter().map(|row| row.into_iter().flatten().collect()).collect())
     }
 
-    /// Predicts a row on each machine in `asked`.
+    /// Predicts a row on each machine in `asked`, until `stop` is set.
     fn row(
         &self,
         row: usize,
@@ -226,6 +226,7 @@ impl Predictor {
         machines: &[Machine],
         histories: &[usize],
         effort: Effort,
+        stop: &AtomicBool,
     ) -> Vec<Prediction> {
         let position = self.positions[row];
         let parameters = &self.suite.tests[position].parameters;
@@ -253,7 +254,7 @@ impl Predictor {
                 bandwidth(machine, &test, &list, key, &stretches)
             }
         };
-        asked.iter().map(predict).collect()
+        asked.iter().take_while(|_| !stop.load(Ordering::Relaxed)).map(predict).collect()
     }
 }
 

@@ -54,7 +54,13 @@ impl Trial {
 /// Checks a back end against the contract; returns its violations in words.
 #[must_use]
 pub fn check(backend: &dyn Backend, trial: &Trial) -> Vec<String> {
-    let mut findings = Vec::new();
+    check_until(backend, trial, &Stop::default())
+}
+
+/// The same until `stop` is requested: then what was found by then, and what the stop itself looks like.
+#[must_use]
+pub fn check_until(backend: &dyn Backend, trial: &Trial, stop: &Stop) -> Vec<String> {
+    let mut findings = Findings { problems: Vec::new(), stop: stop.clone() };
     if trial.possible().next().is_none() {
         findings.push("nothing was tried: give a latency test or a bandwidth test".to_owned());
     }
@@ -63,13 +69,32 @@ pub fn check(backend: &dyn Backend, trial: &Trial) -> Vec<String> {
     let before = Held::now();
     findings.extend(opening(backend));
     for check in [unused, complete, stopping, refusals, failures, closing] {
+        if stop.is_requested() {
+            break;
+        }
         match backend.open() {
             Ok(mut bench) => check(&mut bench, trial, &mut findings),
             Err(error) => findings.push(format!("it does not open: {error}")),
         }
     }
     findings.extend(before.left_behind());
-    findings
+    findings.problems
+}
+
+/// Violations in words, and what ends the search for them.
+struct Findings {
+    problems: Vec<String>,
+    stop: Stop,
+}
+
+impl Findings {
+    fn push(&mut self, problem: String) {
+        self.problems.push(problem);
+    }
+
+    fn extend(&mut self, problems: impl IntoIterator<Item = String>) {
+        self.problems.extend(problems);
+    }
 }
 
 /// Facts are the same on each opening.
@@ -86,19 +111,19 @@ fn opening(backend: &dyn Backend) -> Vec<String> {
 }
 
 /// Closing an unused device works, also twice.
-fn unused(bench: &mut Bench, _trial: &Trial, findings: &mut Vec<String>) {
+fn unused(bench: &mut Bench, _trial: &Trial, findings: &mut Findings) {
     closed_twice(bench, "unused", findings);
 }
 
 /// Closing works after tests, also twice.
-fn closing(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
+fn closing(bench: &mut Bench, trial: &Trial, findings: &mut Findings) {
     for test in trial.possible() {
         works(bench, test, "before it is closed", findings);
     }
     closed_twice(bench, "after tests", findings);
 }
 
-fn closed_twice(bench: &mut Bench, when: &str, findings: &mut Vec<String>) {
+fn closed_twice(bench: &mut Bench, when: &str, findings: &mut Findings) {
     for time in ["once", "twice"] {
         if let Err(error) = bench.device.close() {
             findings.push(format!("closed {time}, {when}: {error}"));
@@ -121,11 +146,11 @@ fn prepare(bench: &mut Bench, position: u64, test: &Test, stop: &Stop) -> Result
 }
 
 /// A whole test from each cache state: counts are right, and latencies fit into the time.
-fn complete(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
+fn complete(bench: &mut Bench, trial: &Trial, findings: &mut Findings) {
     for (position, cache) in (0..).zip(STATES) {
         for test in trial.possible() {
             let test = Test { cache, ..test.clone() };
-            match whole(bench, position, &test) {
+            match whole(bench, position, &test, &findings.stop) {
                 Ok(found) => {
                     let timer = bench.device.remarks().timer.unwrap_or(bench.device.facts().timer);
                     let problems = found.problems(&test, timer);
@@ -139,7 +164,7 @@ fn complete(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
 }
 
 /// The device ends soon after a stop request at any moment, and the next test works.
-fn stopping(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
+fn stopping(bench: &mut Bench, trial: &Trial, findings: &mut Findings) {
     for test in trial.possible() {
         broken_off(bench, test, findings);
         for cache in STATES {
@@ -152,10 +177,13 @@ fn stopping(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
 }
 
 /// The sink breaks off after the first slice.
-fn broken_off(bench: &mut Bench, test: &Test, findings: &mut Vec<String>) {
+fn broken_off(bench: &mut Bench, test: &Test, findings: &mut Findings) {
     let endless = Test { transactions: ENDLESS, ..test.clone() };
     let mut fastest = Duration::MAX;
     for _ in 0..TRIES {
+        if findings.stop.is_requested() {
+            return;
+        }
         let stop = Stop::default();
         let mut asked = None;
         let result = prepare(bench, 0, &endless, &stop).and_then(|()| {
@@ -177,10 +205,13 @@ fn broken_off(bench: &mut Bench, test: &Test, findings: &mut Vec<String>) {
 }
 
 /// Another thread requests the stop; the sink then breaks off, as the runner's does.
-fn stopped_after(bench: &mut Bench, test: &Test, after: Duration, findings: &mut Vec<String>) {
+fn stopped_after(bench: &mut Bench, test: &Test, after: Duration, findings: &mut Findings) {
     let endless = Test { transactions: ENDLESS, ..test.clone() };
     let mut fastest = Duration::MAX;
     for _ in 0..TRIES {
+        if findings.stop.is_requested() {
+            return;
+        }
         let stop = Stop::default();
         let requested = request_after(&stop, after);
         let result = prepare(bench, 0, &endless, &stop).and_then(|()| {
@@ -205,13 +236,19 @@ fn stopped_after(bench: &mut Bench, test: &Test, after: Duration, findings: &mut
 }
 
 /// Prepares and runs a whole test.
-fn whole(bench: &mut Bench, position: u64, test: &Test) -> Result<Found, DeviceError> {
-    prepare(bench, position, test, &Stop::default())?;
-    run(&mut *bench.device, test, &mut || ControlFlow::Continue(()))
+fn whole(bench: &mut Bench, position: u64, test: &Test, stop: &Stop) -> Result<Found, DeviceError> {
+    prepare(bench, position, test, stop)?;
+    run(&mut *bench.device, test, &mut || match stop.is_requested() {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    })
 }
 
-fn works(bench: &mut Bench, test: &Test, when: &str, findings: &mut Vec<String>) {
-    match whole(bench, 1, test) {
+fn works(bench: &mut Bench, test: &Test, when: &str, findings: &mut Findings) {
+    if findings.stop.is_requested() {
+        return;
+    }
+    match whole(bench, 1, test, &findings.stop) {
         Ok(found) if found.transactions == test.transactions => {}
         Ok(found) => findings.push(format!(
             "{}, {when}: {} results of {}",
@@ -224,9 +261,9 @@ fn works(bench: &mut Bench, test: &Test, when: &str, findings: &mut Vec<String>)
 }
 
 /// The device refuses a test that it does not support, naming the limit, and the next test works.
-fn refusals(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
+fn refusals(bench: &mut Bench, trial: &Trial, findings: &mut Findings) {
     for test in &trial.refused {
-        let problem = refusal_problem(whole(bench, 0, test), test);
+        let problem = refusal_problem(whole(bench, 0, test, &findings.stop), test);
         findings.extend(problem.map(|problem| format!("{}: {problem}", named(test))));
         for possible in trial.possible() {
             works(bench, possible, "after a refusal", findings);
@@ -235,9 +272,9 @@ fn refusals(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
 }
 
 /// The next test works after a failed test, and after one that began and never ran.
-fn failures(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
+fn failures(bench: &mut Bench, trial: &Trial, findings: &mut Findings) {
     for (position, test) in (Trial::FAILING_POSITION..).zip(&trial.failing) {
-        let problem = failure_problem(whole(bench, position, test));
+        let problem = failure_problem(whole(bench, position, test, &findings.stop));
         findings.extend(problem.map(|problem| format!("{}: {problem}", named(test))));
         recovers(bench, trial, "after a failure", findings);
     }
@@ -248,7 +285,7 @@ fn failures(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
     }
 }
 
-fn recovers(bench: &mut Bench, trial: &Trial, when: &str, findings: &mut Vec<String>) {
+fn recovers(bench: &mut Bench, trial: &Trial, when: &str, findings: &mut Findings) {
     if let Err(error) = bench.device.recover() {
         findings.push(format!("{when}, it does not recover: {error}"));
     }

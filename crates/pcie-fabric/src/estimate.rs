@@ -12,7 +12,7 @@ mod rounds;
 pub use ecr::ecr;
 pub use influence::{Change, Influence, Influences, Moved};
 pub use max_min::max_min;
-pub use rounds::{Constraint, EdgeEntry, Round, ecr_rounds};
+pub use rounds::{Constraint, EdgeEntry, Round, Rounds, ecr_rounds};
 
 use crate::flows::Flows;
 use crate::topology::EdgeId;

@@ -28,7 +28,7 @@ mod transfer;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use pcie_refusal::{Refusal, in_range};
+use pcie_refusal::{Refusal, Unfinished, in_range};
 use pcie_time::Picoseconds;
 
 pub use crate::simulate::traffic::Placed;
@@ -329,12 +329,20 @@ impl Runtime {
     /// # Errors
     /// A policy that chose a missing request, or that holds all requests back while nothing is in flight.
     pub fn run(&mut self) -> Result<(), Refusal> {
-        while self.unfinished() > 0 && self.step(Picoseconds(u64::MAX))? {}
+        refusal_of(self.run_unless(&mut || false))
+    }
+
+    /// The same until `stopped` returns true; a later call goes on from there.
+    ///
+    /// # Errors
+    /// As [`Self::run`], or it was stopped.
+    pub fn run_unless(&mut self, stopped: &mut dyn FnMut() -> bool) -> Result<(), Unfinished> {
+        while self.unfinished() > 0 && self.step(Picoseconds(u64::MAX), stopped)? {}
         match self.unfinished() {
             0 => Ok(()),
             waiting => {
                 let problem = format!("holds {waiting} requests back while nothing is in flight");
-                Err(Refusal::new(problem).about("policy").remedy("let one leave, or hold for a time"))
+                Err(Refusal::new(problem).about("policy").remedy("let one leave, or hold for a time").into())
             }
         }
     }
@@ -344,12 +352,24 @@ impl Runtime {
     /// # Errors
     /// As [`Self::run`], or a time that is too late.
     pub fn run_until(&mut self, end_ns: f64) -> Result<(), Refusal> {
+        refusal_of(self.run_until_unless(end_ns, &mut || false))
+    }
+
+    /// The same until `stopped` returns true; a later call goes on from there.
+    ///
+    /// # Errors
+    /// As [`Self::run_until`], or it was stopped.
+    pub fn run_until_unless(
+        &mut self,
+        end_ns: f64,
+        stopped: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Unfinished> {
         if end_ns.is_nan() || end_ns > LONGEST_NS {
             let remedy = format!("give at most {LONGEST_NS:e}");
-            return Err(Refusal::of("end_ns", end_ns, remedy).about("run_until"));
+            return Err(Refusal::of("end_ns", end_ns, remedy).about("run_until").into());
         }
         let end = Picoseconds::from_ns(end_ns);
-        while self.step(end)? {}
+        while self.step(end, stopped)? {}
         self.now = self.now.max(end);
         Ok(())
     }
@@ -361,9 +381,18 @@ impl Runtime {
     }
 
     /// Advances to the next completed request or policy decision; false if there is none until `end`.
-    fn step(&mut self, end: Picoseconds) -> Result<bool, Refusal> {
+    fn step(&mut self, end: Picoseconds, stopped: &mut dyn FnMut() -> bool) -> Result<bool, Unfinished> {
         let look = self.scheduler.next_look().filter(|look| *look <= end);
-        match (self.carrier.run_until(look.unwrap_or(end), &mut self.contents)?, look) {
+        let mut is_stopped = stopped();
+        let mut ask = || {
+            is_stopped = is_stopped || stopped();
+            is_stopped
+        };
+        let finished = self.carrier.run_unless(look.unwrap_or(end), &mut self.contents, &mut ask)?;
+        if is_stopped && finished.is_none() {
+            return Err(Unfinished::Stopped);
+        }
+        match (finished, look) {
             (Some(finished), _) => {
                 self.now = finished.at;
                 if let Some((queue, queued)) = self.in_flight.remove(&finished.number) {
@@ -403,6 +432,14 @@ impl Runtime {
             self.in_flight.insert(number, (queue, queued));
         }
         Ok(())
+    }
+}
+
+/// The refusal of work that nothing stops.
+fn refusal_of(result: Result<(), Unfinished>) -> Result<(), Refusal> {
+    match result {
+        Err(Unfinished::Refused(refusal)) => Err(refusal),
+        Ok(()) | Err(Unfinished::Stopped) => Ok(()),
     }
 }
 

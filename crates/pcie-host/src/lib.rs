@@ -32,6 +32,8 @@ mod preemption;
 mod requester;
 #[cfg(target_os = "linux")]
 mod shared;
+#[cfg(target_os = "linux")]
+mod whole;
 
 #[cfg(target_os = "linux")]
 pub use buffer::{Buffer, SharedBuffer};
@@ -46,3 +48,5 @@ pub use kernel::locked_memory_limit;
 pub use options::{Cold, HostOptions, PageSize};
 pub use root::Root;
 pub use topology::{Cache, Topology};
+#[cfg(target_os = "linux")]
+pub use whole::WholeHost;

@@ -1,5 +1,6 @@
 //! Requests by name.
 
+use pcie_bench::Stop;
 use pcie_refusal::Refusal;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -39,18 +40,26 @@ pub const NAMES: [&str; 12] = [
 /// # Errors
 /// The request is unknown, is no JSON, or asks the impossible.
 pub fn ask(name: &str, asked: &str) -> Result<String, Refusal> {
+    ask_until(name, asked, &Stop::default())
+}
+
+/// The same until `stop` is requested: a simulation then ends early, with what its record says.
+///
+/// # Errors
+/// Those of [`ask`].
+pub fn ask_until(name: &str, asked: &str, stop: &Stop) -> Result<String, Refusal> {
     match name {
         "answer" => text(&answer::answer(&read(asked)?)?),
         "change" => text(&change::change(read(asked)?)?),
         "drawn" => text(&point::drawn(&read(asked)?)),
-        "flows" => text(&simulations::flows(read(asked)?)?),
-        "frames" => text(&simulations::frames(read(asked)?)?),
-        "messages" => text(&simulations::messages(read(asked)?)?),
+        "flows" => text(&simulations::flows(read(asked)?, stop)?),
+        "frames" => text(&simulations::frames(read(asked)?, stop)?),
+        "messages" => text(&simulations::messages(read(asked)?, stop)?),
         "own" => text(&own::own(&read(asked)?)?),
         "plan" => text(&plan::plan(&read(asked)?)),
-        "point" => text(&point::drawn(&point::record(read(asked)?)?)),
+        "point" => text(&point::drawn(&point::record(read(asked)?, stop)?)),
         "published" => text(&published::published()),
-        "record" => text(&point::record(read(asked)?)?),
+        "record" => text(&point::record(read(asked)?, stop)?),
         "take-out" => text(&take_out::take_out(&read(asked)?)?),
         _ => Err(Refusal::of("request", name, format!("give one of {}", NAMES.join(", ")))),
     }

@@ -17,4 +17,4 @@ mod take_out;
 #[cfg(target_family = "wasm")]
 mod web;
 
-pub use ask::{NAMES, ask};
+pub use ask::{NAMES, ask, ask_until};

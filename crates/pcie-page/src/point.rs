@@ -60,11 +60,11 @@ pub(crate) fn system_of(content: Value) -> Result<System, Refusal> {
 }
 
 /// Simulates a point; its record as a store keeps it.
-pub(crate) fn record(point: Point) -> Result<TestRecord, Refusal> {
+pub(crate) fn record(point: Point, stop: &Stop) -> Result<TestRecord, Refusal> {
     let machine = Machine::new(system_of(point.system)?)?;
     let backend = Arc::new(Simulated::new(machine, point.samples, Engine::Fast));
     let work = Benchmarks::new(point.suite, point.samples, point.seed, backend)?;
-    run_alone(&work, &Stop::default()).map_err(not_run)
+    run_alone(&work, stop).map_err(not_run)
 }
 
 /// Why a test was not run.

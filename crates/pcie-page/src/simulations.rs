@@ -59,22 +59,23 @@ pub(crate) struct FlowsFound {
 }
 
 /// Simulates frames; the record as a store keeps it.
-pub(crate) fn frames(asked: Frames) -> Result<TestRecord, Refusal> {
+pub(crate) fn frames(asked: Frames, stop: &Stop) -> Result<TestRecord, Refusal> {
     let work = SimulatedNic::new(system_of(asked.system)?, asked.nic, vec![asked.test], asked.seed)?;
-    run_alone(&work, &Stop::default()).map_err(not_run)
+    run_alone(&work, stop).map_err(not_run)
 }
 
 /// Simulates messages; the record as a store keeps it.
-pub(crate) fn messages(asked: MessagesAsked) -> Result<TestRecord, Refusal> {
+pub(crate) fn messages(asked: MessagesAsked, stop: &Stop) -> Result<TestRecord, Refusal> {
     let backend = Arc::new(SimulatedMessages::new(system_of(asked.system)?, asked.profile, asked.seed)?);
-    run_alone(&Messages::new(asked.suite, backend)?, &Stop::default()).map_err(not_run)
+    run_alone(&Messages::new(asked.suite, backend)?, stop).map_err(not_run)
 }
 
 /// Simulates flows.
-pub(crate) fn flows(asked: Flows) -> Result<FlowsFound, Refusal> {
+pub(crate) fn flows(asked: Flows, stop: &Stop) -> Result<FlowsFound, Refusal> {
     let topology = Topology::new(asked.fabric)?;
+    let mut stopped = || stop.is_requested();
     let found =
-        simulate_unless(&topology, &asked.traffic, asked.options, &mut || false).map_err(Refusal::new)?;
+        simulate_unless(&topology, &asked.traffic, asked.options, &mut stopped).map_err(Refusal::new)?;
     Ok(FlowsFound {
         gbytes_per_s: found.flows.iter().map(|flow| flow.gbytes_per_s).collect(),
         in_flight: found.flows.iter().map(|flow| flow.in_flight).collect(),

@@ -18,6 +18,8 @@ use pcie_wire::PAGE_BYTES;
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
+/// Packets between two looks for a stop: less than a millisecond.
+const PACKETS_BETWEEN_LOOKS: u32 = 4096;
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const PACKET: u32 = 6;
@@ -63,8 +65,23 @@ pub struct Captured {
 /// It is not pcap-ng, or a block is damaged; names the byte. No packet has a link type of the selection, or none
 /// is a transfer.
 pub fn read(bytes: &[u8], selection: Selection) -> Result<Captured, Refusal> {
+    read_unless(bytes, selection, &mut || false)
+}
+
+/// The same until `stopped` returns true, which is asked between blocks of packets: then what is read by then.
+///
+/// # Errors
+/// Those of [`read`].
+pub fn read_unless(
+    bytes: &[u8],
+    selection: Selection,
+    stopped: &mut dyn FnMut() -> bool,
+) -> Result<Captured, Refusal> {
     let mut reader = Reader { bytes, at: 0, little: true, interfaces: Vec::new(), packets: Vec::new() };
-    while reader.at < bytes.len() {
+    for number in 1_u32.. {
+        if reader.at >= bytes.len() || (number.is_multiple_of(PACKETS_BETWEEN_LOOKS) && stopped()) {
+            break;
+        }
         reader.block()?;
     }
     let packets = reader.packets;
@@ -73,7 +90,7 @@ pub fn read(bytes: &[u8], selection: Selection) -> Result<Captured, Refusal> {
     {
         return Err(foreign(first.link_type, selection));
     }
-    let found = transfers(packets, selection)?;
+    let found = transfers(packets, selection, stopped)?;
     if found.lines.is_empty() {
         let none = Refusal::new(format!("none of its {} packets is a memory read or write", found.others));
         return Err(none.remedy("give the bytes before each TLP (--skip), or another requester"));
@@ -82,12 +99,19 @@ pub fn read(bytes: &[u8], selection: Selection) -> Result<Captured, Refusal> {
 }
 
 /// The transfers of packets, in a buffer of the pages that they use.
-fn transfers(mut packets: Vec<Packet>, selection: Selection) -> Result<Captured, Refusal> {
+fn transfers(
+    mut packets: Vec<Packet>,
+    selection: Selection,
+    stopped: &mut dyn FnMut() -> bool,
+) -> Result<Captured, Refusal> {
     packets.sort_by_key(|packet| packet.at);
     let mut pages = HashMap::new();
     let mut found = Captured::default();
     let mut start = None;
-    for Packet { at, link_type, bytes } in packets {
+    for (number, Packet { at, link_type, bytes }) in (1_u32..).zip(packets) {
+        if number.is_multiple_of(PACKETS_BETWEEN_LOOKS) && stopped() {
+            break;
+        }
         let tlp = bytes.get(selection.skip_bytes..).filter(|_| selection.takes(link_type));
         let transfer = tlp.and_then(|tlp| transfer(tlp, selection.requester));
         let Some((write, address, bytes)) = transfer else {

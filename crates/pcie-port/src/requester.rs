@@ -4,6 +4,7 @@
 //! credits, and everything behind it waits with it, as in a device with one queue of requests.
 
 use crate::endpoint::{Endpoint, Event};
+use crate::port::Port;
 use crate::tlp::{Kind, TIME_MOST, Tlp, TlpError};
 use pcie_time::{EventQueue, Picoseconds};
 use std::collections::VecDeque;
@@ -106,6 +107,12 @@ impl Requester {
         Ok(())
     }
 
+    /// About how many TLPs carry a transfer: requests of a read, or writes.
+    pub(crate) fn tlps(&self, kind: Kind, offset: u64, bytes: u64) -> u64 {
+        let most = most_bytes(self.endpoint.port(), kind);
+        (offset % most).saturating_add(bytes).div_ceil(most)
+    }
+
     /// Moves time on to `to`; transfers that are pushed later are ready then or later.
     ///
     /// # Errors
@@ -137,8 +144,7 @@ impl Requester {
         };
         let Some(tag) = tag else { return Ok(false) };
         let port = self.endpoint.port();
-        let link = &port.system().link;
-        let most = u64::from(if head.kind == Kind::Read { link.mrrs_bytes } else { link.mps_bytes });
+        let most = most_bytes(port, head.kind);
         // Cut at aligned offsets: limits divide 4 KiB, and pieces of the buffer are pages.
         let length = head.left_bytes.min(most - head.offset % most);
         let address = if head.kind == Kind::Message { Some(0) } else { port.buffer().address(head.offset) };
@@ -216,6 +222,12 @@ impl Requester {
         let waiting = head.map(|head| head.ready.max(self.now));
         [waiting, self.done.next_time(), under_way].into_iter().flatten().min()
     }
+}
+
+/// Most bytes of a TLP of a kind.
+fn most_bytes(port: &Port, kind: Kind) -> u64 {
+    let link = &port.system().link;
+    u64::from(if kind == Kind::Read { link.mrrs_bytes } else { link.mps_bytes })
 }
 
 #[cfg(test)]

@@ -14,8 +14,14 @@ use pcie_time::Picoseconds;
 use pcie_workload::{AddressList, Test};
 use std::fmt::Write as _;
 
+/// Lines between two looks for a stop: a few milliseconds.
+const LINES_BETWEEN_LOOKS: usize = 4096;
+
 /// The first line.
 pub const HEADER: &str = "# pcielab trace 1";
+
+/// Most TLPs of a trace without a larger limit: about ten seconds.
+pub const TLPS_MOST: u64 = 10_000_000;
 
 /// A transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,7 +161,7 @@ pub fn record_unless(
             (offset, left) = (offset + bytes, left - bytes);
         }
     }
-    let done = play_unless(lines.iter().map(|line| Ok(*line)), endpoint, stopped)?;
+    let done = play_unless(lines.iter().map(|line| Ok(*line)), endpoint, u64::MAX, stopped)?;
     for (line, done) in lines.iter_mut().zip(done) {
         line.ready = done.sent;
     }
@@ -168,21 +174,23 @@ pub fn record_unless(
 /// # Errors
 /// Names the first line that the host refuses.
 pub fn play(lines: &[Line], endpoint: Endpoint) -> Result<Vec<Done>, Refusal> {
-    play_unless(lines.iter().map(|line| Ok(*line)), endpoint, &mut |_| false)
+    play_unless(lines.iter().map(|line| Ok(*line)), endpoint, u64::MAX, &mut |_| false)
 }
 
 /// The same for lines as they are read, until `stopped` returns true: it is called between two steps of the
-/// device with the number of transfers that are done. What is done by then is returned.
+/// device with the number of transfers that are done. What is done by then is returned. `limit`: TLPs that all
+/// transfers may take.
 ///
 /// # Errors
-/// Those of [`play`], and a wrong line: all before the first transfer is sent.
+/// Those of [`play`], a wrong line, and more TLPs: all before the first transfer is sent.
 pub fn play_unless(
     lines: impl Iterator<Item = Result<Line, Refusal>> + Clone,
     endpoint: Endpoint,
+    limit: u64,
     stopped: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Vec<Done>, Refusal> {
     let mut requester = Requester::new(endpoint);
-    let count = check(lines.clone(), &requester)?;
+    let count = check(lines.clone(), &requester, limit, stopped)?;
     let mut done = Vec::with_capacity(count);
     let mut waiting = lines.peekable();
     while !stopped(done.len() as u64) {
@@ -212,17 +220,30 @@ pub fn play_unless(
 fn check(
     lines: impl Iterator<Item = Result<Line, Refusal>>,
     requester: &Requester,
+    limit: u64,
+    stopped: &mut dyn FnMut(u64) -> bool,
 ) -> Result<usize, Refusal> {
-    let (mut count, mut refused) = (0, None);
+    let (mut count, mut tlps, mut refused) = (0_usize, 0_u64, None);
     for line in lines {
         let line = line?;
         count += 1;
+        tlps = tlps.saturating_add(requester.tlps(line.kind(), line.offset, line.bytes));
+        if count.is_multiple_of(LINES_BETWEEN_LOOKS) && stopped(0) {
+            break;
+        }
         if refused.is_none() {
             let checked = requester.check(line.kind(), line.offset, line.bytes, line.ready);
             refused = checked.err().map(|error| Refusal::new(error).about(format!("transfer {count}")));
         }
     }
-    refused.map_or(Ok(count), Err)
+    match refused {
+        Some(refusal) => Err(refusal),
+        None if tlps > limit => {
+            let problem = format!("the trace has {tlps} TLPs");
+            Err(Refusal::of("limit", limit, format!("give {tlps}, or fewer bytes")).problem(problem))
+        }
+        None => Ok(count),
+    }
 }
 
 #[cfg(test)]
@@ -303,7 +324,8 @@ mod tests {
             assert_eq!(done, 0);
             asked == 100
         };
-        let done = play_unless(long.iter().map(|line| Ok(*line)), endpoint(), &mut stopped).unwrap();
+        let done =
+            play_unless(long.iter().map(|line| Ok(*line)), endpoint(), u64::MAX, &mut stopped).unwrap();
         assert_eq!((done.len(), asked), (0, 100));
     }
 
@@ -311,7 +333,7 @@ mod tests {
     fn nothing_is_played_of_a_trace_with_a_wrong_last_line() {
         let text = write(&[Line { ready: Picoseconds::ZERO, write: true, offset: 0, bytes: 64 }; 50], "");
         let wrong = format!("{text}1 read 0 0\n");
-        let played = play_unless(lines(&wrong).unwrap(), endpoint(), &mut |_| unreachable!());
+        let played = play_unless(lines(&wrong).unwrap(), endpoint(), u64::MAX, &mut |_| unreachable!());
         assert!(played.unwrap_err().to_string().starts_with("line 52: not a transfer"));
     }
 
@@ -337,5 +359,15 @@ mod tests {
                 .collect();
             prop_assert_eq!(read(&write(&lines, "two\nlines")).unwrap(), lines);
         }
+    }
+
+    #[test]
+    fn a_trace_of_too_many_tlps_is_refused_before_the_first() {
+        let mrrs = u64::from(endpoint().port().system().link.mrrs_bytes);
+        let line = Line { ready: Picoseconds::ZERO, write: false, offset: 0, bytes: 3 * mrrs };
+        let few = |limit| play_unless([Ok(line), Ok(line)].into_iter(), endpoint(), limit, &mut |_| false);
+        assert_eq!(few(6).unwrap().len(), 2);
+        let refused = few(5).unwrap_err().to_string();
+        assert_eq!(refused, "limit is 5: the trace has 6 TLPs: give 6, or fewer bytes");
     }
 }

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pcie_bench::contract::check;
+use pcie_bench::contract::check_until;
 use pcie_bench::{Backend as Inner, Benchmarks, Faulty, MessageDevice, Messages, Samples, Traced, Work};
 use pcie_bench_sim::{Simulated, SimulatedMessages, SimulatedNic};
 use pcie_host::Cpu;
 use pcie_model::Interactions;
+use pcie_refusal::Refusal;
 use pcie_rtl::Rtl;
 use pcie_sim::profile::System;
 use pcie_store::Origin;
@@ -16,9 +17,10 @@ use pcie_vfio::{Address, E1000e, Fpga, Nvme, Pio};
 use pcie_workload::{AddressList, Test};
 use pyo3::prelude::*;
 
-use crate::error::{Result, refused};
+use crate::error::{Error, Result, refused};
 use crate::experiments::Experimenter;
 use crate::json::{parse, word};
+use crate::progress::{ITEMS_BETWEEN_LOOKS, Signals};
 use crate::python_device::PythonBackend;
 use crate::system::machine;
 
@@ -184,12 +186,14 @@ impl Backend {
         }
     }
 
-    /// Violations of the contract of back ends, in words. `trial` has the tests to try, as JSON.
+    /// Violations of the contract of back ends, in words. `trial` has the tests to try, as JSON. A signal stops it.
     fn check_contract(&self, py: Python<'_>, trial: &str) -> Result<Vec<String>> {
         match &self.inner {
             Takes::Transfers(inner) => {
                 let trial = parse("trial", trial)?;
-                Ok(py.detach(|| check(&**inner, &trial)))
+                let signals = Signals::new();
+                let stop = signals.stop();
+                signals.result(Ok::<_, Error>(py.detach(|| check_until(&**inner, &trial, &stop))))
             }
             _ => Err(refused("contract: give a back end for transfers")),
         }
@@ -223,10 +227,14 @@ impl Backend {
     }
 }
 
+/// Most offsets at once: half a gigabyte.
+const OFFSETS_MOST: usize = 1 << 26;
+
 /// Offsets in the buffer of `count` transactions of a test from `first` on, as 64-bit numbers in native byte
 /// order.
 #[pyfunction]
 pub(crate) fn address_offsets(
+    py: Python<'_>,
     test: &str,
     seed: u64,
     position: u64,
@@ -235,8 +243,16 @@ pub(crate) fn address_offsets(
 ) -> Result<Vec<u8>> {
     let test: Test = parse("test", test)?;
     test.validate()?;
+    if count > OFFSETS_MOST {
+        return Err(Refusal::of("count", count, format!("give {OFFSETS_MOST} at most")).into());
+    }
     let list = AddressList::new(&test, Draws::new(seed, position, Stream::Addresses));
-    let mut offsets = vec![0; count];
-    list.offsets(first, &mut offsets);
-    Ok(offsets.into_iter().flat_map(u64::to_ne_bytes).collect())
+    let (mut bytes, mut block) = (Vec::with_capacity(8 * count), [0; ITEMS_BETWEEN_LOOKS]);
+    for start in (0..count).step_by(ITEMS_BETWEEN_LOOKS) {
+        py.check_signals()?;
+        let block = &mut block[..ITEMS_BETWEEN_LOOKS.min(count - start)];
+        list.offsets(first.saturating_add(start as u64), block);
+        bytes.extend(block.iter().flat_map(|offset| offset.to_ne_bytes()));
+    }
+    Ok(bytes)
 }

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 
 use crate::error::Result;
 use crate::json::{parse, text};
+use crate::progress::Watched;
 use crate::system::machine;
 
 /// For each test its bounds on a system, and the time that a read request holds its tag; null for a test
@@ -14,8 +15,10 @@ use crate::system::machine;
 pub(crate) fn test_bounds(system: &str, tests: &str) -> Result<String> {
     let machine = machine(system)?;
     let tests: Vec<Test> = parse("tests", tests)?;
-    let bounds: std::result::Result<Vec<_>, _> = tests.iter().map(|test| machine.bounds(test)).collect();
-    text(&bounds.map_err(|refusal| refusal.about("system"))?)
+    let mut watched = Watched::new();
+    let asked = tests.iter().take_while(|_| !watched.is_signalled());
+    let bounds: std::result::Result<Vec<_>, _> = asked.map(|test| machine.bounds(test)).collect();
+    text(&watched.result(bounds.map_err(|refusal| refusal.about("system")))?)
 }
 
 /// For each number of busy cores what a system's host gives to its devices.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::error::Result as Returned;
-use crate::json::parse;
+use crate::json::{of_any_length, parse};
 use crate::stop::Stop;
 
 /// The tests, as JSON.
@@ -96,7 +96,7 @@ impl Worker for Experimenter {
         let found: Returned<Numbers> = Python::attach(|py| {
             let stop = Py::new(py, Stop { inner: stop.clone() })?;
             let json: String = self.function.call1(py, (position, stop))?.extract(py)?;
-            parse("numbers", &json)
+            of_any_length("numbers", &json)
         });
         match found {
             Ok(Numbers { scalars, distributions, series }) => {

@@ -1,16 +1,24 @@
 //! `pcie-fabric` for Python. Fabrics are JSON; flows, up to a million, are arrays in native byte order.
 
-use pcie_fabric::estimate::{Allocation, Change, Influences, ecr, ecr_rounds, max_min};
+use pcie_fabric::estimate::{Allocation, Change, Influences, Round, ecr, ecr_rounds, max_min};
 use pcie_fabric::simulate::{Options, Traffic, check, simulate_unless};
 use pcie_fabric::{EdgeId, FabricParameters, Flows, Topology};
+use pcie_refusal::Refusal;
 use pyo3::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::error::{Result, refused};
+use crate::error::{Error, Result, refused};
 use crate::json::{parse, text};
 use crate::progress::Watched;
 use crate::stop::Stop;
+
+/// Most flows of an estimate.
+const FLOWS_MOST: usize = 1_000_000;
+/// Most flows, counted at each mention, in the tables of rounds: 500 MB of text.
+const ROUND_ENTRIES_MOST: usize = 5_000_000;
+/// Most shares that the influences of flows take without a larger limit: about ten seconds.
+const INFLUENCE_SHARES_MOST: u64 = 100_000_000;
 
 /// Shares as arrays in native byte order: numbers as doubles, `limit` as 32-bit numbers of edges with -1 for none,
 /// `crossing` as 32-bit counts.
@@ -142,34 +150,39 @@ pub(crate) fn fabric_rounds(
     let topology = topology(fabric)?;
     let flows = flows(&topology, sources, destinations, standalone, &names)?;
     let names: Vec<String> = names.extract()?;
+    let mut watched = Watched::new();
+    let (mut rounds, mut named) = (Vec::new(), 0);
+    for round in ecr_rounds(topology.capacities(), &flows).take_while(|_| !watched.is_signalled()) {
+        named += round.bandwidth.len() + round.constraints.len();
+        named += round.edges.iter().map(|entry| entry.flows.len()).sum::<usize>();
+        if named > ROUND_ENTRIES_MOST {
+            let problem = format!("the tables of {} rounds have {named} entries", rounds.len() + 1);
+            return Err(Refusal::new(problem).remedy("give fewer flows").about("rounds").into());
+        }
+        rounds.push(tables(round, &topology, &names));
+    }
+    text(&watched.result(Ok::<_, Error>(rounds))?)
+}
+
+/// The tables of a round.
+fn tables(round: Round, topology: &Topology, names: &[String]) -> RoundTables {
     let edge_name = |edge: EdgeId| topology.edge_name(edge);
-    let rounds = ecr_rounds(topology.capacities(), &flows).into_iter().map(|round| RoundTables {
-        edges: round
-            .edges
-            .into_iter()
-            .map(|entry| EntryRow {
-                edge: edge_name(entry.edge),
-                capacity_gbytes_per_s: topology.capacities()[entry.edge as usize],
-                demand_gbytes_per_s: entry.demand_gbytes_per_s,
-                flows: entry.flows.into_iter().map(|(flow, _)| names[flow].clone()).collect(),
-            })
-            .collect(),
-        constraints: round
-            .constraints
-            .into_iter()
-            .map(|cut| ConstraintRow {
-                flow: names[cut.flow].clone(),
-                edge: edge_name(cut.edge),
-                gbytes_per_s: cut.gbytes_per_s,
-            })
-            .collect(),
-        gbytes_per_s: round.bandwidth,
+    let edges = round.edges.into_iter().map(|entry| EntryRow {
+        edge: edge_name(entry.edge),
+        capacity_gbytes_per_s: topology.capacities()[entry.edge as usize],
+        demand_gbytes_per_s: entry.demand_gbytes_per_s,
+        flows: entry.flows.into_iter().map(|(flow, _)| names[flow].clone()).collect(),
     });
-    text(&rounds.collect::<Vec<_>>())
+    let constraints = round.constraints.into_iter().map(|cut| ConstraintRow {
+        flow: names[cut.flow].clone(),
+        edge: edge_name(cut.edge),
+        gbytes_per_s: cut.gbytes_per_s,
+    });
+    RoundTables { edges: edges.collect(), constraints: constraints.collect(), gbytes_per_s: round.bandwidth }
 }
 
 /// The effects of each doubled limiting edge and each stopped flow, one change at a time: Python, which takes them
-/// one by one, sees signals in between.
+/// one by one, sees signals in between. `limit`: shares that all changes may take, one of each flow and change.
 #[pyclass(module = "pcielab._core")]
 pub(crate) struct FabricInfluences {
     inner: Influences,
@@ -190,11 +203,20 @@ impl FabricInfluences {
         standalone: &[u8],
         names: Bound<'_, PyAny>,
         method: &str,
+        limit: Option<u64>,
     ) -> Result<Self> {
         let topology = topology(fabric)?;
         let flows = flows(&topology, sources, destinations, standalone, &names)?;
         let names: Vec<String> = names.extract()?;
-        Ok(Self { inner: Influences::new(topology, flows, estimator(method)?), names })
+        let inner = Influences::new(topology, flows, estimator(method)?);
+        let limit = limit.unwrap_or(INFLUENCE_SHARES_MOST);
+        let needed = inner.total() as u64 * names.len() as u64;
+        if needed > limit {
+            let problem = format!("{} changes of {} flows need {needed} shares", inner.total(), names.len());
+            let refusal = Refusal::of("limit", limit, format!("give {needed}, or fewer flows"));
+            return Err(refusal.problem(problem).into());
+        }
+        Ok(Self { inner, names })
     }
 
     fn __len__(&self) -> usize {
@@ -297,6 +319,9 @@ fn flows(
     let (destinations, _) = destinations.as_chunks();
     let (standalone, _) = standalone.as_chunks();
     let counted = (sources.len(), destinations.len(), standalone.len());
+    if counted.0 > FLOWS_MOST {
+        return Err(Refusal::of("flows", counted.0, format!("give {FLOWS_MOST} at most")).into());
+    }
     if names.len()? != counted.0 || counted.0 != counted.1 || counted.1 != counted.2 {
         return Err(refused(format!("flows: {counted:?} and {} names: give as many of each", names.len()?)));
     }

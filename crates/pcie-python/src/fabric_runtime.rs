@@ -13,6 +13,7 @@ use pyo3::types::PyBytes;
 
 use crate::error::{Error, Result, refused};
 use crate::json::word;
+use crate::progress::Watched;
 
 /// A program's view of a simulated fabric.
 #[pyclass(module = "pcielab._core")]
@@ -208,19 +209,20 @@ impl FabricRuntime {
                 return Err(refused(format!("{primitive}: not a primitive of the runtime")));
             }
         };
-        self.raised_or(submitted)
+        self.raised_or(submitted.map_err(Error::from))
     }
 
+    /// Runs to the end, or until a signal comes: a later call goes on from there.
     fn run(&mut self, py: Python<'_>) -> Result<()> {
-        let runtime = &mut self.runtime;
-        let ran = py.detach(|| runtime.run());
-        self.raised_or(ran)
+        let (runtime, mut watched) = (&mut self.runtime, Watched::new());
+        let ran = py.detach(|| runtime.run_unless(&mut || watched.is_signalled()));
+        self.raised_or(watched.result(ran))
     }
 
     fn run_until(&mut self, py: Python<'_>, end_ns: f64) -> Result<()> {
-        let runtime = &mut self.runtime;
-        let ran = py.detach(|| runtime.run_until(end_ns));
-        self.raised_or(ran)
+        let (runtime, mut watched) = (&mut self.runtime, Watched::new());
+        let ran = py.detach(|| runtime.run_until_unless(end_ns, &mut || watched.is_signalled()));
+        self.raised_or(watched.result(ran))
     }
 
     #[getter]
@@ -257,10 +259,10 @@ impl FabricRuntime {
 }
 
 impl FabricRuntime {
-    fn raised_or<T>(&self, result: std::result::Result<T, Refusal>) -> Result<T> {
+    fn raised_or<T>(&self, result: Result<T>) -> Result<T> {
         match self.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(error) => Err(Error::Raised(error)),
-            None => Ok(result?),
+            None => result,
         }
     }
 }

@@ -7,12 +7,17 @@ use pcie_refusal::Refusal;
 use pcie_schema::Fitting;
 
 use crate::error::{Result, refused};
+use crate::progress::{InPieces, Signals};
+
+/// Longest description, bytes: ten times the largest suite of ours, or twice the largest file of a fabric.
+pub(crate) const BYTES_MOST: usize = 8 << 20;
+/// Length from which on parsing looks for signals.
+const LONG_BYTES: usize = 1 << 20;
 
 /// Reads JSON; `subject`, unless empty, leads messages.
 pub(crate) fn parse<T: DeserializeOwned>(subject: &str, json: &str) -> Result<T> {
     // Parse to a value first: text that is not JSON gets its own message.
-    let value: serde_json::Value =
-        serde_json::from_str(json).map_err(|error| refused(format!("{subject}: {error}")))?;
+    let value = value(subject, json)?;
     serde_path_to_error::deserialize(value).map_err(|error| {
         let refusal = Refusal::new(error.inner()).key(error.path().to_string());
         if subject.is_empty() { refusal.into() } else { refusal.about(subject).into() }
@@ -21,8 +26,25 @@ pub(crate) fn parse<T: DeserializeOwned>(subject: &str, json: &str) -> Result<T>
 
 /// Reads JSON that must match the schema of its type; `subject` leads messages.
 pub(crate) fn fitting<T: Fitting>(subject: &str, json: &str) -> Result<T> {
-    let value = serde_json::from_str(json).map_err(|error| refused(format!("{subject}: {error}")))?;
-    Ok(T::read(value).map_err(|refusal| refusal.about(subject))?)
+    Ok(T::read(value(subject, json)?).map_err(|refusal| refusal.about(subject))?)
+}
+
+fn value(subject: &str, json: &str) -> Result<serde_json::Value> {
+    if json.len() > BYTES_MOST {
+        let refusal = Refusal::new(format!("has {} bytes", json.len()));
+        return Err(refusal.remedy(format!("give {BYTES_MOST} at most")).about(subject).into());
+    }
+    of_any_length(subject, json)
+}
+
+/// Reads JSON of any length that Python itself has made, for example results, until a signal comes.
+pub(crate) fn of_any_length<T: DeserializeOwned>(subject: &str, json: &str) -> Result<T> {
+    let failed = |error| refused(format!("{subject}: {error}"));
+    if json.len() < LONG_BYTES {
+        return serde_json::from_str(json).map_err(failed);
+    }
+    let signals = Signals::new();
+    signals.result(serde_json::from_reader(InPieces::new(json.as_bytes(), &signals)).map_err(failed))
 }
 
 /// Reads a word for one of several choices.

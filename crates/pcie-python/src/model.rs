@@ -9,8 +9,9 @@ use pyo3::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::json::{parse, text};
+use crate::progress::Watched;
 
 /// A question about DMA transfers.
 #[derive(Deserialize, JsonSchema)]
@@ -192,6 +193,19 @@ pub(crate) fn model_check_messages(profile: &str) -> Result<()> {
     Ok(())
 }
 
+/// Most rows of an answer.
+const ROWS_MOST: usize = 100_000;
+
+/// Rows as JSON, until a signal comes.
 fn write<T: Serialize>(rows: impl Iterator<Item = std::result::Result<T, Refusal>>) -> Result<String> {
-    text(&rows.collect::<std::result::Result<Vec<_>, _>>()?)
+    let mut watched = Watched::new();
+    let mut found = Vec::new();
+    for row in rows.take_while(|_| !watched.is_signalled()) {
+        if found.len() == ROWS_MOST {
+            let problem = format!("the answer has more than {ROWS_MOST} rows");
+            return Err(Refusal::new(problem).remedy("give fewer sizes or latencies").into());
+        }
+        found.push(row?);
+    }
+    text(&watched.result(Ok::<_, Error>(found))?)
 }

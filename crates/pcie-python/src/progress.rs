@@ -1,10 +1,14 @@
 //! Lets Python stop long work: by a signal, or by an exception from the progress function.
 
+use std::io::Read;
 use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use pyo3::IntoPyObjectExt;
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
 use crate::error::{Error, Result};
 
@@ -76,5 +80,76 @@ impl Watched {
                 ControlFlow::Break(())
             }
         }
+    }
+}
+
+/// Signals during work that asks for them from several threads or crates. Clones share the exception.
+#[derive(Clone, Debug)]
+pub(crate) struct Signals(Arc<Mutex<Watched>>);
+
+impl Signals {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Mutex::new(Watched::new())))
+    }
+
+    /// Checks for signals at intervals; returns whether one came.
+    pub(crate) fn came(&self) -> bool {
+        let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        watched.raised.is_some() || watched.is_signalled()
+    }
+
+    /// A stop that a signal requests.
+    pub(crate) fn stop(&self) -> pcie_bench::Stop {
+        let signals = self.clone();
+        pcie_bench::Stop::asking(move || signals.came())
+    }
+
+    /// The result of the work, unless a signal stopped it.
+    pub(crate) fn result<T, E: Into<Error>>(&self, result: std::result::Result<T, E>) -> Result<T> {
+        let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *watched, Watched::new()).result(result)
+    }
+}
+
+/// Items between two looks for signals: less than a millisecond.
+pub(crate) const ITEMS_BETWEEN_LOOKS: usize = 4096;
+
+/// A list of many items. A signal ends it.
+pub(crate) fn listed<'py, T: IntoPyObject<'py>>(
+    py: Python<'py>,
+    items: impl Iterator<Item = T>,
+) -> Result<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for (number, item) in items.enumerate() {
+        if number % ITEMS_BETWEEN_LOOKS == 0 {
+            py.check_signals()?;
+        }
+        list.append(item.into_bound_py_any(py)?)?;
+    }
+    Ok(list)
+}
+
+/// Bytes that are read in pieces, until a signal comes.
+pub(crate) struct InPieces<'a> {
+    left: &'a [u8],
+    signals: &'a Signals,
+}
+
+impl<'a> InPieces<'a> {
+    /// Bytes between two looks for signals: about a millisecond of parsing.
+    const PIECE_BYTES: usize = 1 << 16;
+
+    pub(crate) fn new(left: &'a [u8], signals: &'a Signals) -> Self {
+        Self { left, signals }
+    }
+}
+
+impl Read for InPieces<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        if self.signals.came() {
+            return Err(std::io::Error::other("stopped"));
+        }
+        let piece = into.len().min(Self::PIECE_BYTES);
+        self.left.read(&mut into[..piece])
     }
 }

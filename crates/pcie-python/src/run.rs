@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::json::{fitting, parse, text, word};
-use crate::progress::Watched;
+use crate::progress::{Signals, Watched};
 use crate::stop::Stop;
 
 /// Refuses invalid parameters of a test.
@@ -71,7 +71,7 @@ pub(crate) fn run_work(
 }
 
 /// Runs the only test of `work` on a back end, in this thread, and returns its record as JSON; `stop` ends it
-/// early.
+/// early or, without one, a signal.
 #[pyfunction]
 #[pyo3(signature = (backend, work, *, seed, samples, stop=None))]
 pub(crate) fn run_alone(
@@ -83,6 +83,7 @@ pub(crate) fn run_alone(
     stop: Option<Bound<'_, Stop>>,
 ) -> Result<String> {
     let work = backend.get().work(work, word("samples", samples)?, seed)?;
-    let stop = stop.map(|stop| stop.get().inner.clone()).unwrap_or_default();
-    text(&py.detach(|| alone(&*work, &stop))?)
+    let signals = Signals::new();
+    let stop = stop.map_or_else(|| signals.stop(), |stop| stop.get().inner.clone());
+    text(&signals.result(py.detach(|| alone(&*work, &stop)))?)
 }

@@ -1,10 +1,14 @@
 //! The stop request of a run, for Python.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
-use crate::error::{Result, refused};
+use crate::error::{Error, Result, refused};
+use crate::progress::Signals;
+
+/// Interval of looks for signals while waiting.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The stop request of a run.
 #[pyclass(frozen, module = "pcielab._core")]
@@ -33,6 +37,18 @@ impl Stop {
     fn wait(&self, py: Python<'_>, seconds: f64) -> Result<bool> {
         let limit = Duration::try_from_secs_f64(seconds)
             .map_err(|error| refused(format!("seconds is {seconds}: {error}")))?;
-        Ok(py.detach(|| self.inner.wait(limit)))
+        let (signals, started) = (Signals::new(), Instant::now());
+        let came = py.detach(|| {
+            loop {
+                let left = limit.saturating_sub(started.elapsed());
+                if self.inner.wait(left.min(LOOK_EVERY)) || signals.came() {
+                    return self.inner.is_requested();
+                }
+                if left <= LOOK_EVERY {
+                    return false;
+                }
+            }
+        });
+        signals.result(Ok::<_, Error>(came))
     }
 }

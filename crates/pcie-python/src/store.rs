@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pcie_store::{Contents, Damage, Kind, Manifest, Stop, Store, TestRecord};
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result, refused};
-use crate::json::text;
-use crate::progress::Watched;
+use crate::json::{of_any_length, text};
+use crate::progress::{Signals, listed};
 
 /// Writes a store, which appears at its path when it is closed. As a context manager it closes at the end,
 /// and leaves nothing after an exception.
@@ -33,11 +34,14 @@ impl StoreWriter {
         Ok(Self { store: Mutex::new(Some(store)) })
     }
 
-    /// Appends a test, as the JSON of a test record.
-    fn write_test(&self, record: &str) -> Result<()> {
-        let record: TestRecord =
-            serde_json::from_str(record).map_err(|error| refused(format!("test record: {error}")))?;
-        self.with(|store| store.write_test(&record))
+    /// Appends a test, as the JSON of a test record, unless a signal comes before.
+    fn write_test(&self, py: Python<'_>, record: &str) -> Result<()> {
+        let record: TestRecord = of_any_length("test record", record)?;
+        let signals = Signals::new();
+        let asked = signals.clone();
+        signals.result(
+            py.detach(|| self.with(|store| store.write_test_until(&record, Arc::new(move || asked.came())))),
+        )
     }
 
     /// Attaches a text.
@@ -89,11 +93,12 @@ pub(crate) struct StoreContents {
     positions: BTreeMap<u64, usize>,
 }
 
-/// A test: id, family, name, parameters (JSON), status, message.
-type TestRow<'a> = (u64, &'a str, &'a str, &'a str, &'a str, Option<&'a str>);
+/// A histogram: tick, bins, counts.
+type Histogram<'a, 'py> = (&'a str, Bound<'py, PyList>, Bound<'py, PyList>);
 
 /// Rows of `scalar` by their columns: test, subject, metric, unit, value.
-type ScalarColumns<'a> = (Vec<u64>, Vec<&'a str>, Vec<&'a str>, Vec<&'a str>, Vec<f64>);
+type ScalarColumns<'py> =
+    (Bound<'py, PyList>, Bound<'py, PyList>, Bound<'py, PyList>, Bound<'py, PyList>, Bound<'py, PyList>);
 
 #[pymethods]
 impl StoreContents {
@@ -104,44 +109,46 @@ impl StoreContents {
     }
 
     /// Id, family, name, parameters (JSON), status and message of each test.
-    fn tests(&self) -> Vec<TestRow<'_>> {
-        self.contents
-            .tests
-            .iter()
-            .map(|test| {
-                let status = test.status.as_str();
-                let message = test.message.as_deref();
-                (test.id, &*test.family, &*test.name, &*test.parameters, status, message)
-            })
-            .collect()
+    fn tests<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyList>> {
+        let row = |test: &'_ TestRecord| {
+            let (status, message) = (test.status.as_str(), test.message.clone());
+            (test.id, test.family.clone(), test.name.clone(), test.parameters.clone(), status, message)
+        };
+        listed(py, self.contents.tests.iter().map(row))
     }
 
     /// All scalars of all tests, by column.
-    fn scalars(&self) -> ScalarColumns<'_> {
-        let mut columns = ScalarColumns::default();
-        for test in &self.contents.tests {
-            for scalar in &test.scalars {
-                columns.0.push(test.id);
-                columns.1.push(&scalar.subject);
-                columns.2.push(&scalar.metric);
-                columns.3.push(&scalar.unit);
-                columns.4.push(scalar.value);
-            }
-        }
-        columns
+    fn scalars<'py>(&self, py: Python<'py>) -> Result<ScalarColumns<'py>> {
+        let rows = || {
+            self.contents.tests.iter().flat_map(|test| test.scalars.iter().map(|scalar| (test.id, scalar)))
+        };
+        Ok((
+            listed(py, rows().map(|(test, _)| test))?,
+            listed(py, rows().map(|(_, scalar)| &scalar.subject))?,
+            listed(py, rows().map(|(_, scalar)| &scalar.metric))?,
+            listed(py, rows().map(|(_, scalar)| &scalar.unit))?,
+            listed(py, rows().map(|(_, scalar)| scalar.value))?,
+        ))
     }
 
     /// A histogram of a test: tick, bins and counts; None without one.
-    fn distribution(&self, test: u64, metric: &str) -> Option<(&str, Vec<i64>, Vec<u64>)> {
-        let found = self.test(test)?.distributions.iter().find(|one| one.metric == metric)?;
-        let (bins, counts) = found.bins.iter().copied().unzip();
-        Some((&found.tick, bins, counts))
+    fn distribution<'py>(
+        &self,
+        py: Python<'py>,
+        test: u64,
+        metric: &str,
+    ) -> Result<Option<Histogram<'_, 'py>>> {
+        let found =
+            self.test(test).and_then(|test| test.distributions.iter().find(|one| one.metric == metric));
+        let Some(found) = found else { return Ok(None) };
+        let bins = listed(py, found.bins.iter().map(|(bin, _)| *bin))?;
+        Ok(Some((&found.tick, bins, listed(py, found.bins.iter().map(|(_, count)| *count))?)))
     }
 
     /// A series of a test; empty without one.
-    fn series(&self, test: u64, metric: &str) -> Vec<f64> {
+    fn series<'py>(&self, py: Python<'py>, test: u64, metric: &str) -> Result<Bound<'py, PyList>> {
         let found = self.test(test).and_then(|test| test.series.iter().find(|one| one.metric == metric));
-        found.map_or_else(Vec::new, |found| found.values.clone())
+        listed(py, found.into_iter().flat_map(|found| found.values.iter().copied()))
     }
 
     /// The attached texts, by name.
@@ -150,8 +157,12 @@ impl StoreContents {
     }
 
     /// The records of all tests, as JSON, in suite order.
-    fn records(&self) -> Result<Vec<String>> {
-        self.contents.tests.iter().map(text).collect()
+    fn records(&self, py: Python<'_>) -> Result<Vec<String>> {
+        let record = |test| {
+            py.check_signals()?;
+            text(test)
+        };
+        self.contents.tests.iter().map(record).collect()
     }
 }
 
@@ -180,12 +191,10 @@ fn watched<T: Send>(
     py: Python<'_>,
     read: impl FnOnce(Stop) -> pcie_store::Result<T> + Send,
 ) -> Result<pcie_store::Result<T>> {
-    let watch = Arc::new(Mutex::new(Watched::new()));
-    let asked = Arc::clone(&watch);
-    let is_signalled = move || asked.lock().unwrap_or_else(PoisonError::into_inner).is_signalled();
-    let found = py.detach(|| read(Arc::new(is_signalled)));
-    let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
-    std::mem::replace(&mut *watch, Watched::new()).result(Ok::<_, Error>(found))
+    let signals = Signals::new();
+    let asked = signals.clone();
+    let found = py.detach(|| read(Arc::new(move || asked.came())));
+    signals.result(Ok::<_, Error>(found))
 }
 
 /// The damaged tests of a store, in words; an error if other parts are damaged, too.

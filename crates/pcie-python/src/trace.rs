@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pcie_port::capture::{Captured, Selection, read};
+use pcie_port::capture::{Captured, Selection, read_unless};
 use pcie_port::{Endpoint, Port, Prepared, trace};
 use pcie_sim::{Machine, TestKey};
 use pcie_time::Stream;
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 use crate::error::Result;
 use crate::json::{parse, word};
-use crate::progress::Watched;
+use crate::progress::{ITEMS_BETWEEN_LOOKS, Watched};
 use crate::system::machine;
 
 /// A host with prepared caches.
@@ -56,7 +56,8 @@ pub(crate) fn trace_record(
         let mut stopped = |done: u64| watched.is_stopped(progress.as_ref(), (done,));
         trace::record_unless(&test, &list, endpoint, &mut stopped)
     });
-    Ok(trace::write(&watched.result(lines)?, comment))
+    let lines = watched.result(lines)?;
+    Ok(py.detach(|| trace::write(&lines, comment)))
 }
 
 /// The columns of a trace in native byte order: times (64 bits), whether they write (8 bits), offsets and bytes
@@ -65,9 +66,12 @@ type Columns = (Vec<u8>, Vec<u8>, Vec<u8>, Vec<u8>);
 
 /// Parses a trace.
 #[pyfunction]
-pub(crate) fn trace_read(text: &str) -> Result<Columns> {
+pub(crate) fn trace_read(py: Python<'_>, text: &str) -> Result<Columns> {
     let mut columns = Columns::default();
-    for line in trace::lines(text)? {
+    for (number, line) in trace::lines(text)?.enumerate() {
+        if number % ITEMS_BETWEEN_LOOKS == 0 {
+            py.check_signals()?;
+        }
         let line = line?;
         columns.0.extend(line.ready.0.to_ne_bytes());
         columns.1.push(u8::from(line.write));
@@ -78,9 +82,10 @@ pub(crate) fn trace_read(text: &str) -> Result<Columns> {
 }
 
 /// Plays a trace; for each transfer when its first TLP could leave, and when it was done, in picoseconds, as 64
-/// bits in native byte order. `progress` is called with the transfers that are done.
+/// bits in native byte order. `progress` is called with the transfers that are done; `limit`: TLPs that they may take.
 #[pyfunction]
-#[pyo3(signature = (system, text, cache, window_bytes, seed, progress = None))]
+#[pyo3(signature = (system, text, cache, window_bytes, seed, progress = None, limit = None))]
+#[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn trace_play(
     py: Python<'_>,
     system: &str,
@@ -89,13 +94,14 @@ pub(crate) fn trace_play(
     window_bytes: u64,
     seed: u64,
     progress: Option<Py<PyAny>>,
+    limit: Option<u64>,
 ) -> Result<(Vec<u8>, Vec<u8>)> {
     let endpoint = Host::new(system, cache, window_bytes, seed)?.endpoint();
     let lines = trace::lines(text)?;
     let mut watched = Watched::new();
     let done = py.detach(|| {
         let mut stopped = |done: u64| watched.is_stopped(progress.as_ref(), (done,));
-        trace::play_unless(lines, endpoint, &mut stopped)
+        trace::play_unless(lines, endpoint, limit.unwrap_or(trace::TLPS_MOST), &mut stopped)
     });
     let done = watched.result(done)?;
     Ok((
@@ -107,12 +113,15 @@ pub(crate) fn trace_play(
 /// A trace from a capture in pcap-ng, and the number of packets that are no transfers.
 #[pyfunction]
 pub(crate) fn trace_convert(
+    py: Python<'_>,
     capture: &[u8],
     skip_bytes: usize,
     requester: Option<u16>,
     link_type: Option<u32>,
     comment: &str,
 ) -> Result<(String, u64)> {
-    let Captured { lines, others } = read(capture, Selection { skip_bytes, requester, link_type })?;
-    Ok((trace::write(&lines, comment), others))
+    let (selection, mut watched) = (Selection { skip_bytes, requester, link_type }, Watched::new());
+    let found = py.detach(|| read_unless(capture, selection, &mut || watched.is_signalled()));
+    let Captured { lines, others } = watched.result(found)?;
+    Ok((py.detach(|| trace::write(&lines, comment)), others))
 }

@@ -3,8 +3,12 @@
 //! The parts of `bw-read` are `bw` and `read`. A part matches one of a known word that is equal, that begins with
 //! it, or that abbreviates it: `read` matches `rd`. Units match nothing, because half of all keys end in `_ns`.
 
+use std::collections::HashSet;
+
 /// Longer words are never compared with known ones.
 pub const LETTERS_MOST: usize = 80;
+/// Further known words are not compared with an unknown one: that would take seconds.
+const WORDS_MOST: usize = 10_000;
 /// Units, as last parts of keys.
 pub const UNITS: [&str; 14] =
     ["ps", "ns", "us", "ms", "s", "bits", "b", "bytes", "kb", "kib", "mb", "mib", "gb", "gib"];
@@ -20,12 +24,9 @@ pub fn alike<'a>(word: &str, known: &[&'a str], most: usize) -> Vec<&'a str> {
     if is_long(word) {
         return Vec::new();
     }
-    let mut by_letters: Vec<(f64, &str)> = Vec::new();
-    for choice in known {
-        if by_letters.iter().all(|(_, other)| other != choice) {
-            by_letters.push((likeness(word, choice), choice));
-        }
-    }
+    let mut seen = HashSet::new();
+    let compared = known.iter().filter(|choice| !is_long(choice) && seen.insert(**choice)).take(WORDS_MOST);
+    let mut by_letters: Vec<(f64, &str)> = compared.map(|choice| (likeness(word, choice), *choice)).collect();
     by_letters.sort_by(|one, other| other.0.total_cmp(&one.0));
     let best = by_letters.first().map_or(0.0, |(share, _)| *share);
     if best >= MISTYPED {
@@ -205,5 +206,19 @@ mod tests {
             (either(&[]), either(&["a"]), either(&["a", "b", "c"])),
             (String::new(), "a".into(), "a, b or c".into())
         );
+    }
+
+    #[test]
+    fn few_of_many_known_words_are_compared_each_once() {
+        let known = ["walk_ms"; 3];
+        assert_eq!(alike("walk_ns", &known, 3), ["walk_ms"]);
+        let many: Vec<String> = (0..WORDS_MOST).map(|number| format!("{number:x}")).collect();
+        let mut many: Vec<&str> = many.iter().map(String::as_str).collect();
+        many.push("tags");
+        assert!(alike("tagz", &many, 1).is_empty());
+        many.swap_remove(0);
+        assert_eq!(alike("tagz", &many, 1), ["tags"]);
+        let long = "walk".repeat(40);
+        assert!(alike("walk", &[&long], 1).is_empty());
     }
 }

@@ -415,7 +415,12 @@ impl Carrier for Cores {
         Ok(number)
     }
 
-    fn run_until(&mut self, end: Picoseconds, contents: &mut Contents) -> Result<Option<Finished>, Refusal> {
+    fn run_unless(
+        &mut self,
+        end: Picoseconds,
+        contents: &mut Contents,
+        stopped: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Finished>, Refusal> {
         loop {
             if let Some(first) = (0..self.finished.len()).min_by_key(|&index| self.finished[index].at) {
                 if self.finished[first].at > end {
@@ -427,7 +432,7 @@ impl Carrier for Cores {
             let Some(port) = slowest.min_by_key(|port| port.clock()) else { return Ok(None) };
             let until = port.clock() + self.window;
             let (now, then) = (port.time_of(port.clock()), port.time_of(until));
-            if !self.has_jobs() || now > end {
+            if !self.has_jobs() || now > end || stopped() {
                 return Ok(None);
             }
             self.run(until)?;

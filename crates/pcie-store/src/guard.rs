@@ -72,7 +72,7 @@ const CHECK_INSTRUCTIONS: i32 = 4096;
 const INSTRUCTIONS: u64 = 10_000_000;
 const INSTRUCTIONS_PER_BYTE: u64 = 16;
 
-/// Called every few milliseconds while a store is read; true stops the reading.
+/// Called every few milliseconds while a store is read or written; true stops that.
 pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// A [`Stop`] that never stops.
@@ -89,6 +89,11 @@ pub(crate) fn watch(connection: &mut Connection, file_bytes: u64, stop: Stop) ->
         checks == 0 || stop()
     };
     connection.progress_handler(CHECK_INSTRUCTIONS, Some(is_over))
+}
+
+/// Ends every query once `stop` is true.
+pub(crate) fn ask(connection: &mut Connection, stop: Stop) -> Result<()> {
+    connection.progress_handler(CHECK_INSTRUCTIONS, Some(move || stop()))
 }
 
 /// Removes the limit on work, before a store is written.

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::damage::Damage;
 use crate::error::{Error, Result};
 use crate::file;
-use crate::guard;
+use crate::guard::{self, Stop};
 use crate::manifest::{Manifest, TESTS};
 use crate::numbers::{Known, WrongNumber, wrong_number};
 use crate::read::{self, Contents};
@@ -151,6 +151,18 @@ impl Store {
     /// number is none of [`metrics`](crate::metrics), or a metric occurs twice; [`Error::Sqlite`] if writing fails. Nothing is stored
     /// then.
     pub fn write_test(&mut self, test: &TestRecord) -> Result<()> {
+        self.write_test_until(test, guard::never())
+    }
+
+    /// The same until `stop` returns true: [`Error::Sqlite`] then, and nothing is stored.
+    pub fn write_test_until(&mut self, test: &TestRecord, stop: Stop) -> Result<()> {
+        guard::ask(&mut self.connection, stop).map_err(|source| file::failed(&self.path, source))?;
+        let written = self.written(test);
+        guard::unwatch(&mut self.connection).map_err(|source| file::failed(&self.path, source))?;
+        written
+    }
+
+    fn written(&mut self, test: &TestRecord) -> Result<()> {
         check(test)?;
         let path = self.path.clone();
         let failed = |source| file::failed(&path, source);

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -13,6 +14,7 @@ from pcielab.cli.completion import profile_names, suite_names
 from pcielab.cli.fabric_machine import from_machine, paths
 from pcielab.cli.fabric_tables import print_flows, print_listed
 from pcielab.cli.given_options import refuse_without_effect
+from pcielab.cli.limits import Limit, announce_many
 from pcielab.cli.option_groups import GROUP
 from pcielab.cli.output import (
     Cell,
@@ -359,6 +361,7 @@ def explain(
     picture: Annotated[Path | None, picture_option("Draw the tree with the loads on its edges.")] = None,
     theme: ThemeOption = Theme.LIGHT,
     overwrite: OverwriteOption = False,
+    limit: Limit = None,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Show who limits whom: the tree with its loads, the bound of each flow, and what changes would give.
@@ -387,7 +390,8 @@ def explain(
     listed = _listed(chosen, flows, flow, pattern)
     found = fabric.shares(chosen, listed, method.value)
     if output_format is Format.TABLE:
-        changes, count = _first_changes(_changes(chosen, listed, method), listed)
+        with _errors_name_limit():
+            changes, count = _first_changes(_changes(chosen, listed, method, limit), listed)
         _say_of_devices(chosen, found.flows["limit"].dropna().unique(), found.edges.to_dict("records"))
         print_flows(found.flows, output_format, f"{chosen.title} (modelled, {method.value})")
         _print_tree(chosen, found)
@@ -398,15 +402,23 @@ def explain(
         if count > _SHOWN_CHANGES:
             say(f"{count - _SHOWN_CHANGES} more changes: --format csv prints all")
     else:
-        print_blocks(_blocks(_changes(chosen, listed, method), listed), output_format)
+        with _errors_name_limit():
+            print_blocks(_blocks(_changes(chosen, listed, method, limit), listed), output_format)
     if picture is not None:
         _draw(chosen, found, picture, theme=theme, overwrite=overwrite)
 
 
-def _changes(chosen: "Fabric", listed: "pd.DataFrame", method: Method) -> Iterator["Influence"]:
+def _errors_name_limit() -> AbstractContextManager[None]:
+    from pcielab.cli.model_options import errors_name_options
+
+    named: AbstractContextManager[None] = errors_name_options(limit="--limit")
+    return named
+
+
+def _changes(chosen: "Fabric", listed: "pd.DataFrame", method: Method, limit: int | None) -> Iterator["Influence"]:
     """The effects of each change of a fabric, with a bar while they are estimated."""
     from pcielab import fabric
-    from pcielab.cli.progress import Bar, announce_many
+    from pcielab.cli.progress import Bar
 
     with Bar() as bar:
 
@@ -414,7 +426,7 @@ def _changes(chosen: "Fabric", listed: "pd.DataFrame", method: Method) -> Iterat
             announce_many(done, total)
             bar.update(done, total, "estimating one change at a time")
 
-        yield from fabric.influence_of_each(chosen, fabric.with_limits(chosen, listed), method.value, show)
+        yield from fabric.influence_of_each(chosen, fabric.with_limits(chosen, listed), method.value, show, limit)
 
 
 def _first_changes(changes: Iterator["Influence"], listed: "pd.DataFrame") -> tuple["pd.DataFrame", int]:

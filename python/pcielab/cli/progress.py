@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from pcielab.cli.output import say
 from pcielab.wording import printable
 
 if TYPE_CHECKING:
@@ -42,14 +41,6 @@ def carry_out(
 
 
 _QUIET_SECONDS = 2.0
-_MANY_CHANGES = 5_000
-"""Changes of a fabric whose estimates may take minutes: each takes longer, too, the more flows there are."""
-
-
-def announce_many(done: int, changes: int) -> None:
-    """Say before the first of many changes of a fabric that they take a while."""
-    if done == 0 and changes > _MANY_CHANGES:
-        say(f"{changes} changes are estimated, one at a time: Ctrl-C stops it")
 
 
 class Bar:

@@ -11,6 +11,7 @@ import typer
 
 from pcielab.cli.completion import choice
 from pcielab.cli.given_options import refuse_without_effect
+from pcielab.cli.limits import TlpLimit, announce_tlps
 from pcielab.cli.output import Cell, Format, FormatOption, OverwriteOption, is_stdout, print_rows, say
 from pcielab.cli.progress import Bar
 from pcielab.cli.quantities import size_option
@@ -75,6 +76,7 @@ def play(
         typer.Option("--output", "-o", help="Also write every transfer with its times as CSV; `-` for stdout."),
     ] = None,
     overwrite: OverwriteOption = False,
+    limit: TlpLimit = None,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Play a trace of DMA on a simulated host, with a device that has the tags of its link.
@@ -87,6 +89,7 @@ def play(
 
     `pcielab trace play dma.trace --set link.tags=64 -o transfers.csv`
     """
+    from pcielab.cli.model_options import errors_name_options
     from pcielab.library.input_files import read_text
     from pcielab.library.profiles import resolve
     from pcielab.port.trace import MOST_BYTES, play_columns
@@ -98,14 +101,20 @@ def play(
         raise InputError("--output -: stdout takes one of both: leave out --format, or give a file")
     text = read_text(trace, MOST_BYTES)
     try:
-        with Bar() as bar:
+        with Bar() as bar, errors_name_options(limit="--limit"):
+
+            def show(done: int, total: int) -> None:
+                announce_tlps(done, total)
+                bar.update(done, total, "playing TLPs")
+
             played = play_columns(
                 system,
                 text,
                 cache=cache,  # type: ignore[arg-type]
                 window_bytes=window,
                 seed=seed,
-                progress=lambda done, total: bar.update(done, total, "playing transfers"),
+                progress=show,
+                limit=limit,
             )
     except InputError as error:
         raise InputError(f"{trace}: {error}") from error

@@ -9,6 +9,7 @@ import typer
 
 from pcielab._core import read_number
 from pcielab.cli.completion import choice, profile_names
+from pcielab.cli.limits import Limit, announce_many
 from pcielab.cli.model_options import errors_name_options, link_option
 from pcielab.cli.option_groups import GROUP
 from pcielab.cli.output import (
@@ -24,7 +25,7 @@ from pcielab.cli.output import (
     print_text,
     say,
 )
-from pcielab.cli.progress import Bar, announce_many
+from pcielab.cli.progress import Bar
 from pcielab.cli.single_options import takes_test_options
 from pcielab.errors import InputError
 from pcielab.model.link import Ethernet
@@ -122,6 +123,7 @@ def why(
         ),
     ] = None,
     single: dict[str, object] = GROUP,
+    limit: Limit = None,
     picture: Annotated[
         Path | None,
         picture_option("Draw the picture as .svg, .png, .pdf or .html."),
@@ -161,8 +163,8 @@ def why(
         "mrrs": mrrs,
     }
     value = None if measured is None else _value(measured, of_latency=(tests or [""])[0].startswith("lat-"))
-    common = {"profile": profile, "sets": sets or [], "flows": flows, "measured": value}
-    with errors_name_options(frame_bytes="--frame", frames_bytes="--frame"):
+    common = {"profile": profile, "sets": sets or [], "flows": flows, "measured": value, "limit": limit}
+    with errors_name_options(frame_bytes="--frame", frames_bytes="--frame", limit="--limit"):
         answer = _answer(asked, other, tests or [], nic, of_nic, single, common)
     if picture is not None:
         from pcielab.report.figures.why import draw_why

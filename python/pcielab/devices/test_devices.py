@@ -1,7 +1,9 @@
 """Back ends of every kind: selection, refusals, wrappers, and devices written in Python."""
 
+import gc
 import json
 import re
+import sys
 import threading
 import time
 from collections.abc import Generator, Iterator
@@ -334,3 +336,18 @@ def test_buffer_of_the_real_host_is_an_array_with_an_address() -> None:
     assert array.sum() == 1 << 20
     with pytest.raises(devices.UnavailableError, match=r"host\.node is 900"):
         devices.RealHost(devices.HostOptions(node=900))
+
+
+def test_another_thread_drops_a_real_host_but_does_not_use_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    complaints: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", complaints.append)
+    opened: list[devices.RealHost] = []
+    options = devices.HostOptions(buffer_bytes=1 << 20, cold="flush")
+    opener = threading.Thread(target=lambda: opened.append(devices.RealHost(options)))
+    opener.start()
+    opener.join()
+    with pytest.raises(RunError, match="belongs to the thread that opened it"):
+        opened[0].thrash()
+    opened.clear()
+    gc.collect()
+    assert complaints == []

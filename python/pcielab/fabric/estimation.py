@@ -9,11 +9,15 @@ import numpy as np
 import pandas as pd
 
 from pcielab import _core
+from pcielab.errors import InputError
 from pcielab.fabric.answers import RoundTables
 from pcielab.fabric.flow_texts import asked_gbytes_per_s, bounds_of, with_limits
 from pcielab.fabric.listed_shares import ROUNDING, Method, bar_ends, described, edges_of
 from pcielab.library.fabrics.load import Fabric, RecordedFabric
 from pcielab.notebook import Pictured
+
+_ROWS_MOST = 2_000_000
+"""Rows of a table of influences, about 200 MB."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,7 @@ def influence_of_each(
     flows: pd.DataFrame,
     method: Method = "max-min",
     progress: Callable[[int, int], None] | None = None,
+    limit: int | None = None,
 ) -> Iterator[Influence]:
     """The changes of `influences` one by one: those of many flows are more than a machine can hold.
 
@@ -97,11 +102,16 @@ def influence_of_each(
         flows: Its flows.
         method: The estimator.
         progress: Called with the changes estimated, and their total.
+        limit: Shares that all changes may take, one of each flow and change; None: a hundred million, which take
+            about ten seconds.
 
     Yields:
         Every change: first the edges that limit a flow, each twice as wide, then the flows, each stopped.
+
+    Raises:
+        InputError: The changes take more shares than the limit; the message names how many.
     """
-    every = _core.FabricInfluences(*_arguments(fabric, flows), method)
+    every = _core.FabricInfluences(*_arguments(fabric, flows), method, limit)
     total = len(every)
     for number, (change, what, affected, before, after) in enumerate(every):
         if progress is not None:
@@ -123,8 +133,25 @@ def influences(fabric: Fabric | RecordedFabric, flows: pd.DataFrame, method: Met
     Returns:
         One row per change and flow that it affects: change, what, flow, gbytes_per_s, then_gbytes_per_s (see
         `Influence`).
+
+    Raises:
+        InputError: The table has more than two million rows, or the changes take too long (see
+            `influence_of_each`).
     """
-    return influence_table(influence_of_each(fabric, flows, method), flows)
+    return influence_table(_few(influence_of_each(fabric, flows, method)), flows)
+
+
+def _few(changes: Iterable[Influence]) -> Iterator[Influence]:
+    """The same changes, refused as soon as their table has too many rows."""
+    rows = 0
+    for one in changes:
+        rows += len(one.flows)
+        if rows > _ROWS_MOST:
+            raise InputError(
+                f"influences: more than {_ROWS_MOST} rows: give fewer flows, or take the changes one by one "
+                "(influence_of_each)"
+            )
+        yield one
 
 
 def influence_table(found: Iterable[Influence], flows: pd.DataFrame) -> pd.DataFrame:

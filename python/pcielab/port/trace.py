@@ -151,6 +151,7 @@ def play_columns(
     window_bytes: int = 0,
     seed: int = 1,
     progress: Callable[[int, int], None] | None = None,
+    limit: int | None = None,
 ) -> Played:
     """As `play`, for traces of millions of transfers.
 
@@ -160,19 +161,33 @@ def play_columns(
         cache: State of the caches before the first transfer.
         window_bytes: Bytes of the buffer that are warm, from its start.
         seed: Seed of the host's draws.
-        progress: Called now and then with the transfers that are done, and their total.
+        progress: Called before the first TLP, and now and then, with the TLPs of the transfers that are done, and
+            their total.
+        limit: TLPs that the transfers may take; None: ten million, which take about ten seconds.
 
     Raises:
-        InputError: A line is wrong, or a transfer does not fit the host.
+        InputError: A line is wrong, a transfer does not fit the host, or the trace has more TLPs than the limit.
     """
     import numpy as np
 
     ready, write, offset, size = _core.trace_read(text)
-    total = len(write)
-    report = None if progress is None else lambda done: progress(done, total)
-    sent, done = _core.trace_play(system.to_json(), text, cache, window_bytes, seed, report)
+    report = None
+    if progress is not None:
+        tlps = _tlps(system, *(np.frombuffer(one, dtype=kind) for one, kind in ((write, "u1"), (size, "u8"))))
+        report = lambda done: progress(int(tlps[done]), int(tlps[-1]))  # noqa: E731
+        report(0)
+    sent, done = _core.trace_play(system.to_json(), text, cache, window_bytes, seed, report, limit)
     numbers = [np.frombuffer(column, dtype=np.uint64) for column in (ready, offset, size, sent, done)]
     return Played(numbers[0], np.frombuffer(write, dtype=np.uint8), *numbers[1:])
+
+
+def _tlps(system: "ResolvedSystem", write: Column, size: Column) -> Column:
+    """The TLPs of the first transfers: none, one, and so on; aligned ones, which are a few less than others."""
+    import numpy as np
+
+    link = system.system.link
+    most = np.where(write == 1, link.mps_bytes, link.mrrs_bytes).astype(np.uint64)
+    return np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum((size + most - 1) // most)])
 
 
 def convert(

@@ -2,7 +2,7 @@
 //! to check the closed form.
 
 use super::ecr::level;
-use crate::flows::Flows;
+use crate::flows::{Flows, FlowsByEdge};
 use crate::topology::EdgeId;
 
 /// Relative excess over a capacity that counts as rounding.
@@ -42,27 +42,39 @@ pub struct Round {
     pub bandwidth: Vec<f64>,
 }
 
+/// The rounds until no edge is oversubscribed, one at a time: those of many flows are more than a machine can hold.
+#[derive(Debug)]
+pub struct Rounds<'a> {
+    capacities: &'a [f64],
+    by_edge: FlowsByEdge,
+    bandwidth: Vec<f64>,
+}
+
 /// All rounds until no edge is oversubscribed.
 #[must_use]
-pub fn ecr_rounds(capacities: &[f64], flows: &Flows) -> Vec<Round> {
+pub fn ecr_rounds<'a>(capacities: &'a [f64], flows: &Flows) -> Rounds<'a> {
     let all: Vec<u32> = (0..flows.len() as u32).collect();
     let by_edge = flows.by_edge(capacities.len(), &all);
-    let mut bandwidth = flows.standalone().to_vec();
-    let mut rounds = Vec::new();
-    loop {
+    Rounds { capacities, by_edge, bandwidth: flows.standalone().to_vec() }
+}
+
+impl Iterator for Rounds<'_> {
+    type Item = Round;
+
+    fn next(&mut self) -> Option<Round> {
         let edges: Vec<EdgeEntry> = (0..)
-            .zip(capacities)
-            .map(|(edge, capacity)| (entry(edge, by_edge.of(edge as usize), &bandwidth), capacity))
+            .zip(self.capacities)
+            .map(|(edge, capacity)| (entry(edge, self.by_edge.of(edge as usize), &self.bandwidth), capacity))
             .filter(|(entry, capacity)| entry.demand_gbytes_per_s > **capacity * (1.0 + TOLERANCE))
             .map(|(entry, _)| entry)
             .collect();
         if edges.is_empty() {
-            return rounds;
+            return None;
         }
         let mut constraints = Vec::new();
-        let mut next = vec![None; flows.len()];
+        let mut next = vec![None; self.bandwidth.len()];
         for entry in &edges {
-            let share = share(capacities[entry.edge as usize], entry);
+            let share = share(self.capacities[entry.edge as usize], entry);
             for (flow, wanted) in &entry.flows {
                 let left = wanted.min(share);
                 next[*flow] = Some(next[*flow].map_or(left, |most: f64| most.max(left)));
@@ -71,10 +83,10 @@ pub fn ecr_rounds(capacities: &[f64], flows: &Flows) -> Vec<Round> {
                 }
             }
         }
-        for (bandwidth, next) in bandwidth.iter_mut().zip(next) {
+        for (bandwidth, next) in self.bandwidth.iter_mut().zip(next) {
             *bandwidth = next.unwrap_or(*bandwidth);
         }
-        rounds.push(Round { edges, constraints, bandwidth: bandwidth.clone() });
+        Some(Round { edges, constraints, bandwidth: self.bandwidth.clone() })
     }
 }
 

@@ -33,7 +33,7 @@ fn walk_through() -> (Topology, Flows) {
 #[test]
 fn the_walk_through_ends_after_two_rounds() {
     let (topology, flows) = walk_through();
-    let rounds = ecr_rounds(topology.capacities(), &flows);
+    let rounds: Vec<_> = ecr_rounds(topology.capacities(), &flows).collect();
     assert_eq!(rounds.len(), 2);
     let names = |round: &super::Round| -> Vec<String> {
         round.edges.iter().map(|entry| topology.edge_name(entry.edge)).collect()
@@ -178,7 +178,7 @@ proptest! {
         for (relaxed, fair) in relaxed.bandwidth.iter().zip(&fair.bandwidth) {
             prop_assert!(*relaxed <= fair * (1.0 + 1e-9));
         }
-        let rounds = ecr_rounds(topology.capacities(), &flows);
+        let rounds: Vec<_> = ecr_rounds(topology.capacities(), &flows).collect();
         let last = rounds.last().map_or(flows.standalone(), |round| &round.bandwidth);
         for (by_round, closed) in last.iter().zip(&relaxed.bandwidth) {
             prop_assert!((by_round - closed).abs() <= 1e-6 * closed, "{} {}", by_round, closed);

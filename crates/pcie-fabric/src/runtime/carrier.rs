@@ -32,11 +32,17 @@ pub trait Carrier: Debug + Send + Sync {
     /// The devices cannot be reached any more.
     fn submit(&mut self, at: Picoseconds, placed: &Placed, list: &[Transfer]) -> Result<u32, Refusal>;
 
-    /// Runs until a request is done; None if none is done until `end`. `contents` follows, TLP by TLP.
+    /// Runs until a request is done; None if none is done until `end`, or once `stopped` returns true. `contents`
+    /// follows, TLP by TLP.
     ///
     /// # Errors
     /// The devices cannot be reached any more, or ended with a fault.
-    fn run_until(&mut self, end: Picoseconds, contents: &mut Contents) -> Result<Option<Finished>, Refusal>;
+    fn run_unless(
+        &mut self,
+        end: Picoseconds,
+        contents: &mut Contents,
+        stopped: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Finished>, Refusal>;
 }
 
 /// A request that is done.

@@ -83,8 +83,13 @@ impl Carrier for Simulated {
         Ok(number)
     }
 
-    fn run_until(&mut self, end: Picoseconds, contents: &mut Contents) -> Result<Option<Finished>, Refusal> {
-        let done = self.machine.run_until(end);
+    fn run_unless(
+        &mut self,
+        end: Picoseconds,
+        contents: &mut Contents,
+        stopped: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Finished>, Refusal> {
+        let done = self.machine.run_unless(end, stopped);
         self.carry(contents);
         let Some((at, number)) = done else { return Ok(None) };
         let request = self.machine.request(number);

@@ -509,3 +509,21 @@ fn dma_moves_whole_packets_between_aligned_addresses() {
     assert!(peer.starts_with("hbm of B"), "{peer}");
     runtime.run().unwrap();
 }
+
+#[test]
+fn a_stopped_run_goes_on_from_there() {
+    let mut runtime = runtime(&["A"]);
+    let transfer = with_host(&mut runtime, "A", 4 * KIB * KIB);
+    let queue = runtime.add_queue("host1", 0, 1).unwrap();
+    runtime.h2d(queue, "A", &[transfer]).unwrap();
+    let mut looks = 0;
+    let mut stopped = || {
+        looks += 1;
+        looks > 3
+    };
+    assert_eq!(runtime.run_unless(&mut stopped), Err(Unfinished::Stopped));
+    assert_eq!((looks, runtime.unfinished()), (4, 1));
+    assert_eq!(runtime.run_until_unless(1.0, &mut || true), Err(Unfinished::Stopped));
+    runtime.run().unwrap();
+    assert_eq!((runtime.unfinished(), runtime.trace().requests.len()), (0, 1));
+}

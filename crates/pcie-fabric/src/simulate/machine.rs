@@ -23,6 +23,9 @@ use super::network::{Discipline, Message, Network, Tlp};
 use super::traffic::{Placed, Primitive};
 use crate::topology::Topology;
 
+/// Events between two looks for a stop: less than a millisecond.
+const EVENTS_BETWEEN_LOOKS: u32 = 4096;
+
 /// A simulation.
 #[derive(Debug)]
 pub(crate) struct Machine {
@@ -110,10 +113,23 @@ impl Machine {
     ///
     /// A stream's request is done as soon as its source has accepted it.
     pub fn run_until(&mut self, end: Picoseconds) -> Option<(Picoseconds, u32)> {
-        while let Some((now, event)) = self.events.pop_until(end) {
+        self.run_unless(end, &mut || false)
+    }
+
+    /// The same until `stopped` returns true, which is asked between blocks of events: then None.
+    pub fn run_unless(
+        &mut self,
+        end: Picoseconds,
+        stopped: &mut dyn FnMut() -> bool,
+    ) -> Option<(Picoseconds, u32)> {
+        for handled in 1_u32.. {
+            let (now, event) = self.events.pop_until(end)?;
             if let Some(done) = self.handle(now, event.into()) {
                 debug_assert!(self.state.is_whole(done), "request {done} is done with bytes left");
                 return Some((now, done));
+            }
+            if handled.is_multiple_of(EVENTS_BETWEEN_LOOKS) && stopped() {
+                return None;
             }
         }
         None

@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 const MIB: f64 = 1_048_576.0;
 /// Most devices of a question.
 const DEVICES_MOST: usize = 64;
+/// Most numbers of cores in a question.
+const CORES_MOST: usize = 4096;
 
 /// A question about a loaded host.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -100,6 +102,10 @@ impl Machine {
         if question.devices.len() > DEVICES_MOST {
             let remedy = format!("give {DEVICES_MOST} at most");
             return Err(Refusal::of("devices", question.devices.len(), remedy));
+        }
+        if question.cores.len() > CORES_MOST {
+            let remedy = format!("give {CORES_MOST} numbers at most");
+            return Err(Refusal::of("cores", format!("{} numbers", question.cores.len()), remedy));
         }
         if let Some(misses) = question.misses_per_mib
             && !(misses > 0.0 && misses <= MIB)

@@ -4,6 +4,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -389,4 +390,17 @@ fn a_killed_writer_loses_at_most_the_test_in_flight() {
     assert_eq!(resumed.manifest, manifest("killed"));
     resumed.store.close().unwrap();
     assert_eq!(files(&folder), ["log", "run.db"]);
+}
+
+#[test]
+fn a_stopped_test_is_not_stored() {
+    let (_folder, path) = folder();
+    let mut store = Store::create(&path, &manifest("stopped"), false).unwrap();
+    let values = vec![1.0; 10_000];
+    let long = TestRecord { series: vec![Series { metric: "latency_ticks".into(), values }], ..record(0) };
+    let refused = store.write_test_until(&long, Arc::new(|| true)).unwrap_err();
+    assert!(matches!(refused, Error::Sqlite { .. }), "{refused}");
+    store.write_test(&long).unwrap();
+    store.close().unwrap();
+    assert_eq!(read::read(&path).unwrap().tests, [long]);
 }

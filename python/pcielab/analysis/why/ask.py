@@ -37,6 +37,7 @@ def why(
     tests: Sequence[str] = (),
     measured: float | None = None,
     progress: Progress = no_progress,
+    limit: int | None = None,
 ) -> Why:
     """Why a value is as it is: what binds, how sure that is, what to change, and what that would give.
 
@@ -53,6 +54,7 @@ def why(
         measured: For a test or frames, a measured value: Gb/s of one direction, frames less their FCS; for a test
             of latency, ns.
         progress: Called with the tests simulated or the changes estimated, and their total.
+        limit: For flows, shares that all changes may take (see `fabric.influence_of_each`).
 
     Raises:
         InputError: A value is impossible, or does not fit the question.
@@ -81,13 +83,13 @@ def why(
     from pcielab.store import Store, open_store
 
     if not isinstance(question, Store):
-        return _of_fabric(_fabric(question, chosen), flows, progress)
+        return _of_fabric(_fabric(question, chosen), flows, progress, limit)
     _refuse("store", chosen)
     if other is None:
         from pcielab.analysis.why.stores import why_store
         from pcielab.store.manifest import borrowed_of
 
-        return _with_borrowed(why_store(question, tests, progress), borrowed_of(question.manifest))
+        return _with_borrowed(why_store(question, tests, progress, limit), borrowed_of(question.manifest))
     from pcielab.analysis.why.two import why_two
 
     return why_two(question, other if isinstance(other, Store) else open_store(other), tests, progress)
@@ -193,11 +195,12 @@ def _fabric(question: object, chosen: set[str]) -> "Fabric":
     return question
 
 
-def _of_fabric(fabric: "Fabric", flows: str | None, progress: Progress) -> Why:
+def _of_fabric(fabric: "Fabric", flows: str | None, progress: Progress, limit: int | None) -> Why:
     from pcielab.analysis.why.flows import why_flows
 
     listed = fabric.flows(flows)
-    return why_flows(fabric, listed, f"{fabric.title}, {len(listed)} flows at once (modelled)", progress=progress)
+    title = f"{fabric.title}, {len(listed)} flows at once (modelled)"
+    return why_flows(fabric, listed, title, progress=progress, limit=limit)
 
 
 def _marked(extrapolated: Sequence[str]) -> list[str]:

@@ -25,20 +25,23 @@ if TYPE_CHECKING:
 _SHOWN_FLOWS, _SHOWN_CHANGES = 8, 5
 
 
-def why_flow_run(store: "Store", found: ExplainedRun, *, progress: Progress | None = None) -> Why:
+def why_flow_run(
+    store: "Store", found: ExplainedRun, *, progress: Progress | None = None, limit: int | None = None
+) -> Why:
     """Why the flows of a simulation get no more; of several simulations, the first of those with most flows.
 
     Args:
         store: A run of flows.
         found: Its explained rows, at least one.
         progress: Called with the changes estimated, and their total.
+        limit: Shares that all changes may take (see `influence_of_each`).
     """
     counts = Counter(row.test for row in found.rows)
     test = max(counts, key=lambda one: counts[one])
     rows = [row for row in found.rows if row.test == test]
     group = _largest_group(rows)
     row = sorted(group, key=lambda one: one.share or 0.0)[len(group) // 2]
-    changes = _changes(store, test, rows, progress)
+    changes = _changes(store, test, rows, progress, limit)
     best = [change for change in changes if change.gain_percent >= LEAST_GAIN_PERCENT]
     bounds = [(limit.name, limit.value) for limit in row.limits] or [("own-demand", row.value)]
     sure = certainty_of(bounds, row.value, store.origin, possible(row.reasons, len(row.reasons)))
@@ -81,7 +84,9 @@ def _binding(rows: Sequence[Explained], group: Sequence[Explained], row: Explain
     return f"{flows}: {_flow(row)} gets {value} of the {limit} {UNIT} that it allows."
 
 
-def _changes(store: "Store", test: int, rows: Sequence[Explained], progress: Progress | None) -> list[Change]:
+def _changes(
+    store: "Store", test: int, rows: Sequence[Explained], progress: Progress | None, limit: int | None
+) -> list[Change]:
     """More requests in flight, simulated, and wider edges, estimated."""
     from pcielab.store.flows import flow_table
 
@@ -93,7 +98,7 @@ def _changes(store: "Store", test: int, rows: Sequence[Explained], progress: Pro
     found = [_with_more_requests(store, test, fabric, flows, held)] if held else []
     if any((_limit(row) or "").startswith("edge ") for row in rows):
         alone = flows.reindex(columns=["standalone_gbytes_per_s"])["standalone_gbytes_per_s"].astype(float)
-        found += influenced(fabric, flows.assign(standalone_gbytes_per_s=alone), progress)
+        found += influenced(fabric, flows.assign(standalone_gbytes_per_s=alone), progress, limit)
     return found
 
 

@@ -28,7 +28,14 @@ _SHOWN_CHANGES, _SHOWN_FLOWS = 5, 8
 _CHANGES = {"double": "doubling the edge {}", "stop": "stopping {}"}
 
 
-def why_flows(fabric: Fabric, flows: "pd.DataFrame", title: str, *, progress: Progress | None = None) -> Why:
+def why_flows(
+    fabric: Fabric,
+    flows: "pd.DataFrame",
+    title: str,
+    *,
+    progress: Progress | None = None,
+    limit: int | None = None,
+) -> Why:
     """Why flows that run at once get no more.
 
     Args:
@@ -36,9 +43,10 @@ def why_flows(fabric: Fabric, flows: "pd.DataFrame", title: str, *, progress: Pr
         flows: Its flows, as `Fabric.flows` gives them.
         title: The question, in words.
         progress: Called with the changes estimated, and their total.
+        limit: Shares that all changes may take (see `influence_of_each`).
 
     Raises:
-        InputError: A flow cannot exist.
+        InputError: A flow cannot exist, or the changes take more shares than the limit.
     """
     from pcielab.fabric.estimation import estimate
     from pcielab.fabric.flow_texts import with_limits
@@ -48,7 +56,7 @@ def why_flows(fabric: Fabric, flows: "pd.DataFrame", title: str, *, progress: Pr
     shares = found.flows.to_dict("records")
     edge = _busiest(shares)
     sure = _certainty(shares, other.flows.to_dict("records"))
-    changes = influenced(fabric, flows, progress)
+    changes = influenced(fabric, flows, progress, limit)
     best = [change for change in changes if change.gain_percent >= LEAST_GAIN_PERCENT]
     return Why(
         question=title,
@@ -64,7 +72,10 @@ def why_flows(fabric: Fabric, flows: "pd.DataFrame", title: str, *, progress: Pr
 
 
 def influenced(
-    fabric: Fabric | RecordedFabric, flows: "pd.DataFrame", progress: Progress | None = None
+    fabric: Fabric | RecordedFabric,
+    flows: "pd.DataFrame",
+    progress: Progress | None = None,
+    limit: int | None = None,
 ) -> list[Change]:
     """Each single change of an edge or a flow, with the total of the flows that it affects; wider edges first."""
     from pcielab.fabric.estimation import influence_of_each
@@ -78,7 +89,7 @@ def influenced(
             UNIT,
             "flows" if one.change == "stop" else "link",
         )
-        for one in influence_of_each(fabric, flows, progress=progress)
+        for one in influence_of_each(fabric, flows, progress=progress, limit=limit)
         if one.gbytes_per_s.any()
     ]
     # Stopping a flow takes its own rate away: that comes last.

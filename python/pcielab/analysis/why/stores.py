@@ -18,13 +18,16 @@ if TYPE_CHECKING:
     from pcielab.analysis.explain import ExplainedRun
 
 
-def why_store(store: Store, tests: Sequence[str] = (), progress: Progress = no_progress) -> Why:
+def why_store(
+    store: Store, tests: Sequence[str] = (), progress: Progress = no_progress, limit: int | None = None
+) -> Why:
     """Why the tests of a store give their values.
 
     Args:
         store: A run of any kind and origin but emulated, whose times mean nothing.
         tests: Only these: numbers, or parts of a family or name. All, if empty.
         progress: Called while changes are simulated.
+        limit: For flows, shares that all changes may take (see `influence_of_each`).
 
     Raises:
         InputError: The run is emulated, a text of `tests` matches no test, or no test has a value.
@@ -40,7 +43,7 @@ def why_store(store: Store, tests: Sequence[str] = (), progress: Progress = no_p
     if store.kind == "fabric":
         from pcielab.analysis.why.flow_runs import why_flow_run
 
-        return why_flow_run(store, found, progress=progress)
+        return why_flow_run(store, found, progress=progress, limit=limit)
     described = store.kind == "transfers" and store.manifest.get("system")
     if described and (system := facts_of(store).system) is not None:
         slowest = max(found.rows, key=lambda row: row.value)
