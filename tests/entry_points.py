@@ -404,7 +404,15 @@ ENTRY_POINTS: dict[str, Long | Short] = {
         ("alike", "closest", "suggestion", "with_most_parts", "with_parts"),
         Short("a word of 80 letters at most, compared with 10,000 others at most"),
     ),
-    "bytes_of_text": Short("24 digits at most"),
+    **dict.fromkeys(("read_size", "read_whole", "read_number", "read_quantity"), Short("24 digits at most")),
+    **dict.fromkeys(("read_sizes", "read_counts"), Short("100,000 sizes at most")),
+    **dict.fromkeys(("read_link", "read_width", "Width", "raw_gbps", "generation_of"), Short("one link")),
+    **dict.fromkeys(
+        ("Width.generation", "Width.lanes", "Width.links", "Width.raw_gbps"), Short("a part of one link")
+    ),
+    **dict.fromkeys(
+        ("ethernet_need", "ethernet_suiting", "low_share"), Short("in proportion to a list that Python holds")
+    ),
     **dict.fromkeys(("merge_bases", "merge_profile", "profile_values", "replaced"), Short(_TABLE)),
     "typed": Short("one text"),
     "typed_changes": Short("one change for each text"),

@@ -21,7 +21,7 @@ ALL = "PCIELAB_STOPS" in os.environ
 SAMPLE = ("Stop.wait", "run_alone", "ask_page", "FabricRuntime.run", "model_bandwidth", "trace_read")
 """Functions that once ignored signals."""
 _WORKS_SECONDS, _MOST_SECONDS = 0.1, 0.5
-_CONTEXT = ("__enter__", "__exit__", "__iter__", "__len__")
+_CONTEXT = ("__enter__", "__exit__", "__iter__", "__len__", "__eq__", "__ne__", "__hash__")
 
 
 class _InterruptedError(Exception):

@@ -211,4 +211,14 @@ mod tests {
         assert_eq!(["median", "p99", "p999"].map(value), [Some(2.0), Some(4.0), Some(4.0)]);
         assert!(latencies(&[]).is_empty());
     }
+
+    /// The words of a bound are subjects of the store's table, which cannot depend on this crate.
+    #[test]
+    fn a_store_has_every_bound_of_a_nic_and_no_other() {
+        let schema = serde_json::to_value(schemars::schema_for!(pcie_sim::nic::NicBound)).unwrap();
+        let words: Vec<&str> =
+            schema["oneOf"].as_array().unwrap().iter().map(|one| one["const"].as_str().unwrap()).collect();
+        let found = pcie_store::metrics(pcie_store::Kind::Frames).iter().find(|one| one.names == ["binds"]);
+        assert_eq!(found.unwrap().subjects, words);
+    }
 }

@@ -16,6 +16,7 @@ from pcielab.library.fabrics.parts import Discipline
 from pcielab.notebook import Pictured
 from pcielab.store.flows import fitting
 from pcielab.store.littles_law import departures
+from pcielab.wording import shown
 from pcielab.work.options import check_seed
 
 DISCIPLINES: tuple[Discipline, ...] = get_args(Discipline)
@@ -96,8 +97,11 @@ def simulate(
     )
     is_on = flows["standalone_gbytes_per_s"] != 0
     if is_on.any() and not shares["gbytes_per_s"].any():
+        first, *others = map(str, flows["name"][is_on])
+        more = f" and of {len(others)} more" if others else ""
         raise InputError(
-            f"--duration-us {duration_us:g}: no request ended within the counted time: give a longer one"
+            f"--duration-us {duration_us:g}: no request of flow {shown(first)}{more} ended within the counted time: "
+            "give a longer one"
         )
     table = pd.concat([shares, pd.DataFrame([summary_of(one) for one in requests])], axis=1)
     table["fits"] = fitting(table.assign(standalone_gbytes_per_s=flows["standalone_gbytes_per_s"].to_numpy()))

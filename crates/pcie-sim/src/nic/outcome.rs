@@ -3,10 +3,11 @@
 use super::bus::{Counted, Crossed};
 use pcie_model::Interactions;
 use pcie_time::Picoseconds;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The bottleneck of a NIC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NicBound {
     /// None: the line is full.
