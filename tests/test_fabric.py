@@ -333,7 +333,7 @@ def test_a_time_without_a_request_is_refused(duration_us: float) -> None:
 def test_a_counted_time_in_which_no_request_ends_is_refused() -> None:
     asked = fabric.Flow.model_validate({"source": "host1", "destination": "C"})
     flows = pd.DataFrame([asked.model_dump() | {"name": "F1"}])
-    wanted = "no request of flow 'F1' ended within the counted time: give a longer one"
+    wanted = "no request of flow 'F1' ended in the counted time: give a longer one"
     with pytest.raises(InputError, match=wanted):
         fabric.simulate(TESTBED, flows, duration_us=0.001, warm_up_us=0)
     both = pd.concat([flows, flows.assign(name="F2")])
@@ -347,5 +347,5 @@ def test_a_flow_that_is_off_needs_no_request() -> None:
     flows = pd.DataFrame([fabric.Flow.model_validate(off).model_dump() | {"name": "off"}])
     assert fabric.simulated_standalones(TESTBED, flows)["standalone_gbytes_per_s"].tolist() == [0]
     sends = flows.assign(name="sends", standalone_gbytes_per_s=np.nan)
-    with pytest.raises(InputError, match="no request of flow 'sends' ended within the counted time"):
+    with pytest.raises(InputError, match="no request of flow 'sends' ended in the counted time"):
         fabric.simulate(TESTBED, pd.concat([flows, sends]), duration_us=0.001, warm_up_us=0)

@@ -154,7 +154,7 @@ impl Store {
         self.write_test_until(test, guard::never())
     }
 
-    /// The same until `stop` returns true: [`Error::Sqlite`] then, and nothing is stored.
+    /// The same until `stop` returns true: an error then, and nothing is stored.
     pub fn write_test_until(&mut self, test: &TestRecord, stop: Stop) -> Result<()> {
         guard::ask(&mut self.connection, stop).map_err(|source| file::failed(&self.path, source))?;
         let written = self.written(test);

@@ -98,10 +98,9 @@ def simulate(
     is_on = flows["standalone_gbytes_per_s"] != 0
     if is_on.any() and not shares["gbytes_per_s"].any():
         first, *others = map(str, flows["name"][is_on])
-        more = f" and of {len(others)} more" if others else ""
+        whose = f"flow {shown(first)}{f' and of {len(others)} more' if others else ''}"
         raise InputError(
-            f"--duration-us {duration_us:g}: no request of flow {shown(first)}{more} ended within the counted time: "
-            "give a longer one"
+            f"--duration-us {duration_us:g}: no request of {whose} ended in the counted time: give a longer one"
         )
     table = pd.concat([shares, pd.DataFrame([summary_of(one) for one in requests])], axis=1)
     table["fits"] = fitting(table.assign(standalone_gbytes_per_s=flows["standalone_gbytes_per_s"].to_numpy()))

@@ -398,8 +398,7 @@ fn a_stopped_test_is_not_stored() {
     let mut store = Store::create(&path, &manifest("stopped"), false).unwrap();
     let values = vec![1.0; 10_000];
     let long = TestRecord { series: vec![Series { metric: "latency_ticks".into(), values }], ..record(0) };
-    let refused = store.write_test_until(&long, Arc::new(|| true)).unwrap_err();
-    assert!(matches!(refused, Error::Sqlite { .. }), "{refused}");
+    assert!(store.write_test_until(&long, Arc::new(|| true)).is_err());
     store.write_test(&long).unwrap();
     store.close().unwrap();
     assert_eq!(read::read(&path).unwrap().tests, [long]);
