@@ -6,16 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from pcielab.doctor import RULES, Finding, Tree, changes, examine, read_lspci, read_sysfs
+from pcielab.doctor import RULES, Finding, Tree, changes, examine, made_text as pasted, read_lspci, read_sysfs
 from pcielab.doctor.made_machine import server, write
-from pcielab.doctor.test_rules import BROKEN, DRIVE
+from pcielab.doctor.test_rules import BROKEN, DRIVE, PASTED
 from pcielab.doctor.text import finding_text
 
 GUIDE = Path(__file__).parents[1] / "docs/guides/is-my-link-right.md"
 SERVER = (Path(__file__).parent / "lspci_texts" / "pciutils-3.9.txt").read_text()
 EXAMPLE = re.compile(r"```console\n\$ (?:sudo )?pcielab doctor[^\n]*\n(?P<text>.*?)```", re.DOTALL)
 WATCHED = ("errors-rise", "link-changes")
-NAMES = [*(rule.name for rule in RULES), *WATCHED]
+NAMES = [*(rule.name for rule in RULES), *WATCHED, "readings-differ"]
+
+
+def _pair(status: str) -> tuple[pasted.Shown, pasted.Shown]:
+    return pasted.root(sta=status), pasted.drive(sta=status)
+
+
+BEFORE_AND_AFTER = pasted.text(*_pair("Speed 16GT/s, Width x1"), *_pair("Speed 16GT/s, Width x4"))
 
 
 def example(name: str, folder: Path) -> str:
@@ -36,6 +43,12 @@ def _with_finding(name: str, folder: Path) -> tuple[Tree, list[Finding]]:
             return tree, found
     if name == "port-not-shown":
         tree = read_lspci(SERVER[SERVER.index("01:00.0 Ethernet") : SERVER.index("02:00.0 3D")], "card.txt")
+        return tree, list(examine(tree).findings)
+    if name in PASTED:
+        tree = read_lspci(PASTED[name], "log.txt")
+        return tree, list(examine(tree).findings)
+    if name == "readings-differ":
+        tree = read_lspci(BEFORE_AND_AFTER, "lspci.txt")
         return tree, list(examine(tree).findings)
     if name == "vfio-without-iommu":
         functions = [replace(one, iommu=None) for one in server()]

@@ -74,6 +74,7 @@ HEALTHY = [
             ("card-limits-port", "80:00.0"),
             ("made-up-link", "23:00.0"),
             ("aspm-on", "01:00.0"),
+            ("mps-above-device", "80:00.0"),  # a card reader of 128 B below a port of 256 B
         },
     ),
     Machine(
@@ -95,6 +96,7 @@ HEALTHY = [
             ("card-limits-port", "05:00.0"),
             ("uplink-shared", "02:00.0"),
             ("acs-redirects", "02:00.0"),
+            ("chipset-slot", "04:00.0"),
         },
     ),
 ]

@@ -196,10 +196,20 @@ def test_a_missing_register_is_reported_with_its_function(register: str) -> None
 
 
 def test_two_machines_in_one_text_are_not_mixed() -> None:
-    examination = examine(read(SERVER + SERVER.replace("Speed 16GT/s, Width x8", "Speed 32GT/s, Width x16")))
+    other = SERVER.replace("[ConnectX-7]", "[ConnectX-8]")
+    examination = examine(read(SERVER + other))
     assert seen(examination) == FINDINGS
     [note] = examination.unseen
-    assert f"line {len(SERVER.splitlines()) + 1}: 00:01.0 is there already, in line 1" in note
+    line = len(SERVER.splitlines()) + 1 + other[: other.index("[ConnectX-8]")].count("\n")
+    assert f"line {line}: 01:00.0 has another name than in line" in note
+
+
+def test_two_states_of_a_machine_are_compared() -> None:
+    examination = examine(read(SERVER + SERVER.replace("Speed 16GT/s, Width x8", "Speed 32GT/s, Width x16")))
+    differing = {one for one in seen(examination) if one[0] == "readings-differ"}
+    assert seen(examination) - differing == FINDINGS
+    assert ("readings-differ", "00:01.0") in differing
+    assert examination.unseen == ()
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "sh: lspci: not found", "\0\0\0"])

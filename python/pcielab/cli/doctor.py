@@ -29,7 +29,8 @@ def doctor(
         typer.Option(
             "--lspci",
             metavar="FILE",
-            help="Read the output of `sudo lspci -vvv` instead; - is standard input.",
+            help="Read the output of `sudo lspci -vvv` instead, or a kernel's log or topology; - is standard "
+            "input.",
         ),
     ] = None,
     sysfs: Annotated[
@@ -50,6 +51,16 @@ def doctor(
         float | None,
         typer.Option(
             "--watch", metavar="SECONDS", min=0.1, max=86_400, help="Read twice and report changes in between."
+        ),
+    ] = None,
+    symptom: Annotated[
+        str | None,
+        typer.Option(
+            "--symptom",
+            metavar="TEXT",
+            help="What you noticed: errors, slow, latency, p2p, hang, missing, or a value such as 3.2 GB/s. "
+            "Findings "
+            "that explain it come first.",
         ),
     ] = None,
     strict: Annotated[
@@ -74,6 +85,8 @@ def doctor(
 
     `ssh server sudo lspci -vvv | pcielab doctor --lspci -`
 
+    `pcielab doctor --lspci lspci.txt --symptom "RX slow"`
+
     `sudo pcielab doctor --save machine.json`; then, on another machine, `pcielab doctor machine.json`
 
     `pcielab doctor measured.db --strict`
@@ -90,8 +103,8 @@ def doctor(
         machine, more = _watched(machine, watch)
     if save is not None:
         _save(machine, save, overwrite=overwrite)
-    examination = examine(machine, more)
-    _print(examination, machine, output_format, with_tree=tree)
+    examination = examine(machine, more, symptom)
+    _print(examination, machine, output_format, with_tree=tree, in_order=symptom is not None)
     if strict and (examination.has_errors or not examination.is_complete):
         raise typer.Exit(1)
 
@@ -141,7 +154,9 @@ def _save(machine: "Tree", path: Path, *, overwrite: bool) -> None:
     say(f"wrote {path}")
 
 
-def _print(examination: "Examination", tree: "Tree", output_format: Format, *, with_tree: bool) -> None:
+def _print(
+    examination: "Examination", tree: "Tree", output_format: Format, *, with_tree: bool, in_order: bool
+) -> None:
     from pcielab.doctor.branches import branches
     from pcielab.doctor.text import describe, draw
 
@@ -156,7 +171,7 @@ def _print(examination: "Examination", tree: "Tree", output_format: Format, *, w
         return
     if with_tree:
         print_text(draw(tree, examination))
-    print_text(describe(examination, tree, shutil.get_terminal_size((110, 24)).columns))
+    print_text(describe(examination, tree, shutil.get_terminal_size((110, 24)).columns, in_order=in_order))
 
 
 def _row(finding: "Finding") -> dict[str, Cell]:

@@ -10,10 +10,10 @@ The doctor is read-only and leaves sleeping devices asleep. The cost of a findin
 
 from pcielab.doctor.device_links import device_links
 from pcielab.doctor.examine import Examination, examine
-from pcielab.doctor.files import machine_of_text, read_file, read_lspci_file, read_lspci_stream, read_machine
+from pcielab.doctor.files import read_file, read_lspci_file, read_lspci_stream, read_machine
 from pcielab.doctor.finding import Finding, Loss, Severity, Sureness, Value
-from pcielab.doctor.lspci_text import read_lspci
 from pcielab.doctor.merged import merged
+from pcielab.doctor.pasted import machine_of_text, read_lspci
 from pcielab.doctor.rules import RULES
 from pcielab.doctor.saved import saved
 from pcielab.doctor.sysfs import read_sysfs

@@ -25,6 +25,7 @@ Read = Callable[[int, int], bytes]
 
 _POWER_MANAGEMENT, _EXPRESS = 0x01, 0x10
 _AER, _ACS, _ATS, _REBAR, _SECONDARY, _DVSEC, _DEVICE_3 = 0x0001, 0x000D, 0x000F, 0x0015, 0x0019, 0x0023, 0x002F
+_CONTAINMENT, _L1_SUBSTATES = 0x001D, 0x001E
 _CXL_VENDOR, _CXL_DEVICE = 0x1E98, 0
 _ALL_ONES = b"\xff\xff\xff\xff"
 _MOST_CAPABILITIES = 48
@@ -48,6 +49,23 @@ _CORRECTABLE = (
     *("AdvNonFatalErr", "CorrIntErr", "HeaderOF"),
 )
 """Names of the bits of the correctable error status, as lspci prints them."""
+UNCORRECTABLE = (
+    *("", "", "", "", "DLP", "SDES", "", "", "", "", "", "", "TLP", "FCP", "CmpltTO", "CmpltAbrt", "UnxCmplt"),
+    *("RxOF", "MalfTLP", "ECRC", "UnsupReq", "ACSViol", "UncorrIntErr", "BlockedTLP", "AtomicOpBlocked"),
+    *("TLPBlockedErr", "PoisonTLPBlocked"),
+)
+"""Names of the bits of the uncorrectable error status, as lspci prints them."""
+ROOT_STATUS = ("CERcvd", "MultCERcvd", "UERcvd", "MultUERcvd", "FirstFatal", "NonFatalMsg", "FatalMsg")
+L1_SUBSTATES = ("PCI-PM L1.2", "PCI-PM L1.1", "ASPM L1.2", "ASPM L1.1")
+ATOMICS = ("32bit", "64bit", "128bitCAS")
+CONTAINMENT_REASONS = {
+    (0, 0): "an uncorrectable error of the port itself",
+    (1, 0): "an ERR_NONFATAL message from below",
+    (2, 0): "an ERR_FATAL message from below",
+    (3, 0): "an error of programmed I/O at the root port",
+    (3, 1): "software",
+}
+"""Why downstream port containment triggered: reason and extension of the reason (PCIe 6.0, section 7.9.14.5)."""
 _L0S_EXIT_NS = (64.0, 128.0, 256.0, 512.0, 1e3, 2e3, 4e3, None)
 _L1_EXIT_NS = (1e3, 2e3, 4e3, 8e3, 16e3, 32e3, 64e3, None)
 
@@ -131,6 +149,11 @@ class ConfigSpace:
             fourteen_bit_tags=self._flag(self._number(device_3 + 8, 4), 2) if device_3 else None,
             relaxed_ordering=self._flag(control, 4),
             completion_timeout_off=self._flag(control_2, 4),
+            atomics_routed=self._flag(capable_2, 6),
+            atomics_completed=None if capable_2 is None else _names(capable_2 >> 7 & 7, ATOMICS),
+            atomics_requested=self._flag(control_2, 6),
+            atomics_blocked=self._flag(control_2, 7),
+            ltr=self._flag(control_2, 10) if self._flag(capable_2, 11) else None,
         )
 
     def _link(self, base: int, has_second_half: bool) -> LinkEnd:
@@ -152,7 +175,16 @@ class ConfigSpace:
             active=self._flag(status, 13) if self._flag(capable, 20) else None,
             disabled=self._flag(control, 4),
             lane_errors=self._lane_errors(_lanes(capable)),
+            aspm_supported=None if capable is None else _names(capable >> 10 & 3, ("L0s", "L1")),
+            l1_substates=self._l1_substates(),
+            common_clock=self._flag(control, 6),
+            retrained=None if status is None else bool(status >> 14 & 3),
         )
+
+    def _l1_substates(self) -> tuple[str, ...] | None:
+        base = self._extended.get(_L1_SUBSTATES)
+        control = None if base is None else self._number(base + 8, 4)
+        return None if control is None else _names(control & 0xF, L1_SUBSTATES)
 
     def _lane_errors(self, lanes: int | None) -> tuple[int, ...] | None:
         """Lanes with errors, of those that the link has: the bits of the others are reserved."""
@@ -163,10 +195,9 @@ class ConfigSpace:
     def _extensions(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
         if (aer := self._extended.get(_AER)) is not None:
-            ecrc = self._flag(self._number(aer + 0x18, 4), 6)
-            status = self._number(aer + 0x10, 4)
-            seen = None if status is None else tuple(filter(None, _names(status, _CORRECTABLE)))
-            found["errors"] = ErrorReporting.model_construct(ecrc_generated=ecrc, correctable_status=seen)
+            found["errors"] = self._errors(aer)
+        if (dpc := self._extended.get(_CONTAINMENT)) is not None:
+            found["contained"] = self._contained(self._number(dpc + 8, 2))
         if (acs := self._extended.get(_ACS)) is not None:
             control = self._number(acs + 6, 2)
             if control is not None:
@@ -178,6 +209,30 @@ class ConfigSpace:
         if (cxl := self._extended.get(_DVSEC)) is not None:
             found["cxl_protocols"] = _names(self._number(cxl + 0x0C, 2) or 0, ("Cache", "IO", "Mem"))
         return found
+
+    def _errors(self, aer: int) -> ErrorReporting:
+        control, root = self._number(aer + 0x18, 4), self._number(aer + 0x30, 4)
+        status, masked = self._number(aer + 4, 4), self._number(aer + 8, 4)
+        is_root = self._kind() == "root-port"
+        return ErrorReporting.model_construct(
+            ecrc_generated=self._flag(control, 6),
+            ecrc_checked=self._flag(control, 8),
+            correctable_status=_shown(self._number(aer + 0x10, 4), _CORRECTABLE),
+            uncorrectable_status=_shown(status, UNCORRECTABLE),
+            uncorrectable_masked=_shown(masked, UNCORRECTABLE),
+            root_status=_shown(root, ROOT_STATUS) if is_root else None,
+        )
+
+    def _kind(self) -> Kind | None:
+        base = self._capabilities.get(_EXPRESS)
+        flags = None if base is None else self._number(base + 2, 2)
+        return None if flags is None else _KINDS.get(flags >> 4 & 0xF)
+
+    @staticmethod
+    def _contained(status: int | None) -> str | None:
+        if status is None or not status & 1:
+            return None
+        return CONTAINMENT_REASONS.get((status >> 1 & 3, status >> 5 & 3), "an unknown reason")
 
     def _resizable(self, base: int) -> Iterator[ResizableBar]:
         count = (self._number(base + 8, 4) or 0) >> 5 & 7
@@ -237,6 +292,11 @@ class ConfigSpace:
 def _names(register: int, names: Sequence[str]) -> tuple[str, ...]:
     """The names of the bits that are set, from bit 0 on."""
     return tuple(name for bit, name in enumerate(names) if register >> bit & 1)
+
+
+def _shown(register: int | None, names: Sequence[str]) -> tuple[str, ...] | None:
+    """The names of the bits that are set and have one; None if the register could not be read."""
+    return None if register is None else tuple(filter(None, _names(register, names)))
 
 
 def _size(register: int | None, bit: int) -> int | None:

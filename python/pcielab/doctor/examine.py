@@ -1,12 +1,15 @@
 """Examine a tree: apply every rule and sort the findings, worst first."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from pcielab.doctor.branches import Branch
 from pcielab.doctor.finding import Finding, Severity
+from pcielab.doctor.readings import differences
 from pcielab.doctor.rules import RULES
-from pcielab.doctor.tree import Record, Tree
+from pcielab.doctor.signs import explained, signs
+from pcielab.doctor.symptom import by_symptom, complaint
+from pcielab.doctor.tree import Piece, Record, Tree
 from pcielab.notebook import Pictured
 
 _ORDER = list(Severity)
@@ -16,6 +19,8 @@ class Examination(Pictured, Record):
     """The doctor's report on a machine, as `--format json` writes it."""
 
     format: Literal["pcielab-doctor-1"] = "pcielab-doctor-1"
+    version: Literal[2] = 2
+    """Version of the fields: 2 adds `explains`, `explained`, `confirm`, `commands`, `guide` and `pieces` to 1."""
     source: str
     """The file, folder or machine that was read."""
     functions: int
@@ -26,6 +31,8 @@ class Examination(Pictured, Record):
     """The hypervisor, if the machine shows one: then its links may be made up."""
     unseen: tuple[str, ...]
     """Registers and files that could not be read, and how to show them."""
+    pieces: tuple[Piece, ...] = ()
+    """The forms that the source has, and what each was used for."""
     findings: tuple[Finding, ...]
     """Worst first."""
     tree: tuple[Branch, ...] | None = None
@@ -42,20 +49,53 @@ class Examination(Pictured, Record):
         return self.links > 0 and not self.unseen
 
 
-def examine(tree: Tree, more: Sequence[Finding] = ()) -> Examination:
+def examine(tree: Tree, more: Sequence[Finding] = (), symptom: str | None = None) -> Examination:
     """Apply every rule to a tree.
+
+    Findings are sorted by severity; of one severity, those come first that explain most of the visible evidence.
 
     Args:
         tree: The machine.
         more: Further findings, from several readings of the machine.
+        symptom: What somebody noticed, as `RX slow`: findings that explain it come first.
+
+    Raises:
+        InputError: The symptom is not known.
     """
-    found = [*more, *(finding for rule in RULES for finding in rule.findings(tree))]
-    found.sort(key=lambda finding: (_ORDER.index(finding.severity), -finding.lost_gbps))
+    shown = signs(tree)
+    found = [*more, *(finding for rule in RULES for finding in rule.findings(tree)), *_later(tree)]
+    found = [
+        finding.model_copy(update={"explained": (*finding.explained, *explained(finding, shown))})
+        for finding in found
+    ]
+    found.sort(key=_rank)
+    findings = by_symptom(found, complaint(symptom)) if symptom is not None else tuple(found)
     return Examination(
         source=tree.source,
         functions=len(tree.functions),
         links=len(tree.links),
         hypervisor=tree.host.hypervisor,
         unseen=tree.unseen,
-        findings=tuple(found),
+        pieces=tree.pieces,
+        findings=findings,
     )
+
+
+def _rank(finding: Finding) -> tuple[int, int, int, float]:
+    """Severity, then the evidence that it explains, then whether it explains any symptom, then what it costs."""
+    is_setting = not finding.explains and finding.severity is Severity.NOTE
+    return _ORDER.index(finding.severity), -len(finding.explained), is_setting, -finding.lost_gbps
+
+
+def _later(tree: Tree) -> Iterator[Finding]:
+    """What differs in later readings of the same machine, and the errors and warnings that only those have."""
+    first = {(finding.rule, finding.device) for rule in RULES for finding in rule.findings(tree)}
+    for later in tree.later:
+        yield from differences(tree, later)
+        for finding in (finding for rule in RULES for finding in rule.findings(later)):
+            if finding.severity is not Severity.NOTE and (finding.rule, finding.device) not in first:
+                yield finding.model_copy(update={"what": f"{finding.what} ({_since(later)})"})
+
+
+def _since(later: Tree) -> str:
+    return f"in the reading{later.source.rpartition(',')[2]}"

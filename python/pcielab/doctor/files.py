@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 from typing import BinaryIO
 
-from pcielab.doctor.lspci_text import read_lspci
-from pcielab.doctor.nccl_topology import read_nccl, read_nccl_file
-from pcielab.doctor.saved import of_text, read_saved
+from pcielab.doctor.nccl_topology import read_nccl_file
+from pcielab.doctor.pasted import machine_of_text
+from pcielab.doctor.saved import read_saved
 from pcielab.doctor.sysfs import read_sysfs
 from pcielab.doctor.tree import Tree
 from pcielab.errors import InputError
@@ -63,18 +63,6 @@ def read_machine(path: Path) -> Tree:
     return read_nccl_file(path) if _is_xml(head) else read_lspci_file(path)
 
 
-def machine_of_text(text: str, source: str) -> Tree:
-    """The tree of a text: a saved tree, an NCCL topology or the output of `lspci -vvv`.
-
-    Raises:
-        InputError: It is malformed, or shows no PCI function.
-    """
-    head = text[:_HEAD_BYTES].lstrip()
-    if head.startswith("{"):
-        return of_text(text, source)
-    return read_nccl(text.encode(), source) if _is_xml(head.encode()) else read_lspci(text, source)
-
-
 def _is_xml(head: bytes) -> bool:
     return re.match(rb"(?:\xef\xbb\xbf)?\s*<(?:\?xml|!|system\b)", head) is not None
 
@@ -92,7 +80,7 @@ def read_lspci_stream(stream: BinaryIO, source: str) -> Tree:
     content = stream.read(_LSPCI_BYTES + 1)
     if len(content) > _LSPCI_BYTES:
         raise InputError(f"{source}: is longer than {byte_size(_LSPCI_BYTES)}: give the text of one machine")
-    return read_lspci(content.decode(errors="replace"), source)
+    return machine_of_text(content.decode(errors="replace"), source)
 
 
 def read_lspci_file(path: Path) -> Tree:
@@ -101,4 +89,4 @@ def read_lspci_file(path: Path) -> Tree:
     Raises:
         InputError: It cannot be read, or shows no PCI function.
     """
-    return read_lspci(read_text_roughly(path, _LSPCI_BYTES), str(path))
+    return machine_of_text(read_text_roughly(path, _LSPCI_BYTES), str(path))

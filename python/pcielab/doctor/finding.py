@@ -29,6 +29,23 @@ class Sureness(StrEnum):
     """The device may have been idle: read again while it is busy."""
 
 
+class Symptom(StrEnum):
+    """What somebody notices, and what a cause may explain."""
+
+    ERRORS = "errors"
+    """Errors that a register, a counter or the kernel's log shows."""
+    LOST_RATE = "lost rate"
+    """Less bandwidth than the link should give."""
+    LATENCY = "latency"
+    """Slow single transfers, or a tail."""
+    PEER_TO_PEER = "peer-to-peer"
+    """Devices that reach each other slowly, wrongly or not at all."""
+    HANG = "hang"
+    """A device, driver or machine that stops."""
+    MISSING = "not enumerated"
+    """A device, or memory of it, that is not there."""
+
+
 class Value(Record):
     """A value that a finding rests on."""
 
@@ -94,6 +111,11 @@ class Observation(Record):
     """The fix, or the first check."""
     command: str | None = None
     """The fix as one register write, if it is one: risky (it may hang the machine), and lost at the next reset."""
+    commands: tuple[str, ...] = ()
+    """The fix as register writes in this order, for both ends of a link; risky like `command`."""
+    explained: tuple[str, ...] = ()
+    """What of the visible evidence it explains: errors, lost links, lines of the kernel's log, reports on the
+    device."""
 
     @property
     def lost_gbps(self) -> float:
@@ -115,3 +137,9 @@ class Finding(Observation):
     without both, D specification alone."""
     sources: tuple[str, ...]
     """Sources of the evidence."""
+    explains: tuple[Symptom, ...] = ()
+    """Symptoms that the cause explains where they show."""
+    confirm: str | None = None
+    """What would confirm the cause."""
+    guide: str = "guides/is-my-link-right/"
+    """The section of the guide that explains the finding, below the root of the documentation."""

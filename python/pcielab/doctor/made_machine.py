@@ -48,6 +48,18 @@ class Made:
     ecrc: bool = False
     correctable: int = 0
     """CESta."""
+    uncorrectable: int = 0
+    """UESta."""
+    containment: int | None = None
+    """DpcSta; None without that capability."""
+    substates: int | None = None
+    """The bits of L1SubCtl1 that switch substates on; None without that capability."""
+    atomics: tuple[int, bool] = (0, False)
+    """The bits of DevCap2 on atomic operations, and whether the port blocks them."""
+    ltr: bool | None = None
+    """Whether latency tolerance reporting is on; None if it is not supported."""
+    silent: bool = False
+    """Whether it does not answer: its configuration space reads as ones."""
     lane_errors: int | None = None
     """Lane Error Status; None without that capability."""
     present: bool | None = None
@@ -67,6 +79,8 @@ class Made:
 
     def config(self) -> bytes:
         """Its configuration space."""
+        if self.silent:
+            return b"\xff" * 4096
         space = bytearray(4096)
         struct.pack_into("<HHHH", space, 0, *self.ids, 0x0002 | self.bus_master << 2, 0x0010)
         struct.pack_into("<H", space, 0x0A, self.class_code)
@@ -91,8 +105,9 @@ class Made:
         status = (SPEEDS.index(self.speeds[1]) + 1) | self.lanes[1] << 4 | bool(self.active) << 13
         struct.pack_into("<IHH", space, base + 0x0C, link, self.aspm | self.disabled << 4, status)
         struct.pack_into("<H", space, base + 0x1A, bool(self.present) << 6)
-        capable_2 = self.ten_bit[0] << 16 | self.ten_bit[1] << 17
-        struct.pack_into("<IH", space, base + 0x24, capable_2, self.ten_bit[2] << 12 | self.timeout_off << 4)
+        capable_2 = self.ten_bit[0] << 16 | self.ten_bit[1] << 17 | self.atomics[0] | (self.ltr is not None) << 11
+        control_2 = self.ten_bit[2] << 12 | self.timeout_off << 4 | self.atomics[1] << 7 | bool(self.ltr) << 10
+        struct.pack_into("<IH", space, base + 0x24, capable_2, control_2)
         struct.pack_into("<H", space, base + 0x30, SPEEDS.index(self.target_speed) + 1)
 
     def _extended(self, space: bytearray) -> None:
@@ -106,6 +121,10 @@ class Made:
             parts.append((0x0015, 1, struct.pack("<II", sizes, 1 << 5 | shown << 8)))
         if self.lane_errors is not None:
             parts.append((0x0019, 1, struct.pack("<II", 0, self.lane_errors)))
+        if self.containment is not None:
+            parts.append((0x001D, 1, struct.pack("<HHH", 0, 0, self.containment)))
+        if self.substates is not None:
+            parts.append((0x001E, 1, struct.pack("<II", 0xF, self.substates)))
         if self.cxl is not None:
             bits = sum(1 << ("Cache", "IO", "Mem").index(name) for name in self.cxl)
             parts.append((0x0023, 1, struct.pack("<IHHH", 0x1E98 | 0x038 << 20, 0, 0x1E, bits)))
@@ -118,7 +137,7 @@ class Made:
 
     def _aer(self) -> bytes:
         # Generation possible (5), generation on (6).
-        status = bytes(12) + struct.pack("<I", self.correctable) + bytes(4)
+        status = struct.pack("<I", self.uncorrectable) + bytes(8) + struct.pack("<I", self.correctable) + bytes(4)
         return status + struct.pack("<I", 1 << 5 | self.ecrc << 6) + bytes(20)
 
 

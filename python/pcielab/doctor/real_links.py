@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from pcielab.doctor.hardware import on_card_uplink
 from pcielab.doctor.internal_links import internal
 from pcielab.doctor.tree import Function, Link, Tree
 
@@ -42,8 +43,9 @@ def made_up(tree: Tree, link: Link) -> str | None:
 
 
 def not_judged(tree: Tree, link: Link) -> str | None:
-    """Why a link is not judged: internal to a chip, or made up; None if it is."""
-    return internal(link) or made_up(tree, link)
+    """Why a link is not judged: internal to a chip, nominal inside a card, or made up; None if it is."""
+    on_card = "it is inside the card, and always reports this value" if on_card_uplink(tree, link) else None
+    return internal(link) or on_card or made_up(tree, link)
 
 
 def real_links(tree: Tree) -> Iterator[tuple[Link, Function]]:

@@ -1,6 +1,6 @@
 """The tree of the machine of a store, from the lspci text that the store carries."""
 
-from pcielab.doctor.lspci_text import read_lspci
+from pcielab.doctor.pasted import read_lspci
 from pcielab.doctor.tree import Tree
 from pcielab.errors import InputError
 from pcielab.store import Store

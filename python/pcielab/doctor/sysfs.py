@@ -210,9 +210,7 @@ def _merged(kernel: dict[str, Any], space: dict[str, Any]) -> dict[str, Any]:
         merged["power_state"] = kernel["power_state"]
     counted, seen = kernel["errors"], space.get("errors")
     if counted is not None and seen is not None:
-        merged["errors"] = counted.model_copy(
-            update=seen.model_dump(include={"ecrc_generated", "correctable_status"})
-        )
+        merged["errors"] = counted.model_copy(update=seen.model_dump(exclude={"correctable", "fatal"}))
     return merged
 
 

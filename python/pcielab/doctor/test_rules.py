@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pcielab.doctor import RULES, Severity, Sureness, examine, read_sysfs
+from pcielab.doctor import RULES, Severity, Sureness, examine, made_text as pasted, read_lspci, read_sysfs
 from pcielab.doctor.made_machine import Made, server, write
 
 NIC, GPU, DRIVE, SWITCH = "0000:01:00.0", "0000:02:00.0", "0000:06:00.0", "0000:04:00.0"
@@ -156,8 +156,11 @@ BROKEN = [
     ),
     Broken("ECRC on", both(NICS, ecrc=True), {("ecrc-on", NIC)}),
     Broken("reads of 512 B on a fast network card", both(NICS, mrrs=512), {("mrrs-small", NIC)}),
-    Broken("reads of 128 B on a drive, with few tags", {DRIVE: {"mrrs": 128, "extended_tags": (False, False)}},
-           {("mrrs-small", DRIVE), ("tags-limited", DRIVE)}),
+    Broken(
+        "reads of 128 B on a drive, with few tags",
+        {DRIVE: {"mrrs": 128, "extended_tags": (False, False)}},
+        {("mrrs-small", DRIVE), ("tags-limited", DRIVE)},
+    ),
     Broken(
         "extended tags off",
         both(NICS, extended_tags=(True, False), ten_bit=(False, False, False)),
@@ -173,8 +176,11 @@ BROKEN = [
     Broken("no completion time-out", {DRIVE: {"timeout_off": True}}, {("completion-timeout-off", DRIVE)}),
     Broken("no bus mastering, with a driver", {DRIVE: {"bus_master": False}}, {("bus-master-off", DRIVE)}),
     Broken("no bus mastering, without a driver", {DRIVE: {"bus_master": False, "driver": None}}, set()),
-    Broken("relaxed ordering off on a network card", both(NICS, relaxed_ordering=False),
-           {("relaxed-ordering-off", NIC)}),
+    Broken(
+        "relaxed ordering off on a network card",
+        both(NICS, relaxed_ordering=False),
+        {("relaxed-ordering-off", NIC)},
+    ),
     Broken("relaxed ordering off on a drive", both(DRIVES, relaxed_ordering=False), set()),
     Broken(
         "relaxed ordering below a Haswell root port",
@@ -244,6 +250,88 @@ BROKEN = [
         {"proc/cmdline": "iommu=pt"},
     ),
     Broken("a BAR of 256 MiB", {GPU: {"rebar": (256, 131_072)}}, {("bar-not-resized", GPU)}),
+    Broken("a device that does not answer", {DRIVE: {"silent": True}}, {("device-off-bus", DRIVE)}),
+    Broken("malformed TLPs", both(NICS, uncorrectable=1 << 18), {("uncorrectable-errors", NIC)}),
+    Broken("an unsupported request, as a scan leaves it", both(NICS, uncorrectable=1 << 20), set()),
+    Broken("a link that was pulled", {EMPTY_PORT: {"uncorrectable": 1 << 5}}, set()),
+    Broken(
+        "containment that triggered", {EMPTY_PORT: {"containment": 1}}, {("containment-triggered", EMPTY_PORT)}
+    ),
+    Broken("containment that did not trigger", {EMPTY_PORT: {"containment": 0}}, set()),
+    Broken(
+        "receiver errors on a link with ASPM",
+        both((NIC_PORT, *NICS), aspm=2, correctable=0x1),
+        {("errors-with-aspm", NIC)},
+    ),
+    Broken(
+        "L1 substates at one end alone",
+        both((NIC_PORT, *NICS), aspm=2, substates=8) | {NIC_PORT: {"aspm": 2, "substates": 0}},
+        {("aspm-on", NIC), ("aspm-ends-differ", NIC)},
+    ),
+    Broken(
+        "L1.2 without latency tolerance reporting",
+        both((NIC_PORT, *NICS), aspm=2, substates=4, ltr=False),
+        {("aspm-on", NIC), ("substates-without-ltr", NIC)},
+    ),
+    Broken(
+        "L1.2 with latency tolerance reporting",
+        both((NIC_PORT, *NICS), aspm=2, substates=4, ltr=True),
+        {("aspm-on", NIC)},
+    ),
+    Broken(
+        "ASPM L1 on the uplink of two drives",
+        both(("0000:00:04.0", SWITCH), aspm=2) | {DRIVE: {"class_code": 0x0200, "mrrs": 4096}},
+        {("aspm-on", DRIVE)},
+    ),
+    Broken(
+        "more payload than a drive supports", {DRIVE: {"payloads": (256, 512)}}, {("mps-above-capability", DRIVE)}
+    ),
+    Broken(
+        "a port that sends more than a drive takes",
+        {DRIVE: {"payloads": (256, 256)}},
+        {("mps-above-device", DRIVE)},
+    ),
+    Broken(
+        "the same with short requests, as pcie_bus_perf sets it",
+        {DRIVE: {"payloads": (256, 256), "mrrs": 256}},
+        set(),
+    ),
+    Broken(
+        "10-bit tags that the root port does not answer",
+        {NIC_PORT: {"ten_bit": (False, False, False)}},
+        {("ten-bit-tags-unanswered", NIC)},
+    ),
+    Broken(
+        "a root port that does not complete atomic operations",
+        {GPU: {"atomics": (0x180, False)}},
+        {("atomics-not-routed", GPU)},
+    ),
+    Broken(
+        "a root port that does", {GPU: {"atomics": (0x180, False)}, GPU_PORT: {"atomics": (0x180, False)}}, set()
+    ),
+    Broken(
+        "two accelerators below root ports that redirect",
+        both((NIC_PORT, GPU_PORT), acs=("SrcValid", "ReqRedir")) | both(NICS, class_code=0x1200),
+        {("acs-at-root-ports", NIC)},
+    ),
+    Broken("one accelerator below a root port that redirects", {GPU_PORT: {"acs": ("ReqRedir",)}}, set()),
+    Broken(
+        "a controller that must not use L0s",
+        both((NIC_PORT, *NICS), aspm=1) | both(NICS, aspm=1, ids=(0x8086, 0x10B6)),
+        {("aspm-on", NIC), ("known-fault", NIC)},
+    ),
+    Broken("the same controller without L0s", both(NICS, ids=(0x8086, 0x10B6)), set()),
+    Broken(
+        "two displays whose driver refuses peers",
+        both((GPU, *NICS), ids=(0x10DE, 0x2684), class_code=0x0300),
+        {("no-peer-to-peer", NIC)},
+    ),
+    Broken(
+        "a display behind the switch of its card",
+        {"0000:05:00.0": {"speeds": (2.5, 2.5), "lanes": (1, 1)}}
+        | {DRIVE: {"speeds": (2.5, 2.5), "lanes": (1, 1), "ids": (0x8086, 0x56A0), "class_code": 0x0300}},
+        {("on-card-link", DRIVE)},
+    ),
     Broken(
         "a CXL memory expander",
         {GPU: {"class_code": 0x0502, "cxl": ("IO", "Mem"), "rebar": None}},
@@ -278,8 +366,31 @@ def test_vfio_without_an_iommu_is_found(tmp_path: Path) -> None:
     ]
 
 
+_PORT = "pcieport 0000:00:1c.0"
+_DRIVE = "nvme 0000:01:00.0"
+PASTED = {
+    "errors-in-log": f"{_PORT}: AER: Uncorrected (Fatal) error received: 0000:01:00.0\n",
+    "corrected-in-log": f"{_DRIVE}: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)\n",
+    "retraining-failed": f"{_PORT}: broken device, retraining non-functional downstream link at 2.5GT/s\n",
+    "link-went-down": f"{_PORT}: pciehp: Slot(4): Link Down\n",
+    "limited-in-log": "pci 0000:01:00.0: 15.752 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x2 link "
+    "at "
+    "0000:00:1c.0 (capable of 31.504 Gb/s with 8.0 GT/s PCIe x4 link)\n",
+    "device-stopped": "nvme nvme0: controller is down; will reset: CSTS=0x3, PCI_STATUS=0x10\n",
+    "address-faults": "DMAR: [DMA Read NO_PASID] Request device [01:00.0] fault addr 0xffe00000\n",
+    "bar-without-space": "pci 0000:01:00.0: BAR 0 [mem size 0x400000000 64bit pref]: can't assign; no space\n",
+    "port-alone": pasted.text(pasted.root(sta="Speed 8GT/s, Width x4")),
+}
+"""A text for each rule on what only a text shows."""
+
+
+@pytest.mark.parametrize("name", PASTED)
+def test_a_text_makes_its_rule_fire_and_no_other(name: str) -> None:
+    assert [one.rule for one in examine(read_lspci(PASTED[name], "log.txt")).findings] == [name]
+
+
 def test_every_rule_has_a_test_on_which_it_fires() -> None:
-    fired = {rule for broken in BROKEN for rule, _ in broken.findings}
+    fired = {rule for broken in BROKEN for rule, _ in broken.findings} | set(PASTED)
     elsewhere = {"vfio-without-iommu", "chipset-slot", "port-not-shown"}
     assert {rule.name for rule in RULES} == fired | elsewhere
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pcielab.doctor.branches import Branch, branches
 from pcielab.doctor.examine import Examination
 from pcielab.doctor.finding import Finding, Loss, Severity
-from pcielab.doctor.rules.rule import short
+from pcielab.doctor.slots import short
 from pcielab.doctor.tree import Tree
 
 _LEAST_WIDTH, _MOST_WIDTH = 60, 110
@@ -18,14 +18,23 @@ _HEADS = {
 }
 
 
-def describe(examination: Examination, tree: Tree, width: int = _MOST_WIDTH) -> str:
-    """Every finding, worst first, with its evidence."""
+def describe(examination: Examination, tree: Tree, width: int = _MOST_WIDTH, *, in_order: bool = False) -> str:
+    """Every finding, worst first, with its evidence.
+
+    Args:
+        examination: The findings.
+        tree: The machine.
+        width: Letters of a line.
+        in_order: Keep the order of the findings, and head each with its severity.
+    """
     width = max(_LEAST_WIDTH, min(width, _MOST_WIDTH))
     lines = [
         f"{examination.source}: {examination.functions} functions, {examination.links} links, "
         f"{_counted(examination, tree)}"
     ]
-    for severity in Severity:
+    for finding in examination.findings if in_order else ():
+        lines += ["", finding.severity.value, finding_text(finding, tree, width)]
+    for severity in () if in_order else Severity:
         found = [finding for finding in examination.findings if finding.severity is severity]
         if found:
             lines += ["", _HEADS[severity]]
@@ -92,6 +101,8 @@ def _finding(finding: Finding, tree: Tree, width: int) -> Iterator[str]:
             for value in finding.values
         )
         yield from _item("evidence: ", shown, width)
+    if finding.explained:
+        yield from _item("explains: ", "; ".join(finding.explained), width)
     if finding.losses:
         yield from _item("cost, by the model: ", "; ".join(map(_loss, finding.losses)), width)
     if finding.added_latency_ns is not None:
@@ -99,9 +110,13 @@ def _finding(finding: Finding, tree: Tree, width: int) -> Iterator[str]:
     if finding.severity is not Severity.NOTE:
         yield from _item("measured elsewhere: ", f"{finding.evidence} (grade {finding.grade})", width)
     yield from _item("fix: ", finding.remedy, width)
-    if finding.command is not None:
-        yield "  command, risky (it may hang the machine; lost at the next reset):"
-        yield f"    {finding.command}"
+    if finding.confirm is not None and finding.severity is not Severity.NOTE:
+        yield from _item("confirm: ", finding.confirm, width)
+    commands = finding.commands or ((finding.command,) if finding.command is not None else ())
+    if commands:
+        words = "command" if len(commands) == 1 else "commands, in this order"
+        yield f"  {words}, risky (it may hang the machine; lost at the next reset):"
+        yield from (f"    {command}" for command in commands)
 
 
 def _item(head: str, text: str, width: int) -> list[str]:

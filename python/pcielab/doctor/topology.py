@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from pcielab.doctor.hardware import on_card_uplink
 from pcielab.doctor.internal_links import internal
 from pcielab.doctor.real_links import made_up
 from pcielab.doctor.tree import Function, Link, LinkEnd, Tree
@@ -98,6 +99,9 @@ class _Builder:
         end = _trained(device, port)
         if not self.tree.is_nested and (unreal := _unreal(self.tree, link)) is not None:
             return unreal
+        if (uplink := on_card_uplink(self.tree, link)) is not None:
+            # The nominal link inside a card does not limit it: the link of the card does.
+            end = _trained(uplink.device) or end
         if end is None:
             return "speed or width of the link is not shown"
         upper: str | None = None

@@ -41,6 +41,8 @@ Kind = Literal[
 Bus = Annotated[int, Field(ge=0, le=255)]
 TAGS_5_BIT, TAGS_8_BIT, TAGS_10_BIT, TAGS_14_BIT = 32, 256, 768, 15_360
 _HOST_BRIDGE = 0x0600
+UNNAMED_DOMAIN = "fffffffe"
+"""Domain of functions whose slot the source does not show; no machine has it."""
 MOST_FUNCTIONS = 8192
 """Most functions of a machine: sixteen devices with 512 virtual functions each."""
 
@@ -80,6 +82,14 @@ class LinkEnd(Record):
     """Of a port: whether software disabled the link (LnkCtl)."""
     lane_errors: tuple[int, ...] | None = None
     """Lanes on which this end saw errors since the bits were cleared (Lane Error Status), from 8 GT/s on."""
+    aspm_supported: tuple[str, ...] | None = None
+    """Power states that this end supports (LnkCap): L0s, L1."""
+    l1_substates: tuple[str, ...] | None = None
+    """L1 substates that are on (L1SubCtl1): `ASPM L1.2`, `ASPM L1.1`, `PCI-PM L1.2`, `PCI-PM L1.1`."""
+    common_clock: bool | None = None
+    """Whether this end is told that both ends have one reference clock (LnkCtl)."""
+    retrained: bool | None = None
+    """Of a port: whether the link changed speed or width, or retrained, since the bits were cleared (LnkSta)."""
 
     @property
     def is_up(self) -> bool:
@@ -119,6 +129,16 @@ class Control(Record):
     """Whether it may mark requests as relaxed-ordered (DevCtl)."""
     completion_timeout_off: bool | None = None
     """Whether it waits for completions forever (DevCtl2)."""
+    atomics_routed: bool | None = None
+    """Of a port: whether it passes atomic operations on (DevCap2)."""
+    atomics_completed: tuple[str, ...] | None = None
+    """Sizes of atomic operations that it completes (DevCap2): 32bit, 64bit, 128bitCAS."""
+    atomics_requested: bool | None = None
+    """Whether it may send atomic operations (DevCtl2)."""
+    atomics_blocked: bool | None = None
+    """Of a port: whether it refuses to send atomic operations down (DevCtl2)."""
+    ltr: bool | None = None
+    """Whether latency tolerance reporting is on (DevCtl2)."""
 
     @property
     def tags(self) -> int | None:
@@ -137,12 +157,20 @@ class ErrorReporting(Record):
 
     ecrc_generated: bool | None = None
     """Whether it appends an ECRC to its TLPs."""
+    ecrc_checked: bool | None = None
+    """Whether it checks the ECRC of TLPs that it receives."""
     correctable: dict[str, int] | None = None
     """Correctable errors since boot, by name, as the kernel counts them."""
     fatal: dict[str, int] | None = None
     """Uncorrectable errors since boot, by name."""
     correctable_status: tuple[str, ...] | None = None
     """Correctable errors seen since the bits were cleared (CESta): RxErr, BadTLP, BadDLLP, Rollover, Timeout..."""
+    uncorrectable_status: tuple[str, ...] | None = None
+    """Uncorrectable errors seen since the bits were cleared (UESta): DLP, SDES, TLP, CmpltTO, MalfTLP..."""
+    uncorrectable_masked: tuple[str, ...] | None = None
+    """Uncorrectable errors that it does not report (UEMsk)."""
+    root_status: tuple[str, ...] | None = None
+    """Of a root port: error messages that it received (RootSta): CERcvd, UERcvd, FatalMsg..."""
 
 
 class ResizableBar(Record):
@@ -195,6 +223,10 @@ class Function(Record):
     link: LinkEnd | None = None
     control: Control | None = None
     errors: ErrorReporting | None = None
+    contained: str | None = None
+    """Of a port: why downstream port containment took its link down (DpcSta); None if it did not."""
+    unassigned_bars: tuple[int, ...] = ()
+    """BARs to which neither the firmware nor the kernel gave addresses."""
     acs_enabled: tuple[str, ...] | None = None
     """Access control services that are on: SrcValid, ReqRedir, CmpltRedir, UpstreamFwd..."""
     ats_enabled: bool | None = None
@@ -216,6 +248,11 @@ class Function(Record):
     def bus(self) -> int:
         """Its bus number."""
         return int(self.slot.split(":")[-2], 16)
+
+    @property
+    def is_unnamed(self) -> bool:
+        """Whether its source shows registers without a slot: then the slot is made up."""
+        return self.slot.startswith(UNNAMED_DOMAIN)
 
     @property
     def is_endpoint(self) -> bool:
@@ -279,6 +316,56 @@ class Link:
         return self.functions[0]
 
 
+LogKind = Literal[
+    "corrected-error",
+    "uncorrected-error",
+    "contained",
+    "link-down",
+    "retrain-failed",
+    "bandwidth-limited",
+    "no-space",
+    "no-atomics",
+    "off-bus",
+    "device-stopped",
+    "address-fault",
+]
+
+
+class LogEvent(Record):
+    """What a line of a kernel's log says about a device."""
+
+    kind: LogKind
+    slot: str | None
+    """The function that it names, with its domain."""
+    text: str
+    """The line, without its time."""
+    line: int
+    """Its number in the source."""
+    count: int = 1
+    """How many lines say the same of the same function."""
+
+
+class Peer(Record):
+    """A connection between two devices that is no PCIe link, or that a source names without registers."""
+
+    kind: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,16}$")]
+    """`nvlink`, `xgmi`, or the word of `nvidia-smi topo -m` in lower case: `pix`, `sys`..."""
+    ends: tuple[str, str]
+    """Slots, or names where the source has no slots."""
+    links: int | None = None
+    """Number of links side by side."""
+
+
+class Piece(Record):
+    """A part of a source: its form, and what it was used for."""
+
+    form: str
+    """`lspci -vvv`, `kernel log`, `nvidia-smi topo -m`..."""
+    first_line: int
+    used_for: str | None
+    """None if it was not used."""
+
+
 class Tree(Record):
     """A machine."""
 
@@ -290,6 +377,14 @@ class Tree(Record):
     """Registers and files that could not be read, and how to show them."""
     is_nested: bool = False
     """Whether the source nests functions instead of numbering the buses below bridges."""
+    log: tuple[LogEvent, ...] = ()
+    """What a kernel's log beside the registers says, in the order of the source."""
+    peers: tuple[Peer, ...] = ()
+    """Connections between devices that are no PCIe links."""
+    pieces: tuple[Piece, ...] = ()
+    """The forms that the source has."""
+    later: tuple["Tree", ...] = ()
+    """Later readings of the same machine in the same source."""
 
     @cached_property
     def _by_bus(self) -> dict[tuple[str, int], list[Function]]:
@@ -346,7 +441,10 @@ class Tree(Record):
         if self.host.hypervisor is not None:
             return False
         return all(
-            one.secondary_bus is None and not one.is_port and one.class_code != _HOST_BRIDGE and one.bus != 0
+            one.secondary_bus is None
+            and not one.is_port
+            and one.class_code != _HOST_BRIDGE
+            and (one.bus != 0 or one.is_unnamed)
             for one in self.functions
         )
 
@@ -402,7 +500,7 @@ class Tree(Record):
 
     def _is_lower_end(self, function: Function) -> bool:
         """Whether a function of unknown kind is below a link: links and internal buses of switches alternate."""
-        return len(self.path(function)) % 2 == 0
+        return function.is_unnamed or self.is_selection or len(self.path(function)) % 2 == 0
 
     def link_of(self, function: Function) -> Link | None:
         """The link above a function, if it is on the lower end of one."""

@@ -232,6 +232,14 @@ def _notes(
     if source is None or destination is None:
         yield "the file does not say which stack or settings the devices have: give a file of pcielab fabric from"
         return
+    if kind != "same-switch" and (redirecting := _redirecting_roots(routes, way)):
+        yield (
+            f"requests between the devices pass the IOMMU: ACS redirects them at {' and '.join(redirecting)}; on "
+            f"some hosts "
+            "such requests are slow or hang: clear ReqRedir there (config_acs= on the kernel's command line) or "
+            "switch the "
+            "IOMMU off, if no virtual machine needs the isolation"
+        )
     if kind in ("other-stack", "other-socket"):
         yield f"{KIND_WORDS[kind]}: chipsets of desktop processors forward writes only, and some refuse both"
     yield from _settings(routes, way)
@@ -240,6 +248,22 @@ def _notes(
         yield f"{operation}: {least}{value.value:.1f} GB/s for one flow, borrowed from {value.text}"
     if crossing is not None:
         yield f"{crossing.value:.0f} ns one way, borrowed from half of {crossing.text}"
+
+
+def _redirecting_roots(routes: Routes, way: list[str]) -> list[str]:
+    """The root ports on a way that redirect the requests of what is below them."""
+    found = []
+    for lower in way:
+        upper, part = routes.uppers.get(lower), routes.machine(lower)
+        if (
+            upper in way
+            and upper is not None
+            and routes.part(upper) == "root-port"
+            and part is not None
+            and part.redirects
+        ):
+            found.append(upper)
+    return found
 
 
 def _settings(routes: Routes, way: list[str]) -> Iterator[str]:

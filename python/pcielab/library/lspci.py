@@ -1,7 +1,7 @@
 """Parse the text of `lspci -vvv`: a machine's PCIe functions with their negotiated links and settings.
 
 It accepts text of old and new pciutils, also as mail, forums and Markdown change it. A function is found by
-its slot, or by the IDs or the `Device 6000` that the text shows.
+its slot, or by the IDs or the `Device 6000` that the text shows. `library.lspci_blocks` finds the functions.
 """
 
 import re
@@ -10,41 +10,20 @@ from dataclasses import dataclass
 
 from pcielab._core import generation_of
 from pcielab.errors import InputError
-from pcielab.library.copied_lspci import SLOT, as_printed
+from pcielab.library.lspci_blocks import Block, blocks
+from pcielab.library.lspci_states import states
 from pcielab.library.profiles.parts import Link
 from pcielab.library.validation import checked
-from pcielab.wording import named, printable
+from pcielab.wording import named
 
 COMMAND = "sudo lspci -vvv"
-_SLOT = re.compile(rf"(?P<slot>{SLOT}) (?P<title>\S.*)")
-_REGISTER = re.compile(r"(?P<indentation> *)(?P<name>[A-Z][A-Za-z]+\d?):(?:\s+(?P<value>.*))?$")
-_INDENTATION = 16
-"""Blanks before a register; deeper lines continue it."""
-_REGISTERS = {
-    *("DevCap", "DevCtl", "DevSta", "DevCap2", "DevCtl2", "DevCap3", "DevCtl3", "DevSta3"),
-    *("LnkCap", "LnkCtl", "LnkSta", "LnkCap2", "LnkCtl2", "LnkSta2", "LnkCtl3", "LaneErrStat"),
-    *("SltCap", "SltCtl", "SltSta", "RootCap", "RootCtl", "RootSta", "RootCmd", "ErrorSrc"),
-    *("UESta", "UEMsk", "UESvrt", "CESta", "CEMsk", "AERCap", "HeaderLog"),
-    *("ACSCap", "ACSCtl", "ARICap", "ARICtl", "CXLCap", "CXLCtl", "CXLSta", "DpcCap", "DpcCtl", "DpcSta"),
-}
-"""Registers that are found in a text without its indentation, too."""
-_AFTER_REGISTERS = ("Capabilities:", "Kernel driver in use:", "Kernel modules:")
 _IDS = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]")
-_MOST_LINES, _MOST_LETTERS = 1_000_000, 4096
 _TAGS_5_BIT, _TAGS_8_BIT, _TAGS_10_BIT = 32, 256, 768
 
 
 @dataclass(frozen=True)
-class Function:
+class Function(Block):
     """One PCIe function, as a block of `lspci -vvv`."""
-
-    slot: str
-    title: str
-    registers: dict[str, str]
-    """Text of each decoded register, continuation lines included: `DevCtl`, `LnkSta`, `AERCap`..."""
-    text: str
-    line: int = 1
-    """First line of the block in its text."""
 
     @property
     def is_endpoint(self) -> bool:
@@ -118,23 +97,15 @@ class Function:
 
 
 def parse(text: str) -> list[Function]:
-    """Every function that a text of `lspci -vvv` shows.
+    """Every function that a text of `lspci -vvv` shows; of several readings of one machine, the first.
 
     Raises:
         InputError: The text shows none.
     """
-    if text.count("\n") > _MOST_LINES:
-        raise InputError(f"more than {_MOST_LINES} lines: give the output of `{COMMAND}` on one machine")
-    blocks: list[tuple[int, list[str]]] = []
-    for number, whole in enumerate(as_printed(text).split("\n"), start=1):
-        line = whole[:_MOST_LETTERS]
-        if _SLOT.match(line):
-            blocks.append((number, [line]))
-        elif blocks and line.strip():
-            blocks[-1][1].append(line)
-    if not blocks:
+    found = [block for block in blocks(text) if not block.is_unnamed]
+    if not found:
         raise InputError(f"no PCI function in this text: give the output of `{COMMAND}`")
-    return [_function(block, number) for number, block in blocks]
+    return [Function(one.slot, one.title, one.text, one.line, one.below) for one in states(found).functions[0]]
 
 
 def find(functions: Iterable[Function], device: str | None = None) -> Function:
@@ -159,21 +130,3 @@ def find(functions: Iterable[Function], device: str | None = None) -> Function:
         raise InputError(f"{named(device)}: not in this text; its devices:{shown}")
     slots = ", ".join(function.slot for function in fitting)
     raise InputError(f"{device}: matches {len(fitting)} functions: name one by its slot: {slots}")
-
-
-def _function(block: list[str], number: int) -> Function:
-    slot, _, title = printable(block[0]).partition(" ")
-    registers: dict[str, list[str]] = {}
-    name = ""
-    for line in block[1:]:
-        register = _REGISTER.match(line.expandtabs())
-        if register and (len(register["indentation"]) == _INDENTATION or register["name"] in _REGISTERS):
-            # The first register of a name counts: several capabilities have `Caps`.
-            name = "" if register["name"] in registers else register["name"]
-            registers.setdefault(register["name"], [register["value"] or ""])
-        elif name and not line.lstrip().startswith(_AFTER_REGISTERS):
-            registers[name].append(line.strip())
-        else:
-            name = ""
-    joined = {name: " ".join(parts) for name, parts in registers.items()}
-    return Function(slot, title, joined, "\n".join(block), number)

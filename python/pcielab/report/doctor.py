@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pcielab.analysis.explain import explain_run
 from pcielab.analysis.explain.checks import Check, checks
 from pcielab.doctor import Examination, Finding, Tree, examine
-from pcielab.doctor.rules.rule import short
+from pcielab.doctor.slots import short
 from pcielab.doctor.stores import ATTACHMENT, tree_of_store
 from pcielab.errors import InputError
 from pcielab.report.run import Run

@@ -5,10 +5,24 @@ needs a function under `@rule(cause)` in a module of this folder, a tree in `tes
 an example in the guide.
 """
 
-from pcielab.doctor.rules import bars, errors, host, link, ordering, payload, power, requests, sharing
+from pcielab.doctor.rules import (
+    atomics,
+    bars,
+    errata,
+    errors,
+    faults,
+    host,
+    link,
+    log,
+    ordering,
+    payload,
+    power,
+    requests,
+    sharing,
+)
 from pcielab.doctor.rules.rule import Rule
 
-_MODULES = (link, payload, requests, ordering, errors, power, sharing, host, bars)
+_MODULES = (faults, link, payload, requests, ordering, errors, power, sharing, atomics, host, bars, errata, log)
 RULES: tuple[Rule, ...] = tuple(
     found for module in _MODULES for found in vars(module).values() if isinstance(found, Rule)
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from pcielab.doctor.finding import Observation, Severity, Sureness
+from pcielab.doctor.finding import Observation, Severity, Sureness, Symptom
 from pcielab.doctor.real_links import real_cards
 from pcielab.doctor.rules.link import rate_gbps
 from pcielab.doctor.rules.rule import judged, on_edge, rule, value
@@ -13,7 +13,7 @@ _MENTIONED_FROM_GBPS = 16.0
 _VFIO = "vfio-pci"
 
 
-@rule("D25")
+@rule("D25", Symptom.LATENCY, Symptom.LOST_RATE)
 def node_unknown(tree: Tree) -> Iterator[Observation]:
     """With several nodes, software pins buffers and threads to the node that the firmware gives (_PXM)."""
     nodes = tree.host.nodes
@@ -31,7 +31,7 @@ def node_unknown(tree: Tree) -> Iterator[Observation]:
             )
 
 
-@rule("D24")
+@rule("D24", Symptom.LATENCY, Symptom.LOST_RATE)
 def node_without_memory(tree: Tree) -> Iterator[Observation]:
     """A device whose node has no memory has every buffer on another node."""
     memory, names = tree.host.memory_nodes, edges(tree)
@@ -54,7 +54,7 @@ def node_without_memory(tree: Tree) -> Iterator[Observation]:
             )
 
 
-@rule("D24")
+@rule("D24", Symptom.LATENCY, Symptom.LOST_RATE)
 def interrupts_elsewhere(tree: Tree) -> Iterator[Observation]:
     """Handlers of interrupts on another node access the device and its rings across sockets."""
     names = edges(tree)
@@ -74,7 +74,7 @@ def interrupts_elsewhere(tree: Tree) -> Iterator[Observation]:
             )
 
 
-@rule("D19")
+@rule("D19", Symptom.LOST_RATE)
 def iommu_strict(tree: Tree) -> Iterator[Observation]:
     """With strict invalidation each unmapping of a buffer waits for the IOMMU; lazy mode batches invalidations.
 
@@ -91,7 +91,7 @@ def iommu_strict(tree: Tree) -> Iterator[Observation]:
             )
 
 
-@rule("D22")
+@rule("D22", Symptom.LOST_RATE)
 def iommu_small_pages(tree: Tree) -> Iterator[Observation]:
     """With 4 KiB pages, an IOMMU needs 512 times as many IO-TLB entries as with 2 MiB pages."""
     if tree.host.iommu_pages == "four-kib-pages":
@@ -103,7 +103,7 @@ def iommu_small_pages(tree: Tree) -> Iterator[Observation]:
         )
 
 
-@rule("D21")
+@rule("D21", Symptom.LOST_RATE)
 def passthrough_not_in_effect(tree: Tree) -> Iterator[Observation]:
     """`iommu=pt` asks for passthrough; the kernel ignores the unknown `amd_iommu=pt` with a warning."""
     line = tree.host.command_line or {}

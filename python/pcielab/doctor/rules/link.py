@@ -3,41 +3,52 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pcielab.doctor.finding import Loss, Observation, Severity, Sureness, Value
+from pcielab.doctor.finding import Loss, Observation, Severity, Sureness, Symptom, Value
+from pcielab.doctor.hardware import chipset_above, known, on_card_uplink, soldered_uplink
 from pcielab.doctor.internal_links import internal
 from pcielab.doctor.line_rates import carries_all, needed_raw_gbps
-from pcielab.doctor.loss import loss, use_of
+from pcielab.doctor.loss import generation, loss, use_of
 from pcielab.doctor.real_links import made_up, not_judged, real_cards, real_links
-from pcielab.doctor.register_writes import enable_link
-from pcielab.doctor.rules.rule import judged, rule, short, value
+from pcielab.doctor.register_writes import enable_link, retrain
+from pcielab.doctor.rules.rule import judged, rule, value
+from pcielab.doctor.slots import short
 from pcielab.doctor.tree import Function, Link, LinkEnd, Speed, Tree
 
 _STORAGE, _DISPLAY, _ACCELERATOR = 0x01, 0x03, 0x12
 _NVME = 0x0108
-_FASTEST_OF_CHIPSETS_GBPS = 16.0
+_FAST_GBPS = 16.0
 _CHIPSETS = ("Chipset", "PCH", "Wellsburg", "Lewisburg", "Emmitsburg", "Promontory", "600 Series", "700 Series")
 
 
-@rule("D01")
+@rule("D01", Symptom.LOST_RATE, confirm="LnkSta of both ends while the device is busy, and again in another slot")
 def below_both_ends(tree: Tree) -> Iterator[Observation]:
     """A link trains to the highest speed and width of both ends (PCIe 6.0, section 4.2.5): less is a fault.
 
     Both ends' LnkCap count, so a narrow device in a wide port is fine. Displays and accelerators lower their
     speed at rest, also behind a switch of their own, and some drives rest at 2.5 GT/s: look at them under
     load. A network controller that the link carries all the same is a note: boards wire one lane to two ports
-    of 1 Gb/s. Links inside a chip are not judged. Silent where `target-speed-lowered` fires.
+    of 1 Gb/s. Links inside a chip are not judged. Silent where `target-speed-lowered` fires, and on the soldered
+    link of a chipset that runs as `library/hardware.csv` says. A slower one is a warning.
     """
     for link, port in real_links(tree):
         device, end = link.device, link.device.link
         most = _most(link)
-        if end is None or most is None or end.speed_gtps is None or end.lanes is None:
+        if (
+            end is None
+            or most is None
+            or end.speed_gtps is None
+            or end.lanes is None
+            or _is_as_soldered(link, end)
+        ):
             continue
         speed, lanes = most
         slower = end.speed_gtps < speed and _lowered_target(link) is None
         narrower = end.lanes < lanes
         if not slower and not narrower:
             continue
-        judgement = _enough(link, end) or (_AT_REST if not narrower and may_rest(tree, device, end) else _FAULT)
+        at_rest = not narrower and may_rest(tree, device, end)
+        fault = _SOLDERED if soldered_uplink(link) else _FAULT
+        judgement = _enough(link, end) or (_AT_REST if at_rest else fault)
         yield Observation(
             severity=judgement.severity,
             sureness=judgement.sureness,
@@ -53,7 +64,11 @@ def below_both_ends(tree: Tree) -> Iterator[Observation]:
         )
 
 
-@rule("D03")
+@rule(
+    "D03",
+    Symptom.LOST_RATE,
+    confirm="the kernel's log has a line on retraining, and the link comes up after a retrain",
+)
 def target_speed_lowered(tree: Tree) -> Iterator[Observation]:
     """Software may lower a port's target speed (PCIe 6.0, section 7.5.3.19), permanently after a failed retrain.
 
@@ -75,10 +90,11 @@ def target_speed_lowered(tree: Tree) -> Iterator[Observation]:
             losses=_losses(device, end, most[0], end.lanes),
             remedy="search the kernel's log for failed retraining first: the link may not hold the higher speed; "
             "then raise the target speed and retrain the link",
+            commands=retrain(port, most[0]),
         )
 
 
-@rule("link-down")
+@rule("link-down", Symptom.MISSING, confirm="the card trains in another slot, or another card in this one")
 def link_down(tree: Tree) -> Iterator[Observation]:
     """A port whose slot holds a card should have a link: PresDet+ and DLActive- contradict each other.
 
@@ -114,7 +130,7 @@ def link_down(tree: Tree) -> Iterator[Observation]:
         )
 
 
-@rule("D02")
+@rule("D02", Symptom.LOST_RATE, confirm="the device reaches its rate in a wider or faster slot")
 def port_limits_card(tree: Tree) -> Iterator[Observation]:
     """The device would be faster in another slot: a property of the machine, not a fault."""
     for link, port in real_cards(tree):
@@ -157,7 +173,7 @@ def card_limits_port(tree: Tree) -> Iterator[Observation]:
             )
 
 
-@rule("D02")
+@rule("D02", Symptom.LOST_RATE, confirm="the measured rate is near that of the link that the finding names")
 def path_limits_card(tree: Tree) -> Iterator[Observation]:
     """The slowest link up to the root port limits a device, however fast its own link is."""
     for link, _ in real_cards(tree):
@@ -178,7 +194,7 @@ def path_limits_card(tree: Tree) -> Iterator[Observation]:
             **judged(Severity.NOTE, Sureness.CERTAIN, device, slowest.port),
             what=(
                 f"its link is {shown(end.speed_gtps, end.lanes)}, but its path to the root crosses "
-                f"{short(slowest.device.slot)} at {shown(narrow.speed_gtps, narrow.lanes)}"
+                f"{short(slowest.device.slot)} at {shown(narrow.speed_gtps, narrow.lanes)}{_limit_above(slowest)}"
             ),
             values=(
                 value(device, "LnkSta", shown(end.speed_gtps, end.lanes)),
@@ -189,12 +205,64 @@ def path_limits_card(tree: Tree) -> Iterator[Observation]:
         )
 
 
+@rule("on-card-link")
+def on_card_link(tree: Tree) -> Iterator[Observation]:
+    """Some devices sit behind a switch on their card, and report a nominal link whatever the card does.
+
+    The rows of `library/hardware.csv` name them and the value. The link of the card is that of the switch's
+    upstream port. One finding per card, on its first device.
+    """
+    seen = set[str]()
+    for link in tree.links:
+        uplink = on_card_uplink(tree, link) if link.device.is_endpoint else None
+        if uplink is None or uplink.device.link is None or uplink.device.slot in seen:
+            continue
+        seen.add(uplink.device.slot)
+        end, true = link.device.link, uplink.device.link
+        yield Observation(
+            **judged(Severity.NOTE, Sureness.CERTAIN, link.device, uplink.device),
+            what=(
+                f"{shown(end.speed_gtps if end else None, end.lanes if end else None)} is a nominal value inside "
+                f"the card, "
+                f"not a slow link: the card's link is that of {short(uplink.device.slot)}, at "
+                f"{shown(true.speed_gtps, true.lanes)}{_limit_above(uplink)}"
+            ),
+            values=(
+                value(link.device, "LnkSta", shown(end.speed_gtps if end else None, end.lanes if end else None)),
+                value(uplink.device, "LnkSta", shown(true.speed_gtps, true.lanes)),
+            ),
+            remedy="none needed: judge the card by the link of its upstream port",
+        )
+
+
+@rule("D01")
+def port_alone(tree: Tree) -> Iterator[Observation]:
+    """A port whose device is not shown says what its link runs at and what it supports itself, and no more.
+
+    Silent where the text shows any link with a device.
+    """
+    for port in () if tree.links else tree.functions:
+        end = port.link
+        is_port = port.is_port or port.is_unnamed
+        if not is_port or end is None or not end.is_up:
+            continue
+        now, could = shown(end.speed_gtps, end.lanes), shown(end.max_speed_gtps, end.max_lanes)
+        less = "" if now == could else f"; this end supports {could}, and the other may not"
+        yield Observation(
+            **judged(Severity.NOTE, Sureness.CERTAIN, port),
+            what=f"link is running at {now}{less}: without the device below, nothing more can be judged",
+            values=(value(port, "LnkCap", could), value(port, "LnkSta", now)),
+            remedy="give the output of `sudo lspci -vvv` for the whole machine",
+        )
+
+
 @rule("D01")
 def port_not_shown(tree: Tree) -> Iterator[Observation]:
     """The other end of a link decides what is normal: a text of one device, as of `lspci -s SLOT`, lacks it."""
     for link in tree.links if tree.is_selection else ():
         device, end = link.device, link.device.link
-        if not device.is_endpoint or end is None or not end.is_up or not_judged(tree, link):
+        is_device = device.is_endpoint or device.kind is None
+        if not is_device or end is None or not end.is_up or not_judged(tree, link):
             continue
         now, could = shown(end.speed_gtps, end.lanes), shown(end.max_speed_gtps, end.max_lanes)
         less = "" if now == could else f"; the device supports {could}, and the port may not"
@@ -217,7 +285,7 @@ def made_up_link(tree: Tree) -> Iterator[Observation]:
         if not link.device.is_endpoint:
             continue
         reason = made_up(tree, link)
-        if reason is not None and internal(link) is None:
+        if reason is not None and internal(link) is None and on_card_uplink(tree, link) is None:
             yield Observation(
                 severity=Severity.NOTE,
                 sureness=Sureness.CERTAIN if link.port or tree.host.hypervisor else Sureness.LIKELY,
@@ -228,24 +296,58 @@ def made_up_link(tree: Tree) -> Iterator[Observation]:
             )
 
 
-@rule("D06")
+@rule(
+    "D06",
+    Symptom.LOST_RATE,
+    confirm="the device is faster in a slot of the processor, or when its neighbours rest",
+)
 def chipset_slot(tree: Tree) -> Iterator[Observation]:
     """Slots of a chipset share its one link to the processor, which matters to devices that could fill it.
 
-    Chipsets are recognised by the name of the root port, so the rule is silent on a text without names.
+    Chipsets are recognised by the IDs of their ports (`library/hardware.csv`), or by the name of the root port.
+    The rate counts that both ends of the device's link support, since it may rest.
     """
     for link, _ in real_cards(tree):
-        root, end = tree.path(link.device)[-1], link.device.link
-        if end is None or rate_gbps(end) < _FASTEST_OF_CHIPSETS_GBPS:
+        root, end, most = tree.path(link.device)[-1], link.device.link, _most(link)
+        if end is None or most is None or LinkEnd(speed_gtps=most[0], lanes=most[1]).raw_gbps < _FAST_GBPS:
             continue
-        if any(name in root.title for name in _CHIPSETS):
-            yield Observation(
-                **judged(Severity.NOTE, Sureness.LIKELY, link.device, root),
-                what=f"the device is attached to the chipset ({root.name}) and shares the chipset's link with "
-                "every other device there",
-                values=(value(link.device, "LnkSta", shown(end.speed_gtps, end.lanes)),),
-                remedy="move fast devices to a slot of the processor",
-            )
+        chipset = chipset_above(tree, link)
+        by_name = any(name in root.title for name in _CHIPSETS)
+        if chipset is None and not by_name:
+            continue
+        port = chipset or root
+        fact = known(port).get("chipset_uplink")
+        uplink = f" ({fact.value})" if fact is not None else ""
+        yield Observation(
+            **judged(Severity.NOTE, Sureness.LIKELY, link.device, port),
+            what=f"the device is attached to the chipset ({port.name}) and shares the chipset's link{uplink} with "
+            "every other device there",
+            values=(value(link.device, "LnkSta", shown(end.speed_gtps, end.lanes)),),
+            remedy="move fast devices to a slot of the processor",
+        )
+
+
+def _limit_above(link: Link) -> str:
+    """What the port above a card's upstream port supports, if that is less than the card."""
+    upper, lower = link.port.link if link.port else None, link.device.link
+    if upper is None or lower is None or not upper.max_speed_gtps or not lower.max_speed_gtps:
+        return ""
+    if upper.max_speed_gtps >= lower.max_speed_gtps:
+        return ""
+    host = "the host's port" if link.port and link.port.kind == "root-port" else "the port above"
+    return (
+        f"; {host} supports no more than {upper.max_speed_gtps:g} GT/s (generation "
+        f"{generation(upper.max_speed_gtps)}), "
+        f"the card {lower.max_speed_gtps:g}"
+    )
+
+
+def _is_as_soldered(link: Link, end: LinkEnd) -> bool:
+    """Whether the link of a chipset runs as the table says of it."""
+    fact = soldered_uplink(link)
+    if fact is None or end.speed_gtps is None or not end.lanes:
+        return False
+    return any(end.speed_gtps >= speed and end.lanes >= lanes for speed, lanes in fact.links)
 
 
 def shown(speed_gtps: float | None, lanes: int | None) -> str:
@@ -291,6 +393,12 @@ class _Judgement:
 
 
 _FAULT = _Judgement(Severity.ERROR, Sureness.CERTAIN)
+_SOLDERED = _Judgement(
+    Severity.WARNING,
+    Sureness.LIKELY,
+    "; it is soldered to the board",
+    "look at the speed that the BIOS allows for the chipset's link: nothing there can be reseated",
+)
 _AT_REST = _Judgement(
     Severity.NOTE,
     Sureness.LOOK_UNDER_LOAD,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from pcielab.doctor.finding import Observation, Severity, Sureness
+from pcielab.doctor.finding import Observation, Severity, Sureness, Symptom
 from pcielab.doctor.real_links import real_cards
 from pcielab.doctor.register_writes import set_relaxed_ordering
 from pcielab.doctor.rules.rule import judged, rule, value
@@ -15,7 +15,7 @@ _NETWORK, _ACCELERATOR = 0x02, 0x12
 _MISSED_FROM_GTPS = 16.0
 
 
-@rule("D13")
+@rule("D13", Symptom.LOST_RATE)
 def relaxed_ordering_off(tree: Tree) -> Iterator[Observation]:
     """Only a request marked as relaxed may pass an earlier one (PCIe 6.0, sections 2.4.1 and 7.5.3.4).
 
@@ -45,7 +45,7 @@ def relaxed_ordering_off(tree: Tree) -> Iterator[Observation]:
         )
 
 
-@rule("D14")
+@rule("D14", Symptom.LOST_RATE, Symptom.LATENCY)
 def relaxed_ordering_harmful(tree: Tree) -> Iterator[Observation]:
     """Root ports of Haswell and Broadwell servers handle relaxed requests badly; Linux clears the bit below them.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from pcielab.doctor.finding import Observation, Severity, Sureness, Value
+from pcielab.doctor.finding import Observation, Severity, Sureness, Symptom, Value
 from pcielab.doctor.loss import LARGE_BYTES, ROUND_TRIPS_NS, SMALL_BYTES, Use, loss, use_of
 from pcielab.doctor.real_links import cards
 from pcielab.doctor.register_writes import set_extended_tags, set_mrrs, switch_completion_timeout_on
@@ -17,7 +17,7 @@ _HANDLES_ALL_TAGS_GTPS = 8.0
 _NETWORK, _PROCESSOR_PORT_GTPS = 0x02, 16.0
 
 
-@rule("D11")
+@rule("D11", Symptom.LOST_RATE)
 def mrrs_small(tree: Tree) -> Iterator[Observation]:
     """Requests in flight times their size limit read bandwidth (PCIe 6.0, section 7.5.3.4, MRRS).
 
@@ -49,7 +49,7 @@ def mrrs_small(tree: Tree) -> Iterator[Observation]:
         )
 
 
-@rule("D12")
+@rule("D12", Symptom.LOST_RATE)
 def extended_tags_off(tree: Tree) -> Iterator[Observation]:
     """With 5-bit tags 32 reads may be in flight, with 8-bit tags 256 (PCIe 6.0, sections 2.2.6.2 and 7.5.3.4)."""
     for link, function, use in _requesters(tree):
@@ -77,7 +77,7 @@ def _handles_all_tags(tree: Tree, function: Function) -> bool:
     )
 
 
-@rule("D12")
+@rule("D12", Symptom.LOST_RATE)
 def ten_bit_tags_off(tree: Tree) -> Iterator[Observation]:
     """Ten-bit tags need a requester and a completer that support them (PCIe 6.0, section 2.2.6.2).
 
@@ -102,6 +102,27 @@ def ten_bit_tags_off(tree: Tree) -> Iterator[Observation]:
             "10-bit tags are off although the device and the root port support them",
             "DevCtl2 10BitTagReq",
         )
+
+
+@rule("D12", Symptom.HANG, Symptom.ERRORS, confirm="CmpltTO or UnxCmplt in UESta of the device")
+def ten_bit_tags_unanswered(tree: Tree) -> Iterator[Observation]:
+    """A completer without 10-bit tags returns wrong tags, so a requester must not send them.
+
+    PCIe 6.0, section 2.2.6.2.
+    """
+    for link in cards(tree):
+        device, root = link.device, tree.path(link.device)[-1]
+        sends = device.control is not None and device.control.ten_bit_tags
+        answers = root.control is None or root is device or root.control.ten_bit_completer is not False
+        if sends and not answers:
+            yield Observation(
+                **judged(Severity.ERROR, Sureness.LIKELY, device, root),
+                what="10-bit tags are on, but the root port does not answer them: completions come back with "
+                "wrong tags",
+                values=(value(device, "DevCtl2 10BitTagReq", "+"), value(root, "DevCap2 10BitTagComp", "-")),
+                remedy="switch PCIe Ten Bit Tag off in the BIOS, or clear bit 12 of DevCtl2 with the driver "
+                "unloaded",
+            )
 
 
 def _tags_off(
@@ -137,7 +158,7 @@ def _allowed(function: Function, use: Use) -> tuple[Value, ...]:
     )
 
 
-@rule("D12")
+@rule("D12", Symptom.LOST_RATE)
 def tags_limited(tree: Tree) -> Iterator[Observation]:
     """A device without extended tags in DevCap supports only 32 reads in flight: a property of the device.
 
@@ -160,7 +181,7 @@ def tags_limited(tree: Tree) -> Iterator[Observation]:
         )
 
 
-@rule("completion-timeout")
+@rule("completion-timeout", Symptom.HANG)
 def completion_timeout_off(tree: Tree) -> Iterator[Observation]:
     """A requester without a completion time-out waits forever for a lost completion (PCIe 6.0, section 2.8).
 
@@ -179,7 +200,7 @@ def completion_timeout_off(tree: Tree) -> Iterator[Observation]:
                 break
 
 
-@rule("bus-master")
+@rule("bus-master", Symptom.HANG)
 def bus_master_off(tree: Tree) -> Iterator[Observation]:
     """Without bus mastering a function may issue no memory request (PCIe 6.0, section 7.5.1.1.3).
 

@@ -4,10 +4,29 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pcielab.doctor.finding import Finding, Observation, Severity, Sureness, Value
+from pcielab.doctor.finding import Finding, Observation, Severity, Sureness, Symptom, Value
 from pcielab.doctor.tree import Function, Tree
 from pcielab.library.causes import causes
 
+_GUIDE = "guides/is-my-link-right/"
+_SECTIONS = {
+    "atomics": "peers",
+    "bars": "device-memory",
+    "errata": "known-faults-of-hardware",
+    "errors": "errors",
+    "faults": "errors",
+    "host": "the-host",
+    "link": "the-link",
+    "log": "the-kernels-log",
+    "ordering": "ordering",
+    "payload": "payload-and-overhead",
+    "power": "power-saving",
+    "requests": "reads",
+    "sharing": "peers",
+    "states": "several-readings",
+    "whole_path": "power-saving",
+}
+"""The section of the guide for each module of rules."""
 See = Callable[[Tree], Iterator[Observation]]
 
 
@@ -20,31 +39,49 @@ class Rule:
         cause: Key of the cause.
         about: The reason, the section of the specification, and when the rule is silent.
         see: The function.
+        explains: Symptoms that the cause explains.
+        confirm: What would confirm the cause.
+        section: Heading of its section in the guide, as an anchor.
     """
 
     name: str
     cause: str
     about: str
     see: See
+    explains: tuple[Symptom, ...] = ()
+    confirm: str | None = None
+    section: str = "the-link"
 
     def findings(self, tree: Tree) -> Iterator[Finding]:
         """Its findings in a tree."""
-        return (finding(self.name, self.cause, seen) for seen in self.see(tree))
+        more = {
+            "explains": self.explains,
+            "confirm": self.confirm,
+            "guide": f"{_GUIDE}#{self.section}",
+        }
+        return (finding(self.name, self.cause, seen, **more) for seen in self.see(tree))
 
 
-def finding(name: str, key: str, seen: Observation) -> Finding:
-    """An observation with its rule and the evidence for its cause."""
+def finding(name: str, key: str, seen: Observation, **more: Any) -> Finding:
+    """An observation with its rule, the evidence for its cause, and further fields."""
     cause = causes()[key]
     return Finding(
-        **dict(seen), rule=name, cause=key, evidence=cause.expect, grade=cause.grade, sources=cause.sources
+        **dict(seen), rule=name, cause=key, evidence=cause.expect, grade=cause.grade, sources=cause.sources, **more
     )
 
 
-def rule(cause: str) -> Callable[[See], Rule]:
-    """Turn a function into a rule of the same name."""
+def rule(cause: str, *explains: Symptom, confirm: str | None = None) -> Callable[[See], Rule]:
+    """Turn a function into a rule of the same name.
+
+    Args:
+        cause: Key of the cause.
+        explains: Symptoms that the cause explains where they show.
+        confirm: What would confirm the cause.
+    """
 
     def wrap(see: See) -> Rule:
-        return Rule(see.__name__.replace("_", "-"), cause, see.__doc__ or "", see)
+        section = _SECTIONS[see.__module__.rpartition(".")[2]]
+        return Rule(see.__name__.replace("_", "-"), cause, see.__doc__ or "", see, explains, confirm, section)
 
     return wrap
 
@@ -66,8 +103,3 @@ def on_edge(edges: Mapping[str, str], function: Function) -> tuple[Value, ...]:
     """The link above a function by the name that `pcielab fabric from` gives it; empty if its file has none."""
     edge = edges.get(function.slot)
     return () if edge is None else (value(None, "fabric edge", edge),)
-
-
-def short(slot: str) -> str:
-    """A slot without the domain 0000, the only one of most machines."""
-    return slot.removeprefix("0000:")

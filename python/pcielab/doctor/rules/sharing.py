@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 
-from pcielab.doctor.finding import Observation, Severity, Sureness
+from pcielab.doctor.finding import Observation, Severity, Sureness, Symptom
 from pcielab.doctor.real_links import made_up, real_cards
+from pcielab.doctor.register_writes import clear_redirection
 from pcielab.doctor.rules.link import links_above, rate_gbps, shown
-from pcielab.doctor.rules.rule import judged, on_edge, rule, short, value
+from pcielab.doctor.rules.rule import judged, on_edge, rule, value
+from pcielab.doctor.slots import short
 from pcielab.doctor.topology import edges
-from pcielab.doctor.tree import Link, Tree
+from pcielab.doctor.tree import Function, Link, Tree
 
 _PEERS = (0x01, 0x02, 0x03, 0x12)
 """Classes that exchange data with each other: storage, network, display, accelerator."""
@@ -16,7 +18,7 @@ _REDIRECTS = ("ReqRedir", "CmpltRedir")
 _MENTIONED = 1.01
 
 
-@rule("D07")
+@rule("D07", Symptom.LOST_RATE, confirm="each device is right alone, and their sum stays at the uplink's rate")
 def uplink_shared(tree: Tree) -> Iterator[Observation]:
     """Devices below one upstream port share its link: when all are busy, each gets a part."""
     names = edges(tree)
@@ -44,7 +46,7 @@ def uplink_shared(tree: Tree) -> Iterator[Observation]:
         )
 
 
-@rule("D27")
+@rule("D27", Symptom.PEER_TO_PEER, Symptom.HANG, confirm="peer copies are faster, or work, with the bits cleared")
 def acs_redirects(tree: Tree) -> Iterator[Observation]:
     """Redirected requests between peers go up to the root and back (ACS: PCIe 6.0, section 6.12.3).
 
@@ -76,6 +78,46 @@ def acs_redirects(tree: Tree) -> Iterator[Observation]:
             remedy="where no virtual machine needs the isolation: pci=disable_acs_redir=... or config_acs= on the "
             "kernel's command line, for the ports between the peers",
         )
+
+
+@rule(
+    "D27",
+    Symptom.PEER_TO_PEER,
+    Symptom.HANG,
+    Symptom.LOST_RATE,
+    confirm="peer copies work, or are faster, after ReqRedir is cleared at both root ports, or with the IOMMU off",
+)
+def acs_at_root_ports(tree: Tree) -> Iterator[Observation]:
+    """With ReqRedir at a root port, requests of one device to another pass the IOMMU.
+
+    The IOMMU then has to map the peers for each other, and on some hosts such requests hang (ACS: PCIe 6.0,
+    section 6.12). Fires for two or more displays or accelerators, each below a root port with ReqRedir+. Linux
+    sets it on every root port where the IOMMU is on.
+    """
+    roots: dict[str, tuple[Function, list[Link]]] = {}
+    for card, _ in real_cards(tree):
+        root = tree.path(card.device)[-1]
+        if card.device.base_class in _OFTEN_PEERS and "ReqRedir" in (root.acs_enabled or ()):
+            roots.setdefault(root.slot, (root, []))[1].append(card)
+    if len(roots) < 2:
+        return
+    ports = [root for root, _ in roots.values()]
+    devices = [cards[0].device for _, cards in roots.values()]
+    yield Observation(
+        **judged(Severity.WARNING, Sureness.LIKELY, devices[0], ports[0]),
+        what=f"requests between {', '.join(short(one.slot) for one in devices)} pass the IOMMU: ReqRedir is on "
+        f"at the root "
+        f"port{'s' if len(ports) > 1 else ''} {', '.join(short(one.slot) for one in ports)}",
+        values=(
+            *(value(one, "ACSCtl", " ".join(one.acs_enabled or ())) for one in ports),
+            *(value(one, "device", one.name) for one in devices[1:]),
+        ),
+        remedy="where no virtual machine needs the isolation: switch ACS off in the BIOS or clear ReqRedir at "
+        "these ports "
+        "(config_acs= on the kernel's command line), or boot with iommu=pt; with virtual machines, give the "
+        "peers to one",
+        commands=tuple(clear_redirection(one) for one in ports),
+    )
 
 
 def _below_switches(tree: Tree) -> dict[str, tuple[Link, list[Link]]]:
