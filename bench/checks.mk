@@ -186,8 +186,13 @@ gpu: build ## Measure this machine's NVIDIA GPU and check its required figures (
 	$(BIN)/python bench/gpu_figures.py
 
 .PHONY: doctor-mutations
-doctor-mutations: build ## Run the doctor on 100,000 mutated lspci texts and sysfs trees (minutes)
-	$(BIN)/python tests/mutations/fuzz.py --count 100000 --kind doctor-texts --kind doctor-trees --kind doctor-saved
+doctor-mutations: build ## Run the doctor on 100,000 mutated texts of all forms and sysfs trees (minutes)
+	$(BIN)/python tests/mutations/fuzz.py --count 100000 --kind doctor-texts --kind doctor-forms --kind doctor-trees \
+		--kind doctor-saved
+
+.PHONY: doctor-readings
+doctor-readings: build ## Shuffle and mangle 2,000 lspci texts: each register stays with its function (a minute)
+	PCIELAB_READINGS=2000 $(BIN)/python -m pytest -n 0 -q tests/test_doctor_pasted.py -k shuffled
 
 .PHONY: tool-mutations
 tool-mutations: build ## Import 10,000 mutated outputs each of nvbandwidth, perftest and fio (5 minutes)

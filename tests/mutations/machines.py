@@ -1,4 +1,4 @@
-"""Changed machines for the doctor: texts of lspci, folders like /sys, saved trees.
+"""Changed machines for the doctor: texts of lspci, other pasted forms, folders like /sys, saved trees.
 
 A case reads a changed machine and examines it; an endless chain of capabilities or bridges would show as a hang.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import mutate
 
-from pcielab.doctor import Tree, examine, read_file, read_lspci_file, read_sysfs, saved
+from pcielab.doctor import Tree, examine, made_text, read_file, read_lspci_file, read_sysfs, saved
 from pcielab.doctor.branches import branches
 from pcielab.doctor.made_machine import Made, server, write
 from pcielab.doctor.text import describe
@@ -36,6 +36,48 @@ def doctor_texts(draw: Draw, folder: Path) -> None:
     chosen = b"\n\n".join(_blocks()[first : first + draw.choice([1, 3, 8])]) + b"\n"
     path = folder / "lspci.txt"
     path.write_bytes(mutate.text(draw, chosen))
+    examined(read_lspci_file(path))
+
+
+_LOG = """\
+[    1.1] pci 0000:01:00.0: BAR 0 [mem size 0x400000000 64bit pref]: can't assign; no space
+[    2.5] pcieport 0000:00:1c.0: AER: Uncorrected (Fatal) error received: 0000:01:00.0
+[    3.0] nvme 0000:01:00.0: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)
+[    4.0] pcieport 0000:00:1c.0: DPC: containment event, status:0x1f01 source:0x0000
+[    5.0] NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.
+"""
+_DRAWING = r"""-[0000:00]-+-00.0  Example Host Bridge
+           +-1c.0-[01]----00.0  Example Drive
+           \-1d.0-[02-04]--+-00.0  Example NIC
+                           \-00.1  Example NIC
+"""
+_MATRIX = "\tGPU0\tGPU1\tNIC0\nGPU0\t X \tSYS\tPIX\nGPU1\tSYS\t X \tNV4\nNIC0\tPIX\tNV4\t X \n"
+_TOPOLOGY = """<system version="1"><cpu numaid="0">
+<pci busid="0000:10:00.0" class="0x060400" link_speed="16.0 GT/s PCIe" link_width="16">
+<pci busid="0000:11:00.0" class="0x030200"><gpu dev="0"><nvlink target="0000:12:00.0" count="4"/></gpu>
+</pci></pci></cpu></system>
+"""
+_BYTES = "".join(
+    f"{offset:02x}: {server()[0].config()[offset : offset + 16].hex(' ')}\n" for offset in range(0, 4096, 16)
+)
+_GREP = """\
+$ lspci -vvv -s 01:00.0 | grep Lnk
+\t\tLnkCap:\tPort #0, Speed 8GT/s, Width x4
+\t\tLnkSta:\tSpeed 8GT/s, Width x4
+"""
+_FORMS = (
+    *(_LOG, _DRAWING, _MATRIX, _TOPOLOGY, _GREP, made_text.X570, made_text.ARC, made_text.ECRC_BOTH),
+    f"00:01.0 PCI bridge: Port\n{_BYTES}",
+    "--- good\n+++ bad\n@@ -1,4 +1,4 @@\n" + made_text.ECRC_BOTH,
+    made_text.ECRC_BOTH.replace("\n", "\\n").replace("\t", "\\t"),
+)
+
+
+def doctor_forms(draw: Draw, folder: Path) -> None:
+    """One or two forms in one text: registers, logs, drawings, matrices, topologies, hex dumps, differences."""
+    chosen = "\n".join(draw.sample(_FORMS, draw.choice([1, 1, 2])))
+    path = folder / "pasted.txt"
+    path.write_bytes(mutate.text(draw, chosen.encode()))
     examined(read_lspci_file(path))
 
 
@@ -81,4 +123,9 @@ def doctor_saved(draw: Draw, folder: Path) -> None:
     examined(read_file(path))
 
 
-KINDS = {"doctor-texts": doctor_texts, "doctor-trees": doctor_trees, "doctor-saved": doctor_saved}
+KINDS = {
+    "doctor-texts": doctor_texts,
+    "doctor-forms": doctor_forms,
+    "doctor-trees": doctor_trees,
+    "doctor-saved": doctor_saved,
+}

@@ -2,7 +2,8 @@
 
 Elements nest as the machine does: `system`, `cpu` (a NUMA node), `pci` (a switch or a device), and in it `gpu`,
 `nic` and `net`. A `pci` element has the link above it. NCCL shows upstream ports of switches, but no other ports,
-and no registers. Identifiers of devices (`guid`) are not kept.
+and no registers. A switch may stand there several times, once for each part of what is below it. `nvlink` and
+`xgmi` are connections of their own kind. Identifiers of devices (`guid`) are not kept.
 
 The file is foreign: document types, and so entities, are refused, as are deep nesting and unknown structures.
 """
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
-from pcielab.doctor.tree import LANES, MOST_FUNCTIONS, SPEEDS, Function, Host, LinkEnd, Tree
+from pcielab.doctor.tree import LANES, MOST_FUNCTIONS, SPEEDS, Function, Host, LinkEnd, Peer, Piece, Tree
 from pcielab.errors import InputError
 from pcielab.library.input_files import read_bytes
 from pcielab.wording import named, printable
@@ -25,7 +26,7 @@ _CLASS = re.compile(r"0x([0-9a-f]{4})[0-9a-f]{2}", re.IGNORECASE)
 _SPEED = re.compile(r"(\d{1,3}(?:\.\d)?) ?GT/s")
 _NUMBER = re.compile(r"\d{1,5}")
 _LABEL = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-_BRIDGE = 0x0604
+_BRIDGE, _BRIDGE_CLASS = 0x0604, "0x0604"
 _TITLES = {
     0x02: "Network controller",
     0x03: "Display controller",
@@ -73,7 +74,16 @@ def read_nccl(content: bytes, source: str) -> Tree:
         raise InputError(f"{source}: shows no element pci with a busid: {_REMEDY}")
     host = Host(nodes=tuple(sorted(reader.nodes)) or None)
     functions = tuple(one.function() for one in reader.found.values())
-    return Tree(source=source, functions=functions, host=host, unseen=tuple(reader.unseen), is_nested=True)
+    used = f"links of {len(functions)} functions"
+    return Tree(
+        source=source,
+        functions=functions,
+        host=host,
+        unseen=tuple(reader.unseen),
+        is_nested=True,
+        peers=reader.peers(),
+        pieces=(Piece(form="NCCL topology", first_line=1, used_for=used),),
+    )
 
 
 @dataclass
@@ -125,6 +135,15 @@ class _Reader:
     _open: list[tuple[str, _Found | None]] = field(default_factory=list)
     _node: int | None = None
     _elements: int = 0
+    _connections: dict[tuple[str, str, str], int] = field(default_factory=dict)
+
+    def peers(self) -> tuple[Peer, ...]:
+        """The connections between functions that are no PCIe links; both ends may show one."""
+        found = {}
+        for (kind, one, other), count in self._connections.items():
+            ends = (min(one, other), max(one, other))
+            found[kind, ends] = Peer(kind=kind, ends=ends, links=count or None)
+        return tuple(found.values())
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self._elements += 1
@@ -142,6 +161,8 @@ class _Reader:
             made = self._pci(attributes)
         elif name in ("gpu", "net"):
             self._name(name, attributes)
+        elif name in ("nvlink", "xgmi"):
+            self._connect(name, attributes)
         self._open.append((name, made))
 
     def end(self, name: str) -> None:
@@ -156,13 +177,24 @@ class _Reader:
         slot = attributes.get("busid", "").lower()
         if not _SLOT.fullmatch(slot):
             raise InputError(f"{self.source}: busid is {named(slot)}: {_REMEDY}")
-        if slot in self.found:
-            raise InputError(f"{self.source}: busid {slot} is there twice: give the topology of one machine")
+        if (known := self.found.get(slot)) is not None:
+            is_bridge = attributes.get("class", "").startswith(_BRIDGE_CLASS)
+            if known.attributes != attributes or not is_bridge:
+                raise InputError(f"{self.source}: busid {slot} is there twice: give the topology of one machine")
+            return known
         if len(self.found) >= MOST_FUNCTIONS:
             raise InputError(f"{self.source}: more than {MOST_FUNCTIONS} PCI functions: give one machine")
         above = self._innermost()
         self.found[slot] = _Found(slot, attributes, above.slot if above else None, self._node)
         return self.found[slot]
+
+    def _connect(self, kind: str, attributes: dict[str, str]) -> None:
+        device, target = self._innermost(), attributes.get("target", "").lower()
+        if device is None or not _SLOT.fullmatch(target) or target == device.slot:
+            return
+        count = _number(attributes.get("count")) or 0
+        if len(self._connections) < MOST_FUNCTIONS:
+            self._connections[kind, device.slot, target] = count
 
     def _innermost(self) -> _Found | None:
         return next((made for _, made in reversed(self._open) if made is not None), None)

@@ -379,6 +379,7 @@ PASTED = {
     "device-stopped": "nvme nvme0: controller is down; will reset: CSTS=0x3, PCI_STATUS=0x10\n",
     "address-faults": "DMAR: [DMA Read NO_PASID] Request device [01:00.0] fault addr 0xffe00000\n",
     "bar-without-space": "pci 0000:01:00.0: BAR 0 [mem size 0x400000000 64bit pref]: can't assign; no space\n",
+    "peers-across-sockets": "\tGPU0\tGPU1\nGPU0\t X \tSYS\nGPU1\tSYS\t X \n",
     "port-alone": pasted.text(pasted.root(sta="Speed 8GT/s, Width x4")),
 }
 """A text for each rule on what only a text shows."""

@@ -88,6 +88,8 @@ class _Builder:
         self._leave_out_empty_switches()
         named = self._named()
         tops = self._tops(named)
+        for peer in self.tree.peers:
+            self.left_out[f"{peer.kind} between devices, which is no PCIe link"] += 1
         left = tuple(f"{count} x {reason}" for reason, count in sorted(self.left_out.items()))
         return Topology((*tops, *named.values()), left, tuple(self.assumed))
 

@@ -16,6 +16,8 @@ _PEERS = (0x01, 0x02, 0x03, 0x12)
 _OFTEN_PEERS = (0x03, 0x12)
 _REDIRECTS = ("ReqRedir", "CmpltRedir")
 _MENTIONED = 1.01
+_ACROSS_SOCKETS = ("sys", "soc")
+_MOST_NAMED = 4
 
 
 @rule("D07", Symptom.LOST_RATE, confirm="each device is right alone, and their sum stays at the uplink's rate")
@@ -118,6 +120,22 @@ def acs_at_root_ports(tree: Tree) -> Iterator[Observation]:
         "peers to one",
         commands=tuple(clear_redirection(one) for one in ports),
     )
+
+
+@rule("D24", Symptom.PEER_TO_PEER, confirm="the rate of the pair against that of a pair on one socket")
+def peers_across_sockets(tree: Tree) -> Iterator[Observation]:
+    """A matrix of `nvidia-smi topo -m` says what traffic of two devices crosses; sockets are the slowest."""
+    pairs = [peer for peer in tree.peers if peer.kind in _ACROSS_SOCKETS]
+    if pairs:
+        names = ", ".join(f"{one} and {other}" for one, other in (peer.ends for peer in pairs[:_MOST_NAMED]))
+        more = f", and {len(pairs) - _MOST_NAMED} more pairs" if len(pairs) > _MOST_NAMED else ""
+        yield Observation(
+            **judged(Severity.NOTE, Sureness.CERTAIN, None),
+            what=f"peers reach each other over the connection between sockets: {names}{more}",
+            values=tuple(value(None, " and ".join(peer.ends), peer.kind.upper()) for peer in pairs[:_MOST_NAMED]),
+            remedy="give work that exchanges data to devices of one socket, or to a device and the NIC of its "
+            "socket",
+        )
 
 
 def _below_switches(tree: Tree) -> dict[str, tuple[Link, list[Link]]]:
