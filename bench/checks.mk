@@ -122,6 +122,10 @@ hostile-stores: build ## Open COUNT=10000 stores each with wrong values and with
 stops: build ## Interrupt every long call of the compiled half, and time the longest of the others (a minute)
 	PCIELAB_STOPS=1 $(BIN)/python -m pytest -n 0 tests/test_entry_points.py
 
+.PHONY: wrong-types
+wrong-types: build ## Call every public function with COUNT=2000 arguments of wrong types (half a minute)
+	PCIELAB_WRONG_TYPES=$(or $(COUNT),2000) $(BIN)/python -m pytest -n 0 tests/test_wrong_types.py -k every_public
+
 .PHONY: first-hour
 first-hour: ## Carry out the first block of CONTRIBUTING.md in a fresh clone of the last commit, with a new HOME (20 minutes)
 	$(PYTHON) setup/first_hour.py

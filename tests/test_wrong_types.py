@@ -1,17 +1,23 @@
-"""Python's functions refuse arguments of wrong types and sizes with documented errors only."""
+"""Python's functions refuse arguments of wrong types and sizes with documented errors only.
 
+Words of the functions that most programs call have all wrong values here; every public function has some of
+`wrong_types.py`. `make wrong-types` tries thousands.
+"""
+
+import os
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import pcielab
+from pcielab.argument_types import refuses_wrong_types
+from wrong_types import WRONG, calls, functions
 
-WRONG: tuple[Any, ...] = (
-    *(None, 1, -1, 10**400, 1.5, float("nan"), float("inf"), 1e308, True, b"x", "", "\0"),
-    *([], [1], {}, {"a": 1}, object(), (1,), set(), len),
-)
+SAMPLE = 200
+"""Calls of public functions where no number is asked for."""
 DOCUMENTED = (pcielab.InputError, pcielab.RunError, TypeError)
 TEST = pcielab.single_test("bw-rd", transactions=10)
 
@@ -66,3 +72,44 @@ def test_wrong_arguments_raise_documented_errors_only(name: str) -> None:
             messages.append(str(error))
     assert messages
     assert all(messages)
+
+
+def test_every_public_function_refuses_wrong_types_with_documented_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    count = int(os.environ.get("PCIELAB_WRONG_TYPES", SAMPLE))
+    faults, refused = [], 0
+    for one in calls(count, tmp_path):
+        try:
+            one.carry_out()
+        except DOCUMENTED:
+            refused += 1
+        except Exception as error:
+            faults.append(f"{one}: {type(error).__name__}: {error}")
+    record_property("tried", count)
+    record_property("faults", len(faults))
+    assert refused > count / 2
+    assert not faults, "\n".join(faults)
+
+
+def test_many_functions_are_called() -> None:
+    assert len(functions()) > 60
+    assert {name.partition(".")[0] for name in functions()} >= {"devices", "doctor", "fabric", "model", "store"}
+
+
+def test_only_a_failed_call_with_a_wrong_type_raises_a_type_error() -> None:
+    @refuses_wrong_types
+    def halved(numbers: "list[int]", by: "float | None" = None) -> float:
+        if by == 0:
+            raise KeyError("kept")
+        return sum(numbers) / (by or numbers[0] * 2)  # type: ignore[operator]
+
+    assert halved([4, 2]) == 0.75
+    assert halved((4, 2)) == 0.75  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"halved: numbers is \{\}: give list\[int\]"):
+        halved({})  # type: ignore[arg-type]
+    with pytest.raises(KeyError, match="kept"):
+        halved([1], 0)
+    with pytest.raises(ZeroDivisionError):
+        halved([0])

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.store import Store, open_store
 from pcielab.work.running import Progress, no_progress
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pcielab.library.profiles import ResolvedSystem
 
 
+@refuses_wrong_types
 def explain(run: Store | Path | str, tests: "Sequence[str]" = ()) -> "Explanation":
     """Find the bound that limits each bandwidth test of a run, and the slack of the next bounds.
 
@@ -39,6 +41,7 @@ def explain(run: Store | Path | str, tests: "Sequence[str]" = ()) -> "Explanatio
     return explain_run(_store(run), tests)
 
 
+@refuses_wrong_types
 def compare(a: Store | Path | str, b: Store | Path | str) -> "Comparison":
     """Pair the finished tests of two runs; differences are b minus a.
 
@@ -56,6 +59,7 @@ def compare(a: Store | Path | str, b: Store | Path | str) -> "Comparison":
     return comparing.compare(_store(a), _store(b))
 
 
+@refuses_wrong_types
 def calibrate(
     measured: Path | str,
     name: str,
@@ -90,6 +94,7 @@ def calibrate(
     )
 
 
+@refuses_wrong_types
 def validate(
     system: "ResolvedSystem | str",
     measured: Store | Path | str,

@@ -4,12 +4,14 @@ from pathlib import Path
 from typing import Any
 
 from pcielab import _core
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.devices.running import run as run_work
 from pcielab.store import Store
 from pcielab.work.options import RunOptions, Work
 from pcielab.work.running import Progress, no_progress
 
 
+@refuses_wrong_types
 def run(
     backend: _core.Backend, suite: Work | str, output: Path | str, *, progress: Progress = no_progress, **how: Any
 ) -> Store:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any, TypeVar
 
 from pcielab import _core
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.devices.facts import DeviceFacts, HostFacts, Remarks
 from pcielab.devices.mistakes import (
     check_attachments,
@@ -29,6 +30,7 @@ _Result = TypeVar("_Result")
 _ENDED = object()
 
 
+@refuses_wrong_types
 def bridged(backend: Backend) -> _core.Backend:
     """Wrap a back end in Python, so that it can be run or put through the contract.
 

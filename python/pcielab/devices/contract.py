@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from pcielab import _core
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.library.suites.benchmark import Parameters
 
 
+@refuses_wrong_types
 def broken_promises(
     backend: _core.Backend,
     latency: Parameters | None,

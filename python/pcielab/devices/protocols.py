@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pcielab import _core
 from pcielab._core import Stop
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.devices.facts import Condition, DeviceFacts, HostFacts, Remarks
 from pcielab.library.suites.benchmark import Parameters
 
@@ -22,6 +23,7 @@ BandwidthSlice: TypeAlias = tuple[int, float]
 """A number of transactions, and the time that they took, ns."""
 
 
+@refuses_wrong_types
 def address_offsets(test: Parameters, seed: int, position: int, first: int, count: int) -> NDArray[np.uint64]:
     """Offsets in the buffer at which the transactions of a test start: the same on every device.
 

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from pcielab import _core
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.devices import cpu, real, rtl, sim
 from pcielab.devices.cuda import kind as cuda
 from pcielab.devices.cuda.options import CudaOptions
@@ -128,6 +129,7 @@ def _broken(name: str, reason: str) -> Kind:
     return Kind(name, "cannot be loaded", Part, make, lambda: [(name, reason)])
 
 
+@refuses_wrong_types
 def open_kind(
     device: str, profile: Mapping[str, Any] | None = None, sets: Mapping[str, object] | None = None
 ) -> _core.Backend:

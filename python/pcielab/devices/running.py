@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pcielab import _core
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.devices.kind import (
     OF_DEVICES,
     OF_TRANSFERS,
@@ -39,6 +40,7 @@ from pcielab.work.running import (
 )
 
 
+@refuses_wrong_types
 def run(
     work: Work | str,
     device: str | _core.Backend = "sim",
@@ -74,6 +76,7 @@ def run(
     return carry_out(carrier, options, output, progress)
 
 
+@refuses_wrong_types
 def simulate(
     system: Any,
     suite: Work | str,

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.doctor.tree import Tree
 
 
+@refuses_wrong_types
 def device_links(tree: Tree) -> dict[str, dict[str, Any]]:
     """The negotiated link of each device by address, with the keys of a manifest's `device.link`.
 

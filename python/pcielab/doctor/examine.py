@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.doctor.branches import Branch
 from pcielab.doctor.finding import Finding, Severity
 from pcielab.doctor.readings import differences
@@ -49,6 +50,7 @@ class Examination(Pictured, Record):
         return self.links > 0 and not self.unseen
 
 
+@refuses_wrong_types
 def examine(tree: Tree, more: Sequence[Finding] = (), symptom: str | None = None) -> Examination:
     """Apply every rule to a tree.
 

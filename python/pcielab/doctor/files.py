@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import BinaryIO
 
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.doctor.nccl_topology import read_nccl_file
 from pcielab.doctor.pasted import machine_of_text
 from pcielab.doctor.saved import read_saved
@@ -11,13 +12,14 @@ from pcielab.doctor.sysfs import read_sysfs
 from pcielab.doctor.tree import Tree
 from pcielab.errors import InputError
 from pcielab.library.input_files import read_text_roughly
-from pcielab.wording import byte_size
+from pcielab.wording import byte_size, shown
 
 _STORE_HEAD = b"SQLite format 3\0"
 _LSPCI_BYTES = 32 << 20
 _HEAD_BYTES = 4096
 
 
+@refuses_wrong_types
 def read_file(path: Path) -> Tree:
     """The tree of a store that carries an lspci text, or of a file that `saved` made, whichever the content shows.
 
@@ -40,6 +42,7 @@ def read_file(path: Path) -> Tree:
     return tree_of_store(open_store(path))
 
 
+@refuses_wrong_types
 def read_machine(path: Path) -> Tree:
     """The tree of a folder, or of a file of any of the kinds that the doctor reads, whichever its content shows.
 
@@ -67,6 +70,7 @@ def _is_xml(head: bytes) -> bool:
     return re.match(rb"(?:\xef\xbb\xbf)?\s*<(?:\?xml|!|system\b)", head) is not None
 
 
+@refuses_wrong_types
 def read_lspci_stream(stream: BinaryIO, source: str) -> Tree:
     """The tree of a stream with the output of `lspci -vvv`.
 
@@ -77,12 +81,15 @@ def read_lspci_stream(stream: BinaryIO, source: str) -> Tree:
     Raises:
         InputError: It is too long, or shows no PCI function.
     """
+    if not hasattr(stream, "read"):
+        raise TypeError(f"read_lspci_stream: stream is {shown(stream)}: give a BinaryIO")
     content = stream.read(_LSPCI_BYTES + 1)
     if len(content) > _LSPCI_BYTES:
         raise InputError(f"{source}: is longer than {byte_size(_LSPCI_BYTES)}: give the text of one machine")
     return machine_of_text(content.decode(errors="replace"), source)
 
 
+@refuses_wrong_types
 def read_lspci_file(path: Path) -> Tree:
     """The tree of a file with the output of `lspci -vvv`.
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.doctor.tree import Function, Tree
 from pcielab.errors import InputError
 
@@ -10,6 +11,7 @@ _ADDED = ("label", "numa_node", "iommu_type", "iommu_group", "driver", "control"
 """Fields that the second reading may add."""
 
 
+@refuses_wrong_types
 def merged(first: Tree, second: Tree) -> Tree:
     """The first tree, with names, nodes and registers of the second where it has none.
 

@@ -7,6 +7,7 @@ Each form is read for what it tells. `Tree.pieces` lists the forms with their us
 import re
 from collections.abc import Iterator
 
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.doctor.bus_tree import bus_tree
 from pcielab.doctor.forms import form_of
 from pcielab.doctor.kernel_log import is_kernel_log, log_events
@@ -23,6 +24,7 @@ _XML = re.compile(r"\ufeff?\s*<(?:\?xml|!|system\b)")
 _TOPOLOGY = re.compile(r"<system\b.*?</system>", re.DOTALL)
 
 
+@refuses_wrong_types
 def machine_of_text(text: str, source: str) -> Tree:
     """The tree of a text: a saved tree, an NCCL topology, or anything that `read_lspci` reads.
 
@@ -35,6 +37,7 @@ def machine_of_text(text: str, source: str) -> Tree:
     return read_nccl(text.encode(), source) if _XML.match(head) else read_lspci(text, source)
 
 
+@refuses_wrong_types
 def read_lspci(text: str, source: str) -> Tree:
     """The tree that a pasted text shows.
 

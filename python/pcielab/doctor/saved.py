@@ -10,6 +10,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.doctor.tree import MOST_FUNCTIONS, Record, Tree
 from pcielab.errors import InputError
 from pcielab.library.copied_lspci import SLOT
@@ -29,6 +30,7 @@ class SavedTree(Record):
     tree: Tree
 
 
+@refuses_wrong_types
 def saved(tree: Tree, version: str) -> bytes:
     """The file of a tree."""
     return (SavedTree(pcielab=version, tree=tree).model_dump_json(indent=1, exclude_none=True) + "\n").encode()

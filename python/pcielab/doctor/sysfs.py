@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.doctor.config_space import ConfigSpace
 from pcielab.doctor.folder import Folder
 from pcielab.doctor.host_settings import nodes_of, read_host
@@ -40,6 +41,7 @@ _KNOWN_CLASSES = {
 }
 
 
+@refuses_wrong_types
 def read_sysfs(root: Path | None = None) -> Tree:
     """The tree of this machine, or of a copy.
 

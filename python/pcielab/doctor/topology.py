@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.doctor.hardware import on_card_uplink
 from pcielab.doctor.internal_links import internal
 from pcielab.doctor.real_links import made_up
@@ -64,6 +65,7 @@ class Topology:
     assumed: tuple[str, ...]
 
 
+@refuses_wrong_types
 def topology(tree: Tree) -> Topology:
     """The topology of a tree."""
     return _Builder(tree).built()

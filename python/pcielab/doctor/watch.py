@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.doctor.finding import Finding, Observation, Severity, Sureness
 from pcielab.doctor.rules.link import shown
 from pcielab.doctor.rules.rule import finding, judged, value
 from pcielab.doctor.tree import Function, Tree
 
 
+@refuses_wrong_types
 def changes(before: Tree, after: Tree, seconds: float) -> list[Finding]:
     """Findings about rising errors and retrained links between two readings, `seconds` apart."""
     first = {function.slot: function for function in before.functions}

@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.fabric.estimation import Estimate
 from pcielab.library.fabrics.load import Fabric
 from pcielab.library.fabrics.routes import Routes
@@ -16,6 +17,7 @@ _LEAST_GBYTES_PER_S = 0.005
 _WITHOUT_LINES = "root-port"
 
 
+@refuses_wrong_types
 def drawn(fabric: Fabric, found: Estimate) -> str:
     """The tree with the loads of its links, GB/s of payload: downwards, then upwards, each of its capacity.
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pcielab import _core
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError
 from pcielab.fabric.answers import RoundTables
 from pcielab.fabric.flow_texts import asked_gbytes_per_s, bounds_of, with_limits
@@ -36,6 +37,7 @@ class Estimate(Pictured):
     edges: pd.DataFrame
 
 
+@refuses_wrong_types
 def estimate(fabric: Fabric | RecordedFabric, flows: pd.DataFrame, method: Method = "max-min") -> Estimate:
     """Estimate the share of each of `flows` (see `Fabric.flows`) on a fabric of a file or of a run's manifest.
 
@@ -63,6 +65,7 @@ def estimate(fabric: Fabric | RecordedFabric, flows: pd.DataFrame, method: Metho
     return Estimate(method, shares, edges)
 
 
+@refuses_wrong_types
 def rounds(fabric: Fabric, flows: pd.DataFrame) -> list[RoundTables]:
     """The rounds of edge constraints relaxing, each with its table of edges, its constraints and bandwidths."""
     described: list[RoundTables] = json.loads(_core.fabric_rounds(*_arguments(fabric, flows)))
@@ -88,6 +91,7 @@ class Influence:
     then_gbytes_per_s: "np.ndarray[Any, np.dtype[np.float64]]"
 
 
+@refuses_wrong_types
 def influence_of_each(
     fabric: Fabric | RecordedFabric,
     flows: pd.DataFrame,
@@ -105,13 +109,17 @@ def influence_of_each(
         limit: Shares that all changes may take, one of each flow and change; None: a hundred million, which take
             about ten seconds.
 
-    Yields:
+    Returns:
         Every change: first the edges that limit a flow, each twice as wide, then the flows, each stopped.
 
     Raises:
         InputError: The changes take more shares than the limit; the message names how many.
     """
-    every = _core.FabricInfluences(*_arguments(fabric, flows), method, limit)
+    return _shown(_core.FabricInfluences(*_arguments(fabric, flows), method, limit), progress)
+
+
+def _shown(every: _core.FabricInfluences, progress: Callable[[int, int], None] | None) -> Iterator[Influence]:
+    """Each change, with its progress."""
     total = len(every)
     for number, (change, what, affected, before, after) in enumerate(every):
         if progress is not None:
@@ -125,6 +133,7 @@ def influence_of_each(
         )
 
 
+@refuses_wrong_types
 def influences(fabric: Fabric | RecordedFabric, flows: pd.DataFrame, method: Method = "max-min") -> pd.DataFrame:
     """Changes of shares if one flow stopped, or one limiting edge were twice as wide.
 
@@ -154,6 +163,7 @@ def _few(changes: Iterable[Influence]) -> Iterator[Influence]:
         yield one
 
 
+@refuses_wrong_types
 def influence_table(found: Iterable[Influence], flows: pd.DataFrame) -> pd.DataFrame:
     """The table of `influences` for some changes of these flows."""
     kept = [one for one in found if len(one.flows)]
@@ -197,6 +207,7 @@ def through_bars_of(flows: pd.DataFrame) -> set[str]:
     return bar_ends(used.drop_duplicates().itertuples(index=False, name=None))
 
 
+@refuses_wrong_types
 def shares(fabric: Fabric, flows: pd.DataFrame, method: Method = "max-min") -> Estimate:
     """As `estimate`, for the fabric of a machine; the same as `estimate` for others.
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pcielab import _core
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError
 from pcielab.fabric.paths import Limit, capacities_of, limits_of, way_between
 from pcielab.library.alike import suggestion
@@ -33,6 +34,7 @@ _READERS: tuple[DeviceKind, ...] = ("nic", "nvme", "storage")
 _GPUS: tuple[DeviceKind, ...] = ("gpu", "accelerator")
 
 
+@refuses_wrong_types
 def written_flows(fabric: Fabric, flows: Sequence[str] = (), pattern: str | None = None) -> pd.DataFrame:
     """Flows as written, and those of a pattern, as a frame like `Fabric.flows`; see `with_limits`.
 
@@ -53,6 +55,7 @@ def written_flows(fabric: Fabric, flows: Sequence[str] = (), pattern: str | None
     return frame_of([_flow(*one) for one in asked], "--flow")
 
 
+@refuses_wrong_types
 def with_limits(fabric: Fabric, flows: pd.DataFrame) -> pd.DataFrame:
     """Flows with what the root complex carries as their standalone rate, where that is less than they ask for.
 

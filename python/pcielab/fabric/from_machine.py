@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.doctor import Position, Topology, Tree, topology
 from pcielab.doctor.loss import LARGE_BYTES, generation, loss, use_of
 from pcielab.errors import InputError
@@ -56,6 +57,7 @@ class WrittenFabric:
     notes: tuple[str, ...]
 
 
+@refuses_wrong_types
 def fabric_of(tree: Tree, name: str) -> WrittenFabric:
     """The fabric file of a tree.
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 import pandas as pd
 
 from pcielab import _core
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError
 from pcielab.fabric.borrowed import (
     Borrowed,
@@ -83,6 +84,7 @@ class DevicePath:
     notes: tuple[str, ...]
 
 
+@refuses_wrong_types
 def path(fabric: Fabric, source: str, destination: str) -> DevicePath:
     """The path between two nodes of a fabric.
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pcielab import _core
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.fabric.estimation import Estimate, through_bars_of
 from pcielab.fabric.flow_texts import asked_gbytes_per_s, limited
 from pcielab.fabric.listed_shares import with_engines
@@ -51,6 +52,7 @@ class Placements:
     possible: int
 
 
+@refuses_wrong_types
 def placements(fabric: Fabric, flows: pd.DataFrame, found: Estimate) -> Placements:
     """The best placement for each flow that gets less than it asks for and its devices and their links move.
 

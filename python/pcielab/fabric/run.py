@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 import pandas as pd
 
 from pcielab import _core
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError, found_in
 from pcielab.fabric.simulation import check_flows, check_options, simulate
 from pcielab.fabric.stored import distributions_of, scalars_of, series_of
@@ -112,6 +113,7 @@ def _facts(fabric: Fabric) -> dict[str, Any]:
     return found
 
 
+@refuses_wrong_types
 def flow_set(
     flows: pd.DataFrame, name: str, discipline: Discipline, duration_us: float, warm_up_us: float | None = None
 ) -> list[Point]:

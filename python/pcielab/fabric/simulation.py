@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pcielab import _core
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError
 from pcielab.fabric.requests import requests_of, summary_of
 from pcielab.library.fabrics.flows import flows_of, frame_of
@@ -50,6 +51,7 @@ class Simulated(Pictured):
     counted_us: float
 
 
+@refuses_wrong_types
 def simulate(
     fabric: Fabric | RecordedFabric,
     flows: pd.DataFrame,

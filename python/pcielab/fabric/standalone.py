@@ -7,6 +7,7 @@ engine has to be declared as `standalone_gbytes_per_s`, or simulated here, flow 
 import numpy as np
 import pandas as pd
 
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.fabric.estimation import estimate
 from pcielab.fabric.simulation import check_flows, check_options, simulate
 from pcielab.library.fabrics.load import Fabric
@@ -17,6 +18,7 @@ _KEYS = ["source", "destination", "primitive", "size_bytes", "outstanding", "arr
 """Columns that determine a flow's rate alone; flows with equal ones are simulated once."""
 
 
+@refuses_wrong_types
 def simulated_standalones(
     fabric: Fabric,
     flows: pd.DataFrame,
@@ -58,6 +60,7 @@ def simulated_standalones(
     return flows.assign(standalone_gbytes_per_s=rates[kinds.to_numpy()])
 
 
+@refuses_wrong_types
 def check_by_simulation(estimated: pd.DataFrame, simulated: pd.DataFrame) -> pd.DataFrame:
     """An estimate beside a simulation of the same flows.
 
@@ -77,6 +80,7 @@ def check_by_simulation(estimated: pd.DataFrame, simulated: pd.DataFrame) -> pd.
     return compared.assign(note=by_flow["note"].to_numpy()) if by_flow["note"].notna().any() else compared
 
 
+@refuses_wrong_types
 def excessive(fabric: Fabric, flows: pd.DataFrame) -> pd.DataFrame:
     """The flows with a declared standalone rate above the capacity of their path.
 

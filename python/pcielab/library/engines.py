@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import model_validator
 from pydantic_core import PydanticCustomError
 
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.library import shipped
 from pcielab.library.link import Link
 from pcielab.library.lookup import profile_file
@@ -140,6 +141,7 @@ def shipped_engines() -> list[str]:
     return list(shipped.profile_files("engine"))
 
 
+@refuses_wrong_types
 def load_engine(name_or_file: str | Path) -> EngineProfile:
     """Read an engine by name or file.
 

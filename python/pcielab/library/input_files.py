@@ -105,6 +105,8 @@ def read_bytes(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
             content = first + file.read(most_bytes + 1 - len(first))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise InputError(f"{shown(str(path))}: a path has no null characters: give another") from None
     if len(content) > most_bytes:
         raise InputError(f"{path}: is longer than {byte_size(most_bytes)}: give a shorter file")
     return content

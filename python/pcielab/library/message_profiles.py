@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, TypeAdapter
 
 from pcielab import _core
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import found_in
 from pcielab.library import shipped
 from pcielab.library.link import Link
@@ -98,6 +99,7 @@ def shipped_message_profiles() -> list[str]:
     return list(shipped.profile_files("messages"))
 
 
+@refuses_wrong_types
 def load_message_profile(name_or_file: str | Path) -> MessageProfile:
     """Read a message profile by name or file.
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from pcielab import _core
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError, found_in
 from pcielab.library import shipped
 from pcielab.library.input_files import read_toml
@@ -72,6 +73,7 @@ def shipped_nics() -> list[str]:
     return list(shipped.profile_files("nic"))
 
 
+@refuses_wrong_types
 def load_nic(name_or_file: str | Path) -> NicProfile:
     """Read a NIC by name or file; `NAME+SWITCH` or `FILE+SWITCH` turns switches on.
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import out_of_range
 from pcielab.library.engines import EngineProfile, EngineStep
 from pcielab.library.link import Link
@@ -59,6 +60,7 @@ class EngineRates:
     both: EngineRate
 
 
+@refuses_wrong_types
 def engine(
     profile: EngineProfile, sizes_bytes: Sequence[int], *, link: Link | None = None, depth: int | None = None
 ) -> list[EngineRates]:

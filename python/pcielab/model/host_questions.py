@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 
 from pcielab import _core
 from pcielab._core import Width, read_width
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import out_of_range
 from pcielab.library.profiles import load_system
 from pcielab.library.profiles.system import LOADED_CORES
@@ -31,6 +32,7 @@ _RATES = TypeAdapter(list[LoadedHost])
 _SIZE_BYTES = 4096
 
 
+@refuses_wrong_types
 def host(
     system: "str | ResolvedSystem",
     cores: Sequence[int],

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pydantic import TypeAdapter
 
 from pcielab import _core
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError
 from pcielab.library.link import Link
 from pcielab.library.message_profiles import MessageProfile, RecordedMessages
@@ -19,6 +20,7 @@ _CROSSINGS = TypeAdapter(list[Crossings])
 _LOOPBACKS = TypeAdapter(list[Loopback | None])
 
 
+@refuses_wrong_types
 def messages(
     profile: MessageProfile | RecordedMessages,
     payloads_bytes: Sequence[int],
@@ -54,6 +56,7 @@ def times_of_older_link(profile: MessageProfile | RecordedMessages, link: Link |
     ]
 
 
+@refuses_wrong_types
 def crossings(
     profile: MessageProfile | RecordedMessages,
     *,
@@ -65,6 +68,7 @@ def crossings(
     return _CROSSINGS.validate_json(_core.model_message_crossings(question))[0]
 
 
+@refuses_wrong_types
 def loopback(
     profile: MessageProfile | RecordedMessages, packets_bytes: Sequence[int], *, link: Link | None = None
 ) -> list[Loopback]:

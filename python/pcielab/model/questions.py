@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter
 
 from pcielab import _core
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import out_of_range
 from pcielab.library.link import Link
 from pcielab.model.answer_list import Answers
@@ -27,6 +28,7 @@ _LINK_SIZINGS = TypeAdapter(list[LinkSizing])
 _BOUNDS = TypeAdapter(list[TestBounds | None])
 
 
+@refuses_wrong_types
 def bandwidth(
     link: Link,
     sizes_bytes: Sequence[int],
@@ -52,6 +54,7 @@ def bandwidth(
     return Answers(_BANDWIDTHS.validate_json(_core.model_bandwidth(question_json(question))))
 
 
+@refuses_wrong_types
 def nic(
     device: "NicProfile",
     link: Link,
@@ -79,6 +82,7 @@ def nic(
     return found
 
 
+@refuses_wrong_types
 def sizing(
     frames_bytes: Sequence[int],
     latencies_ns: Sequence[float],
@@ -101,6 +105,7 @@ def sizing(
     return found
 
 
+@refuses_wrong_types
 def link_sizing(
     link: Link,
     sizes_bytes: Sequence[int],

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError
 from pcielab.outputs import write_file
 from pcielab.report.drawing_engine import drawing_engine
@@ -23,6 +24,7 @@ def specification(figure: Figure, theme: Theme = "light") -> dict[str, Any]:
     return spec
 
 
+@refuses_wrong_types
 def save_figure(figure: Figure, path: Path | str, *, theme: Theme = "light", overwrite: bool = True) -> None:
     """Write a figure to a file in the format of its ending.
 

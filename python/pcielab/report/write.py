@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError
 from pcielab.outputs import check_file, check_page, write_file
 from pcielab.report.catalogue import Drawn, draw_all
@@ -13,6 +14,7 @@ from pcielab.report.style import Theme
 from pcielab.store import Store
 
 
+@refuses_wrong_types
 def write_report(
     stores: Sequence[Store],
     output: Path | str,

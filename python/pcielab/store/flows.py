@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError
 from pcielab.store.frames import Frames
 from pcielab.store.littles_law import departures
@@ -40,6 +41,7 @@ _SPANS = ("warm_up", "counted")
 _ORDER = ("gbytes_per_s", "requests", "in_flight", "average_ns", "p50_ns", "p90_ns", "p99_ns", "reached_ns")
 
 
+@refuses_wrong_types
 def flow_table(store: Frames) -> "pd.DataFrame":
     """One row per test and flow, in suite order: its parameters, bandwidth, latencies and phases.
 
@@ -140,6 +142,7 @@ def _phase_averages(scalars: "pd.DataFrame") -> "pd.DataFrame":
     return rows.pivot(index=["test", "flow"], columns="phase", values="value")
 
 
+@refuses_wrong_types
 def request_table(store: Frames) -> "pd.DataFrame":
     """One row per traced request: its test, flow and number, and its times in ns.
 

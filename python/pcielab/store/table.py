@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pcielab import _core
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.extras import needed
 from pcielab.notebook import Pictured
 from pcielab.store.connections import with_connections
@@ -60,6 +61,7 @@ class Store(Pictured, Frames):
         return frame
 
 
+@refuses_wrong_types
 def damaged_tests(path: str | Path) -> list[str]:
     """The damaged tests of a store, in words; `resume` with `repeat_damaged` repeats them.
 
@@ -69,6 +71,7 @@ def damaged_tests(path: str | Path) -> list[str]:
     return _core.damaged_tests(path)
 
 
+@refuses_wrong_types
 def open_store(path: str | Path) -> Store:
     """Open a store for reading, even while it is being written or after a killed run.
 

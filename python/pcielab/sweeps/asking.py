@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError
 from pcielab.library.profiles import ResolvedSystem, load_system
 from pcielab.model.questions import system_bounds
@@ -15,6 +16,7 @@ from pcielab.wording import shown
 from pcielab.work.options import Samples
 
 
+@refuses_wrong_types
 def sweep(
     system: ResolvedSystem | str,
     *,
@@ -59,6 +61,7 @@ def sweep(
     return carry_out(plan, folder, work=work, resume=resume, progress=progress)
 
 
+@refuses_wrong_types
 def bounds(system: ResolvedSystem | str, **axes: object) -> Results:
     """Closed-form bounds of one bandwidth test on a system over many parameter values.
 

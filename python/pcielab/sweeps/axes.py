@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias, get_args
 
 from pcielab._core import read_sizes
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError
 from pcielab.library.profiles.nested import is_ending, key_of
 from pcielab.library.profiles.parts import System
@@ -51,6 +52,7 @@ class Between:
         return float(self.low + (self.high - self.low) * share)
 
 
+@refuses_wrong_types
 def between(low: float, high: float, scale: Scale = "linear") -> Between:
     """A range that values of an axis are drawn from; with the scale `log`, all ratios are equally likely."""
     return Between(low, high, scale)

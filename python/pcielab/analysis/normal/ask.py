@@ -17,6 +17,7 @@ from pcielab.analysis.normal.question import (
     read_value,
     read_what,
 )
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError, out_of_range
 from pcielab.library.alike import alike
 from pcielab.library.published_figures import published_figures
@@ -50,6 +51,7 @@ def normal(
 def normal(
     asked: "Store | Path | str", value: None = None, *, tests: Sequence[str] = (), line_gbps: float | None = None
 ) -> list[Normal]: ...
+@refuses_wrong_types
 def normal(
     asked: "Store | Path | str",
     value: str | None = None,

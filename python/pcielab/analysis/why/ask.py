@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 from pcielab.analysis.why.answer import Why
 from pcielab.analysis.why.numbers import check_measured
 from pcielab.analysis.why.predicted import no_progress
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError
 from pcielab.wording import named, shown
 from pcielab.work.effort import Progress
@@ -26,6 +27,7 @@ Asked: TypeAlias = Union["Store", "Suite", "Frames", "Fabric", Path, str]
 _PORT = "direct-dma"
 
 
+@refuses_wrong_types
 def why(
     asked: Asked,
     other: "Store | Path | str | None" = None,

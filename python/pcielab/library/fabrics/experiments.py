@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field, model_validator
 
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import wrong_value
 from pcielab.library import shipped
 from pcielab.library.fabrics.flows import frame_of, names_of
@@ -130,6 +131,7 @@ def suite_names() -> list[str]:
     return list(shipped.suite_files("fabric"))
 
 
+@refuses_wrong_types
 def load_fabric_suite(name_or_path: str) -> FabricSuite:
     """The suite of that name (`rpciebench`), or in that file (`*.toml`).
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pcielab import _core
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError, found_in
 from pcielab.library import shipped
 from pcielab.library.alike import suggestion
@@ -149,6 +150,7 @@ def names() -> list[str]:
     return list(shipped.profile_files("fabric"))
 
 
+@refuses_wrong_types
 def load(name_or_path: str) -> Fabric:
     """The fabric of that name (`fabrex-u55c`), or in that file (`*.toml`).
 
@@ -175,6 +177,7 @@ def of_content(content: dict[str, Any], path: Path) -> Fabric:
     return fabric
 
 
+@refuses_wrong_types
 def check_ends(fabric: Fabric | RecordedFabric, flows: "pd.DataFrame", where: str) -> "pd.DataFrame":
     """The flows, if their ends are nodes of the fabric."""
     for key in ("source", "destination"):

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pcielab import _core
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError, found_in
 from pcielab.library.key_words import system_keys
 from pcielab.library.profiles.files import PARTS, Document, Kind
@@ -136,6 +137,7 @@ class ResolvedSystem:
         return ""
 
 
+@refuses_wrong_types
 def load_system(name_or_path: str) -> ResolvedSystem:
     """The system of a name (`hsw2620`) or file (`*.toml`).
 
@@ -145,6 +147,7 @@ def load_system(name_or_path: str) -> ResolvedSystem:
     return resolve(name_or_path)
 
 
+@refuses_wrong_types
 def load_host(name_or_path: str) -> Host:
     """The host of a name (`snb-e5-2630`) or file, for `ResolvedSystem.with_`.
 
@@ -155,6 +158,7 @@ def load_host(name_or_path: str) -> Host:
     return Host.model_validate(file.model_dump(include=set(Host.model_fields), exclude_unset=True))
 
 
+@refuses_wrong_types
 def resolve(name_or_path: str, sets: Mapping[str, object] | Sequence[str] = ()) -> ResolvedSystem:
     """The system of a name or file, with changes.
 

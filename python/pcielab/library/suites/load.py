@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.library import shipped
 from pcielab.library.input_files import read_toml
 from pcielab.library.lookup import suite_file
@@ -56,6 +57,7 @@ def names() -> list[str]:
     return list(shipped.suite_files("transfers"))
 
 
+@refuses_wrong_types
 def load_suite(name_or_path: str) -> Suite:
     """The suite of a name (`paper`, `quick`, `demo`) or file (`*.toml`).
 

@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from pcielab import _core
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import found_in, wrong_value
 from pcielab.library import shipped
 from pcielab.library.lookup import suite_file
@@ -262,6 +263,7 @@ def message_suite_names() -> list[str]:
     return list(shipped.suite_files("messages"))
 
 
+@refuses_wrong_types
 def load_message_suite(name_or_path: str) -> MessageSuite:
     """The suite of messages of a name or file (`*.toml`).
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from pcielab._core import read_size
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError, with_message
 from pcielab.library.alike import suggestion
 from pcielab.library.suites.benchmark import BENCHMARKS, Test, impossible, published_name, published_transactions
@@ -15,6 +16,7 @@ _OPERATION = next(parameter for parameter in PARAMETERS if parameter.key == "ope
 _OF_WORD = {parameter.word: parameter for parameter in PARAMETERS if parameter is not _OPERATION}
 
 
+@refuses_wrong_types
 def single_test(operation: str, **asked: Any) -> Suite:
     """A suite of one test, named `single`.
 
