@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from pcielab import InputError, _core, fabric, open_store
-from pcielab.fabric.requests import summary_of
+from pcielab.fabric.simulation import summary_of
 from pcielab.fabric.stored import scalars_of
 from pcielab.fabric.trace import Trace
 from pcielab.percentiles import percentile, percentile_of_counts

@@ -10,10 +10,9 @@ from pcielab import model
 from pcielab._core import read_sizes
 from pcielab.cli.completion import profile_names
 from pcielab.cli.explain_kinds import print_explained
-from pcielab.cli.given_options import given_options, refuse_without_effect
 from pcielab.cli.model import Sizes
 from pcielab.cli.model_options import ModelOptions, takes_model_options
-from pcielab.cli.option_groups import GROUP
+from pcielab.cli.option_groups import GROUP, given_options, refuse_without_effect
 from pcielab.cli.output import (
     Cell,
     Format,

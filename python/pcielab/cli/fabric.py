@@ -13,9 +13,8 @@ import typer
 from pcielab.cli.completion import profile_names, suite_names
 from pcielab.cli.fabric_machine import from_machine, paths
 from pcielab.cli.fabric_tables import print_flows, print_listed
-from pcielab.cli.given_options import refuse_without_effect
 from pcielab.cli.limits import Limit, announce_many
-from pcielab.cli.option_groups import GROUP
+from pcielab.cli.option_groups import GROUP, refuse_without_effect
 from pcielab.cli.output import (
     Cell,
     Format,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pcielab.cli.given_options import refuse_without_effect
+from pcielab.cli.option_groups import refuse_without_effect
 from pcielab.cli.output import OverwriteOption, Theme, ThemeOption, say
 from pcielab.cli.stores import opened
 

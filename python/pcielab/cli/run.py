@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 
 from pcielab.cli.completion import choice, device_kinds, keys_to_set, profile_names, suite_names
-from pcielab.cli.given_options import refuse_without_effect
-from pcielab.cli.option_groups import GROUP
+from pcielab.cli.option_groups import GROUP, refuse_without_effect
 from pcielab.cli.outcome import report_outcome
 from pcielab.cli.output import Format, say
 from pcielab.cli.progress import carry_out

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab.cli.completion import choice
-from pcielab.cli.given_options import refuse_without_effect
 from pcielab.cli.limits import TlpLimit, announce_tlps
+from pcielab.cli.option_groups import refuse_without_effect
 from pcielab.cli.output import Cell, Format, FormatOption, OverwriteOption, is_stdout, print_rows, say
 from pcielab.cli.progress import Bar
 from pcielab.cli.quantities import size_option

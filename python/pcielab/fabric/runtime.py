@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from pcielab import _core
-from pcielab.fabric.requests import requests_of
+from pcielab.fabric.simulation import requests_of
 from pcielab.fabric.trace import Trace
 from pcielab.library.fabrics.load import Fabric
 from pcielab.library.fabrics.parts import Discipline

@@ -10,15 +10,35 @@ import pandas as pd
 from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError
-from pcielab.fabric.requests import requests_of, summary_of
 from pcielab.library.fabrics.flows import flows_of, frame_of
 from pcielab.library.fabrics.load import Fabric, RecordedFabric
 from pcielab.library.fabrics.parts import Discipline
 from pcielab.notebook import Pictured
-from pcielab.store.flows import fitting
+from pcielab.percentiles import percentile
+from pcielab.store.flows import PHASES, TIMES, fitting
 from pcielab.store.littles_law import departures
 from pcielab.wording import shown
 from pcielab.work.options import check_seed
+
+
+def requests_of(times: bytes) -> pd.DataFrame:
+    """The frame of the compiled half's array of `TIMES` per request, with the total of the phases."""
+    frame = pd.DataFrame(np.frombuffer(times).reshape(-1, len(TIMES)), columns=list(TIMES))
+    frame["total"] = frame[list(PHASES)].sum(axis=1)
+    return frame
+
+
+def summary_of(requests: pd.DataFrame) -> dict[str, float]:
+    """Number of requests, average and percentiles of their total, and the average of each phase.
+
+    Also `reached_ns`: average time from submission until the command reaches the device; NaN without commands.
+    """
+    total = requests["total"]
+    quantiles = {f"p{share}_ns": percentile(total, share / 100) for share in (50, 90, 99)}
+    phases = {f"{phase}_ns": float(requests[phase].mean()) for phase in PHASES}
+    reached = {"reached_ns": float((requests["reached"] - requests["submitted"]).mean())}
+    return {"requests": len(total), "average_ns": float(total.mean()), **quantiles, **phases, **reached}
+
 
 DISCIPLINES: tuple[Discipline, ...] = get_args(Discipline)
 LEAST_MICROSECONDS, MOST_MICROSECONDS = 1e-3, 1e6

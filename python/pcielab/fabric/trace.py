@@ -11,8 +11,8 @@ import pandas as pd
 
 from pcielab import _core
 from pcielab.errors import InputError
-from pcielab.fabric.requests import summary_of
 from pcielab.fabric.run import manifest_of
+from pcielab.fabric.simulation import summary_of
 from pcielab.fabric.stored import distributions_of, scalars_of, series_of
 from pcielab.library.fabrics.load import Fabric
 from pcielab.library.fabrics.parts import Discipline

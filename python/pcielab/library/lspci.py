@@ -19,6 +19,7 @@ from pcielab.wording import named
 COMMAND = "sudo lspci -vvv"
 _IDS = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]")
 _TAGS_5_BIT, _TAGS_8_BIT, _TAGS_10_BIT = 32, 256, 768
+SPEED_AND_WIDTH = re.compile(r"Speed (\d{1,3}(?:\.\d)?)GT/s.*?Width x(\d{1,4})\b")
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,8 @@ class Function(Block):
     @property
     def link_speed(self) -> float:
         """Raw rate of the negotiated link over all lanes, GT/s; 0 if the text does not show it."""
-        found = re.search(r"Speed (\d{1,3}(?:\.\d)?)GT/s.*?Width x(\d{1,4})\b", self.registers.get("LnkSta", ""))
-        return float(found[1]) * int(found[2]) if found else 0.0
+        speed, lanes = speed_and_width(self.registers.get("LnkSta", ""))
+        return speed * lanes
 
     @property
     def tags(self) -> int:
@@ -68,13 +69,13 @@ class Function(Block):
         Raises:
             InputError: The text lacks a register.
         """
-        speed = self._find("LnkSta", r"Speed (\d{1,3}(?:\.\d)?)GT/s")
-        generation = generation_of(float(speed))
+        speed, lanes = speed_and_width(self._find("LnkSta", f"({SPEED_AND_WIDTH.pattern})"))
+        generation = generation_of(speed)
         if generation is None:
-            raise InputError(f"{self.slot}: LnkSta: {speed} GT/s is not a PCIe speed: check the text")
+            raise InputError(f"{self.slot}: LnkSta: {speed:g} GT/s is not a PCIe speed: check the text")
         values = {
             "generation": generation,
-            "lanes": int(self._find("LnkSta", r"Width x(\d{1,4})\b")),
+            "lanes": lanes,
             "mps_bytes": int(self._find("DevCtl", r"MaxPayload (\d{1,5}) bytes")),
             "mrrs_bytes": int(self._find("DevCtl", r"MaxReadReq (\d{1,5}) bytes")),
             "rcb_bytes": int(self._find("LnkCtl", r"RCB (\d{1,5}) bytes", otherwise="64")),
@@ -94,6 +95,12 @@ class Function(Block):
         if otherwise is not None:
             return otherwise
         raise InputError(f"{self.slot} {self.title}: the text does not show {register}: run lspci -vvv as root")
+
+
+def speed_and_width(register: str) -> tuple[float, int]:
+    """The speed, in GT/s a lane, and the lanes that LnkCap or LnkSta shows; zeros if it does not."""
+    found = SPEED_AND_WIDTH.search(register)
+    return (float(found[1]), int(found[2])) if found else (0.0, 0)
 
 
 def parse(text: str) -> list[Function]:

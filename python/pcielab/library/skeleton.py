@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pcielab.errors import InputError
 from pcielab.library.lookup import profile_file
-from pcielab.library.lspci import Function, find, parse
+from pcielab.library.lspci import Function, find, parse, speed_and_width
 from pcielab.wording import shown
 
 _HOSTS = ((16.0, "gen5-server"), (0.0, "hsw-e5-2620v3"))
@@ -24,7 +24,6 @@ _NAMED_HOSTS = (
 )
 """Names of bridges and ports of measured processors, and the host profile of each."""
 _NFP6000 = "19ee:6000"
-_SPEED_AND_WIDTH = re.compile(r"Speed (\d{1,3}(?:\.\d)?)GT/s.*?Width x(\d{1,2})\b")
 _MOST_LETTERS = 200
 
 
@@ -123,23 +122,18 @@ def _nearest_host(functions: Iterable[Function]) -> tuple[str, str]:
         if found := re.search(pattern, titles):
             return host, f"the text names {found[0]}"
     registers = (function.registers.get(name, "") for function in known for name in ("LnkCap", "LnkSta"))
-    fastest = max((_speed_and_width(text)[0] for text in registers), default=0.0)
+    fastest = max((speed_and_width(text)[0] for text in registers), default=0.0)
     host = next(name for least, name in _HOSTS if fastest >= least)
     return host, f"the fastest link in the text supports {fastest:g} GT/s"
 
 
 def _downgrade(function: Function) -> str | None:
     """The negotiated and the supported link in words, if the link is downgraded."""
-    could, does = (_speed_and_width(function.registers.get(name, "")) for name in ("LnkCap", "LnkSta"))
+    could, does = (speed_and_width(function.registers.get(name, "")) for name in ("LnkCap", "LnkSta"))
     if could[0] <= does[0] and could[1] <= does[1] and "(downgraded)" not in function.registers.get("LnkSta", ""):
         return None
     most = f"; the device supports {could[0]:g} GT/s x{could[1]}" if could[1] else ""
     return f"the link is downgraded: it runs at {does[0]:g} GT/s x{does[1]}{most}"
-
-
-def _speed_and_width(text: str) -> tuple[float, int]:
-    found = _SPEED_AND_WIDTH.search(text)
-    return (float(found[1]), int(found[2])) if found else (0.0, 0)
 
 
 def _quoted(text: str) -> str:

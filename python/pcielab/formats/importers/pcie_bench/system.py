@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from pcielab.formats.published import Timer
+from pcielab.library.lspci import speed_and_width
 
 CARD = re.compile(r"^[0-9a-f:.]+ .*Netronome Systems, Inc\. Device 6000\b.*\n(?:[ \t]+.*\n?)*", re.MULTILINE)
 """The measured card's block of `lspci -vvv`. Some machines hold another Netronome card, too."""
@@ -16,9 +17,10 @@ def device_facts(texts: dict[str, str], name: str, timer: Timer) -> dict[str, An
     """The device: name, timer, its link as `lspci` shows it, its board."""
     card = CARD.search(texts.get("sys-lspci.txt", ""))
     lspci = card[0] if card else ""
+    speed_gtps, lanes = speed_and_width(_find("LnkSta:(.*)", lspci, str) or "")
     link = {
-        "rate_gtps": _find(r"LnkSta:\s+Speed (\d{1,3}(?:\.\d)?)GT/s", lspci, float),
-        "lanes": _find(r"LnkSta:.*Width x(\d{1,3})\b", lspci, int),
+        "rate_gtps": speed_gtps or None,
+        "lanes": lanes or None,
         "mps_bytes": _find(r"DevCtl:(?:.*\n)*?.*MaxPayload (\d{1,5}) bytes", lspci, int),
         "mrrs_bytes": _find(r"MaxReadReq (\d{1,5}) bytes", lspci, int),
         "rcb_bytes": _find(r"RCB (\d{1,5}) bytes", lspci, int),
