@@ -131,6 +131,14 @@ def test_a_lost_header_gives_its_registers_to_no_other_function() -> None:
     assert any(note.startswith("the slot of 1 function") for note in tree.unseen)
 
 
+def test_a_port_without_its_header_is_compared_by_its_buses() -> None:
+    """Mail may lose the header of a port and show it twice; its buses tell that it is one."""
+    bodies = [str(port).partition("\n")[2] for port in (made.root(**FULL), made.root(**SLOW))]
+    examination = examine(read("When it works:\n\n" + "\n\nIn the kernel:\n\n".join(bodies)))
+    assert {one.rule for one in examination.findings} == {"port-alone", "readings-differ"}
+    assert any("8 GT/s x4, then 2.5 GT/s x1" in one.what for one in examination.findings)
+
+
 def _hex(space: bytes) -> str:
     return "".join(
         f"{offset:02x}: {space[offset : offset + 16].hex(' ')}\n" for offset in range(0, len(space), 16)

@@ -205,7 +205,7 @@ class _Finder:
 def _named(found: Sequence[_Open]) -> Iterator[Block]:
     """The functions with their slots; those without a header get one of their own if they have registers."""
     below: dict[str, tuple[str, int]] = {}
-    unnamed = 0
+    made: dict[str, str] = {}
     for block in found:
         text = _with_whole_title(block.lines)
         title = _title(text[0]) if block.path is not None or text[0] != "(no header)" else text[0]
@@ -215,8 +215,9 @@ def _named(found: Sequence[_Open]) -> Iterator[Block]:
         if slot is None:
             if not any(_is_register(line) or _HEX.match(line) for line in text[1:]):
                 continue
-            slot = _made_slot(text, unnamed)
-            unnamed += 1
+            # A bridge that comes twice, as before and after a change, shows the same buses.
+            buses_shown = next((line.strip() for line in text if "Bus: primary=" in line), f"number {len(made)}")
+            slot = made.setdefault(buses_shown, _made_slot(text, len(made)))
         joined = "\n".join([printable(text[0]), *text[1:]])
         buses = re.search(r"\bsecondary=([0-9a-f]{2}),", joined)
         if buses:
