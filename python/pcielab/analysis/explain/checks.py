@@ -13,7 +13,7 @@ from typing import Any
 
 from pcielab.analysis.explain.machine_facts import MachineFacts
 from pcielab.analysis.explain.rows import Explanation, Row
-from pcielab.doctor import RULES, Cause, Severity, Tree, causes, examine
+from pcielab.doctor import RULES, Cause, Function, Severity, Tree, causes, examine
 from pcielab.doctor.stores import ATTACHMENT, tree_of_store
 from pcielab.store import Store
 from pcielab.wording import byte_size
@@ -69,9 +69,17 @@ def _settled(store: Store) -> set[str]:
 def _shown_by_registers(tree: Tree) -> set[str]:
     """The causes that a text of lspci decides, if it was made as root."""
     devices = [function for function in tree.functions if function.is_endpoint]
-    if not devices or any(device.control is None or device.link is None for device in devices):
+    if not devices or not all(map(_is_shown, devices)):
         return set()
     return {"D01", "D02", "D03", "D06", "D07", "D08", "D10", "D11", "D12", "D14", "D27"}
+
+
+def _is_shown(device: Function) -> bool:
+    """Whether the text shows what a device and its link support."""
+    control, link = device.control, device.link
+    return (
+        control is not None and control.max_payload_bytes is not None and link is not None and bool(link.max_lanes)
+    )
 
 
 def _symptoms(store: Store, explanation: Explanation) -> Iterator[tuple[str, str]]:
