@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 
 from pcielab import RunOptions, Store, fabric, run
-from pcielab.analysis.published import FlowSelection, compare_with_published, published_values, score
+from pcielab.kinds.beside_published import compare_with_published
+from pcielab.kinds.published import FlowSelection, published_values, score
 from pcielab.paper import compare_numbers, numbers
 
 LOST = """## Section 4.4: a conclusion that is lost

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pcielab.analysis.explain.bounds import system_bounds
+from pcielab.kinds.transfers.bounds import system_bounds
 from pcielab.sweeps.point import Point
 from random_systems import Case, random_case
 

@@ -7,8 +7,8 @@ import pytest
 
 import pcielab
 from pcielab import Frames, Store, model, open_store, resolve, run, simulate, single_test
+from pcielab.charts.run import everyone
 from pcielab.report.provenance import provenance
-from pcielab.report.run import everyone
 from shell import succeed
 
 TRANSLATION = "borrowed keys behind translation: host.iommu.pending_walks (from gen5-server)"

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from pcielab._core import StoreWriter
-from pcielab.analysis.combining import caution
+from pcielab.charts.run import everyone
 from pcielab.cli.outcome import report_outcome
+from pcielab.kinds.messages.combining import caution
 from pcielab.report.provenance import provenance
-from pcielab.report.run import everyone
 from pcielab.store import Store, open_store
 
 SIZES = (8, 64, 1024, 65536)

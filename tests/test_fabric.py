@@ -10,8 +10,9 @@ import pytest
 
 from generate.paper_pages import PAGES, fabric_page, published_flows
 from pcielab import InputError, fabric, run as run_work
-from pcielab.analysis.published import compare_with_published, published_values, score
-from pcielab.analysis.published.compare import verdict_of
+from pcielab.kinds.beside_published import compare_with_published
+from pcielab.kinds.published import published_values, score
+from pcielab.kinds.published.compare import verdict_of
 from pcielab.report import write_report
 from pcielab.store import Store
 from shell import refuse, succeed

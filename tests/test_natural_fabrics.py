@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 from pcielab import fabric, open_store
+from pcielab.charts.frame import claims_of
 from pcielab.errors import InputError
+from pcielab.kinds.flows.tree import simulated_loads
 from pcielab.library.fabrics.presets import device_preset, device_presets, host_preset, host_presets
 from pcielab.library.fabrics.written import INSIDE_GBYTES_PER_S, SWITCH_NS
 from pcielab.report import figures
-from pcielab.report.fabric_tree import simulated_loads
-from pcielab.report.figures.frame import claims_of
 from shell import refuse, succeed
 
 SERVER = """

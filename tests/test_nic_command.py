@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pcielab import compare, open_store
+from pcielab.kinds.frames.rows import nic_rows
 from pcielab.library import shipped
-from pcielab.work.nic_rows import nic_rows
 from shell import refuse, succeed
 
 FRAMES = ["--frames", "256,1500"]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pcielab import InputError, model
-from pcielab.analysis.published import compare_with_published
+from pcielab.kinds.beside_published import compare_with_published
 from pcielab.library import shipped
 from pcielab.library.fabrics.load import recorded
 from pcielab.library.message_profiles import load_message_profile, recorded_messages

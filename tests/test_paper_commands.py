@@ -11,8 +11,8 @@ import pytest
 
 from generate.paper_pages import PAGES, pcie_bench_page
 from pcielab import model, open_store
-from pcielab.analysis.published import PublishedValue, compare, published_values
 from pcielab.devices.running import simulate
+from pcielab.kinds.published import PublishedValue, compare, published_values
 from pcielab.library.profiles import resolve
 from pcielab.library.suites import load_suite, single_test
 from pcielab.model.link import Accounting

@@ -10,8 +10,8 @@ from pcielab import InputError, _core, fabric, open_store
 from pcielab.fabric.simulation import summary_of
 from pcielab.fabric.stored import scalars_of
 from pcielab.fabric.trace import Trace
+from pcielab.kinds.transfers.distribution import _statistics
 from pcielab.percentiles import percentile, percentile_of_counts
-from pcielab.report.figures.distribution import _statistics
 from pcielab.store import Store
 from shell import succeed
 

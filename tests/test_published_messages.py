@@ -9,7 +9,8 @@ import pytest
 
 from generate.paper_pages import PAGES, messages_page
 from pcielab import open_store, run as run_work
-from pcielab.analysis.published import compare_with_published, deviations, published_values
+from pcielab.kinds.beside_published import compare_with_published, deviations
+from pcielab.kinds.published import published_values
 from pcielab.report import write_report
 from shell import refuse, succeed
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from pcielab import fabric
-from pcielab.store.littles_law import departures
+from pcielab.fabric.flow_numbers import departures
 from shell import refuse, succeed
 
 OUTSTANDING = [(65_536, 16), (1 << 20, 64), (4096, 1)]

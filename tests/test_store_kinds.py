@@ -1,4 +1,4 @@
-"""Runs of messages and of fabrics are stores, too: each command accepts them, or names the kind that it needs."""
+"""Runs of messages, flows and traces are stores: each command accepts them, or names the kind that it needs."""
 
 import json
 from pathlib import Path
@@ -20,14 +20,16 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     succeed("run", "--suite", SMALL / "quick.toml", "-o", folder / "transfers.db")
     succeed("run", "--suite", SMALL / "messages" / "kpio.toml", "-o", folder / "messages.db")
     suite = SMALL / "fabric" / "rpciebench.toml"
-    succeed("fabric", "run", "fabrex-u55c", "--suite", suite, "-o", folder / "fabric.db")
+    succeed("fabric", "run", "fabrex-u55c", "--suite", suite, "-o", folder / "flows.db")
     flows = ("--flows", "latency", "--duration-us", "20")
-    succeed("fabric", "run", "fabrex-u55c", *flows, "-o", folder / "flows.db")
-    succeed("import", "nvbandwidth", SAMPLES / "nvbandwidth" / "0.5-one-gpu.json", "-o", folder / "tool.db")
+    succeed("fabric", "run", "fabrex-u55c", *flows, "-o", folder / "set.db")
+    succeed("import", "nvbandwidth", SAMPLES / "nvbandwidth" / "0.5-one-gpu.json", "-o", folder / "tools.db")
+    succeed("trace", "record", "--transactions", "200", "-o", folder / "dma.trace")
+    succeed("trace", "play", folder / "dma.trace", "-o", folder / "traces.db")
     return folder
 
 
-@pytest.mark.parametrize("kind", ["messages", "fabric", "tool"])
+@pytest.mark.parametrize("kind", ["messages", "flows", "tools", "traces"])
 @pytest.mark.parametrize(
     "command",
     [
@@ -60,19 +62,19 @@ def test_runs_of_messages_are_compared_by_way(stores: Path, tmp_path: Path) -> N
     assert "descriptors" in succeed("compare", stores / "messages.db", slower).stdout
 
 
-def test_runs_of_fabrics_are_compared_flow_by_flow(stores: Path) -> None:
-    rows = json.loads(succeed("compare", stores / "fabric.db", stores / "fabric.db", "--format", "json").stdout)
+def test_runs_of_flows_are_compared_flow_by_flow(stores: Path) -> None:
+    rows = json.loads(succeed("compare", stores / "flows.db", stores / "flows.db", "--format", "json").stdout)
     assert [(row["flow"], row["swept_to"]) for row in rows] == [("F1", 8.0), ("F1", 64.0)]
     assert {row["average_difference_ns"] for row in rows} == {0.0}
 
 
-@pytest.mark.parametrize("other", ["messages", "fabric", "flows", "tool"])
+@pytest.mark.parametrize("other", ["messages", "flows", "set", "tools", "traces"])
 def test_runs_of_two_kinds_share_a_report(other: str, stores: Path, tmp_path: Path) -> None:
     succeed("report", stores / "transfers.db", stores / f"{other}.db", "-o", tmp_path / "report.html")
     assert (tmp_path / "report.html").stat().st_size > 0
 
 
-@pytest.mark.parametrize("kind", ["transfers", "messages", "fabric", "tool"])
+@pytest.mark.parametrize("kind", ["transfers", "messages", "flows", "tools", "traces"])
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])
 def test_every_kind_is_exported(kind: str, form: str, stores: Path, tmp_path: Path) -> None:
     succeed("export", form, stores / f"{kind}.db", "-o", tmp_path / "out")
@@ -80,7 +82,7 @@ def test_every_kind_is_exported(kind: str, form: str, stores: Path, tmp_path: Pa
 
 
 def test_a_store_whose_tests_disagree_on_a_type_is_refused_by_name(stores: Path, tmp_path: Path) -> None:
-    run, path = open_store(stores / "tool.db"), tmp_path / "mixed.db"
+    run, path = open_store(stores / "tools.db"), tmp_path / "mixed.db"
     with StoreWriter.create(path, json.dumps(run.manifest)) as writer:
         for record, value in zip(run.records(), (True, 7, 8), strict=True):
             parameters = json.dumps(record["parameters"] | {"vlan": value}, sort_keys=True, separators=(",", ":"))

@@ -13,7 +13,7 @@ from pcielab.formats.importers.tools.fio import read_fio
 from pcielab.formats.importers.tools.nvbandwidth import read_nvbandwidth
 from pcielab.formats.importers.tools.perftest import read_perftest
 from pcielab.formats.importers.tools.writing import Measured
-from pcielab.store.measured import MeasuredRow, measured_rows
+from pcielab.kinds.tools.rows import MeasuredRow, measured_rows
 from shell import pcielab, refuse, succeed
 
 SAMPLES = Path(__file__).parent / "tool_outputs"
@@ -540,7 +540,7 @@ def test_calibrate_prints_what_a_tool_s_rows_determine(tmp_path: Path) -> None:
 def test_rows_are_read_without_data_frames(tmp_path: Path) -> None:
     rows_of(SAMPLES / "nvbandwidth" / "0.5-one-gpu.txt", tmp_path)
     script = (
-        "import sys; from pcielab import open_store; from pcielab.store.measured import measured_rows; "
+        "import sys; from pcielab import open_store; from pcielab.kinds.tools.rows import measured_rows; "
         "print(len(measured_rows(open_store(sys.argv[1]))), *({'pandas', 'numpy'} & sys.modules.keys()))"
     )
     words = [sys.executable, "-c", script, str(tmp_path / "run.db")]

@@ -15,12 +15,12 @@ from typing import Any
 import pandas as pd
 
 from pcielab import fabric, model
-from pcielab.analysis.explain.bounds import system_bounds
 from pcielab.analysis.normal import normal
 from pcielab.analysis.why import Why, why
 from pcielab.analysis.why.predicted import predicted
 from pcielab.analysis.why.system_changes import defects, improvements
 from pcielab.errors import InputError
+from pcielab.kinds.transfers.bounds import system_bounds
 from pcielab.library.nics import load_nic
 from pcielab.library.profiles.parts import System
 from pcielab.work.frames import Frames

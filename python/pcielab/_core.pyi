@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, final
 
+from pcielab.store.kinds import RunKind
+
 __all__ = [
     "LANES",
     "LINE_RATES_GBPS",
@@ -319,6 +321,8 @@ class StoreWriter:
 class StoreContents:
     @property
     def manifest(self) -> str: ...
+    @property
+    def kind(self) -> RunKind: ...
     def tests(self) -> list[tuple[int, str, str, str, str, str | None]]: ...
     def scalars(self) -> tuple[list[int], list[str], list[str], list[str], list[float]]: ...
     def distribution(self, test: int, metric: str) -> tuple[str, list[int], list[int]] | None: ...
@@ -450,6 +454,7 @@ def trace_play(
     seed: int,
     progress: Callable[[int], object] | None = None,
     limit: int | None = None,
+    stop: Stop | None = None,
 ) -> tuple[bytes, bytes]: ...
 def trace_convert(
     capture: bytes, skip_bytes: int, requester: int | None, link_type: int | None, comment: str

@@ -7,10 +7,10 @@ from typing import Any
 import pandas as pd
 
 from pcielab import Frames, fabric, model, run
+from pcielab.charts.selection import matching
 from pcielab.library.causes import causes
 from pcielab.library.suites import load_suite
 from pcielab.paper.measures import Modelled
-from pcielab.report.selection import matching
 from shell import pcielab
 
 

@@ -26,14 +26,14 @@ from stores import SEEDS
 
 from pcielab._core import StoreWriter, read_sizes
 from pcielab.analysis.explain import explain_run
-from pcielab.analysis.explain.rows import matching
-from pcielab.analysis.published import compare_with_published
+from pcielab.charts.run import runs_of
 from pcielab.doctor import read_file, read_sysfs
 from pcielab.doctor.made_machine import server, write
 from pcielab.formats.exporters import export
+from pcielab.kinds.beside_published import compare_with_published
+from pcielab.kinds.explained import matching
+from pcielab.kinds.transfers.summary import summary
 from pcielab.report.provenance import provenance
-from pcielab.report.run import runs_of
-from pcielab.report.summary import summary
 from pcielab.store import Store, open_store
 
 Input = Callable[[Path], object]

@@ -22,11 +22,11 @@ from pcielab.analysis.validate import score
 from pcielab.cli.runs import _row
 from pcielab.devices.running import run
 from pcielab.explore.stores import Stores
+from pcielab.kinds.flows.rows import flow_table, request_table
+from pcielab.kinds.frames.rows import nic_rows
 from pcielab.model import load_nic
 from pcielab.store import Store, open_store
-from pcielab.store.flows import flow_table, request_table
 from pcielab.work.frames import Frames
-from pcielab.work.nic_rows import nic_rows
 
 Draw = random.Random
 WRONG: list[Any] = [
@@ -142,7 +142,7 @@ def _explored(store: Store, _sound: Store, _draw: Draw, _folder: Path) -> None:
 def _as_kind(store: Store, _sound: Store, _draw: Draw, _folder: Path) -> None:
     if store.kind == "frames":
         nic_rows(store)
-    if store.kind == "fabric":
+    if store.kind == "flows":
         flow_table(store), request_table(store)
 
 

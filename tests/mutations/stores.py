@@ -16,24 +16,24 @@ from pcielab import fabric
 from pcielab._core import StoreWriter
 from pcielab.analysis.compare import compare
 from pcielab.analysis.explain import explain_rows, explain_run
-from pcielab.analysis.explain.checks import checks
 from pcielab.analysis.normal.rows import judge_run
-from pcielab.analysis.published import compare_with_published
+from pcielab.charts.run import runs_of
+from pcielab.charts.selection import MissingDataError
 from pcielab.devices.running import run, simulate
 from pcielab.doctor.stores import tree_of_store
 from pcielab.formats.exporters import EXPORTERS, export
 from pcielab.formats.importers import import_fio, import_nvbandwidth, import_pcie_bench
 from pcielab.formats.importers.tools.given import Given
+from pcielab.kinds.beside_published import compare_with_published
+from pcielab.kinds.rooms import room
+from pcielab.kinds.transfers.checks import checks
+from pcielab.kinds.transfers.summary import summary
 from pcielab.library import profiles, suites
-from pcielab.report.catalogue import CATALOGUE
 from pcielab.report.comparison import families, runs_of_comparison
 from pcielab.report.doctor import machines
 from pcielab.report.provenance import provenance
-from pcielab.report.run import runs_of
-from pcielab.report.selection import MissingDataError
-from pcielab.report.summary import summary
 from pcielab.report.table import family_tables
-from pcielab.store import Store, open_store
+from pcielab.store import Store, kinds, open_store
 
 Draw = random.Random
 SEEDS = "seeds"
@@ -114,8 +114,9 @@ def _changed(draw: Draw, manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def _figure(store: Store, draw: Draw, _folder: Path) -> None:
+    every = [entry for kind in kinds.KINDS for entry in room(kind).figures.entries]
     with suppress(MissingDataError):
-        draw.choice(CATALOGUE).draw(runs_of(store), None).to_dict(validate=False)
+        draw.choice(every).draw(runs_of(store), None).to_dict(validate=False)
 
 
 def _summarized(store: Store, _draw: Draw, _folder: Path) -> None:
@@ -143,8 +144,8 @@ USES: tuple[Callable[[Store, Draw, Path], object], ...] = (
     lambda store, _draw, _folder: machines(runs_of(store)),
     lambda store, _draw, _folder: checks(store, explain_run(store)),
     lambda store, _draw, _folder: tree_of_store(store),
-    lambda store, _draw, _folder: explain_rows(store) if store.kind == "tool" else None,
-    lambda store, _draw, _folder: judge_run(store) if store.kind == "tool" else None,
+    lambda store, _draw, _folder: explain_rows(store) if store.kind == "tools" else None,
+    lambda store, _draw, _folder: judge_run(store) if store.kind == "tools" else None,
     lambda store, _draw, _folder: compare_with_published(store),
 )
 

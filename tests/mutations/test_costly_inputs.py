@@ -24,11 +24,11 @@ from pcielab.doctor.made_machine import server, write
 from pcielab.doctor.nccl_topology import read_nccl_file
 from pcielab.formats.importers import import_fio, import_netfpga, import_pcie_bench
 from pcielab.formats.raw_results import COUNTER_NS, FIRST_LINE
+from pcielab.kinds.flows.tree import tree
 from pcielab.library import validation
 from pcielab.library.input_files import read_text
 from pcielab.library.profiles import load_system
 from pcielab.library.suites import load_message_suite, load_suite
-from pcielab.report.fabric_tree import tree
 from pcielab.report.save import specification
 from shell import pcielab
 

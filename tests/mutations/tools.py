@@ -14,8 +14,8 @@ from pcielab.analysis.explain import explain_rows
 from pcielab.analysis.normal.rows import judge_run
 from pcielab.formats.importers import import_fio, import_nvbandwidth, import_perftest
 from pcielab.formats.importers.tools.given import Given
+from pcielab.kinds.tools.rows import measured_rows
 from pcielab.store import open_store
-from pcielab.store.measured import measured_rows
 
 _SAMPLES = Path(__file__).parents[1] / "tool_outputs"
 _LINKED = Given(link="gen5x16", mps_bytes=256, mrrs_bytes=512)

@@ -6,14 +6,14 @@ import json
 import pytest
 
 from pcielab.analysis.explain import explain_run
+from pcielab.charts.run import runs_of
 from pcielab.devices.running import simulate
+from pcielab.kinds.transfers.link_bounds import ethernet_rates
+from pcielab.kinds.transfers.summary import summary
 from pcielab.library import profiles
 from pcielab.library.suites import load_suite
 from pcielab.model import Link
 from pcielab.report import figures
-from pcielab.report.bounds import ethernet_rates
-from pcielab.report.run import runs_of
-from pcielab.report.summary import summary
 from pcielab.store import Store, open_store
 
 from .test_figures import rows_of

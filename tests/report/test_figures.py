@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from pcielab.charts.frame import claims_of
+from pcielab.charts.run import everyone
 from pcielab.report import figures
 from pcielab.report.catalogue import draw_all
-from pcielab.report.figures.frame import claims_of
-from pcielab.report.run import everyone
 
 from .conftest import MakeStore, bandwidth_scalars, latency_scalars, parameters, small_paper_suite, system
 

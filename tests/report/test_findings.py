@@ -1,7 +1,7 @@
 """The sentences below a figure are computed from its data."""
 
+from pcielab.charts.frame import claims_of
 from pcielab.report import figures
-from pcielab.report.figures.frame import claims_of
 
 from .conftest import MakeStore, bandwidth_scalars, latency_scalars, parameters, system
 

@@ -15,9 +15,9 @@ from pcielab import fabric
 from pcielab.analysis.compare import compare
 from pcielab.formats.exporters import export
 from pcielab.formats.spreadsheet import guarded_cell
+from pcielab.kinds.flows.tree import tree
 from pcielab.report import figures, save_figure, write_report
 from pcielab.report.comparison import draw
-from pcielab.report.fabric_tree import tree
 from pcielab.report.html import figures_page
 from pcielab.store import Store
 

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 from pcielab._core import StoreWriter
+from pcielab.charts.run import runs_of
 from pcielab.report.doctor import machines
 from pcielab.report.page import render
-from pcielab.report.run import runs_of
 from pcielab.store import Store, open_store
 
 SERVER = (Path(__file__).parents[1] / "lspci_texts" / "pciutils-3.9.txt").read_text()

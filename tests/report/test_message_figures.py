@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 from pcielab import run
+from pcielab.charts.frame import claims_of
+from pcielab.kinds.messages.claims import ways_claims
 from pcielab.library.suites import load_message_suite
 from pcielab.report import figures, write_report
-from pcielab.report.figures.frame import claims_of
-from pcielab.report.figures.message_claims import ways_claims
 from pcielab.store import Store, open_store
 
 from .conftest import MakeStore

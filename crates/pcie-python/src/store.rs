@@ -108,6 +108,12 @@ impl StoreContents {
         json_of(&self.contents.manifest)
     }
 
+    /// The kind of its tests; `transfers` of a store without tests.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.contents.kind().as_str()
+    }
+
     /// Id, family, name, parameters (JSON), status and message of each test.
     fn tests<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyList>> {
         let row = |test: &'_ TestRecord| {

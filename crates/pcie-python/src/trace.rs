@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use crate::error::Result;
 use crate::json::{parse, word};
 use crate::progress::{ITEMS_BETWEEN_LOOKS, Watched};
+use crate::stop::Stop;
 use crate::system::machine;
 
 /// A host with prepared caches.
@@ -83,8 +84,9 @@ pub(crate) fn trace_read(py: Python<'_>, text: &str) -> Result<Columns> {
 
 /// Plays a trace; for each transfer when its first TLP could leave, and when it was done, in picoseconds, as 64
 /// bits in native byte order. `progress` is called with the transfers that are done; `limit`: TLPs that they may take.
+/// After a request to `stop`, the result has the transfers before the first that is not done.
 #[pyfunction]
-#[pyo3(signature = (system, text, cache, window_bytes, seed, progress = None, limit = None))]
+#[pyo3(signature = (system, text, cache, window_bytes, seed, progress = None, limit = None, stop = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn trace_play(
     py: Python<'_>,
@@ -95,15 +97,19 @@ pub(crate) fn trace_play(
     seed: u64,
     progress: Option<Py<PyAny>>,
     limit: Option<u64>,
+    stop: Option<Bound<'_, Stop>>,
 ) -> Result<(Vec<u8>, Vec<u8>)> {
     let endpoint = Host::new(system, cache, window_bytes, seed)?.endpoint();
     let lines = trace::lines(text)?;
+    let stop = stop.map(|stop| stop.get().inner.clone()).unwrap_or_default();
     let mut watched = Watched::new();
     let done = py.detach(|| {
-        let mut stopped = |done: u64| watched.is_stopped(progress.as_ref(), (done,));
+        let mut stopped = |done: u64| watched.is_stopped(progress.as_ref(), (done,)) || stop.is_requested();
         trace::play_unless(lines, endpoint, limit.unwrap_or(trace::TLPS_MOST), &mut stopped)
     });
-    let done = watched.result(done)?;
+    let mut done = watched.result(done)?;
+    let whole = done.iter().zip(0..).take_while(|(one, number)| one.transfer == *number).count();
+    done.truncate(whole);
     Ok((
         done.iter().flat_map(|done| done.sent.0.to_ne_bytes()).collect(),
         done.iter().flat_map(|done| done.at.0.to_ne_bytes()).collect(),

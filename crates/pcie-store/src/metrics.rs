@@ -17,34 +17,40 @@ pub enum Kind {
     /// Frames through a NIC.
     Frames,
     /// Flows through a fabric.
-    Fabric,
+    Flows,
     /// What another tool measured.
-    Tool,
+    Tools,
+    /// Recorded traces of DMA, played on a host.
+    Traces,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 5] = [Self::Transfers, Self::Messages, Self::Frames, Self::Fabric, Self::Tool];
+    pub const ALL: [Self; 6] =
+        [Self::Transfers, Self::Messages, Self::Frames, Self::Flows, Self::Tools, Self::Traces];
 
     /// The kind of a test with these parameters.
     pub(crate) fn of(parameters: &Map<String, Value>) -> Self {
         let marks = [
             ("frame_bytes", Self::Frames),
-            ("tool", Self::Tool),
+            ("tool", Self::Tools),
             ("way", Self::Messages),
-            ("flows", Self::Fabric),
+            ("flows", Self::Flows),
+            ("trace", Self::Traces),
         ];
         let found = marks.into_iter().find(|(key, _)| parameters.contains_key(*key));
         found.map_or(Self::Transfers, |(_, kind)| kind)
     }
 
-    pub(crate) fn as_str(self) -> &'static str {
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Transfers => "transfers",
             Self::Messages => "messages",
             Self::Frames => "frames",
-            Self::Fabric => "fabric",
-            Self::Tool => "tool",
+            Self::Flows => "flows",
+            Self::Tools => "tools",
+            Self::Traces => "traces",
         }
     }
 }
@@ -274,7 +280,7 @@ const FRAMES: &[Metrics] = &[
 ];
 
 const FLOW: &[&str] = &["flow *"];
-const FABRIC: &[Metrics] = &[
+const FLOWS: &[Metrics] = &[
     scalars(WHOLE, &["warm_up", "counted"], NS),
     scalars(FLOW, &["average", "p50", "p90", "p99", "reached"], NS),
     scalars(FLOW, &["bandwidth"], GBYTES_PER_S),
@@ -286,7 +292,7 @@ const FABRIC: &[Metrics] = &[
     distributions(&["total of *", "host of *", "fabric of *", "device of *"]),
 ];
 
-const TOOL: &[Metrics] = &[
+const TOOLS: &[Metrics] = &[
     scalars(
         WHOLE,
         &["time", "average", "median", "minimum", "maximum", "deviation", "p95", "p99", "p999"],
@@ -298,6 +304,21 @@ const TOOL: &[Metrics] = &[
     scalars(WHOLE, &["transactions", "samples"], COUNT),
 ];
 
+const TRACES: &[Metrics] = &[
+    scalars(
+        WHOLE,
+        &["time", "average", "median", "minimum", "maximum", "p95", "p99", "p999", "average_wait"],
+        NS,
+    ),
+    scalars(WHOLE, &["bytes"], BYTES),
+    scalars(WHOLE, &["transactions", "waited"], COUNT),
+    scalars(WHOLE, &["bandwidth", "recorded_bandwidth", "wire_bandwidth"], GBPS),
+    scalars(WHOLE, &["in_flight"], AVERAGE),
+    series(&["sent_ns", "latency_ns"], NS),
+    series(&["bytes"], BYTES),
+    distributions(&["latency"]),
+];
+
 /// The metrics of tests of a kind. The first with a name and a subject applies.
 #[must_use]
 pub const fn metrics(kind: Kind) -> &'static [Metrics] {
@@ -305,7 +326,8 @@ pub const fn metrics(kind: Kind) -> &'static [Metrics] {
         Kind::Transfers => TRANSFERS,
         Kind::Messages => MESSAGES,
         Kind::Frames => FRAMES,
-        Kind::Fabric => FABRIC,
-        Kind::Tool => TOOL,
+        Kind::Flows => FLOWS,
+        Kind::Tools => TOOLS,
+        Kind::Traces => TRACES,
     }
 }

@@ -233,9 +233,9 @@ mod tests {
 
     #[test]
     fn subjects_name_flows_and_steps() {
-        assert_eq!(of_scalar(Kind::Fabric, ("flow a b", "bandwidth", "GB/s", 1.0)), None);
-        assert!(of_scalar(Kind::Fabric, ("flow ", "bandwidth", "GB/s", 1.0)).is_some());
-        assert!(of_scalar(Kind::Fabric, ("", "bandwidth", "GB/s", 1.0)).is_some());
+        assert_eq!(of_scalar(Kind::Flows, ("flow a b", "bandwidth", "GB/s", 1.0)), None);
+        assert!(of_scalar(Kind::Flows, ("flow ", "bandwidth", "GB/s", 1.0)).is_some());
+        assert!(of_scalar(Kind::Flows, ("", "bandwidth", "GB/s", 1.0)).is_some());
         assert_eq!(of_scalar(Kind::Frames, ("rx: packet", "rate", "1/s", 1.0)), None);
         assert_eq!(of_scalar(Kind::Frames, ("tags", "binds", "1", 1.0)), None);
         assert!(of_scalar(Kind::Frames, ("tags", "binds", "1", 0.0)).is_some());

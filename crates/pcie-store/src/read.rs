@@ -27,6 +27,14 @@ pub struct Contents {
     pub attachments: Vec<(String, String)>,
 }
 
+impl Contents {
+    /// The kind of the tests, which are all of one; of transfers if there are none.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.tests.first().and_then(TestRecord::kind).unwrap_or(Kind::Transfers)
+    }
+}
+
 /// Reads all of a store; also while it is being written, or after a killed run.
 ///
 /// # Errors

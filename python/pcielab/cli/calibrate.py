@@ -103,12 +103,13 @@ def calibrate(
 
 def _of_tool(source: Path) -> "Store | None":
     """The store of another tool's rows; None for anything else."""
+    from pcielab.kinds.rooms import room_of
     from pcielab.store import open_store
 
     if source.is_dir():
         return None
     store = open_store(source)
-    return store if store.kind == "tool" else None
+    return store if room_of(store).explain.gives_pins else None
 
 
 def _refuse_beside_tool(
@@ -122,7 +123,7 @@ def _refuse_beside_tool(
 
 def _print_pins(store: "Store", output_format: Format) -> None:
     from pcielab.analysis.calibrate.pins import link_of, pins
-    from pcielab.store.measured import measured_rows
+    from pcielab.kinds.tools.rows import measured_rows
 
     found = pins(measured_rows(store), link_of(store))
     rows: list[dict[str, Cell]] = [

@@ -9,19 +9,18 @@ import typer
 from pcielab.cli.output import Cell, Format, FormatOption, OverwriteOption, is_stdout, print_rows, say
 from pcielab.cli.stores import opened
 from pcielab.errors import InputError, RunError
+from pcielab.kinds.rooms import room_of
 from pcielab.strict_json import known
 
 if TYPE_CHECKING:
     from pcielab.analysis.compare import Comparison, Failure
-    from pcielab.analysis.compare.pairs import Row
     from pcielab.analysis.validate import Judged
+    from pcielab.kinds.rooms import Compare, Row
 
 _SHOWN_DIFFERENCES = 4
 _SHOWN_FAILURES = 10
 _ERROR = "standard error"
 _EXPECTED = "expected (90 %)"
-_OF_TOOLS = ("direction", "pair", "part", "queues", "outstanding", "pattern", "size_bytes")
-"""Parameters that distinguish the numbers of other tools."""
 
 
 def compare(
@@ -123,16 +122,15 @@ def _check(comparison: "Comparison", limit: float, *, worse_only: bool) -> None:
     apart = len({id(one.row) for one in found if one.metric is not None})
     counts = [f"{apart} of {len(comparison.pairs)} pairs {verb} by more than {limit:g} %"] if apart else []
     counts += [f"B lacks {missing} of A's tests"] if missing else []
-    listed = [f"\n  {_described(one)}" for one in found[:_SHOWN_FAILURES]]
+    asked = room_of(comparison.a).compare.asked
+    listed = [f"\n  {_described(one, asked(one.row))}" for one in found[:_SHOWN_FAILURES]]
     more = f"\n  and {len(found) - len(listed)} more" if len(found) > len(listed) else ""
     raise RunError(f"{', '.join(counts)}:{''.join(listed)}{more}")
 
 
-def _described(failure: "Failure") -> str:
-    row = failure.row
-    named = {"flow": row["flow"], "swept to": row["swept_to"]} if "flow" in row else _asked(row)
+def _described(failure: "Failure", named: dict[str, Cell]) -> str:
     asked = [f"{key} {value}" for key, value in named.items() if value is not None and value == value]
-    test = ", ".join([str(row["name"]), *asked])
+    test = ", ".join([str(failure.row["name"]), *asked])
     if failure.metric is None:
         return f"{test}: missing in B"
     values = [f"{value:.6g}" if value is not None else "none" for value in (failure.a, failure.b)]
@@ -194,8 +192,7 @@ def _title(comparison: "Comparison") -> str:
     if apart:
         named = ", ".join(str(one) for one in apart[:_SHOWN_DIFFERENCES])
         more = f" and {len(apart) - _SHOWN_DIFFERENCES} more" if len(apart) > _SHOWN_DIFFERENCES else ""
-        what = "NICs and systems" if comparison.a.kind == "frames" else "systems"
-        lines.append(f"The {what} differ in {named}{more}")
+        lines.append(f"The {room_of(comparison.a).compare.machines} differ in {named}{more}")
     return "\n".join(lines)
 
 
@@ -209,33 +206,27 @@ def _summary(comparison: "Comparison", output_format: Format) -> list[dict[str, 
 
 def _side_by_side(comparison: "Comparison") -> list[dict[str, Cell]]:
     """Rows that fit a terminal: each test's bandwidth (Gb/s) or median latency (ns)."""
-    intervals = _intervals(comparison)
-    rows = [
-        {**_narrow(row, tells_speed=comparison.tells_speed), _EXPECTED: _expected(row, intervals)}
-        for row in comparison.pairs
-    ]
-    optional = [_ERROR, _EXPECTED, *(key.removesuffix("_bytes") for key in _OF_TOOLS)]
+    intervals, of = _intervals(comparison), room_of(comparison.a).compare
+    line = of.line or (lambda row: _narrow(row, of, tells_speed=comparison.tells_speed))
+    rows = [{**line(row), _EXPECTED: _expected(row, of.metric(row), intervals)} for row in comparison.pairs]
+    optional = (_ERROR, _EXPECTED, *of.optional)
     empty = {column for column in optional if all(row.get(column) is None for row in rows)}
-    if comparison.a.kind != "tool":
-        empty &= {_ERROR, _EXPECTED}
     return [{column: cell for column, cell in row.items() if column not in empty} for row in rows]
 
 
-def _expected(row: Any, intervals: dict[int, dict[str, "Judged"]]) -> str | None:
+def _expected(row: Any, metric: str, intervals: dict[int, dict[str, "Judged"]]) -> str | None:
     """Where the measured value that is shown is expected, given the twin's prediction, and whether it is there."""
-    one = intervals.get(id(row), {}).get(_metric(row)) if intervals else None
+    one = intervals.get(id(row), {}).get(metric) if intervals else None
     if one is None:
         return None
     return f"{one.interval.low:.4g} to {one.interval.high:.4g}: {'yes' if one.inside else 'NO'}"
 
 
-def _narrow(row: Any, *, tells_speed: bool) -> dict[str, Cell]:
-    if "flow" in row:
-        return _narrow_flow(row)
-    metric = _metric(row)
+def _narrow(row: Any, of: "Compare", *, tells_speed: bool) -> dict[str, Cell]:
+    metric = of.metric(row)
     latency = metric != "bandwidth"
     unit, apart = ("ns", "ns") if latency else ("gbps", "percent")
-    test: dict[str, Cell] = {"test": row["name"], **_asked(row)}
+    test: dict[str, Cell] = {"test": row["name"], **of.asked(row)}
     if not tells_speed:
         return test
     return {
@@ -246,21 +237,9 @@ def _narrow(row: Any, *, tells_speed: bool) -> dict[str, Cell]:
     }
 
 
-def _metric(row: Any) -> str:
-    """The metric that a table shows of a pair."""
-    if "tool" in row:
-        return next((one for one in ("bandwidth", "median") if _known(row, one)), "average")
-    return "median" if row["name"].startswith("LAT_") or row["name"].endswith("_ALONE") else "bandwidth"
-
-
-def _known(row: Any, metric: str) -> bool:
-    value = row.get(f"{metric}_a_{'gbps' if metric == 'bandwidth' else 'ns'}")
-    return value is not None and value == value
-
-
 def _difference(row: Any, column: str, unit: str) -> dict[str, Cell]:
     """A difference and, of two measured medians, its standard error."""
-    from pcielab.analysis.compare.resolution import is_resolvable
+    from pcielab.kinds.transfers.resolution import is_resolvable
 
     difference, error = row[column], row.get("median_standard_error_ns", float("nan"))
     if known(difference) is None:
@@ -272,43 +251,5 @@ def _difference(row: Any, column: str, unit: str) -> dict[str, Cell]:
     return {"B - A": shown, _ERROR: f"{error:.2f} ns"}
 
 
-def _asked(row: Any) -> dict[str, Cell]:
-    """The parameters that distinguish tests of one name."""
-    if "frame_bytes" in row:
-        return {"frame": row["frame_bytes"], "line Gb/s": row["line_gbps"]}
-    if "tool" in row:
-        return {key.removesuffix("_bytes"): _or_none(row[key]) for key in _OF_TOOLS}
-    if "way" in row:
-        return {"size": row["size_bytes"], "way": row["way"], "cores": row["cores"], "link": _link(row)}
-    return {
-        "size": row["size_bytes"],
-        "window": row["window_bytes"],
-        "offsets": f"{row['host_offset_bytes']}/{row['device_offset_bytes']}",
-        "cache": row["cache"],
-    }
-
-
-def _narrow_flow(row: Any) -> dict[str, Cell]:
-    """A flow's bandwidth (GB/s) and, if it has requests, their average latency (ns)."""
-    more, later = row["bandwidth_difference_percent"], row["average_difference_ns"]
-    return {
-        "experiment": row["name"],
-        "swept to": _or_none(row["swept_to"]),
-        "flow": row["flow"],
-        "A GB/s": _or_none(row["bandwidth_a_gbps"] / 8),
-        "B GB/s": _or_none(row["bandwidth_b_gbps"] / 8),
-        "B - A": f"{more:+.2f} %" if known(more) is not None else "-",
-        "A ns": _or_none(row["average_a_ns"]),
-        "B ns": _or_none(row["average_b_ns"]),
-        "later": f"{later:+.2f} ns" if known(later) is not None else "-",
-    }
-
-
 def _or_none(value: Any) -> Any:
     return value if value == value else None
-
-
-def _link(row: Any) -> str:
-    """The link that a message crosses, if it is not the profile's own."""
-    generation, lanes = row["generation"], row["lanes"]
-    return f"Gen{generation:.0f} x{lanes:.0f}" if generation is not None and generation == generation else "-"

@@ -176,8 +176,8 @@ def _refuse_options_of_links(context: typer.Context) -> None:
 
 def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
     from pcielab.analysis.explain import explain_rows, explain_run
-    from pcielab.analysis.explain.kinds import has_link_bounds
-    from pcielab.analysis.explain.machine_facts import no_link
+    from pcielab.analysis.explain.run import has_link_bounds
+    from pcielab.kinds.machine_facts import no_link
 
     store = opened(path)
     if not store.tells_speed:
@@ -188,8 +188,7 @@ def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
         bounds = ("latency" if row.is_latency else row.limits[0].name for row in explained.rows if row.limits)
         say_borrowed(bounds, borrowed_of(store.manifest))
         print_explained(store, explained, output_format)
-        if store.kind == "transfers":
-            _print_effects(store, tests, output_format)
+        _print_effects(store, tests, output_format)
         if no_link(store):
             _print_sweeps(explain_run(store, tests))
         return
@@ -209,7 +208,7 @@ def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
 
 def _print_effects(store: "Store", tests: list[str], output_format: Format) -> None:
     """Print how much the state of the caches adds to the latencies of a whole measured run."""
-    from pcielab.analysis.explain.effects import effects_of
+    from pcielab.kinds.transfers.effects import effects_of
 
     if tests or output_format is not Format.TABLE:
         return
@@ -243,7 +242,7 @@ def _print_exercised(store: "Store", output_format: Format) -> None:
 
 def _print_sweeps(explanation: "Explanation") -> None:
     """Summarise each group of rows that differ only in the number of transfers in flight."""
-    from pcielab.analysis.explain.sweeps import in_words
+    from pcielab.kinds.transfers.sweeps import in_words
 
     for sweep in explanation.sweeps:
         say(in_words(sweep))
@@ -251,7 +250,7 @@ def _print_sweeps(explanation: "Explanation") -> None:
 
 def _print_checks(store: "Store", explanation: "Explanation") -> None:
     """Print causes that registers do not show but these rows suggest."""
-    from pcielab.analysis.explain.checks import checks
+    from pcielab.kinds.transfers.checks import checks
 
     rows: list[dict[str, Cell]] = [
         {

@@ -10,19 +10,12 @@ from pcielab.cli.output import Cell, Format, Theme, print_rows, print_text, say
 from pcielab.cli.progress import Bar
 from pcielab.cli.stores import opened
 from pcielab.errors import InputError
+from pcielab.kinds.rooms import room
 from pcielab.outputs import check_file
-from pcielab.store import RunKind
 
 _SHOWN_MOVERS = 3
 _LEAST_SHOWN_PERCENT = 0.3
 _MOST_DIFFERENCES = 20
-_ASKED: dict[RunKind, tuple[str, ...]] = {
-    "transfers": ("size_bytes", "window_bytes", "cache"),
-    "frames": ("direction", "frame_bytes", "line_gbps"),
-    "messages": ("size_bytes", "way", "pace", "cores"),
-    "fabric": ("flow", "swept_to"),
-    "tool": ("direction", "pair", "size_bytes"),
-}
 
 
 def explain_two(
@@ -59,9 +52,9 @@ def explain_two(
 
 
 def _draw(found: Contrast, names: tuple[str, str], picture: Path, theme: Theme, *, overwrite: bool) -> None:
+    from pcielab.charts.selection import MissingDataError
     from pcielab.report.figures.contrast import draw_both
     from pcielab.report.save import save_figure
-    from pcielab.report.selection import MissingDataError
 
     try:
         figure = draw_both(found, *names)
@@ -96,7 +89,7 @@ def _print_moved(found: Contrast, names: tuple[str, str]) -> None:
 
 
 def _mover_row(found: Contrast, row: Moved) -> dict[str, Cell]:
-    asked = {key.removesuffix("_bytes"): row.parameters.get(key) for key in _ASKED[found.kind]}
+    asked = {key.removesuffix("_bytes"): row.parameters.get(key) for key in room(found.kind).explain.told}
     always: dict[str, Cell] = {
         "test": row.test,
         "name": row.name,
@@ -129,7 +122,7 @@ def _mover_cells(found: Contrast, row: Moved) -> Iterator[dict[str, Cell]]:
         yield {
             "test": row.test,
             "name": row.name,
-            **{key: row.parameters.get(key) for key in _ASKED[found.kind]},
+            **{key: row.parameters.get(key) for key in room(found.kind).explain.told},
             "unit": row.unit,
             "a": row.a,
             "b": row.b,

@@ -506,8 +506,8 @@ def _listed(chosen: "Fabric", flows: str | None, flow: list[str] | None, pattern
 
 
 def _draw(chosen: "Fabric", found: "Estimate", path: Path, *, theme: Theme, overwrite: bool) -> None:
+    from pcielab.kinds.flows.tree import tree
     from pcielab.report import save_figure
-    from pcielab.report.fabric_tree import tree
 
     save_figure(tree(chosen, found), path, theme=theme.value, overwrite=overwrite)
     say(f"wrote {path}")

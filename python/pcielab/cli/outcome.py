@@ -63,7 +63,7 @@ def say_without_result(tests: Iterable[Mapping[str, Any]]) -> None:
 
 def _say_caution(store: "Store") -> None:
     """Say on stderr if write-combined stores were probably not combined."""
-    from pcielab.analysis.combining import caution
+    from pcielab.kinds.messages.combining import caution
 
     found = caution(store)
     if found is not None:

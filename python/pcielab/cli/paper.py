@@ -171,7 +171,7 @@ def numbers(
     if output_format is not Format.TABLE:
         print_frame(compared, output_format)
         return
-    from pcielab.analysis.published import score
+    from pcielab.kinds.published import score
 
     shown = compared.drop(columns=["reason"]).dropna(axis="columns", how="all")
     print_frame(shown, output_format, "Numbers of the paper, and ours (simulated, or estimated in closed form)")
@@ -196,7 +196,7 @@ def _pcie_bench(section: str | None, runs: Path | None) -> "pd.DataFrame":
 
 
 def _of_run(store: "Store") -> "pd.DataFrame":
-    from pcielab.analysis.published import compare_with_published
+    from pcielab.kinds.beside_published import compare_with_published
 
     compared = compare_with_published(store)
     if compared is None:
@@ -210,9 +210,10 @@ def _of_run(store: "Store") -> "pd.DataFrame":
 
 def _warn_unsteady(store: "Store") -> None:
     """Warn if flows have not reached their steady state."""
-    from pcielab.store.flows import flow_table
+    from pcielab.kinds.rooms import room_of
 
-    flows = flow_table(store) if store.kind == "fabric" else None
+    table = room_of(store).columns.table
+    flows = table.rows(store) if table is not None else None
     if flows is not None and "note" in flows:
         count = int(flows["note"].notna().sum())
         say(f"{count} flows are not steady: see `note` in `pcielab export csv`")

@@ -54,7 +54,7 @@ def frame_sizes(text: str) -> list[int]:
 
 
 def _rows(store: "Store") -> Iterator[dict[str, Cell]]:
-    from pcielab.work.nic_rows import nic_rows
+    from pcielab.kinds.frames.rows import nic_rows
 
     for row in nic_rows(store).to_dict("records"):
         yield {

@@ -13,7 +13,7 @@ from pcielab.work.options import Samples
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pcielab.report.figures.frame import Figure
+    from pcielab.charts.frame import Figure
     from pcielab.sweeps import Results
 
 

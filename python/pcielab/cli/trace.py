@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -73,7 +73,13 @@ def play(
     seed: Seed = 1,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Also write every transfer with its times as CSV; `-` for stdout."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="RUN.db|CSV",
+            help="Also write a store, for report, explain and compare; or, into any file but *.db, every transfer "
+            "with its times as CSV, `-` for stdout.",
+        ),
     ] = None,
     overwrite: OverwriteOption = False,
     limit: TlpLimit = None,
@@ -84,15 +90,22 @@ def play(
     A transfer waits for its time, a tag and credits, and those behind it wait with it. A read is done when its
     last completion is at the device, a write when its last byte is at the host.
 
+    A store has a test for the reads of the trace and one for its writes. Ctrl-C leaves a store of the transfers
+    that were done.
+
     Examples:
     `pcielab trace play dma.trace --profile snb-iommu`
+
+    `pcielab trace play dma.trace --set link.tags=64 -o few-tags.db`
 
     `pcielab trace play dma.trace --set link.tags=64 -o transfers.csv`
     """
     from pcielab.cli.model_options import errors_name_options
+    from pcielab.errors import StoppedError
     from pcielab.library.input_files import read_text
     from pcielab.library.profiles import resolve
     from pcielab.port.trace import MOST_BYTES, play_columns
+    from pcielab.work.running import stop_when_interrupted
 
     if cache == "cold":
         refuse_without_effect(context, ["window"], "cold caches hold no window: give --cache host-warm as well")
@@ -100,6 +113,7 @@ def play(
     if is_stdout(output) and output_format is not Format.TABLE:
         raise InputError("--output -: stdout takes one of both: leave out --format, or give a file")
     text = read_text(trace, MOST_BYTES)
+    total = None
     try:
         with Bar() as bar, errors_name_options(limit="--limit"):
 
@@ -107,21 +121,32 @@ def play(
                 announce_tlps(done, total)
                 bar.update(done, total, "playing TLPs")
 
-            played = play_columns(
-                system,
-                text,
-                cache=cache,  # type: ignore[arg-type]
-                window_bytes=window,
-                seed=seed,
-                progress=show,
-                limit=limit,
-            )
+            how: dict[str, Any] = {
+                "cache": cache,
+                "window_bytes": window,
+                "seed": seed,
+                "progress": show,
+                "limit": limit,
+            }
+            if output is not None and output.suffix == ".db":
+                from pcielab.kinds.traces.play import play_into
+
+                with stop_when_interrupted() as stop:
+                    played, total = play_into(
+                        output, system, text, name=trace.name, overwrite=overwrite, stop=stop, **how
+                    )
+            else:
+                played = play_columns(system, text, **how)
     except InputError as error:
-        raise InputError(f"{trace}: {error}") from error
-    if output is not None:
+        raise error if str(output) in str(error) else InputError(f"{trace}: {error}") from error
+    if output is not None and total is None:
         _write(output, _csv(played), overwrite=overwrite)
     if not is_stdout(output):
         print_rows(_rows(played), output_format, f"simulated: {system.title}")
+    if total is not None and len(played) < total:
+        raise StoppedError(
+            f"{output}: interrupted: holds {len(played)} of {total} transfers: play again with --overwrite"
+        )
 
 
 @app.command()

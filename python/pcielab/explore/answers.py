@@ -10,12 +10,12 @@ from functools import cache
 from typing import Any
 
 from pcielab import _core
-from pcielab.analysis.explain.bounds import bounds_of_tests
-from pcielab.analysis.explain.machine_facts import MachineFacts, facts_of_system
-from pcielab.analysis.explain.reasons import reasons
-from pcielab.analysis.explain.rows import row_of
-from pcielab.analysis.explain.words import asked, bound_sentences
 from pcielab.explore.question import Question, Systems
+from pcielab.kinds.machine_facts import MachineFacts, facts_of_system
+from pcielab.kinds.transfers.bounds import bounds_of_tests
+from pcielab.kinds.transfers.explain import row_of
+from pcielab.kinds.transfers.reasons import reasons
+from pcielab.kinds.transfers.words import asked, bound_sentences
 from pcielab.library.profiles import ResolvedSystem
 
 

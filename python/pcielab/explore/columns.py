@@ -7,9 +7,9 @@ from typing import Any, Literal, TypeAlias
 import pandas as pd
 
 from pcielab.analysis.compare.pairs import METRICS
+from pcielab.kinds.flows.rows import FLOW_KEYS
 from pcielab.library.suites.parameters import PARAMETERS
 from pcielab.store import Store
-from pcielab.store.flows import FLOW_KEYS
 
 Kind: TypeAlias = Literal["name", "value", "parameter"]
 

@@ -10,12 +10,12 @@ import pandas as pd
 from pcielab import fabric
 from pcielab.errors import InputError
 from pcielab.fabric.paths import described
+from pcielab.kinds.flows.tree import tree_positions
 from pcielab.library.alike import suggestion
 from pcielab.library.fabrics.flows import flows_of, frame_of
 from pcielab.library.fabrics.load import of_content
 from pcielab.library.fabrics.parts import Flow
 from pcielab.library.validation import checked
-from pcielab.report.fabric_tree import tree_positions
 from pcielab.wording import shown
 
 FLOWS_MOST = 200

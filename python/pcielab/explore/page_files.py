@@ -9,12 +9,12 @@ from typing import Any
 import jinja2
 
 from pcielab import __version__
+from pcielab.charts.style import BOUND_COLOURS, configuration
 from pcielab.explore import normal
 from pcielab.explore.answers import curve_values
 from pcielab.explore.question import ASKED, FIRST, START, Systems
 from pcielab.library.profiles import ResolvedSystem
 from pcielab.library.profiles.keys import keys_of
-from pcielab.report.style import BOUND_COLOURS, configuration
 
 
 def setting_of(systems: Systems) -> dict[str, Any]:

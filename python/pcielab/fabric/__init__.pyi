@@ -11,6 +11,7 @@ from pcielab.fabric.estimation import (
     rounds as rounds,
     shares as shares,
 )
+from pcielab.fabric.flow_numbers import PHASES as PHASES
 from pcielab.fabric.flow_texts import (
     PATTERNS as PATTERNS,
     with_limits as with_limits,
@@ -36,6 +37,7 @@ from pcielab.fabric.standalone import (
     simulated_standalones as simulated_standalones,
 )
 from pcielab.fabric.trace import Trace as Trace
+from pcielab.kinds.flows.rows import flow_table as flow_table, request_table as request_table
 from pcielab.library.fabrics.experiments import (
     FabricSuite as FabricSuite,
     Point as Point,
@@ -45,4 +47,3 @@ from pcielab.library.fabrics.experiments import (
 from pcielab.library.fabrics.files import FabricFile as FabricFile, json_schema as json_schema
 from pcielab.library.fabrics.load import Fabric as Fabric, check_ends as check_ends, load as load, names as names
 from pcielab.library.fabrics.parts import Discipline as Discipline, Flow as Flow
-from pcielab.store.flows import PHASES as PHASES, flow_table as flow_table, request_table as request_table

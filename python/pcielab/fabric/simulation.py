@@ -10,13 +10,12 @@ import pandas as pd
 from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError
+from pcielab.fabric.flow_numbers import PHASES, TIMES, departures, fitting
 from pcielab.library.fabrics.flows import flows_of, frame_of
 from pcielab.library.fabrics.load import Fabric, RecordedFabric
 from pcielab.library.fabrics.parts import Discipline
 from pcielab.notebook import Pictured
 from pcielab.percentiles import percentile
-from pcielab.store.flows import PHASES, TIMES, fitting
-from pcielab.store.littles_law import departures
 from pcielab.wording import shown
 from pcielab.work.options import check_seed
 
@@ -53,8 +52,8 @@ class Simulated(Pictured):
         flows: One row per flow: flow, gbytes_per_s, in_flight (requests, on average; 0 for streams), requests,
             average_ns, p50_ns, p90_ns, p99_ns of its requests (NaN for streams and without finished requests),
             host_ns, fabric_ns, device_ns: average of each phase; fits: whether the flow gets its declared
-            standalone bandwidth (`pcielab.store.flows.fitting`; None if it declares none); and note: None, or why
-            the flow is not steady (`pcielab.store.littles_law`).
+            standalone bandwidth (None if it declares none); and note: None, or why the flow is not steady (both:
+            `pcielab.fabric.flow_numbers`).
         edges: One row per direction of a link: edge, capacity_gbytes_per_s, load_gbytes_per_s.
         requests: Frames by flow name with one row per request in completion order, in ns: submitted, reached (when
             its command reached the device; NaN for MMIO), host, fabric, device, and their total.

@@ -1,4 +1,4 @@
-"""The content of a store about flows through a fabric; `pcielab.store.flows` reads it.
+"""The content of a store about flows through a fabric; `pcielab.kinds.flows.rows` reads it.
 
 Scalars: of each flow `bandwidth`, `requests`, `in_flight` and latencies under the subject `flow NAME`, and average
 and 99th percentile of its phases under `phase PHASE of NAME`; `warm_up` and `counted` of the whole test.
@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pcielab.fabric.flow_numbers import PHASES, TIMES
 from pcielab.percentiles import percentile
-from pcielab.store.flows import PHASES, TIMES
 
 
 def scalars_of(

@@ -11,13 +11,13 @@ import pandas as pd
 
 from pcielab import _core
 from pcielab.errors import InputError
+from pcielab.fabric.flow_numbers import PHASES
 from pcielab.fabric.run import manifest_of
 from pcielab.fabric.simulation import summary_of
 from pcielab.fabric.stored import distributions_of, scalars_of, series_of
 from pcielab.library.fabrics.load import Fabric
 from pcielab.library.fabrics.parts import Discipline
 from pcielab.percentiles import percentile
-from pcielab.store.flows import PHASES
 from pcielab.work.running import this_computer
 
 Phase: TypeAlias = Literal["host", "fabric", "device", "total"]

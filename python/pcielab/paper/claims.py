@@ -10,8 +10,8 @@ from itertools import permutations
 
 import pandas as pd
 
-from pcielab.report.run import Run, Sources, runs_of
-from pcielab.report.selection import aligned, matching
+from pcielab.charts.run import Run, Sources, runs_of
+from pcielab.charts.selection import aligned, matching
 from pcielab.store.setup import Setup, setup_of
 from pcielab.wording import byte_size
 

@@ -1,6 +1,6 @@
 """Our numbers for those in the text of the pcie-bench paper, by the measures in `measures.py`.
 
-The paper's numbers are in `suites/published/pcie-bench.toml`; `pcielab.analysis.published` compares.
+The paper's numbers are in `suites/published/pcie-bench.toml`; `pcielab.kinds.published` compares.
 """
 
 import tempfile
@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from pcielab._core import read_size
-from pcielab.analysis.published import Published, PublishedValue, compare
+from pcielab.kinds.published import Published, PublishedValue, compare
 from pcielab.library import shipped
 from pcielab.library.validation import read_as
 from pcielab.paper.measures import Measures, Modelled
@@ -56,7 +56,7 @@ def compare_numbers(
         progress: Called while tests run.
 
     Returns:
-        As `pcielab.analysis.published.compare`; `estimated` is modelled.
+        As `pcielab.kinds.published.compare`; `estimated` is modelled.
 
     Raises:
         InputError: A store in the folder is of another run.

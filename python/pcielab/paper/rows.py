@@ -9,11 +9,11 @@ from typing import Any, Protocol
 
 import pandas as pd
 
+from pcielab.charts.selection import matching
 from pcielab.devices.running import simulate
 from pcielab.library.profiles import resolve
 from pcielab.library.suites import Suite, load_suite
 from pcielab.paper.figures import run_of
-from pcielab.report.selection import matching
 from pcielab.store import Store
 from pcielab.work.running import Progress, no_progress
 

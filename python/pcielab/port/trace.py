@@ -152,6 +152,7 @@ def play_columns(
     seed: int = 1,
     progress: Callable[[int, int], None] | None = None,
     limit: int | None = None,
+    stop: "_core.Stop | None" = None,
 ) -> Played:
     """As `play`, for traces of millions of transfers.
 
@@ -164,6 +165,7 @@ def play_columns(
         progress: Called before the first TLP, and now and then, with the TLPs of the transfers that are done, and
             their total.
         limit: TLPs that the transfers may take; None: ten million, which take about ten seconds.
+        stop: When it is requested, the result has the transfers before the first that is not done.
 
     Raises:
         InputError: A line is wrong, a transfer does not fit the host, or the trace has more TLPs than the limit.
@@ -176,9 +178,11 @@ def play_columns(
         tlps = _tlps(system, *(np.frombuffer(one, dtype=kind) for one, kind in ((write, "u1"), (size, "u8"))))
         report = lambda done: progress(int(tlps[done]), int(tlps[-1]))  # noqa: E731
         report(0)
-    sent, done = _core.trace_play(system.to_json(), text, cache, window_bytes, seed, report, limit)
+    sent, done = _core.trace_play(system.to_json(), text, cache, window_bytes, seed, report, limit, stop)
     numbers = [np.frombuffer(column, dtype=np.uint64) for column in (ready, offset, size, sent, done)]
-    return Played(numbers[0], np.frombuffer(write, dtype=np.uint8), *numbers[1:])
+    number = len(numbers[-1])
+    first, *others = (column[:number] for column in numbers)
+    return Played(first, np.frombuffer(write, dtype=np.uint8)[:number], *others)
 
 
 def _tlps(system: "ResolvedSystem", write: Column, size: Column) -> Column:

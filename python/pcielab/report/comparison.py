@@ -14,16 +14,18 @@ import altair as alt
 import pandas as pd
 
 from pcielab.analysis.compare.gate import Failure, failures
-from pcielab.analysis.compare.pairs import MESSAGES, METRICS, Comparison
-from pcielab.analysis.compare.resolution import is_resolvable
-from pcielab.report.axes import POSITION, SizeAxis, bytes_axis, window_axis
-from pcielab.report.figures.frame import Figure, panels, titled
-from pcielab.report.figures.message import link_name
-from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, with_residuals
+from pcielab.analysis.compare.pairs import METRICS, Comparison
+from pcielab.charts.axes import POSITION, SizeAxis, bytes_axis, window_axis
+from pcielab.charts.frame import Figure, panels, titled
+from pcielab.charts.residual import RESIDUAL_HEIGHT, Residual, with_residuals
+from pcielab.charts.run import Run, everyone
+from pcielab.charts.series import RUN_NAME_FIELD, Series, label_rows, run_tooltip
+from pcielab.kinds.messages.by_size import link_name
+from pcielab.kinds.messages.compare import PARAMETERS as MESSAGES
+from pcielab.kinds.rooms import room_of
+from pcielab.kinds.transfers.resolution import is_resolvable
 from pcielab.report.html import Pictured, html_page
 from pcielab.report.provenance import provenance
-from pcielab.report.run import Run, everyone
-from pcielab.report.series import RUN_NAME_FIELD, Series, label_rows, run_tooltip
 from pcielab.report.titles import family_title, panel_titles, test_title, tested
 from pcielab.store.exercised import NOTICE, WHY
 
@@ -206,8 +208,8 @@ def _change(one: Failure) -> str:
 
 def _with_operations(comparison: Comparison) -> Comparison:
     """The rows with the operation and path of tests of transfers, for their titles."""
-    of_tests = comparison.a.kind == "transfers"
-    tests = {test["id"]: test for test in comparison.a.test_rows()} if of_tests else {}
+    titled_by = room_of(comparison.a).compare.titled_by
+    tests = {test["id"]: test for test in comparison.a.test_rows()} if titled_by else {}
     rows = [
         {**row, **{key: tests.get(row["test_a"], {}).get(key) for key in ("operation", "path")}}
         for row in comparison.pairs
@@ -234,7 +236,7 @@ def _lead(comparison: Comparison) -> list[str]:
     if apart:
         shown = ", ".join(str(one) for one in apart[:_MOST_SYSTEM_DIFFERENCES])
         more = len(apart) - _MOST_SYSTEM_DIFFERENCES
-        what = "NICs and systems" if comparison.a.kind == "frames" else "systems"
+        what = room_of(comparison.a).compare.machines
         lines.append(f"The {what} differ in {shown}{f' and {more} more values' if more > 0 else ''}.")
     if comparison.alone_a or comparison.alone_b:
         lines.append(f"Without a partner: {comparison.alone_a:,} tests of A, {comparison.alone_b:,} of B.")

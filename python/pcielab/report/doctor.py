@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pcielab.analysis.explain import explain_run
-from pcielab.analysis.explain.checks import Check, checks
+from pcielab.charts.run import Run
 from pcielab.doctor import Examination, Finding, Tree, examine
 from pcielab.doctor.slots import short
 from pcielab.doctor.stores import ATTACHMENT, tree_of_store
 from pcielab.errors import InputError
-from pcielab.report.run import Run
+from pcielab.kinds.transfers.checks import Check, checks
 
 
 @dataclass(frozen=True)

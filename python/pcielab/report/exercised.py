@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pcielab.report.run import Run
+from pcielab.charts.run import Run
 
 
 @dataclass(frozen=True)

@@ -13,21 +13,21 @@ import pandas as pd
 from pcielab.analysis.compare import Comparison
 from pcielab.analysis.explain import Explanation
 from pcielab.analysis.why import Why
+from pcielab.charts.axes import bytes_axis
+from pcielab.charts.frame import CLAIMS, Figure
+from pcielab.charts.run import MODELLED, runs_of
+from pcielab.charts.selection import MissingDataError
 from pcielab.doctor import Examination
 from pcielab.errors import InputError
 from pcielab.fabric import Estimate, Simulated
+from pcielab.kinds.rooms import room_of
 from pcielab.model.answer_list import Answers
 from pcielab.model.answers import Bandwidth, LinkSizing, Messages, NicThroughput, Sizing
 from pcielab.notebook import Pictured
-from pcielab.report import figures
-from pcielab.report.axes import bytes_axis
 from pcielab.report.comparison import families, runs_of_comparison
 from pcielab.report.drawing_engine import drawing_engine
-from pcielab.report.figures.frame import CLAIMS, Figure
 from pcielab.report.figures.why import draw_why
-from pcielab.report.run import MODELLED, runs_of
 from pcielab.report.save import specification
-from pcielab.report.selection import MissingDataError
 from pcielab.report.titles import test_title
 from pcielab.store import Store
 
@@ -37,23 +37,6 @@ _LABEL_WIDTH, _LINE_HEIGHT = 520, 13
 _LETTERS = 72
 """Letters of a label on one line; longer ones have several."""
 _SEVERITIES = {"error": "#d1242f", "warning": "#d98a2b", "note": "#7c8896"}
-_OF_TRANSFERS: tuple[Callable[[Store], Figure], ...] = (
-    figures.bandwidth_by_size,
-    figures.latency_by_size,
-    figures.bandwidth_by_window,
-    figures.latency_by_window,
-    figures.reads_of_a_core,
-    figures.bandwidth_by_offset,
-    figures.latency_by_offset,
-    figures.latency_cdf,
-)
-_OF_KINDS: dict[str, tuple[Callable[[Store], Figure], ...]] = {
-    "transfers": _OF_TRANSFERS,
-    "messages": (figures.message_bandwidth_by_size, figures.message_latency_by_size, figures.message_mux),
-    "frames": (figures.nic_throughput,),
-    "tool": (figures.tool_bandwidths, figures.tool_bandwidth_by_size),
-    "fabric": (lambda run: figures.fabric_sweep(run, _first_family(run)),),
-}
 
 
 def svg_of(shown: Pictured) -> str | None:
@@ -76,7 +59,7 @@ def _of_store(store: Store) -> Figure | None:
     """The first figure of its kind for which it has the data, or its tests as bars."""
     if not store.tells_speed:
         return None
-    for draw in _OF_KINDS[store.kind]:
+    for draw in room_of(store).figures.one:
         try:
             return draw(store)
         except MissingDataError:
@@ -219,11 +202,6 @@ _LINES: dict[type, tuple[str, str, str, Callable[[Any], _Points]]] = {
     Messages: ("Bound of messages", "payload (bytes)", "bandwidth (Gb/s)", _messages),
 }
 """Of each kind of answer: title, axes, and points."""
-
-
-def _first_family(store: Store) -> figures.FabricPlot:
-    family = str(store.tests["family"].iloc[0]) if len(store.tests) else ""
-    return figures.FabricPlot(family, f"{family}: bandwidth by flow", "bandwidth")
 
 
 def _tests(store: Store) -> Figure | None:

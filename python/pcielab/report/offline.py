@@ -5,11 +5,11 @@ from typing import Any
 
 import altair as alt
 
+from pcielab.charts.frame import CLAIMS
+from pcielab.charts.style import PAGE, configuration
 from pcielab.notebook import SVG, TEXT
 from pcielab.report.drawing_engine import drawing_engine
-from pcielab.report.figures.frame import CLAIMS
 from pcielab.report.specification import writable
-from pcielab.report.style import PAGE, configuration
 
 _RENDERER, _DEFAULT = "pcielab", "default"
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
+from pcielab.charts.run import Run
+from pcielab.kinds.transfers.summary import summary
 from pcielab.report.catalogue import Drawn, LeftOut
 from pcielab.report.doctor import machines
 from pcielab.report.exercised import exercised_of
 from pcielab.report.html import html_page
 from pcielab.report.provenance import provenance
-from pcielab.report.run import Run
-from pcielab.report.summary import summary
 from pcielab.report.table import family_tables
 from pcielab.store.exercised import NOTICE, WHY
 

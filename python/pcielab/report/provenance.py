@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pcielab.analysis.combining import caution
-from pcielab.analysis.explain.machine_facts import no_link
+from pcielab.charts.run import Run
+from pcielab.kinds.machine_facts import no_link
+from pcielab.kinds.messages.combining import caution
+from pcielab.kinds.transfers.link_bounds import link_of, link_text
 from pcielab.library.profiles.borrowed import borrowed_in_short
-from pcielab.report.bounds import link_of, link_text
-from pcielab.report.run import Run
 from pcielab.store.manifest import borrowed_of, system_of
 from pcielab.store.setup import setup_of
 

@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Any
 
 from pcielab.argument_types import refuses_wrong_types
+from pcielab.charts.frame import Figure
+from pcielab.charts.style import PAGE, Theme, configuration
 from pcielab.errors import InputError
 from pcielab.outputs import write_file
 from pcielab.report.drawing_engine import drawing_engine
-from pcielab.report.figures.frame import Figure
 from pcielab.report.html import Pictured, figures_page
 from pcielab.report.specification import vega_lite
-from pcielab.report.style import PAGE, Theme, configuration
 
 FIGURE_FORMATS = ("png", "svg", "pdf", "html")
 _PNG_SCALE = 2.0

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pcielab.report.figures.frame import Figure
+    from pcielab.charts.frame import Figure
 
 _LINE_END = re.compile("[\n\r\u2028\u2029]")
 _NOT_IN_XML = re.compile("[^\t\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -5,43 +5,16 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from pcielab.charts.axes import size_text
+from pcielab.charts.run import PARAMETER_COLUMNS, Run
 from pcielab.library.suites.parameters import PARAMETERS
-from pcielab.report.axes import size_text
-from pcielab.report.run import PARAMETER_COLUMNS, Run
-from pcielab.store.connections import with_connections
-from pcielab.store.flows import FLOW_KEYS, flow_table
+from pcielab.store.kinds import KINDS, Metric, columns_of
 from pcielab.wording import time_unit
 
-_HEADS: Mapping[str, str] = {
-    **{parameter.key: parameter.heading for parameter in PARAMETERS},
-    "sharing": "queues",
-    "store_bytes": "store (B)",
-    "store_kind": "stores",
-    "stores_up_to_bytes": "stores up to (B)",
-    "sweep": "swept",
-    "discipline": "credits",
-    "source": "from",
-    "destination": "to",
-    "standalone_gbytes_per_s": "alone (GB/s)",
-}
+_HEADS: Mapping[str, str] = {key: head for kind in KINDS for key, head in columns_of(kind).heads.items()}
 """Heads of columns; of all others, the column's name."""
-_FLOW_PARAMETERS = ("experiment", "sweep", "value", "discipline", "flow", *FLOW_KEYS)
-"""Parameters of a fabric run's rows, each of which is one flow of a simulation."""
-_FLOW_METRICS: tuple[tuple[str, str, int, float], ...] = (
-    ("gbytes_per_s", "GB/s", 3, 1.0),
-    ("requests", "requests", 0, 1.0),
-    ("in_flight", "in flight", 2, 1.0),
-    ("average_ns", "average (ns)", 1, 1.0),
-    ("p50_ns", "50 % (ns)", 1, 1.0),
-    ("p90_ns", "90 % (ns)", 1, 1.0),
-    ("p99_ns", "99 % (ns)", 1, 1.0),
-    ("host_ns", "host (ns)", 1, 1.0),
-    ("fabric_ns", "fabric (ns)", 1, 1.0),
-    ("device_ns", "device (ns)", 1, 1.0),
-    ("fits", "fits", 0, 1.0),
-)
 # Metric, head, decimals, divisor.
-_METRICS: tuple[tuple[str, str, int, float], ...] = (
+_METRICS: tuple[Metric, ...] = (
     ("bandwidth", "Gb/s", 2, 1.0),
     ("bandwidth_low", "95 % from", 2, 1.0),
     ("bandwidth_high", "95 % to", 2, 1.0),
@@ -108,15 +81,15 @@ class FamilyTable:
 
 
 def family_tables(run: Run) -> Iterator[FamilyTable]:
-    """The tables of a run, families in suite order; for a fabric, with a row for each flow.
+    """The tables of a run, families in suite order; with the rows of the kind, as a row for each flow.
 
     For an emulated run, they have parameters and status only.
     """
-    of_flows = run.store.kind == "fabric"
+    columns = columns_of(run.store.kind)
     rows, parameters, metrics = (
-        (flow_table(run.store), _FLOW_PARAMETERS, _FLOW_METRICS)
-        if of_flows
-        else (with_connections(run.store, run.rows), PARAMETER_COLUMNS, _METRICS)
+        (columns.rows(run.store, run.rows), PARAMETER_COLUMNS, (*_METRICS, *columns.metrics))
+        if columns.table is None
+        else (columns.table.rows(run.store), columns.table.parameters, columns.table.metrics)
     )
     for family, of_family in rows.groupby("family", sort=False):
         known = [column for column in parameters if column in of_family]
@@ -128,7 +101,7 @@ def _table(
     run: Run,
     rows: pd.DataFrame,
     parameters: Sequence[str],
-    known_metrics: Sequence[tuple[str, str, int, float]],
+    known_metrics: Sequence[Metric],
 ) -> FamilyTable:
     varying = [column for column in parameters if _varies(column, rows[column])]
     shared = rows.iloc[0]
@@ -141,7 +114,7 @@ def _table(
         constant.append(f"a latency includes: {run.store.latency_includes}")
     shown = known_metrics if run.store.tells_speed else ()
     metrics = [metric for metric in shown if metric[0] in rows.columns and rows[metric[0]].notna().any()]
-    if known_metrics is _FLOW_METRICS:
+    if columns_of(run.store.kind).table is not None:
         metrics = [_in_readable_unit(metric, rows) for metric in metrics]
     lines = [
         Line(
@@ -165,7 +138,7 @@ def _table(
     )
 
 
-def _in_readable_unit(metric: tuple[str, str, int, float], rows: pd.DataFrame) -> tuple[str, str, int, float]:
+def _in_readable_unit(metric: Metric, rows: pd.DataFrame) -> Metric:
     """A column of times in its readable unit; other columns unchanged."""
     name, head, decimals, divisor = metric
     if not name.endswith("_ns"):

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pcielab.argument_types import refuses_wrong_types
+from pcielab.charts.run import everyone
+from pcielab.charts.style import Theme
 from pcielab.errors import InputError
 from pcielab.outputs import check_file, check_page, write_file
 from pcielab.report.catalogue import Drawn, draw_all
 from pcielab.report.page import render
-from pcielab.report.run import everyone
 from pcielab.report.save import save_figure
-from pcielab.report.style import Theme
 from pcielab.store import Store
 
 
@@ -43,7 +43,7 @@ def write_report(
         InputError: A file exists or cannot be written, the page has the ending of a picture, or `measured` is of
             another kind than the runs; then nothing is written.
     """
-    if measured is not None and measured.kind not in {store.kind for store in stores}:
+    if measured is not None and not any(store.is_of(measured.kind) for store in stores):
         measured.require_kind(stores[0].kind, f"drawing over {stores[0].path}")
     output = Path(output)
     check_page(output, overwrite=overwrite)

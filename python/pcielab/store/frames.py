@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from pcielab import _core
 from pcielab.errors import InputError, with_message
@@ -17,14 +17,13 @@ from pcielab.library.alike import either
 from pcielab.library.input_files import is_folder, is_there
 from pcielab.library.lookup import files_alike
 from pcielab.store.exercised import NOTICE
+from pcielab.store.kinds import RunKind
 from pcielab.store.manifest import check_manifest
 from pcielab.store.shape import MANIFEST, check_parameters, check_shape
 
 if TYPE_CHECKING:
     import pandas as pd
 
-RunKind: TypeAlias = Literal["transfers", "messages", "fabric", "frames", "tool"]
-"""Kind of traffic of a run's tests; `tool` is what another tool measured."""
 METRICS = (
     "time",
     "bytes",
@@ -89,21 +88,15 @@ class Frames:
     @property
     def kind(self) -> RunKind:
         """Kind of the run, from the parameters of its tests."""
-        parameters = self._parameter_names
-        if "frame_bytes" in parameters:
-            return "frames"
-        if "tool" in parameters:
-            return "tool"
-        return "messages" if "way" in parameters else "fabric" if "flows" in parameters else "transfers"
+        return self._contents.kind
 
-    @cached_property
-    def _parameter_names(self) -> set[str]:
-        """The names of the tests' parameters, without the frame of `tests`."""
-        return {name for test, _, _, text, _, _ in self._contents.tests() for name in self._parameters(test, text)}
+    def is_of(self, kind: RunKind) -> bool:
+        """Whether it is of a kind. What depends on the kind is in its folder, `pcielab.kinds`."""
+        return self.kind == kind
 
     def require_kind(self, kind: RunKind, purpose: str) -> None:
         """Refuse a run of another kind; `purpose` is the use in the error."""
-        if self.kind != kind:
+        if not self.is_of(kind):
             raise InputError(f"{self.path}: is a run of kind {self.kind}: {purpose} needs one of kind {kind}")
 
     @property

@@ -5,14 +5,14 @@ of a manifest. Missing and null keys are unknown.
 """
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pcielab.errors import InputError
-from pcielab.library.suites.parameters import PARAMETERS as OF_TESTS
+from pcielab.store.kinds import KINDS, TEXT as _TEXT, WHOLE as _WHOLE, Type, columns_of
 
-_TEXT, _OBJECT, _LIST = (str, "a text"), (dict, "an object"), (list, "a list")
-_NUMBER, _WHOLE, _SWITCH = ((int, float), "a number"), (int, "a whole number"), (bool, "true or false")
+_OBJECT, _LIST = (dict, "an object"), (list, "a list")
 MANIFEST = {
     **dict.fromkeys(
         ("origin", "title", "suite", "version", "started", "machine", "suite_digest", "fitted_to", "extrapolated"),
@@ -28,18 +28,6 @@ MANIFEST = {
 }
 """Types of the manifest's values, by dotted key."""
 
-PARAMETERS = {
-    **{one.key: {"word": _TEXT, "switch": _SWITCH}.get(one.kind, _WHOLE) for one in OF_TESTS},
-    **dict.fromkeys(("way", "pace", "sharing", "eviction", "store_kind", "connections"), _TEXT),
-    **dict.fromkeys(("messages", "cores", "lanes", "generation"), _WHOLE),
-    **dict.fromkeys(("store_bytes", "stores_up_to_bytes"), _WHOLE),
-    **dict.fromkeys(("pressure", "line_gbps", "duration_us", "warm_up_us"), _NUMBER),
-    **dict.fromkeys(("frame_bytes", "packets", "warm_up_packets", "nics"), _WHOLE),
-    **dict.fromkeys(("tool", "direction", "beside", "counted", "engine", "pair", "part"), _TEXT),
-    **dict.fromkeys(("transport", "io_engine", "access", "clock"), _TEXT),
-    "queues": _WHOLE,
-}
-"""Types of the parameters of a test."""
 _ABOVE_ZERO = frozenset({"size_bytes", "window_bytes", "frame_bytes", "line_gbps"})
 """Parameters on logarithmic axes, and divisors."""
 _MOST = 2**53
@@ -57,10 +45,17 @@ def check_shape(values: Mapping[str, Any], kinds: Mapping[str, tuple[Any, str]],
             raise InputError(f"{source}: {part}: `{key}` is {str(value)[:60]!r}: it must be {named} or null")
 
 
+@cache
+def _types() -> dict[str, Type]:
+    """Types of the parameters of a test of any kind."""
+    return {key: of for kind in KINDS for key, of in columns_of(kind).types.items()}
+
+
 def check_parameters(parameters: Mapping[str, Any], source: Path, part: str) -> None:
-    """Refuse parameters of other types than those of `PARAMETERS`, and numbers out of range."""
-    check_shape(parameters, PARAMETERS, source, part)
-    for key in PARAMETERS.keys() & parameters.keys():
+    """Refuse parameters of other types than a test has, and numbers out of range."""
+    types = _types()
+    check_shape(parameters, types, source, part)
+    for key in types.keys() & parameters.keys():
         value = parameters[key]
         if key in _ABOVE_ZERO and value is not None and not value > 0:
             raise InputError(f"{source}: {part}: `{key}` is {value!r}: it must be above 0")

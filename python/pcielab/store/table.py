@@ -1,6 +1,6 @@
 """Open a store as one table: a row per test, the origin first, units in the names of the columns.
 
-Tests of a fabric have a row per flow; a test of a mux is followed by a row for each of its connections.
+The kind of a run says what its rows are (`pcielab.store.kinds`): a test, a flow, a connection.
 """
 
 from functools import cached_property
@@ -12,8 +12,8 @@ from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
 from pcielab.extras import needed
 from pcielab.notebook import Pictured
-from pcielab.store.connections import with_connections
 from pcielab.store.frames import Frames
+from pcielab.store.kinds import columns_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,13 +39,12 @@ class Store(Pictured, Frames):
     @cached_property
     def frame(self) -> "pd.DataFrame":
         """One row per test, in suite order: origin, test, parameters, status, metrics (`median_ns`...)."""
-        if self.kind == "fabric":
-            from pcielab.store.flows import flow_table
-
-            flows = flow_table(self)
-            flows.insert(0, "origin", self.origin)
-            return flows
-        frame = with_connections(self, self.scalars.copy())
+        columns = columns_of(self.kind)
+        if columns.table is not None:
+            within = columns.table.rows(self)
+            within.insert(0, "origin", self.origin)
+            return within
+        frame = columns.rows(self, self.scalars.copy())
         for metric, unit in self.units.items():
             if metric in frame and unit in COUNTS and (frame[metric].dropna() % 1 == 0).all():
                 frame[metric] = frame[metric].astype("Int64")

@@ -6,11 +6,11 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from pcielab.charts.axes import bytes_axis
+from pcielab.charts.frame import CLAIMS, Figure
+from pcielab.charts.run import ORIGIN_BADGES
+from pcielab.charts.style import configuration
 from pcielab.errors import InputError
-from pcielab.report.axes import bytes_axis
-from pcielab.report.figures.frame import CLAIMS, Figure
-from pcielab.report.run import ORIGIN_BADGES
-from pcielab.report.style import configuration
 from pcielab.sweeps.plan import Plan
 
 _WIDTH, _HEIGHT, _PANEL_WIDTH = 620, 300, 300

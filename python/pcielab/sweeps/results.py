@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import polars
     import xarray
 
-    from pcielab.report.figures.frame import Figure
+    from pcielab.charts.frame import Figure
 
 _SHOWN_ROWS = 12
 _VALUES = ("bandwidth_gbps", "median_ns")

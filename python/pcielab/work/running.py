@@ -3,11 +3,13 @@
 import datetime
 import os
 import platform
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from pcielab import _core
 from pcielab.errors import StoppedError
 
 Progress: TypeAlias = Callable[[int, int, str, str], None]
@@ -43,3 +45,14 @@ def kept_when_interrupted(output: Path | str | None) -> Iterator[None]:
     except KeyboardInterrupt:
         kept = f"{output}: interrupted: finished work is kept: continue with --resume"
         raise StoppedError(kept if output is not None else "interrupted") from None
+
+
+@contextmanager
+def stop_when_interrupted() -> Iterator[_core.Stop]:
+    """A request to stop that Ctrl-C makes, for work that returns what it has done by then; in the main thread."""
+    stop = _core.Stop()
+    before = signal.signal(signal.SIGINT, lambda _number, _frame: stop.request())
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)

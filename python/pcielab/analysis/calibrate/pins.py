@@ -13,12 +13,12 @@ from statistics import mean, stdev
 from scipy.special import stdtrit
 
 from pcielab._core import generation_of
+from pcielab.kinds.tools.rows import MeasuredRow
 from pcielab.library.link import Link
 from pcielab.library.usual_link import USUAL_MPS_BYTES, usual_mrrs_bytes
 from pcielab.model.questions import bandwidth
 from pcielab.store import Store
 from pcielab.store.facts import Facts
-from pcielab.store.measured import MeasuredRow
 
 _LARGE_BYTES = 1 << 20
 _LEAST_SIZES = 4
@@ -78,7 +78,7 @@ def pins(rows: Sequence[MeasuredRow], link: Link | None) -> list[Pin]:
     """The numbers that rows of one tool determine.
 
     Args:
-        rows: Of one store: `pcielab.store.measured.measured_rows`.
+        rows: Of one store: `pcielab.kinds.tools.rows.measured_rows`.
         link: The device's link; None if it is unknown, which leaves payload ratios unidentified.
     """
     alone = [row for row in rows if _is_rate(row) and row.beside is None and row.counted == "one"]

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from pcielab.analysis.calibrate.pins import Pin, pins
+from pcielab.kinds.tools.rows import MeasuredRow
 from pcielab.library.link import Link
 from pcielab.model.questions import bandwidth
-from pcielab.store.measured import MeasuredRow
 
 LINK = Link(generation=4, lanes=16, mps_bytes=256, mrrs_bytes=512)
 SIZES = [1 << power for power in range(6, 23)]

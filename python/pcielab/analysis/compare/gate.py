@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pcielab.analysis.compare.pairs import METRICS, Comparison, Row
+from pcielab.analysis.compare.pairs import METRICS, Comparison
 from pcielab.errors import InputError
+from pcielab.kinds.rooms import Row
 from pcielab.wording import shown
 
 _PERCENT = re.compile(r"(\d{1,6}(?:\.\d{1,9})?)\s?%", re.ASCII)

@@ -1,53 +1,27 @@
-"""Pair the tests of two runs, and compute their differences.
+"""Pair the rows of two runs, and compute their differences.
 
-Tests pair by family, name, pattern, cache state, offsets, window and size; repeated ones by order of occurrence.
-The rest pairs by parameters alone, whatever its family and name. Tests of a NIC pair by frames, line and
-direction; those of other tools by direction, ends, engine and queues. Of fabrics, flows pair: by family,
-experiment, swept value and name; the rest by ends, primitive, size and outstanding requests.
+The kind of the runs says by what their rows pair (`compare` of its folder in `pcielab.kinds`). First rows with the
+same names pair, repeated ones by order of occurrence; the rest pairs by parameters alone.
 """
 
 import math
 import statistics
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pcielab.analysis.compare.resolution import difference_errors_ns
 from pcielab.analysis.compare.systems import Difference, differences, nic_differences
 from pcielab.errors import InputError
+from pcielab.kinds.rooms import Row, room_of
 from pcielab.notebook import Pictured
 from pcielab.store import Store
-from pcielab.store.connections import rows_with_connections
-from pcielab.store.flows import flow_rows
-from pcielab.store.identity import NAMED, SETTING
+from pcielab.store.identity import NAMED
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Row: TypeAlias = Mapping[str, Any]
-"""A test or a pair by column: an unknown parameter is None, an unknown metric NaN."""
-
-MESSAGES = [
-    *("way", "pace", "generation", "lanes", "cores", "sharing", "eviction", "pressure", "messages"),
-    *("store_bytes", "store_kind", "stores_up_to_bytes", "connections", "connection"),
-]
-"""Parameters of message tests besides the size; they have none of the parameters of transfers."""
-FRAMES = ["direction", "frame_bytes", "line_gbps", "vlan", "gap"]
-"""Parameters of NIC tests; they have none of the parameters of transfers either."""
-TOOLS = [
-    *("tool", "direction", "beside", "counted", "engine", "pair", "part"),
-    *("queues", "outstanding", "transport", "io_engine", "access"),
-]
-"""Parameters of what other tools measured, besides size and pattern."""
-_UNSAID = {"eviction": "in-order", "pressure": 0.0, "store_bytes": 8, "store_kind": "plain"}
-"""Values that older stores and runs on real cores leave out, as simulated runs have them."""
-
-FLOWS_NAMED = ["family", "name", "swept_to", "flow"]
-FLOWS_UNNAMED = ["source", "destination", "primitive", "size_bytes", "outstanding", "swept_to"]
-"""Columns by which flows on a fabric pair: first the named, then the unnamed."""
 
 METRICS = {"bandwidth": "gbps", "median": "ns", "average": "ns"}
 """Metrics compared, with the unit in their columns' names. Bandwidths differ in percent, latencies in ns."""
@@ -162,15 +136,13 @@ def compare(a: Store, b: Store) -> Comparison:
         InputError: They are of different kinds, or have no test in common.
     """
     b.require_kind(a.kind, f"a comparison with {a.path}")
-    of_flows = a.kind == "fabric"
-    more = {"messages": MESSAGES, "frames": FRAMES, "tool": TOOLS}.get(a.kind, [])
-    left, right = (_finished_flows(store) if of_flows else _finished(store) for store in (a, b))
-    keys = [FLOWS_NAMED, FLOWS_UNNAMED] if of_flows else [[*NAMED, *more], [*SETTING, *more]]
+    of = room_of(a).compare
+    left, right = (of.rows(store) for store in (a, b))
     pairs: list[_Pair] = []
-    for key in keys:
+    for key in of.keys:
         done_a, done_b = {of_a["id"] for of_a, _, _ in pairs}, {of_b["id"] for _, of_b, _ in pairs}
         rest = [row for row in left if row["id"] not in done_a], [row for row in right if row["id"] not in done_b]
-        pairs += _paired(*rest, key)
+        pairs += _paired(*rest, key, of.unsaid)
     if not pairs:
         raise InputError(
             f"{a.path} and {b.path}: have no finished test in common: compare runs of the same suite, or of tests "
@@ -178,7 +150,8 @@ def compare(a: Store, b: Store) -> Comparison:
         )
     pairs.sort(key=lambda pair: int(pair[0]["id"]))
     paired = {of_a["id"] for of_a, _, _ in pairs}
-    said = _said_columns(left)
+    there = {key for row in left for key in row}
+    said = list(dict.fromkeys([*NAMED, *(column for column in of.shown if column in there)]))
     lone = [_said(row, said) for row in left if row["id"] not in paired]
     return Comparison(a, b, _differences(pairs, said, a, b), lone, len(right) - len(pairs))
 
@@ -187,40 +160,18 @@ _Pair: TypeAlias = tuple[Row, Row, int]
 """A test of each run, and its occurrence among tests with the same key."""
 
 
-def _finished(store: Store) -> list[Row]:
-    """The finished tests, and the connections of a mux, with their metrics."""
-    tests = list(store.test_rows())
-    asked = {key for test in tests for key in test}
-    whole = [test | store.metrics.get((test["id"], ""), {}) for test in tests]
-    rows = list(rows_with_connections(store, whole, asked))
-    if any("connection" in row for row in rows):
-        rows = [row | {"test": row["id"], "id": number} for number, row in enumerate(rows)]
-    return [row for row in rows if row["status"] == "ok"]
-
-
-def _finished_flows(store: Store) -> list[Row]:
-    """A row for each flow of each finished test, with the metrics and units of other tests."""
-    rows: list[Row] = []
-    for number, row in enumerate(row for row in flow_rows(store) if row["status"] == "ok"):
-        named = {"id": number, "test": row["id"], "name": row["experiment"], "swept_to": row["value"]}
-        metrics = {"bandwidth": 8 * _number(row.get("gbytes_per_s")), "median": row.get("p50_ns")}
-        rows.append(row | named | metrics | {"average": row.get("average_ns")})
-    return rows
-
-
-def _paired(left: Sequence[Row], right: Sequence[Row], key: Sequence[str]) -> list[_Pair]:
+def _paired(left: Sequence[Row], right: Sequence[Row], key: Sequence[str], unsaid: Row) -> list[_Pair]:
     """The tests that agree in `key` and occurrence."""
-    partners = dict(_occurring(right, key))
-    return [
-        (row, partners[identity], identity[1]) for identity, row in _occurring(left, key) if identity in partners
-    ]
+    partners = dict(_occurring(right, key, unsaid))
+    found = _occurring(left, key, unsaid)
+    return [(row, partners[identity], identity[1]) for identity, row in found if identity in partners]
 
 
-def _occurring(rows: Sequence[Row], key: Sequence[str]) -> Iterator[tuple[tuple[Hashable, int], Row]]:
+def _occurring(rows: Sequence[Row], key: Sequence[str], unsaid: Row) -> Iterator[tuple[tuple[Hashable, int], Row]]:
     """Each row with the values of its key and its occurrence."""
     counts: Counter[Hashable] = Counter()
     for row in rows:
-        values = tuple(_comparable(row.get(column), _UNSAID.get(column)) for column in key)
+        values = tuple(_comparable(row.get(column), unsaid.get(column)) for column in key)
         yield (values, counts[values]), row
         counts[values] += 1
 
@@ -229,13 +180,6 @@ def _comparable(value: Any, unsaid: Hashable) -> Hashable:
     if value is None or value != value:
         return unsaid
     return value if isinstance(value, Hashable) else str(value)
-
-
-def _said_columns(tests: Sequence[Row]) -> list[str]:
-    """The parameters that rows name."""
-    there = {key for test in tests for key in test}
-    known = (*MESSAGES, *FRAMES, *(TOOLS if "tool" in there else ()), "flow", "swept_to")
-    return list(dict.fromkeys([*NAMED, *(column for column in known if column in there)]))
 
 
 def _said(test: Row, columns: Sequence[str]) -> dict[str, Any]:
@@ -256,8 +200,9 @@ def _differences(pairs: Sequence[_Pair], said: Sequence[str], a: Store, b: Store
         }
         for of_a, of_b, occurrence in pairs
     ]
-    if (a.kind, a.origin, b.origin) == ("transfers", "measured", "measured"):
-        errors = difference_errors_ns(a, b, ((row["test_a"], row["test_b"]) for row in rows))
+    errors_ns = room_of(a).compare.errors_ns
+    if errors_ns is not None and (a.origin, b.origin) == ("measured", "measured"):
+        errors = errors_ns(a, b, ((row["test_a"], row["test_b"]) for row in rows))
         for row, error in zip(rows, errors, strict=True):
             row["median_standard_error_ns"] = error
     return rows

@@ -9,14 +9,14 @@ Bounds are modelled: from the run's system profile or, for an import without one
 latencies. Values are the store's, measured or simulated.
 """
 
-from pcielab.analysis.explain.bounds import RoundTrip, TestBounds, bounds_of_tests
-from pcielab.analysis.explain.effects import Effect, effects_of
-from pcielab.analysis.explain.explained import Explained, ExplainedRun, Limit
-from pcielab.analysis.explain.kinds import explain_rows
-from pcielab.analysis.explain.machine_facts import MachineFacts, facts_of
-from pcielab.analysis.explain.rows import Explanation, Row, explain_run
-from pcielab.analysis.explain.sweeps import Sweep, sweeps_of
-from pcielab.analysis.explain.words import in_words
+from pcielab.analysis.explain.run import explain_rows
+from pcielab.kinds.explained import Explained, ExplainedRun, Limit
+from pcielab.kinds.machine_facts import MachineFacts, facts_of
+from pcielab.kinds.transfers.bounds import RoundTrip, TestBounds, bounds_of_tests
+from pcielab.kinds.transfers.effects import Effect, effects_of
+from pcielab.kinds.transfers.explain import Explanation, Row, explain_run
+from pcielab.kinds.transfers.sweeps import Sweep, sweeps_of
+from pcielab.kinds.transfers.words import in_words
 
 __all__ = [
     "Effect",

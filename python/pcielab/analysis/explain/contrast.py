@@ -15,9 +15,11 @@ from pydantic import ValidationError
 from pcielab import _core
 from pcielab.analysis.compare import Difference, compare
 from pcielab.analysis.explain.moved import Contrast, Moved
-from pcielab.analysis.explain.rows import is_meant
 from pcielab.analysis.explain.side_by_side import side_by_side
 from pcielab.errors import InputError
+from pcielab.kinds.explained import is_meant
+from pcielab.kinds.rooms import room_of
+from pcielab.kinds.transfers.compare import sort
 from pcielab.library.profiles.parts import System
 from pcielab.model.questions import system_bounds
 from pcielab.store import Store
@@ -49,7 +51,7 @@ def contrast(
         InputError: The runs are of different kinds or emulated, or no test is common to both.
     """
     first, second = _system(a), _system(b)
-    if first is None or second is None or {a.kind, b.kind} != {"transfers"}:
+    if first is None or second is None or not all(room_of(run).explain.simulated_again for run in (a, b)):
         return side_by_side(a, b, tests)
     a.require_speed("explain")
     b.require_speed("explain")
@@ -166,6 +168,7 @@ def _moved(
         test=record["id"],
         name=record["name"],
         parameters=record["parameters"],
+        sort=sort(record["parameters"], unit == "ns"),
         unit=unit,
         a=before,
         b=float(values[1]),

@@ -19,6 +19,7 @@ class Moved:
         test: Its number in the first run.
         name: Its published name.
         parameters: Its parameters.
+        sort: Tests like it in the plural, in words: reads, latencies, frames sent.
         unit: `Gb/s` or `GB/s` for a rate, `ns` for a latency.
         a: Value on the first system.
         b: Value on the second.
@@ -29,6 +30,7 @@ class Moved:
     test: int
     name: str
     parameters: Mapping[str, Any]
+    sort: str
     unit: str
     a: float
     b: float

@@ -15,8 +15,6 @@ _MOST_CHANGES = 3
 _MOST_KEYS = 3
 _MOST_SIZES = 4
 _EXACT_BELOW = 9.95
-_TRANSFERS = {"bw-rd": "reads", "bw-wr": "writes", "bw-rdwr": "reads with writes"}
-_FRAMES = {"both": "frames both ways", "tx": "frames sent", "rx": "frames received"}
 
 
 def sentences(found: Contrast) -> list[str]:
@@ -71,7 +69,7 @@ def _clauses(rows: Sequence[Moved], effect: Callable[[Moved], float]) -> str:
     """A clause for each sort of tests that change, and the sorts that do not."""
     sorts: dict[str, list[Moved]] = {}
     for row in rows:
-        sorts.setdefault(sort_of(row), []).append(row)
+        sorts.setdefault(row.sort, []).append(row)
     clauses = {sort: _clause(sort, of, effect) for sort, of in sorts.items()}
     unmoved = [sort for sort, clause in clauses.items() if clause is None]
     if len(unmoved) == len(sorts):
@@ -80,22 +78,6 @@ def _clauses(rows: Sequence[Moved], effect: Callable[[Moved], float]) -> str:
         return f"none of {len(rows)} tests changes by {NOTICED_PERCENT:g} % or more"
     said = [clause for clause in clauses.values() if clause is not None]
     return "; ".join([*said, *([f"{_listed(unmoved)} nothing"] if unmoved else [])])
-
-
-def sort_of(row: Moved) -> str:
-    """The sort of a test, in the plural: reads, latencies, frames sent."""
-    parameters = row.parameters
-    if "operation" in parameters and parameters["operation"] is not None:
-        return _TRANSFERS.get(parameters["operation"], "latencies")
-    if "tool" in parameters:
-        return f"{parameters.get('direction') or row.name} {'latencies' if row.is_latency else 'bandwidths'}"
-    if "direction" in parameters:
-        return _FRAMES.get(parameters["direction"], "frames")
-    if "way" in parameters:
-        way = parameters["way"]
-        messages = f"messages by {way}" if way == "descriptors" else f"{way} messages"
-        return messages + (" alone" if row.is_latency else "")
-    return "latencies of flows" if row.is_latency else "flows"
 
 
 def size_of(parameters: Mapping[str, Any]) -> int | None:

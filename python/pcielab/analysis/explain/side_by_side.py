@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pcielab.analysis.compare import Comparison, Difference, compare
-from pcielab.analysis.explain.kinds import explain_rows
 from pcielab.analysis.explain.moved import Contrast, Moved
-from pcielab.analysis.explain.rows import matching
+from pcielab.analysis.explain.run import explain_rows
 from pcielab.errors import InputError
+from pcielab.kinds.explained import matching
+from pcielab.kinds.rooms import room_of
 from pcielab.store import Store
 
 _PROFILES = ("system", "nic", "messages")
@@ -88,11 +89,11 @@ def _name_of(table: Mapping[str, Any]) -> str:
 
 def _rows(comparison: Comparison, chosen: set[int], *, joint: bool) -> Iterator[Moved]:
     limits = [_limits(store) for store in (comparison.a, comparison.b)]
-    tests = comparison.a.tests
+    tests, of = comparison.a.tests, room_of(comparison.a).compare
     operations = dict(zip(tests["id"], tests["operation"], strict=True)) if "operation" in tests else {}
     for row in comparison.rows.to_dict("records"):
         test = int(row["test_a"])
-        found = _values(row)
+        found = _values(row, of.rate_unit)
         if test not in chosen or found is None:
             continue
         unit, first, second = found
@@ -105,6 +106,7 @@ def _rows(comparison: Comparison, chosen: set[int], *, joint: bool) -> Iterator[
             test=test,
             name=str(row["name"]),
             parameters=parameters,
+            sort=of.sort({**parameters, "name": str(row["name"])}, unit == "ns"),
             unit=unit,
             a=first,
             b=second,
@@ -113,15 +115,14 @@ def _rows(comparison: Comparison, chosen: set[int], *, joint: bool) -> Iterator[
         )
 
 
-def _values(row: Mapping[Any, Any]) -> tuple[str, float, float] | None:
-    """The values of a pair: a rate, or a latency."""
+def _values(row: Mapping[Any, Any], rate_unit: tuple[str, float]) -> tuple[str, float, float] | None:
+    """The values of a pair: a rate, in a unit of so many Gb/s, or a latency."""
     for metric, unit in (("bandwidth", "gbps"), ("median", "ns"), ("average", "ns")):
         first, second = (row.get(f"{metric}_{side}_{unit}") for side in "ab")
         alone = metric == "bandwidth" and row.get("pace") == "alone"
         if first is not None and second is not None and first == first and second == second and not alone:
-            if unit == "ns":
-                return "ns", float(first), float(second)
-            return ("GB/s", first / 8, second / 8) if "flow" in row else ("Gb/s", float(first), float(second))
+            name, gbps = ("ns", 1.0) if unit == "ns" else rate_unit
+            return name, float(first / gbps), float(second / gbps)
     return None
 
 

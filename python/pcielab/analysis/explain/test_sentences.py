@@ -5,6 +5,7 @@ import pytest
 from pcielab.analysis.compare import Difference
 from pcielab.analysis.explain.moved import Contrast, Moved
 from pcielab.analysis.explain.sentences import sentences
+from pcielab.kinds.transfers.compare import sort
 
 TAGS = (Difference("link.tags", 32, 256),)
 IOMMU = (Difference("iommu", "off", "four-kib-pages"),)
@@ -13,7 +14,7 @@ IOMMU = (Difference("iommu", "off", "four-kib-pages"),)
 def moved(operation: str, size: int, *effects: float, change: float | None = None, unit: str = "Gb/s") -> Moved:
     whole = effects[0] if change is None else change
     parameters = {"operation": operation, "size_bytes": size}
-    return Moved(0, "T", parameters, unit, 100.0, 100.0 + whole, effects)
+    return Moved(0, "T", parameters, sort(parameters, unit == "ns"), unit, 100.0, 100.0 + whole, effects)
 
 
 def one_change(*rows: Moved) -> str:
@@ -85,5 +86,5 @@ def test_of_many_changes_the_largest_is_named() -> None:
 
 
 def test_runs_without_profiles_have_no_differences() -> None:
-    rows = [Moved(0, "T", {"operation": "bw-rd", "size_bytes": 64}, "Gb/s", 100.0, 120.0, ())]
-    assert sentences(Contrast([], rows, [], simulated=False)) == ["B against A: reads gain 20 %"]
+    found = Contrast([], [moved("bw-rd", 64, change=20.0)], [], simulated=False)
+    assert sentences(found) == ["B against A: reads gain 20 %"]

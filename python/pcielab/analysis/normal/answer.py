@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 from pcielab.analysis.normal.bound import Bound
 from pcielab.analysis.normal.causes import Candidate
 from pcielab.analysis.normal.comparable import Comparable, Elsewhere
-from pcielab.analysis.normal.question import Question
+from pcielab.kinds.question import Question
 
 Verdict: TypeAlias = Literal["normal", "low", "high", "above the bound", "impossible", "nothing to compare with"]
 Cell: TypeAlias = str | int | float | bool | None

@@ -8,7 +8,8 @@ from pcielab._core import read_width
 from pcielab.analysis.normal.answer import Normal
 from pcielab.analysis.normal.bound import raw_rate
 from pcielab.analysis.normal.judge import judge
-from pcielab.analysis.normal.question import (
+from pcielab.errors import InputError, out_of_range
+from pcielab.kinds.question import (
     Question,
     kind_of,
     line_of,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from pcielab._core import Width
-from pcielab.analysis.normal.question import Question
+from pcielab.kinds.question import Question
 from pcielab.library.link import Link
 from pcielab.library.usual_link import USUAL_MPS_BYTES, usual_mrrs_bytes
 from pcielab.model.link import Accounting

@@ -8,7 +8,7 @@ from functools import cache
 from pcielab._core import LANES, LINE_RATES_GBPS, SPEEDS_GTPS, Width
 from pcielab.analysis.normal.bound import raw_rate
 from pcielab.analysis.normal.comparable import Elsewhere, question_of, ratio_of
-from pcielab.analysis.normal.question import Question
+from pcielab.kinds.question import Question
 from pcielab.library.causes import causes
 from pcielab.library.published_figures import PublishedFigure, published_figures
 from pcielab.library.usual_link import USUAL_MPS_BYTES

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from pcielab._core import read_width
 from pcielab.analysis.normal.bound import Call, bounds
-from pcielab.analysis.normal.question import COUNTS, RATES, TIMES, Question, Value, What
+from pcielab.kinds.question import COUNTS, RATES, TIMES, Question, Value, What
 from pcielab.library.published_figures import PublishedFigure, published_figures
 
 LEAST_SOURCES = 3

@@ -19,7 +19,7 @@ from pcielab.analysis.normal.comparable import (
     few,
     usual_call,
 )
-from pcielab.analysis.normal.question import (
+from pcielab.kinds.question import (
     LINE_RATE,
     Question,
     digits,

@@ -4,7 +4,7 @@ import statistics
 from dataclasses import dataclass
 
 from pcielab.analysis.normal.comparable import elsewhere, question_of, ratio_of
-from pcielab.analysis.normal.question import RATES
+from pcielab.kinds.question import RATES
 from pcielab.library.published_figures import published_figures
 
 _ROUNDED = 1.005

@@ -1,21 +1,14 @@
 """Whether the rows of a run are normal: each bandwidth and latency of transfers, ours or of another tool."""
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
-from pcielab._core import Width
-from pcielab.analysis.explain.bounds import scalar
-from pcielab.analysis.explain.machine_facts import MachineFacts, facts_of, no_link
-from pcielab.analysis.explain.rows import matching
 from pcielab.analysis.normal.answer import Normal
 from pcielab.analysis.normal.judge import judge
-from pcielab.analysis.normal.question import Kind, Question, Value, What, kind_of
-from pcielab.analysis.normal.tools import tool_questions
 from pcielab.errors import InputError
+from pcielab.kinds.explained import matching
+from pcielab.kinds.rooms import room_of
 from pcielab.store import Store
-
-_WAYS: Mapping[str, What] = {"rd": "h2d", "wr": "d2h", "rdwr": "both", "wrrd": "latency"}
 
 
 def judge_run(store: Store, tests: Sequence[str] = (), line_gbps: float | None = None) -> list[Normal]:
@@ -30,32 +23,17 @@ def judge_run(store: Store, tests: Sequence[str] = (), line_gbps: float | None =
         InputError: The run is emulated or of another kind, its link is unknown, or no test has a value.
     """
     store.require_speed("normal")
-    chosen = set(matching(store, tests))
-    of_kind = tool_questions if store.kind == "tool" else _of_transfers
-    questions = list(of_kind(store, chosen))
+    of_kind = room_of(store).explain.questions
+    if of_kind is None:
+        store.require_kind("transfers", "normal")
+        return []
+    questions = list(of_kind(store, set(matching(store, tests))))
     if line_gbps is not None:
         questions = [replace(question, line_gbps=line_gbps) for question in questions]
     found = [judge(question, store.origin) for question in questions]
-    if not found and store.kind == "tool":
-        raise InputError(
-            f"{store.path}: no number stands for one device, unlike sums and mixed jobs: give another file"
-        )
     if not found:
         raise InputError(f"{store.path}: no test has a result: give a finished run, or other tests")
     return found
-
-
-def _of_transfers(store: Store, chosen: Set[int]) -> Iterator[Question]:
-    """The questions of a run of transfers."""
-    store.require_kind("transfers", "normal")
-    if no_link(store):
-        raise InputError(f"{store.path}: unknown link: give one value with --what, --value and --link instead")
-    facts = facts_of(store)
-    device = str((store.manifest.get("device") or {}).get("name") or "")
-    for record in store.records():
-        question = _question(record, facts, device) if record["id"] in chosen else None
-        if question is not None:
-            yield question
 
 
 def summary(answers: Sequence[Normal]) -> str:
@@ -71,33 +49,6 @@ def summary(answers: Sequence[Normal]) -> str:
 
 
 _VERDICT_WORDS = {"nothing to compare with": "with nothing to compare with"}
-
-
-def _question(record: Mapping[str, Any], facts: MachineFacts, device: str) -> Question | None:
-    """The question of a test; None if it has no value."""
-    parameters = record["parameters"]
-    kind, _, way = str(parameters["operation"]).partition("-")
-    link = facts.link
-    common: dict[str, Any] = {
-        "width": Width(link.generation, link.lanes),
-        "engine": "dma",
-        "kind": _device_kind(device),
-        "size_bytes": int(parameters["size_bytes"]),
-        "mps_bytes": link.mps_bytes,
-        "device": device,
-        "name": f"{record['id']} {record['name']} {parameters['size_bytes']} B",
-    }
-    if kind == "bw" and (value := scalar(record, "bandwidth")) is not None:
-        what = _WAYS[way]
-        return Question(what=what, value=Value(value * (2 if what == "both" else 1), "Gb/s", 0.125), **common)
-    if kind == "lat" and way == "rd" and (time := scalar(record, "median")) is not None:
-        return Question(what="latency", value=Value(time, "ns", 1.0), **common)
-    return None
-
-
-def _device_kind(device: str) -> Kind:
-    """The kind of a measuring device: a programmable one, unless its name says otherwise."""
-    return kind_of(device, None) or "fpga"
 
 
 def rows_of(answers: Sequence[Normal]) -> Iterator[dict[str, str | int | float | bool | None]]:

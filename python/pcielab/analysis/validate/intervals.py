@@ -11,6 +11,7 @@ from typing import Any
 from pcielab.analysis.compare import Comparison
 from pcielab.analysis.validate.known_errors import Difference, KnownErrors, known_errors
 from pcielab.analysis.validate.row_classes import METRICS, RowClass, RowClasses
+from pcielab.kinds.rooms import room_of
 from pcielab.store import Store
 from pcielab.store.manifest import system_of
 
@@ -68,9 +69,9 @@ def twin_of(store: Store, errors: KnownErrors | None = None) -> Twin | None:
         errors: The known errors; None: those that are shipped.
     """
     manifest = store.manifest
-    if store.origin != "simulated" or store.kind != "transfers" or manifest.get("overrides"):
+    if store.origin != "simulated" or manifest.get("overrides"):
         return None
-    if not (manifest.get("system") or {}).get("calibrated"):
+    if not (manifest.get("system") or {}).get("calibrated") or not room_of(store).explain.simulated_again:
         return None
     system = system_of(manifest, store.path)
     known = errors or known_errors()

@@ -48,7 +48,7 @@ def certainty_of(
 
 def possible(reasons: Sequence[str], most: int = 2) -> str:
     """What may take the rest of a value, as a clause for `beside`; empty if nothing is known."""
-    from pcielab.analysis.explain.explained import NO_KNOWN_CAUSE
+    from pcielab.kinds.explained import NO_KNOWN_CAUSE
 
     known = [reason for reason in reasons if reason != NO_KNOWN_CAUSE][:most]
     return f"the rest may be {listed(known, 'or')}" if known else ""

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pcielab.analysis.explain.explained import Explained, ExplainedRun
-from pcielab.analysis.explain.flows import IN_FLIGHT
 from pcielab.analysis.why.answer import Bar, Cell, Change, Why
 from pcielab.analysis.why.certainty import certainty_of, near, possible
 from pcielab.analysis.why.flows import LEAST_GAIN_PERCENT, UNIT, advice, flow_names, influenced
 from pcielab.analysis.why.numbers import counted, digits
+from pcielab.kinds.explained import Explained, ExplainedRun
+from pcielab.kinds.flows.explain import IN_FLIGHT
 from pcielab.library.fabrics.load import RecordedFabric, recorded
 from pcielab.library.fabrics.parts import Flow
 from pcielab.work.effort import Progress
@@ -88,7 +88,7 @@ def _changes(
     store: "Store", test: int, rows: Sequence[Explained], progress: Progress | None, limit: int | None
 ) -> list[Change]:
     """More requests in flight, simulated, and wider edges, estimated."""
-    from pcielab.store.flows import flow_table
+    from pcielab.kinds.flows.rows import flow_table
 
     table = flow_table(store)
     flows = table[table["id"] == test].rename(columns={"flow": "name"})

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pcielab.analysis.explain.bounds import bounds_of_tests
-from pcielab.analysis.explain.machine_facts import MachineFacts
 from pcielab.analysis.why.answer import Change
 from pcielab.analysis.why.numbers import digits, listed, percent_text
 from pcielab.analysis.why.predicted import no_progress, predicted
 from pcielab.analysis.why.system_changes import improvements, link_changes
+from pcielab.kinds.machine_facts import MachineFacts
+from pcielab.kinds.transfers.bounds import bounds_of_tests
 from pcielab.library.profiles.parts import System
 from pcielab.work.effort import Progress
 

@@ -7,14 +7,14 @@ a measured machine, the run's own tests with warm caches show what the caches co
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 
-from pcielab.analysis.explain.effects import Effect, effects_of
-from pcielab.analysis.explain.explained import Explained, ExplainedRun
 from pcielab.analysis.why.answer import Bar, Cell, Certainty, Change, Level, Why
 from pcielab.analysis.why.certainty import certainty_of, near, possible
 from pcielab.analysis.why.gains import Gain, advice, best_of, helpful, ordered
 from pcielab.analysis.why.message_changes import message_gains
 from pcielab.analysis.why.numbers import counted, digits, listed
 from pcielab.analysis.why.tool_changes import tool_gains, without_tool_changes
+from pcielab.kinds.explained import Explained, ExplainedRun
+from pcielab.kinds.transfers.effects import Effect, effects_of
 from pcielab.library.message_profiles import recorded_messages
 from pcielab.store import Store
 
@@ -61,9 +61,9 @@ def why_limits(store: Store, found: ExplainedRun) -> Why:
 
 
 def _without_changes(store: Store, row: Explained) -> str:
-    if store.kind == "tool" and (advised := without_tool_changes(store, row)) is not None:
+    if "pair" in row.asked and (advised := without_tool_changes(store, row)) is not None:
         return advised
-    if store.kind == "messages" and store.manifest.get("messages"):
+    if "way" in row.asked and store.manifest.get("messages"):
         again = "run them again with --set KEY=VALUE, and ask about both runs"
         return f"The closed form has no changes for these tests: {again}."
     profile = "ask with --test and --profile about a system like this machine"
@@ -82,10 +82,10 @@ def _limit(row: Explained) -> str | None:
 
 
 def _gains(store: Store, row: Explained) -> tuple[list[Gain], str]:
-    if store.kind == "messages" and store.manifest.get("messages"):
+    if "way" in row.asked and store.manifest.get("messages"):
         gains = message_gains(recorded_messages(store.manifest, str(store.path)), row)
         return ordered(gains), f"for {_named(row)} (modelled)"
-    if store.kind == "tool":
+    if "pair" in row.asked:
         return tool_gains(store, row), f"which is what the wire allows {_named(row)} (modelled)"
     return [], ""
 

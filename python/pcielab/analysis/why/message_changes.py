@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from pcielab import model
-from pcielab.analysis.explain.explained import Explained
 from pcielab.analysis.why.answer import Change
 from pcielab.analysis.why.gains import Gain
 from pcielab.analysis.why.system_changes import link_changes
+from pcielab.kinds.explained import Explained
 from pcielab.library.link import Link
 from pcielab.library.message_profiles import RecordedMessages
 from pcielab.model.answers import Messages, Sending

@@ -4,10 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pcielab.analysis.explain.bounds import bounds_of_tests
-from pcielab.analysis.explain.machine_facts import facts_of_system
-from pcielab.analysis.explain.reasons import reasons
-from pcielab.analysis.explain.words import asked
 from pcielab.analysis.why.answer import Bar, Cell, Certainty, Change, Level, Why
 from pcielab.analysis.why.certainty import certainty_of, differs, is_above, near, possible
 from pcielab.analysis.why.gains import Gain, advice, allowing, best_of, enough_for, helpful, simulated_gains
@@ -15,6 +11,10 @@ from pcielab.analysis.why.numbers import digits, listed, percent_text
 from pcielab.analysis.why.predicted import no_progress, predicted
 from pcielab.analysis.why.system_changes import defects
 from pcielab.errors import InputError
+from pcielab.kinds.machine_facts import facts_of_system
+from pcielab.kinds.transfers.bounds import bounds_of_tests
+from pcielab.kinds.transfers.reasons import reasons
+from pcielab.kinds.transfers.words import asked
 from pcielab.library.profiles.parts import System
 from pcielab.work.effort import Progress
 

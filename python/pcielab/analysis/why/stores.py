@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pcielab.analysis.explain.kinds import explain_rows, has_link_bounds
-from pcielab.analysis.explain.machine_facts import facts_of
+from pcielab.analysis.explain.run import explain_rows, has_link_bounds
 from pcielab.analysis.why.answer import Why
 from pcielab.analysis.why.limits import why_limits
 from pcielab.analysis.why.one_test import why_test
 from pcielab.analysis.why.predicted import no_progress
 from pcielab.analysis.why.transfers import why_transfers
 from pcielab.errors import InputError
+from pcielab.kinds.machine_facts import facts_of
 from pcielab.store import Store
 from pcielab.work.effort import Progress
 
@@ -38,13 +38,14 @@ def why_store(
     found = explain_rows(store, tests)
     if not found.rows:
         raise InputError(f"{store.path}: no test has a result: give a finished run, or other tests")
-    if store.kind == "frames":
+    asked = found.rows[0].asked
+    if "frame_bytes" in asked:
         return _frames(store, found)
-    if store.kind == "fabric":
+    if "flow" in asked:
         from pcielab.analysis.why.flow_runs import why_flow_run
 
         return why_flow_run(store, found, progress=progress, limit=limit)
-    described = store.kind == "transfers" and store.manifest.get("system")
+    described = "operation" in asked and store.manifest.get("system")
     if described and (system := facts_of(store).system) is not None:
         slowest = max(found.rows, key=lambda row: row.value)
         parameters = next(record["parameters"] for record in store.records() if record["id"] == slowest.test)

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from pcielab.analysis.explain.explained import Explained
-from pcielab.analysis.explain.tools import limits_of_tool, link_of_tool
 from pcielab.analysis.why.answer import Change
 from pcielab.analysis.why.gains import Gain, ordered
 from pcielab.analysis.why.numbers import digits
 from pcielab.analysis.why.system_changes import link_changes
+from pcielab.kinds.explained import Explained
+from pcielab.kinds.tools.explain import limits_of_tool, link_of_tool
 from pcielab.library.link import Link
 from pcielab.store import Store
 

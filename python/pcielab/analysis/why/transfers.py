@@ -7,8 +7,6 @@ store without one, the closed form gives the bound of its link with the change.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from pcielab.analysis.explain.checks import Check, checks
-from pcielab.analysis.explain.rows import Row, explain_run
 from pcielab.analysis.why.answer import Bar, Cell, Certainty, Why
 from pcielab.analysis.why.certainty import certainty_of, possible
 from pcielab.analysis.why.gains import advice, best_of, bound_advice, modelled_gains, simulated_gains
@@ -16,6 +14,8 @@ from pcielab.analysis.why.numbers import counted, listed
 from pcielab.analysis.why.one_test import why_test
 from pcielab.analysis.why.predicted import no_progress
 from pcielab.errors import InputError
+from pcielab.kinds.transfers.checks import Check, checks
+from pcielab.kinds.transfers.explain import Row, explain_run
 from pcielab.store import Store
 from pcielab.work.effort import Progress
 

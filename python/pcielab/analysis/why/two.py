@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pcielab.analysis.explain.contrast import contrast
 from pcielab.analysis.explain.moved import Contrast, Moved
-from pcielab.analysis.explain.sentences import sentences, size_of, sort_of
+from pcielab.analysis.explain.sentences import sentences, size_of
 from pcielab.analysis.why.answer import Bar, Cell, Certainty, Change, Why
 from pcielab.analysis.why.numbers import percent_text
 from pcielab.analysis.why.predicted import no_progress
@@ -82,7 +82,7 @@ def _changes(found: Contrast, row: Moved) -> list[Change]:
 
 def _test(row: Moved) -> str:
     size = size_of(row.parameters)
-    return f"{row.name}, {sort_of(row)}" + (f" of {size} B" if size is not None else "")
+    return f"{row.name}, {row.sort}" + (f" of {size} B" if size is not None else "")
 
 
 def _certainty(found: Contrast, a: Store, b: Store) -> Certainty:
@@ -137,7 +137,7 @@ def _cells(row: Moved) -> Mapping[str, Cell]:
     return {
         "test": row.test,
         "name": row.name,
-        "sort": sort_of(row),
+        "sort": row.sort,
         "size_bytes": size_of(row.parameters),
         "a": row.a,
         "b": row.b,

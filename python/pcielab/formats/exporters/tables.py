@@ -1,6 +1,6 @@
 """Exports of one table for spreadsheets, scripts and data frames, numbers in full precision.
 
-`csv` and `parquet` have a row per test; `requests` has every request of a traced run of a fabric.
+`csv` and `parquet` have a row per test; `requests` has every request of a traced run of flows.
 """
 
 from pathlib import Path
@@ -38,7 +38,7 @@ def _write_parquet(store: Store, output: Path, *, overwrite: bool) -> None:
 
 
 def _write_requests(store: Store, output: Path, *, overwrite: bool) -> None:
-    from pcielab.store.flows import request_table
+    from pcielab.kinds.flows.rows import request_table
 
     check_file(output, overwrite=overwrite)
     table = request_table(store)
@@ -50,5 +50,5 @@ def _write_requests(store: Store, output: Path, *, overwrite: bool) -> None:
 CSV = Exporter("csv", "Write one CSV table, a row per test.", _write_csv)
 PARQUET = Exporter("parquet", "Write one Parquet table, a row per test.", _write_parquet)
 REQUESTS = Exporter(
-    "requests", "Write every request of a traced run of a fabric, as Parquet or *.csv.", _write_requests
+    "requests", "Write every request of a traced run of flows, as Parquet or *.csv.", _write_requests
 )

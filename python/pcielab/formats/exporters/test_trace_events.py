@@ -8,7 +8,8 @@ import pytest
 
 from pcielab import InputError, open_store
 from pcielab._core import StoreWriter
-from pcielab.formats.exporters import device_events, export
+from pcielab.formats.exporters import export
+from pcielab.kinds.transfers import events
 from pcielab.model import load_nic
 from pcielab.store import Store
 
@@ -48,7 +49,7 @@ def test_transfers_are_end_to_end_in_their_order(tmp_path: Path) -> None:
 def test_of_many_transfers_the_first_are_drawn_with_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device_events, "MOST_TRANSFERS", 2)
+    monkeypatch.setattr(events, "MOST_TRANSFERS", 2)
     series = [{"metric": "latency_ticks", "values": [3, 1, 2]}]
     run = stored(tmp_path / "run.db", {"parameters": TRANSFER, "series": series})
     assert export(run, "perfetto", tmp_path / "trace.json") == ["test 0: the first 2 of 3 transfers"]

@@ -15,34 +15,35 @@ Titles and legends give the origin of the numbers. Every function raises `Missin
 data. Rows are selected by their parameters, so that any suite with a sweep is drawn, not only the paper's.
 """
 
-from pcielab.report.figures.bandwidth import bandwidth_by_size, bandwidth_of_long_transfers
-from pcielab.report.figures.buffer import buffer_layout
-from pcielab.report.figures.comparison import iommu_against_none, local_against_remote
-from pcielab.report.figures.core_reads import reads_of_a_core
-from pcielab.report.figures.distribution import latency_cdf, latency_histogram, latency_tail
-from pcielab.report.figures.fabric import FabricPlot, fabric_phases, fabric_sweep, published_deviations
-from pcielab.report.figures.fabric_paths import fabric_one_way
-from pcielab.report.figures.fabric_validation import fabric_validation
-from pcielab.report.figures.flows import flow_distributions, flow_phases
-from pcielab.report.figures.frame import Figure
-from pcielab.report.figures.in_order import latencies_in_order
-from pcielab.report.figures.interaction import interactions_of_links, modelled_interactions
-from pcielab.report.figures.latency import latency_by_size
-from pcielab.report.figures.loopback import loopback, modelled_loopback
-from pcielab.report.figures.message import (
+from pcielab.charts.frame import Figure
+from pcielab.charts.selection import MissingDataError
+from pcielab.kinds.deviations import published_deviations
+from pcielab.kinds.flows.experiments import FabricPlot, fabric_phases, fabric_sweep
+from pcielab.kinds.flows.paths import fabric_one_way
+from pcielab.kinds.flows.phases import flow_distributions, flow_phases
+from pcielab.kinds.flows.validation import fabric_validation
+from pcielab.kinds.frames.figures import nic_throughput
+from pcielab.kinds.messages.by_size import (
     message_bandwidth_by_link,
     message_bandwidth_by_size,
     message_latency_by_link,
     message_latency_by_size,
 )
-from pcielab.report.figures.message_contention import message_cores, message_evictions
-from pcielab.report.figures.message_mux import message_mux
-from pcielab.report.figures.message_steps import message_steps
-from pcielab.report.figures.nic import nic_throughput
-from pcielab.report.figures.offset import bandwidth_by_offset, latency_by_offset
-from pcielab.report.figures.tools import tool_bandwidth_by_size, tool_bandwidths
-from pcielab.report.figures.window import bandwidth_by_window, latency_by_window
-from pcielab.report.selection import MissingDataError
+from pcielab.kinds.messages.contention import message_cores, message_evictions
+from pcielab.kinds.messages.loopback import loopback, modelled_loopback
+from pcielab.kinds.messages.mux import message_mux
+from pcielab.kinds.messages.steps import message_steps
+from pcielab.kinds.tools.figures import tool_bandwidth_by_size, tool_bandwidths
+from pcielab.kinds.transfers.bandwidth import bandwidth_by_size, bandwidth_of_long_transfers
+from pcielab.kinds.transfers.buffer import buffer_layout
+from pcielab.kinds.transfers.core_reads import reads_of_a_core
+from pcielab.kinds.transfers.distribution import latency_cdf, latency_histogram, latency_tail
+from pcielab.kinds.transfers.in_order import latencies_in_order
+from pcielab.kinds.transfers.interaction import interactions_of_links, modelled_interactions
+from pcielab.kinds.transfers.latency import latency_by_size
+from pcielab.kinds.transfers.offset import bandwidth_by_offset, latency_by_offset
+from pcielab.kinds.transfers.two_runs import iommu_against_none, local_against_remote
+from pcielab.kinds.transfers.window import bandwidth_by_window, latency_by_window
 
 __all__ = [
     "FabricPlot",

@@ -7,10 +7,10 @@ import altair as alt
 
 from pcielab.analysis.compare import Difference
 from pcielab.analysis.explain.moved import Contrast, Moved
-from pcielab.report.axes import size_text
-from pcielab.report.figures.frame import CLAIMS, Figure
+from pcielab.charts.axes import size_text
+from pcielab.charts.frame import CLAIMS, Figure
+from pcielab.charts.selection import MissingDataError
 from pcielab.report.figures.over_size import draw_over_size
-from pcielab.report.selection import MissingDataError
 
 _MOST_CHANGES = 16
 _MOST_TESTS = 60

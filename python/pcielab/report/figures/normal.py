@@ -5,8 +5,8 @@ import textwrap
 import altair as alt
 
 from pcielab.analysis.normal import Normal
+from pcielab.charts.frame import Figure
 from pcielab.errors import InputError
-from pcielab.report.figures.frame import Figure
 
 _LETTERS = 110
 _WIDTH, _ROW_HEIGHT = 520, 16

@@ -7,11 +7,11 @@ import altair as alt
 import pandas as pd
 
 from pcielab.analysis.explain.moved import Contrast, Moved
-from pcielab.analysis.explain.sentences import sentences, size_of, sort_of
-from pcielab.report.axes import SizeAxis
-from pcielab.report.figures.frame import Figure, wrapped
-from pcielab.report.selection import MissingDataError
-from pcielab.report.series import DASH_LEGEND
+from pcielab.analysis.explain.sentences import sentences, size_of
+from pcielab.charts.axes import SizeAxis
+from pcielab.charts.frame import Figure, wrapped
+from pcielab.charts.selection import MissingDataError
+from pcielab.charts.series import DASH_LEGEND
 from pcielab.wording import byte_size
 
 _VALUE, _BOUND = "value", "bound"
@@ -75,7 +75,7 @@ def _cells(row: Moved) -> list[dict[str, object]]:
     size = size_of(row.parameters)
     if size is None:
         return []
-    known = {"size_bytes": size, "panel": f"{sort_of(row)} ({row.unit})", "setting": _setting(row)}
+    known = {"size_bytes": size, "panel": f"{row.sort} ({row.unit})", "setting": _setting(row)}
     cells = [
         {**known, "run": run, "curve": curve, "measure": value}
         for run, own, bound in zip(_RUNS, (row.a, row.b), row.bounds, strict=True)

@@ -5,9 +5,9 @@ import textwrap
 import altair as alt
 
 from pcielab.analysis.why import Why
-from pcielab.report.figures.frame import Figure
+from pcielab.charts.frame import Figure
+from pcielab.charts.selection import MissingDataError
 from pcielab.report.figures.over_size import draw_over_size
-from pcielab.report.selection import MissingDataError
 
 _LETTERS = 120
 _BAR_HEIGHT, _WIDTH = 24, 520

@@ -17,9 +17,9 @@ from pcielab.errors import InputError
 from pcielab.formats.importers.tools.given import Given
 from pcielab.formats.importers.tools.reading import parse_json, read_text
 from pcielab.formats.importers.tools.writing import Measured, Measurement, write
+from pcielab.kinds.tools.rows import MeasuredSetting
 from pcielab.library.validation import checked
 from pcielab.outputs import check_new_store
-from pcielab.store.measured import MeasuredSetting
 from pcielab.wording import shown
 
 _VERSION = re.compile(r"fio-(3\.\d{1,3}(?:[.\-][\w.\-]{1,40})?)", re.ASCII)

@@ -10,7 +10,7 @@ from typing import Any
 from pcielab._core import StoreWriter
 from pcielab.errors import InputError, found_in
 from pcielab.formats.importers.tools.given import Given
-from pcielab.store.measured import MeasuredSetting, Tool
+from pcielab.kinds.tools.rows import MeasuredSetting, Tool
 
 MEBIBYTES_GBPS = Decimal(8 << 20) / 10**9
 """A MiB/s in Gb/s; perftest writes it MB/sec."""

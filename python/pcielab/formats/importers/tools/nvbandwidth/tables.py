@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from pcielab.errors import InputError
 from pcielab.formats.importers.tools.writing import GIGABYTES_GBPS, Measurement
-from pcielab.store.measured import Beside, Counted, Direction, Engine, MeasuredSetting
+from pcielab.kinds.tools.rows import Beside, Counted, Direction, Engine, MeasuredSetting
 from pcielab.wording import shown
 
 FIRST_VERSION, LAST_VERSION = (0, 2), (0, 10)

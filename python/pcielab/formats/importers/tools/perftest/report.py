@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from pcielab.errors import InputError
 from pcielab.formats.importers.tools.writing import MEBIBYTES_GBPS, Measured, Measurement
-from pcielab.store.measured import Direction, MeasuredSetting
+from pcielab.kinds.tools.rows import Direction, MeasuredSetting
 from pcielab.wording import shown
 
 RateUnit: TypeAlias = Literal["MB/sec", "Gb/sec"]

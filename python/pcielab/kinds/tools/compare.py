@@ -1,0 +1,35 @@
+"""Pairs of what other tools measured: by direction, ends, engine and queues."""
+
+from pcielab.kinds.finished import finished, is_known, known
+from pcielab.kinds.rooms import Cells, Compare, Row
+from pcielab.store.identity import NAMED, SETTING
+
+_PARAMETERS = (
+    *("tool", "direction", "beside", "counted", "engine", "pair", "part"),
+    *("queues", "outstanding", "transport", "io_engine", "access"),
+)
+"""Parameters besides size and pattern."""
+_ASKED = ("direction", "pair", "part", "queues", "outstanding", "pattern", "size_bytes")
+
+
+def _asked(row: Row) -> Cells:
+    return {key.removesuffix("_bytes"): known(row[key]) for key in _ASKED}
+
+
+def _metric(row: Row) -> str:
+    return next((one for one in ("bandwidth", "median") if is_known(row, one)), "average")
+
+
+def _sort(parameters: Row, is_latency: bool) -> str:
+    return f"{parameters.get('direction') or parameters['name']} {'latencies' if is_latency else 'bandwidths'}"
+
+
+COMPARE = Compare(
+    rows=finished,
+    keys=((*NAMED, *_PARAMETERS), (*SETTING, *_PARAMETERS)),
+    shown=("direction", *_PARAMETERS),
+    sort=_sort,
+    asked=_asked,
+    metric=_metric,
+    optional=tuple(key.removesuffix("_bytes") for key in _ASKED),
+)

@@ -1,0 +1,119 @@
+"""One test in sentences: its parameters, the bound, possible causes of the rest, and a fix."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pcielab.kinds.machine_facts import facts_of, no_link
+from pcielab.kinds.transfers.explain import CHANGED_OR_WRONG, TOO_SHORT, Row, explain_run
+from pcielab.kinds.transfers.reasons import reasons
+from pcielab.kinds.transfers.remedies import REMEDIES
+from pcielab.kinds.transfers.resolution import is_resolvable
+from pcielab.model.bound_keys import borrowed_sentences
+from pcielab.model.taking_part import taking_part
+from pcielab.store import Store
+from pcielab.store.manifest import borrowed_of
+from pcielab.wording import byte_size
+
+_OPERATIONS = {
+    "lat-rd": "read latency",
+    "lat-wrrd": "write-then-read latency",
+    "lat-chase": "latency of dependent reads (pointer chase)",
+    "bw-rd": "read bandwidth",
+    "bw-wr": "write bandwidth",
+    "bw-rdwr": "bandwidth of alternating reads and writes, per direction",
+}
+_CACHES = {
+    "cold": "host thrashed its caches before",
+    "device-thrash": "device thrashed the host's caches before",
+    "device-warm": "device wrote the window before",
+    "host-warm": "host wrote the window before",
+}
+_FLUSHED = "window flushed from the host's caches before"
+
+
+def in_words(store: Store, test: int) -> Iterator[str]:
+    """Sentences about a finished test of transfers, for people."""
+    record = next(record for record in store.records() if record["id"] == test)
+    parameters = record["parameters"]
+    cold = (store.manifest.get("host") or {}).get("cold")
+    yield f"test: {asked(parameters, flushed=cold == 'flush')}"
+    if parameters["operation"].startswith("lat-") and store.latency_includes:
+        yield f"includes: {store.latency_includes}"
+    if store.tells_speed:
+        yield from _measured_beside(record)
+    if no_link(store):
+        return
+    if parameters["operation"].startswith("lat-"):
+        found = reasons(facts_of(store), parameters, tags_charged=True)
+        if found:
+            yield f"added by: {'; '.join(found)}"
+        yield from borrowed_sentences(["latency"], borrowed_of(store.manifest))
+        return
+    for row in explain_run(store, [str(test)]).rows:
+        yield from bound_sentences(row)
+        yield from borrowed_sentences([row.answer.bound], borrowed_of(store.manifest))
+
+
+def _measured_beside(record: Mapping[str, Any]) -> Iterator[str]:
+    """The parts of a latency that the device timed alone, and the state of the caches, if a store has them."""
+    of: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for row in record["scalars"]:
+        of[row["subject"] or ""][row["metric"]] = float(row["value"])
+    timed = [(subject, found) for subject, found in of.items() if "standard_error" in found]
+    if timed:
+        differences_last = sorted(timed, key=lambda part: "difference" in part[1])
+        yield f"parts: {', '.join(_part(*part) for part in differences_last)}"
+    cold = of["condition"].get("cold_share")
+    if cold is not None:
+        yield f"caches: {100 * cold:.0f} % of the sampled lines of the window were cold before it was prepared"
+
+
+def _part(subject: str, found: Mapping[str, float]) -> str:
+    """A part with its standard error; one that was computed as a difference may be hidden by it."""
+    error, difference = found["standard_error"], found.get("difference")
+    value = found.get("median", 0.0) if difference is None else difference
+    hidden = difference is not None and not is_resolvable(difference, error)
+    return f"{subject} {value:.0f} ns (standard error {error:.1f} ns{', not resolvable' if hidden else ''})"
+
+
+def asked(parameters: Mapping[str, Any], *, flushed: bool = False) -> str:
+    """The parameters of a test of transfers, in words; `flushed`: cold caches were flushed line by line."""
+    offsets = [
+        f"{parameters[f'{end}_offset_bytes']} B past {start}"
+        for end, start in (("host", "a cache line of the host"), ("device", "a word of the device"))
+        if parameters[f"{end}_offset_bytes"]
+    ]
+    in_flight = parameters["outstanding"]
+    operation = _OPERATIONS.get(parameters["operation"], parameters["operation"])
+    parts = [
+        f"{operation}, {parameters['size_bytes']} B transfers",
+        *offsets,
+        f"{parameters['pattern']} in a window of {byte_size(parameters['window_bytes'])}",
+        _FLUSHED
+        if flushed and parameters["cache"] == "cold"
+        else _CACHES.get(parameters["cache"], parameters["cache"]),
+        f"path {parameters['path']}",
+        *([f"at most {in_flight} in flight"] if in_flight is not None else []),
+    ]
+    return ", ".join(parts)
+
+
+def bound_sentences(row: Row) -> Iterator[str]:
+    """The bound of a test, possible causes of the rest, and a fix."""
+    binding = row.answer
+    yield f"bound: {binding.bound}, {binding.gbps:.2f} Gb/s; the result is {100 * row.share:.0f} % of it"
+    above = f"above its bound by {100 * (row.share - 1):.1f} %"
+    if row.exceeds_bound:
+        yield (
+            f"{above}: {CHANGED_OR_WRONG}: make the run again, and report the test and its profile if the result "
+            "stays above"
+        )
+    elif row.above_for_a_short_test:
+        yield f"{above}, {TOO_SHORT}"
+    if row.reasons:
+        yield f"possible causes of the rest: {'; '.join(row.reasons)}"
+    remedy = REMEDIES.get(binding.bound, "a higher bound")
+    others = taking_part(binding)[1:]
+    beyond = f"; next bound: {others[0].bound}, {others[0].gbps:.2f} Gb/s" if others else ""
+    yield f"fix: {remedy}{beyond}"
