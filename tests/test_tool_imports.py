@@ -60,7 +60,7 @@ def test_a_store_is_measured_and_keeps_the_file(path: Path, tmp_path: Path) -> N
     last = ("--last", LAST_TESTS[path.name]) if path.name in LAST_TESTS else ()
     succeed("import", path.parent.name, path, *last, "-o", tmp_path / "run.db")
     store = open_store(tmp_path / "run.db")
-    assert (store.origin, store.kind) == ("measured", "tool")
+    assert (store.origin, store.kind) == ("measured", "tools")
     assert list(store.attachments.values()) == [path.read_text(encoding="utf-8")]
     assert store.manifest["source"]["file"] == path.name
     assert "link" not in store.manifest["device"]

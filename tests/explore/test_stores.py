@@ -147,3 +147,10 @@ def test_a_foreign_store_is_shown_or_refused(
 def test_an_empty_store_has_no_rows(tmp_path: Path) -> None:
     stores = Stores([written(tmp_path / "run.db", {}, tests=0)])
     assert stores.tests({"store": 0})["rows"] == stores.overlay({"store": 0})["rows"] == []
+
+
+def test_the_page_is_told_what_the_rows_of_each_kind_are(stores: Stores, tmp_path: Path) -> None:
+    nouns = ["tests", "tests", "rows", "rows", "flows", "tests", "tests"]
+    assert [one["rows"] for one in stores.listed()] == nouns
+    imported = written(tmp_path / "tool.db", {"tool": "fio", "direction": "read"}, "median", origin="measured")
+    assert [one["rows"] for one in Stores([imported]).listed()] == ["tests"]

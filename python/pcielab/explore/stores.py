@@ -14,6 +14,7 @@ from pcielab.errors import InputError
 from pcielab.explore.columns import Column, columns_of_pairs, columns_of_summary, columns_of_tests
 from pcielab.store import Store, open_store
 from pcielab.store.exercised import exercised
+from pcielab.store.kinds import columns_of
 
 _ROWS_MOST = 5000
 _BINS_SHOWN = 400
@@ -32,7 +33,7 @@ class Stores:
             self._opened(path)
 
     def listed(self) -> list[dict[str, Any]]:
-        """Number, name, title, origin, kind and extent of each."""
+        """Number, name, title, origin, kind, what its rows are, and extent of each."""
         return [
             {
                 "store": number,
@@ -40,6 +41,7 @@ class Stores:
                 "title": store.title,
                 "origin": store.origin,
                 "kind": store.kind,
+                "rows": columns_of(store.kind).noun,
                 "extent": store.extent,
             }
             for number, path in enumerate(self._paths)

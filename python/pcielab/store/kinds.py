@@ -40,6 +40,7 @@ class Columns:
             table of its own.
         heads: Headings of these columns, where they are not the column's name.
         metrics: Metrics in the tables of reports besides those of all kinds.
+        noun: What its rows are, in the plural.
         rows: Its tests as rows, from the store and the frame of its tests: some have rows within a test.
         table: Rows of another shape than its tests have: by `flow_table`, parameters and metrics.
     """
@@ -48,6 +49,7 @@ class Columns:
     shown: tuple[str, ...] = ()
     heads: Mapping[str, str] = field(default_factory=dict)
     metrics: tuple[Metric, ...] = ()
+    noun: str = "tests"
     rows: "Callable[[Any, pd.DataFrame], pd.DataFrame]" = _as_it_is
     table: "Table | None" = None
 

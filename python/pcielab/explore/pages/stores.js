@@ -7,8 +7,6 @@ import { fill } from "./table.js";
 const byId = (id) => document.getElementById(id);
 const words = new URLSearchParams(location.search);
 let state = { store: Number(words.get("store") ?? 0), other: words.get("other") ?? "", filter: words.get("filter") ?? "", sort: words.get("sort") ?? "" };
-// What a row is, by the kind of a store: a fabric has a row for each flow of a test.
-const ROWS = { transfers: "tests", messages: "rows", frames: "tests", fabric: "flows" };
 let found, stores, shown = null;
 
 const remember = () => {
@@ -22,7 +20,7 @@ const order = () => (state.sort === "" ? null : { key: state.sort.replace(/^-/, 
 const distribution = async (row, node) => {
   const test = row.id ?? row.test_a;
   try {
-    const flow = stores[state.store].kind === "fabric" ? row.flow : null;
+    const flow = row.flow ?? null;
     const { cdf } = await ask("distribution", { store: state.store, test, flow });
     shown = { cdf, name: [row.family, row.name ?? row.experiment, row.flow, row.connection, `test ${test}`].filter((part) => part !== null && part !== undefined).join(" · ") };
     for (const other of document.querySelectorAll("tr.chosen")) other.classList.remove("chosen");
@@ -70,7 +68,7 @@ const show = async () => {
   try {
     if (state.other === "") {
       const tests = await ask("tests", { store: state.store, filter: state.filter });
-      const noun = ROWS[store.kind];
+      const noun = store.rows;
       byId("rows-title").textContent = noun[0].toUpperCase() + noun.slice(1);
       list(tests, noun);
     } else {

@@ -12,6 +12,7 @@ COLUMNS = Columns(
         "destination": "to",
         "standalone_gbytes_per_s": "alone (GB/s)",
     },
+    noun="flows",
     table=Table(
         rows=flow_table,
         parameters=("experiment", "sweep", "value", "discipline", "flow", *FLOW_KEYS),

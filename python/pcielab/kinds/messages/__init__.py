@@ -19,5 +19,6 @@ COLUMNS = Columns(
         "store_kind": "stores",
         "stores_up_to_bytes": "stores up to (B)",
     },
+    noun="rows",
     rows=with_connections,
 )
