@@ -7,7 +7,7 @@ import pytest
 
 from pcielab import run
 from pcielab.charts.frame import claims_of
-from pcielab.kinds.messages.claims import ways_claims
+from pcielab.kinds.messages.by_size import ways_claims
 from pcielab.library.suites import load_message_suite
 from pcielab.report import figures, write_report
 from pcielab.store import Store, open_store

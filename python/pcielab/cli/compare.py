@@ -239,7 +239,7 @@ def _narrow(row: Any, of: "Compare", *, tells_speed: bool) -> dict[str, Cell]:
 
 def _difference(row: Any, column: str, unit: str) -> dict[str, Cell]:
     """A difference and, of two measured medians, its standard error."""
-    from pcielab.kinds.transfers.resolution import is_resolvable
+    from pcielab.kinds.transfers.compare import is_resolvable
 
     difference, error = row[column], row.get("median_standard_error_ns", float("nan"))
     if known(difference) is None:

@@ -61,6 +61,11 @@ class Explain:
     published: OfPaper | None = None
 
 
+def finished(store: "Store") -> list[dict[str, Any]]:
+    """The finished tests of a run with their metrics."""
+    return [test | store.metrics.get((test["id"], ""), {}) for test in store.test_rows() if test["status"] == "ok"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Compare:
     """How rows of two runs pair, and how a pair is shown.
@@ -82,7 +87,7 @@ class Compare:
         machines: What differs between two runs, in words.
     """
 
-    rows: "Callable[[Store], list[dict[str, Any]]]"
+    rows: "Callable[[Store], list[dict[str, Any]]]" = finished
     keys: tuple[Sequence[str], ...]
     shown: tuple[str, ...] = ()
     unsaid: Mapping[str, Any] = field(default_factory=dict)

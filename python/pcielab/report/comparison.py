@@ -23,7 +23,7 @@ from pcielab.charts.series import RUN_NAME_FIELD, Series, label_rows, run_toolti
 from pcielab.kinds.messages.by_size import link_name
 from pcielab.kinds.messages.compare import PARAMETERS as MESSAGES
 from pcielab.kinds.rooms import room_of
-from pcielab.kinds.transfers.resolution import is_resolvable
+from pcielab.kinds.transfers.compare import is_resolvable
 from pcielab.report.html import Pictured, html_page
 from pcielab.report.provenance import provenance
 from pcielab.report.titles import family_title, panel_titles, test_title, tested

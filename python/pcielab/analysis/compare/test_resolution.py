@@ -12,7 +12,7 @@ import pytest
 from pcielab import Store, open_store
 from pcielab._core import StoreWriter
 from pcielab.analysis.compare import compare
-from pcielab.kinds.transfers.resolution import is_resolvable, median_standard_error_ns
+from pcielab.kinds.transfers.compare import is_resolvable, median_standard_error_ns
 
 
 def stored(path: Path, latencies: list[int], origin: str = "measured") -> Store:

@@ -3,10 +3,10 @@
 import math
 from typing import Any
 
-from pcielab.kinds.finished import known
 from pcielab.kinds.flows.rows import flow_rows
 from pcielab.kinds.rooms import Cells, Compare, Row
 from pcielab.store import Store
+from pcielab.strict_json import known
 
 
 def _rows(store: Store) -> list[dict[str, Any]]:

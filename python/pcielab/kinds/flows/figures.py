@@ -6,10 +6,9 @@ from pcielab.charts.frame import Figure
 from pcielab.charts.run import Run, all_runs, of_kind
 from pcielab.kinds.deviations import published_deviations
 from pcielab.kinds.flows.experiments import FabricPlot, fabric_phases, fabric_sweep
-from pcielab.kinds.flows.paths import fabric_one_way
+from pcielab.kinds.flows.paths import fabric_one_way, fabric_validation
 from pcielab.kinds.flows.phases import flow_distributions, flow_phases
 from pcielab.kinds.flows.tree import simulated_loads
-from pcielab.kinds.flows.validation import fabric_validation
 from pcielab.kinds.rooms import Entry, Figures
 from pcielab.store import Store
 

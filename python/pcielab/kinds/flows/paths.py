@@ -1,7 +1,4 @@
-"""The one-way latency through a fabric by part, as in the rPCIeBench paper.
-
-The sum of the delays in the run's description of the fabric; nothing is simulated.
-"""
+"""Two figures of the rPCIeBench paper: the time of one way by part, and its validation of the estimator."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -9,9 +6,11 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from pcielab.charts.frame import Figure, single_panel, stacked_bars, titled
+from pcielab.charts.frame import Figure, single_panel, stacked_bars, titled, wrapped
 from pcielab.charts.run import MODELLED, Run, Sources, of_kind, runs_of
 from pcielab.charts.selection import MissingDataError
+from pcielab.kinds.beside_published import compare_with_published
+from pcielab.kinds.flows.experiments import label_suffix
 
 _KINDS = {
     "host": "host",
@@ -89,3 +88,44 @@ def _parts(run: Run, nodes: Sequence[Mapping[str, Any]], cables: float, memory: 
     for part, ns in [*parts, (_CABLES, cables), (_MEMORY, memory)]:
         if ns > 0:
             yield {"way": way, "part": part, "ns": ns, "position": _PARTS.index(part)}
+
+
+_KINDS = {
+    "published": "measured (the paper)",
+    "simulated": "SIMULATED",
+    "estimated": f"max-min · {MODELLED}",
+}
+
+
+def fabric_validation(sources: Sources) -> Figure:
+    """The bandwidths of a paper's validation of its estimator, a panel for each experiment."""
+    runs = of_kind(runs_of(sources), "flows")
+    tables = [
+        table.assign(run=label_suffix(run, runs))
+        for run in runs
+        if (table := compare_with_published(run.store)) is not None
+    ]
+    rows = pd.concat(tables) if tables else pd.DataFrame(columns=["simulated", "estimated"])
+    rows = rows.dropna(subset=["simulated", "estimated"])
+    if rows.empty:
+        raise MissingDataError("simulations of experiments that a paper estimates (suite rpciebench)")
+    parts = rows["what"].str.split(", ", n=1)
+    tall = rows.assign(panel=rows["source"] + ": " + parts.str[0] + rows["run"], flow=parts.str[1]).melt(
+        ["panel", "flow"], list(_KINDS), "kind", "gbytes_per_s"
+    )
+    tall["kind"] = tall["kind"].map(_KINDS)
+    kinds = list(_KINDS.values())
+    flows = list(dict.fromkeys(tall["flow"]))
+    bars = (
+        alt.Chart()
+        .mark_bar()
+        .encode(
+            x=alt.X("flow:N", title="flow", sort=flows, axis=alt.Axis(labelAngle=0)),
+            xOffset=alt.XOffset("kind:N", sort=kinds),
+            y=alt.Y("gbytes_per_s:Q", title="bandwidth (GB/s of payload)"),
+            color=alt.Color("kind:N", title="origin", sort=kinds, scale=alt.Scale(domain=kinds)),
+            tooltip=["panel:N", "flow:N", "kind:N", alt.Tooltip("gbytes_per_s:Q", title="GB/s", format=".2f")],
+        )
+    )
+    figure = wrapped([bars], tall, "panel", list(dict.fromkeys(tall["panel"])))
+    return titled(figure, "Table 2: flows that share links, measured, simulated and estimated", runs)

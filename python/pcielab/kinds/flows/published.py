@@ -7,7 +7,7 @@ import pandas as pd
 
 from pcielab.fabric.estimation import estimate
 from pcielab.kinds.flows.rows import flow_table
-from pcielab.kinds.published.readings import RunNumbers
+from pcielab.kinds.published.compare import RunNumbers
 from pcielab.kinds.published.values import FlowSelection, Published, PublishedValue, Selection
 from pcielab.library.fabrics.load import check_ends, recorded
 from pcielab.store import Store

@@ -1,6 +1,5 @@
 """Pairs of tests of a NIC: by frames, line and direction."""
 
-from pcielab.kinds.finished import finished
 from pcielab.kinds.rooms import Cells, Compare, Row
 from pcielab.store.identity import NAMED, SETTING
 
@@ -14,7 +13,6 @@ def _asked(row: Row) -> Cells:
 
 
 COMPARE = Compare(
-    rows=finished,
     keys=((*NAMED, *_PARAMETERS), (*SETTING, *_PARAMETERS)),
     shown=_PARAMETERS,
     sort=lambda parameters, _is_latency: _SORTS.get(parameters["direction"], "frames"),

@@ -8,9 +8,8 @@ from pcielab.kinds.messages.by_size import (
     message_latency_by_link,
     message_latency_by_size,
 )
-from pcielab.kinds.messages.contention import message_cores, message_evictions
+from pcielab.kinds.messages.contention import message_cores, message_evictions, message_mux
 from pcielab.kinds.messages.loopback import modelled_loopback
-from pcielab.kinds.messages.mux import message_mux
 from pcielab.kinds.messages.steps import message_steps
 from pcielab.kinds.rooms import Entry, Figures
 

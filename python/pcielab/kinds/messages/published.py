@@ -3,7 +3,7 @@
 import pandas as pd
 
 from pcielab import model
-from pcielab.kinds.published.readings import READINGS, RunNumbers
+from pcielab.kinds.published.compare import READINGS, RunNumbers
 from pcielab.kinds.published.values import MessageSelection, Published, PublishedValue, Selection
 from pcielab.library.message_profiles import recorded_messages
 from pcielab.store import Store

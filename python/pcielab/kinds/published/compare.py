@@ -1,11 +1,13 @@
-"""A paper's numbers beside ours: error, verdict, and the score of predictions."""
+"""A paper's numbers beside ours: how ours are read from a run, error, verdict, and the score of predictions."""
 
+from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Callable
 from typing import Literal, Protocol, TypeAlias
 
 import pandas as pd
 
-from pcielab.kinds.published.values import Published, PublishedValue
+from pcielab.kinds.published.values import Published, PublishedValue, ReadAs, Selection
 
 MOST_ERROR_PERCENT = 5.0
 """Largest error of a latency or bandwidth, in percent, that needs no explanation."""
@@ -140,3 +142,36 @@ def verdict_of(one: PublishedValue, ours: float, error: float, allowed: float) -
     if abs(error) <= allowed:
         return "input" if one.given else "within"
     return "off" if one.why is None else "explained"
+
+
+READINGS: dict[ReadAs, Callable[[pd.Series, pd.Series], pd.Series]] = {
+    "value": lambda of, _: of,
+    "percent": lambda of, _: of * 100,
+    "rise": lambda of, over: (of / over - 1) * 100,
+    "difference": lambda of, over: of - over,
+    "ratio": lambda of, over: of / over,
+    "peak": lambda of, over: pd.Series([float(str((of / over).idxmax()))]),
+}
+
+
+class RunNumbers(ABC):
+    """Numbers of a run."""
+
+    @abstractmethod
+    def of(self, wanted: Selection) -> pd.Series:
+        """The metric over the swept value, in the order of the run; empty if not run."""
+
+    def simulated(self, one: PublishedValue) -> float:
+        """The sum of the selected rows, against their base, as the number is read."""
+        parts = [self.of(selection) for selection in one.of]
+        if not parts or any(part.empty for part in parts):
+            return float("nan")
+        whole = sum(part.to_numpy() for part in parts)
+        of = pd.Series(whole, index=parts[0].index)
+        if one.over is None:
+            return float(READINGS[one.read_as](of, of).mean())
+        over = self.of(one.over)
+        if over.empty:
+            return float("nan")
+        base = pd.Series(over.to_numpy() if len(over) == len(of) else over.mean(), index=of.index)
+        return float(READINGS[one.read_as](of, base).mean())

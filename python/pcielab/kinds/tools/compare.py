@@ -1,8 +1,8 @@
 """Pairs of what other tools measured: by direction, ends, engine and queues."""
 
-from pcielab.kinds.finished import finished, is_known, known
 from pcielab.kinds.rooms import Cells, Compare, Row
 from pcielab.store.identity import NAMED, SETTING
+from pcielab.strict_json import known
 
 _PARAMETERS = (
     *("tool", "direction", "beside", "counted", "engine", "pair", "part"),
@@ -17,7 +17,8 @@ def _asked(row: Row) -> Cells:
 
 
 def _metric(row: Row) -> str:
-    return next((one for one in ("bandwidth", "median") if is_known(row, one)), "average")
+    units = {"bandwidth": "gbps", "median": "ns"}
+    return next((one for one, unit in units.items() if known(row.get(f"{one}_a_{unit}")) is not None), "average")
 
 
 def _sort(parameters: Row, is_latency: bool) -> str:
@@ -25,7 +26,6 @@ def _sort(parameters: Row, is_latency: bool) -> str:
 
 
 COMPARE = Compare(
-    rows=finished,
     keys=((*NAMED, *_PARAMETERS), (*SETTING, *_PARAMETERS)),
     shown=("direction", *_PARAMETERS),
     sort=_sort,

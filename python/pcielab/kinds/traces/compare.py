@@ -1,6 +1,5 @@
 """Pairs of the reads, and of the writes, of one trace on two hosts."""
 
-from pcielab.kinds.finished import finished
 from pcielab.kinds.rooms import Cells, Compare, Row
 
 _ALIKE = ("trace", "direction")
@@ -11,7 +10,6 @@ def _asked(row: Row) -> Cells:
 
 
 COMPARE = Compare(
-    rows=finished,
     keys=((*_ALIKE, "cache", "window_bytes"), _ALIKE),
     shown=_ALIKE,
     sort=lambda parameters, _is_latency: f"{parameters['direction']}s of the trace",

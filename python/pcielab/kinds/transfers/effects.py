@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pcielab.kinds.transfers.resolution import difference_errors_ns, is_resolvable
+from pcielab.kinds.transfers.compare import difference_errors_ns, is_resolvable
 from pcielab.store import Store
 from pcielab.store.identity import SETTING
 

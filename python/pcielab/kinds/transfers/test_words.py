@@ -8,8 +8,7 @@ import pytest
 from pcielab import Store, open_store, resolve, simulate, single_test
 from pcielab._core import StoreWriter
 from pcielab.kinds.transfers.explain import explain_run
-from pcielab.kinds.transfers.remedies import REMEDIES
-from pcielab.kinds.transfers.words import asked, bound_sentences, in_words
+from pcielab.kinds.transfers.words import REMEDIES, asked, bound_sentences, in_words
 from pcielab.model.answers import Bound
 
 

@@ -19,9 +19,8 @@ from pcielab.charts.frame import Figure
 from pcielab.charts.selection import MissingDataError
 from pcielab.kinds.deviations import published_deviations
 from pcielab.kinds.flows.experiments import FabricPlot, fabric_phases, fabric_sweep
-from pcielab.kinds.flows.paths import fabric_one_way
+from pcielab.kinds.flows.paths import fabric_one_way, fabric_validation
 from pcielab.kinds.flows.phases import flow_distributions, flow_phases
-from pcielab.kinds.flows.validation import fabric_validation
 from pcielab.kinds.frames.figures import nic_throughput
 from pcielab.kinds.messages.by_size import (
     message_bandwidth_by_link,
@@ -29,9 +28,8 @@ from pcielab.kinds.messages.by_size import (
     message_latency_by_link,
     message_latency_by_size,
 )
-from pcielab.kinds.messages.contention import message_cores, message_evictions
+from pcielab.kinds.messages.contention import message_cores, message_evictions, message_mux
 from pcielab.kinds.messages.loopback import loopback, modelled_loopback
-from pcielab.kinds.messages.mux import message_mux
 from pcielab.kinds.messages.steps import message_steps
 from pcielab.kinds.tools.figures import tool_bandwidth_by_size, tool_bandwidths
 from pcielab.kinds.transfers.bandwidth import bandwidth_by_size, bandwidth_of_long_transfers
