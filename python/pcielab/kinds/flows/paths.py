@@ -90,7 +90,7 @@ def _parts(run: Run, nodes: Sequence[Mapping[str, Any]], cables: float, memory: 
             yield {"way": way, "part": part, "ns": ns, "position": _PARTS.index(part)}
 
 
-_KINDS = {
+_ORIGINS = {
     "published": "measured (the paper)",
     "simulated": "SIMULATED",
     "estimated": f"max-min · {MODELLED}",
@@ -111,10 +111,10 @@ def fabric_validation(sources: Sources) -> Figure:
         raise MissingDataError("simulations of experiments that a paper estimates (suite rpciebench)")
     parts = rows["what"].str.split(", ", n=1)
     tall = rows.assign(panel=rows["source"] + ": " + parts.str[0] + rows["run"], flow=parts.str[1]).melt(
-        ["panel", "flow"], list(_KINDS), "kind", "gbytes_per_s"
+        ["panel", "flow"], list(_ORIGINS), "kind", "gbytes_per_s"
     )
-    tall["kind"] = tall["kind"].map(_KINDS)
-    kinds = list(_KINDS.values())
+    tall["kind"] = tall["kind"].map(_ORIGINS)
+    kinds = list(_ORIGINS.values())
     flows = list(dict.fromkeys(tall["flow"]))
     bars = (
         alt.Chart()

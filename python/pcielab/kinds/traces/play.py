@@ -65,8 +65,8 @@ def play_into(
         The transfers that were done, and the number of those in the trace.
 
     Raises:
-        InputError: The store exists, a line of the trace is wrong, a transfer does not fit the host, or the trace has
-            more TLPs than the limit.
+        InputError: The store exists, a line of the trace is wrong, a transfer does not fit the host, or the
+            trace has more TLPs than the limit.
     """
     _core.check_new_store(path, overwrite=overwrite)
     write = _core.trace_read(text)[1]
