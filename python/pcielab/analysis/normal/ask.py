@@ -8,6 +8,7 @@ from pcielab._core import read_width
 from pcielab.analysis.normal.answer import Normal
 from pcielab.analysis.normal.bound import raw_rate
 from pcielab.analysis.normal.judge import judge
+from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError, out_of_range
 from pcielab.kinds.question import (
     Question,
@@ -18,8 +19,6 @@ from pcielab.kinds.question import (
     read_value,
     read_what,
 )
-from pcielab.argument_types import refuses_wrong_types
-from pcielab.errors import InputError, out_of_range
 from pcielab.library.alike import alike
 from pcielab.library.published_figures import published_figures
 from pcielab.wording import shown
