@@ -43,6 +43,7 @@ impl Kind {
     }
 
     /// Its word.
+    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Transfers => "transfers",
