@@ -116,6 +116,26 @@ def test_the_generation_of_the_host_is_named() -> None:
     assert "the host's port supports no more than 8 GT/s (generation 3), the card 16" in what
 
 
+def test_surprise_down_alone_is_a_warning() -> None:
+    found = first(made.text(made.root(extended=made.errors("SDES")), made.drive()))
+    assert (found.rule, found.severity) == ("uncorrectable-errors", Severity.WARNING)
+
+
+def test_the_display_of_a_bmc_is_no_peer() -> None:
+    one_lane = {"cap": "Speed 5GT/s, Width x1", "sta": "Speed 5GT/s, Width x1"}
+    text = made.text(
+        made.root("00:01.0", "01", **X16, extended=ACS), made.gpu("01:00.0"),
+        made.root("00:02.0", "02", **one_lane, extended=ACS), made.gpu("02:00.0", **one_lane),
+    )  # fmt: skip
+    assert "acs-at-root-ports" not in {one.rule for one in examined(text).findings}
+
+
+def test_windows_that_the_kernel_could_not_place_are_a_note() -> None:
+    line = "pcieport 0000:00:1c.0: bridge window [mem size 0x00200000 64bit pref]: can't assign; no space\n"
+    assert first(line).severity is Severity.NOTE
+    assert first(line.replace("bridge window", "BAR 0")).severity is Severity.ERROR
+
+
 @pytest.mark.parametrize("name", made.HEALTHY)
 def test_a_machine_that_works_has_only_its_true_findings(name: str) -> None:
     _has_only_true_findings(made.HEALTHY[name], name)

@@ -51,8 +51,8 @@ def bar_without_space(tree: Tree) -> Iterator[Observation]:
     """A BAR without an address does not work; a bridge's window has to hold those of all devices below it.
 
     By the kernel's log, an error for a BAR, for a window that the kernel could not claim again, or where a driver
-    reports it. A warning for windows of bridges alone, of which the kernel tries several sizes, and for a BAR that
-    lspci shows without an address, which may be one that nothing uses.
+    reports it. A note for windows of bridges alone, of which the kernel tries several sizes. A warning for a BAR
+    that lspci shows without an address, which may be one that nothing uses.
     """
     for function in tree.functions:
         if function.unassigned_bars and tree.link_of(function) is not None:
@@ -68,7 +68,7 @@ def bar_without_space(tree: Tree) -> Iterator[Observation]:
         return
     serious = [event for event in events if _is_of_a_bar(event)]
     first = next((event for event in (*serious, *events) if event.slot is not None), events[0])
-    fields = judged(Severity.ERROR if serious else Severity.WARNING, Sureness.CERTAIN, None)
+    fields = judged(Severity.ERROR if serious else Severity.NOTE, Sureness.CERTAIN, None)
     yield Observation(
         **fields | {"device": first.slot},
         what="the kernel's log says that a BAR or the window of a bridge has no address space",

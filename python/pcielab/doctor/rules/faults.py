@@ -80,7 +80,8 @@ def uncorrectable_errors(tree: Tree) -> Iterator[Observation]:
 
     One finding names what each end of a link saw and what the root port received. Silent on errors that a scan for
     devices leaves behind (unsupported request, completer abort, unexpected completion, ACS violation) unless the
-    root port received a message, on masked ones, and on surprise down at a port without a device.
+    root port received a message, on masked ones, and on surprise down at a port without a device. Surprise down
+    alone is a warning: a device that slept or was replaced leaves it behind.
     """
     reported = set[str]()
     for function in tree.functions:
@@ -95,8 +96,10 @@ def uncorrectable_errors(tree: Tree) -> Iterator[Observation]:
         seen = [f"{short(one.slot)} saw {_named(_bits(one))}" for one in ends if _bits(one)]
         received = [f"{short(one.slot)} received {' '.join(_messages(one))}" for one in roots]
         first = next((one for one in ends if _serious(tree, one)), function)
+        only_removal = not roots and all(set(_bits(one)) <= {*_HARMLESS, *_REMOVAL} for one in ends)
+        severity = Severity.WARNING if only_removal else Severity.ERROR
         yield Observation(
-            **judged(Severity.ERROR, Sureness.CERTAIN, first, None if first is ends[0] else ends[0]),
+            **judged(severity, Sureness.CERTAIN, first, None if first is ends[0] else ends[0]),
             what=f"uncorrectable errors were signalled: {'; '.join([*seen, *received])}",
             values=tuple(shown for one in dict.fromkeys([*ends, *roots]) for shown in _values(one)),
             remedy="search the kernel's log for AER and these slots; malformed TLPs point at the MPS of the "

@@ -15,6 +15,8 @@ _PEERS = (0x01, 0x02, 0x03, 0x12)
 """Classes that exchange data with each other: storage, network, display, accelerator."""
 _OFTEN_PEERS = (0x03, 0x12)
 _REDIRECTS = ("ReqRedir", "CmpltRedir")
+_LANES_OF_PEERS = 4
+"""Fewest lanes of a device that copies to peers: the display of a BMC has one."""
 _MENTIONED = 1.01
 _ACROSS_SOCKETS = ("sys", "soc")
 _MOST_NAMED = 4
@@ -99,7 +101,9 @@ def acs_at_root_ports(tree: Tree) -> Iterator[Observation]:
     roots: dict[str, tuple[Function, list[Link]]] = {}
     for card, _ in real_cards(tree):
         root = tree.path(card.device)[-1]
-        if card.device.base_class in _OFTEN_PEERS and "ReqRedir" in (root.acs_enabled or ()):
+        end = card.device.link
+        is_wide = end is not None and (end.max_lanes or 0) >= _LANES_OF_PEERS
+        if is_wide and card.device.base_class in _OFTEN_PEERS and "ReqRedir" in (root.acs_enabled or ()):
             roots.setdefault(root.slot, (root, []))[1].append(card)
     if len(roots) < 2:
         return
