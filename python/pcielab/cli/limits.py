@@ -28,7 +28,7 @@ TlpLimit = Annotated[
     ),
 ]
 """Of a trace: `trace_play` has the default."""
-_MANY_CHANGES = 5_000
+_MANY_CHANGES = 3_000
 """Changes of a fabric whose estimates may take seconds: each takes longer, too, the more flows there are."""
 _MANY_TLPS = 1_000_000
 """TLPs of a trace whose simulation takes seconds."""
