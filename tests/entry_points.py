@@ -363,6 +363,7 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     "StoreWriter.attach": _WRITTEN,
     "StoreWriter.close": _PATH,
     "StoreContents.manifest": _HELD,
+    "StoreContents.kind": _HELD,
     "StoreContents.tests": Long(of_contents(lambda one: one.tests()), repeats=True),
     "StoreContents.scalars": Long(of_contents(lambda one: one.scalars()), repeats=True),
     "StoreContents.distribution": Long(of_contents(lambda one: one.distribution(0, "latency")), repeats=True),
