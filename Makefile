@@ -72,6 +72,19 @@ $(VENV)/.built: $(VENV)/.installed $(RUST_SOURCES) | rust $(VENV)/.extras-instal
 	$(APART) $(UV) VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --uv --extras $(shell echo $(EXTRAS) | tr ' ' ,) >$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log; exit 1; }
 	touch $@
 
+# For tests any build will do. Where none is, that of the Rust tests is the quickest: it shares their crates.
+EXTENSION := $(if $(wildcard $(VENV)/.built),$(VENV)/.built,$(VENV)/.built-for-tests)
+MODULE := python/pcielab/_core.abi3.so
+
+$(VENV)/.built-for-tests: $(VENV)/.installed $(RUST_SOURCES) | rust $(VENV)/.extras-installed
+	@$(MAKE) --no-print-directory rust-compiled
+	cp target/debug/lib_core.so $(MODULE).new && mv $(MODULE).new $(MODULE)
+	$(BIN)/python setup/adopt.py $(VENV)
+	touch $@
+
+.PHONY: extension
+extension: $(EXTENSION) $(VENV)/.dev-installed
+
 .PHONY: build
 build: $(VENV)/.built $(VENV)/.dev-installed ## Build the optimised extension module; install pcielab and the development tools into .venv
 
@@ -102,17 +115,17 @@ test: compiled ## Run every linter and every test
 .PHONY: compiled
 # Beforehand, so that no test waits for another's compiler. What links for a minute on one core leaves the other to its neighbour.
 compiled: $(VENV)/.dev-installed $(VENV)/.extras-installed $(VENV)/.rtl-installed
-	$(MAKE) --no-print-directory --jobs=2 $(VENV)/.built rust-compiled target/rtl/pcielab-rtl page-if-possible
+	$(MAKE) --no-print-directory --jobs=2 $(EXTENSION) rust-compiled target/rtl/pcielab-rtl page-if-possible
 
 .PHONY: page-if-possible
-page-if-possible: build
+page-if-possible: extension
 	@$(MAKE) --no-print-directory page || echo 'note: the page without a server was not built: its tests are skipped' >&2
 
 .PHONY: rust-compiled
 rust-compiled: target/debug/libpcie_port.a
 	$(APART) cargo test --workspace --no-run --quiet
-	@# With the tests, whose dependencies it then shares.
-	$(APART) cargo build --workspace --tests --bin pcielab-run --quiet
+	@# With the tests, whose dependencies they then share.
+	$(APART) cargo build --workspace --tests --lib --bin pcielab-run --features pyo3/extension-module --quiet
 
 .PHONY: rust-test
 # The cases of property tests are the same in each run of `make test`; `cargo test` alone draws new ones.
@@ -121,7 +134,7 @@ rust-test: target/rtl/pcielab-rtl
 
 .PHONY: python-test
 # SHARD=1/2 runs one half of the test files, for a machine that has another beside it.
-python-test: build target/rtl/pcielab-rtl target/debug/libpcie_port.a page-if-possible
+python-test: extension target/rtl/pcielab-rtl target/debug/libpcie_port.a page-if-possible
 	@$(MAKE) --no-print-directory pytest
 
 .PHONY: pytest
@@ -162,7 +175,7 @@ vm-test: build ## Test drivers on a real kernel in QEMU, killed KILLS=20 times (
 	PCIELAB_VM=1 PCIELAB_VM_KILLS=$(or $(KILLS),20) PCIELAB_VM_SEED=$(or $(SEED),1) $(BIN)/python -m pytest -n 0 tests/vm
 
 .PHONY: lint
-lint: build ## Check formatting, lints, types, layers, stubs and generated files
+lint: extension ## Check formatting, lints, types, layers, stubs and generated files
 	cargo fmt --all --check
 	@! grep -rnE '\bunsafe (fn|impl|extern|\{)' crates --include='*.rs' | grep -vE '^crates/(pcie-host|pcie-vfio|pcie-port)/' || { echo 'unsafe code is for pcie-host, pcie-vfio and pcie-port alone' >&2; exit 1; }
 	$(APART) cargo clippy --workspace --all-targets --quiet -- -D warnings

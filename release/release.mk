@@ -19,7 +19,7 @@ $(PAGE): $(PAGE_SOURCES) target/bind/debug/bind
 	target/bind/debug/bind target/wasm32-unknown-unknown/release/pcie_page.wasm target/page
 
 .PHONY: page
-page: build $(PAGE) ## Build the page without a server in target/try (needs rustup, or Rust with the target wasm32-unknown-unknown)
+page: extension $(PAGE) ## Build the page without a server in target/try (needs rustup, or Rust with the target wasm32-unknown-unknown)
 	$(BIN)/python page/build.py target/page target/try
 
 .PHONY: site
