@@ -92,16 +92,49 @@ class Models:
         """The model of a table in a file: strict, with ranges and defaults."""
         kind = self.kinds[name]
         called = called or self.called(name)
-        rule = []
-        if called in _core.ruled_parts():
-            base = "Ruled"
-            rule = [f"    rule: ClassVar[str] = {source(called)}\n"]
-        if base in ("Part", "Ruled"):
+        if base == "Part":
             self.imports.add(base)
-        lines = [f"class {called}({base}):", documentation(about or kind["description"]), "", *rule]
+        lines = [f"class {called}({base}):", documentation(about or kind["description"]), ""]
         for key, described in _kept(kind, without, only):
             lines += [f"    {key}: {self._field(key, described)}", documentation(described["description"])]
         return "\n".join(lines) + "\n"
+
+    def declared(
+        self,
+        name: str,
+        base: str,
+        *,
+        without: Collection[str] = (),
+        only: Collection[str] | None = None,
+        called: str = "",
+        about: str = "",
+        part: str | None = None,
+    ) -> str:
+        """The keys of a table that the compiled half reads and checks."""
+        kind = self.kinds[name]
+        lines = [f"class {called or name}({base}):", documentation(about or kind["description"]), ""]
+        if part:
+            lines.append(f"    part = {source(part)}\n")
+        for key, described in _kept(kind, without, only):
+            lines += [f"    {key}: {self._seen(described)}", documentation(described["description"])]
+        return "\n".join(lines) + "\n"
+
+    def _seen(self, described: Mapping[str, Any]) -> str:
+        """The type of a checked value."""
+        optional = " | None" if is_optional(described) else ""
+        if referred := reference(described):
+            choices = words(self.kinds[referred])
+            return (literal(choices) if choices else self.called(referred)) + optional
+        if "enum" in described:
+            return literal([value for value in described["enum"] if value is not None]) + optional
+        options = [option for option in described.get("anyOf", ()) if option != {"type": "null"}]
+        if options:
+            seen = (literal([one["const"]]) if "const" in one else self._seen(one) for one in options)
+            return " | ".join(seen) + optional
+        kind = plain_type(described)
+        if kind == "array":
+            return f"list[{self._seen(described['items'])}]{optional}"
+        return {"boolean": "bool", "integer": "int", "number": "float", "string": "str"}[kind] + optional
 
     def answer(self, name: str, base: str) -> str:
         """The model of an answer: every key is present."""

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from generate.schema import plain_type, reference, words
 from pcielab.library.engines import EngineProfile, EngineStep
 from pcielab.library.fabrics.files import FabricFile, Link as FabricLink, Node
 from pcielab.library.fabrics.parts import Flow, Host as FabricHost
@@ -14,9 +15,8 @@ from pcielab.library.fabrics.presets import Device, Memory
 from pcielab.library.message_profiles import MessageProfile
 from pcielab.library.nic_switches import StepChange
 from pcielab.library.nics import NicProfile, Queues, Step, Switch
-from pcielab.library.profiles.files import SystemFile
+from pcielab.library.profiles.files import json_schema, system_schema
 from pcielab.library.profiles.part import MOST_COUNT, Fits
-from pcielab.library.profiles.parts import Card, Host, Link, Placement
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.validation import submodel
 
@@ -84,13 +84,17 @@ table `provenance` like every file, and no `base`.
 """
 
 
+_PARTS = {"link": "Links", "host": "Hosts", "device": "Devices"}
+
+
 def markdown() -> str:
     """The whole reference."""
     parts = [_INTRODUCTION, _FILE, *_tables("provenance", Provenance)]
-    parts += ["## System files\n", _table(Placement, skip={"name", "title"}), _references()]
-    for heading, key, model in (("Links", "link", Link), ("Hosts", "host", Host), ("Devices", "device", Card)):
+    system = system_schema()
+    parts += ["## System files\n", _table_of(system, skip={"name", "title", *_PARTS}), _references()]
+    for key, heading in _PARTS.items():
         parts.append(f"## {heading}\n")
-        parts += _tables(key, model)
+        parts += _tables_of(key, system["$defs"][_name(system["properties"][key])], system["$defs"])
     return "\n".join([*parts, *_nic_tables(), *_engine_tables(), *_message_tables(), *_fabric_tables()])
 
 
@@ -163,11 +167,63 @@ def _table(model: type[BaseModel], skip: set[str] | None = None) -> str:
     return "\n".join(rows) + "\n" if len(rows) > 2 else ""
 
 
+def _tables_of(key: str, schema: dict[str, Any], all_: dict[str, Any], note: str = "") -> Iterator[str]:
+    """The table of a schema of the compiled half, and then those of the tables in it."""
+    yield f"### `{key}`\n\n{schema['description']}{note}\n"
+    yield _table_of({**schema, "$defs": all_})
+    for name, described in schema["properties"].items():
+        inner = all_.get(_name(described), {})
+        if "properties" in inner:
+            optional = "" if name in schema.get("required", ()) else " May be absent."
+            yield from _tables_of(_inner(key, name), inner, all_, optional)
+
+
+def _table_of(schema: dict[str, Any], skip: set[str] | None = None) -> str:
+    rows = ["| key | values | default | meaning |", "|---|---|---|---|"]
+    for name, described in schema["properties"].items():
+        referred = schema["$defs"].get(_name(described), {})
+        if name in (skip or ()) or "properties" in referred:
+            continue
+        is_required = name in schema.get("required", ())
+        default = "" if is_required else f"`{json.dumps(described.get('default'))}`".replace("`null`", "none")
+        meaning = described["description"].rstrip(".")
+        rows.append(f"| `{name}` | {_values_of(described, referred)} | {default} | {meaning} |")
+    return "\n".join(rows) + "\n" if len(rows) > 2 else ""
+
+
+def _name(described: dict[str, Any]) -> str:
+    """The type that a schema, or the entries of its list, refer to."""
+    return reference(described) or reference(described.get("items", {}))
+
+
+def _values_of(described: dict[str, Any], referred: dict[str, Any]) -> str:
+    """The values that a schema of the compiled half allows, in words."""
+    if referred:
+        return ", ".join(f"`{json.dumps(word)}`" for word in words(referred))
+    if "enum" in described:
+        return ", ".join(f"`{json.dumps(value)}`" for value in described["enum"] if value is not None)
+    kinds = [one for one in described.get("anyOf", [described]) if one.get("type") != "null"]
+    consts = [f"`{json.dumps(one['const'])}`" for one in kinds if "const" in one]
+    number = {**kinds[0], "type": plain_type(kinds[0])}
+    if consts:
+        return f"{_range(number)}, or {', '.join(consts)}"
+    if len(kinds) > 1:
+        least, most = number.get("minimum"), number.get("maximum")
+        limited = isinstance(most, int) and most < MOST_COUNT
+        return "size in bytes" + (f", {least} to {most:,}" if limited else "")
+    if number["type"] == "array":
+        return f"list of: {_values_of(number['items'], {})}"
+    if number["type"] in ("integer", "number"):
+        return _range(number)
+    return {"boolean": "`true`, `false`", "string": "text"}[number["type"]]
+
+
 def _references() -> str:
     rows = ["A system file also names its parts:", "", "| key | values | default | meaning |", "|---|---|---|---|"]
+    properties = json_schema("system")["properties"]
     for name in ("link", "host", "device"):
-        rows.append(f"| `{name}` | name, path or table | | {_meaning(SystemFile.model_fields[name])} |")
-    rows.append(f"| `set` | table | empty | {_meaning(SystemFile.model_fields['set_'])} |")
+        rows.append(f"| `{name}` | name, path or table | | {properties[name]['description'].rstrip('.')} |")
+    rows.append(f"| `set` | table | empty | {properties['set']['description'].rstrip('.')} |")
     return "\n".join(rows) + "\n"
 
 

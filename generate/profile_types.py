@@ -1,19 +1,19 @@
-"""The Python models of profiles (`pcielab.library.profiles.parts`), from the types that the simulator takes."""
+"""The declared keys of profiles (`pcielab.library.profiles.parts`), from the types that the simulator takes."""
 
 from generate.models import Models, schemas, tables_below
 
 _HEAD = '''\
-"""The parts of a system as the simulator takes them: keys, ranges, defaults, meanings.
+"""The parts of a system as the simulator takes them: keys and meanings.
 
 Written by `make generate` from `crates/pcie-sim/src/profile`: change the types there.
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import Literal
 
-{imports}
+from pcielab.library.profiles.values import Part, Values, Whole
 '''
 _ROOT = "System"
-_NAMED_PARTS = ("link", "host", "device")
+_PARTS = {"Link": "link", "Host": "host", "Card": "device"}
 _PLACEMENT = "A system's own keys, besides the link, host and device that it names."
 
 
@@ -21,7 +21,11 @@ def module() -> str:
     """The module, formatted."""
     kinds = schemas("system")
     models = Models(kinds)
-    classes = [models.table(name) for name in tables_below(kinds, _ROOT) if name != _ROOT]
-    placement = models.table(_ROOT, without=_NAMED_PARTS, called="Placement", about=_PLACEMENT)
-    whole = models.table(_ROOT, base="Placement", only=_NAMED_PARTS)
-    return "\n\n".join([_HEAD.format(imports=models.import_lines()), *classes, placement, whole])
+    inner = [name for name in tables_below(kinds, _ROOT) if name != _ROOT]
+    classes = [
+        models.declared(name, "Part" if name in _PARTS else "Values", part=_PARTS.get(name)) for name in inner
+    ]
+    named = _PARTS.values()
+    placement = models.declared(_ROOT, "Whole", without=named, called="Placement", about=_PLACEMENT)
+    whole = models.declared(_ROOT, "Placement", only=named)
+    return "\n\n".join([_HEAD, *classes, placement, whole])

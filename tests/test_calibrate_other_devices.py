@@ -103,8 +103,8 @@ def test_keys_that_the_rows_do_not_show_are_not_identified(simulated: Path, tmp_
 def test_no_value_of_the_host_in_the_store_is_read(simulated: Path) -> None:
     recorded = read_measured(simulated).recorded
     assert recorded is not None
-    true, generic = resolve("snb").host.model_dump(mode="json"), pcielab.load_host("generic-e5")
-    for part, values in generic.model_dump(mode="json").items():
+    true, generic = resolve("snb").host.dump(), pcielab.load_host("generic-e5")
+    for part, values in generic.dump().items():
         if part in ("root_complex", "memory", "iommu"):
             assert recorded.system["host"][part] == values != true[part]
 

@@ -53,10 +53,10 @@ WRONG_TEST = "suite quick: test 2 (lat_cmd_sizes, LAT_CMD_WRRD)"
         (lambda: model.bandwidth(link(), [0]), (None, "size_bytes", "0", "give ")),
         (lambda: model.bandwidth(link(), [-1]), (None, "sizes_bytes", "-1", "give ")),
         (
-            lambda: _core.check_system(wrong_system("link", "mps_bytes", 100)),
+            lambda: _core.System.of_json(wrong_system("link", "mps_bytes", 100)),
             ("system snb", "link.mps_bytes", "100", ""),
         ),
-        (lambda: _core.check_system(wrong_system("link", "tags", 0)), ("system snb", "link.tags", "0", "")),
+        (lambda: _core.System.of_json(wrong_system("link", "tags", 0)), ("system snb", "link.tags", "0", "")),
         (lambda: _core.check_suite(wrong_suite()), (WRONG_TEST, "transactions", "0", "give 1 to 4294967295")),
         (
             lambda: _core.fabric_check_traffic(fabric.load("fabrex-u55c").to_json(), wrong_traffic()),

@@ -157,7 +157,7 @@ _FLOOR_PERCENT = 1.5
 def _of_tests(random: Random, number: int) -> Iterator[Claim]:
     """What binds, how near the next bound is, and what the best change gives, simulated again."""
     case = random_case(number, transactions=1 << 16)
-    system = System.model_validate_json(case.system)
+    system = System.of_json(case.system)
     answer = _why_test(system, case.test)
     [bounds] = system_bounds(case.system, [case.test])
     if bounds is None:
@@ -242,7 +242,7 @@ def _of_measured(random: Random, number: int) -> Iterator[Claim]:
     from pcielab.analysis.why.one_test import why_test
 
     case = random_case(number, transactions=1 << 16)
-    system = System.model_validate_json(case.system)
+    system = System.of_json(case.system)
     [bounds], [simulated] = system_bounds(case.system, [case.test]), predicted([(system, case.test)])
     if bounds is None or simulated is None:
         return

@@ -1,12 +1,10 @@
 //! A resolved system with changes, by the rules of `--set`.
 
-use pcie_profile::{Table, Value as Written};
+use pcie_describe::{Table, Value as Written};
 use pcie_refusal::Refusal;
-use pcie_sim::Machine;
+use pcie_sim::profile::System;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-
-use crate::point::system_of;
 
 /// A resolved system and its changes by dotted key.
 #[derive(Debug, Deserialize)]
@@ -19,27 +17,24 @@ pub(crate) struct Asked {
 /// The changed system, and its title.
 #[derive(Debug, Serialize)]
 pub(crate) struct Changed {
-    system: Value,
+    system: System,
     title: String,
 }
 
 /// A system with changes.
 pub(crate) fn change(asked: Asked) -> Result<Changed, Refusal> {
     let mut title = asked.system.get("title").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let mut system: Table<Value> = table(asked.system);
-    let changes = pcie_profile::typed_values(table(asked.sets));
+    let changes = pcie_describe::typed_values(table(asked.sets));
     let listed: Vec<String> =
         changes.iter().map(|(key, value)| format!("{key}={}", shown(&value.clone().into_json()))).collect();
-    pcie_profile::change(&mut system, &changes, "--set ")?;
-    let system = pcie_profile::with_sizes(Written::Table(system).into_json());
-    Machine::check(&system_of(system.clone()).map_err(|refusal| refusal.about("--set"))?)?;
+    let system = pcie_describe::changed(table(asked.system), &changes)?;
     if !listed.is_empty() {
         title = format!("{title}, with {}", listed.join(", "));
     }
     Ok(Changed { system, title })
 }
 
-fn table(values: Map<String, Value>) -> Table<Value> {
+fn table(values: Map<String, Value>) -> Table {
     values.into_iter().map(|(key, value)| (key, Written::of_json(value))).collect()
 }
 

@@ -1,11 +1,9 @@
 //! A system in a file of the user: its text, over shipped files, as a checked system.
 
-use pcie_profile::{Files, Kind, Layer, System as Source, Table, Value as Written, parse_toml};
+use pcie_describe::{Files, Kind, Layer, Source, Table, Value as Written};
 use pcie_refusal::Refusal;
 use pcie_refusal::shown::quoted;
 use pcie_refusal::unknown::suggestion;
-use pcie_schema::Fitting as _;
-use pcie_sim::Machine;
 use pcie_sim::profile::System;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -40,41 +38,17 @@ pub(crate) fn own(asked: &Asked) -> Result<Own, Refusal> {
             Refusal::new(format!("is longer than {BYTES_MOST} bytes: give a shorter file")).about(file)
         );
     }
-    let parsed = parse_toml(&asked.text)
-        .map_err(|problem| Refusal::new(format!("not valid TOML: {problem}")).about(file))?;
-    let Some(Written::Table(table)) = Written::of_toml(toml::Value::Table(parsed)) else {
-        return Err(
-            Refusal::new("contains dates, inf or nan: give numbers, texts, lists and tables").about(file)
-        );
-    };
-    checked(table, asked).map_err(|refusal| {
-        // A rule may name a shipped file that this one is based on.
-        if refusal.subject.as_deref().is_some_and(|subject| subject.starts_with(file.as_str())) {
-            refusal
-        } else {
-            refusal.about(file)
-        }
-    })
-}
-
-fn checked(table: Table<Value>, asked: &Asked) -> Result<Own, Refusal> {
+    let table = pcie_describe::read_table(&asked.text, file)?;
     if table.contains_key("node") {
-        let remedy = format!("fabrics need the command on your machine: pcielab explore {}", asked.file);
-        return Err(Refusal::new(remedy));
+        let remedy = format!("fabrics need the command on your machine: pcielab explore {file}");
+        return Err(Refusal::new(remedy).about(file));
     }
-    pcie_profile::without_folder(&table, &asked.file)?;
-    let source = table.get("provenance").and_then(Written::as_table).and_then(|one| one.get("source"));
-    if source.and_then(Written::as_text).is_none_or(str::is_empty) {
-        let remedy = "give it: [provenance] with source, where the values were taken from";
-        return Err(Refusal::new("missing").key("provenance.source").remedy(remedy));
-    }
+    pcie_describe::without_folder(&table, file)?;
     let mut files = Shipped(&asked.shipped);
     let base = table.get("base").and_then(Written::as_text).map(|name| files.found(Kind::System, name));
-    let base = base.transpose()?.map(|(name, _)| name.to_owned());
-    let content = Layer { table, path: asked.file.clone(), is_file: true };
-    let merged = pcie_profile::resolve(Source::Content(content), Table::new(), &mut files)?;
-    let system = System::read(pcie_profile::with_sizes(Written::Table(merged.table).into_json()))?;
-    Machine::check(&system)?;
+    let base = base.transpose().map_err(|refusal| refusal.about(file))?.map(|(name, _)| name.to_owned());
+    let content = Layer { table, path: file.clone(), is_file: true };
+    let system = pcie_describe::read_system(Source::Content(content), Table::new(), &mut files)?.system;
     Ok(Own { kind: "system", name: system.name.clone(), title: system.title.clone(), base, system })
 }
 
@@ -100,10 +74,10 @@ impl<'a> Shipped<'a> {
     }
 }
 
-impl Files<Value> for Shipped<'_> {
+impl Files for Shipped<'_> {
     type Error = Refusal;
 
-    fn read(&mut self, kind: Kind, reference: &str, _: Option<&str>) -> Result<Layer<Value>, Refusal> {
+    fn read(&mut self, kind: Kind, reference: &str, _: Option<&str>) -> Result<Layer, Refusal> {
         let (name, content) = self.found(kind, reference)?;
         let Written::Table(table) = Written::of_json(content.clone()) else {
             return Err(Refusal::new(format!("{name}: not a table")));
@@ -128,14 +102,18 @@ mod tests {
         let source = "[provenance]\nsource = \"me\"";
         for (text, words) in [
             ("name =", "not valid TOML"),
-            ("when = 2000-01-01", "dates"),
-            ("name = \"a\"", "provenance.source: missing: give it"),
+            ("when = 2000-01-01", "when holds a date"),
+            ("name = \"a\"", "missing key provenance"),
             (&format!("base = \"bse\"\n{source}"), "no system profile is named 'bse': did you mean base?"),
             (&format!("base = \"../base.toml\"\n{source}"), "the file came without its folder"),
-            (&format!("base = \"OTHER\"\n{source}"), "is missing: give it"),
+            (&format!("base = \"OTHER\"\n{source}"), "missing key calibrated"),
             (
                 &format!("base = \"base\"\n[set]\n\"link.tgs\" = 1\n{source}"),
                 "link.tgs: unknown key: did you mean tags?",
+            ),
+            (
+                &format!("base = \"base\"\niommu = \"on\"\n{source}"),
+                "iommu is 'on': give \"off\", \"super-pages\" or \"four-kib-pages\"",
             ),
             (&"a.".repeat(1000), "more than 64 parts"),
             ("[[node]]", "fabrics need the command"),

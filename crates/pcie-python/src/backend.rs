@@ -17,12 +17,12 @@ use pcie_vfio::{Address, E1000e, Fpga, Nvme, Pio};
 use pcie_workload::{AddressList, Test};
 use pyo3::prelude::*;
 
+use crate::describe::System as Described;
 use crate::error::{Error, Result, refused};
 use crate::experiments::Experimenter;
 use crate::json::{parse, word};
 use crate::progress::{ITEMS_BETWEEN_LOOKS, Signals};
 use crate::python_device::PythonBackend;
-use crate::system::machine;
 
 /// Parses the address of a PCI function.
 pub(crate) fn parse_address(text: &str) -> Result<Address> {
@@ -101,14 +101,14 @@ impl Backend {
     /// A simulated system.
     #[staticmethod]
     #[pyo3(signature = (system, *, samples, engine))]
-    fn simulated(system: &str, samples: &str, engine: &str) -> Result<Self> {
-        Ok(Self::of(Simulated::new(machine(system)?, word("samples", samples)?, word("engine", engine)?)))
+    fn simulated(system: &Described, samples: &str, engine: &str) -> Result<Self> {
+        Ok(Self::of(Simulated::new(system.machine()?, word("samples", samples)?, word("engine", engine)?)))
     }
 
     /// The FPGA core in RTL, in a process of `program`, on the host and link of a system.
     #[staticmethod]
-    fn rtl(system: &str, program: PathBuf) -> Result<Self> {
-        Ok(Self::of(Rtl::new(machine(system)?, Some(program))))
+    fn rtl(system: &Described, program: PathBuf) -> Result<Self> {
+        Ok(Self::of(Rtl::new(system.machine()?, Some(program))))
     }
 
     /// A core of this machine. `host` has the options of the host's side.
@@ -146,15 +146,15 @@ impl Backend {
     /// A core and a device on a simulated system, for messages; `seed` names the run.
     #[staticmethod]
     #[pyo3(signature = (system, profile, *, seed))]
-    fn messages(system: &str, profile: &str, seed: u64) -> Result<Self> {
+    fn messages(system: &Described, profile: &str, seed: u64) -> Result<Self> {
         let profile = parse("profile", profile)?;
-        Ok(Self::of_messages(SimulatedMessages::new(parse("system", system)?, profile, seed)?))
+        Ok(Self::of_messages(SimulatedMessages::new(system.system().clone(), profile, seed)?))
     }
 
     /// A NIC on a simulated system, for frames.
     #[staticmethod]
-    fn nic(system: &str, nic: &str) -> Result<Self> {
-        Ok(Self { inner: Takes::Frames(Box::new((parse("system", system)?, parse("nic", nic)?))) })
+    fn nic(system: &Described, nic: &str) -> Result<Self> {
+        Ok(Self { inner: Takes::Frames(Box::new((system.system().clone(), parse("nic", nic)?))) })
     }
 
     /// Simulations that Python carries out itself: see `experiments`.

@@ -1,19 +1,19 @@
-//! Bounds of tests on a system. Inputs and answers are JSON.
+//! Bounds of tests on a system. Tests and answers are JSON.
 
 use pcie_sim::HostQuestion;
 use pcie_workload::Test;
 use pyo3::prelude::*;
 
+use crate::describe::System;
 use crate::error::Result;
 use crate::json::{parse, text};
 use crate::progress::Watched;
-use crate::system::machine;
 
 /// For each test its bounds on a system, and the time that a read request holds its tag; null for a test
 /// without a bound.
 #[pyfunction]
-pub(crate) fn test_bounds(system: &str, tests: &str) -> Result<String> {
-    let machine = machine(system)?;
+pub(crate) fn test_bounds(system: &System, tests: &str) -> Result<String> {
+    let machine = system.machine()?;
     let tests: Vec<Test> = parse("tests", tests)?;
     let mut watched = Watched::new();
     let asked = tests.iter().take_while(|_| !watched.is_signalled());
@@ -23,7 +23,7 @@ pub(crate) fn test_bounds(system: &str, tests: &str) -> Result<String> {
 
 /// For each number of busy cores what a system's host gives to its devices.
 #[pyfunction]
-pub(crate) fn model_host(system: &str, question: &str) -> Result<String> {
+pub(crate) fn model_host(system: &System, question: &str) -> Result<String> {
     let question: HostQuestion = parse("", question)?;
-    text(&machine(system)?.host_rates(&question)?)
+    text(&system.machine()?.host_rates(&question)?)
 }

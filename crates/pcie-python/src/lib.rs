@@ -5,6 +5,7 @@ use pyo3::pymodule;
 
 mod backend;
 mod bounds;
+mod describe;
 mod error;
 mod experiments;
 mod fabric;
@@ -17,7 +18,6 @@ mod output;
 mod page;
 mod port;
 mod prediction;
-mod profile;
 mod progress;
 mod python_device;
 mod quantities;
@@ -28,7 +28,6 @@ mod simbricks;
 mod statistics;
 mod stop;
 mod store;
-mod system;
 mod trace;
 mod vfio;
 mod words;
@@ -42,6 +41,10 @@ mod _core {
     use super::backend::{Backend, address_offsets};
     #[pymodule_export]
     use super::bounds::{model_host, test_bounds};
+    #[pymodule_export]
+    use super::describe::{
+        System, complete_part, iommu_page_bytes, profile_schema, read_profile, replaced, typed, typed_changes,
+    };
     #[pymodule_export]
     use super::fabric::{
         FabricInfluences, FabricRun, FabricShares, fabric_check, fabric_check_traffic, fabric_edges,
@@ -66,8 +69,6 @@ mod _core {
     #[pymodule_export]
     use super::prediction::Predictor;
     #[pymodule_export]
-    use super::profile::{merge_bases, merge_profile, profile_values, replaced, typed, typed_changes};
-    #[pymodule_export]
     use super::quantities::{
         Width, generation_of, raw_gbps, read_counts, read_link, read_number, read_quantity, read_size,
         read_sizes, read_whole, read_width,
@@ -87,8 +88,6 @@ mod _core {
     use super::store::{
         StoreContents, StoreWriter, check_new_store, damaged_tests, read_manifest, read_store, store_metrics,
     };
-    #[pymodule_export]
-    use super::system::{check_part, check_system, iommu_page_bytes, ruled_parts, system_capacities};
     #[pymodule_export]
     use super::trace::{trace_convert, trace_play, trace_read, trace_record};
     #[pymodule_export]

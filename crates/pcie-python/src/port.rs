@@ -5,6 +5,7 @@ use pcie_refusal::Refusal;
 use pcie_time::Picoseconds;
 use pyo3::prelude::*;
 
+use crate::describe::System;
 use crate::error::{Error, Result, refused};
 use crate::trace::Host;
 
@@ -35,7 +36,7 @@ fn tlp(kind: &str, tag: u16, address: u64, length: u32) -> Result<Tlp> {
 #[pymethods]
 impl HostPort {
     #[new]
-    fn new(system: &str, cache: &str, window_bytes: u64, seed: u64) -> Result<Self> {
+    fn new(system: &System, cache: &str, window_bytes: u64, seed: u64) -> Result<Self> {
         Ok(Self { endpoint: Host::new(system, cache, window_bytes, seed)?.endpoint() })
     }
 

@@ -1,10 +1,11 @@
-//! Predictions of rows of a suite for many systems at once. Inputs and predictions are JSON.
+//! Predictions of rows of a suite for many systems at once. Suites and predictions are JSON.
 
 use std::sync::{Mutex, PoisonError};
 
 use pcie_bench_sim::Predictor as Inner;
 use pyo3::prelude::*;
 
+use crate::describe::System;
 use crate::error::{Result, refused};
 use crate::json::{parse, text};
 use crate::progress::Watched;
@@ -25,18 +26,18 @@ impl Predictor {
         Ok(Self { inner: Mutex::new(inner) })
     }
 
-    /// Predicts, for each of the `systems`, a JSON list, its rows in `wanted`. Calls `progress` with the rows
+    /// Predicts, for each of the `systems` its rows in `wanted`. Calls `progress` with the rows
     /// done and their total; an exception from it, or a signal, stops the work.
     #[pyo3(signature = (systems, wanted, *, effort, progress))]
     fn predict(
         &self,
         py: Python<'_>,
-        systems: &str,
+        systems: Vec<PyRef<'_, System>>,
         wanted: Vec<Vec<usize>>,
         effort: &str,
         progress: Py<PyAny>,
     ) -> Result<String> {
-        let systems: Vec<_> = parse("systems", systems)?;
+        let systems: Vec<_> = systems.iter().map(|one| one.system().clone()).collect();
         let effort = parse("effort", effort)?;
         if systems.len() != wanted.len() {
             let message = format!("{} systems, {} lists of rows: give as many", systems.len(), wanted.len());

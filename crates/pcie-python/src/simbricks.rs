@@ -6,6 +6,7 @@ use std::time::Duration;
 use pcie_port::simbricks::{Brick, BrickError, Passed};
 use pyo3::prelude::*;
 
+use crate::describe::System;
 use crate::error::{Error, Result};
 use crate::trace::Host;
 
@@ -16,7 +17,7 @@ use crate::trace::Host;
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn simbricks(
     py: Python<'_>,
-    system: &str,
+    system: &System,
     devices: Vec<PathBuf>,
     hosts: Vec<PathBuf>,
     cache: &str,

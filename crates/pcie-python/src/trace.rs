@@ -9,11 +9,11 @@ use pcie_time::Stream;
 use pcie_workload::{AddressList, Operation, Test};
 use pyo3::prelude::*;
 
+use crate::describe::System;
 use crate::error::Result;
 use crate::json::{parse, word};
 use crate::progress::{ITEMS_BETWEEN_LOOKS, Watched};
 use crate::stop::Stop;
-use crate::system::machine;
 
 /// A host with prepared caches.
 pub(crate) struct Host {
@@ -23,9 +23,9 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    pub(crate) fn new(system: &str, cache: &str, window_bytes: u64, seed: u64) -> Result<Self> {
+    pub(crate) fn new(system: &System, cache: &str, window_bytes: u64, seed: u64) -> Result<Self> {
         let prepared = Prepared { cache: word("cache", cache)?, window_bytes };
-        Ok(Self { machine: Arc::new(machine(system)?), key: TestKey { seed, test: 0 }, prepared })
+        Ok(Self { machine: Arc::new(system.machine()?), key: TestKey { seed, test: 0 }, prepared })
     }
 
     /// The host before its first transfer.
@@ -41,14 +41,14 @@ impl Host {
 #[pyo3(signature = (system, test, seed, comment, progress = None))]
 pub(crate) fn trace_record(
     py: Python<'_>,
-    system: &str,
+    system: &System,
     test: &str,
     seed: u64,
     comment: &str,
     progress: Option<Py<PyAny>>,
 ) -> Result<String> {
     let test: Test = parse("test", test)?;
-    let (machine, key) = (Arc::new(machine(system)?), TestKey { seed, test: 0 });
+    let (machine, key) = (Arc::new(system.machine()?), TestKey { seed, test: 0 });
     let prepared = Prepared { cache: test.cache, window_bytes: test.window_bytes };
     let list = AddressList::new(&test, key.draws(Stream::Addresses));
     let endpoint = Host { machine, key, prepared }.endpoint();
@@ -90,7 +90,7 @@ pub(crate) fn trace_read(py: Python<'_>, text: &str) -> Result<Columns> {
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn trace_play(
     py: Python<'_>,
-    system: &str,
+    system: &System,
     text: &str,
     cache: &str,
     window_bytes: u64,

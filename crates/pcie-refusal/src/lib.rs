@@ -25,6 +25,8 @@ pub struct Parts {
     pub remedy: Option<String>,
     /// Another key that problem and remedy name.
     pub beside: Option<String>,
+    /// The message after the subject, where it is not made of key, value, problem and remedy.
+    pub wording: Option<String>,
 }
 
 /// Why an input is refused. Its text: `subject: key is value: problem: remedy`, without unknown parts.
@@ -45,6 +47,12 @@ impl Refusal {
         Self(Box::new(Parts { problem: Some(problem.to_string()), ..Parts::default() }))
     }
 
+    /// A problem in words of its own; key, value and remedy are set for callers.
+    #[must_use]
+    pub fn worded(wording: impl Into<String>) -> Self {
+        Self(Box::new(Parts { wording: Some(wording.into()), ..Parts::default() }))
+    }
+
     /// Names the input, in front of a subject that is part of it.
     #[must_use]
     pub fn about(mut self, subject: impl Into<String>) -> Self {
@@ -60,6 +68,13 @@ impl Refusal {
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.0.key = Some(key.into());
+        self
+    }
+
+    /// Sets the value.
+    #[must_use]
+    pub fn value(mut self, value: Option<String>) -> Self {
+        self.0.value = value;
         self
     }
 
@@ -121,6 +136,11 @@ impl Deref for Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(wording) = &self.0.wording {
+            let lines: Vec<_> = wording.split('\n').map(shown::printable).collect();
+            let subject = self.0.subject.as_ref().map(|subject| format!("{}: ", shown::printable(subject)));
+            return write!(to, "{}{}", subject.unwrap_or_default(), lines.join("\n"));
+        }
         let setting = match (&self.0.key, &self.0.value) {
             (Some(key), Some(value)) => Some(format!("{key} is {value}")),
             (key, value) => key.clone().or_else(|| value.clone()),
@@ -174,6 +194,14 @@ mod tests {
             Refusal::new("needs round_trip_ns").key("tags").beside("round_trip_ns").remedy("give both");
         assert_eq!(tags.to_string(), "tags: needs round_trip_ns: give both");
         assert_eq!(Refusal::new("two roots").to_string(), "two roots");
+    }
+
+    #[test]
+    fn a_wording_of_its_own_follows_the_subject_and_keeps_its_lines() {
+        let refusal = Refusal::worded("2 problems\n  a\u{7f}\n  b").key("a").value(Some("3".into()));
+        let refusal = refusal.remedy("give 1").about("mine.toml");
+        assert_eq!(refusal.to_string(), "mine.toml: 2 problems\n  a\\u{7f}\n  b");
+        assert_eq!((refusal.key.as_deref(), refusal.value.as_deref()), (Some("a"), Some("3")));
     }
 
     #[test]

@@ -42,6 +42,12 @@ fn is_shown(letter: char) -> bool {
     letter == '\n' || is_printable(letter) || String::from_iter(['a', letter]).escape_debug().count() == 2
 }
 
+/// Whether a name or title can be printed as it is, on one line.
+#[must_use]
+pub fn is_plain(text: &str) -> bool {
+    text.chars().all(|letter| letter != '\n' && is_shown(letter))
+}
+
 /// A text in quotes, without its middle if it is long; control characters are escaped.
 #[must_use]
 pub fn quoted(text: &str) -> String {
@@ -82,6 +88,11 @@ mod tests {
         let long = printable(&format!("{}\u{7f}", "é".repeat(5_000))).into_owned();
         assert!(long.starts_with("éé") && long.contains("é...é") && long.ends_with("é\\u{7f}"), "{long}");
         assert_eq!(printable(&"x".repeat(1_000)), "x".repeat(1_000));
+    }
+
+    #[test]
+    fn a_plain_text_is_on_one_line() {
+        assert!(is_plain("a title, é and e\u{301}") && !is_plain("a\nb") && !is_plain("a\u{202e}b"));
     }
 
     #[test]

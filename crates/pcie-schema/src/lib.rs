@@ -11,4 +11,4 @@ pub mod quantity_words;
 mod shape;
 pub mod size;
 
-pub use shape::{Fitting, Shape};
+pub use shape::{Fitting, Problem, Shape, Why};

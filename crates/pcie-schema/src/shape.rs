@@ -1,5 +1,9 @@
 //! Schemas compiled into checks of values.
 
+mod problems;
+
+pub use problems::{Problem, Why};
+
 use pcie_refusal::Refusal;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
@@ -22,11 +26,22 @@ pub trait Fitting: DeserializeOwned + JsonSchema {
 #[derive(Clone, Debug)]
 pub struct Shape(Kind);
 
+/// A key of a table.
+#[derive(Clone, Debug)]
+struct Key {
+    name: String,
+    shape: Shape,
+    required: bool,
+    meaning: String,
+}
+
 /// Allowed values.
 #[derive(Clone, Debug)]
 enum Kind {
-    /// The keys of a table, and whether each is required.
-    Table(Vec<(String, Shape, bool)>),
+    /// The keys of a table.
+    Table(Vec<Key>),
+    /// A table of any keys, whose values have one shape.
+    Map(Box<Shape>),
     /// A list, with its least and greatest length.
     List(Box<Shape>, Option<u64>, Option<u64>),
     /// A number, which may have to be whole.
@@ -84,26 +99,25 @@ impl Shape {
         format!("give {}", self.words())
     }
 
-    /// The shape of a JSON Schema without definitions.
+    /// The shape of a JSON Schema, whose definitions are under `$defs`.
     #[must_use]
     pub fn of_schema(schema: &Value) -> Self {
-        Self::read(schema, &Map::new())
+        Self::read(schema, schema["$defs"].as_object().unwrap_or(&Map::new()))
     }
 
     /// Every dotted key below a table, those of tables and of the entries of lists included.
     #[must_use]
     pub fn keys(&self) -> Vec<String> {
+        self.meanings().into_iter().map(|(key, _)| key).collect()
+    }
+
+    /// [`Shape::keys`], each with its description.
+    #[must_use]
+    pub fn meanings(&self) -> Vec<(String, &str)> {
         match &self.0 {
-            Kind::Table(keys) => {
-                let below = |(key, shape, _): &(String, Self, bool)| {
-                    let inner =
-                        shape.keys().into_iter().map(|inner| format!("{key}.{inner}")).collect::<Vec<_>>();
-                    std::iter::once(key.clone()).chain(inner).collect::<Vec<_>>()
-                };
-                keys.iter().flat_map(below).collect()
-            }
-            Kind::List(inner, ..) | Kind::Optional(inner) => inner.keys(),
-            Kind::Either(shapes) => shapes.iter().flat_map(Self::keys).collect(),
+            Kind::Table(keys) => keys.iter().flat_map(Key::meanings).collect(),
+            Kind::List(inner, ..) | Kind::Optional(inner) => inner.meanings(),
+            Kind::Either(shapes) => shapes.iter().flat_map(Self::meanings).collect(),
             _ => Vec::new(),
         }
     }
@@ -165,18 +179,31 @@ impl Shape {
     }
 
     fn table(schema: &Value, definitions: &Map<String, Value>) -> Kind {
-        let Some(properties) = schema["properties"].as_object() else { return Kind::Any };
+        let Some(properties) = schema["properties"].as_object() else {
+            let of_all = schema.get("additionalProperties").filter(|of_all| of_all.is_object());
+            let shape = of_all.map_or(Self(Kind::Any), |of_all| Self::read(of_all, definitions));
+            return Kind::Map(Box::new(shape));
+        };
         let required = schema["required"].as_array();
         let has_to_be = |key: &str| required.is_some_and(|keys| keys.iter().any(|one| one == key));
-        let keys = properties.iter();
-        Kind::Table(
-            keys.map(|(key, of)| (key.clone(), Self::read(of, definitions), has_to_be(key))).collect(),
-        )
+        let read = |(name, of): (&String, &Value)| Key {
+            name: name.clone(),
+            shape: Self::read(of, definitions),
+            required: has_to_be(name),
+            meaning: of["description"].as_str().unwrap_or_default().to_owned(),
+        };
+        Kind::Table(properties.iter().map(read).collect())
     }
 
     fn fits(&self, value: &Value, path: &mut Vec<String>) -> Result<(), Refusal> {
         let fits = match (&self.0, value) {
             (Kind::Table(keys), Value::Object(table)) => return fits_table(keys, table, path),
+            (Kind::Map(items), Value::Object(table)) => {
+                for (key, item) in table {
+                    below(path, key, |path| items.fits(item, path))?;
+                }
+                true
+            }
             (Kind::List(items, least, most), Value::Array(list)) => {
                 for (index, item) in list.iter().enumerate() {
                     below(path, &index.to_string(), |path| items.fits(item, path))?;
@@ -198,7 +225,7 @@ impl Shape {
 
     fn words(&self) -> String {
         match &self.0 {
-            Kind::Table(_) => "a table".to_owned(),
+            Kind::Table(_) | Kind::Map(_) => "a table".to_owned(),
             Kind::List(_, least, most) => format!("a list{}", lengths(*least, *most, "entries")),
             Kind::Number { whole, range } => range.words(*whole),
             Kind::Text(least, most) => format!("text{}", lengths(*least, *most, "letters")),
@@ -208,6 +235,15 @@ impl Shape {
             Kind::Optional(shape) => shape.words(),
             Kind::Any => "a value".to_owned(),
         }
+    }
+}
+
+impl Key {
+    /// Its own description, and those of the keys below it.
+    fn meanings(&self) -> Vec<(String, &str)> {
+        let below = self.shape.meanings().into_iter();
+        let below = below.map(|(key, meaning)| (format!("{}.{key}", self.name), meaning));
+        std::iter::once((self.name.clone(), self.meaning.as_str())).chain(below).collect()
     }
 }
 
@@ -259,18 +295,14 @@ fn whole(number: &Value) -> Option<i128> {
     number.as_u64().map(i128::from).or_else(|| number.as_i64().map(i128::from))
 }
 
-fn fits_table(
-    keys: &[(String, Shape, bool)],
-    table: &Map<String, Value>,
-    path: &mut Vec<String>,
-) -> Result<(), Refusal> {
-    if let Some(unknown) = table.keys().find(|key| !keys.iter().any(|(known, ..)| known == *key)) {
+fn fits_table(keys: &[Key], table: &Map<String, Value>, path: &mut Vec<String>) -> Result<(), Refusal> {
+    if let Some(unknown) = table.keys().find(|key| !keys.iter().any(|known| known.name == **key)) {
         return below(path, unknown, |path| {
             Err(unfit(path, "unknown".to_owned(), "leave it out".to_owned()))
         });
     }
-    for (key, shape, required) in keys {
-        below(path, key, |path| match table.get(key) {
+    for Key { name, shape, required, .. } in keys {
+        below(path, name, |path| match table.get(name) {
             Some(value) => shape.fits(value, path),
             None if *required => Err(unfit(path, "missing".to_owned(), "give it".to_owned())),
             None => Ok(()),

@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 import typer
 
 from pcielab.library import shipped
-from pcielab.library.key_words import system_keys
 from pcielab.library.shipped import ProfileKind, SuiteKind
 
 Completion: TypeAlias = Callable[[str], list[tuple[str, str]]]
@@ -42,15 +41,17 @@ def _titled(listed: Callable[[], Iterable[dict[str, Path]]]) -> Completion:
 
 def keys_to_set(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Complete `--set`: the keys of a system, or of the options of the device that `--device` names."""
-    keys = system_keys()
+    from pcielab import _core
+
+    keys = dict(_core.System.keys())
     source = context.get_parameter_source("device")
     if source is not None and source.name == "COMMANDLINE":
         from pcielab.devices.registry import kind_of
-        from pcielab.library.profiles.nested import known_keys
+        from pcielab.library.validation import known_keys
 
-        # A kind without a constructor runs on a system.
+        # A kind without options runs on a system.
         kind, _ = kind_of(context.params["device"])
-        keys = dict.fromkeys(known_keys(kind.options), "") if kind.make else keys
+        keys = dict.fromkeys(known_keys(kind.options), "") if kind.options else keys
     tables = {key.rpartition(".")[0] for key in keys}
     return [
         (f"{key}=", meaning) for key, meaning in keys.items() if key.startswith(incomplete) and key not in tables

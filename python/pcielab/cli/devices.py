@@ -1,8 +1,8 @@
 """`pcielab devices`: the devices that tests can run on."""
 
 import json
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -10,9 +10,6 @@ from pcielab.cli.completion import profile_names
 from pcielab.cli.output import Cell, Format, FormatOption, print_data, print_rows
 from pcielab.cli.profiles import print_listing
 from pcielab.errors import InputError
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
 app = typer.Typer()
 
@@ -126,7 +123,7 @@ def show(
     if kind is None:
         print_listing(listing("device", card), output_format)
     else:
-        print_rows([*_rows(kind.options)], output_format, f"{kind.title}: keys of --set")
+        print_rows([*_rows(kind.schema)], output_format, f"{kind.title}: keys of --set")
 
 
 @app.command()
@@ -148,7 +145,7 @@ def schema(
         from pcielab.library.alike import suggestion
 
         raise InputError(f"{kind}: unknown kind of device: {suggestion(kind, _kinds())}")
-    print_data(json.dumps(found.options.model_json_schema(), indent=1))
+    print_data(json.dumps(found.schema, indent=1))
 
 
 def _kinds() -> list[str]:
@@ -157,14 +154,10 @@ def _kinds() -> list[str]:
     return [*kinds()]
 
 
-def _rows(model: "type[BaseModel]", prefix: str = "") -> Iterator[dict[str, Cell]]:
+def _rows(schema: Mapping[str, Any]) -> Iterator[dict[str, Cell]]:
     """Dotted key, default and meaning of every option of a kind."""
-    from pcielab.library.validation import submodel
+    from pcielab.library.profiles.keys import leaves
 
-    for name, field in model.model_fields.items():
-        inner = submodel(field.annotation)
-        if inner is not None:
-            yield from _rows(inner, f"{prefix}{name}.")
-        else:
-            default = "" if field.is_required() else str(field.default)
-            yield {"key": prefix + name, "default": default, "meaning": field.description or ""}
+    for key, described, _ in leaves(schema, None):
+        default = "" if described["required"] else str(described.get("default"))
+        yield {"key": key, "default": default, "meaning": described.get("description", "")}

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.library.input_files import given_path, read_toml
+from pcielab.library.profiles.files import system_schema
 from pcielab.library.profiles.part import Part
 from pcielab.library.profiles.read import parse_sets
 from pcielab.library.validation import checked
@@ -102,8 +103,8 @@ class Kind:
     Attributes:
         name: The word that chooses it.
         title: One line for people.
-        options: Model of its options, with the tables `device` and `host` that it has; for a kind on a system, the
-            model of a system.
+        options: Model of its options, with the tables `device` and `host` that it has; None for a kind on a
+            system, whose keys are the options.
         make: Makes the back end from options and an address (`cuda:1`); raises `InputError` for wrong values.
             None: the kind runs on a system, which `takes` finds by its name.
         present: Names of the devices here, each with why it cannot be measured, empty if it can. Opens nothing.
@@ -114,12 +115,17 @@ class Kind:
 
     name: str
     title: str
-    options: type[Part]
+    options: type[Part] | None
     make: Callable[[Any, Any], _core.Backend] | None
     present: Callable[[], Sequence[tuple[str, str]]]
     takes: Mapping[WorkKind, Takes] = field(default_factory=lambda: {"transfers": Takes(by_options, OF_TRANSFERS)})
     needs_address: bool = False
     titled: Callable[[str], str] | None = None
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of its options."""
+        return system_schema() if self.options is None else self.options.model_json_schema()
 
     @property
     def as_written(self) -> str:
@@ -134,7 +140,7 @@ class Kind:
         Raises:
             InputError: An option is wrong, or the address is missing.
         """
-        if self.make is None:
+        if self.make is None or self.options is None:
             raise InputError(f"--device {device}: runs on a system: give the system's name to pcielab.run")
         options = checked(self.options, _with_changes(profile, sets), f"--device {self.name}")
         if self.needs_address and address is None:

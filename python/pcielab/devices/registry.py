@@ -20,7 +20,6 @@ from pcielab.devices.kind import OF_DEVICES, Kind, Takes, messages_by_options
 from pcielab.errors import InputError
 from pcielab.library.alike import suggestion
 from pcielab.library.profiles.part import Part
-from pcielab.library.profiles.parts import System
 from pcielab.work.options import WorkKind
 
 GROUP = "pcielab.devices"
@@ -45,13 +44,13 @@ def _at_address(
 _SHIPPED = {
     kind.name: kind
     for kind in (
-        Kind("sim", sim.TITLE, System, None, sim.present, sim.TAKES, titled=sim.titled),
+        Kind("sim", sim.TITLE, None, None, sim.present, sim.TAKES, titled=sim.titled),
         Kind("cpu", _CPU_TITLE, cpu.CpuOptions, cpu.make, cpu.present),
         _at_address("nvme", real.NVME_TITLE, real.NvmeOptions, _core.Backend.nvme),
         _at_address("e1000e", real.E1000E_TITLE, real.HostSideOptions, _core.Backend.e1000e),
         _at_address("pio", real.PIO_TITLE, real.PioOptions, _core.Backend.pio, takes=_STORES),
         Kind("cuda", cuda.TITLE, CudaOptions, cuda.make, cuda.present),
-        Kind("rtl", rtl.TITLE, System, None, rtl.present, rtl.TAKES),
+        Kind("rtl", rtl.TITLE, None, None, rtl.present, rtl.TAKES),
         _at_address("fpga", _FPGA_TITLE, real.HostSideOptions, _core.Backend.fpga, present=real.present_boards),
     )
 }

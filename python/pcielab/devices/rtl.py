@@ -47,7 +47,7 @@ def _transfers(asked: Asked, suite: "Suite") -> Carrier:
     """Run transfers on the core instead of a system's device; it uses the link's tags, as far as it has them."""
     _check_changes(asked.sets)
     system = system_of(asked, f"device={CARD}")
-    backend = _core.Backend.rtl(system.to_json(), program())
+    backend = _core.Backend.rtl(system.handle, program())
     title, name = f"The FPGA core on {system.system.title}, suite {suite.name}", system.system.name
     on = f"the FPGA core on {name}"
     return Carrier(backend, suite.to_json(), title, on, on, described(system))

@@ -57,7 +57,7 @@ def _with_origin(name: str, system: ResolvedSystem) -> str:
 def _transfers(asked: Asked, suite: "Suite") -> Carrier:
     system, options = system_of(asked), asked.options
     samples, engine = options.samples or "adaptive", options.engine or "fast"
-    backend = _core.Backend.simulated(system.to_json(), samples=samples, engine=engine)
+    backend = _core.Backend.simulated(system.handle, samples=samples, engine=engine)
     title = f"{system.title}, suite {suite.name}"
     return Carrier(backend, suite.to_json(), title, system.system.name, system.title, described(system))
 
@@ -68,7 +68,7 @@ def _messages(asked: Asked, suite: "MessageSuite") -> Carrier:
     asked_for = asked.profile or _MESSAGES
     profile = asked_for if isinstance(asked_for, MessageProfile) else load_message_profile(str(asked_for))
     system, question = resolve(profile.system, asked.sets), profile.as_question()
-    backend = _core.Backend.messages(system.to_json(), json.dumps(question), seed=asked.options.seed)
+    backend = _core.Backend.messages(system.handle, json.dumps(question), seed=asked.options.seed)
     title = _with_origin(changed_title(profile.title, system.overrides), system)
     # In this order, so that exports of equal runs are equal bytes across versions.
     entries = {**described(system), "seed": asked.options.seed, "messages": question}
@@ -77,7 +77,7 @@ def _messages(asked: Asked, suite: "MessageSuite") -> Carrier:
 
 def _frames(asked: Asked, frames: "Frames") -> Carrier:
     system, question = system_of(asked, f"device={PORT}"), frames.as_question()
-    backend, tests = _core.Backend.nic(system.to_json(), json.dumps(question)), frames.to_json()
+    backend, tests = _core.Backend.nic(system.handle, json.dumps(question)), frames.to_json()
     with _queues_named(frames.source or frames.name):
         backend.check(tests, seed=asked.options.seed)
     own = {key: value for key, value in system.overrides.items() if (key, value) != ("device", PORT)}

@@ -244,7 +244,7 @@ def test_stop_closes_the_generator(tmp_path: Path) -> None:
 
 
 def simulator() -> _core.Backend:
-    return _core.Backend.simulated(resolve("snb").to_json(), samples="adaptive", engine="fast")
+    return _core.Backend.simulated(resolve("snb").handle, samples="adaptive", engine="fast")
 
 
 def test_trace_has_every_slice_and_changes_no_number(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def taken_out(question: Question, systems: Systems) -> dict[str, str]:
             "reference": systems.reference(question.system),
             "name": system.system.name,
             "title": system.title,
-            "link": system.link.model_dump(mode="json"),
+            "link": system.link.dump(),
             "sets": question.sets,
             "question": question.of_tests(),
         },

@@ -69,7 +69,7 @@ class Dropped:
         if len(self.names) >= FILES_MOST and (kind, str(content.get("name"))) not in self.names:
             raise InputError(f"{label}: the server has {FILES_MOST} files: start it again")
         try:
-            name = (self.systems if kind == "system" else self.fabrics).drop(label, content)
+            name = self.systems.drop(label, file.text) if kind == "system" else self.fabrics.drop(label, content)
         except InputError as error:
             # A rule may name a shipped file that this one is based on.
             known = str(error).startswith(f"{label}: ")

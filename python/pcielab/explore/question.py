@@ -96,7 +96,7 @@ class Systems:
 
     def __init__(self, files: Mapping[str, str] | None = None) -> None:
         self._files = dict(files or {})
-        self._dropped: dict[str, tuple[str, dict[str, Any]]] = {}
+        self._dropped: dict[str, tuple[str, str]] = {}
         self._resolved = lru_cache(maxsize=_SYSTEMS_KEPT)(self._resolve)
 
     @property
@@ -119,8 +119,8 @@ class Systems:
         }
         return {name: reason for name, reason in found.items() if reason}
 
-    def drop(self, label: str, content: dict[str, Any]) -> str:
-        """Take the content of a file that was dropped on a page, instead of an earlier one of its name.
+    def drop(self, label: str, text: str) -> str:
+        """Take the text of a file that was dropped on a page, instead of an earlier one of its name.
 
         Returns:
             The name of the system.
@@ -128,10 +128,10 @@ class Systems:
         Raises:
             InputError: It is no system, or another system has its name.
         """
-        name = resolve_alone(content, label).system.name
+        name = resolve_alone(text, label).system.name
         if name not in self._dropped and name in self.names:
             raise InputError(f"{label}: name is {name}: a system of the server has this name: give another")
-        self._dropped[name] = label, content
+        self._dropped[name] = label, text
         self._resolved.cache_clear()
         return name
 
@@ -158,8 +158,8 @@ class Systems:
             if key in ("link", "host", "device"):
                 raise InputError(f"{key}: is a whole part: change single values, like {key}.KEY")
         if name in self._dropped:
-            label, content = self._dropped[name]
-            return resolve_alone(content, label, dict(sets))
+            label, text = self._dropped[name]
+            return resolve_alone(text, label, dict(sets))
         return resolve(self.reference(name), dict(sets))
 
 

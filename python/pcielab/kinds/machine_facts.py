@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pydantic import ValidationError
-
 from pcielab import _core, model
 from pcielab.errors import InputError
 from pcielab.kinds.measured_link import LSPCI, measured_link, named_in_texts
@@ -55,7 +53,7 @@ class MachineFacts:
     @cached_property
     def capacities(self) -> Capacities | None:
         """Capacities that a window can outgrow; None without a complete system profile."""
-        return None if self.system is None else system_capacities(self.system.model_dump_json())
+        return None if self.system is None else system_capacities(self.system.handle)
 
     @property
     def model_link(self) -> model.Link:
@@ -95,7 +93,7 @@ def facts_of_system(system: System) -> MachineFacts:
     return MachineFacts(
         link=system.link,
         tags=system.link.tags,
-        setup=setup_of({"system": system.model_dump(mode="json")}),
+        setup=setup_of({"system": system.dump()}),
         system=system,
         chunk_bytes=system.chunk_bytes,
         chunk_addresses=tuple(system.chunk_addresses),
@@ -107,9 +105,9 @@ def _of_profile(store: Store, described: Mapping[str, Any]) -> MachineFacts:
     missing = []
     system = None
     try:
-        system = System.model_validate(described)
+        system = System.of(described)
         link = system.link
-    except ValidationError:
+    except InputError:
         missing.append("the manifest has no complete system profile: only link and tags are bounds")
         link = _link_of_profile(store, described)
     addresses = tuple(described.get("chunk_addresses") or ())
@@ -135,12 +133,11 @@ def _addresses(store: Store) -> tuple[int, ...]:
 
 def _link_of_profile(store: Store, described: Mapping[str, Any]) -> Link:
     try:
-        return Link.model_validate(described.get("link"))
-    except ValidationError as error:
-        keys = ", ".join(sorted({f"link.{'.'.join(map(str, problem['loc']))}" for problem in error.errors()}))
+        return Link.of(described.get("link") or {}, "link")
+    except InputError as error:
         raise InputError(
-            f"{store.path}: the manifest's system has no complete link ({keys.replace('link., ', '')}): give "
-            "a run with a complete profile"
+            f"{store.path}: the manifest's system has no complete link ({str(error).splitlines()[0]}): give a run "
+            "with a complete profile"
         ) from None
 
 

@@ -12,7 +12,6 @@ from typing import Any
 from pcielab.errors import InputError
 from pcielab.library import lspci
 from pcielab.library.profiles.parts import Link
-from pcielab.library.validation import checked
 from pcielab.store import Store
 from pcielab.store.setup import link_parameters
 
@@ -60,20 +59,25 @@ def measured_link(store: Store) -> MeasuredLink:
         link = reported or shown
         assert link is not None
         return MeasuredLink(link, link.tags if shown else device.get("outstanding"))
-    both = shown.model_copy(update=reported.model_dump(include=reported.model_fields_set - {"tags"}))
+    both = shown.unchecked(flit=reported.flit, **{key: getattr(reported, key) for key in _keys_reported(store)})
     return MeasuredLink(both, both.tags)
 
 
 def _reported(store: Store, device: Mapping[str, Any]) -> Link | None:
     """The link that the device reports; None if incomplete."""
     parameters = link_parameters(store.manifest)
-    values: dict[str, Any] = {key: parameters.get(key) for key in _NEEDED}
-    if any(value is None for value in values.values()):
+    values: dict[str, Any] = {key: parameters[key] for key in _keys_reported(store)}
+    if not values.keys() >= set(_NEEDED):
         return None
-    values |= {key: parameters[key] for key in _MORE if parameters.get(key) is not None}
     tags = min(device.get("outstanding") or _MOST_TAGS, _MOST_TAGS)
     content = values | {"tags": tags, "flit": values["generation"] >= 6}
-    return checked(Link, content, f"{store.path}: device.link")
+    return Link.of(content, f"{store.path}: device.link")
+
+
+def _keys_reported(store: Store) -> list[str]:
+    """The keys of the link, besides tags, that the manifest gives."""
+    parameters = link_parameters(store.manifest)
+    return [key for key in (*_NEEDED, *_MORE) if parameters.get(key) is not None]
 
 
 def _shown(store: Store, device: Mapping[str, Any]) -> Link | None:

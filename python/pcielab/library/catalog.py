@@ -107,35 +107,38 @@ def profile_listing(
     return document_listing(kind, document.title, document.provenance, content)
 
 
-def profile_model(kind: ProfileKind) -> Any:
-    """The model of a kind of profile: a class of pydantic."""
+def profile_schema(kind: ProfileKind) -> dict[str, Any]:
+    """The JSON Schema of a kind of profile."""
+    from pcielab.library.validation import json_schema
+
     if kind == "nic":
         from pcielab.library.nics import NicProfile
 
-        return NicProfile
+        return json_schema(NicProfile)
     if kind == "messages":
         from pcielab.library.message_profiles import MessageProfile
 
-        return MessageProfile
+        return json_schema(MessageProfile)
     if kind == "engine":
         from pcielab.library.engines import EngineProfile
 
-        return EngineProfile
+        return json_schema(EngineProfile)
     if kind == "fabric":
         from pcielab.library.fabrics.files import FabricFile
 
-        return FabricFile
-    from pcielab.library.profiles.files import FILE_MODELS
+        return json_schema(FabricFile)
+    from pcielab.library.profiles import files
 
-    return FILE_MODELS[kind]
+    return files.json_schema(kind)
 
 
 def _profile_kind_of(path: Path) -> ProfileKind:
     content = read_toml(path)
 
     def fit(kind: ProfileKind) -> int:
-        known = {field.alias or name for name, field in profile_model(kind).model_fields.items()}
-        return len(known & content.keys()) + (str(content.get("base")) in shipped.profile_files(kind))
+        return len(profile_schema(kind)["properties"].keys() & content.keys()) + (
+            str(content.get("base")) in shipped.profile_files(kind)
+        )
 
     return max(shipped.PROFILE_FOLDERS, key=fit)
 

@@ -7,7 +7,7 @@ therefore marked at the top level of files without a base only; `pcielab profile
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, get_args
 
-from pcielab.library.catalog import profile_model
+from pcielab.library.catalog import profile_schema
 from pcielab.library.shipped import ProfileKind
 from pcielab.library.validation import json_schema
 
@@ -19,7 +19,7 @@ ADDRESS = "https://pcielab.github.io/pcielab/schemas"
 
 def editor_schema(kind: FileKind) -> dict[str, Any]:
     """The JSON Schema of a kind of file, for editors."""
-    schema = json_schema(_model(kind))
+    schema = _schema(kind)
     if "base" not in schema["properties"]:
         return schema
     required = schema.get("required", [])
@@ -32,24 +32,24 @@ def schema_line(kind: FileKind) -> str:
     return f"#:schema {ADDRESS}/{kind}.json"
 
 
-def _model(kind: FileKind) -> Any:
+def _schema(kind: FileKind) -> dict[str, Any]:
     if kind == "suite":
         from pcielab.library.suites.files import SuiteFile
 
-        return SuiteFile
+        return json_schema(SuiteFile)
     if kind == "message-suite":
         from pcielab.library.suites.messages import MessageSuiteFile
 
-        return MessageSuiteFile
+        return json_schema(MessageSuiteFile)
     if kind == "fabric-suite":
         from pcielab.library.fabrics.experiments import FabricSuite
 
-        return FabricSuite
+        return json_schema(FabricSuite)
     if kind == "fabric-device":
         from pcielab.library.fabrics.presets import DevicePreset
 
-        return DevicePreset
-    return profile_model(kind)
+        return json_schema(DevicePreset)
+    return profile_schema(kind)
 
 
 def _without_required(schema: Any) -> Any:

@@ -129,6 +129,16 @@ def _first_of_pipe(handle: int, path: Path) -> bytes:
         time.sleep(_PIPE_SECONDS / 100)
 
 
+def read_toml_text(path: Path) -> str:
+    """The text of a TOML file, which is left to the compiled half to parse."""
+    text = read_text(path, _MOST_TOML_BYTES)
+    try:
+        _refuse_too_much(text)
+    except ValueError as error:
+        raise InputError(f"{path}: not valid TOML: {error}") from None
+    return text
+
+
 def read_toml(path: Path) -> dict[str, Any]:
     """The content of a TOML file."""
     text = read_text(path, _MOST_TOML_BYTES)

@@ -13,7 +13,6 @@ from pcielab.errors import InputError
 from pcielab.library.lspci_blocks import Block, blocks
 from pcielab.library.lspci_states import states
 from pcielab.library.profiles.parts import Link
-from pcielab.library.validation import checked
 from pcielab.wording import named
 
 COMMAND = "sudo lspci -vvv"
@@ -83,7 +82,7 @@ class Function(Block):
             "tags": self.tags,
             "flit": generation >= 6,
         }
-        return checked(Link, values, f"{self.slot} {self.title}")
+        return Link.of(values, f"{self.slot} {self.title}")
 
     def _flag(self, register: str, name: str) -> bool:
         return re.search(rf"\b{name}\+", self.registers.get(register, "")) is not None

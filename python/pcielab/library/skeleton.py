@@ -70,7 +70,7 @@ def skeleton(
     profile_file("device", card)
     downgrade = _downgrade(function)
     link_note = "; ".join(filter(None, ["LnkSta, DevCtl, DevCtl2, LnkCtl, AERCap of the device", downgrade]))
-    values = "\n".join(f"{key} = {json.dumps(value)}" for key, value in link.model_dump().items())
+    values = "\n".join(f"{key} = {json.dumps(value)}" for key, value in link.dump().items())
     text = f"""\
 name = {_quoted(name)}
 title = {_quoted(f"UNCALIBRATED: {name}, a skeleton made from lspci")}

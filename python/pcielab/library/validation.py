@@ -4,6 +4,7 @@ Profiles and suites share this. A key with the wrong unit (`walk_us`) gets its r
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from types import UnionType
@@ -29,6 +30,16 @@ def submodel(annotation: Any) -> type[BaseModel] | None:
     if get_origin(annotation) in (Union, UnionType, Annotated, list, tuple):
         return next((found for part in get_args(annotation) if (found := submodel(part))), None)
     return None
+
+
+@cache
+def known_keys(model: type[BaseModel]) -> list[str]:
+    """Every dotted key of a model."""
+    keys = []
+    for name, field in model.model_fields.items():
+        inner = submodel(field.annotation)
+        keys += [name, *(f"{name}.{key}" for key in known_keys(inner))] if inner else [name]
+    return keys
 
 
 def model_at(model: type[BaseModel], path: Sequence[str | int]) -> type[BaseModel] | None:

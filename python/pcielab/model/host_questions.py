@@ -85,7 +85,7 @@ def host(
             for _ in range(width.links)
         ],
     }
-    answers = _RATES.validate_json(_core.model_host(resolved.to_json(), question_json(question)))
+    answers = _RATES.validate_json(_core.model_host(resolved.handle, question_json(question)))
     beyond = {answer.cores: resolved.beyond_fitted(LOADED_CORES, answer.cores) for answer in answers}
     marked = [answer.model_copy(update={"extrapolated": bool(beyond[answer.cores])}) for answer in answers]
     return Answers(marked, dict.fromkeys(filter(None, beyond.values())))

@@ -132,19 +132,19 @@ def link_sizing(
     return Answers(_LINK_SIZINGS.validate_json(_core.model_link_sizing(question_json(question))))
 
 
-def system_bounds(system: str, tests: Sequence[Mapping[str, Any]]) -> list[TestBounds | None]:
+def system_bounds(system: _core.System, tests: Sequence[Mapping[str, Any]]) -> list[TestBounds | None]:
     """The bounds of each test on a simulated system; None for a test without bounds.
 
     Args:
-        system: The system, as the simulator takes it.
+        system: The system.
         tests: Parameters of tests.
     """
     return _BOUNDS.validate_json(_core.test_bounds(system, json.dumps([dict(test) for test in tests])))
 
 
-def system_capacities(system: str) -> Capacities:
+def system_capacities(system: _core.System) -> Capacities:
     """The capacities of a system that a window can exceed: cache shares and IO-TLB reach."""
-    return Capacities.model_validate_json(_core.system_capacities(system))
+    return Capacities.model_validate_json(system.capacities())
 
 
 def model_json(link: Link, accounting: Accounting, limits: Limits | None) -> dict[str, Any]:

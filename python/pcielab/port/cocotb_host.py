@@ -64,7 +64,7 @@ class Host:
             InputError: The system cannot be simulated.
         """
         self._root = root
-        self._port = _core.HostPort(system.to_json(), cache, window_bytes, seed)
+        self._port = _core.HostPort(system.handle, cache, window_bytes, seed)
         self._start_ps = _now_ps()
         self._waiting: deque[Any] = deque()
         self._reads: dict[int, Any] = {}

@@ -68,7 +68,7 @@ def couple(
     if not hasattr(_core, "simbricks"):
         raise _core.UnavailableError("SimBricks needs Linux: its peers share memory files")
     time_ps, messages = _core.simbricks(
-        system.to_json(),
+        system.handle,
         list(devices),
         list(hosts),
         cache=cache,

@@ -116,7 +116,7 @@ def record(
     if count > _MOST_TRANSACTIONS:
         raise InputError(f"transactions is {count}: give at most {_MOST_TRANSACTIONS}")
     words = f"simulated: {count} of {test}, {size} B on {system.system.name}, seed {seed}"
-    return _core.trace_record(system.to_json(), json.dumps(found), seed, words, progress)
+    return _core.trace_record(system.handle, json.dumps(found), seed, words, progress)
 
 
 def play(
@@ -178,7 +178,7 @@ def play_columns(
         tlps = _tlps(system, *(np.frombuffer(one, dtype=kind) for one, kind in ((write, "u1"), (size, "u8"))))
         report = lambda done: progress(int(tlps[done]), int(tlps[-1]))  # noqa: E731
         report(0)
-    sent, done = _core.trace_play(system.to_json(), text, cache, window_bytes, seed, report, limit, stop)
+    sent, done = _core.trace_play(system.handle, text, cache, window_bytes, seed, report, limit, stop)
     numbers = [np.frombuffer(column, dtype=np.uint64) for column in (ready, offset, size, sent, done)]
     number = len(numbers[-1])
     first, *others = (column[:number] for column in numbers)

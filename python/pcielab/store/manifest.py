@@ -28,11 +28,12 @@ def check_manifest(manifest: Mapping[str, Any], source: Path) -> None:
     for prefix, model, content in _parts(manifest):
         whole = refuse_wrong(model, content, f"{source}: manifest", prefix)
         # The compiled half checks rules across the parts of a complete one.
-        if prefix == "system." and whole is not None:
-            _checked(_core.check_system, whole.model_dump_json(), f"{source}: manifest: system")
         if prefix == "nic." and whole is not None:
             _checked(_core.model_check_nic, whole.model_dump_json(exclude_none=True), f"{source}: manifest: nic")
-    fabric = (manifest.get("system") or {}).get("fabric")
+    system = manifest.get("system") or {}
+    if system and "fabric" not in system:
+        _core.System.recorded(json.dumps(system), f"{source}: manifest", "system")
+    fabric = system.get("fabric")
     if fabric is not None:
         _checked(_core.fabric_check, json.dumps(fabric), f"{source}: manifest: system.fabric")
 
@@ -53,7 +54,10 @@ def system_of(manifest: Mapping[str, Any], source: Path) -> "System":
     """The complete resolved system of a simulated run."""
     from pcielab.library.profiles.parts import System
 
-    return _complete(System, manifest, "system", source)
+    described = _part(manifest, "system", source)
+    handle = _core.System.recorded(json.dumps(described), f"{source}: manifest", "system")
+    # One that lacks a key is refused with it.
+    return System(handle) if handle is not None else System(_core.System.of_json(json.dumps(described)))
 
 
 def nic_of(manifest: Mapping[str, Any], source: Path) -> "NicProfile":
@@ -66,20 +70,19 @@ def nic_of(manifest: Mapping[str, Any], source: Path) -> "NicProfile":
 def _complete(model: "type[_Model]", manifest: Mapping[str, Any], key: str, source: Path) -> "_Model":
     from pcielab.library.validation import needed
 
+    return needed(model, _part(manifest, key, source), f"{source}: manifest", f"{key}.")
+
+
+def _part(manifest: Mapping[str, Any], key: str, source: Path) -> Any:
     if manifest.get(key) is None:
         raise InputError(f"{source}: manifest: `{key}` is missing: give a simulated run, which has one")
-    return needed(model, manifest[key], f"{source}: manifest", f"{key}.")
+    return manifest[key]
 
 
 def _parts(manifest: Mapping[str, Any]) -> "list[tuple[str, type[BaseModel], Any]]":
     from pcielab.store.facts import Facts, MessageLink
 
     parts: list[tuple[str, type[BaseModel], Any]] = [("", Facts, dict(manifest))]
-    system = manifest.get("system")
-    if system and "fabric" not in system:
-        from pcielab.library.profiles.parts import System
-
-        parts.append(("system.", System, system))
     messages = manifest.get("messages")
     if messages:
         from pcielab.library.message_parts import MessageTimes

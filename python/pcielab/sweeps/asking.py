@@ -95,7 +95,7 @@ def _plan(system: ResolvedSystem | str, axes: dict[str, Any], draws: Draws) -> P
 
 
 def _bound(system: ResolvedSystem, test: Mapping[str, Any]) -> dict[str, Any]:
-    [found] = system_bounds(system.to_json(), [test])
+    [found] = system_bounds(system.handle, [test])
     if found is None:
         message = "has no bound: a latency test, or one that the system cannot run"
         return {"origin": "modelled", "status": "not-supported", "message": message, "bandwidth_gbps": None}

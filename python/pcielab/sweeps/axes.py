@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias, get_args
 from pcielab._core import read_sizes
 from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError
-from pcielab.library.profiles.nested import is_ending, key_of
 from pcielab.library.profiles.parts import System
+from pcielab.library.profiles.values import is_ending, key_of
 from pcielab.library.suites.parameters import PARAMETERS
 from pcielab.wording import named, shown
 

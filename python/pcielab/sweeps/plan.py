@@ -133,7 +133,7 @@ class Plan:
     def _is_whole(self, axis: Axis) -> bool:
         if axis.key in TEST_COLUMNS:
             return axis.key not in _TEXTS
-        return isinstance(value_at(self.system.system.model_dump(), axis.key), int)
+        return isinstance(value_at(self.system.system.dump(), axis.key), int)
 
     def _setting(self, values: Mapping[str, Any], systems: "_Systems") -> Setting:
         changes = {key: value for key, value in values.items() if key not in TEST_COLUMNS}
@@ -180,7 +180,7 @@ def _converted(axis: Axis, value: Any, system: ResolvedSystem, suite: Suite) -> 
         return getattr(suite.entries[0].parameters, axis.column)
     if axis.key == SYSTEM or axis.key in PARTS:
         return value
-    return value_at(system.system.model_dump(), axis.key)
+    return value_at(system.system.dump(), axis.key)
 
 
 def value_at(values: Any, key: str) -> Any:

@@ -79,4 +79,4 @@ def results(points: Sequence[Plain], version: str) -> list[str]:
 
 @lru_cache(maxsize=_BACKENDS_KEPT)
 def _backend(system: str, samples: "Samples") -> _core.Backend:
-    return _core.Backend.simulated(system, samples=samples, engine="fast")
+    return _core.Backend.simulated(_core.System.of_json(system), samples=samples, engine="fast")

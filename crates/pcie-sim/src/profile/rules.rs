@@ -2,7 +2,9 @@
 //!
 //! Ranges of single keys are on their fields.
 
-use super::{Card, DataEngine, IdleStates, LastLevelCache, Link, Memory, Stalls, System, Timer, WakeCluster};
+use super::{
+    Card, DataEngine, Host, IdleStates, LastLevelCache, Link, Memory, Stalls, System, Timer, WakeCluster,
+};
 use pcie_refusal::Refusal;
 use pcie_schema::{Fitting, Shape};
 use pcie_workload::{LINE_BYTES, PAGE_BYTES};
@@ -153,10 +155,25 @@ impl Ruled for Placement {
     }
 }
 
-impl Fitting for System {
-    fn shape() -> &'static Shape {
-        static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::of::<System>);
-        &SHAPE
+macro_rules! fitting {
+    ($($part:ident)*) => {
+        $(impl Fitting for $part {
+            fn shape() -> &'static Shape {
+                static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::of::<$part>);
+                &SHAPE
+            }
+        })*
+    };
+}
+
+fitting! { Link Host Card System }
+
+impl Ruled for Host {
+    fn check(&self) -> Checked {
+        self.llc.check().map_err(|unfit| unfit.below("llc"))?;
+        self.memory.check().map_err(|unfit| unfit.below("memory"))?;
+        let Some(idle) = &self.idle else { return Ok(()) };
+        idle.check().map_err(|unfit| unfit.below("idle"))
     }
 }
 
@@ -172,10 +189,7 @@ impl Ruled for System {
         completion_buffer(self)?;
         self.link.check().map_err(|unfit| unfit.below("link"))?;
         self.device.check().map_err(|unfit| unfit.below("device"))?;
-        self.host.llc.check().map_err(|unfit| unfit.below("host.llc"))?;
-        self.host.memory.check().map_err(|unfit| unfit.below("host.memory"))?;
-        let Some(idle) = &self.host.idle else { return Ok(()) };
-        idle.check().map_err(|unfit| unfit.below("host.idle"))
+        self.host.check().map_err(|unfit| unfit.below("host"))
     }
 }
 

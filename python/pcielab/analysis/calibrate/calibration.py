@@ -14,8 +14,8 @@ from pcielab.analysis.calibrate.residuals import Vector
 from pcielab.analysis.calibrate.scatter import SCATTER_KEYS
 from pcielab.analysis.calibrate.structure import Choice
 from pcielab.library.profiles import names
-from pcielab.library.profiles.nested import Table
 from pcielab.library.profiles.provenance import FittedTo
+from pcielab.library.profiles.values import Table
 
 _ROWS_NAMED = 3
 _ADDRESSES_A_LINE = 4

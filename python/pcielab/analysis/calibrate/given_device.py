@@ -21,7 +21,7 @@ from pcielab.analysis.calibrate.recorded_system import (
 from pcielab.analysis.compare import Difference, differences
 from pcielab.errors import InputError
 from pcielab.library.profiles import Link, names, resolve
-from pcielab.library.profiles.nested import Table
+from pcielab.library.profiles.values import Table, keys_of_table
 from pcielab.store import Store
 from pcielab.store.facts import Facts
 from pcielab.store.setup import link_parameters, setup_of
@@ -141,10 +141,10 @@ def _link(store: Store, facts: Facts) -> Table:
             f"{store.path}: the manifest has no generation and lanes of the device's link, which calibration "
             "needs: measure again with the link in sight of lspci"
         )
-    fields = {key: value for key, value in found.items() if key in Link.model_fields and value is not None}
+    fields = {key: value for key, value in found.items() if key in keys_of_table(Link) and value is not None}
     outstanding = facts.device.outstanding if facts.device else None
     tags = {"tags": outstanding} if outstanding and "tags" not in fields else {}
-    return Link.model_validate({**part("link", "gen3-x8"), **fields, **tags}).model_dump()
+    return Link.of({**part("link", "gen3-x8"), **fields, **tags}, f"{store.path}: link").dump()
 
 
 def _add_host(recorded: RecordedSystem, facts: Facts, sockets: int) -> None:

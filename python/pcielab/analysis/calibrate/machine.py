@@ -95,7 +95,7 @@ def _calibrated(
         named = title or f"{measured.source}, fitted to {len(rows)} {measured.origin} rows"
         recorded.system |= {"calibrated": False}
     recorded.system["title"] = f"UNCALIBRATED: {named}" if caution else named
-    _core.check_system(json.dumps(recorded.system))
+    _core.System.of_json(json.dumps(recorded.system))
     twin = Twin(recorded.system, rows, suite=measured.suite, seed=seed, progress=progress)
     twin.keep(constants or {})
     base = {one.key: twin.value(one.key) for one in PARAMETERS}

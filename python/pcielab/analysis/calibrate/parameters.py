@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from pcielab.analysis.calibrate.recorded_system import MERGING, not_merging, older_host
-from pcielab.library.profiles.nested import Table
+from pcielab.library.profiles.values import Table
 
 _KIB, _MIB = 1 << 10, 1 << 20
 

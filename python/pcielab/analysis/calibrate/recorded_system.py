@@ -10,9 +10,8 @@ from functools import cache
 
 from pcielab.errors import InputError
 from pcielab.library.lspci import find, parse
-from pcielab.library.profiles.files import PARTS, Kind
-from pcielab.library.profiles.merge import over_its_bases, values_of
-from pcielab.library.profiles.nested import Table
+from pcielab.library.profiles import Kind, check_file
+from pcielab.library.profiles.values import Table
 from pcielab.store.setup import setup_of
 
 CARD = "19ee:6000"
@@ -114,8 +113,8 @@ def not_merging() -> Table:
 
 def part(kind: Kind, name: str) -> Table:
     """A part with every key of the simulator."""
-    values = values_of(kind, over_its_bases(kind, name).table)
-    return PARTS[kind].model_validate(values).model_dump(mode="json")
+    values = check_file(kind, name).values
+    return {key: value for key, value in values.items() if kind != "link" or key != "name"}
 
 
 def _board(texts: Mapping[str, str]) -> str | None:
@@ -141,7 +140,7 @@ def _add_link(recorded: RecordedSystem, lspci: str) -> None:
         raise InputError(
             f"sys-lspci.txt: {error}: calibration knows the constants of the NFP-6000 ({CARD}) only"
         ) from None
-    recorded.system["link"] = card.link().model_dump()
+    recorded.system["link"] = card.link().dump()
     recorded.sources["link"] = f"sys-lspci.txt: {card.slot}"
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from pcielab import _core
 from pcielab.analysis.calibrate.measured import Row
 from pcielab.analysis.calibrate.predictions import Effort, Prediction
-from pcielab.library.profiles.nested import Table
+from pcielab.library.profiles.values import Table
 from pcielab.library.suites import load_suite
 from pcielab.work.running import available_cores
 
@@ -112,7 +112,7 @@ class Twin:
         rows = (
             [list(one) for one in wanted] if wanted is not None else [list(range(len(self.rows)))] * len(variants)
         )
-        systems = json.dumps([self.with_values(values) for values in variants])
+        systems = [_core.System.of_json(json.dumps(self.with_values(values))) for values in variants]
         found = self._predictor.predict(
             systems, rows, effort=json.dumps(asdict(self.effort)), progress=self._report
         )

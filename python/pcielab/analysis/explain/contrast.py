@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pydantic import ValidationError
-
 from pcielab import _core
 from pcielab.analysis.compare import Difference, compare
 from pcielab.analysis.explain.moved import Contrast, Moved
@@ -75,9 +73,8 @@ def _simulated(
     seed = int(run.manifest.get("seed") or 1)
     predictor = _core.Predictor(json.dumps(suite), indices, seed=seed, jobs=available_cores())
     wanted = [list(range(len(indices)))] * len(systems)
-    found = json.loads(
-        predictor.predict(json.dumps(systems), wanted, effort=json.dumps(EFFORT), progress=progress)
-    )
+    handles = [System.of(system).handle for system in systems]
+    found = json.loads(predictor.predict(handles, wanted, effort=json.dumps(EFFORT), progress=progress))
     records = {record["id"]: record for record in run.records()}
     asked = [records[test]["parameters"] for test in indices]
     bounds = list(zip(*(_bounds(system, asked) for system in systems[:2]), strict=True))
@@ -88,8 +85,8 @@ def _simulated(
 def _system(store: Store) -> dict[str, Any] | None:
     """The complete system of a simulated run; None of a run without one."""
     try:
-        return System.model_validate(store.manifest.get("system")).model_dump(mode="json")
-    except ValidationError:
+        return System.of(store.manifest.get("system") or {}).dump()
+    except InputError:
         return None
 
 
@@ -136,8 +133,8 @@ def _changes(system: dict[str, Any], apart: Sequence[Difference]) -> list[tuple[
 
 def _is_valid(system: dict[str, Any]) -> bool:
     try:
-        _core.check_system(System.model_validate(system).model_dump_json())
-    except (ValidationError, _core.InputError):
+        System.of(system)
+    except InputError:
         return False
     return True
 
@@ -179,5 +176,5 @@ def _moved(
 
 def _bounds(system: dict[str, Any], tests: Sequence[Mapping[str, Any]]) -> list[float | None]:
     """The binding bound of each test on a system, Gb/s; None of a latency."""
-    found = system_bounds(json.dumps(system), tests)
+    found = system_bounds(System.of(system).handle, tests)
     return [None if one is None else one.answer.gbps for one in found]

@@ -52,7 +52,7 @@ def write_bands(system: System, measured: Store, seeds: int = SEEDS) -> list[Ban
     ]
     found.sort(key=lambda pair: pair[0])
     indices = [index for index, _ in found]
-    resolved = json.dumps([system.model_dump(mode="json")])
+    resolved = [system.handle]
     runs = []
     for seed in range(1, seeds + 1):
         predictor = _core.Predictor(suite.to_json(), indices, seed=seed, jobs=available_cores())

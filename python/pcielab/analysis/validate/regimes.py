@@ -90,4 +90,4 @@ def regimes_of(predicted: Store) -> Regimes:
         )
         for row in explained
     }
-    return Regimes(system, system_capacities(system.model_dump_json()), bounds)
+    return Regimes(system, system_capacities(system.handle), bounds)

@@ -54,7 +54,7 @@ class RowClasses:
     @classmethod
     def of(cls, system: System) -> "RowClasses":
         """The classes on a simulated system."""
-        return cls(Regimes(system, system_capacities(system.model_dump_json()), {}))
+        return cls(Regimes(system, system_capacities(system.handle), {}))
 
     def classify(self, row: Mapping[str, Any], metric: str) -> RowClass | None:
         """The class of a metric of a row; None outside what the published suite covers."""

@@ -84,7 +84,7 @@ def modelled_gains(
     keys = {key: getattr(facts.link, key) for key in _LINK_KEYS}
     gains = []
     for what, new in link_changes(keys if facts.tags is None else {"tags": facts.tags, **keys}):
-        link = facts.link.model_copy(update=new)
+        link = facts.link.unchecked(**new)
         changed = replace(facts, link=link, tags=new.get("tags", facts.tags))
         found = _gain(what, "link", before, bounds(changed), "Gb/s")
         if found is not None:

@@ -112,11 +112,8 @@ class MachineRates(Rates):
         """See `Rates`."""
         from pcielab.devices.running import run
 
-        link = self.system.link.model_copy(update=dict(changed or {}))
-        system = self.system.model_copy(update={"link": link})
-        backend = _core.Backend.nic(
-            system.model_dump_json(), json.dumps(nic.as_question(self.frames.frames_bytes[0]))
-        )
+        system = self.system.with_({f"link.{key}": value for key, value in (changed or {}).items()})
+        backend = _core.Backend.nic(system.handle, json.dumps(nic.as_question(self.frames.frames_bytes[0])))
         store = run(replace(self.frames, nic=nic, packets=_PACKETS), backend)
         found = store.scalar_rows.set_index(["subject", "metric"])["value"]
         rows = store.scalar_rows
@@ -142,4 +139,4 @@ def usual_link(line_gbps: float) -> model.Link:
 
 def _model_link(system: "System") -> model.Link:
     keys = {"generation", "lanes", "mps_bytes", "mrrs_bytes", "rcb_bytes", "ecrc"}
-    return model.Link(**system.link.model_dump(include=keys))
+    return model.Link(**{key: getattr(system.link, key) for key in keys})

@@ -34,7 +34,7 @@ def predicted(cases: Sequence[Case], progress: Progress = no_progress) -> list[f
     suite = json.dumps({"name": "why", "title": "why", "tests": listed})
     predictor = _core.Predictor(suite, [*range(len(tests))], seed=_SEED, jobs=available_cores())
     effort = _EFFORT_OF_FEW if len(cases) <= _FEW else EFFORT
-    systems = f"[{','.join(system.model_dump_json() for system, _ in cases)}]"
+    systems = [system.handle for system, _ in cases]
     wanted = [[tests.index(parameters)] for _, parameters in cases]
     found = json.loads(predictor.predict(systems, wanted, effort=json.dumps(effort), progress=progress))
     return [one[0].get("bandwidth_gbps", one[0].get("average_ns")) for one in found]
@@ -44,15 +44,6 @@ def is_possible(parameters: Mapping[str, Any]) -> bool:
     """Whether a test is possible: its window holds a transfer, for example."""
     try:
         _core.check_test(json.dumps(dict(parameters)))
-    except _core.InputError:
-        return False
-    return True
-
-
-def is_valid(system: System) -> bool:
-    """Whether the simulator takes a system."""
-    try:
-        _core.check_system(system.model_dump_json())
     except _core.InputError:
         return False
     return True

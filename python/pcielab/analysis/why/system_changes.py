@@ -7,9 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ValidationError
-
-from pcielab.analysis.why.predicted import is_possible, is_valid
+from pcielab.analysis.why.predicted import is_possible
 from pcielab.library.profiles.parts import System
 
 _LANES_MOST, _GENERATION_MOST, _BYTES_MOST, _TAGS_MOST = 16, 5, 4096, 1024
@@ -121,7 +119,7 @@ def _of_device(system: System) -> Iterator[tuple[str, str, dict[str, Any]]]:
         value = getattr(dma, key)
         if isinstance(value, int):
             yield f"device.dma.{key} {value} -> {value * 2}", "device", {f"device.dma.{key}": value * 2}
-    times = {key: value / 2 for key, value in dma.engine.model_dump().items() if key.endswith("_ns") and value}
+    times = {key: value / 2 for key, value in dma.engine.dump().items() if key.endswith("_ns") and value}
     if times:
         yield (
             "a data engine twice as fast",
@@ -168,25 +166,9 @@ def _defects(system: System) -> Iterator[tuple[str, dict[str, Any]]]:
 def _valid(
     system: System, parameters: Mapping[str, Any], changes: list[tuple[str, str, dict[str, Any]]]
 ) -> list[Variant]:
-    found = []
-    for what, of, keys in changes:
-        changed = _with(system, keys)
-        if changed is not None:
-            found.append(Variant(what, of, changed, parameters))
-    return found
-
-
-def _with(system: System, keys: Mapping[str, Any]) -> System | None:
-    """The system with some dotted keys changed; None if it is impossible."""
-    table: dict[str, Any] = system.model_dump(mode="json")
-    for key, value in keys.items():
-        *parents, last = key.split(".")
-        inner = table
-        for parent in parents:
-            inner = inner[parent]
-        inner[last] = value
-    try:
-        changed = System.model_validate(table)
-    except ValidationError:
-        return None
-    return changed if is_valid(changed) else None
+    variants = system.each_with([keys for _, _, keys in changes])
+    return [
+        Variant(what, of, changed, parameters)
+        for (what, of, _), changed in zip(changes, variants, strict=True)
+        if changed is not None
+    ]

@@ -71,7 +71,7 @@ def _closed_form(store: "Store", frames_bytes: list[int], line_gbps: float, dire
     chosen = {"both": "bi", "tx": "tx", "rx": "rx"}[direction]
 
     keys = {"generation", "lanes", "mps_bytes", "mrrs_bytes", "rcb_bytes", "ecrc"}
-    link = model.Link(**system.link.model_dump(include=keys))
+    link = model.Link(**{key: getattr(system.link, key) for key in keys})
     low = low_share(system.chunk_addresses, system.chunk_bytes, len(system.chunk_addresses) * system.chunk_bytes)
     answers = model.nic(device, link, frames_bytes, ethernet=ethernet, low_share=low)
     return [getattr(one, chosen) for one in answers]

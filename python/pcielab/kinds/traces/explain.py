@@ -55,7 +55,7 @@ def _limits(direction: str, whole: Mapping[str, float], link: Any) -> Iterator[L
     if "wire_bandwidth" in whole:
         keys = {"generation", "lanes", "mps_bytes", "mrrs_bytes", "rcb_bytes", "ecrc"}
         size = max(1, round(whole["bytes"] / whole["transactions"]))
-        [answer] = model.bandwidth(model.Link(**link.model_dump(include=keys)), [size])
+        [answer] = model.bandwidth(model.Link(**{key: getattr(link, key) for key in keys}), [size])
         yield Limit(getattr(answer, direction).bound, whole["wire_bandwidth"])
     if whole.get("in_flight"):
         yield Limit("tags", whole["bandwidth"] * link.tags / whole["in_flight"])

@@ -175,7 +175,7 @@ def _wire_gbps(direction: str, sizes: Column, system: "ResolvedSystem") -> float
     """The rate at which the link alone moves transfers of these sizes, in this direction alone."""
     counts, described_system = Counter(sizes.tolist()), system.system
     keys = {"generation", "lanes", "mps_bytes", "mrrs_bytes", "rcb_bytes", "ecrc"}
-    link = model.Link(**described_system.link.model_dump(include=keys))
+    link = model.Link(**{key: getattr(described_system.link, key) for key in keys})
     addresses, chunk_bytes = described_system.chunk_addresses, described_system.chunk_bytes
     low = _core.low_share(addresses, chunk_bytes, len(addresses) * chunk_bytes)
     answers = model.bandwidth(link, list(counts), low_share=low)

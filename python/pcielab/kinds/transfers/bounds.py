@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pcielab import model
+from pcielab import _core, model
 from pcielab.kinds.machine_facts import MachineFacts
 from pcielab.model.answers import Answer, TestBounds as SystemBounds
 from pcielab.model.questions import system_bounds
@@ -43,12 +43,12 @@ def bounds_of_tests(
     Without a system profile, `latencies`, records of the run's latency tests, give the bounds of tags.
     """
     if facts.system is not None:
-        return _of_system(facts.system.model_dump_json(), tests)
+        return _of_system(facts.system.handle, tests)
     known = _Latencies(latencies)
     return [_of_link(facts, test, known) if test["operation"] in _RATE_OF else None for test in tests]
 
 
-def _of_system(system: str, tests: Sequence[Mapping[str, Any]]) -> list[TestBounds | None]:
+def _of_system(system: _core.System, tests: Sequence[Mapping[str, Any]]) -> list[TestBounds | None]:
     def with_source(found: SystemBounds | None) -> TestBounds | None:
         if found is None:
             return None

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from pcielab.library import shipped
 from pcielab.library.fabrics.parts import Engine, Host, MemoryParameters
-from pcielab.library.profiles.merge import over_its_bases
+from pcielab.library.profiles import check_file
 from pcielab.library.profiles.part import Fits, Name, Part, Title
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.profiles.quantity_types import Size
@@ -89,7 +89,7 @@ def host_preset(name: str) -> HostPreset:
     A posted write takes `write_ns` to the memory, which is the delay of the node. A read that misses the cache
     takes `read_ns + miss_ns`; the memory takes the part of it that is not the delay there and back.
     """
-    table: Any = over_its_bases("host", name).table
+    table: Any = check_file("host", name).values
     complex_, memory = table["root_complex"], table["memory"]
     delay_ns = float(complex_["write_ns"])
     host = Host(

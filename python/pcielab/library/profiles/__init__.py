@@ -8,6 +8,7 @@ from pcielab.library.profiles.files import KINDS, Kind, json_schema
 from pcielab.library.profiles.parts import Card, Host, Link, System
 from pcielab.library.profiles.read import names
 from pcielab.library.profiles.system import (
+    File,
     ResolvedSystem,
     check_file,
     load_host,
@@ -19,6 +20,7 @@ from pcielab.library.profiles.system import (
 __all__ = [
     "KINDS",
     "Card",
+    "File",
     "Host",
     "Kind",
     "Link",

@@ -1,73 +1,58 @@
-"""The models of profile files, one per kind, also for the JSON Schema.
+"""Files of systems and their parts: their kinds, and their JSON Schemas.
 
 A file has a name, a title and a provenance. It may start from another one of its kind (`base`) and have only the
 differences. A system names its link, host and device, or holds them as tables.
 """
 
+import json
+import re
 from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel, Field
-
-from pcielab.library import validation
-from pcielab.library.profiles.part import Name, Part, Title
-from pcielab.library.profiles.parts import Card, Host, Link, Placement
-from pcielab.library.profiles.provenance import Provenance
+from pcielab import _core
+from pcielab.library.profiles.parts import Card, Host, Link
+from pcielab.library.profiles.values import Part
 
 Kind: TypeAlias = Literal["system", "host", "device", "link"]
 KINDS: tuple[Kind, ...] = ("system", "host", "device", "link")
-
-
-class Document(Part):
-    """Keys of every file."""
-
-    title: Title
-    """One line for people."""
-    provenance: Provenance
-    """Source of the values."""
-    base: str | None = None
-    """Another file of the same kind, by name or path, that gives the values that this one lacks."""
-
-
-class LinkFile(Document, Link):
-    """A file under `profiles/links`."""
-
-    name: Name
-    """Short name."""
-
-
-class HostFile(Document, Host):
-    """A file under `profiles/hosts`."""
-
-
-class CardFile(Document, Card):
-    """A file under `profiles/devices`."""
-
-
-class SystemFile(Document, Placement):
-    """A file under `profiles/systems`."""
-
-    aliases: list[str] = Field(default=[])
-    """Other names of a shipped system, for example the paper's, in upper or lower case."""
-    link: str | dict[str, Any]
-    """The link: the name of a shipped one, a path relative to this file, or a table with its keys and, if it
-    starts from another one, `base`."""
-    host: str | dict[str, Any]
-    """The host, likewise."""
-    device: str | dict[str, Any]
-    """The device, likewise."""
-    set_: dict[str, Any] = Field(default={}, alias="set")
-    """Changes to single values, by dotted key, applied after merging, as by `--set`."""
-
-
-FILE_MODELS: dict[Kind, type[Document]] = {
-    "system": SystemFile,
-    "host": HostFile,
-    "device": CardFile,
-    "link": LinkFile,
-}
-PARTS: dict[Kind, type[BaseModel]] = {"link": Link, "host": Host, "device": Card}
+PARTS: dict[Kind, type[Part]] = {"link": Link, "host": Host, "device": Card}
+_TITLES = {"system": "SystemFile", "host": "HostFile", "device": "CardFile", "link": "LinkFile"}
+_REFERENCE = re.compile(r"\[(`[^`\]]+`)\]")
+"""A link of rustdoc."""
+_NAMED = ("properties", "$defs")
+"""Keywords whose values are schemas by name."""
 
 
 def json_schema(kind: Kind) -> dict[str, Any]:
     """The JSON Schema of a kind of file, for editors and generators."""
-    return validation.json_schema(FILE_MODELS[kind])
+    schema = plain(json.loads(_core.profile_schema(kind)))
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": _TITLES[kind], **schema}
+
+
+def system_schema() -> dict[str, Any]:
+    """The JSON Schema of a complete system."""
+    found: dict[str, Any] = plain(json.loads(_core.System.schema()))
+    return found
+
+
+def plain(schema: Any, key: str = "") -> Any:
+    """A schema of the compiled half in the words of JSON Schema alone; sizes may be texts."""
+    if isinstance(schema, list):
+        return [plain(one) for one in schema]
+    if not isinstance(schema, dict):
+        return int(schema) if isinstance(schema, float) and schema == int(schema) else schema
+    kept = {
+        name: {one: plain(below, one) for one, below in inner.items()} if name in _NAMED else plain(inner)
+        for name, inner in schema.items()
+        if not name.startswith("x-") and name not in ("format", "default")
+    }
+    if "description" in kept:
+        kept["description"] = _REFERENCE.sub(r"\1", " ".join(str(kept["description"]).split()))
+    if "default" in schema:
+        kept["default"] = schema["default"]
+    types = kept.get("type")
+    if "enum" in kept:
+        return {name: one for name, one in kept.items() if name != "minimum"}
+    if "_bytes" in key and "integer" in (types if isinstance(types, list) else [types]):
+        number = {name: kept.pop(name) for name in ("type", "minimum", "maximum", "multipleOf") if name in kept}
+        return {"anyOf": [number, {"type": "string"}], **kept}
+    return kept

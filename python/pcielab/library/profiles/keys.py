@@ -1,6 +1,6 @@
 """Every key of a system with its value, range and meaning, for forms, tables, sliders and notebooks.
 
-All of it comes from the models.
+All of it comes from the schema of the types that the simulator takes.
 """
 
 import json
@@ -11,15 +11,13 @@ from html import escape
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from pydantic import BaseModel
-
+from pcielab.library.profiles.files import system_schema
 from pcielab.library.profiles.parts import System
-from pcielab.library.validation import submodel
+from pcielab.library.profiles.values import keys_of_table
 
 Value: TypeAlias = str | int | float | bool | None
 
 _UNITS = {"ns": "ns", "bytes": "B", "share": "of 1", "gbps": "Gb/s", "ghz": "GHz", "bits": "bits", "s": "s"}
-_WORDS: Mapping[str, Sequence[Value]] = {"boolean": (False, True)}
 
 
 @dataclass(frozen=True)
@@ -56,43 +54,68 @@ class Key:
 
 def keys_of(system: System, source_of: Callable[[str], str]) -> list[Key]:
     """Every key of a system with a single value, in the order of the reference; `source_of` gives its source."""
-    values = system.model_dump(mode="json")
-    return [_key(key, described, value, source_of(key)) for key, described, value in _leaves(System, values, "")]
-
-
-def _leaves(model: type[BaseModel], values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any, Value]]:
-    """Dotted key, schema and value of every key below a table, absent tables excluded."""
-    properties = _properties(model)
-    for name, field in model.model_fields.items():
-        value, key = values.get(name), f"{prefix}{name}"
-        inner = submodel(field.annotation)
-        if inner is None:
-            if not isinstance(value, list):
-                yield key, properties[name], value
-        elif isinstance(value, list):
-            for index, entry in enumerate(value):
-                yield from _leaves(inner, entry, f"{key}.{index}.")
-        elif isinstance(value, dict):
-            yield from _leaves(inner, value, f"{key}.")
+    schema = _schema()
+    whole = {**schema, "properties": {name: schema["properties"][name] for name in keys_of_table(System)}}
+    return [_key(key, one, value, source_of(key)) for key, one, value in leaves(whole, system.dump())]
 
 
 @cache
-def _properties(model: type[BaseModel]) -> dict[str, Any]:
-    found: dict[str, Any] = model.model_json_schema()["properties"]
-    return found
+def _schema() -> dict[str, Any]:
+    return system_schema()
+
+
+def leaves(
+    schema: Mapping[str, Any], values: Mapping[str, Any] | None, prefix: str = "", all_: Any = None
+) -> Iterator[tuple[str, Mapping[str, Any], Value]]:
+    """Dotted key, schema and value of every key below a table.
+
+    Args:
+        schema: The schema of the table.
+        values: Its values, whose absent tables are left out; None: no values, and every table.
+        prefix: Precedes each key.
+        all_: The definitions of tables; None: those of the schema.
+    """
+    definitions = schema.get("$defs", {}) if all_ is None else all_
+    for name, described in schema["properties"].items():
+        key, value = f"{prefix}{name}", None if values is None else values.get(name)
+        inner = _table_of(described, definitions)
+        if inner is None:
+            if values is None or not isinstance(value, list):
+                is_required = name in schema.get("required", ())
+                yield key, {**_resolved(described, definitions), "required": is_required}, value
+        elif isinstance(value, list):
+            for index, entry in enumerate(value):
+                yield from leaves(inner, entry, f"{key}.{index}.", definitions)
+        elif isinstance(value, dict) or values is None:
+            yield from leaves(inner, value, f"{key}.", definitions)
+
+
+def _table_of(described: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The schema of the table that a key holds, alone or in a list; None for other keys."""
+    options = [described, *described.get("anyOf", ()), described.get("items", {})]
+    named = (definitions.get(str(one.get("$ref", "")).rpartition("/")[2], one) for one in options)
+    return next((one for one in named if "properties" in one), None)
+
+
+def _resolved(described: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema of a value, with the choices of its words."""
+    options = [described, *described.get("anyOf", ())]
+    kinds = (definitions.get(str(one.get("$ref", "")).rpartition("/")[2], {}) for one in options)
+    words = [word for kind in kinds for word in kind.get("oneOf", [kind])]
+    return {**described, "anyOf": [*described.get("anyOf", ()), *words]}
 
 
 def _key(key: str, described: Mapping[str, Any], value: Value, source: str) -> Key:
     options = [described, *described.get("anyOf", ())]
     choices = [choice for option in options for choice in _choices(option)]
-    numbers = [option for option in options if option.get("type") in ("integer", "number")]
-    limits = numbers[0] if numbers else {}
+    numbers = [option for option in options if _types(option) & {"integer", "number"}]
+    limits = numbers[0] if numbers and "enum" not in described else {}
     return Key(
         key=key,
         value=value,
-        kind=_kind(value, choices, numbers),
+        kind=_kind(choices, numbers),
         unit=_UNITS.get(key.rpartition("_")[2], ""),
-        meaning=described.get("description", "").replace("\n", " "),
+        meaning=described.get("description", ""),
         source=source,
         least=limits.get("minimum", limits.get("exclusiveMinimum")),
         most=limits.get("maximum"),
@@ -100,16 +123,23 @@ def _key(key: str, described: Mapping[str, Any], value: Value, source: str) -> K
     )
 
 
+def _types(option: Mapping[str, Any]) -> set[str]:
+    types = option.get("type", ())
+    return {types} if isinstance(types, str) else set(types)
+
+
 def _choices(option: Mapping[str, Any]) -> Sequence[Value]:
     if "const" in option:
         return [option["const"]]
-    found: Sequence[Value] = option.get("enum") or _WORDS.get(str(option.get("type")), ())
-    return found
+    if "boolean" in _types(option):
+        return (False, True)
+    found: Sequence[Value] = option.get("enum") or ()
+    return [choice for choice in found if choice is not None]
 
 
-def _kind(value: Value, choices: Sequence[Value], numbers: Sequence[Mapping[str, Any]]) -> str:
+def _kind(choices: Sequence[Value], numbers: Sequence[Mapping[str, Any]]) -> str:
     if numbers:
-        return "number" if any(option["type"] == "number" for option in numbers) else "whole"
+        return "number" if any("number" in _types(option) for option in numbers) else "whole"
     return "choice" if choices else "text"
 
 

@@ -9,8 +9,6 @@ from pcielab.library.profiles.files import Kind
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.profiles.system import check_file, resolve
 
-_HEAD = {"title", "provenance", "base"}
-
 
 @dataclass(frozen=True)
 class Listing:
@@ -28,13 +26,13 @@ def listing(kind: Kind, name: str, sets: Mapping[str, object] | Sequence[str] = 
     if kind == "system":
         resolved = resolve(name, sets)
         sources = [_source(part, found) for part, found in resolved.provenance.items()]
-        flat = _flat(resolved.system.model_dump())
+        flat = _flat(resolved.system.dump())
         values = [_value(*item, resolved.source_of(item[0])) for item in flat]
         return Listing(resolved.system.title, sources, values)
     if sets:
         raise InputError("--set: changes only values of a system, its link, host and device")
-    document = check_file(kind, name)
-    return document_listing(kind, document.title, document.provenance, document.model_dump(exclude=_HEAD))
+    file = check_file(kind, name)
+    return document_listing(kind, file.title, file.provenance, file.values)
 
 
 def document_listing(kind: str, title: str, provenance: Provenance, content: Mapping[str, Any]) -> Listing:

@@ -5,7 +5,7 @@ The last word of a key is its unit (`walk_ns`, `llc_bytes`). Sizes may also have
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self, cast
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, GroupedMetadata, Gt, Le, MaxLen, MinLen, MultipleOf
 from pydantic import (
@@ -17,7 +17,6 @@ from pydantic import (
     ValidationError,
     ValidatorFunctionWrapHandler,
     WrapValidator,
-    model_validator,
 )
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
@@ -32,32 +31,6 @@ class Part(BaseModel):
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
     )
-
-    def with_(self, **changes: object) -> Self:
-        """This part with changes, by any unambiguous end of a key: `llc_ddio_ways=4`.
-
-        Raises:
-            InputError: A name is unknown or ambiguous, or a value is wrong.
-        """
-        # Imported here because it imports this module.
-        from pcielab.library.profiles.nested import part_with
-
-        return part_with(self, changes)
-
-
-class Ruled(Part):
-    """A part whose keys the compiled half checks together."""
-
-    rule: ClassVar[str]
-    """Name of the part's rules in the compiled half."""
-
-    @model_validator(mode="after")
-    def _keeps_to_its_rules(self) -> Self:
-        for kind in type(self).__mro__:
-            if "rule" in vars(kind):
-                keys = set(cast(type[BaseModel], kind).model_fields)
-                _core.check_part(vars(kind)["rule"], self.model_dump_json(include=keys))
-        return self
 
 
 def _size(value: object) -> object:

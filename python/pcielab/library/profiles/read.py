@@ -1,6 +1,6 @@
 """Read profiles: shipped names, files by name or path, and the changes of `--set`.
 
-The compiled half (`crates/pcie-profile`) asks `opened` for each file that a system, its bases and its parts name.
+The compiled half (`crates/pcie-describe`) asks `opened` for each file that a system, its bases and its parts name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,10 +9,9 @@ from typing import Any
 
 from pcielab import _core
 from pcielab.library import shipped
-from pcielab.library.input_files import read_toml
+from pcielab.library.input_files import read_toml_text
 from pcielab.library.lookup import profile_file
 from pcielab.library.profiles.files import Kind
-from pcielab.library.profiles.nested import Table
 
 
 def names(kind: Kind) -> list[str]:
@@ -31,8 +30,8 @@ def parse_sets(sets: Mapping[str, object] | Sequence[str]) -> dict[str, Any]:
     return _core.typed_changes(list(sets))
 
 
-def opened(kind: Kind, reference: str, beside: str | None) -> tuple[Table, str]:
-    """The table of a profile and the path of its file.
+def opened(kind: Kind, reference: str, beside: str | None) -> tuple[str, str]:
+    """The text of a profile and the path of its file.
 
     Args:
         kind: Kind of profile.
@@ -40,7 +39,7 @@ def opened(kind: Kind, reference: str, beside: str | None) -> tuple[Table, str]:
         beside: The file that paths are relative to; absent: the working directory.
 
     Raises:
-        InputError: The file is missing or not TOML.
+        InputError: The file is missing or not text.
     """
     path = profile_file(kind, reference, Path(beside).parent if beside is not None else None)
-    return read_toml(path), str(path)
+    return read_toml_text(path), str(path)

@@ -1,45 +1,55 @@
-"""Resolve a system: read, merge and validate it, and let the simulator check it."""
+"""Read a system: by the compiled half, which merges, checks, and knows the file of every value."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
-from pcielab.errors import InputError, found_in
-from pcielab.library.key_words import system_keys
-from pcielab.library.profiles.files import PARTS, Document, Kind
+from pcielab.library.profiles.files import PARTS, Kind
 from pcielab.library.profiles.keys import html_of, keys_of
-from pcielab.library.profiles.merge import Merged, merge, over_its_bases
-from pcielab.library.profiles.nested import key_of
-from pcielab.library.profiles.part import Part
 from pcielab.library.profiles.parts import Card, Host, Link, System
 from pcielab.library.profiles.provenance import Provenance
-from pcielab.library.profiles.read import parse_sets
-from pcielab.library.profiles.validate import document, validate
-from pcielab.wording import shown
+from pcielab.library.profiles.read import opened, parse_sets
+from pcielab.library.profiles.values import Part, key_of
 
 LOADED_CORES = "host.load.cores"
 """Key of the number of busy cores."""
-_KEYS_NAMED = 4
 
 
 @dataclass(frozen=True, repr=False)
 class ResolvedSystem:
     """A complete, checked, immutable system with its sources; `with_` makes a changed one."""
 
-    system: System
+    handle: _core.System
+    """The system of the compiled half."""
     overrides: dict[str, Any]
     """The caller's changes (`--set`)."""
-    own_changes: dict[str, Any]
-    """The file's own `[set]`."""
-    provenance: dict[Kind, Provenance]
-    """The sources of each part's values; under `system` those of the system file."""
-    files: dict[Kind, Path]
-    """The file of each part."""
+
+    @cached_property
+    def system(self) -> System:
+        """Its values: `system.host.llc.ddio_ways`."""
+        return System(self.handle)
+
+    @cached_property
+    def own_changes(self) -> dict[str, Any]:
+        """The file's own `[set]`."""
+        return self.handle.own_changes()
+
+    @cached_property
+    def provenance(self) -> dict[Kind, Provenance]:
+        """The sources of each part's values; under `system` those of the system file."""
+        found: Any = self.handle.provenance()
+        return {kind: Provenance.model_construct(**sources) for kind, sources in found.items()}
+
+    @cached_property
+    def files(self) -> dict[Kind, Path]:
+        """The file of each part."""
+        found: Any = self.handle.files()
+        return {kind: Path(path) for kind, path in found}
 
     @property
     def title(self) -> str:
@@ -110,7 +120,7 @@ class ResolvedSystem:
             changed: new
             for key, value in asked.items()
             if isinstance(value, Part)
-            for changed, new in _differences(value.model_dump(), self.system.model_dump()[key], key)
+            for changed, new in _differences(value.dump(), self.system.dump()[key], key)
         }
         return resolve(str(self.files["system"]), {**self.overrides, **parts, **single})
 
@@ -122,7 +132,7 @@ class ResolvedSystem:
 
     def to_json(self) -> str:
         """The resolved system as canonical JSON: keys sorted, no spaces, every key present."""
-        return json.dumps(self.system.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        return self.handle.json()
 
     def source_of(self, key: str) -> str:
         """The source of the value of a dotted key; empty if unknown."""
@@ -154,8 +164,7 @@ def load_host(name_or_path: str) -> Host:
     Raises:
         InputError: The host is missing or wrong.
     """
-    file = check_file("host", name_or_path)
-    return Host.model_validate(file.model_dump(include=set(Host.model_fields), exclude_unset=True))
+    return Host(check_file("host", name_or_path).values)
 
 
 @refuses_wrong_types
@@ -168,71 +177,49 @@ def resolve(name_or_path: str, sets: Mapping[str, object] | Sequence[str] = ()) 
             `device` take another profile as a whole.
 
     Raises:
-        InputError: A key is unknown or missing, or a value wrong; the message names file and key.
+        InputError: A key is unknown or missing, or a value wrong; the message names the file that gave it.
     """
     overrides = parse_sets(sets)
-    _refuse_whole_tables(overrides)
-    return _resolved(merge(name_or_path, overrides), overrides)
+    return ResolvedSystem(_core.System.read(name_or_path, overrides, opened), overrides)
 
 
-def resolve_alone(
-    content: dict[str, Any], label: str, sets: Mapping[str, object] = MappingProxyType({})
-) -> ResolvedSystem:
-    """The system of a file's content that came without its folder, with changes.
+def resolve_alone(text: str, label: str, sets: Mapping[str, object] = MappingProxyType({})) -> ResolvedSystem:
+    """The system of a file that came without its folder, with changes.
 
     Args:
-        content: The file as a table. It may name shipped profiles, but no files.
+        text: The file's text. It may name shipped profiles, but no files.
         label: The file's name, for messages.
         sets: Changes by dotted key.
 
     Raises:
-        InputError: As `resolve`, or the content names a file.
+        InputError: As `resolve`, or the text names a file.
     """
     overrides = parse_sets(sets)
-    _refuse_whole_tables(overrides)
-    return _resolved(merge(content, overrides, label), overrides)
+    return ResolvedSystem(_core.System.read_text(text, label, overrides, opened), overrides)
 
 
-def _refuse_whole_tables(overrides: Mapping[str, object]) -> None:
-    """Refuse a plain value for a table, with the table's keys and those of its name that take a value.
+@dataclass(frozen=True)
+class File:
+    """A file by itself, over its bases, checked."""
 
-    `host.iommu` holds the IOMMU's times; its mode is the system's own key `iommu`.
-    """
-    for key, value in overrides.items():
-        if key in PARTS or value is None or isinstance(value, dict | list):
-            continue
-        known = system_keys()
-        below = [one for one in known if one.startswith(f"{key}.")]
-        if not below:
-            continue
-        last = key.rpartition(".")[2]
-        same = [
-            one for one in known if one.rpartition(".")[2] == last and one != key and one in System.model_fields
-        ]
-        words = "".join(f"; {one} takes values: {_remedy_of(one)}" for one in same)
-        keys = ", ".join(below[:_KEYS_NAMED]) + (", ..." if len(below) > _KEYS_NAMED else "")
-        error = InputError(f"--set: {key} is {shown(value)}: give a table, or one of its keys: {keys}{words}")
-        error.key = key
-        raise error
+    values: dict[str, Any]
+    """The values of a part, with every key; of a system, its table without its head."""
+    table: dict[str, Any]
+    """The table as written, over those of its bases."""
+    provenance: Provenance
+    """Sources of its values."""
+    path: Path
+
+    @property
+    def title(self) -> str:
+        """One line for people."""
+        return str(self.table["title"])
 
 
-def _remedy_of(key: str) -> str:
-    """The values that a system's own key takes, in words."""
-    return _core.remedy(json.dumps(System.model_json_schema()["properties"][key]))
-
-
-def _resolved(merged: Merged, overrides: dict[str, Any]) -> ResolvedSystem:
-    system, provenance = validate(merged)
-    files = {kind: layer.path for kind, layer in merged.layers.items()}
-    resolved = ResolvedSystem(system, overrides, merged.own_changes, provenance, files)
-    with found_in(f"{files['system']}" + (" with --set" if overrides else "")):
-        _core.check_system(resolved.to_json())
-    return resolved
-
-
-def check_file(kind: Kind, name_or_path: str | Path) -> Document:
+def check_file(kind: Kind, name_or_path: str | Path) -> File:
     """A profile file of any kind, checked by itself."""
-    return document(kind, over_its_bases(kind, str(name_or_path)))
+    values, table, provenance, path = _core.read_profile(kind, str(name_or_path), opened)
+    return File(values, table, Provenance.model_construct(**provenance), Path(path))
 
 
 def _differences(new: Any, old: Any, key: str) -> Iterator[tuple[str, object]]:

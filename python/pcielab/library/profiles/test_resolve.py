@@ -29,7 +29,7 @@ def refused(name: str, *sets: str) -> str:
 
 def test_a_file_inherits_from_its_base(tmp_path: Path) -> None:
     mine, base = resolve(system(tmp_path, "device_socket = 0")), resolve("snb")
-    assert mine.system.model_copy(update={"name": "snb", "title": base.system.title}) == base.system
+    assert mine.system.with_({"name": "snb", "title": base.system.title}) == base.system
     assert mine.provenance["system"].source.startswith("me. From snb: ")
 
 
@@ -110,7 +110,7 @@ def test_whole_numbers_and_decimals_give_identical_bytes() -> None:
         ("link.mrrs_bytes=64", "link.mrrs_bytes is 64: give 128, 256"),
         ("link.generation=6", "set flit = true"),
         ("link.lanes=3", "link.lanes is 3"),
-        ("link.lanes=true", "link.lanes is True: give 1, 2"),
+        ("link.lanes=true", "link.lanes is true: give 1, 2"),
         ("link.lanes=8.0", "link.lanes is 8.0: give 1, 2"),
         ("host.llc.ways=0", "give 1 to 255"),
         ("host.llc.ddio_ways=21", "at most ways, which is 20"),
@@ -177,7 +177,7 @@ def test_wrong_toml_is_named_with_its_line(tmp_path: Path) -> None:
         ("chunk_bytes = 1.5", "chunk_bytes is 1.5: give 1 to 9223372036854775807"),
         ("[link]\ngeneration = 3", "missing key link.mps_bytes (Maximum payload size"),
         ("[set]\nwalk_ns = 3", "[set] walk_ns: unknown key: did you mean host.iommu.walk_ns?"),
-        ('base = "x"', "Cannot overwrite a value"),
+        ('base = "x"', "line 4, column 1: duplicate key"),
     ],
 )
 def test_a_wrong_file_is_explained(tmp_path: Path, text: str, expected: str) -> None:
@@ -198,6 +198,47 @@ def test_a_problem_in_a_host_names_the_file_of_the_host(tmp_path: Path) -> None:
 def test_a_file_without_provenance_is_refused(tmp_path: Path) -> None:
     name = written(tmp_path, "bare", 'name = "bare"\ntitle = "Bare"\ngeneration = 3\n')
     assert "missing key provenance" in refused(system(tmp_path, f'link = "{name}"'))
+
+
+WRONG = "[iommu]\nwalk_ns = -5"
+WRONG_HOST = '[host]\nbase = "snb-e5-2630"\n[host.iommu]\nwalk_ns = -5'
+PROBLEM = "iommu.walk_ns is -5: give 0 to 100000 ("
+
+
+@pytest.mark.parametrize(
+    ("files", "sets", "expected"),
+    [
+        ({"mine": WRONG_HOST}, (), f"mine.toml: host.{PROBLEM}"),
+        ({"mine": "", "base": WRONG_HOST}, (), f"base.toml: host.{PROBLEM}"),
+        ({"mine": 'host = "part.toml"', "part": WRONG}, (), f"part.toml: {PROBLEM}"),
+        ({"mine": 'host = "part.toml"', "part": "", "below": WRONG}, (), f"below.toml: {PROBLEM}"),
+        ({"mine": '[set]\n"host.iommu.walk_ns" = -5'}, (), f"mine.toml: [set] host.{PROBLEM}"),
+        ({"mine": "", "base": '[set]\n"host.iommu.walk_ns" = -5'}, (), f"base.toml: [set] host.{PROBLEM}"),
+        ({"mine": '[set]\n"host.llc.ddio_ways" = 99'}, (), "mine.toml: [set]: host.llc.ddio_ways is 99: give"),
+        ({"mine": ""}, ("host.iommu.walk_ns=-5",), f"--set: host.{PROBLEM}"),
+        ({"mine": ""}, ("host.llc.ddio_ways=99",), "--set: host.llc.ddio_ways is 99: give at most ways"),
+    ],
+)  # fmt: skip
+def test_a_wrong_value_is_blamed_on_what_gave_it(
+    files: dict[str, str], sets: tuple[str, ...], expected: str, tmp_path: Path
+) -> None:
+    first = "base.toml" if "base" in files else "snb"
+    for name, text in files.items():
+        if name in ("part", "below"):
+            base = "below.toml" if name == "part" and "below" in files else "snb-e5-2630"
+            written(tmp_path, name, f'name = "{name}"\ntitle = "H"\nbase = "{base}"\n{SOURCE}{text}')
+        else:
+            system(tmp_path, text, base=first if name == "mine" else "snb", name=name)
+    message = refused(str(tmp_path / "mine.toml"), *sets)
+    assert message.removeprefix(f"{tmp_path}/").startswith(expected), message
+
+
+def test_a_wrong_value_that_another_file_replaces_is_no_problem(tmp_path: Path) -> None:
+    system(tmp_path, '[set]\n"host.iommu.walk_ns" = -5', name="base")
+    mine = resolve(system(tmp_path, '[set]\n"host.iommu.walk_ns" = 5', base="base.toml"))
+    assert mine.system.host.iommu.walk_ns == 5
+    assert mine.handle.source("host.iommu.walk_ns") == f"{tmp_path}/mine.toml: [set]"
+    assert str(mine.handle.source("host.iommu.tlb.entries")).endswith("snb-e5-2630.toml")
 
 
 def test_refuses_bases_in_a_circle(tmp_path: Path) -> None:

@@ -26,6 +26,12 @@ pub enum Kind {
 pub const PARTS: [Kind; 3] = [Kind::Link, Kind::Host, Kind::Device];
 
 impl Kind {
+    /// The kind of a word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        std::iter::once(Self::System).chain(PARTS).find(|kind| kind.word() == word)
+    }
+
     /// Its word, which is a key of a system.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -40,35 +46,38 @@ impl Kind {
 
 /// The table of a file, to be merged over that of its base.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Layer<L> {
+pub struct Layer {
     /// Its content.
-    pub table: Table<L>,
+    pub table: Table,
     /// Its file.
     pub path: String,
     /// Whether it is a whole file, not a part within the file of a system.
     pub is_file: bool,
 }
 
+/// The tables of a file and its bases, each over the next.
+pub type Stack = Vec<Layer>;
+
 /// What opens files.
-pub trait Files<L> {
+pub trait Files {
     /// Why a file cannot be read.
     type Error: From<Refusal>;
 
     /// A file, by its name or path; paths are relative to the file `beside`.
-    fn read(&mut self, kind: Kind, reference: &str, beside: Option<&str>) -> Result<Layer<L>, Self::Error>;
+    fn read(&mut self, kind: Kind, reference: &str, beside: Option<&str>) -> Result<Layer, Self::Error>;
 }
 
 /// A file with its bases: a reference and those that follow, each over the next. Anything but a text has none.
 ///
 /// `over`: number of tables over the first.
-pub(crate) fn layers<L, F: Files<L>>(
+pub(crate) fn layers<F: Files>(
     kind: Kind,
-    reference: Option<&Value<L>>,
+    reference: Option<&Value>,
     beside: Option<&str>,
     over: usize,
     files: &mut F,
-) -> Result<Vec<Layer<L>>, F::Error> {
-    let mut found: Vec<Layer<L>> = Vec::new();
+) -> Result<Vec<Layer>, F::Error> {
+    let mut found: Vec<Layer> = Vec::new();
     let mut next = reference.and_then(Value::as_text).map(ToOwned::to_owned);
     let mut beside = beside.map(ToOwned::to_owned);
     while let Some(reference) = next {
@@ -88,28 +97,29 @@ pub(crate) fn layers<L, F: Files<L>>(
     Ok(found)
 }
 
-/// The tables of a part that the tables of a system give as a name or as tables; none for anything else.
-pub(crate) fn part_layers<L: Clone, F: Files<L>>(
+/// The tables of a part that the layers of a system give as a name or as tables; none for anything else.
+///
+/// Paths are relative to the file of the first layer, `beside`.
+pub(crate) fn part_layers<F: Files>(
     kind: Kind,
-    given: &[&Value<L>],
-    path: &str,
+    given: &[(&Value, &str)],
+    beside: &str,
     files: &mut F,
-) -> Result<Vec<Layer<L>>, F::Error> {
-    if let Some(name @ Value::Text(_)) = given.first() {
-        return layers(kind, Some(name), Some(path), 0, files);
+) -> Result<Stack, F::Error> {
+    if let Some((name @ Value::Text(_), _)) = given.first() {
+        return layers(kind, Some(name), Some(beside), 0, files);
     }
-    let tables: Vec<&Table<L>> = given.iter().map_while(|one| one.as_table()).collect();
-    let base = tables.iter().find_map(|table| table.get("base"));
-    let mut found: Vec<Layer<L>> = tables
-        .iter()
-        .map(|table| Layer { table: (*table).clone(), path: path.to_owned(), is_file: false })
+    let tables = given.iter().map_while(|(value, path)| Some((value.as_table()?, path)));
+    let mut found: Stack = tables
+        .map(|(table, path)| Layer { table: table.clone(), path: (*path).to_owned(), is_file: false })
         .collect();
-    found.extend(layers(kind, base, Some(path), 1, files)?);
+    let base = found.iter().find_map(|layer| layer.table.get("base")).cloned();
+    found.extend(layers(kind, base.as_ref(), Some(beside), 1, files)?);
     Ok(found)
 }
 
 /// Merges tables, the first over the next; a file keeps its own name and title. None without tables.
-pub(crate) fn flattened<L: Clone>(layers: &[Layer<L>]) -> Option<Layer<L>> {
+pub(crate) fn flattened(layers: &[Layer]) -> Option<Layer> {
     let (last, over) = layers.split_last()?;
     let mut whole = last.table.clone();
     for layer in over.iter().rev() {
@@ -118,22 +128,21 @@ pub(crate) fn flattened<L: Clone>(layers: &[Layer<L>]) -> Option<Layer<L>> {
     layers.first().map(|first| Layer { table: whole, ..first.clone() })
 }
 
-/// A file merged over its bases, by its name or path.
+/// A file and its bases, by its name or path, and the file merged over them.
 ///
 /// # Errors
 /// A file cannot be read, or bases form a circle.
-pub fn with_bases<L: Clone, F: Files<L>>(
-    kind: Kind,
-    reference: &str,
-    files: &mut F,
-) -> Result<Layer<L>, F::Error> {
+pub fn with_bases<F: Files>(kind: Kind, reference: &str, files: &mut F) -> Result<(Layer, Stack), F::Error> {
     let found = layers(kind, Some(&Value::Text(reference.to_owned())), None, 0, files)?;
-    flattened(&found).ok_or_else(|| Refusal::new("give a name or a path").key(kind.word()).into())
+    match flattened(&found) {
+        Some(whole) => Ok((whole, found)),
+        None => Err(Refusal::new("give a name or a path").key(kind.word()).into()),
+    }
 }
 
 /// A table over that of its base.
-fn merged_over<L: Clone>(layer: &Layer<L>, base: Table<L>) -> Table<L> {
-    let source = |table: &Table<L>| {
+fn merged_over(layer: &Layer, base: Table) -> Table {
+    let source = |table: &Table| {
         let provenance = table.get("provenance")?.as_table()?;
         provenance.get("source")?.as_text().map(ToOwned::to_owned)
     };
@@ -155,7 +164,7 @@ fn merged_over<L: Clone>(layer: &Layer<L>, base: Table<L>) -> Table<L> {
 }
 
 /// Puts the values of a table over another's.
-fn over<L: Clone>(under: &mut Table<L>, table: &Table<L>) {
+fn over(under: &mut Table, table: &Table) {
     for (key, value) in table {
         match (under.get_mut(key), value) {
             (Some(Value::Table(below)), Value::Table(inner)) => over(below, inner),
@@ -167,7 +176,7 @@ fn over<L: Clone>(under: &mut Table<L>, table: &Table<L>) {
 }
 
 /// Whether a table has the part or value of a setting's key itself, so that the setting of its base is dropped.
-pub(crate) fn has_its_own<L>(own: &Table<L>, key: &str) -> bool {
+pub(crate) fn has_its_own(own: &Table, key: &str) -> bool {
     let mut steps = key.split('.');
     let mut at = steps.next().and_then(|step| own.get(step));
     for step in steps {
@@ -185,13 +194,13 @@ pub(crate) fn has_its_own<L>(own: &Table<L>, key: &str) -> bool {
 ///
 /// # Errors
 /// `base`, a part or a part's `base` is a path.
-pub fn without_folder<L>(table: &Table<L>, label: &str) -> Result<(), Refusal> {
-    let base_of = |value: &Value<L>| value.as_table().and_then(|part| part.get("base")).cloned_text();
+pub fn without_folder(table: &Table, label: &str) -> Result<(), Refusal> {
+    let text_of = |value: Option<&Value>| value.and_then(Value::as_text).map(ToOwned::to_owned);
     for key in ["base", "link", "host", "device"] {
         let Some(value) = table.get(key) else { continue };
         for (named, reference) in [
-            (key.to_owned(), value.as_text().map(ToOwned::to_owned)),
-            (format!("{key}.base"), base_of(value)),
+            (key.to_owned(), text_of(Some(value))),
+            (format!("{key}.base"), text_of(value.as_table().and_then(|part| part.get("base")))),
         ] {
             if let Some(path) =
                 reference.filter(|reference| reference.ends_with(".toml") || reference.contains('/'))
@@ -202,15 +211,4 @@ pub fn without_folder<L>(table: &Table<L>, label: &str) -> Result<(), Refusal> {
         }
     }
     Ok(())
-}
-
-/// A text of a value that may be absent.
-trait ClonedText {
-    fn cloned_text(self) -> Option<String>;
-}
-
-impl<L> ClonedText for Option<&Value<L>> {
-    fn cloned_text(self) -> Option<String> {
-        self.and_then(Value::as_text).map(ToOwned::to_owned)
-    }
 }

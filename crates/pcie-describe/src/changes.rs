@@ -6,16 +6,20 @@ use pcie_refusal::Refusal;
 use pcie_refusal::alike::{alike, either, with_most_parts};
 use pcie_refusal::shown::{named, quoted};
 use pcie_refusal::unknown::{closest, suggestion};
-use pcie_schema::Fitting as _;
+use pcie_schema::{Fitting as _, Shape};
 use pcie_sim::profile::System;
 
+use crate::blame::shown;
 use crate::files::PARTS;
-use crate::value::{Leaf, Table, Value, parse_toml};
+use crate::value::{Table, Value, parse_toml};
 
 /// Twice the length of the longest key.
 const LETTERS_MOST: usize = 200;
 const INDEX_DIGITS_MOST: usize = 9;
 const ALIKE_MOST: usize = 3;
+const KEYS_NAMED: usize = 4;
+/// The option that changes a system, as the giver of a value.
+pub(crate) const SET: &str = "--set";
 
 static KEYS: LazyLock<Vec<String>> = LazyLock::new(|| System::shape().keys());
 
@@ -25,11 +29,22 @@ pub fn known_keys() -> &'static [String] {
     &KEYS
 }
 
+/// Every dotted key of a system with the first sentence of its meaning.
+#[must_use]
+pub fn meanings() -> Vec<(String, String)> {
+    let sentence = |text: &str| {
+        let text =
+            text.split_whitespace().collect::<Vec<_>>().join(" ").replace("[`", "`").replace("`]", "`");
+        text.split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned()
+    };
+    System::shape().meanings().into_iter().map(|(key, text)| (key, sentence(text))).collect()
+}
+
 /// Changes written as `KEY=VALUE`.
 ///
 /// # Errors
 /// A text has no key or no `=`, or a key is given twice.
-pub fn typed_changes<L: Leaf>(texts: &[String]) -> Result<Table<L>, Refusal> {
+pub fn typed_changes(texts: &[String]) -> Result<Table, Refusal> {
     let mut changes = Table::new();
     for text in texts {
         let (key, value) = text.split_once('=').map_or(("", ""), |(key, value)| (key.trim(), value.trim()));
@@ -47,9 +62,9 @@ pub fn typed_changes<L: Leaf>(texts: &[String]) -> Result<Table<L>, Refusal> {
 
 /// A text as the value that it stands for: `none`, a value of TOML, else itself.
 #[must_use]
-pub fn typed<L: Leaf>(text: &str) -> Value<L> {
+pub fn typed(text: &str) -> Value {
     if text == "none" {
-        return Value::Leaf(L::none());
+        return Value::Leaf(serde_json::Value::Null);
     }
     let read = parse_toml(&format!("value = {text}")).ok().filter(|table| table.len() == 1);
     read.and_then(|mut table| table.remove("value").and_then(Value::of_toml))
@@ -58,23 +73,42 @@ pub fn typed<L: Leaf>(text: &str) -> Value<L> {
 
 /// Changes whose texts stand for values.
 #[must_use]
-pub fn typed_values<L: Leaf>(given: Table<L>) -> Table<L> {
+pub fn typed_values(given: Table) -> Table {
     let value = |value| if let Value::Text(text) = &value { typed(text) } else { value };
     given.into_iter().map(|(key, given)| (key, value(given))).collect()
 }
 
-/// Changes single values of a system; `of` precedes keys in messages.
+/// Changes a single value of a system; `of` precedes keys in messages.
 ///
 /// # Errors
 /// A key is unknown or names a whole part, or an index is beyond its list.
-pub fn change<L: Leaf>(system: &mut Table<L>, changes: &Table<L>, of: &str) -> Result<(), Refusal> {
+pub fn change(system: &mut Table, key: &str, value: &Value, of: &str) -> Result<(), Refusal> {
+    if PARTS.iter().any(|part| part.word() == key) {
+        let remedy = format!("is a whole part: change single values, like {key}.KEY");
+        return Err(Refusal::new(remedy).about(format!("{of}{key}")));
+    }
+    refuse_unknown(key, of)?;
+    replaced(system, key, value.clone(), of)
+}
+
+/// Refuses a plain value for a table, with the table's keys and those of its name that take a value.
+///
+/// `host.iommu` holds the IOMMU's times; its mode is the system's own key `iommu`.
+pub(crate) fn refuse_whole_tables(changes: &Table) -> Result<(), Refusal> {
     for (key, value) in changes {
-        if PARTS.iter().any(|part| part.word() == key) {
-            let remedy = format!("is a whole part: change single values, like {key}.KEY");
-            return Err(Refusal::new(remedy).about(format!("{of}{key}")));
+        let is_plain =
+            !matches!(value, Value::Table(_) | Value::List(_) | Value::Leaf(serde_json::Value::Null));
+        let below = System::shape().at(key).map(Shape::names).unwrap_or_default();
+        if !is_plain || below.is_empty() || PARTS.iter().any(|part| part.word() == key) {
+            continue;
         }
-        refuse_unknown(key, of)?;
-        replaced(system, key, value.clone(), of)?;
+        let last = split(key).1;
+        let own = System::shape().at(last).filter(|_| last != key);
+        let words = own.map(|shape| format!("; {last} takes values: {}", shape.remedy())).unwrap_or_default();
+        let more = if below.len() > KEYS_NAMED { ", ..." } else { "" };
+        let keys: Vec<String> = below.iter().take(KEYS_NAMED).map(|one| format!("{key}.{one}")).collect();
+        let remedy = format!("give a table, or one of its keys: {}{more}{words}", keys.join(", "));
+        return Err(Refusal::of(key, shown(&value.clone().into_json()), remedy).about(SET));
     }
     Ok(())
 }
@@ -85,7 +119,7 @@ pub fn change<L: Leaf>(system: &mut Table<L>, changes: &Table<L>, of: &str) -> R
 ///
 /// # Errors
 /// An index is beyond its list.
-pub fn replaced<L>(table: &mut Table<L>, key: &str, value: Value<L>, of: &str) -> Result<(), Refusal> {
+pub fn replaced(table: &mut Table, key: &str, value: Value, of: &str) -> Result<(), Refusal> {
     let mut steps = key.split('.');
     let mut at = table.entry(steps.next().unwrap_or_default().to_owned()).or_insert_with(new_table);
     for step in steps {
@@ -110,7 +144,7 @@ pub fn replaced<L>(table: &mut Table<L>, key: &str, value: Value<L>, of: &str) -
     Ok(())
 }
 
-fn new_table<L>() -> Value<L> {
+fn new_table() -> Value {
     Value::Table(Table::new())
 }
 
@@ -173,7 +207,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value as Json, json};
 
-    fn table(json: Json) -> Table<Json> {
+    fn table(json: Json) -> Table {
         let Value::Table(table) = Value::of_json(json) else { panic!("a table") };
         table
     }
@@ -192,7 +226,7 @@ mod tests {
 
     #[test]
     fn texts_are_values_of_toml_or_themselves() {
-        let of = |text: &str| typed::<Json>(text).into_json();
+        let of = |text: &str| typed(text).into_json();
         assert_eq!(
             (of("none"), of("3"), of("0.5"), of("true")),
             (json!(null), json!(3), json!(0.5), json!(true))
@@ -208,7 +242,7 @@ mod tests {
     fn a_change_has_a_key_and_one_value() {
         let error = |texts: &[&str]| {
             let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
-            typed_changes::<Json>(&texts).unwrap_err().to_string()
+            typed_changes(&texts).unwrap_err().to_string()
         };
         assert!(error(&["host"]).starts_with("--set host: give KEY=VALUE"));
         assert!(error(&["a=1", " a = 2"]).starts_with("--set a: given twice"));
@@ -234,9 +268,9 @@ mod tests {
         #[test]
         fn any_texts_are_changes_or_refused(texts in vec("[a-z.=0-9\\[\\]\"{}²\u{7f}\u{1b}]{0,12}(=|=1|=none)?", 0..3)) {
             let mut system = table(json!({"link": {"tags": 8}, "host": {"list": [1]}}));
-            let found = typed_changes::<Json>(&texts).and_then(|changes| {
-                let keys = changes.len();
-                change(&mut system, &changes, "--set ").map(|()| keys)
+            let found = typed_changes(&texts).and_then(|changes| {
+                changes.iter().try_for_each(|(key, value)| change(&mut system, key, value, "--set "))?;
+                Ok(changes.len())
             });
             match found {
                 Ok(keys) => prop_assert!(keys == texts.len()),
@@ -247,7 +281,7 @@ mod tests {
         #[test]
         fn a_text_that_is_no_value_is_itself(text in "[ -~²\u{7f}]{0,40}") {
             let is_value = parse_toml(&format!("value = {text}")).is_ok();
-            let found = typed::<Json>(&text).into_json();
+            let found = typed(&text).into_json();
             prop_assert!(is_value || text == "none" || found == json!(text), "{}", found);
         }
     }

@@ -1,0 +1,221 @@
+//! Files by themselves: their schemas, checks, and complete values.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use pcie_refusal::Refusal;
+use pcie_schema::{Fitting, Shape};
+use pcie_sim::profile::{Card, Host, Link, Placement, Ruled, System};
+use schemars::SchemaGenerator;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value as Json, json};
+
+use crate::blame::{Giver, giver_in, refused};
+use crate::files::{Files, Kind, Layer, PARTS, Stack, with_bases};
+use crate::merged::values_of;
+use crate::provenance::Provenance;
+use crate::value::Value;
+
+/// A file by itself, over its bases.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// Its table over those of its bases, with sizes as numbers.
+    pub table: Json,
+    /// The values of a part, with every key; of a system, its table without its head.
+    pub values: Json,
+    /// Sources of its values.
+    pub provenance: Provenance,
+    /// Its path.
+    pub path: String,
+}
+
+/// Keys of the head of a file, which are no values.
+const HEAD: [&str; 3] = ["title", "provenance", "base"];
+
+/// The JSON Schema of a kind of file.
+#[must_use]
+pub fn file_schema(kind: Kind) -> Json {
+    let mut generator = SchemaGenerator::default();
+    let (root, about) = match kind {
+        Kind::System => (generator.subschema_for::<System>(), "A file under `profiles/systems`."),
+        Kind::Link => (generator.subschema_for::<Link>(), "A file under `profiles/links`."),
+        Kind::Host => (generator.subschema_for::<Host>(), "A file under `profiles/hosts`."),
+        Kind::Device => (generator.subschema_for::<Card>(), "A file under `profiles/devices`."),
+    };
+    let sources = generator.subschema_for::<Provenance>().to_value();
+    let mut definitions = generator.take_definitions(true);
+    let name =
+        root.to_value()["$ref"].as_str().and_then(|path| path.rsplit('/').next()).map(ToOwned::to_owned);
+    let mut whole = name.and_then(|name| definitions.remove(&name)).unwrap_or_default();
+    let text = |most: u32, about: &str| json!({"type": "string", "minLength": 1, "maxLength": most, "description": about});
+    let mut more = vec![
+        ("title", text(1000, "One line for people.")),
+        ("provenance", with_description(sources, "Source of the values.")),
+        (
+            "base",
+            json!({"type": ["string", "null"], "default": null, "description":
+                "Another file of the same kind, by name or path, that gives the values that this one lacks."}),
+        ),
+    ];
+    let mut needed = vec!["title", "provenance"];
+    if kind == Kind::Link {
+        more.push(("name", text(200, "Short name.")));
+        needed.push("name");
+    }
+    if kind == Kind::System {
+        more.extend(keys_of_systems());
+    }
+    for (key, schema) in more {
+        whole["properties"][key] = schema;
+    }
+    if let Some(required) = whole["required"].as_array_mut() {
+        let lacking = needed.into_iter().filter(|key| !required.iter().any(|one| one == key));
+        let lacking: Vec<Json> = lacking.map(Json::from).collect();
+        required.extend(lacking);
+    }
+    whole["description"] = about.into();
+    whole["additionalProperties"] = false.into();
+    let used = reachable(&whole, &definitions);
+    definitions.retain(|name, _| used.contains(name));
+    whole["$defs"] = Json::Object(definitions);
+    whole
+}
+
+/// The definitions that a schema refers to, and those that these refer to.
+fn reachable(schema: &Json, definitions: &Map<String, Json>) -> BTreeSet<String> {
+    let (mut found, mut open) = (BTreeSet::new(), vec![schema]);
+    while let Some(one) = open.pop() {
+        match one {
+            Json::Object(table) => open.extend(table.values()),
+            Json::Array(list) => open.extend(list),
+            Json::String(text) => {
+                if let Some(name) = text.strip_prefix("#/$defs/")
+                    && found.insert(name.to_owned())
+                {
+                    open.extend(definitions.get(name));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The JSON Schema of a system with every key.
+#[must_use]
+pub fn system_schema() -> Json {
+    let mut generator = SchemaGenerator::default();
+    generator.subschema_for::<System>();
+    let mut definitions = generator.take_definitions(true);
+    let mut whole = definitions.remove("System").unwrap_or_default();
+    whole["$defs"] = Json::Object(definitions);
+    whole
+}
+
+/// The keys of a system's file besides its values: other names, its parts, and changes.
+fn keys_of_systems() -> Vec<(&'static str, Json)> {
+    let part = |about: &str| json!({"anyOf": [{"type": "string"}, {"type": "object"}], "description": about});
+    vec![
+        (
+            "aliases",
+            json!({"type": "array", "items": {"type": "string"}, "default": [], "description":
+                "Other names of a shipped system, for example the paper's, in upper or lower case."}),
+        ),
+        (
+            "link",
+            part(
+                "The link: the name of a shipped one, a path relative to this file, or a table with its keys and, \
+                 if it starts from another one, `base`.",
+            ),
+        ),
+        ("host", part("The host, likewise.")),
+        ("device", part("The device, likewise.")),
+        (
+            "set",
+            json!({"type": "object", "default": {}, "description":
+                "Changes to single values, by dotted key, applied after merging, as by `--set`."}),
+        ),
+    ]
+}
+
+fn with_description(mut schema: Json, text: &str) -> Json {
+    schema["description"] = text.into();
+    schema
+}
+
+fn shape_of(kind: Kind) -> &'static Shape {
+    static SHAPES: LazyLock<Vec<(Kind, Shape)>> = LazyLock::new(|| {
+        let kinds = std::iter::once(Kind::System).chain(PARTS);
+        kinds.map(|kind| (kind, Shape::of_schema(&file_schema(kind)))).collect()
+    });
+    let found = SHAPES.iter().find(|(known, _)| *known == kind);
+    found.map_or_else(System::shape, |(_, shape)| shape)
+}
+
+/// Reads and checks a file by itself, over its bases.
+///
+/// # Errors
+/// It cannot be read, or a value is wrong: the message names the file that gave it.
+pub fn read_file<F: Files>(kind: Kind, reference: &str, files: &mut F) -> Result<File, F::Error> {
+    let (whole, stack) = with_bases(kind, reference, files)?;
+    Ok(checked(kind, whole, &stack)?)
+}
+
+/// Checks a file that was merged over its bases.
+pub(crate) fn checked(kind: Kind, whole: Layer, stack: &Stack) -> Result<File, Refusal> {
+    let shape = shape_of(kind);
+    let table = shape.with_sizes(Value::Table(whole.table).into_json());
+    refused(&shape.problems(&table), |key| Giver::file(giver_in(stack, key)))?;
+    let about = |refusal: Refusal| refusal.about(&whole.path);
+    let provenance = read(table["provenance"].clone()).map_err(about)?;
+    let values = match kind {
+        Kind::System => {
+            read::<Placement>(table.clone()).and_then(|placement| placement.check()).map_err(about)?;
+            without(&table, &HEAD)
+        }
+        _ => {
+            let Value::Table(own) = Value::of_json(table.clone()) else {
+                return Err(Refusal::new("no table"));
+            };
+            let own = Value::Table(values_of(kind, own)).into_json();
+            let mut values = read_part(kind, own, &whole.path)?;
+            if kind == Kind::Link {
+                values["name"] = table["name"].clone();
+            }
+            values
+        }
+    };
+    Ok(File { table, values, provenance, path: whole.path })
+}
+
+fn without(table: &Json, keys: &[&str]) -> Json {
+    let kept = table.as_object().into_iter().flatten().filter(|(key, _)| !keys.contains(&key.as_str()));
+    Json::Object(kept.map(|(key, value)| (key.clone(), value.clone())).collect::<Map<_, _>>())
+}
+
+/// A link, host or device with every key, checked by itself; `giver` names its source in messages.
+///
+/// # Errors
+/// A value is wrong, or keys contradict each other.
+pub fn read_part(kind: Kind, values: Json, giver: &str) -> Result<Json, Refusal> {
+    match kind {
+        Kind::System => complete::<System>(values, giver),
+        Kind::Link => complete::<Link>(values, giver),
+        Kind::Host => complete::<Host>(values, giver),
+        Kind::Device => complete::<Card>(values, giver),
+    }
+}
+
+fn complete<T: Ruled + Fitting + Serialize>(values: Json, giver: &str) -> Result<Json, Refusal> {
+    let shape = T::shape();
+    let values = shape.with_sizes(values);
+    refused(&shape.problems(&values), |_| Giver::file(giver))?;
+    let part: T = read(values)?;
+    part.check().map_err(|refusal| refusal.about(giver))?;
+    serde_json::to_value(part).map_err(Refusal::new)
+}
+
+fn read<T: DeserializeOwned>(values: Json) -> Result<T, Refusal> {
+    serde_json::from_value(values).map_err(Refusal::new)
+}

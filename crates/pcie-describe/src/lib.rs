@@ -1,0 +1,21 @@
+//! The reader of descriptions: files of systems and their parts, over their bases, with `[set]` and `--set`.
+//!
+//! A description is merged into one table, checked once, with every problem blamed on the file that gave the value,
+//! and handed out complete. Files are not opened here: a caller gives their texts.
+
+mod blame;
+mod changes;
+mod documents;
+mod files;
+mod merged;
+mod provenance;
+mod system;
+mod value;
+
+pub use changes::{change, known_keys, meanings, replaced, typed, typed_changes, typed_values};
+pub use documents::{File, file_schema, read_file, read_part, system_schema};
+pub use files::{Files, Kind, Layer, PARTS, Stack, with_bases, without_folder};
+pub use merged::{Merged, Source, resolve, values_of};
+pub use provenance::{FittedTo, Provenance};
+pub use system::{Description, changed, read_system, recorded};
+pub use value::{Table, Value, parse_toml, read_table};
