@@ -64,8 +64,8 @@ def written(folder: Path, group: dict[str, str]) -> str:
     ("key", "value", "expected"),
     [
         ("sizes", "['1:100000', '1:100000']", "more than 100000 sizes: give a step"),
-        ("sizes", "['1:1e19']", "give first:last, first:last:step or first:last:xFACTOR"),
-        ("sizes", "['64:9223372036854775807']", "100000 sizes at most"),
+        ("sizes", "['1:1e19']", "give whole bytes above 0, for example 64, 4K or 1.5M"),
+        ("sizes", "['64:9223372036854775807']", "give a step, for 100000 at most in all"),
         ("family", "'{size:>900000000}'", "width of at most two digits"),
         ("family", "'{direction:5}'", "width of at most two digits"),
         ("family", "'{size.real}'", "only {direction} and {size} are placeholders"),
@@ -146,9 +146,12 @@ def test_unnamed_flows_between_the_same_ends_are_kept_apart(tmp_path: Path) -> N
     ("arguments", "expected"),
     [
         (("fabrex-u55c", "--duration-us", "0"), "--duration-us 0: give microseconds, 0.001 to 1e+06"),
-        (("fabrex-u55c", "--duration-us", "nan"), "--duration-us nan: give microseconds, 0.001 to 1e+06"),
+        (
+            ("fabrex-u55c", "--duration-us", "nan"),
+            "--duration-us: 'nan' is not a time: give a number from 0 in us",
+        ),
         (("fabrex-u55c", "--duration-us", "1e9"), "0.001 to 1e+06"),
-        (("fabrex-u55c", "--seed", "-1"), "--seed -1: give a whole number"),
+        (("fabrex-u55c", "--seed", "-1"), "--seed: '-1' is not a whole number: give a whole number from 0"),
         (
             ("walk-through", "--suite", "rpciebench"),
             "needs the fabric fabrex-u55c: walk-through has no node",

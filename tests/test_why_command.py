@@ -99,7 +99,10 @@ def test_a_store_two_stores_and_a_fabric_are_asked_about_by_name(tmp_path: Path)
         (["--nic", "niantic-dpdk", "--gen", "9"], "--gen is 9"),
         (["--nic", "niantic-dpdk", "--gen", "3", "--profile", "snb"], "--set link.lanes=8"),
         (["--nic", "niantic-dpdk", "--size", "64"], "--size: has no effect with --nic"),
-        (["--nic", "niantic-dpdk", "--measured", "-3"], "--measured -3: give a value above 0"),
+        (
+            ["--nic", "niantic-dpdk", "--measured", "-3"],
+            "--measured: '-3' is not a rate: give a number from 0 in Gb/s",
+        ),
         (["--test", "bw-rd", "--frame", "64"], "--frame: has no effect without --nic"),
         (["--test", "bw-rd", "--test", "bw-wr"], "give --test once"),
         (["--test", "bw-read"], "--test bw-read: unknown"),
@@ -126,7 +129,15 @@ def test_an_import_is_answered_by_the_bound_of_its_link_and_by_its_own_caches(tm
     assert "warm caches instead of cold ones" in answer["change"]["what"]
 
 
-@pytest.mark.parametrize("measured", ["1e308", "1e-308", "nan", "inf", "-1", "0", "1.1e9", "9e-7"])
+@pytest.mark.parametrize("measured", ["nan", "inf", "-1"])
+def test_what_is_no_measured_value_is_refused(measured: str) -> None:
+    for asked in (NIC, ("why", "--test", "bw-rd"), ("why", "--test", "lat-rd")):
+        assert f"--measured: '{measured}' is not a rate: give a number from 0" in refuse(
+            *asked, f"--measured={measured}"
+        )
+
+
+@pytest.mark.parametrize("measured", ["1e308", "1e-308", "0", "1.1e9", "9e-7"])
 def test_a_measured_value_out_of_range_is_refused(measured: str) -> None:
     for asked in (NIC, ("why", "--test", "bw-rd"), ("why", "--test", "lat-rd")):
         assert "give a value above 0, from 1e-06 to 1e+09, in Gb/s, or in ns" in refuse(

@@ -493,9 +493,9 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "suites", "two ranges of 100,000 sizes", MEMORY, suite("sizes", ["1:100000", "1:100000"]), "100000 sizes"
     ),
-    Fault("suites", "a range up to 10^19", TRACEBACK, suite("sizes", ["1:1e19"]), "give first:last"),
+    Fault("suites", "a range up to 10^19", TRACEBACK, suite("sizes", ["1:1e19"]), "give whole bytes"),
     Fault(
-        "suites", "a range up to 2^63", MEMORY, suite("sizes", ["64:9223372036854775807"]), "100000 sizes at most"
+        "suites", "a range up to 2^63", MEMORY, suite("sizes", ["64:9223372036854775807"]), "100000 at most in all"
     ),
     Fault(
         "suites",

@@ -196,6 +196,7 @@ type Effect = (&'static str, String, Vec<u8>, Vec<u8>, Vec<u8>);
 #[pymethods]
 impl FabricInfluences {
     #[new]
+    #[pyo3(signature = (fabric, sources, destinations, standalone, names, method, limit = None))]
     fn new(
         fabric: &str,
         sources: &[u8],

@@ -10,7 +10,7 @@ from pcielab.library.shipped import SuiteKind
 from pcielab.work.options import WorkKind
 
 HERE = Path(__file__).parent
-FILES = [*sorted(HERE.glob("run*.py")), HERE / "carrying_out.py", HERE / "outcome.py", HERE / "fabric.py"]
+FILES = [*sorted(HERE.glob("run*.py")), HERE / "outcome.py", HERE / "fabric.py"]
 MOST_LINES = 60
 
 

@@ -305,7 +305,7 @@ fn tests_of_two_kinds_are_refused() {
     store.write_test(&other).unwrap();
     store.close().unwrap();
     let refused = read(&path).unwrap_err().to_string();
-    assert!(refused.contains("test 1 is one of fabric, but the first one of transfers"), "{refused}");
+    assert!(refused.contains("test 1 is one of flows, but the first one of transfers"), "{refused}");
 }
 
 #[test]
