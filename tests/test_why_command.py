@@ -131,8 +131,8 @@ def test_an_import_is_answered_by_the_bound_of_its_link_and_by_its_own_caches(tm
 
 @pytest.mark.parametrize("measured", ["nan", "inf", "-1"])
 def test_what_is_no_measured_value_is_refused(measured: str) -> None:
-    for asked in (NIC, ("why", "--test", "bw-rd"), ("why", "--test", "lat-rd")):
-        assert f"--measured: '{measured}' is not a rate: give a number from 0" in refuse(
+    for what, *asked in (("rate", *NIC), ("rate", "why", "--test", "bw-rd"), ("time", "why", "--test", "lat-rd")):
+        assert f"--measured: '{measured}' is not a {what}: give a number from 0" in refuse(
             *asked, f"--measured={measured}"
         )
 

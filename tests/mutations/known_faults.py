@@ -295,9 +295,15 @@ TRACEBACK, MEMORY, ENDLESS = "ended in a traceback", "took gigabytes", "did not 
 WRONG, CONTROL, FOREIGN = "was read as another number", "sent control characters", "spoke of pydantic"
 FAULTS: tuple[Fault, ...] = (
     Fault(
-        "profiles", "a number of 5,000 digits", TRACEBACK, text(uses.system, f"a = {DIGITS}"), "too many digits"
+        "profiles",
+        "a number of 5,000 digits",
+        TRACEBACK,
+        text(uses.system, f"a = {DIGITS}"),
+        "integer number overflowed",
     ),
-    Fault("profiles", "20,000 brackets", TRACEBACK, text(uses.system, f"a = {BRACKETS}"), "nested too deeply"),
+    Fault(
+        "profiles", "20,000 brackets", TRACEBACK, text(uses.system, f"a = {BRACKETS}"), "max recursion depth met"
+    ),
     Fault(
         "profiles", "bytes that are not UTF-8", TRACEBACK, text(uses.system, b"a = '\xff'"), "is not text in UTF-8"
     ),
@@ -429,7 +435,7 @@ FAULTS: tuple[Fault, ...] = (
         "true for a number of choices",
         WRONG,
         system("link.generation", True),
-        "link.generation is True: give 1, 2",
+        "link.generation is true: give 1, 2",
     ),
     Fault(
         "profiles", "8.0 for a number of choices", WRONG, system("link.lanes", 8.0), "link.lanes is 8.0: give 1, 2"
@@ -606,7 +612,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("sweeps", "a cache that is a table", TRACEBACK, swept("test.cache", {}), "give a word"),
     Fault("sweeps", "a size that is true", WRONG, swept("grid.size", [True]), "give a size"),
     Fault("sweeps", "a stride that is a text", TRACEBACK, swept("test.stride", "2"), "give a whole number"),
-    Fault("questions", "a change to null", TRACEBACK, question(sets={"link.tags": None}), "link.tags is None"),
+    Fault("questions", "a change to null", TRACEBACK, question(sets={"link.tags": None}), "link.tags is none"),
     Fault("questions", "an option that is null", TRACEBACK, question(sets={"host.idle": None}), None),
     Fault("questions", "no changes", TRACEBACK, question(sets={}), None),
     Fault(

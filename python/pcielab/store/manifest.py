@@ -56,8 +56,12 @@ def system_of(manifest: Mapping[str, Any], source: Path) -> "System":
 
     described = _part(manifest, "system", source)
     handle = _core.System.recorded(json.dumps(described), f"{source}: manifest", "system")
-    # One that lacks a key is refused with it.
-    return System(handle) if handle is not None else System(_core.System.of_json(json.dumps(described)))
+    if handle is None:  # one that lacks a key is refused with it
+        try:
+            handle = _core.System.of_json(json.dumps(described))
+        except InputError as error:
+            raise with_message(error, f"{source}: manifest: {error}") from None
+    return System(handle)
 
 
 def nic_of(manifest: Mapping[str, Any], source: Path) -> "NicProfile":
