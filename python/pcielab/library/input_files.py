@@ -98,18 +98,24 @@ def read_bytes(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
         InputError: It cannot be read, is longer than `most_bytes`, or is a pipe without a writer.
     """
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        handle = _opened(path)
         with os.fdopen(handle, "rb") as file:
             first = _first_of_pipe(handle, path) if stat.S_ISFIFO(os.fstat(handle).st_mode) else b""
             os.set_blocking(handle, True)
             content = first + file.read(most_bytes + 1 - len(first))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError:
-        raise InputError(f"{shown(str(path))}: a path has no null characters: give another") from None
     if len(content) > most_bytes:
         raise InputError(f"{path}: is longer than {byte_size(most_bytes)}: give a shorter file")
     return content
+
+
+def _opened(path: Path) -> int:
+    """A handle for reading that waits for no writer."""
+    try:
+        return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except ValueError:
+        raise InputError(f"{shown(str(path))}: a path has no null characters: give another") from None
 
 
 def _first_of_pipe(handle: int, path: Path) -> bytes:

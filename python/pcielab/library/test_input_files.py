@@ -1,8 +1,11 @@
-"""TOML that was parsed before is not parsed again, and callers cannot change it for one another."""
+"""Files are read or refused; a text of TOML is parsed once, and no caller changes it for another."""
+
+from pathlib import Path
 
 import pytest
 
-from pcielab.library.input_files import parse_toml
+from pcielab import InputError
+from pcielab.library.input_files import parse_toml, read_bytes
 
 TEXT = """
 name = "a"
@@ -25,3 +28,8 @@ def test_an_invalid_text_is_refused_each_time() -> None:
     for _ in range(2):
         with pytest.raises(ValueError, match="Invalid value"):
             parse_toml("key = ")
+
+
+def test_a_path_with_a_null_character_is_refused() -> None:
+    with pytest.raises(InputError, match="a path has no null characters"):
+        read_bytes(Path("a\0b"))
