@@ -194,7 +194,9 @@ ENTITIES = (
     "<!ENTITY a '" + "a" * 1_000 + "'><!ENTITY b '" + "&a;" * 1_000 + "'><!ENTITY c '" + "&b;" * 1_000 + "'>"
 )
 SIZES = [*range(8, 8_008, 8)]
-BARS = "00:00.0 a\n\tCapabilities: [200 v1] Physical Resizable BAR\n"
+HEADER = "00:00.0 Host bridge: a\n"
+"""The first line of a function; `lspci` shows the class before the name."""
+BARS = HEADER + "\tCapabilities: [200 v1] Physical Resizable BAR\n"
 BAR = "\t\tBAR 0: current size: 1MB, supported: 1MB 2MB 4MB\n"
 MANY = "more than 20000 keys of 3 parts or more"
 FUNCTIONS = "PCI functions: give a machine of 8192 at most"
@@ -252,16 +254,40 @@ COSTLY: dict[str, Costly] = {
     "functions": Costly(machine(add_functions), 8_193, 20_000, FUNCTIONS),
     "counters of errors": Costly(machine(add_counters), 65, 8_000, None),
     "lines of an lspci text": Costly(
-        text_for(read_lspci_file, lambda count: "00:00.0 a\n" + "aa\n" * count),
+        text_for(read_lspci_file, lambda count: HEADER + "aa\n" * count),
         1_000_001,
         5_000_000,
         "more than 1000000 lines",
     ),
     "functions of an lspci text": Costly(
-        text_for(read_lspci_file, lambda count: keys("{:08x}:00:00.0 a\n", count)), 8_193, 500_000, FUNCTIONS
+        text_for(read_lspci_file, lambda count: keys("{:08x}:" + HEADER, count)), 8_193, 400_000, FUNCTIONS
+    ),
+    "functions without a header of an lspci text": Costly(
+        text_for(read_lspci_file, lambda count: "\t\tLnkSta: Speed 8GT/s, Width x8\n" * count),
+        8_193,
+        900_000,
+        FUNCTIONS,
+    ),
+    "lines of a header of an lspci text": Costly(
+        text_for(read_lspci_file, lambda count: HEADER + "aa\n" * count), 200_000, 900_000, None
     ),
     "tabs of an lspci text": Costly(
-        text_for(read_lspci_file, lambda count: "00:00.0 a\n" + "\t" * count), 4_097, 30 << 20, None
+        text_for(read_lspci_file, lambda count: HEADER + "\t" * count + "a"), 4_097, 30 << 20, None
+    ),
+    "blanks in lines of an lspci text": Costly(
+        text_for(read_lspci_file, lambda count: HEADER + f"\tName:{' ' * 900_000}a\n" * count), 1, 30, None
+    ),
+    "backticks at the end of an lspci text": Costly(
+        text_for(read_lspci_file, lambda count: BARS + "\t\tLnkSta:\n" + "`" * count + "a"),
+        100_000,
+        30 << 20,
+        None,
+    ),
+    "open elements in an lspci text": Costly(
+        text_for(read_lspci_file, lambda count: "a\n" + "<system \n" * count),
+        100_000,
+        900_000,
+        "no PCI function in this text",
     ),
     "resizable BARs of an lspci text": Costly(
         text_for(read_lspci_file, lambda count: BARS + BAR * count), 7, 150_000, None
@@ -393,7 +419,7 @@ def test_a_function_has_six_resizable_bars_at_most(tmp_path: Path) -> None:
 
 def test_a_line_of_lspci_is_read_up_to_a_page(tmp_path: Path) -> None:
     path = tmp_path / "lspci.txt"
-    path.write_text("00:00.0 " + "a" * 5_000 + "\n")
+    path.write_text(HEADER.rstrip() + "a" * 5_000 + "\n")
     [function] = read_lspci_file(path).functions
     assert len(function.title) == 4096 - len("00:00.0 ")
 

@@ -68,6 +68,7 @@ _LISTED_LAST = re.compile(r"(?: \((?:rev|prog-if) [^)]*\))+$")
 _ALL_ONES = re.compile(r"!!! Unknown header type 7f|\(rev ff\)(?: \(prog-if ff\)|$)|\[ffff:ffff\]", re.MULTILINE)
 _CLOSING = re.compile(r"(?:`|</\w{1,10}>)+\s*$")
 """What closes a block of code after its last line."""
+_CLOSING_LETTERS = 256
 _UNASSIGNED = re.compile(r"Region (\d): Memory at <(?:unassigned|ignored)>")
 _SUBSTATES = {
     "PCI-PM_L1.2": "PCI-PM L1.2",
@@ -194,7 +195,7 @@ def _is_cut(text: str, last: Block, function: Function) -> bool:
     cut_in_register = "] Express " in last.text and function.link is not None and "LnkSta" not in last.registers
     # Copied text often lacks the last line end: then the last function should get to its extended capabilities.
     ends = (
-        _CLOSING.sub("", text).endswith("\n")
+        _CLOSING.sub("", text[-_CLOSING_LETTERS:]).endswith("\n")
         or "\n" not in text
         or _LATE.search(last.text) is not None
         or bool(last.space)

@@ -21,7 +21,7 @@ from pcielab.library.lspci import COMMAND
 
 _HEAD_LETTERS = 4096
 _XML = re.compile(r"\ufeff?\s*<(?:\?xml|!|system\b)")
-_TOPOLOGY = re.compile(r"<system\b.*?</system>", re.DOTALL)
+_TOPOLOGY, _TOPOLOGY_END = re.compile(r"<system\b"), "</system>"
 
 
 @refuses_wrong_types
@@ -51,8 +51,9 @@ def read_lspci(text: str, source: str) -> Tree:
     """
     log, peers, drawn = log_events(text), topo_matrix(text), bus_tree(text)
     tree = lspci_tree(text, source)
-    if tree is None and (topology := _TOPOLOGY.search(text)) is not None:
-        tree = read_nccl(topology[0].encode(), source)
+    if tree is None and (start := _TOPOLOGY.search(text)) is not None:
+        topology, end, _ = text[start.start() :].partition(_TOPOLOGY_END)
+        tree = read_nccl((topology + end).encode(), source) if end else None
     if tree is None and not (log or peers or drawn):
         raise InputError(
             f"{source}: no PCI function in this text: {form_of(text)}: give the output of `{COMMAND}`"

@@ -30,11 +30,10 @@ _STARTS_WITH_SLOT = re.compile(_ANY_SLOT)
 _NUMBERED = re.compile(r"^ {0,6}\d{1,6}[\t:] ?")
 _MOST_LETTERS_OF_A_LINE = 2000
 _STARTS = re.compile(
-    rf"\s+(?=(?:{_ANY_SLOT} [A-Z][A-Za-z -]{{3,40}}(?: \[[0-9a-f]{{4}}\])?: )|Capabilities: \[|Kernel driver in "
-    rf"use:|"
-    r"Bus: primary=|Control: "
-    r"I/O|(?:Dev|Lnk|Slt|Root)(?:Cap|Ctl|Sta)\d?:|(?:UESta|UEMsk|UESvrt|CESta|CEMsk|AERCap|ACSCap|"
-    r"ACSCtl|L1SubCap|L1SubCtl1|DpcSta|DpcCtl|LaneErrStat):)"
+    rf"(?<!\s)\s++(?=(?:{_ANY_SLOT} [A-Z][A-Za-z -]{{3,40}}(?: \[[0-9a-f]{{4}}\])?: )|"
+    r"Capabilities: \[|Kernel driver in use:|Bus: primary=|Control: I/O|"
+    r"(?:Dev|Lnk|Slt|Root)(?:Cap|Ctl|Sta)\d?:|"
+    r"(?:UESta|UEMsk|UESvrt|CESta|CEMsk|AERCap|ACSCap|ACSCtl|L1SubCap|L1SubCtl1|DpcSta|DpcCtl|LaneErrStat):)"
 )
 
 

@@ -56,6 +56,8 @@ _KEY = re.compile(r"\s*[A-Z!][\w!/ -]{1,40}: |\s*[A-Z]\w+:$")
 _HEX = re.compile(r"\s*(?P<offset>[0-9a-f]{2,3}): (?P<bytes>(?:[0-9a-f]{2} ){0,15}[0-9a-f]{2})$")
 _MACHINE_READABLE = re.compile(r"\"([^\"]*)\"")
 _MOST_LINES, _MOST_LETTERS = 1_000_000, 4096
+_MOST_WRAPPED = 16
+"""Lines that may continue a header; a forum that shows 20 letters a line needs ten."""
 _SPACE_BYTES = 4096
 _AROUND, _MOST_BLANK = 8, 0.32
 """Lines on each side, and the share of blank ones above which they say nothing."""
@@ -247,9 +249,11 @@ def _made_slot(text: Sequence[str], number: int) -> str:
 def _with_whole_title(lines: Sequence[str]) -> list[str]:
     """The lines, with a header that was wrapped as one line."""
     first, rest = lines[0], list(lines[1:])
-    while rest and first != "(no header)" and _continues(first, rest[0]):
-        first = f"{first} {rest.pop(0).strip()}"
-    return [first, *rest]
+    wrapped = 0
+    while wrapped < min(len(rest), _MOST_WRAPPED) and first != "(no header)" and _continues(first, rest[wrapped]):
+        first = f"{first} {rest[wrapped].strip()}"
+        wrapped += 1
+    return [first, *rest[wrapped:]]
 
 
 def _continues(header: str, line: str) -> bool:
