@@ -293,6 +293,7 @@ def swept(key: str, value: Any) -> Input:
 
 TRACEBACK, MEMORY, ENDLESS = "ended in a traceback", "took gigabytes", "did not end"
 WRONG, CONTROL, FOREIGN = "was read as another number", "sent control characters", "spoke of pydantic"
+WITHOUT_STORE = "refused it without its store"
 FAULTS: tuple[Fault, ...] = (
     Fault(
         "profiles",
@@ -769,7 +770,13 @@ FAULTS: tuple[Fault, ...] = (
         lspci("Netronome", "Netro\x7fnome"),
         None,
     ),
-    Fault("lspci", "a slot of 100 digits", TRACEBACK, lspci("0000:3b:00.0", "0" * 100 + ":3b:00.0"), None),
+    Fault(
+        "lspci",
+        "a slot of 100 digits",
+        TRACEBACK,
+        lspci("0000:3b:00.0", "0" * 100 + ":3b:00.0"),
+        "no device in this text has bus mastering on",
+    ),
     Fault(
         "lspci",
         "a name with control characters",
@@ -1085,7 +1092,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "sealed-numbers",
         "a fraction as a stride",
-        "refused it without its store",
+        WITHOUT_STORE,
         numbers(
             "transfers",
             "UPDATE test SET parameters = json_set(parameters, '$.stride_units', 1.5)",
@@ -1093,6 +1100,41 @@ FAULTS: tuple[Fault, ...] = (
             "STORE",
         ),
         "run.db: test 0: `stride_units` is '1.5': it must be a whole number",
+    ),
+    Fault(
+        "sealed-numbers",
+        "frames without rates",
+        TRACEBACK,
+        numbers("frames", "DELETE FROM scalar WHERE metric = 'rate'", "report", "STORE", "-o", "OUT.html"),
+        "run.db: test 0: has no `rate`: run it again with this version",
+    ),
+    Fault(
+        "sealed-numbers",
+        "a line rate that Ethernet lacks",
+        WITHOUT_STORE,
+        numbers(
+            "frames",
+            "UPDATE test SET parameters = json_set(parameters, '$.line_gbps', 1e-31)",
+            "explain",
+            "STORE",
+            "--format",
+            "csv",
+        ),
+        "run.db: line_gbps is 0.0000000000000000000000000000001: give 1, 2.5",
+    ),
+    Fault(
+        "sealed-numbers",
+        "flows of an endless time",
+        WITHOUT_STORE,
+        numbers(
+            "fabric",
+            "UPDATE test SET parameters = json_set(parameters, '$.duration_us', 1e15)",
+            "why",
+            "STORE",
+            "--format",
+            "json",
+        ),
+        "run.db: test 0: --duration-us 1e+15: give microseconds",
     ),
 )
 """All of them, in the order of `kinds.KINDS`."""

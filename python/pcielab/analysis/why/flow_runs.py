@@ -11,6 +11,7 @@ from pcielab.analysis.why.answer import Bar, Cell, Change, Why
 from pcielab.analysis.why.certainty import certainty_of, near, possible
 from pcielab.analysis.why.flows import LEAST_GAIN_PERCENT, UNIT, advice, flow_names, influenced
 from pcielab.analysis.why.numbers import counted, digits
+from pcielab.errors import found_in
 from pcielab.kinds.explained import Explained, ExplainedRun
 from pcielab.kinds.flows.explain import IN_FLIGHT
 from pcielab.library.fabrics.load import RecordedFabric, recorded
@@ -118,10 +119,11 @@ def _with_more_requests(
     }
     of_held = flows["name"].isin(held)
     doubled = flows.assign(outstanding=flows["outstanding"].where(~of_held, 2 * flows["outstanding"]))
-    before, after = (
-        float(shares.loc[shares["flow"].isin(held), "gbytes_per_s"].sum())
-        for shares in (simulate(fabric, one, **how).flows for one in (flows, doubled))
-    )
+    with found_in(f"{store.path}: test {test}"):
+        before, after = (
+            float(shares.loc[shares["flow"].isin(held), "gbytes_per_s"].sum())
+            for shares in (simulate(fabric, one, **how).flows for one in (flows, doubled))
+        )
     of = flow_names(held) if len(held) == 1 else f"these {len(held)} flows, in all"
     return Change(f"twice as many requests in flight of {of}", before, after, UNIT, "test")
 

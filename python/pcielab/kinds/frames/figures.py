@@ -8,6 +8,7 @@ from pcielab.charts.frame import Figure, panels, titled, tooltips
 from pcielab.charts.run import MODELLED, Run, Sources, all_runs, of_kind, runs_of
 from pcielab.charts.selection import MissingDataError
 from pcielab.charts.series import DASH_LEGEND
+from pcielab.kinds.explained import check_has
 from pcielab.kinds.frames.rows import nic_rows
 from pcielab.kinds.rooms import Entry, Figures
 
@@ -15,6 +16,16 @@ _SIMULATED, _MODEL, _PORTS, _LINE = "simulated", "closed form, bare link", "clos
 _CURVES = {_SIMULATED: "bandwidth", _PORTS: "link_bandwidth", _MODEL: "model_gbps", _LINE: "line_bandwidth"}
 _DASHES = {_SIMULATED: [1, 0], _PORTS: [7, 3], _MODEL: [3, 2, 1, 2], _LINE: [2, 3]}
 _DROPPED = 0.001
+_NEEDED = (
+    "frame_bytes",
+    "line_gbps",
+    "direction",
+    "bandwidth",
+    "rate",
+    "line_rate",
+    "line_bandwidth",
+    "link_bandwidth",
+)
 
 
 def nic_throughput(sources: Sources) -> Figure:
@@ -53,8 +64,15 @@ def nic_throughput(sources: Sources) -> Figure:
     )
 
 
+def _rows(run: Run) -> pd.DataFrame:
+    """The frame sizes of a run, each with every number that the figure draws or tells."""
+    for row in run.store.scalars[run.store.scalars["status"] == "ok"].to_dict("records"):
+        check_has(row, _NEEDED, run.store.path)
+    return nic_rows(run.store)
+
+
 def _curves(run: Run) -> pd.DataFrame:
-    rows = nic_rows(run.store)
+    rows = _rows(run)
     parts = []
     for curve, column in _CURVES.items():
         entry = f"{curve} · {run.badge if curve == _SIMULATED else MODELLED}"
@@ -72,7 +90,7 @@ def _claims(runs: list[Run]) -> list[str]:
     """The frame size from which each machine sustains the line rate."""
     sentences = []
     for run in runs:
-        rows = nic_rows(run.store).sort_values("frame_bytes")
+        rows = _rows(run).sort_values("frame_bytes")
         short = rows[rows["rate"] < (1 - _DROPPED) * rows["line_rate"]]
         line = f"{rows['line_gbps'].iloc[0]:g} Gb/s"
         if short.empty:

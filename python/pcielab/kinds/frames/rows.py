@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from pcielab import model
 from pcielab._core import low_share
+from pcielab.errors import found_in
 from pcielab.model.link import Ethernet
 from pcielab.store.manifest import nic_of, system_of
 
@@ -71,7 +72,8 @@ def _closed_form(store: "Store", frames_bytes: list[int], line_gbps: float, dire
     chosen = {"both": "bi", "tx": "tx", "rx": "rx"}[direction]
 
     keys = {"generation", "lanes", "mps_bytes", "mrrs_bytes", "rcb_bytes", "ecrc"}
-    link = model.Link(**{key: getattr(system.link, key) for key in keys})
     low = low_share(system.chunk_addresses, system.chunk_bytes, len(system.chunk_addresses) * system.chunk_bytes)
-    answers = model.nic(device, link, frames_bytes, ethernet=ethernet, low_share=low)
+    with found_in(store.path):
+        link = model.Link(**{key: getattr(system.link, key) for key in keys})
+        answers = model.nic(device, link, frames_bytes, ethernet=ethernet, low_share=low)
     return [getattr(one, chosen) for one in answers]
