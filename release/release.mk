@@ -2,7 +2,7 @@
 
 # The page without a server: the crates that it needs as WebAssembly, and the script that loads them.
 PAGE := target/page/pcie_page_bg.wasm
-PAGE_CRATES := page bench bench-sim fabric model profile refusal schema sim statistics store time wire workload
+PAGE_CRATES := page bench bench-sim describe fabric model refusal schema sim statistics store time wire workload
 PAGE_SOURCES := $(foreach crate,$(PAGE_CRATES),$(shell find crates/pcie-$(crate) -name '*.rs' -o -name Cargo.toml)) Cargo.toml $(wildcard Cargo.lock)
 
 .PHONY: wasm-target

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pcielab import _core
 from pcielab.kinds.transfers.bounds import system_bounds
 from pcielab.sweeps.point import Point
 from random_systems import Case, random_case
@@ -37,7 +38,7 @@ class Bounded:
 
 def held_against_bound(case: Case) -> Bounded | None:
     """A case and its bound; None if the system does not support the test, or nothing bounds it."""
-    [bounds] = system_bounds(case.system, [case.test])
+    [bounds] = system_bounds(_core.System.of_json(case.system), [case.test])
     found = numbers(Point(case.system, case.suite))
     if bounds is None or "bandwidth" not in found:
         return None

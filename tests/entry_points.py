@@ -59,6 +59,7 @@ class Short:
 ENDLESS = (1 << 32) - 1
 """Transactions of a test: hours."""
 SYSTEM = resolve("snb")
+HANDLE = _core.System.of_json(SYSTEM.to_json())
 TESTBED = fabric.load("fabrex-u55c")
 BANDWIDTH = single_test("bw-rd", transactions=ENDLESS)
 ONE = json.loads(BANDWIDTH.to_json())["tests"][0]["parameters"]
@@ -70,7 +71,7 @@ def of(function: Callable[..., object], *arguments: Any, **named: Any) -> Prepar
 
 
 def simulated(samples: str = "full") -> _core.Backend:
-    return _core.Backend.simulated(SYSTEM.to_json(), samples=samples, engine="fast")
+    return _core.Backend.simulated(HANDLE, samples=samples, engine="fast")
 
 
 def many_rows(folder: Path, rows: int = 300_000) -> Path:
@@ -186,7 +187,7 @@ def next_influence(_folder: Path) -> Call:
 
 def played(folder: Path) -> Call:
     text = "# pcielab trace 1\n" + "0 read 0 4194304\n" * 100_000
-    return lambda: _core.trace_play(SYSTEM.to_json(), text, "cold", 0, 1, None, 1 << 62)
+    return lambda: _core.trace_play(HANDLE, text, "cold", 0, 1, None, 1 << 62)
 
 
 def capture(packets: int) -> bytes:
@@ -214,7 +215,7 @@ def coupled(folder: Path) -> Call:
     def call() -> None:
         how = {"cache": "cold", "window_bytes": 0, "seed": 1, "latency_ps": 500_000, "patience_s": 86_400.0}
         with listening:
-            _core.simbricks(SYSTEM.to_json(), [path], [], **how)  # type: ignore[arg-type]
+            _core.simbricks(HANDLE, [path], [], **how)  # type: ignore[arg-type]
 
     return call
 
@@ -239,9 +240,8 @@ def predicted(_folder: Path) -> Call:
     rows = [*range(len(suite.tests))]
     predictor = _core.Predictor(suite.to_json(), rows, seed=1, jobs=2)
     wanted = [rows] * 50
-    systems = f"[{','.join([SYSTEM.to_json()] * 50)}]"
     effort = json.dumps({"latency_samples": 1 << 20, "bandwidth_transactions": 1 << 20})
-    return lambda: predictor.predict(systems, wanted, effort=effort, progress=lambda _done, _total: None)
+    return lambda: predictor.predict([HANDLE] * 50, wanted, effort=effort, progress=lambda _done, _total: None)
 
 
 def checked_contract(_folder: Path) -> Call:
@@ -371,8 +371,20 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     "StoreContents.attachments": _HELD,
     "StoreContents.records": Long(of_contents(lambda one: one.records()), repeats=True),
     **dict.fromkeys(("check_file", "check_folder", "check_name", "check_new_store"), _PATH),
-    **dict.fromkeys(("check_part", "check_system", "check_test"), Short(_PARSED)),
-    **dict.fromkeys(("ruled_parts", "schemas", "store_metrics"), Short("a table of the program")),
+    **dict.fromkeys(("System.of_json", "System.recorded", "check_test"), Short(_PARSED)),
+    **dict.fromkeys(("System.read", "System.read_text", "read_profile", "complete_part"), Short(_TABLE)),
+    **dict.fromkeys(
+        (
+            *("System.with_", "System.json", "System.values", "System.get", "System.source", "System.own_changes"),
+            *("System.files", "System.provenance", "System.capacities"),
+        ),
+        Short("some two hundred keys of a system"),
+    ),
+    "System.each_with": Short("a tenth of a millisecond for each of a few hundred variants"),
+    **dict.fromkeys(
+        ("System.keys", "System.schema", "profile_schema", "schemas", "store_metrics"),
+        Short("a table of the program"),
+    ),
     "check_message_suite": Short(_PARSED),
     "check_suite": Long(lambda _folder: partial(_core.check_suite, many_tests()), repeats=True),
     "damaged_tests": Long(lambda folder: partial(_core.damaged_tests, many_rows(folder))),
@@ -414,7 +426,7 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     **dict.fromkeys(
         ("ethernet_need", "ethernet_suiting", "low_share"), Short("in proportion to a list that Python holds")
     ),
-    **dict.fromkeys(("merge_bases", "merge_profile", "profile_values", "replaced"), Short(_TABLE)),
+    "replaced": Short(_TABLE),
     "typed": Short("one text"),
     "typed_changes": Short("one change for each text"),
     "nearest_rank": Short("one division"),
@@ -425,12 +437,11 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     "run": Long(run_whole),
     "run_alone": Long(of(_core.run_alone, simulated(), BANDWIDTH.to_json(), seed=1, samples="full")),
     **dict.fromkeys(("list_devices", "survey_device", "bind_device", "release_device"), _KERNEL),
-    "system_capacities": Short(_PARSED),
-    "test_bounds": Long(of(_core.test_bounds, SYSTEM.to_json(), json.dumps([ONE] * 25_000)), repeats=True),
+    "test_bounds": Long(of(_core.test_bounds, HANDLE, json.dumps([ONE] * 25_000)), repeats=True),
     "write_file": _WRITTEN,
     "write_folder": _WRITTEN,
     "trace_record": Long(
-        of(_core.trace_record, SYSTEM.to_json(), json.dumps(ONE | {"transactions": 1_000_000}), 1, "")
+        of(_core.trace_record, HANDLE, json.dumps(ONE | {"transactions": 1_000_000}), 1, "")
     ),
     "trace_read": Long(
         lambda _folder: partial(_core.trace_read, "# pcielab trace 1\n" + "0 read 0 64\n" * 3_000_000)

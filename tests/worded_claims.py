@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from pcielab import fabric, model
+from pcielab import _core, fabric, model
 from pcielab.analysis.normal import normal
 from pcielab.analysis.why import Why, why
 from pcielab.analysis.why.predicted import predicted
@@ -159,7 +159,7 @@ def _of_tests(random: Random, number: int) -> Iterator[Claim]:
     case = random_case(number, transactions=1 << 16)
     system = System.of_json(case.system)
     answer = _why_test(system, case.test)
-    [bounds] = system_bounds(case.system, [case.test])
+    [bounds] = system_bounds(_core.System.of_json(case.system), [case.test])
     if bounds is None:
         return
     ceilings = [(ceiling.bound, ceiling.gbps) for ceiling in bounds.answer.ceilings]
@@ -243,7 +243,10 @@ def _of_measured(random: Random, number: int) -> Iterator[Claim]:
 
     case = random_case(number, transactions=1 << 16)
     system = System.of_json(case.system)
-    [bounds], [simulated] = system_bounds(case.system, [case.test]), predicted([(system, case.test)])
+    [bounds], [simulated] = (
+        system_bounds(_core.System.of_json(case.system), [case.test]),
+        predicted([(system, case.test)]),
+    )
     if bounds is None or simulated is None:
         return
     measured = float(f"{simulated * random.uniform(0.3, 1.4):.3g}")
