@@ -198,7 +198,11 @@ def _changing(info: _Info, thread: int, folder: Path) -> str | None:
 def _text(thread: int, address: int) -> str:
     with Path(f"/proc/{thread}/mem").open("rb", buffering=0) as memory:
         memory.seek(address)
-        return memory.read(4096 - address % 4096).split(b"\0", 1)[0].decode(errors="replace")
+        content = b""
+        # Page by page, since the one after the text may not be there: a text may cross into the next.
+        while b"\0" not in content and (page := memory.read(4096 - (address + len(content)) % 4096)):
+            content += page
+        return content.split(b"\0", 1)[0].decode(errors="replace")
 
 
 def _set_register(thread: int, index: int, value: int) -> None:
