@@ -57,8 +57,16 @@ PARTS = {
         ("tests/test_worded_claims.py", "python/pcielab/analysis/why", "tests/test_why_command.py"),
     ),
     "analysis": Part(
-        ("analysis/compare/*.py", "analysis/explain/*.py", "analysis/normal/*.py", "analysis/validate/*.py"),
-        ("python/pcielab/analysis", "tests/test_regression_gate.py"),
+        (
+            *("analysis/compare/*.py", "analysis/explain/*.py", "analysis/normal/*.py", "analysis/validate/*.py"),
+            "kinds/**/*.py",
+        ),
+        (
+            "python/pcielab/analysis",
+            "python/pcielab/kinds",
+            "tests/test_kinds.py",
+            "tests/test_regression_gate.py",
+        ),
     ),
     "doctor": Part(
         ("doctor/**/*.py",), ("python/pcielab/doctor", "tests/mutations", "tests/test_doctor_texts.py")

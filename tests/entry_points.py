@@ -380,7 +380,7 @@ ENTRY_POINTS: dict[str, Long | Short] = {
         ),
         Short("some two hundred keys of a system"),
     ),
-    "System.each_with": Short("a tenth of a millisecond for each of a few hundred variants"),
+    "System.each_with": Long(of(HANDLE.each_with, [{"host.iommu.walk_ns": 100.0}] * 100_000)),
     **dict.fromkeys(
         ("System.keys", "System.schema", "profile_schema", "schemas", "store_metrics"),
         Short("a table of the program"),
@@ -444,7 +444,7 @@ ENTRY_POINTS: dict[str, Long | Short] = {
         of(_core.trace_record, HANDLE, json.dumps(ONE | {"transactions": 1_000_000}), 1, "")
     ),
     "trace_read": Long(
-        lambda _folder: partial(_core.trace_read, "# pcielab trace 1\n" + "0 read 0 64\n" * 3_000_000)
+        lambda _folder: partial(_core.trace_read, "# pcielab trace 1\n" + "0 read 0 64\n" * 9_000_000)
     ),
     "trace_play": Long(played),
     "trace_convert": Long(converted),

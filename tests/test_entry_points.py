@@ -20,7 +20,8 @@ STUBS = Path(__file__).parents[1] / "python" / "pcielab" / "_core.pyi"
 ALL = "PCIELAB_STOPS" in os.environ
 SAMPLE = ("Stop.wait", "run_alone", "ask_page", "FabricRuntime.run", "model_bandwidth", "trace_read")
 """Functions that once ignored signals."""
-_WORKS_SECONDS, _MOST_SECONDS = 0.1, 0.5
+_WORKS_SECONDS, _MOST_SECONDS = 0.03, 0.5
+"""Processor time before the signal, a fraction of what the shortest long call takes, and at most after it."""
 _CONTEXT = ("__enter__", "__exit__", "__iter__", "__len__", "__eq__", "__ne__", "__hash__")
 
 

@@ -204,9 +204,10 @@ impl System {
     }
 
     /// The system with the changes of each variant, like `with_`; None where they make it impossible.
-    fn each_with(&self, variants: Vec<Bound<'_, PyDict>>) -> Result<Vec<Option<Self>>> {
+    fn each_with(&self, py: Python<'_>, variants: Vec<Bound<'_, PyDict>>) -> Result<Vec<Option<Self>>> {
         let Value::Table(own) = Value::of_json(self.value()?) else { return Err(refused("no table")) };
         let changed = |changes: &Bound<'_, PyDict>| {
+            py.check_signals()?;
             let inner = pcie_describe::changed(own.clone(), &table(changes)?).ok();
             Ok(inner.map(|inner| Self { inner, read: None }))
         };

@@ -160,11 +160,9 @@ def _unseen(text: str, found: Sequence[Block], tree: Tree) -> Iterator[str]:
     """
     if unnamed := [block for block in found if block.is_unnamed]:
         yield (
-            f"the slot of {len(unnamed)} function{'' if len(unnamed) == 1 else 's'}, from line {unnamed[0].line} "
-            f"on: "
-            "the text shows registers without the line that names their device, so they are judged alone: give "
-            "the "
-            f"output of `{lspci.COMMAND}` unchanged"
+            f"the slot of {len(unnamed)} function{'' if len(unnamed) == 1 else 's'}, from line "
+            f"{unnamed[0].line} on: the text shows registers without the line that names their device, so they "
+            f"are judged alone: give the output of `{lspci.COMMAND}` unchanged"
         )
     denied = sum("<access denied>" in block.text for block in found)
     count = len({block.slot for block in found})

@@ -374,8 +374,7 @@ PASTED = {
     "retraining-failed": f"{_PORT}: broken device, retraining non-functional downstream link at 2.5GT/s\n",
     "link-went-down": f"{_PORT}: pciehp: Slot(4): Link Down\n",
     "limited-in-log": "pci 0000:01:00.0: 15.752 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x2 link "
-    "at "
-    "0000:00:1c.0 (capable of 31.504 Gb/s with 8.0 GT/s PCIe x4 link)\n",
+    "at 0000:00:1c.0 (capable of 31.504 Gb/s with 8.0 GT/s PCIe x4 link)\n",
     "device-stopped": "nvme nvme0: controller is down; will reset: CSTS=0x3, PCI_STATUS=0x10\n",
     "address-faults": "DMAR: [DMA Read NO_PASID] Request device [01:00.0] fault addr 0xffe00000\n",
     "bar-without-space": "pci 0000:01:00.0: BAR 0 [mem size 0x400000000 64bit pref]: can't assign; no space\n",

@@ -116,7 +116,7 @@ def _rows(comparison: Comparison, chosen: set[int], *, joint: bool) -> Iterator[
 
 
 def _values(row: Mapping[Any, Any], rate_unit: tuple[str, float]) -> tuple[str, float, float] | None:
-    """The values of a pair: a rate, in a unit of so many Gb/s, or a latency."""
+    """Unit and both values of a pair: rates in `rate_unit`, a name and its size in Gb/s; latencies in ns."""
     for metric, unit in (("bandwidth", "gbps"), ("median", "ns"), ("average", "ns")):
         first, second = (row.get(f"{metric}_{side}_{unit}") for side in "ab")
         alone = metric == "bandwidth" and row.get("pace") == "alone"

@@ -48,8 +48,7 @@ def atomics_not_routed(tree: Tree) -> Iterator[Observation]:
                 *(value(one, "AtomicOpsCap", why) for one, why in blockers),
             ),
             remedy="use a slot of the processor whose root port completes them; ports of chipsets and many older "
-            "switches "
-            "do not route them",
+            "switches do not route them",
         )
 
 

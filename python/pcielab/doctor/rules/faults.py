@@ -54,9 +54,8 @@ def device_off_bus(tree: Tree) -> Iterator[Observation]:
             what="the device is off the bus: every register reads as ones",
             values=(value(function, "all registers", "ff"), *_said(event)),
             remedy="search the kernel's log for its slot: after a crash or a lost link only a reset or a power "
-            "cycle of "
-            "the slot brings it back; check its power and temperature; a device asleep in D3cold reads the same: "
-            "wake it",
+            "cycle of the slot brings it back; check its power and temperature; a device asleep in D3cold reads "
+            "the same: wake it",
         )
     for slot, event in lost.items():
         yield Observation(
@@ -64,8 +63,7 @@ def device_off_bus(tree: Tree) -> Iterator[Observation]:
             what="the kernel's log says that the device is lost",
             values=_said(event),
             remedy="check the power, the temperature and the seat of the device; then look for errors on its "
-            "link before "
-            "it was lost",
+            "link before it was lost",
         )
 
 
@@ -103,10 +101,8 @@ def uncorrectable_errors(tree: Tree) -> Iterator[Observation]:
             what=f"uncorrectable errors were signalled: {'; '.join([*seen, *received])}",
             values=tuple(shown for one in dict.fromkeys([*ends, *roots]) for shown in _values(one)),
             remedy="search the kernel's log for AER and these slots; malformed TLPs point at the MPS of the "
-            "path, protocol "
-            "errors and surprise down at the link, completion time-outs at a device that stopped or sleeps; the "
-            "bits stay "
-            "set until they are cleared",
+            "path, protocol errors and surprise down at the link, completion time-outs at a device that stopped "
+            "or sleeps; the bits stay set until they are cleared",
         )
 
 
@@ -121,8 +117,7 @@ def errors_in_log(tree: Tree) -> Iterator[Observation]:
                 what=f"the kernel's log has {event.count} uncorrectable error{'' if event.count == 1 else 's'}",
                 values=_said(event),
                 remedy="read the lines after it in the log: they name the error and the end that saw it; then "
-                "look at the "
-                "link and at the MPS of its path",
+                "look at the link and at the MPS of its path",
             )
 
 
@@ -146,8 +141,8 @@ def containment_triggered(tree: Tree) -> Iterator[Observation]:
             what=f"containment triggered and took the link down: {reason}",
             values=(value(function, "DpcSta Trigger", "+" if function.contained else "cleared"), *_said(event)),
             remedy="search the kernel's log for DPC and AER at this port: they name the error and its source; "
-            "the link "
-            "stays down until the trigger status is cleared, which the kernel does after it handled the error",
+            "the link stays down until the trigger status is cleared, which the kernel does after it handled "
+            "the error",
         )
     for left in logged.values():
         yield Observation(

@@ -222,9 +222,8 @@ def on_card_link(tree: Tree) -> Iterator[Observation]:
         yield Observation(
             **judged(Severity.NOTE, Sureness.CERTAIN, link.device, uplink.device),
             what=(
-                f"{shown(end.speed_gtps if end else None, end.lanes if end else None)} is a nominal value inside "
-                f"the card, "
-                f"not a slow link: the card's link is that of {short(uplink.device.slot)}, at "
+                f"{shown(end.speed_gtps if end else None, end.lanes if end else None)} is a nominal value "
+                f"inside the card, not a slow link: the card's link is that of {short(uplink.device.slot)}, at "
                 f"{shown(true.speed_gtps, true.lanes)}{_limit_above(uplink)}"
             ),
             values=(

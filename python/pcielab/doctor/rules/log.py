@@ -22,8 +22,7 @@ def retraining_failed(tree: Tree) -> Iterator[Observation]:
             Severity.WARNING,
             "the kernel could not train the link and limited its speed",
             "look at the port's target speed (LnkCtl2) and raise it; if the link does not hold, suspect riser, "
-            "cable or "
-            "the device; later kernels lift the limit again",
+            "cable or the device; later kernels lift the limit again",
         )
 
 
@@ -36,9 +35,8 @@ def link_went_down(tree: Tree) -> Iterator[Observation]:
             event,
             Severity.WARNING,
             f"the kernel's log says that the link went down {_times(event)}",
-            "unless somebody pulled the device: look for errors before it in the log, at the device's power, and "
-            "at "
-            "riser and cable",
+            "unless somebody pulled the device: look for errors before it in the log, at the device's power, "
+            "and at riser and cable",
         )
 
 
@@ -81,8 +79,7 @@ def corrected_in_log(tree: Tree) -> Iterator[Observation]:
                 Severity.WARNING,
                 f"the kernel's log has corrected errors of the link, {_times(event)}",
                 "boot once with pcie_aspm=off: if they stop, a link does not wake cleanly; otherwise reseat the "
-                "device and "
-                "try a shorter riser or cable, or one generation lower",
+                "device and try a shorter riser or cable, or one generation lower",
             )
 
 

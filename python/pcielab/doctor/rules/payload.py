@@ -99,8 +99,7 @@ def mps_above_capability(tree: Tree) -> Iterator[Observation]:
                 value(function, "DevCtl MaxPayload", f"{control.mps_bytes} B"),
             ),
             remedy="boot with pci=pcie_bus_safe, or correct it in the BIOS or boot loader: every function of the "
-            "path gets "
-            "the smallest size that all support",
+            "path gets the smallest size that all support",
             commands=set_mps([function], control.max_payload_bytes),
         )
 
@@ -132,12 +131,10 @@ def mps_above_device(tree: Tree) -> Iterator[Observation]:
         yield Observation(
             **judged(Severity.ERROR if in_bulk else Severity.NOTE, Sureness.CERTAIN, device, port),
             what=f"the port sends payloads of up to {sends} B, but the device supports only {takes} B and "
-            f"requests "
-            f"{control.mrrs_bytes} B at once: completions reach it as malformed TLPs",
+            f"requests {control.mrrs_bytes} B at once: completions reach it as malformed TLPs",
             values=(*_path_values(tree, device), value(device, "DevCtl MaxReadReq", f"{control.mrrs_bytes} B")),
             remedy="boot with pci=pcie_bus_safe, which gives the path the smallest size that all support; or set "
-            "the "
-            "device's MRRS to what it takes",
+            "the device's MRRS to what it takes",
             commands=set_mps(_senders(tree, device, takes), takes),
         )
 

@@ -112,16 +112,14 @@ def acs_at_root_ports(tree: Tree) -> Iterator[Observation]:
     yield Observation(
         **judged(Severity.WARNING, Sureness.LIKELY, devices[0], ports[0]),
         what=f"requests between {', '.join(short(one.slot) for one in devices)} pass the IOMMU: ReqRedir is on "
-        f"at the root "
-        f"port{'s' if len(ports) > 1 else ''} {', '.join(short(one.slot) for one in ports)}",
+        f"at the root port{'s' if len(ports) > 1 else ''} {', '.join(short(one.slot) for one in ports)}",
         values=(
             *(value(one, "ACSCtl", " ".join(one.acs_enabled or ())) for one in ports),
             *(value(one, "device", one.name) for one in devices[1:]),
         ),
         remedy="where no virtual machine needs the isolation: switch ACS off in the BIOS or clear ReqRedir at "
-        "these ports "
-        "(config_acs= on the kernel's command line), or boot with iommu=pt; with virtual machines, give the "
-        "peers to one",
+        "these ports (config_acs= on the kernel's command line), or boot with iommu=pt; with virtual machines, "
+        "give the peers to one",
         commands=tuple(clear_redirection(one) for one in ports),
     )
 
