@@ -453,6 +453,7 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     **dict.fromkeys(
         (
             "HostPort.address", "HostPort.buffer_bytes", "HostPort.flight_ps", "HostPort.next_ps",
+            "HostPort.credits", "HostPort.uplink_free_ps",
             "HostPort.has_room", "HostPort.submit", "HostPort.advance", "HostPort.take",
         ),
         _PORT,

@@ -16,6 +16,7 @@ from moments import wait_until
 from patience import HANGS_AFTER_SECONDS
 from pcielab import load_system
 from pcielab.port import trace
+from pcielab.port.simbricks import time_of_a_read
 from shell import refuse
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="SimBricks needs Linux")
@@ -96,6 +97,30 @@ def test_a_device_in_python_gets_the_times_and_the_data(tmp_path: Path) -> None:
     played = trace.play(load_system("snb"), TRACE)
     assert [stamps[n] for n in range(len(TRANSFERS))] == [one.done_ps + 2 * LATENCY_PS for one in played]
     assert read[2][:256] == bytes(range(256))
+
+
+def test_the_time_of_a_read_and_what_hides_the_simulated_host_are_printed(tmp_path: Path) -> None:
+    (tmp_path / "dev.sock").write_text("")
+    with started(tmp_path, "--host", "host.sock") as brick:
+        code, messages = ended(brick)
+    assert code == 2
+    [read] = trace.play(load_system("hsw2620"), f"{trace.HEADER}\n0 read 0 64\n")
+    alone_ns = read.done_ps / 1000
+    assert alone_ns < 1000
+    assert (
+        "note: a read of 64 B takes 2000 ns: 2 x 500 ns to the device and back, and 2 x 500 ns to the other host "
+        f"and back, behind which the {alone_ns:.0f} ns of the simulated link and host do not show"
+    ) in messages
+    system = load_system("hsw2620")
+    assert time_of_a_read(system, 100, host=True).startswith(f"a read of 64 B takes {200 + alone_ns:.0f} ns")
+    assert time_of_a_read(system, 500, host=False).endswith(f"{alone_ns:.0f} ns of link and host")
+
+
+@pytest.mark.parametrize(
+    "command", [("simbricks", "--device", "dev.sock"), ("trace", "play", "dma.trace")], ids=lambda words: words[0]
+)
+def test_a_change_of_the_device_that_is_elsewhere_is_refused(command: tuple[str, ...]) -> None:
+    assert "--set device.dma.outstanding=4" in refuse(*command, "--set", "device.dma.outstanding=4")
 
 
 def test_a_device_that_goes_away_is_an_error(tmp_path: Path) -> None:

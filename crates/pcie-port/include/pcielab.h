@@ -218,7 +218,7 @@ typedef struct pcielab_limits {
    */
   uint32_t rcb_bytes;
   /*
-   Reads in flight of the system's own device. Other devices may have more tags.
+   Tags of the system's link: 32 without extended tags, 256 with, 768 with 10-bit tags.
    */
   uint32_t tags;
 } pcielab_limits;

@@ -1,13 +1,15 @@
-//! Transfers from a capture of TLPs in pcap-ng, the format of protocol analysers and Wireshark.
+//! Transfers from a capture of TLPs in pcap-ng or pcap, the formats of protocol analysers and Wireshark.
 //!
 //! Every packet is a TLP from its first header byte on, behind a fixed number of other bytes (framing, sequence
 //! number). Memory reads and writes become transfers; messages, completions, configuration and whatever cannot
 //! be parsed are counted. Addresses of the other machine mean nothing here: each page of 4096 bytes that the capture
 //! uses becomes the next page of the buffer, in the order of first use. Blocks are those of the pcap-ng draft
-//! (draft-ietf-opsawg-pcapng): section header, interface description, enhanced packet.
+//! (draft-ietf-opsawg-pcapng): section header, interface description, enhanced packet. [`pcap`] reads the format before it.
 //!
 //! Analysers give TLPs the link type 125 (`PCI_EXP`) or one of 147 to 162 (`USER0` to `USER15`). Packets of other
 //! link types are taken only if the selection names their type, as for TLPs that travel in Ethernet frames.
+
+mod pcap;
 
 use crate::header::parse_header;
 use crate::tlp::{INTERRUPTS, Kind};
@@ -29,8 +31,6 @@ const RESOLUTION: u16 = 9;
 const PCI_EXP: u32 = 125;
 /// Link types without a public meaning, `USER0` to `USER15`.
 const USER: RangeInclusive<u32> = 147..=162;
-/// First words of the older pcap format, in microseconds and in nanoseconds.
-const OLDER: [u32; 2] = [0xa1b2_c3d4, 0xa1b2_3c4d];
 
 /// What to take from a capture.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,7 +62,7 @@ pub struct Captured {
 /// Reads a capture.
 ///
 /// # Errors
-/// It is not pcap-ng, or a block is damaged; names the byte. No packet has a link type of the selection, or none
+/// It is neither pcap-ng nor pcap, or a block is damaged; names the byte. No packet has a link type of the selection, or none
 /// is a transfer.
 pub fn read(bytes: &[u8], selection: Selection) -> Result<Captured, Refusal> {
     read_unless(bytes, selection, &mut || false)
@@ -77,14 +77,10 @@ pub fn read_unless(
     selection: Selection,
     stopped: &mut dyn FnMut() -> bool,
 ) -> Result<Captured, Refusal> {
-    let mut reader = Reader { bytes, at: 0, little: true, interfaces: Vec::new(), packets: Vec::new() };
-    for number in 1_u32.. {
-        if reader.at >= bytes.len() || (number.is_multiple_of(PACKETS_BETWEEN_LOOKS) && stopped()) {
-            break;
-        }
-        reader.block()?;
-    }
-    let packets = reader.packets;
+    let packets = match pcap::Format::of(bytes) {
+        Some(format) => format.packets(bytes, stopped)?,
+        None => blocks(bytes, stopped)?,
+    };
     if let [first, ..] = packets[..]
         && !packets.iter().any(|packet| selection.takes(packet.link_type))
     {
@@ -96,6 +92,18 @@ pub fn read_unless(
         return Err(none.remedy("give the bytes before each TLP (--skip), or another requester"));
     }
     Ok(found)
+}
+
+/// The packets of a capture in pcap-ng.
+fn blocks<'a>(bytes: &'a [u8], stopped: &mut dyn FnMut() -> bool) -> Result<Vec<Packet<'a>>, Refusal> {
+    let mut reader = Reader { bytes, at: 0, little: true, interfaces: Vec::new(), packets: Vec::new() };
+    for number in 1_u32.. {
+        if reader.at >= bytes.len() || (number.is_multiple_of(PACKETS_BETWEEN_LOOKS) && stopped()) {
+            break;
+        }
+        reader.block()?;
+    }
+    Ok(reader.packets)
 }
 
 /// The transfers of packets, in a buffer of the pages that they use.
@@ -194,7 +202,7 @@ struct Packet<'a> {
 
 impl<'a> Reader<'a> {
     fn damaged(&self, problem: &str) -> Refusal {
-        Refusal::new(format!("byte {}: {problem}", self.at)).remedy("give a capture in pcap-ng (*.pcapng)")
+        Refusal::new(format!("byte {}: {problem}", self.at)).remedy("give a whole capture in pcap-ng or pcap")
     }
 
     fn u32(&self, bytes: &[u8]) -> u32 {
@@ -212,11 +220,7 @@ impl<'a> Reader<'a> {
         let [a, b, c, d, ..] = *rest else { return Err(self.damaged("half a block")) };
         let is_section = u32::from_le_bytes([a, b, c, d]) == SECTION;
         if self.at == 0 && !is_section {
-            if OLDER.iter().any(|magic| [magic.to_le_bytes(), magic.to_be_bytes()].contains(&[a, b, c, d])) {
-                let older = Refusal::new("is a capture in the older pcap format, not in pcap-ng");
-                return Err(older.remedy("convert it: editcap -F pcapng OLD.pcap NEW.pcapng"));
-            }
-            return Err(self.damaged("no section header of pcap-ng"));
+            return Err(self.damaged("no section header of pcap-ng, and no header of pcap"));
         }
         if is_section {
             let order = rest.get(8..12).ok_or_else(|| self.damaged("half a block"))?;
@@ -367,14 +371,58 @@ mod tests {
     }
 
     #[test]
-    fn captures_without_a_transfer_or_in_the_older_format_are_refused() {
+    fn captures_without_a_transfer_are_refused() {
         let refused =
             read(&capture(true, &[(0, &COMPLETION)]), Selection::default()).unwrap_err().to_string();
         assert!(refused.contains("none of its 1 packets"), "{refused}");
-        for magic in [0xa1b2_c3d4_u32.to_le_bytes(), 0xa1b2_3c4d_u32.to_be_bytes()] {
-            let refused = read(&magic, Selection::default()).unwrap_err().to_string();
-            assert!(refused.contains("editcap -F pcapng"), "{refused}");
+    }
+
+    /// A capture in pcap, in nanoseconds or microseconds from a second on.
+    fn older_capture(little: bool, magic: u32, link_type: u32, packets: &[(u32, &[u8])]) -> Vec<u8> {
+        let word = |value: u32| if little { value.to_le_bytes() } else { value.to_be_bytes() };
+        let half = |value: u16| if little { value.to_le_bytes() } else { value.to_be_bytes() };
+        let mut bytes =
+            [&word(magic)[..], &half(2), &half(4), &word(0), &word(0), &word(4096), &word(link_type)]
+                .concat();
+        for (at, packet) in packets {
+            let length = word(packet.len() as u32);
+            bytes.extend([&word(1)[..], &word(*at), &length, &length, packet].concat());
         }
+        bytes
+    }
+
+    #[test]
+    fn a_capture_in_pcap_holds_what_one_in_pcap_ng_holds() {
+        let packets: [(u32, &[u8]); 4] = [(70, &WRITE), (50, &READ), (60, &COMPLETION), (90, &READ)];
+        let newer = read(&capture(true, &packets), Selection::default()).unwrap();
+        for little in [true, false] {
+            let older =
+                |magic| read(&older_capture(little, magic, 158, &packets), Selection::default()).unwrap();
+            assert_eq!(older(0xa1b2_3c4d), newer);
+            let slower = older(0xa1b2_c3d4);
+            let times: Vec<u64> = slower.lines.iter().map(|line| line.ready.0).collect();
+            assert_eq!(times, [0, 20_000_000, 40_000_000]);
+        }
+        let ethernet = older_capture(true, 0xa1b2_c3d4, 1, &packets);
+        let refused = read(&ethernet, Selection::default()).unwrap_err().to_string();
+        assert!(refused.contains("Ethernet (link type 1)"), "{refused}");
+    }
+
+    #[test]
+    fn damaged_captures_in_pcap_are_refused_by_byte() {
+        let whole = older_capture(false, 0xa1b2_c3d4, 125, &[(5, &READ), (9, &READ)]);
+        let ends = [24, 24 + 16 + READ.len(), whole.len()];
+        for end in (4..whole.len()).filter(|end| !ends.contains(end)) {
+            let refused = read(&whole[..end], Selection::default()).unwrap_err().to_string();
+            assert!(refused.contains("byte "), "{end}: {refused}");
+        }
+        let of_version_3 = [&whole[..4], &[0, 3], &whole[6..]].concat();
+        assert!(
+            read(&of_version_3, Selection::default())
+                .unwrap_err()
+                .to_string()
+                .contains("no header of pcap 2")
+        );
     }
 
     #[test]
@@ -388,6 +436,14 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn any_capture_in_pcap_is_read_or_refused(at in 0usize..80, value in any::<u8>()) {
+            let mut bytes = older_capture(true, 0xa1b2_3c4d, 125, &[(5, &READ), (3, &READ)]);
+            let at = at % bytes.len();
+            bytes[at] = value;
+            let _ = read(&bytes, Selection::default());
+        }
+
         #[test]
         fn any_capture_is_read_or_refused(
             at in 0usize..150,

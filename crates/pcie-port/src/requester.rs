@@ -1,13 +1,17 @@
 //! A device that sends transfers in order, each as soon as tags and credits are free.
 //!
-//! Transfers are cut at MRRS or MPS and at 4 KiB. The TLP at the head of the queue waits for a tag and for
-//! credits, and everything behind it waits with it, as in a device with one queue of requests.
+//! A transfer that one TLP can carry is one TLP; others are cut at multiples of MRRS or MPS, and at 4 KiB. The TLP at
+//! the head of the queue waits for a tag and for credits, and everything behind it waits with it, as in a device with
+//! one queue of requests.
 
 use crate::endpoint::{Endpoint, Event};
 use crate::port::Port;
 use crate::tlp::{Kind, TIME_MOST, Tlp, TlpError};
 use pcie_time::{EventQueue, Picoseconds};
+use pcie_wire::PAGE_BYTES;
 use std::collections::VecDeque;
+
+const DOUBLE_WORD_BYTES: u64 = 4;
 
 /// A transfer that is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +114,9 @@ impl Requester {
     /// About how many TLPs carry a transfer: requests of a read, or writes.
     pub(crate) fn tlps(&self, kind: Kind, offset: u64, bytes: u64) -> u64 {
         let most = most_bytes(self.endpoint.port(), kind);
+        if next_bytes(most, offset, bytes) == bytes {
+            return 1;
+        }
         (offset % most).saturating_add(bytes).div_ceil(most)
     }
 
@@ -144,9 +151,7 @@ impl Requester {
         };
         let Some(tag) = tag else { return Ok(false) };
         let port = self.endpoint.port();
-        let most = most_bytes(port, head.kind);
-        // Cut at aligned offsets: limits divide 4 KiB, and pieces of the buffer are pages.
-        let length = head.left_bytes.min(most - head.offset % most);
+        let length = next_bytes(most_bytes(port, head.kind), head.offset, head.left_bytes);
         let address = if head.kind == Kind::Message { Some(0) } else { port.buffer().address(head.offset) };
         let Some(address) = address else { return Err(TlpError::OutsideBuffer { address: head.offset }) };
         let tlp = Tlp { kind: head.kind, tag, address, length: length as u32 };
@@ -222,6 +227,14 @@ impl Requester {
         let waiting = head.map(|head| head.ready.max(self.now));
         [waiting, self.done.next_time(), under_way].into_iter().flatten().min()
     }
+}
+
+/// Bytes of the next TLP of a transfer: all that is left if one TLP can carry it, else up to a multiple of `most`.
+/// Limits divide 4 KiB, and pieces of the buffer are pages.
+fn next_bytes(most: u64, offset: u64, left: u64) -> u64 {
+    let page = u64::from(PAGE_BYTES);
+    let fits = offset % DOUBLE_WORD_BYTES + left <= most && offset % page + left <= page;
+    if fits { left } else { left.min(most - offset % most) }
 }
 
 /// Most bytes of a TLP of a kind.

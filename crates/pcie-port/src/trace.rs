@@ -6,10 +6,12 @@
 //! TLP. OFFSET counts from the start of the host buffer, so that a trace fits any host. A transfer up to MRRS or
 //! MPS that crosses no multiple of 4096 is one TLP, and can be played by devices that cut nothing.
 
+use crate::caches::Prepared;
 use crate::endpoint::Endpoint;
 use crate::requester::{Done, Requester};
 use crate::tlp::Kind;
 use pcie_refusal::Refusal;
+use pcie_sim::{BandwidthRun, DeviceTlp, Machine, TestKey};
 use pcie_time::Picoseconds;
 use pcie_workload::{AddressList, Test};
 use std::fmt::Write as _;
@@ -129,43 +131,43 @@ pub fn write(lines: &[Line], comment: &str) -> String {
     text
 }
 
-/// Records a test of DMA: its transactions as TLPs, each as soon as a device with the tags of the system's link
-/// can send it.
+/// Records a test of DMA: the TLPs of the machine's own device, each at the time at which that device has it, a tag
+/// and credits. What limits the device (its workers, its data engine, the order of its tags) is in the times; the
+/// time that it needs to store what it has read is not.
 ///
 /// # Errors
-/// The test does not fit the host.
-pub fn record(test: &Test, list: &AddressList, endpoint: Endpoint) -> Result<Vec<Line>, Refusal> {
-    record_unless(test, list, endpoint, &mut |_| false)
+/// The device or the host do not support the test.
+pub fn record(
+    test: &Test,
+    list: &AddressList,
+    machine: &Machine,
+    key: TestKey,
+    prepared: Prepared,
+) -> Result<Vec<Line>, Refusal> {
+    record_unless(test, list, machine, key, prepared, &mut |_| false)
 }
 
-/// The same until `stopped` returns true, see [`play_unless`].
+/// The same until `stopped` returns true: it is called now and then with the TLPs so far.
 ///
 /// # Errors
 /// Those of [`record`].
 pub fn record_unless(
     test: &Test,
     list: &AddressList,
-    endpoint: Endpoint,
+    machine: &Machine,
+    key: TestKey,
+    prepared: Prepared,
     stopped: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Vec<Line>, Refusal> {
-    let link = &endpoint.port().system().link;
-    let (mps_bytes, mrrs_bytes) = (u64::from(link.mps_bytes), u64::from(link.mrrs_bytes));
-    let mut lines = Vec::new();
-    for transaction in 0..test.transactions {
-        let write = AddressList::writes(test.operation, transaction, test.transactions);
-        let most = if write { mps_bytes } else { mrrs_bytes };
-        let (mut offset, mut left) = (list.offset(transaction), test.size_bytes);
-        while left > 0 {
-            let bytes = left.min(most - offset % most);
-            lines.push(Line { ready: Picoseconds::ZERO, write, offset, bytes });
-            (offset, left) = (offset + bytes, left - bytes);
-        }
-    }
-    let done = play_unless(lines.iter().map(|line| Ok(*line)), endpoint, u64::MAX, stopped)?;
-    for (line, done) in lines.iter_mut().zip(done) {
-        line.ready = done.sent;
-    }
-    Ok(lines)
+    machine.supports(test).map_err(Refusal::new)?;
+    let tlps = BandwidthRun::tlps(machine, test, list, key, prepared.state(machine, key), stopped);
+    let line = |DeviceTlp { at, write, piece }| Line {
+        ready: at,
+        write,
+        offset: piece.address,
+        bytes: piece.length.into(),
+    };
+    Ok(tlps.into_iter().map(line).collect())
 }
 
 /// Plays a trace with a device that has the tags of the system's link; returns every transfer, in the order of
@@ -251,10 +253,11 @@ mod tests {
     use super::*;
     use crate::port::Port;
     use crate::test_machines::snb;
-    use pcie_sim::TestKey;
-    use pcie_time::{Draws, Stream};
-    use pcie_workload::Operation;
+    use pcie_sim::Engine;
+    use pcie_time::Stream;
+    use pcie_workload::{CacheState, Operation};
     use proptest::prelude::*;
+    use std::sync::Arc;
 
     #[test]
     fn wrong_lines_are_named() {
@@ -270,10 +273,25 @@ mod tests {
         assert!(body("99999999999999999999 read 0 64").contains("line 5"));
     }
 
+    const KEY: TestKey = TestKey { seed: 1, test: 0 };
+    const COLD: Prepared = Prepared { cache: CacheState::Cold, window_bytes: 0 };
+
     fn endpoint() -> Endpoint {
-        let machine = snb();
-        let (key, state) = (TestKey { seed: 1, test: 0 }, machine.boot());
-        Endpoint::new(Port::new(machine, key, state, Operation::BwRdwr))
+        let machine = Arc::new(Machine::without_device(snb().system().clone()).unwrap());
+        let state = COLD.state(&machine, KEY);
+        Endpoint::new(Port::new(machine, KEY, state, Operation::BwRdwr))
+    }
+
+    fn recorded(test: &Test) -> Vec<Line> {
+        let list = AddressList::new(test, KEY.draws(Stream::Addresses));
+        record(test, &list, &snb(), KEY, COLD).unwrap()
+    }
+
+    /// Rate from the first transfer sent to the last one done, bytes a microsecond.
+    fn rate(lines: &[Line], done: &[Done]) -> f64 {
+        let bytes: u64 = lines.iter().map(|line| line.bytes).sum();
+        let last = done.iter().map(|done| done.at.0).max().unwrap();
+        bytes as f64 / (last - done[0].sent.0) as f64 * 1e6
     }
 
     #[test]
@@ -285,11 +303,52 @@ mod tests {
             transactions: 400,
             ..Test::default()
         };
-        let list = AddressList::new(&test, Draws::new(1, 0, Stream::Addresses));
-        let lines = record(&test, &list, endpoint()).unwrap();
+        let lines = recorded(&test);
         assert!(lines.len() > 800 && lines.iter().all(|line| line.bytes <= 512));
         let done = play(&lines, endpoint()).unwrap();
         assert!(lines.iter().zip(&done).all(|(line, done)| line.ready == done.sent));
+    }
+
+    #[test]
+    fn a_recording_has_the_pace_of_its_device_and_another_device_has_its_own() {
+        let list = |test: &Test| AddressList::new(test, KEY.draws(Stream::Addresses));
+        for (operation, size_bytes) in [
+            (Operation::BwRd, 64),
+            (Operation::BwRd, 700),
+            (Operation::BwWr, 64),
+            (Operation::BwWr, 407),
+            (Operation::BwRdwr, 256),
+        ] {
+            let test = Test { operation, size_bytes, transactions: 5000, ..Test::default() };
+            let (machine, list) = (snb(), list(&test));
+            let mut run =
+                BandwidthRun::new(Engine::Fast, &machine, &test, &list, KEY, COLD.state(&machine, KEY), 0);
+            let ran =
+                (test.transactions * test.size_bytes) as f64 / run.run(test.transactions).0 as f64 * 1e6;
+            let lines = recorded(&test);
+            let played = rate(&lines, &play(&lines, endpoint()).unwrap());
+            assert!((played / ran - 1.0).abs() < 0.01, "{operation:?} {size_bytes}: {ran} and {played}");
+            let at_once: Vec<_> =
+                lines.iter().map(|line| Line { ready: Picoseconds::ZERO, ..*line }).collect();
+            let faster = rate(&lines, &play(&at_once, endpoint()).unwrap());
+            assert!(faster > 1.05 * ran, "{operation:?} {size_bytes}: {ran} and {faster}");
+        }
+    }
+
+    #[test]
+    fn a_transfer_that_fits_a_tlp_is_one_at_any_offset() {
+        let line = |offset, bytes| Line { ready: Picoseconds::ZERO, write: false, offset, bytes };
+        let headers = |line| {
+            let mut requester = Requester::new(endpoint());
+            let before = requester.endpoint().occupancy().reads;
+            let Line { ready, offset, bytes, .. } = line;
+            requester.push(Kind::Read, offset, bytes, ready).unwrap();
+            requester.advance(Picoseconds(1)).unwrap();
+            requester.endpoint().occupancy().reads - before
+        };
+        assert_eq!((headers(line(400, 300)), headers(line(400, 700)), headers(line(4000, 200))), (1, 3, 2));
+        // Whole double words count.
+        assert_eq!((headers(line(401, 511)), headers(line(401, 512))), (1, 2));
     }
 
     #[test]

@@ -57,6 +57,19 @@ impl HostPort {
         self.endpoint.port().flight().0
     }
 
+    /// Credits that the device has left: posted headers, posted data (16 bytes each), headers of reads.
+    #[getter]
+    fn credits(&self) -> (u32, u32, u32) {
+        let Units { posted_headers, posted_data, non_posted_headers } = self.endpoint.occupancy().credits;
+        (posted_headers, posted_data, non_posted_headers)
+    }
+
+    /// When the device's port can send the next TLP, ps.
+    #[getter]
+    fn uplink_free_ps(&self) -> u64 {
+        self.endpoint.occupancy().uplink_free.0
+    }
+
     /// Whether a tag and credits are free for a TLP.
     fn has_room(&self, kind: &str, tag: u16, address: u64, length: u32) -> Result<bool> {
         Ok(self.endpoint.has_room(&tlp(kind, tag, address, length)?))

@@ -15,7 +15,7 @@ use crate::json::{parse, word};
 use crate::progress::{ITEMS_BETWEEN_LOOKS, Watched};
 use crate::stop::Stop;
 
-/// A host with prepared caches.
+/// The host and the link of a system, with prepared caches.
 pub(crate) struct Host {
     machine: Arc<Machine>,
     key: TestKey,
@@ -25,7 +25,8 @@ pub(crate) struct Host {
 impl Host {
     pub(crate) fn new(system: &System, cache: &str, window_bytes: u64, seed: u64) -> Result<Self> {
         let prepared = Prepared { cache: word("cache", cache)?, window_bytes };
-        Ok(Self { machine: Arc::new(system.machine()?), key: TestKey { seed, test: 0 }, prepared })
+        let machine = Arc::new(Machine::without_device(system.system().clone())?);
+        Ok(Self { machine, key: TestKey { seed, test: 0 }, prepared })
     }
 
     /// The host before its first transfer.
@@ -35,7 +36,7 @@ impl Host {
     }
 }
 
-/// The TLPs of a test as a trace, each as soon as the device of the system can send it; `comment` goes below
+/// The TLPs of a test as a trace, each when the device of the system sends it; `comment` goes below
 /// the first line. `progress` is called with the TLPs that are done.
 #[pyfunction]
 #[pyo3(signature = (system, test, seed, comment, progress = None))]
@@ -48,14 +49,13 @@ pub(crate) fn trace_record(
     progress: Option<Py<PyAny>>,
 ) -> Result<String> {
     let test: Test = parse("test", test)?;
-    let (machine, key) = (Arc::new(system.machine()?), TestKey { seed, test: 0 });
+    let (machine, key) = (system.machine()?, TestKey { seed, test: 0 });
     let prepared = Prepared { cache: test.cache, window_bytes: test.window_bytes };
     let list = AddressList::new(&test, key.draws(Stream::Addresses));
-    let endpoint = Host { machine, key, prepared }.endpoint();
     let mut watched = Watched::new();
     let lines = py.detach(|| {
         let mut stopped = |done: u64| watched.is_stopped(progress.as_ref(), (done,));
-        trace::record_unless(&test, &list, endpoint, &mut stopped)
+        trace::record_unless(&test, &list, &machine, key, prepared, &mut stopped)
     });
     let lines = watched.result(lines)?;
     Ok(py.detach(|| trace::write(&lines, comment)))

@@ -22,7 +22,7 @@ use reference::ReferenceRun;
 use serde::{Deserialize, Serialize};
 use start::Start;
 
-pub use start::Finished;
+pub use start::{DeviceTlp, Finished};
 
 /// The engine that simulates a bandwidth test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +52,20 @@ enum Run<'a> {
 }
 
 impl<'a> BandwidthRun<'a> {
+    /// The TLPs of a whole bandwidth test in the order in which the device sends them, from the `state` before it.
+    /// `stopped` is asked now and then, with the TLPs so far: when it returns true, the result ends there.
+    #[must_use]
+    pub fn tlps(
+        machine: &'a Machine,
+        test: &'a Test,
+        list: &'a AddressList,
+        key: TestKey,
+        state: State,
+        stopped: &mut dyn FnMut(u64) -> bool,
+    ) -> Vec<DeviceTlp> {
+        ReferenceRun::new(Start { machine, test, list, key, state, first: 0 }).tlps(stopped)
+    }
+
     /// Starts at transaction `first` with nothing in flight, from the `state` after the transactions before.
     #[must_use]
     pub fn new(

@@ -21,7 +21,7 @@ mod root_complex;
 #[cfg(test)]
 mod test_systems;
 
-pub use bandwidth::{BandwidthRun, Engine, Finished};
+pub use bandwidth::{BandwidthRun, DeviceTlp, Engine, Finished};
 pub use bounds::TestBounds;
 pub use bounds::host::{DeviceLink, DeviceRates, HostQuestion, HostRates, PoolFill};
 pub use cache::advances::Advances;

@@ -45,6 +45,14 @@ impl Machine {
         Self::with_lines(system, Arc::default())
     }
 
+    /// The host and the link of a system, for a device that is simulated elsewhere.
+    ///
+    /// # Errors
+    /// Those of [`Machine::new`].
+    pub fn without_device(system: System) -> Result<Self, Refusal> {
+        Self::new(system.without_device())
+    }
+
     /// Shares the lines of a machine of the same shape.
     fn with_lines(system: System, lines: Arc<OnceLock<Lines>>) -> Result<Self, Refusal> {
         let (narrow, wide) = checked_links(&system)?;

@@ -68,6 +68,13 @@ pub struct System {
 }
 
 impl System {
+    /// The same link and host for a device that is simulated elsewhere: nothing of the system's own device
+    /// limits it.
+    #[must_use]
+    pub fn without_device(self) -> Self {
+        Self { device: Card::elsewhere(), ..self }
+    }
+
     /// Size of the host buffer.
     #[must_use]
     pub fn buffer_bytes(&self) -> u64 {

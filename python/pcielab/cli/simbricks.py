@@ -1,12 +1,12 @@
 """`pcielab simbricks`: a brick between a simulated device and its host, or instead of the host."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from pcielab.cli.output import say
-from pcielab.cli.system_options import Cache, Profile, Seed, Sets, WarmWindow
+from pcielab.cli.system_options import Cache, Profile, Seed, Sets, WarmWindow, refuse_device_changes
 
 
 def simbricks(
@@ -51,16 +51,17 @@ def simbricks(
     `pcielab simbricks --profile snb-iommu --device accelerator.sock`
     """
     from pcielab.library.profiles import resolve
-    from pcielab.port.simbricks import couple
+    from pcielab.port.simbricks import couple, time_of_a_read
 
+    refuse_device_changes(changes, "the device is simulated elsewhere")
     system = resolve(profile, changes or [])
+    how: dict[str, Any] = {"cache": cache, "window_bytes": window, "seed": seed}
+    say(f"note: {time_of_a_read(system, latency_ns, host=bool(hosts), **how)}")
     passed = couple(
         system,
         devices,
         hosts or [],
-        cache=cache,  # type: ignore[arg-type]
-        window_bytes=window,
-        seed=seed,
+        **how,
         latency_ns=latency_ns,
         patience_s=patience_s,
     )

@@ -7,6 +7,7 @@ import typer
 from pcielab.cli.completion import choice, keys_to_set, profile_names
 from pcielab.cli.output import say
 from pcielab.cli.quantities import size_option
+from pcielab.errors import InputError
 
 _CACHES = ("cold", "device-thrash", "device-warm", "host-warm")
 
@@ -43,3 +44,18 @@ WarmWindow = Annotated[
     int, size_option("--window", "Bytes that are warm, from the start of the buffer.", show_default="8K")
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=(1 << 64) - 1, help="Seed of random draws.")]
+
+
+def refuse_device_changes(changes: list[str] | None, reason: str) -> None:
+    """Refuse changes of the system's own device for a command that uses only its link and host.
+
+    Args:
+        changes: Values of `--set`.
+        reason: Why they would have no effect, and what to do instead.
+
+    Raises:
+        InputError: One changes the device.
+    """
+    for change in changes or []:
+        if change.partition("=")[0].partition(".")[0] == "device":
+            raise InputError(f"--set {change}: {reason}; the command uses the system's link and host")

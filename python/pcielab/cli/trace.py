@@ -15,7 +15,7 @@ from pcielab.cli.option_groups import refuse_without_effect
 from pcielab.cli.output import Cell, Format, FormatOption, OverwriteOption, is_stdout, print_rows, say
 from pcielab.cli.progress import Bar
 from pcielab.cli.quantities import size_option
-from pcielab.cli.system_options import Cache, Profile, Seed, Sets, WarmWindow
+from pcielab.cli.system_options import Cache, Profile, Seed, Sets, WarmWindow, refuse_device_changes
 from pcielab.errors import InputError
 from pcielab.wording import shown
 
@@ -44,7 +44,9 @@ def record(
     seed: Seed = 1,
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Record the TLPs of a test of DMA: each as soon as the system's device has a tag and credits for it.
+    """Record the TLPs of a test of DMA: each when the system's own device sends it.
+
+    What limits that device is in the times: played on the same system, the trace has the rate of `pcielab run`.
 
     A trace is text, one TLP a line: `TIME read|write OFFSET BYTES`, the time in picoseconds. Its times are
     simulated.
@@ -85,7 +87,7 @@ def play(
     limit: TlpLimit = None,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
-    """Play a trace of DMA on a simulated host, with a device that has the tags of its link.
+    """Play a trace of DMA on a system's host and link, with a device that has the link's tags and no other limit.
 
     A transfer waits for its time, a tag and credits, and those behind it wait with it. A read is done when its
     last completion is at the device, a write when its last byte is at the host.
@@ -109,6 +111,7 @@ def play(
 
     if cache == "cold":
         refuse_without_effect(context, ["window"], "cold caches hold no window: give --cache host-warm as well")
+    refuse_device_changes(changes, "what the device does is in the trace, so record it with the change")
     system = resolve(profile, changes or [])
     if is_stdout(output) and output_format is not Format.TABLE:
         raise InputError("--output -: stdout takes one of both: leave out --format, or give a file")
@@ -151,7 +154,7 @@ def play(
 
 @app.command()
 def convert(
-    capture: Annotated[Path, typer.Argument(help="A capture of TLPs in pcap-ng (*.pcapng).")],
+    capture: Annotated[Path, typer.Argument(help="A capture of TLPs in pcap-ng or pcap.")],
     output: Output,
     skip: Annotated[
         int, typer.Option("--skip", min=0, max=4096, help="Bytes of each packet before the header of its TLP.")

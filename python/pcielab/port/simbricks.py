@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.library.suites.parameters import Cache
+from pcielab.port.trace import HEADER, play
 from pcielab.wording import shown
 
 if TYPE_CHECKING:
@@ -78,6 +79,44 @@ def couple(
         patience_s=patience_s,
     )
     return Passed(time_ps / 1000, messages)
+
+
+def time_of_a_read(
+    system: "ResolvedSystem",
+    latency_ns: float,
+    *,
+    host: bool,
+    cache: Cache = "cold",
+    window_bytes: int = 0,
+    seed: int = 1,
+) -> str:
+    """What a read of 64 B takes at least, and whether the simulated host shows in it.
+
+    Args:
+        system: The link and the host.
+        latency_ns: Latency of each connection.
+        host: Whether another program simulates the host, too.
+        cache: State of the caches.
+        window_bytes: Bytes of the buffer that are warm.
+        seed: Seed of the host's draws.
+    """
+    one = f"{HEADER}\n0 read 0 64\n"
+    [read] = play(system, one, cache=cache, window_bytes=window_bytes, seed=seed)
+    alone_ns = read.done_ps / 1000
+    device_ns, host_ns = 2 * latency_ns, 2 * latency_ns if host else 0
+    total_ns = device_ns + max(alone_ns, host_ns)
+    words = f"a read of 64 B takes {total_ns:.0f} ns: 2 x {latency_ns:g} ns to the device and back, and "
+    if not host:
+        return words + f"{alone_ns:.0f} ns of link and host"
+    if host_ns < alone_ns:
+        return (
+            words
+            + f"{alone_ns:.0f} ns of link and host, or the {host_ns:g} ns to the other host and back if it is late"
+        )
+    return words + (
+        f"2 x {latency_ns:g} ns to the other host and back, behind which the {alone_ns:.0f} ns of the simulated "
+        f"link and host do not show: give all peers less than {alone_ns / 2:.0f} ns (--latency-ns)"
+    )
 
 
 def _check_time(name: str, value: float, least: float, most: float) -> None:

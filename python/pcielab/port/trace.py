@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from pcielab.library.profiles import ResolvedSystem
 
 Column: TypeAlias = "np.ndarray[Any, Any]"
+HEADER = "# pcielab trace 1"
+"""The first line of a trace."""
 MOST_BYTES = 256 << 20
 """The longest trace or capture that is read."""
 _OPERATIONS = ("bw-rd", "bw-wr", "bw-rdwr")
@@ -93,10 +95,13 @@ def record(
     progress: Callable[[int], None] | None = None,
     **parameters: Any,
 ) -> str:
-    """Record the TLPs of a bandwidth test, each as soon as the system's device can send it.
+    """Record the TLPs of a bandwidth test, each when the system's own device sends it.
+
+    What limits that device (workers, data engine, order of tags) is in the times: `play` on the same system gives
+    the rate of `pcielab run`. Only the time in which the device stores what it has read is left out.
 
     Args:
-        system: The host, and the link whose tags and limits the device has.
+        system: The device, the link and the host.
         test: The operation: `bw-rd`, `bw-wr` or `bw-rdwr`.
         seed: Seed of the addresses and of the host's draws.
         progress: Called now and then with the TLPs that are done.
@@ -106,7 +111,7 @@ def record(
         The trace. Its times are simulated.
 
     Raises:
-        InputError: The test is impossible, does not fit the host, or is no bandwidth test.
+        InputError: The test is impossible, does not fit the device or the host, or is no bandwidth test.
     """
     if test not in _OPERATIONS:
         raise InputError(f"{test}: has no stream of TLPs to record: give {', '.join(_OPERATIONS)}")
@@ -115,14 +120,15 @@ def record(
     count, size = found["transactions"], found["size_bytes"]
     if count > _MOST_TRANSACTIONS:
         raise InputError(f"transactions is {count}: give at most {_MOST_TRANSACTIONS}")
-    words = f"simulated: {count} of {test}, {size} B on {system.system.name}, seed {seed}"
+    device, name = system.system.device.name, system.system.name
+    words = f"simulated: {count} of {test}, {size} B from {device} on {name}, seed {seed}"
     return _core.trace_record(system.handle, json.dumps(found), seed, words, progress)
 
 
 def play(
     system: "ResolvedSystem", text: str, *, cache: Cache = "cold", window_bytes: int = 0, seed: int = 1
 ) -> list[Transfer]:
-    """Play a trace with a device that has the tags of the system's link.
+    """Play a trace on a system's host and link, with a device that has the link's tags and no other limit.
 
     The first transfer waits for its time, a tag and credits; those behind it wait with it.
 
@@ -197,7 +203,7 @@ def _tlps(system: "ResolvedSystem", write: Column, size: Column) -> Column:
 def convert(
     capture: bytes, *, skip_bytes: int = 0, requester: int | None = None, link_type: int | None = None
 ) -> tuple[str, int]:
-    """Make a trace from a capture of TLPs in pcap-ng.
+    """Make a trace from a capture of TLPs in pcap-ng or pcap.
 
     Pages of the captured machine become pages of the buffer, in the order of first use.
 
@@ -211,7 +217,7 @@ def convert(
         The trace, and the number of packets that are no memory reads or writes of the requester.
 
     Raises:
-        InputError: The file is damaged, no capture in pcap-ng, a capture of something else (the message names its
-            link type), or holds no memory read or write of the requester.
+        InputError: The file is damaged, no capture in pcap-ng or pcap, a capture of something else (the message
+            names its link type), or holds no memory read or write of the requester.
     """
-    return _core.trace_convert(capture, skip_bytes, requester, link_type, "from a capture in pcap-ng")
+    return _core.trace_convert(capture, skip_bytes, requester, link_type, "from a capture of TLPs")

@@ -161,7 +161,7 @@ pub struct PcielabLimits {
     pub mrrs_bytes: u32,
     /// Read completion boundary.
     pub rcb_bytes: u32,
-    /// Reads in flight of the system's own device. Other devices may have more tags.
+    /// Tags of the system's link: 32 without extended tags, 256 with, 768 with 10-bit tags.
     pub tags: u32,
 }
 

@@ -44,7 +44,7 @@ pub(super) fn endpoint(json: &[u8], options: Option<&PcielabOptions>) -> Result<
         options.copied().unwrap_or(PcielabOptions { seed: 1, window_bytes: 0, cache: 0, reserved: 0 });
     let cache = cache(options.cache).ok_or_else(|| format!("cache is {}: give 0 to 3", options.cache))?;
     let system = system(json).map_err(|refusal| refusal.to_string())?;
-    let machine = Arc::new(Machine::new(system).map_err(|refusal| refusal.to_string())?);
+    let machine = Arc::new(Machine::without_device(system).map_err(|refusal| refusal.to_string())?);
     let key = TestKey { seed: options.seed, test: 0 };
     let state = Prepared { cache, window_bytes: options.window_bytes }.state(&machine, key);
     Ok(Endpoint::new(Port::new(machine, key, state, Operation::BwRdwr)))

@@ -27,7 +27,7 @@ const SYSTEMS: [&str; 3] = [
 ];
 
 fn endpoints(system: &str) -> impl FnMut() -> Endpoint + use<> {
-    let machine = Arc::new(Machine::new(serde_json::from_str(system).unwrap()).unwrap());
+    let machine = Arc::new(Machine::without_device(serde_json::from_str(system).unwrap()).unwrap());
     move || {
         let key = TestKey { seed: 1, test: 0 };
         let state = Prepared { cache: CacheState::Cold, window_bytes: 0 }.state(&machine, key);
@@ -43,8 +43,11 @@ fn recorded(system: &str, transactions: u64) -> Vec<Line> {
         transactions,
         ..Test::default()
     };
-    let list = AddressList::new(&test, Draws::new(1, 0, Stream::Addresses));
-    trace::record(&test, &list, endpoints(system)()).unwrap()
+    let (machine, key) =
+        (Machine::new(serde_json::from_str(system).unwrap()).unwrap(), TestKey { seed: 1, test: 0 });
+    let list = AddressList::new(&test, key.draws(Stream::Addresses));
+    let prepared = Prepared { cache: CacheState::Cold, window_bytes: 0 };
+    trace::record(&test, &list, &machine, key, prepared).unwrap()
 }
 
 fn brick(folder: &Path, devices: usize, hosts: usize, latency_ps: u64) -> Brick {

@@ -3,7 +3,7 @@
 //! At each instant completions arrive first; device and root complex look for TLPs to send last.
 
 use super::card::{Tags, UPLINK_BACKLOG};
-use super::start::{Finished, Start};
+use super::start::{DeviceTlp, Finished, Start};
 use crate::link::completion_buffer::FreeSpace;
 use crate::link::credits::Credits;
 use crate::link::port::Port;
@@ -15,6 +15,9 @@ use pcie_time::{EventQueue, Picoseconds};
 use pcie_wire::{CompletionSpace, Piece, TlpKind};
 use pcie_workload::{AddressList, Test};
 use std::collections::VecDeque;
+
+/// Transactions between two looks for a stop: a few milliseconds.
+const TRANSACTIONS_BETWEEN_LOOKS: u64 = 4096;
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
@@ -136,6 +139,8 @@ pub(super) struct ReferenceRun<'a> {
     answer_planned: bool,
     complex: Complex<'a>,
     flight: Picoseconds,
+    /// The TLPs that were sent, if they are noted.
+    sent: Option<Vec<DeviceTlp>>,
 }
 
 impl<'a> ReferenceRun<'a> {
@@ -173,9 +178,28 @@ impl<'a> ReferenceRun<'a> {
             answer_planned: false,
             complex: Complex::new(machine.system(), machine.lines(), key, state, first_draw),
             flight: Picoseconds::from_ns(root.flight_ns),
+            sent: None,
         };
         run.plan_issue(Picoseconds::ZERO);
         run
+    }
+
+    /// All TLPs of the test, until `stopped` returns true: it is asked now and then, with the TLPs so far.
+    pub(super) fn tlps(mut self, stopped: &mut dyn FnMut(u64) -> bool) -> Vec<DeviceTlp> {
+        let mut sent = self.sent.insert(Vec::new()).len();
+        while self.completed < self.test.transactions && !stopped(sent as u64) {
+            let left = self.test.transactions - self.completed;
+            self.run(left.min(TRANSACTIONS_BETWEEN_LOOKS), None);
+            sent = self.sent.as_ref().map_or(0, Vec::len);
+        }
+        self.sent.unwrap_or_default()
+    }
+
+    /// Notes a TLP that leaves the device's queue.
+    fn note(&mut self, write: bool, piece: Piece) {
+        if let Some(sent) = &mut self.sent {
+            sent.push(DeviceTlp { at: self.now, write, piece });
+        }
     }
 
     /// See [`crate::BandwidthRun::run`]; appends the completed transactions to `noted`.
@@ -368,6 +392,7 @@ impl<'a> ReferenceRun<'a> {
             return false;
         }
         let piece = self.requests.get(request).piece;
+        self.note(false, piece);
         let units = self.machine.request_units(&self.uplink, piece);
         let left = self.uplink.send_units(self.now, units);
         self.push(left + self.flight, Event::Request(request));
@@ -378,6 +403,7 @@ impl<'a> ReferenceRun<'a> {
         if !self.credits.take_posted(piece.length) {
             return false;
         }
+        self.note(true, piece);
         let left = self.uplink.send(self.now, self.machine.tlp_bytes(TlpKind::MemoryWrite, piece));
         self.push(left + self.flight, Event::Write(piece));
         self.uplink.leave_unit(gap_bytes);

@@ -3,6 +3,7 @@
 use crate::cache::history::{State, TestKey};
 use crate::machine::Machine;
 use pcie_time::Picoseconds;
+use pcie_wire::Piece;
 use pcie_workload::{AddressList, PAGE_BYTES, Test};
 
 /// A completed transaction.
@@ -12,6 +13,17 @@ pub struct Finished {
     pub transaction: u64,
     /// When it was complete, counted from the start of the run.
     pub time: Picoseconds,
+}
+
+/// A TLP that a device sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceTlp {
+    /// When the device has it, a tag for it and credits for it.
+    pub at: Picoseconds,
+    /// Whether it writes.
+    pub write: bool,
+    /// Its bytes, by their offset in the host buffer.
+    pub piece: Piece,
 }
 
 #[derive(Debug)]

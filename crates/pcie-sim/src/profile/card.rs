@@ -4,6 +4,11 @@ use pcie_schema::quantity::{Count, Nanoseconds, Padding, Quantum, Size, Size32, 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// A TLP is a number of these.
+const DOUBLE_WORD_BYTES: u32 = 4;
+/// Requests in flight of a device without a limit.
+const IN_FLIGHT_MOST: u32 = 65_536;
+
 /// A device that can run the micro-benchmarks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -39,6 +44,79 @@ pub struct Card {
     pub dma: DmaPath,
     /// The command path, if the device has one.
     pub command: Option<CommandPath>,
+}
+
+impl Card {
+    /// A device that is simulated elsewhere: its TLPs occupy whole double words of the link, without gaps, and
+    /// each leaves as soon as it is ready. Nothing but the link and the host limits it.
+    #[must_use]
+    pub fn elsewhere() -> Self {
+        Self {
+            name: "elsewhere".to_owned(),
+            kind: CardKind::Direct,
+            timer: Timer { numerator_ns: 1, denominator: 1, cycles: 1 },
+            latency_samples_most: None,
+            transactions_most: None,
+            uplink_quantum_bytes: DOUBLE_WORD_BYTES,
+            uplink_data_quantum_bytes: DOUBLE_WORD_BYTES,
+            uplink_gap_bytes: 0,
+            uplink_dllp_bytes: 0,
+            dma: DmaPath::elsewhere(),
+            command: None,
+        }
+    }
+}
+
+impl DmaPath {
+    /// See [`Card::elsewhere`].
+    fn elsewhere() -> Self {
+        Self {
+            outstanding: IN_FLIGHT_MOST,
+            transfer_bytes_most: 4096,
+            transfer_multiple_bytes: one(),
+            tags: None,
+            tag_order: TagOrder::AnyFree,
+            tag_return_ns: 0.0,
+            cut_through: true,
+            read_overhead_ns: 0.0,
+            write_overhead_ns: 0.0,
+            write_byte_ns: 0.0,
+            write_to_read_ns: 0.0,
+            write_acknowledged_ns: 0.0,
+            loop_ns: 0.0,
+            request_interval_ns: 0.0,
+            busy_request_interval_ns: 0.0,
+            partial_word_ns: 0.0,
+            unaligned_card_ns: 0.0,
+            unaligned_host_ns: 0.0,
+            receive_buffers: IN_FLIGHT_MOST,
+            completion_buffer_bytes: None,
+            completion_buffer_headers: None,
+            relaxed_ordering: None,
+            engine: DataEngine::elsewhere(),
+        }
+    }
+}
+
+impl DataEngine {
+    /// See [`Card::elsewhere`].
+    fn elsewhere() -> Self {
+        Self {
+            read_fixed_ns: 0.0,
+            write_fixed_ns: 0.0,
+            segment_bytes: 64,
+            segment_ns: 0.0,
+            word_bytes: 64,
+            word_ns: 0.0,
+            short_tail_ns: 0.0,
+            shifted_flush_ns: 0.0,
+            boundary_ns: 0.0,
+            write_gap_bytes: 0,
+            write_part_bytes: 4096,
+            both_ways_byte_ns: None,
+            both_ways_bytes: None,
+        }
+    }
 }
 
 /// How a device issues DMAs.
