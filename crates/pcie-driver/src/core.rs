@@ -41,6 +41,17 @@ pub enum DriverError {
     /// The test ended with a fault.
     #[error("the FPGA core ended the test: {0}")]
     Fault(&'static str),
+    /// MPS or MRRS changed while a test ran.
+    #[error(
+        "MPS and MRRS changed from {} and {} B to {} and {} B while the test ran: run it again, and leave them alone",
+        .before.0, .before.1, .after.0, .after.1
+    )]
+    LimitsChanged {
+        /// MPS and MRRS at the start, bytes.
+        before: (u32, u32),
+        /// Those at the end.
+        after: (u32, u32),
+    },
     /// The core made no progress for this long, µs.
     #[error("the FPGA core made no progress for {0} us of its own time")]
     Silent(u64),
@@ -75,6 +86,8 @@ pub struct Core<T> {
     pub(crate) transport: T,
     facts: CoreFacts,
     minor: u32,
+    /// MPS and MRRS when the last test started, bytes.
+    limits: (u32, u32),
 }
 
 impl<T: Transport> Core<T> {
@@ -102,7 +115,7 @@ impl<T: Transport> Core<T> {
             return Err(DriverError::NotOurs("the core reports no clock or no tags".into()));
         }
         let minor = version >> r::VERSION_MINOR_SHIFT & r::VERSION_MINOR_MASK;
-        Ok(Self { transport, facts, minor })
+        Ok(Self { transport, facts, minor, limits: (0, 0) })
     }
 
     /// Facts that the core reports.
@@ -251,8 +264,19 @@ impl<T: Transport> Core<T> {
         data_key: u32,
     ) -> Result<(), DriverError> {
         let settings = Settings::new(&self.facts, test, list, slice, data_key)?;
+        self.limits = self.link_limits()?;
         self.transport.write_all(settings.writes())?;
         self.control(r::CONTROL_START_SHIFT)
+    }
+
+    /// MPS and MRRS that the host has set, bytes.
+    fn link_limits(&mut self) -> Result<(u32, u32), DriverError> {
+        let link = self.transport.read(r::LINK)?;
+        let bytes = |shift, mask| 128_u32 << (link >> shift & mask);
+        Ok((
+            bytes(r::LINK_MAX_PAYLOAD_SHIFT, r::LINK_MAX_PAYLOAD_MASK),
+            bytes(r::LINK_MAX_READ_REQUEST_SHIFT, r::LINK_MAX_READ_REQUEST_MASK),
+        ))
     }
 
     fn stop(&mut self) -> Result<(), DriverError> {
@@ -285,12 +309,14 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// Waits for a test to complete; any other end is an error.
+    /// Waits for a test to complete; any other end is an error, and so are other limits than at its start.
     fn finish(&mut self) -> Result<Progress, DriverError> {
         match self.wait()? {
-            r::RESULT_COMPLETE => self.progress(),
-            result => Err(DriverError::Fault(fault_text(result))),
+            r::RESULT_COMPLETE => {}
+            result => return Err(DriverError::Fault(fault_text(result))),
         }
+        let (before, after) = (self.limits, self.link_limits()?);
+        if before == after { self.progress() } else { Err(DriverError::LimitsChanged { before, after }) }
     }
 
     fn progress(&mut self) -> Result<Progress, DriverError> {
@@ -334,6 +360,8 @@ pub(crate) mod tests {
         /// The start of the host buffer.
         pub(crate) memory: Vec<u8>,
         result: Option<u32>,
+        /// What LINK holds once a test has started.
+        link_later: Option<u32>,
         pieces: Vec<u64>,
     }
 
@@ -346,7 +374,8 @@ pub(crate) mod tests {
                 (r::PARAMETERS, parameters),
                 (r::CLOCK_PS, 4000),
             ]);
-            Self { registers, stores: vec![], memory: vec![], result, pieces: vec![1 << 40, 0xfffff << 12] }
+            let pieces = vec![1 << 40, 0xfffff << 12];
+            Self { registers, stores: vec![], memory: vec![], result, link_later: None, pieces }
         }
     }
 
@@ -363,6 +392,7 @@ pub(crate) mod tests {
                     None => r::STATE_RUN,
                 };
                 self.registers.insert(r::STATUS, status);
+                self.registers.extend(self.link_later.map(|link| (r::LINK, link)));
                 self.registers.insert(r::TRANSACTIONS, self.registers[&r::COUNT]);
                 self.registers.insert(r::ELAPSED_LO, 1000);
                 let record = self.registers[&r::LIST_INDEX] + 100;
@@ -488,6 +518,33 @@ pub(crate) mod tests {
         assert_eq!(fault, Err(DriverError::Fault("a poisoned completion")));
         let silent = core(None).bandwidth(&test, &list, 0, &mut sink);
         assert!(matches!(silent, Err(DriverError::Silent(_))), "{silent:?}");
+    }
+
+    #[test]
+    fn a_test_during_which_mps_or_mrrs_changes_is_refused() {
+        let link = |mps: u32, mrrs: u32| mps | mrrs << r::LINK_MAX_READ_REQUEST_SHIFT | 1 << 8;
+        for (operation, later, refused) in [
+            (Operation::BwRd, link(1, 2), false),
+            (Operation::BwRd, link(1, 1), true),
+            (Operation::BwWr, link(0, 2), true),
+            (Operation::LatRd, link(1, 5), true),
+        ] {
+            let (test, list) = test(operation);
+            let mut core = core(Some(r::RESULT_COMPLETE));
+            core.transport.registers.insert(r::LINK, link(1, 2));
+            core.transport.link_later = Some(later);
+            let done = if operation.is_latency() {
+                core.latency(&test, &list, 0, &mut |_, _| ControlFlow::Continue(()))
+            } else {
+                core.bandwidth(&test, &list, 0, &mut |_| ControlFlow::Continue(()))
+            };
+            let message = done.err().map(|error| error.to_string()).unwrap_or_default();
+            assert_eq!(
+                message.starts_with("MPS and MRRS changed from 256 and 512 B to "),
+                refused,
+                "{message}"
+            );
+        }
     }
 
     #[test]

@@ -16,8 +16,8 @@ const SLICE: Duration = Duration::from_millis(20);
 const LATENCY_SLICE: usize = 512;
 /// Polls of the queue between two reads of the clock.
 const POLLS: u32 = 256;
-/// Time for a command to complete after a stop request.
-const GRACE: Duration = Duration::from_millis(100);
+/// Time for a command to complete after a stop request: an emulated drive on a busy machine takes a second.
+const GRACE: Duration = Duration::from_secs(2);
 /// Wait for an interrupt between two checks of the stop request.
 const INTERRUPT_WAIT: Duration = Duration::from_millis(10);
 /// Most samples of the median of a part.
@@ -203,7 +203,11 @@ impl<'a> Patience<'a> {
             return Err(DeviceError::Failed(format!("{} did not answer a command for {seconds} s", E::NAME)));
         }
         if self.stop.is_requested() && now - *self.stopped.get_or_insert(now) > GRACE {
-            return Err(DeviceError::Failed(format!("the run was stopped while {} did not answer", E::NAME)));
+            let seconds = GRACE.as_secs();
+            return Err(DeviceError::Failed(format!(
+                "the run was stopped, and {} did not answer its last command within {seconds} s",
+                E::NAME
+            )));
         }
         Ok(())
     }
