@@ -5,11 +5,15 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 PROGRAMS = ("qemu-system-x86_64", "busybox", "cpio", "depmod", "modprobe", "dpkg", "apt-get")
 PACKAGES = "qemu-system-x86 busybox-static cpio kmod xz-utils"
-MODULES = ("virtio_pci", "virtio_blk", "vfio_iommu_type1", "vfio-pci")
+MODULES = ("virtio_pci", "virtio_blk", "vfio_iommu_type1", "vfio-pci", "vmxnet3")
+"""Modules that the guest loads first."""
+LATER = ("loop", "dm-mod", "md-mod", "nvmet", "target_core_iblock", "zram", "8021q", "bridge", "bonding")
+"""Modules that its steps load: a loaded nvmet alone, for example, could export any drive."""
 _PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
 
 
@@ -49,10 +53,10 @@ def image(root: Path) -> Path:
     return next((root / "boot").glob("vmlinuz-*"))
 
 
-def modules(root: Path) -> list[Path]:
-    """Modules that the guest loads, each after its dependencies."""
+def modules(root: Path, names: Iterable[str]) -> list[Path]:
+    """These modules, each after its dependencies."""
     found: dict[Path, None] = {}
-    for name in MODULES:
+    for name in names:
         lines = _run("modprobe", "-d", root, "-S", _version(root), "--show-depends", name).splitlines()
         found.update(dict.fromkeys(Path(line.split()[1]) for line in lines if line.startswith("insmod")))
     return list(found)
@@ -65,11 +69,11 @@ def initramfs(folder: Path, root: Path, files: dict[str, Path], init: str) -> Pa
     for name in ("bin", "dev", "etc", "lib", "proc", "sys", "tmp", "measure"):
         (tree / name).mkdir(parents=True)
     shutil.copy(shutil.which("busybox") or "/bin/busybox", tree / "bin/busybox")
-    order = []
-    for module in modules(root):
-        shutil.copy(module, tree / "lib" / module.name)
-        order.append(module.name)
-    (tree / "lib/order").write_text("\n".join(order) + "\n")
+    for order, names in (("order", MODULES), *((name, (name,)) for name in LATER)):
+        files_of_order = modules(root, names)
+        for module in files_of_order:
+            shutil.copy(module, tree / "lib" / module.name)
+        (tree / "lib" / order).write_text("".join(f"{module.name}\n" for module in files_of_order))
     (tree / "etc/passwd").write_text("root:x:0:0::/:/bin/sh\nalice:x:1000:1000::/:/bin/sh\n")
     for name, source in files.items():
         (tree / "measure" / name).parent.mkdir(parents=True, exist_ok=True)

@@ -19,6 +19,9 @@ COMMAND_LINE = "console=ttyS0 quiet intel_iommu=on panic=-1 tsc=reliable no_time
 Nor does it trust its timer: on a busy machine, too few interrupts arrive during its check, and it panics.
 Mitigations are useless in a guest that runs only our programs, and slow each call down."""
 
+_ONE_VIRTUAL_FUNCTION = "sriov_max_vfs=1,sriov_vq_flexible=2,sriov_vi_flexible=1,max_ioqpairs=4,msix_qsize=5"
+"""Options of a drive with a virtual function, which takes queues and interrupts of it."""
+
 
 @dataclass(frozen=True)
 class Ended:
@@ -30,7 +33,7 @@ class Ended:
 
 def start(folder: Path, kernel: Path, initramfs: Path) -> Ended:
     """Run a guest to its end: its output disk is then `out.raw`, and the BAR that it stored into `bar.raw`."""
-    for name in ("drive0.raw", "drive1.raw", "out.raw", "bar.raw"):
+    for name in ("drive0.raw", "drive1.raw", "drive2.raw", "out.raw", "bar.raw"):
         path = folder / name
         path.unlink(missing_ok=True)
         with path.open("wb") as file:
@@ -47,14 +50,12 @@ def start(folder: Path, kernel: Path, initramfs: Path) -> Ended:
 
 
 def _arguments(folder: Path) -> list[str]:
+    def disk(number: int) -> list[str]:
+        file = f"{folder}/drive{number}.raw,format=raw,cache=unsafe,discard=unmap"
+        return ["-drive", f"if=none,id=d{number},file={file}"]
+
     def drive(number: int, bus: str, extra: str) -> list[str]:
-        return [
-            *(
-                "-drive",
-                f"if=none,id=d{number},file={folder}/drive{number}.raw,format=raw,cache=unsafe,discard=unmap",
-            ),
-            *("-device", f"nvme,bus={bus},drive=d{number},serial=pcielab{number}{extra}"),
-        ]
+        return [*disk(number), "-device", f"nvme,bus={bus},drive=d{number},serial=pcielab{number}{extra}"]
 
     def port(number: int, bus: str) -> list[str]:
         return ["-device", f"pcie-root-port,id=rp{number},chassis={number + 1},slot={number + 1},bus={bus}"]
@@ -74,6 +75,14 @@ def _arguments(folder: Path) -> list[str]:
         *drive(0, "rp1", ",cmb_size_mb=16"),
         *port(2, "pxb1"),
         *drive(1, "rp2", ""),
+        *port(4, "pcie.0"),
+        *("-device", "nvme-subsys,id=both,nqn=both"),
+        *("-device", f"nvme,id=spare,bus=rp4,serial=pcielab2,subsys=both,{_ONE_VIRTUAL_FUNCTION}"),
+        *(*disk(2), "-device", "nvme-ns,bus=spare,drive=d2"),
+        *port(5, "pcie.0"),
+        # A program that QEMU runs answers connections to this address; nothing else is reached.
+        *("-netdev", "user,id=net1,restrict=on,guestfwd=tcp:10.0.2.100:22-cmd:cat"),
+        *("-device", "vmxnet3,bus=rp5,netdev=net1,romfile="),
         *port(3, "pcie.0"),
         *("-netdev", "hubport,id=net0,hubid=0", "-device", "e1000e,bus=rp3,netdev=net0,romfile="),
         *("-object", f"memory-backend-file,id=bar,share=on,mem-path={folder}/bar.raw,size={BAR_BYTES}"),

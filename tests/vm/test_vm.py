@@ -32,6 +32,16 @@ NOT_OF_DEVICES = (
 )
 NOT_OF_CORES = (("bw-rd", {"path": "dma"}), ("lat-rd", {"window_bytes": 1 << 30}))
 """Tests that must be refused: an operation, and changes of its parameters."""
+USES = (
+    "is mounted at", "is swap", "has claimed", "is behind loop0", "is part of dm-", "is part of md7",
+    "is exported by /sys/kernel/config/nvmet", "is exported by /sys/kernel/config/target",
+    "has 1 virtual functions", "n1 open", "n1p1 open", "/resource0 open", "/config open", "vfio/",
+    " is up; `sudo ip link set", "the SSH session from", "a TCP connection with", "is part of inner",
+    "is part of whole", "whole, which ", "with a packet socket", "in another network namespace",
+)  # fmt: skip
+"""Uses of drives and interfaces, each refused in a binding."""
+LISTED = ("by process ", "is behind zram0", "the route to", "the default route", "is part of bonded")
+"""Uses that a survey lists beside the one that the refusal names."""
 AREA = 64 << 10
 FAILING_POSITION = 100
 """First position of the tests that the contract makes fail."""
@@ -136,7 +146,7 @@ def _trial(tests: str, refused: Sequence[tuple[str, Mapping[str, object]]]) -> s
 def guest() -> Guest:
     """The guest, run to its end."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    files = {"steps": HERE / "steps", **programs.built()}
+    files = {"steps": HERE / "steps", "uses": HERE / "uses", **programs.built()}
     for name, content in (
         ("small.json", _small()),
         ("many.json", _many()),
@@ -268,10 +278,19 @@ def test_the_store_has_the_memory_types_that_the_kernel_granted(guest: Guest) ->
 def test_uses_are_refused_and_a_free_drive_is_surveyed(guest: Guest) -> None:
     refusals = (guest.out / "refusals.txt").read_text().splitlines()
     uses = ("is in use: ", "may be in use: ", "whose uses pcielab does not know")
-    assert sum(any(use in line for use in uses) for line in refusals) >= 20
+    assert sum(any(use in line for use in uses) for line in refusals) >= 50
+    for use in USES:
+        assert any(use in line for line in refusals if "is in use: " in line), use
+    listed = (guest.out / "listed.txt").read_text()
+    for use in LISTED:
+        assert use in listed, use
     looks = json.loads((guest.out / "survey.json").read_text())
     assert {look["subject"] for look in looks} >= {"mounts", "swap", "exclusive claims"}
     assert all(look["holders"] == [] for look in looks)
+
+
+def test_free_devices_are_bound_and_released(guest: Guest) -> None:
+    assert len((guest.out / "released.txt").read_text().splitlines()) == 7
 
 
 def test_every_refusal_names_the_remedy(guest: Guest) -> None:

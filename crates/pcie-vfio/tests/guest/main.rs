@@ -7,7 +7,9 @@
 mod claims;
 mod edu;
 mod exit;
+mod mapped;
 mod memory;
+mod packets;
 mod stores;
 
 use pcie_host::{Buffer, PageSize, SharedBuffer, Topology};
