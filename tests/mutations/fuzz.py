@@ -44,13 +44,16 @@ def main() -> int:
             for first in range(options.first, last, _CHUNK)
             for kind in options.kind
         )
-        with multiprocessing.get_context("fork").Pool(os.cpu_count()) as pool:
+        with multiprocessing.get_context("fork").Pool(options.processes) as pool:
             return _run(pool, chunks, options.minutes * 60)
 
 
 def _options(kinds: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=1_000_000, help="cases of all kinds together")
+    parser.add_argument(
+        "--processes", type=int, default=os.cpu_count(), help="cases at a time [default: each core]"
+    )
     parser.add_argument("--minutes", type=float, default=60.0, help="time limit")
     parser.add_argument("--kind", action="append", choices=kinds, help="only this kind; repeatable")
     parser.add_argument("--first", type=int, default=0, help="number of the first case of each kind")

@@ -57,6 +57,11 @@ _WORDS = re.compile(r"(?<![\w.-])[-+]?(nan|NaN|inf|Infinity)(?![\w.-])")
 """Numbers that are none, in a table; in JSON they are no words at all."""
 _COMMANDS = 3
 """Commands that read a store."""
+_SLOW = {"report": 0.05, "export pcie-bench": 0.1, "calibrate": 0.3, "why frames": 0.02}
+"""Commands, of one kind of run or of all, that take three to a hundred times as long as the others, and how often
+each is drawn for one of those."""
+_PAGES = 0.1
+"""The same for a command that writes a page."""
 _REFUSED = re.compile(r"is -?inf: a store has")
 """Why `runs` cannot read a store."""
 Change = Callable[[Draw, sqlite3.Connection], None]
@@ -263,6 +268,23 @@ def _readers(path: str, sound: str, folder: str) -> Iterable[list[str]]:
         yield ["export", kind, path, "-o", f"{folder}/run.{kind}", "--overwrite"]
 
 
+def _weight(arguments: Sequence[str], kind: str) -> float:
+    """How often a command is drawn for a store of this kind, for one of a command that is quick."""
+    first, second = arguments[:2]
+    is_page = any(word.endswith(".html") for word in arguments)
+    weights = (_SLOW.get(words) for words in (first, f"{first} {second}", f"{first} {kind}"))
+    return next(filter(None, weights), _PAGES if is_page else 1.0)
+
+
+def _drawn(draw: Draw, commands: Iterable[list[str]], kind: str) -> list[list[str]]:
+    """A few commands, by their weight."""
+
+    def place(arguments: Sequence[str]) -> float:
+        return draw.random() ** (1 / _weight(arguments, kind))
+
+    return sorted(commands, key=place, reverse=True)[:_COMMANDS]
+
+
 def read_by(arguments: Sequence[str]) -> None:
     """Run a command that reads a store, and check what it writes."""
     check_output(arguments, *called(arguments))
@@ -280,7 +302,7 @@ def resealed(draw: Draw, folder: Path) -> None:
             draw.choice(_CHANGES)(draw, connection)
         reseal(connection)
     refused = 0
-    for arguments in draw.sample([*_readers(str(path), str(whole), str(folder))], _COMMANDS):
+    for arguments in _drawn(draw, _readers(str(path), str(whole), str(folder)), whole.stem):
         try:
             read_by(arguments)
         except InputError as error:

@@ -22,8 +22,8 @@ from workers import MEMORY_MOST, attempt, failures, failures_here, limited
 
 from pcielab import InputError
 
-SAMPLE = 60
-"""Inputs of each kind where no number is asked for."""
+SAMPLE, SAMPLES = 60, {"sealed-numbers": 200}
+"""Inputs of each kind where no number is asked for, and of kinds with more of them."""
 _ASKED, _SEALED = os.environ.get("PCIELAB_INPUTS"), os.environ.get("PCIELAB_SEALED_STORES")
 _SHARES = {"stores": 4, **dict.fromkeys(tools.KINDS, 5), **dict.fromkeys(fabric_sources.KINDS, 2)}
 """Kinds whose cases take ten times as long: a changed store is drawn, compared and exported, or an import written.
@@ -66,7 +66,7 @@ def recorded(case: Case, outcomes: list[bool]) -> Case:
 def test_a_changed_input_is_accepted_or_refused(
     kind: str, folder: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    numbers = range(asked(kind) or SAMPLE)
+    numbers = range(asked(kind) or SAMPLES.get(kind, SAMPLE))
     if asked(kind) is None:
         outcomes: list[bool] = []
         found = [*failures_here(kind, recorded(KINDS[kind], outcomes), numbers, folder)]
