@@ -10,6 +10,7 @@ import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 _LOADS, _STORES = {0x181: "load", 0x180: "load"}, {0x186: "store", 0x185: "store"}
 _SPECIAL = {0x005, 0x0CB, 0x119, 0x1C3}
@@ -29,6 +30,13 @@ class Instruction:
 def instructions(cubin: bytes, kernel: str) -> list[Instruction]:
     """The instructions of a kernel, in order."""
     return [found for word in _words(_section(cubin, f".text.{kernel}")) if (found := _decoded(*word)) is not None]
+
+
+def clock_distances(cubin: bytes, kernel: str) -> list[int]:
+    """The numbers of instructions, of every kind, between each reading of the clock and the next."""
+    code = enumerate(_words(_section(cubin, f".text.{kernel}")))
+    at = [place for place, word in code if (found := _decoded(*word)) is not None and found.name == "clock"]
+    return [second - first - 1 for first, second in pairwise(at)]
 
 
 def kernels(cubin: bytes) -> list[str]:

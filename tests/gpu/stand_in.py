@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from pcielab.devices.cuda.compiler import LANES
 from pcielab.devices.cuda.driver import Card, DriverError
 from pcielab.devices.cuda.pattern import FIRST, STEP
 
@@ -351,7 +352,9 @@ class StandIn:
     ) -> None:
         assert zeros == 0
         count -= self.faults.lazy and count > 0
-        words = pieces * int(kernel.rpartition("_")[2]) // 4
+        piece, loads = (int(number) for number in kernel.split("_")[-2:])
+        assert pieces <= LANES * loads, f"{kernel} cannot move {pieces} pieces"
+        words = pieces * piece // 4
         firsts = self._words(listed, count)
         ns = self.round_trip_ns
         if "write_read" in kernel:

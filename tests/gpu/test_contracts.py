@@ -17,7 +17,7 @@ SOURCE = {source.name: source.read_text() for source in [*SOURCES.glob("*.cu"), 
 
 def parameters(source: str, kernel: str) -> list[str]:
     """Names of a kernel's parameters; all kernels of a macro have equal ones."""
-    name = "NAME" if kernel.endswith("_") else kernel
+    name = r"NAME(?:##_##LOADS)?" if kernel.endswith("_") else kernel
     [found] = re.findall(rf"\b{name}\(((?:\s|\\|u64 \w+,?)+)\)\s*{{", SOURCE[source])
     return re.findall(r"u64 (\w+)", found)
 

@@ -44,7 +44,7 @@ def message(tmp_path: Path) -> str:
     ("faults", "test", "expected"),
     [
         (
-            {"wrong_reads": ("latency_read_8",)},
+            {"wrong_reads": ("latency_read_8_1",)},
             LATENCY,
             "wrong data: 3000 transfers of 8 bytes read words that add up",
         ),
@@ -54,7 +54,7 @@ def message(tmp_path: Path) -> str:
         ({"wrong_writes": True}, PAIRS, "wrong data"),
         ({"wrong_copies": True}, COPIES, "differ from those that bw-rd should have read"),
         ({"wrong_copies": True}, COPIES_OUT, "differ from those that bw-wr should have written"),
-        ({"lazy": True}, LATENCY, "latency_read_8: 2999 of 3000 transfers were made"),
+        ({"lazy": True}, LATENCY, "latency_read_8_1: 2999 of 3000 transfers were made"),
         ({"lazy": True}, READS, "transfers were made"),
         ({"failing_launches": {"bandwidth_16": "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"}}, READS, "OUT_OF_RESOURCES"),
         ({"slow_events": True}, (*LATENCY[:-1], "20000"), "clocks disagree"),
@@ -110,7 +110,7 @@ def test_a_link_slower_than_its_ends_is_remarked_on(
 def test_a_lost_gpu_ends_the_run_at_once(
     stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str], code: str
 ) -> None:
-    stand_in.faults.failing_launches = {"latency_read_8": code}
+    stand_in.faults.failing_launches = {"latency_read_8_1": code}
     assert run(tmp_path, *LATENCY) == 1
     lost = f"Stand-in (sm_90) was lost in single LAT_CMD_RD of suite single: cuLaunchKernel: on purpose ({code})"
     assert lost in stderr_of(capsys)
@@ -123,16 +123,16 @@ def test_a_launch_that_overruns_is_stopped(
     stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(opened, "LAUNCH_SECONDS", 0.2)
-    stand_in.faults.hanging = ("latency_read_8",)
+    stand_in.faults.hanging = ("latency_read_8_1",)
     assert run(tmp_path, *LATENCY) == 1
-    assert "latency_read_8 did not end within 0.2 s and was stopped" in message(tmp_path)
+    assert "latency_read_8_1 did not end within 0.2 s and was stopped" in message(tmp_path)
     assert stand_in.open_contexts == 0
 
 
 def test_a_gpu_that_ignores_the_stop_flag_is_lost(
     stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stand_in.faults.hanging, stand_in.faults.deaf = ("latency_read_8",), True
+    stand_in.faults.hanging, stand_in.faults.deaf = ("latency_read_8_1",), True
     assert run(tmp_path, *LATENCY) == 1
     limits = f"did not end within {opened.LAUNCH_SECONDS:g} s, nor within {opened.STOP_SECONDS:g} s of a stop"
     assert limits in stderr_of(capsys)

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from pcielab import RunError, devices, open_store, single_test
+from pcielab import InputError, RunError, devices, open_store, single_test
 from pcielab.devices.cuda import device, link
 from pcielab.devices.cuda.backend import CudaBackend
 from pcielab.devices.cuda.compiler import ReadForm, kernels_of
 from pcielab.devices.cuda.link import LinkState, PciFacts
+from pcielab.devices.cuda.monitor import Unknown
 from pcielab.devices.cuda.options import CardOptions, CudaHostOptions, CudaOptions
 
 from .stand_in import StandIn
@@ -22,7 +23,7 @@ def test_every_kernel_is_launched_before_the_first_start_event(stand_in: StandIn
     options = CudaOptions(device=CardOptions(read=read), host=CudaHostOptions(buffer_bytes=1 << 20))
     CudaBackend(options, 0).open()[0].close()
     kernels = [kernel for names in kernels_of(read).values() for kernel in names]
-    assert len(kernels) == (11 if read == "mmio" else 14)
+    assert len(kernels) == (29 if read == "mmio" else 38)
     first_start = min(stand_in.calls.index(("record", event)) for event in stand_in.start_events)
     before = stand_in.calls[:first_start]
     assert [kernel for kernel in kernels if ("function", kernel) not in before] == []
@@ -54,6 +55,34 @@ def test_the_link_is_that_under_load(stand_in: StandIn, tmp_path: Path, monkeypa
     conditions = store.scalar_rows[store.scalar_rows["subject"] == "condition"].set_index("metric")["value"]
     assert (conditions["idle_link_rate"], conditions["link_rate"]) == (2.5, 32.0)
     assert store.tests["message"][0] is None
+
+
+@pytest.mark.parametrize("told_by", ["driver", "user"])
+def test_an_emulated_port_does_not_bound_what_the_gpu_moves(
+    stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told_by: str
+) -> None:
+    """In a virtual machine the kernel may show 2.5 GT/s x1, and every bandwidth would be above that bound."""
+    monkeypatch.setattr(link, "link_state", lambda _address: LinkState(2.5, 1))
+    monkeypatch.setattr("pcielab.devices.cuda.backend.read_pci_facts", lambda _address: PciFacts())
+    sets: dict[str, object] = dict(SETS)
+    if told_by == "driver":
+        monkeypatch.setattr(Unknown, "link", lambda _monitor: LOADED)
+    else:
+        sets["device.link"] = "gen5-x16"
+    one = single_test("bw-rd", path="command", size=64, window="64K", transactions=20_000)
+    devices.run(devices.open_kind("cuda", sets=sets), one, tmp_path / "gpu.db")
+    store = open_store(tmp_path / "gpu.db")
+    assert list(store.tests["status"]) == ["ok"], store.tests["message"][0]
+    assert store.manifest["device"]["link"]["rate_gtps"] == 32.0
+
+
+def test_a_link_that_is_none_is_refused(stand_in: StandIn) -> None:
+    for text in ("gen5", "gen9-x16", "gen5-x3"):
+        with pytest.raises(
+            InputError,
+            match=rf'device\.link: "{text}" is no link: give generation and lanes, for example gen5-x16',
+        ):
+            devices.open_kind("cuda", sets={"device.link": text})
 
 
 def test_the_link_is_read_beside_bandwidths_and_after_latencies(

@@ -1,16 +1,28 @@
 """The kernels compile for every architecture, and their machine code accesses host memory as in the source."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
 from pcielab.devices import UnavailableError
 from pcielab.devices.cuda.backend import CudaBackend
-from pcielab.devices.cuda.compiler import BULK_FROM, SOURCES, CompileError, ReadForm, compiled, kernels_of
+from pcielab.devices.cuda.compiler import (
+    BULK_FROM,
+    LANES,
+    SOURCES,
+    TRANSFER_BYTES_MOST,
+    CompileError,
+    ReadForm,
+    compiled,
+    kernels_of,
+    latency_kernel,
+    loads_of,
+)
 from pcielab.devices.cuda.driver import NoDriverError
 from pcielab.devices.cuda.options import CudaHostOptions, CudaOptions
 
-from .machine_code import Instruction, instructions, kernels, ptx_instructions
+from .machine_code import Instruction, clock_distances, instructions, kernels, ptx_instructions
 from .stand_in import CARD, StandIn
 
 ARCHITECTURES = (80, 86, 89, 90, 100, 120)
@@ -24,7 +36,9 @@ IN_PTX = {
     "bulk": "cp.async.bulk.shared::cluster.global",
 }
 VECTORS = {4: ".u32", 8: ".v2.u32", 16: ".v4.u32"}
-TRANSFER_BYTES_MOST, LANES = 4096, 32
+KINDS = ("read", "write_read")
+FOR_EACH_LOAD, FOR_THE_WAIT = 9, 3
+"""Most instructions between two readings of the clock: address, condition, load and sum of each, and the wait."""
 CLOCK = Instruction("clock")
 
 try:
@@ -44,9 +58,6 @@ def has(architecture: int, form: ReadForm) -> bool:
 def check(architecture: int, form: ReadForm) -> None:
     """Compile all kernels, and check the machine code of those that are timed."""
     names = {source.name: kernels(compiled(source.name, architecture, form)) for source in SOURCES.glob("*.cu")}
-    assert set(names["latency.cu"]) == {
-        f"latency_{kind}_{piece}" for kind in ("read", "write_read") for piece in pieces(form)
-    }
     assert set(names["bandwidth.cu"]) == {f"bandwidth_{piece}" for piece in pieces(form)}
     assert {"fill", "scatter", "compare"} == set(names["memory.cu"])
     assert {"clocks", "watch"} == set(names["watch.cu"])
@@ -55,17 +66,18 @@ def check(architecture: int, form: ReadForm) -> None:
         source: set(found) for source, found in names.items()
     }
     for piece in pieces(form):
-        for kernel in (f"latency_read_{piece}", f"latency_write_read_{piece}"):
-            check_latency(compiled("latency.cu", architecture, form), kernel, piece, form)
-            check_ptx(compiled("latency.cu", architecture, form, "PTX"), kernel, piece, form)
-        check_bandwidth(compiled("bandwidth.cu", architecture, form), f"bandwidth_{piece}", piece, form)
-        check_ptx(compiled("bandwidth.cu", architecture, form, "PTX"), f"bandwidth_{piece}", piece, form)
+        for kind, loads in product(KINDS, loads_of(form, piece)):
+            kernel = f"latency_{kind}_{piece}_{loads}"
+            check_latency(compiled("latency.cu", architecture, form), kernel, piece, loads, form)
+            check_ptx(compiled("latency.cu", architecture, form, "PTX"), kernel, piece, loads, form)
+        most = loads_of(form, piece)[-1]
+        check_bandwidth(compiled("bandwidth.cu", architecture, form), f"bandwidth_{piece}", piece, most, form)
+        check_ptx(compiled("bandwidth.cu", architecture, form, "PTX"), f"bandwidth_{piece}", piece, most, form)
 
 
-def loads_of_link(form: ReadForm, piece: int) -> list[Instruction]:
-    """The loads of the longest transfer: none is merged, and none left out."""
-    count = 0 if form == "bulk" else TRANSFER_BYTES_MOST // (LANES * piece)
-    return [Instruction("load", piece, ordered=True)] * count
+def loads_of_link(form: ReadForm, piece: int, loads: int) -> list[Instruction]:
+    """The loads of a transfer: none is merged, and none left out. A bulk copy has none."""
+    return [Instruction("load", piece, ordered=True)] * (0 if form == "bulk" else loads)
 
 
 STOP_FLAG = Instruction("load", 4, ordered=True)
@@ -74,8 +86,8 @@ AWAITED = Instruction("store", 4, ordered=True)
 """A store that is never executed makes the kernel wait for a loaded value."""
 
 
-def check_latency(cubin: bytes, kernel: str, piece: int, form: ReadForm) -> None:
-    """Check that the whole transfer, and nothing else, lies between the two readings of the clock."""
+def check_latency(cubin: bytes, kernel: str, piece: int, loads: int, form: ReadForm) -> None:
+    """Check that the whole transfer, and little else, lies between the two readings of the clock."""
     found = instructions(cubin, kernel)
     clocks = [at for at, one in enumerate(found) if one == CLOCK]
     assert len(clocks) == 4, found
@@ -84,28 +96,42 @@ def check_latency(cubin: bytes, kernel: str, piece: int, form: ReadForm) -> None
     writes = [Instruction("store", piece, ordered=True)] if "write" in kernel else []
     # A loop that checks the stop flag waits for a bulk copy.
     polls = [STOP_FLAG] if form == "bulk" else []
-    assert found[begin + 1 : end] == [*writes, *loads_of_link(form, piece), *polls, AWAITED]
+    assert found[begin + 1 : end] == [*writes, *loads_of_link(form, piece, loads), *polls, AWAITED]
+    if form != "bulk" and not writes:
+        assert clock_distances(cubin, kernel)[1] <= FOR_EACH_LOAD * loads + FOR_THE_WAIT, kernel
 
 
-def check_bandwidth(cubin: bytes, kernel: str, piece: int, form: ReadForm) -> None:
+def check_bandwidth(cubin: bytes, kernel: str, piece: int, loads: int, form: ReadForm) -> None:
     """Check that the loads of a transfer come after the load of its address: none is moved out of the loop."""
     found = instructions(cubin, kernel)
     assert found.count(LIST) == 1
     after = [one for one in found[found.index(LIST) :] if one.name == "load"]
     polls = [STOP_FLAG] if form == "bulk" else []
-    assert after == [LIST, *loads_of_link(form, piece), *polls]
+    assert after == [LIST, *loads_of_link(form, piece, loads), *polls]
     assert found[: found.index(LIST)].count(STOP_FLAG) == 1
     assert Instruction("store", piece, ordered=True) in found
 
 
-def check_ptx(ptx: bytes, kernel: str, piece: int, form: ReadForm) -> None:
+def check_ptx(ptx: bytes, kernel: str, piece: int, loads: int, form: ReadForm) -> None:
     if form == "bulk":
         wanted, count = f"{IN_PTX[form]}.mbarrier::complete_tx::bytes", 1
     else:
         kind = ".u64" if (form, piece) == ("mmio", 8) else VECTORS[piece]
-        wanted, count = IN_PTX[form] + kind, len(loads_of_link(form, piece))
+        wanted, count = IN_PTX[form] + kind, len(loads_of_link(form, piece, loads))
     extra = 1 if (form, piece) == ("volatile", 4) else 0
     assert ptx_instructions(ptx, kernel, wanted) == count + extra
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_transfer_takes_the_kernel_with_the_fewest_loads_that_suffice(form: ReadForm) -> None:
+    for piece in pieces(form):
+        numbers = loads_of(form, piece)
+        for bytes_moved in range(piece, TRANSFER_BYTES_MOST + 1, piece):
+            kernel = latency_kernel(form, piece, bytes_moved // piece, writes_first=False)
+            loads = int(kernel.removeprefix(f"latency_read_{piece}_"))
+            assert loads in numbers
+            assert form == "bulk" or loads * LANES * piece >= bytes_moved
+            assert loads == 1 or loads // 2 * LANES * piece < bytes_moved
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

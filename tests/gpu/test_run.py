@@ -70,7 +70,7 @@ def test_the_store_describes_device_host_and_conditions(stand_in: StandIn, suite
     assert device["operations"][0] == "command lat-rd"
     assert device["latency_includes"] == ["processor", "timer"]
     assert (host["buffer_bytes"], host["cold"]) == (8 << 20, "thrash")
-    assert store.manifest["backend"]["device"] == {"read": "load"}
+    assert store.manifest["backend"]["device"] == {"read": "load", "link": None}
     conditions = store.scalar_rows[store.scalar_rows["subject"] == "condition"]
     assert set(conditions[conditions["metric"] == "timer_step"]["value"]) == {32.0}
     assert set(conditions[conditions["metric"] == "clock_reading"]["value"]) == {20.0}

@@ -50,7 +50,7 @@ class CudaBackend(Backend):
     def _opened(self, driver: Driver, card: Card) -> tuple[Device, Host]:
         pci, monitor = read_pci_facts(card.address), load_monitor(card.address)
         # Read before any work for the GPU.
-        link = Link(card.address, pci)
+        link = Link(card.address, pci, monitor.link, self._options.device.stated_link())
         host = CudaHost(self._options.host, pci)
         try:
             opened = OpenCard(driver, card.number, card.architecture, self._options.device.read)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from pcielab.devices.cuda.addresses import LIST_LENGTH, AddressList
 from pcielab.devices.cuda.clocks import Clock, check_events
-from pcielab.devices.cuda.compiler import ReadForm
+from pcielab.devices.cuda.compiler import ReadForm, latency_kernel
 from pcielab.devices.cuda.limits import piece_bytes
 from pcielab.devices.cuda.opened import OpenCard, Report
 from pcielab.devices.cuda.pace import Pace
@@ -64,7 +64,7 @@ class Commands:
         """Yield slices of a latency test."""
         test, shape, done = start.test, Shape.of(start.test, self._read), 0
         writes = test.operation == "lat-wrrd"
-        kernel = f"latency_{'write_read' if writes else 'read'}_{shape.piece}"
+        kernel = latency_kernel(self._read, shape.piece, shape.pieces, writes_first=writes)
         pace = Pace(_LATENCY_NS)
         while done < test.transactions:
             asked = pace.next_count(min(test.transactions - done, _TICKS_MOST))

@@ -22,10 +22,31 @@ PIECE_BYTES: dict[ReadForm, tuple[int, ...]] = {
     "bulk": (4, 8, 16),
 }
 """Bytes that one lane can move with one instruction: `kernels/` has a kernel for each."""
+LANES = 32
+"""Lanes of a warp, which moves a transfer."""
+TRANSFER_BYTES_MOST = 4096
+"""The longest transfer of a warp."""
 
 
 class CompileError(Exception):
     """A kernel does not compile; the text is NVRTC's own."""
+
+
+def loads_of(read: ReadForm, piece: int) -> tuple[int, ...]:
+    """The numbers of loads of a lane, each with a latency kernel of its own, for pieces of this many bytes.
+
+    A bulk copy is one instruction, whatever its size.
+    """
+    most = 1 if read == "bulk" else TRANSFER_BYTES_MOST // (LANES * piece)
+    return tuple(1 << power for power in range(most.bit_length()))
+
+
+def latency_kernel(read: ReadForm, piece: int, pieces: int, *, writes_first: bool) -> str:
+    """The latency kernel with the fewest loads that move a transfer of `pieces` pieces of `piece` bytes."""
+    kind = "write_read" if writes_first else "read"
+    numbers = loads_of(read, piece)
+    loads = next((loads for loads in numbers if loads * LANES >= pieces), numbers[-1])
+    return f"latency_{kind}_{piece}_{loads}"
 
 
 def kernels_of(read: ReadForm) -> dict[str, tuple[str, ...]]:
@@ -33,7 +54,12 @@ def kernels_of(read: ReadForm) -> dict[str, tuple[str, ...]]:
     pieces = PIECE_BYTES[read]
     return {
         "bandwidth.cu": tuple(f"bandwidth_{piece}" for piece in pieces),
-        "latency.cu": tuple(f"latency_{kind}_{piece}" for kind in ("read", "write_read") for piece in pieces),
+        "latency.cu": tuple(
+            f"latency_{kind}_{piece}_{loads}"
+            for kind in ("read", "write_read")
+            for piece in pieces
+            for loads in loads_of(read, piece)
+        ),
         "memory.cu": ("fill", "scatter", "compare"),
         "watch.cu": ("clocks", "watch"),
     }

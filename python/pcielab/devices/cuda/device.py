@@ -20,11 +20,11 @@ from pcielab.devices.cuda import pattern
 from pcielab.devices.cuda.addresses import AddressList
 from pcielab.devices.cuda.clocks import Clock, measure_steps
 from pcielab.devices.cuda.commands import Commands
-from pcielab.devices.cuda.compiler import ReadForm
+from pcielab.devices.cuda.compiler import TRANSFER_BYTES_MOST, ReadForm
 from pcielab.devices.cuda.copies import Copies
 from pcielab.devices.cuda.driver import Card, DriverError
 from pcielab.devices.cuda.host import CudaHost
-from pcielab.devices.cuda.limits import COMMAND_BYTES_MOST, DMA_BYTES_MOST, WARPS_OF_PROCESSOR, refusal
+from pcielab.devices.cuda.limits import DMA_BYTES_MOST, WARPS_OF_PROCESSOR, refusal
 from pcielab.devices.cuda.link import Link
 from pcielab.devices.cuda.monitor import Monitor
 from pcielab.devices.cuda.opened import OpenCard
@@ -167,7 +167,7 @@ class CudaDevice(Device):
             timer=self._nominal,
             deadline_ms=DEADLINE_MS,
             dma_transfer_bytes_most=DMA_BYTES_MOST,
-            command_transfer_bytes_most=COMMAND_BYTES_MOST,
+            command_transfer_bytes_most=TRANSFER_BYTES_MOST,
             outstanding=self._warps_most,
             address=self._card.address,
             vendor_id=self._link.pci.vendor_id,
@@ -193,7 +193,7 @@ class CudaDevice(Device):
 
     def remarks(self) -> Remarks:
         """The tick of the last test, and remarks on its numbers."""
-        link = self._link.loaded.remark(self._link.pci) if self._on_pcie else None
+        link = self._link.remark() if self._on_pcie else None
         found = [self._clock.remark, link, *self._monitor.read().remarks()]
         return Remarks(timer=self._clock.timer, message="; ".join(text for text in found if text) or None)
 

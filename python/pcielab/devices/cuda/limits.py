@@ -1,10 +1,9 @@
 """Limits of a GPU, and the refusals of tests beyond them."""
 
-from pcielab.devices.cuda.compiler import PIECE_BYTES, ReadForm
+from pcielab.devices.cuda.compiler import PIECE_BYTES, TRANSFER_BYTES_MOST, ReadForm
 from pcielab.devices.cuda.pattern import WORD_BYTES
 from pcielab.library.suites.benchmark import Parameters
 
-COMMAND_BYTES_MOST = 4096
 WINDOW_BYTES_MOST = WORD_BYTES << 32
 DMA_BYTES_LEAST, DMA_BYTES_MOST = 4096, 64 << 20
 WARPS_OF_PROCESSOR = 16
@@ -40,8 +39,8 @@ def _of_dma(test: Parameters) -> str | None:
 
 
 def _of_command(test: Parameters, read: ReadForm, warps_most: int) -> str | None:
-    if test.size_bytes > COMMAND_BYTES_MOST:
-        return f"size_bytes is {test.size_bytes}: a warp moves {COMMAND_BYTES_MOST} bytes at most: give path dma"
+    if test.size_bytes > TRANSFER_BYTES_MOST:
+        return f"size_bytes is {test.size_bytes}: a warp moves {TRANSFER_BYTES_MOST} bytes at most: give path dma"
     if test.device_offset_bytes:
         return (
             f"device_offset_bytes is {test.device_offset_bytes}: path command moves to and from registers, which "

@@ -1,7 +1,11 @@
-"""PCI facts of a GPU and the state of its link, from sysfs."""
+"""PCI facts of a GPU and the state of its link, from sysfs and from the driver.
+
+In a virtual machine sysfs shows the registers of an emulated port, often 2.5 GT/s; the driver, those of the GPU.
+"""
 
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,6 +49,10 @@ class LinkState:
     rate_gtps: float | None
     lanes: int | None
 
+    def __str__(self) -> str:
+        """For people, as `2.5 GT/s x16`."""
+        return f"{self.rate_gtps:g} GT/s x{self.lanes}"
+
     @property
     def lanes_gtps(self) -> float:
         """Rate of all lanes, GT/s; 0 if unknown."""
@@ -72,13 +80,19 @@ class LinkState:
         if not slower and not narrower:
             return None
         return (
-            f"link is running at {self.rate_gtps:g} GT/s x{self.lanes}; both ends support "
+            f"link is running at {self}; both ends support "
             f"{pci.rate_most_gtps or self.rate_gtps:g} GT/s x{pci.lanes_most or self.lanes}"
         )
 
 
+UNKNOWN = LinkState(None, None)
+
+
 class Link:
     """The link of a GPU, which runs at a low rate while the GPU is idle.
+
+    Its state is the faster of those that the kernel and the driver show: neither shows more than the link has, and
+    either may show less. A stated link is taken as it is.
 
     Attributes:
         pci: PCI facts of the GPU.
@@ -87,10 +101,25 @@ class Link:
         fastest: The fastest of all these states, which limits what can cross the link.
     """
 
-    def __init__(self, address: str, pci: PciFacts) -> None:
-        """Read the idle state of the link of the GPU at a bus address."""
+    def __init__(
+        self,
+        address: str,
+        pci: PciFacts,
+        of_driver: Callable[[], LinkState] = lambda: UNKNOWN,
+        stated: LinkState | None = None,
+    ) -> None:
+        """Read the idle state of the link of the GPU at a bus address.
+
+        Args:
+            address: Its PCI function.
+            pci: PCI facts of the GPU.
+            of_driver: Reads the state that the driver shows.
+            stated: The link that the user states; it is not read then.
+        """
         self._address, self.pci = address, pci
-        self.idle = self.loaded = self.fastest = link_state(address)
+        self._of_driver, self._stated = of_driver, stated
+        self._disagreement: str | None = None
+        self.idle = self.loaded = self.fastest = self._state()
         self._read_at = float("-inf")
         self._is_new_test = True
 
@@ -104,11 +133,26 @@ class Link:
         if now < self._read_at + _READ_SECONDS:
             return
         self._read_at = now
-        state = link_state(self._address)
+        state = self._state()
         if state.lanes_gtps:
             self.loaded = state if self._is_new_test else _faster(self.loaded, state)
             self.fastest = _faster(self.fastest, state)
             self._is_new_test = False
+
+    def remark(self) -> str | None:
+        """Remarks on the link under load, and on sources that differ about it."""
+        found = [self.loaded.remark(self.pci), self._disagreement]
+        return "; ".join(text for text in found if text) or None
+
+    def _state(self) -> LinkState:
+        if self._stated is not None:
+            return self._stated
+        of_kernel, of_driver = link_state(self._address), self._of_driver()
+        if of_kernel.lanes_gtps and of_driver.lanes_gtps and of_kernel != of_driver:
+            self._disagreement = (
+                f"the link is {of_kernel} to the kernel, {of_driver} to the driver: the faster counts"
+            )
+        return _faster(of_kernel, of_driver)
 
 
 def _faster(one: LinkState, other: LinkState) -> LinkState:

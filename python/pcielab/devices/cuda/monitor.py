@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
+from pcielab._core import SPEEDS_GTPS
+from pcielab.devices.cuda.link import UNKNOWN, LinkState
 from pcielab.devices.facts import Condition
 
 _THROTTLED = {
@@ -68,6 +70,9 @@ class Monitor(Protocol):
     def read(self) -> Reading:
         """Read the sensors."""
 
+    def link(self) -> LinkState:
+        """Read the state of the GPU's link, as its driver shows it."""
+
 
 class Unknown:
     """A monitor without the library: every value is unknown."""
@@ -80,6 +85,10 @@ class Unknown:
     def read(self) -> Reading:
         """A reading without values."""
         return Reading()
+
+    def link(self) -> LinkState:
+        """An unknown state."""
+        return UNKNOWN
 
 
 def load_monitor(address: str) -> Monitor:
@@ -115,6 +124,13 @@ class _Library:
     def opened(self) -> None:
         # In a container the process ids may be the host's, which this process does not know.
         self._own |= (self._processes() or frozenset()) - self._before
+
+    def link(self) -> LinkState:
+        generation = self._known("nvmlDeviceGetCurrPcieLinkGeneration")
+        lanes = self._known("nvmlDeviceGetCurrPcieLinkWidth")
+        if generation not in range(1, len(SPEEDS_GTPS) + 1) or not lanes:
+            return UNKNOWN
+        return LinkState(SPEEDS_GTPS[generation - 1], lanes)
 
     def read(self) -> Reading:
         library, known = self._library, self._known

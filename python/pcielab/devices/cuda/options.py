@@ -1,13 +1,27 @@
 """Options of `--device cuda`, and the choice of a GPU."""
 
-from pydantic import Field
+from typing import Annotated, TypeAlias
+
+from pydantic import AfterValidator, Field
 
 from pcielab import _core
 from pcielab.devices.cpu import HostOptions
 from pcielab.devices.cuda.compiler import BULK_FROM, ReadForm
 from pcielab.devices.cuda.driver import Card, Driver
+from pcielab.devices.cuda.link import LinkState
 from pcielab.library.profiles.part import Part
 from pcielab.library.profiles.quantity_types import Size
+
+
+def _link(text: str) -> str:
+    """Check the words of a link."""
+    generation, lanes = _core.read_link(text) or (0, 0)
+    if not 1 <= generation <= len(_core.SPEEDS_GTPS) or lanes not in _core.LANES:
+        raise ValueError(f'"{text}" is no link: give generation and lanes, for example gen5-x16')
+    return text
+
+
+LinkText: TypeAlias = Annotated[str, AfterValidator(_link)]
 
 
 class CudaHostOptions(HostOptions):
@@ -22,6 +36,13 @@ class CardOptions(Part):
 
     read: ReadForm = "load"
     """The instruction that reads host memory: load, mmio, volatile, cv, or bulk (sm_90 and later)."""
+    link: LinkText | None = None
+    """The link, such as gen5-x16, if kernel and driver do not show it; none: the faster of what they show."""
+
+    def stated_link(self) -> LinkState | None:
+        """The stated link."""
+        found = None if self.link is None else _core.read_link(self.link)
+        return None if found is None else LinkState(_core.SPEEDS_GTPS[found[0] - 1], found[1])
 
 
 class CudaOptions(Part):

@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 
-from pcielab.devices.cuda.compiler import ReadForm
+from pcielab.devices.cuda.compiler import ReadForm, latency_kernel
 from pcielab.devices.cuda.limits import piece_bytes
 from pcielab.devices.cuda.opened import OpenCard
 from pcielab.library.suites.benchmark import Parameters
@@ -77,5 +77,6 @@ def median_cycles(card: OpenCard, buffer: int, read: ReadForm) -> float:
     lines = card.memory("lines", 4 * _LINES)
     ticks = card.memory("ticks", 4 * _LINES)
     card.upload(lines, np.arange(_LINES, dtype=np.uint32) * _LINE_WORDS)
-    card.run(f"latency_read_{piece}", 1, 32, buffer, lines, _LINES, size // piece, 0, 0, ticks)
+    kernel = latency_kernel(read, piece, size // piece, writes_first=False)
+    card.run(kernel, 1, 32, buffer, lines, _LINES, size // piece, 0, 0, ticks)
     return float(np.median(card.download(ticks, _LINES)))

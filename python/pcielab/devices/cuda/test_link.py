@@ -69,6 +69,21 @@ def test_link_keeps_the_fastest_state_of_a_test_and_of_all_under_load(monkeypatc
     assert (found.loaded, found.fastest) == (slower, fast)
 
 
+@pytest.mark.parametrize("shown", [LinkState(2.5, 16), LinkState(None, None)])
+def test_the_driver_shows_the_link_where_the_kernel_does_not(
+    shown: LinkState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "link_state", lambda _address: shown)
+    of_driver = LinkState(32.0, 16)
+    found = link.Link("0000:18:00.0", PciFacts(), lambda: of_driver)
+    assert found.fastest == of_driver
+    remark = "the link is 2.5 GT/s x16 to the kernel, 32 GT/s x16 to the driver: the faster counts"
+    assert found.remark() == (remark if shown.lanes_gtps else None)
+    assert link.Link("0000:18:00.0", PciFacts(), lambda: of_driver, LinkState(64.0, 8)).fastest == LinkState(
+        64.0, 8
+    )
+
+
 def test_bandwidth_above_the_bound_is_refused() -> None:
     most = ceiling_gbps(FULL, "bw-rd", 4096)
     assert most is not None

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pcielab.devices.cuda import monitor
+from pcielab.devices.cuda.link import UNKNOWN, LinkState
 
 
 class Library:
@@ -18,6 +19,7 @@ class Library:
     def __init__(self) -> None:
         self.pids = [7]
         self.reasons = 0x1
+        self.generation = 5
 
     def nvmlInit(self) -> None:  # noqa: N802
         pass
@@ -36,6 +38,12 @@ class Library:
 
     def nvmlDeviceGetClockInfo(self, _card: str, _clock: int) -> int:  # noqa: N802
         return 1980
+
+    def nvmlDeviceGetCurrPcieLinkGeneration(self, _card: str) -> int:  # noqa: N802
+        return self.generation
+
+    def nvmlDeviceGetCurrPcieLinkWidth(self, _card: str) -> int:  # noqa: N802
+        return 16
 
     def nvmlDeviceGetPowerUsage(self, _card: str) -> int:  # noqa: N802
         raise self.NVMLError("not supported")
@@ -72,6 +80,14 @@ def test_throttling_and_other_processes_give_remarks(library: Library) -> None:
     assert values["processor_clock_now"] == 1980
 
 
+def test_the_driver_shows_the_link(library: Library) -> None:
+    watched = monitor.load_monitor("0000:18:00.0")
+    assert watched.link() == LinkState(32.0, 16)
+    # What NVML gives for a GPU that is on no PCIe link.
+    library.generation = 0xFFFFFFFF
+    assert watched.link() == UNKNOWN
+
+
 def test_sensors_are_unknown_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(_name: str) -> Any:
         raise ImportError
@@ -79,4 +95,5 @@ def test_sensors_are_unknown_without_the_library(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(monitor, "import_module", missing)
     unknown = monitor.load_monitor("0000:18:00.0")
     assert unknown.driver is None
+    assert unknown.link() == UNKNOWN
     assert {condition.value for condition in unknown.read().conditions()} == {None}

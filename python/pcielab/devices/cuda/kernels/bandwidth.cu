@@ -36,7 +36,7 @@ template <int WORDS> __device__ void bandwidth(const BandwidthArguments &a) {
             sum += read_bulk<WORDS>(transfer, lane, into, &barrier, phase, a.stop);
             phase ^= 1;
 #else
-            sum += read<WORDS>(transfer, lane);
+            sum += read<WORDS, LOADS_MOST<WORDS>>(transfer, lane);
 #endif
         }
         done++;

@@ -1,14 +1,15 @@
 // Latencies: one warp makes one transfer at a time and times each in cycles of its processor.
 //
 // A single lane moves 16 bytes or less. The address of a transfer depends on the data of the one before, through a mask
-// of zeros that the compiler does not know.
+// of zeros that the compiler does not know. There is a kernel for each number of loads that a lane may need, so that
+// nothing stands between the readings of the clock that belongs to a longer transfer.
 #include "transfer.cuh"
 
 struct LatencyArguments {
     u64 base, listed, count, pieces, mark, zeros, ticks, report, stop;
 };
 
-template <int WORDS, bool WRITES_FIRST> __device__ void latency(const LatencyArguments &a) {
+template <int WORDS, int LOADS, bool WRITES_FIRST> __device__ void latency(const LatencyArguments &a) {
     const u32 lane = threadIdx.x;
 #if BULK
     __shared__ __align__(128) u32 into[TRANSFER_BYTES_MOST / 4];
@@ -37,7 +38,7 @@ template <int WORDS, bool WRITES_FIRST> __device__ void latency(const LatencyArg
         u32 read_sum = read_bulk<WORDS>(transfer, lane, into, &barrier, phase, a.stop);
         phase ^= 1;
 #else
-        u32 read_sum = read<WORDS>(transfer, lane);
+        u32 read_sum = read<WORDS, LOADS>(transfer, lane);
 #endif
         await(read_sum, never, a.report + 8 * WRONG);
         const u64 end = cycles();
@@ -57,17 +58,34 @@ template <int WORDS, bool WRITES_FIRST> __device__ void latency(const LatencyArg
     }
 }
 
-#define LATENCY(NAME, WORDS, WRITES_FIRST)                                                                         \
-    extern "C" __global__ void __launch_bounds__(32) NAME(                                                         \
+#define LATENCY(NAME, WORDS, LOADS, WRITES_FIRST)                                                                  \
+    extern "C" __global__ void __launch_bounds__(32) NAME##_##LOADS(                                               \
         u64 base, u64 listed, u64 count, u64 pieces, u64 mark, u64 zeros, u64 ticks, u64 report, u64 stop) {         \
-        latency<WORDS, WRITES_FIRST>({base, listed, count, pieces, mark, zeros, ticks, report, stop});               \
+        latency<WORDS, LOADS, WRITES_FIRST>({base, listed, count, pieces, mark, zeros, ticks, report, stop});        \
     }
+#define BOTH(PIECE, WORDS, LOADS)                                                                                  \
+    LATENCY(latency_read_##PIECE, WORDS, LOADS, false)                                                             \
+    LATENCY(latency_write_read_##PIECE, WORDS, LOADS, true)
 
-LATENCY(latency_read_4, 1, false)
-LATENCY(latency_read_8, 2, false)
-LATENCY(latency_write_read_4, 1, true)
-LATENCY(latency_write_read_8, 2, true)
+BOTH(4, 1, 1)
+BOTH(8, 2, 1)
 #if READ_FORM != 1
-LATENCY(latency_read_16, 4, false)
-LATENCY(latency_write_read_16, 4, true)
+BOTH(16, 4, 1)
+#endif
+// A bulk copy is one instruction, whatever its size.
+#if !BULK
+BOTH(4, 1, 2)
+BOTH(4, 1, 4)
+BOTH(4, 1, 8)
+BOTH(4, 1, 16)
+BOTH(4, 1, 32)
+BOTH(8, 2, 2)
+BOTH(8, 2, 4)
+BOTH(8, 2, 8)
+BOTH(8, 2, 16)
+#if READ_FORM != 1
+BOTH(16, 4, 2)
+BOTH(16, 4, 4)
+BOTH(16, 4, 8)
+#endif
 #endif

@@ -8,19 +8,22 @@ struct Transfer {
     u32 pieces;    // number of pieces
 };
 
-// Sum of the words that a lane reads.
-template <int WORDS> __device__ __forceinline__ u32 read(const Transfer &transfer, u32 lane) {
-    constexpr u32 MOST = TRANSFER_BYTES_MOST / (LANES * WORDS * 4);
-    Piece<WORDS> piece[MOST];
+// Loads of a lane for the longest transfer.
+template <int WORDS> constexpr int LOADS_MOST = TRANSFER_BYTES_MOST / (LANES * WORDS * 4);
+
+// Sum of the words that a lane reads with LOADS loads, which must be enough for the transfer: each takes its instructions
+// even where a lane has no piece for it.
+template <int WORDS, int LOADS> __device__ __forceinline__ u32 read(const Transfer &transfer, u32 lane) {
+    Piece<WORDS> piece[LOADS];
 #pragma unroll
-    for (u32 each = 0; each < MOST; each++) {
+    for (u32 each = 0; each < LOADS; each++) {
         const u32 at = each * LANES + lane;
         if (at < transfer.pieces) load(piece[each], transfer.address + (u64)at * WORDS * 4);
         else for (int word = 0; word < WORDS; word++) piece[each].word[word] = 0;
     }
     u32 sum = 0;
 #pragma unroll
-    for (u32 each = 0; each < MOST; each++)
+    for (u32 each = 0; each < LOADS; each++)
         for (int word = 0; word < WORDS; word++) sum += piece[each].word[word];
     return sum;
 }
