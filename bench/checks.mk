@@ -189,6 +189,30 @@ chase: build ## Compare dependent reads of a core with a C program's, in alterna
 gpu: build ## Measure this machine's NVIDIA GPU and check its required figures (30 minutes)
 	$(BIN)/python bench/gpu_figures.py
 
+# What `gpu-first` needs on a machine that reaches no package index, and has no Rust: PYTHON_VERSION is that machine's.
+GPU_WHEELS := target/gpu-wheels
+GPU_EXTRAS := cuda13,report,calibrate
+
+.PHONY: gpu-wheels
+gpu-wheels: $(VENV)/.installed ## Collect in target/gpu-wheels what `make gpu-first` installs on a machine without an index (PYTHON_VERSION=3.12)
+	rm -rf $(GPU_WHEELS)
+	$(BIN)/maturin build --release --quiet --out $(GPU_WHEELS)
+	$(BIN)/python -m pip download --quiet --only-binary=:all: --python-version $(or $(PYTHON_VERSION),3.12) --dest $(GPU_WHEELS) \
+		"$$(ls $(GPU_WHEELS)/pcielab-*.whl)[$(GPU_EXTRAS)]"
+
+ifneq ($(wildcard $(GPU_WHEELS)/*.whl),)
+GPU_PYTHON := target/gpu-python/bin/python
+$(GPU_PYTHON):
+	$(PYTHON) -m venv --system-site-packages target/gpu-python
+	env -u PIP_CONSTRAINT $@ -m pip install --quiet --no-index --find-links $(GPU_WHEELS) "$$(ls $(GPU_WHEELS)/pcielab-*.whl)[$(GPU_EXTRAS)]"
+else
+GPU_PYTHON := $(BIN)/python
+endif
+
+.PHONY: gpu-first
+gpu-first: $(if $(wildcard $(GPU_WHEELS)/*.whl),target/gpu-python/bin/python,build) ## Measure an NVIDIA GPU for the first time: each step prints what it must show (10 minutes)
+	$(GPU_PYTHON) bench/gpu_first.py
+
 .PHONY: doctor-mutations
 doctor-mutations: build ## Run the doctor on 100,000 mutated texts of all forms and sysfs trees (minutes)
 	$(BIN)/python tests/mutations/fuzz.py --count 100000 --kind doctor-texts --kind doctor-forms --kind doctor-trees \

@@ -34,10 +34,10 @@ def figures(repeated: Sequence[Store]) -> Iterator[Figure]:
     yield _agreement(repeated, "bandwidth", BANDWIDTH_AGREES)
     yield _agreement(repeated, "median", LATENCY_AGREES)
     for store in repeated[:1]:
-        yield _below_bounds(store)
+        yield below_bounds(store)
         yield _of_engine(store, "BW_CMD_WR", "BW_DMA_WR")
         yield _reads(store)
-        yield _windows(store)
+        yield windows_alike(store)
 
 
 def _agreement(stores: Sequence[Store], metric: str, within: float) -> Figure:
@@ -51,7 +51,8 @@ def _agreement(stores: Sequence[Store], metric: str, within: float) -> Figure:
     return Figure(asked, f"{100 * middle:.2f} %, at most {100 * max(apart):.2f} %", middle <= within)
 
 
-def _below_bounds(store: Store) -> Figure:
+def below_bounds(store: Store) -> Figure:
+    """No bandwidth is above the bound of the link as it ran."""
     asked = "no bandwidth above the spec bound of the link as it ran"
     rows = explain_run(store).rows
     if not rows:
@@ -101,7 +102,8 @@ def _reads(store: Store) -> Figure:
     return Figure(asked, found, share >= OF_ENGINE or worst <= FIT_WITHIN)
 
 
-def _windows(store: Store) -> Figure:
+def windows_alike(store: Store) -> Figure:
+    """Small reads take the same time over all windows that any cache holds."""
     asked = f"LAT_CMD_RD, 8 B, host-warm, windows to 1 MiB: medians within {100 * WINDOWS_ALIKE:g} %"
     rows = store.scalars.query("name == 'LAT_CMD_RD' and size_bytes == 8 and cache == 'host-warm'")
     medians = rows[rows["window_bytes"] <= ALIKE_WINDOW_BYTES].get("median")

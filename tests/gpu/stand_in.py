@@ -215,10 +215,12 @@ class StandIn:
 
         def look() -> None:
             nonlocal changes, before, is_over
+            if is_over:  # the word may be gone with its GPU
+                return
             now = 0 if self.faults.cached else int(seen[0])
-            changes += not is_over and now != before
+            changes += now != before
             before = now
-            is_over = is_over or now == last or bool(flag[0]) or self._slept_seconds >= until
+            is_over = now == last or bool(flag[0]) or self._slept_seconds >= until
 
         def step() -> bool:
             look()

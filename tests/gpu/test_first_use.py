@@ -23,7 +23,7 @@ def test_every_kernel_is_launched_before_the_first_start_event(stand_in: StandIn
     options = CudaOptions(device=CardOptions(read=read), host=CudaHostOptions(buffer_bytes=1 << 20))
     CudaBackend(options, 0).open()[0].close()
     kernels = [kernel for names in kernels_of(read).values() for kernel in names]
-    assert len(kernels) == (29 if read == "mmio" else 38)
+    assert len(kernels) == (31 if read == "mmio" else 40)
     first_start = min(stand_in.calls.index(("record", event)) for event in stand_in.start_events)
     before = stand_in.calls[:first_start]
     assert [kernel for kernel in kernels if ("function", kernel) not in before] == []

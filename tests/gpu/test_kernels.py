@@ -8,6 +8,7 @@ import pytest
 from pcielab.devices import UnavailableError
 from pcielab.devices.cuda.backend import CudaBackend
 from pcielab.devices.cuda.compiler import (
+    ATOMIC_BYTES,
     BULK_FROM,
     LANES,
     SOURCES,
@@ -65,6 +66,13 @@ def check(architecture: int, form: ReadForm) -> None:
     assert {source: set(found) for source, found in kernels_of(form).items()} == {
         source: set(found) for source, found in names.items()
     }
+    for piece in ATOMIC_BYTES:
+        kernel = f"latency_atomic_{piece}_1"
+        assert (
+            clock_distances(compiled("latency.cu", architecture, form), kernel)[1] <= FOR_EACH_LOAD + FOR_THE_WAIT
+        )
+        ptx = compiled("latency.cu", architecture, form, "PTX")
+        assert ptx_instructions(ptx, kernel, f"atom.relaxed.sys.global.add.u{8 * piece}") == 1
     for piece in pieces(form):
         for kind, loads in product(KINDS, loads_of(form, piece)):
             kernel = f"latency_{kind}_{piece}_{loads}"

@@ -22,6 +22,8 @@ PIECE_BYTES: dict[ReadForm, tuple[int, ...]] = {
     "bulk": (4, 8, 16),
 }
 """Bytes that one lane can move with one instruction: `kernels/` has a kernel for each."""
+ATOMIC_BYTES = (4, 8)
+"""Sizes of an atomic access."""
 LANES = 32
 """Lanes of a warp, which moves a transfer."""
 TRANSFER_BYTES_MOST = 4096
@@ -59,7 +61,8 @@ def kernels_of(read: ReadForm) -> dict[str, tuple[str, ...]]:
             for kind in ("read", "write_read")
             for piece in pieces
             for loads in loads_of(read, piece)
-        ),
+        )
+        + tuple(f"latency_atomic_{piece}_1" for piece in ATOMIC_BYTES),
         "memory.cu": ("fill", "scatter", "compare"),
         "watch.cu": ("clocks", "watch"),
     }

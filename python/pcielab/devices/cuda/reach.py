@@ -9,9 +9,7 @@ import time
 import numpy as np
 
 from pcielab.devices.cuda.compiler import ReadForm, latency_kernel
-from pcielab.devices.cuda.limits import piece_bytes
 from pcielab.devices.cuda.opened import OpenCard
-from pcielab.library.suites.benchmark import Parameters
 
 _CHANGES = 8
 _CHANGE_SECONDS = 2e-3
@@ -42,7 +40,9 @@ def check_reach(card: OpenCard, buffer: int, read: ReadForm) -> None:
     seen = changes_seen(card)
     if seen < _SEEN_LEAST:
         raise CachedError(f"a kernel saw only {seen} of {_CHANGES} values that the host wrote: {hint}")
-    first, again = (median_cycles(card, buffer, read) for _ in range(2))
+    size = 16 if read == "bulk" else 4
+    kernel = latency_kernel(read, size, 1, writes_first=False)
+    first, again = (median_cycles(card, buffer, kernel) for _ in range(2))
     if again < _AGAIN_LEAST * first:
         raise CachedError(
             f"lines of the host took {first:.0f} cycles, and {again:.0f} when read again, "
@@ -62,21 +62,16 @@ def changes_seen(card: OpenCard) -> int:
     return card.finish("watching a word of the host").changes
 
 
-def median_cycles(card: OpenCard, buffer: int, read: ReadForm) -> float:
-    """Median time of a read, over lines at the start of the buffer, in cycles."""
-    size = 16 if read == "bulk" else 4
-    test = Parameters(
-        operation="lat-rd",
-        path="command",
-        pattern="sequential",
-        cache="host-warm",
-        size_bytes=size,
-        window_bytes=64 * _LINES,
-    )
-    piece = piece_bytes(test, read)
+def median_cycles(card: OpenCard, buffer: int, kernel: str) -> float:
+    """Median time of a transfer of one piece, over lines at the start of the buffer, in cycles.
+
+    Args:
+        card: The GPU.
+        buffer: Its address of the host's buffer.
+        kernel: A kernel of `latency.cu`.
+    """
     lines = card.memory("lines", 4 * _LINES)
     ticks = card.memory("ticks", 4 * _LINES)
     card.upload(lines, np.arange(_LINES, dtype=np.uint32) * _LINE_WORDS)
-    kernel = latency_kernel(read, piece, size // piece, writes_first=False)
-    card.run(kernel, 1, 32, buffer, lines, _LINES, size // piece, 0, 0, ticks)
+    card.run(kernel, 1, 32, buffer, lines, _LINES, 1, 0, 0, ticks)
     return float(np.median(card.download(ticks, _LINES)))

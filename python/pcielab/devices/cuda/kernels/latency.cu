@@ -9,7 +9,10 @@ struct LatencyArguments {
     u64 base, listed, count, pieces, mark, zeros, ticks, report, stop;
 };
 
-template <int WORDS, int LOADS, bool WRITES_FIRST> __device__ void latency(const LatencyArguments &a) {
+// What is timed.
+enum Timed { READ, WRITE_READ, ATOMIC };
+
+template <int WORDS, int LOADS, Timed TIMED> __device__ void latency(const LatencyArguments &a) {
     const u32 lane = threadIdx.x;
 #if BULK
     __shared__ __align__(128) u32 into[TRANSFER_BYTES_MOST / 4];
@@ -30,15 +33,17 @@ template <int WORDS, int LOADS, bool WRITES_FIRST> __device__ void latency(const
         const Transfer transfer = {a.base + word * 4, word, (u32)a.pieces};
         await((u32)word, never, a.report + 8 * WRONG);
         const u64 begin = cycles();
-        if (WRITES_FIRST) {
+        if (TIMED == WRITE_READ) {
             write<WORDS>(transfer, lane, (u32)a.mark);
             fence();
         }
+        u32 read_sum;
+        if constexpr (TIMED == ATOMIC) read_sum = lane < transfer.pieces ? fetch_add<WORDS>(transfer.address, a.zeros) : 0;
 #if BULK
-        u32 read_sum = read_bulk<WORDS>(transfer, lane, into, &barrier, phase, a.stop);
-        phase ^= 1;
+        else read_sum = read_bulk<WORDS>(transfer, lane, into, &barrier, phase, a.stop);
+        phase ^= TIMED != ATOMIC;
 #else
-        u32 read_sum = read<WORDS, LOADS>(transfer, lane);
+        else read_sum = read<WORDS, LOADS>(transfer, lane);
 #endif
         await(read_sum, never, a.report + 8 * WRONG);
         const u64 end = cycles();
@@ -58,15 +63,17 @@ template <int WORDS, int LOADS, bool WRITES_FIRST> __device__ void latency(const
     }
 }
 
-#define LATENCY(NAME, WORDS, LOADS, WRITES_FIRST)                                                                  \
+#define LATENCY(NAME, WORDS, LOADS, TIMED)                                                                         \
     extern "C" __global__ void __launch_bounds__(32) NAME##_##LOADS(                                               \
         u64 base, u64 listed, u64 count, u64 pieces, u64 mark, u64 zeros, u64 ticks, u64 report, u64 stop) {         \
-        latency<WORDS, LOADS, WRITES_FIRST>({base, listed, count, pieces, mark, zeros, ticks, report, stop});        \
+        latency<WORDS, LOADS, TIMED>({base, listed, count, pieces, mark, zeros, ticks, report, stop});               \
     }
 #define BOTH(PIECE, WORDS, LOADS)                                                                                  \
-    LATENCY(latency_read_##PIECE, WORDS, LOADS, false)                                                             \
-    LATENCY(latency_write_read_##PIECE, WORDS, LOADS, true)
+    LATENCY(latency_read_##PIECE, WORDS, LOADS, READ)                                                              \
+    LATENCY(latency_write_read_##PIECE, WORDS, LOADS, WRITE_READ)
 
+LATENCY(latency_atomic_4, 1, 1, ATOMIC)
+LATENCY(latency_atomic_8, 2, 1, ATOMIC)
 BOTH(4, 1, 1)
 BOTH(8, 2, 1)
 #if READ_FORM != 1

@@ -114,6 +114,21 @@ __device__ __forceinline__ void store(const Piece<4> &piece, u64 address) {
 }
 #endif
 
+// Adds to a word, or two as one number, of the host in one atomic access; the sum of the words before.
+template <int WORDS> __device__ __forceinline__ u32 fetch_add(u64 address, u64 addend) {
+    if constexpr (WORDS == 1) {
+        u32 before;
+        asm volatile("atom.relaxed.sys.global.add.u32 %0, [%1], %2;"
+                     : "=r"(before) : "l"(address), "r"((u32)addend) : "memory");
+        return before;
+    } else {
+        u64 before;
+        asm volatile("atom.relaxed.sys.global.add.u64 %0, [%1], %2;"
+                     : "=l"(before) : "l"(address), "l"(addend) : "memory");
+        return (u32)before + (u32)(before >> 32);
+    }
+}
+
 // Makes all stores of a lane visible to the host.
 __device__ __forceinline__ void fence() { asm volatile("fence.sc.sys;" ::: "memory"); }
 
