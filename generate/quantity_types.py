@@ -18,7 +18,7 @@ from pydantic import Field
 
 from pcielab.library.profiles.part import SIZE, Fits
 '''
-_SIZES = ("Quantum", "Size", "Size32")
+_SIZES = ("Quantum", "Size", "Size32", "SizeOrNone")
 """Quantities that a file may write as "4K"."""
 
 

@@ -23,33 +23,6 @@ from typing import Literal, TypeAlias
 from pcielab.library.suites.parameter import Parameter
 '''
 _ALIASES = {"CacheState": "Cache"}
-_LISTS = '''\
-"""The lists of a group of a suite, one for each parameter that can vary; the group has all combinations.
-
-Written by `make generate` from `crates/pcie-workload/src/test.rs`: change the type there.
-"""
-
-from typing import Annotated, Literal, TypeAlias
-
-from pydantic import Field
-
-from pcielab.library.profiles.part import Part
-from pcielab.library.suites.parameters import {words}
-from pcielab.library.suites.ranges import Sizes
-
-Axis: TypeAlias = {axis}
-AXES: tuple[Axis, ...] = {axes}
-"""The parameters that can vary."""
-
-
-class Lists(Part):
-    """The values of a group's tests. Lists of words and sizes are required; others may be empty."""
-
-{fields}
-
-LISTS = {{{lists}}}
-"""The list of each parameter."""
-'''
 START, END = "<!-- parameters -->", "<!-- end of parameters -->"
 
 
@@ -76,43 +49,9 @@ def module() -> str:
     )
 
 
-def lists() -> str:
-    """The module with the lists of a group of a suite."""
-    kinds = schemas("test")
-    schema = kinds["Test"]
-    varied = [(key, one) for key, one in _shown(schema) if "x-axis" in one and key != "operation"]
-    axes = list(dict.fromkeys(["test", *(one["x-axis"] for _, one in varied)]))
-    names = {key: _plural(one["x-word"]) for key, one in varied}
-    words_used = ", ".join(sorted(_alias(one) for _, one in varied if words(kinds.get(reference(one), {}))))
-    fields = "".join(
-        f"    {names[key]}: {_list(one, kinds)}\n{documentation(one['description'])}\n" for key, one in varied
-    )
-    return _LISTS.format(
-        words=words_used,
-        axis=literal(axes),
-        axes=source(axes),
-        fields=fields,
-        lists=", ".join(f"{source(key)}: {source(name)}" for key, name in names.items()),
-    )
-
-
-def _plural(word: str) -> str:
-    return word if word.endswith("ing") else f"{word}s"
-
-
 def _alias(described: Mapping[str, Any]) -> str:
     name = reference(described)
     return _ALIASES.get(name, name)
-
-
-def _list(described: Mapping[str, Any], kinds: Mapping[str, Any]) -> str:
-    """The list of a parameter in a suite: words and sizes are required, numbers default to none."""
-    if words(kinds.get(reference(described), {})):
-        return f"list[{_alias(described)}] = Field(min_length=1)"
-    if described.get("x-size"):
-        return "Sizes"
-    least, most = described["minimum"], described["maximum"]
-    return f"list[Annotated[int, Field(ge={least}, le={most:_})]] = Field(default=[])"
 
 
 def page() -> str:

@@ -382,11 +382,17 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     ),
     "System.each_with": Long(of(HANDLE.each_with, [{"host.iommu.walk_ns": 100.0}] * 100_000)),
     **dict.fromkeys(
-        ("System.keys", "System.schema", "profile_schema", "schemas", "store_metrics"),
+        ("Suite.schema", "System.keys", "System.schema", "profile_schema", "schemas", "store_metrics"),
         Short("a table of the program"),
     ),
-    "check_message_suite": Short(_PARSED),
-    "check_suite": Long(lambda _folder: partial(_core.check_suite, many_tests()), repeats=True),
+    "Suite.of_json": Long(lambda _folder: partial(_core.Suite.of_json, "transfers", many_tests()), repeats=True),
+    **dict.fromkeys(
+        (
+            *("Suite.read", "Suite.name", "Suite.title", "Suite.families", "Suite.only", "Suite.tests"),
+            *("Suite.json", "Suite.provenance"),
+        ),
+        Short("100,000 tests at most"),
+    ),
     "damaged_tests": Long(lambda folder: partial(_core.damaged_tests, many_rows(folder))),
     "read_store": Long(lambda folder: partial(_core.read_store, many_rows(folder))),
     "read_manifest": Long(lambda folder: partial(_core.read_manifest, many_rows(folder)), repeats=True),

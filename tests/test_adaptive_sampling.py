@@ -42,7 +42,7 @@ def varied() -> Suite:
         )
         for test in TESTS
     ]
-    return Suite("varied", "Varied", tuple(suite.entries[0] for suite in suites))
+    return Suite.of("varied", "Varied", (suite.entries[0] for suite in suites))
 
 
 def run(system: str, suite: Suite, output: Path, samples: Samples) -> pd.DataFrame:

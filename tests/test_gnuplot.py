@@ -120,7 +120,7 @@ def test_tests_of_another_shape_are_exported_with_a_warning(tmp_path: Path) -> N
         for test in load_suite("demo").entries
         if test.family == "lat_cmd_sizes"
     ]
-    _, warnings = exported(Suite("odd", "odd", tuple(odd)), tmp_path)
+    _, warnings = exported(Suite.of("odd", "odd", odd), tmp_path)
     assert any("lat_cmd_sizes: sections that the published suite does not have" in line for line in warnings)
 
 

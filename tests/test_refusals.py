@@ -57,7 +57,10 @@ WRONG_TEST = "suite quick: test 2 (lat_cmd_sizes, LAT_CMD_WRRD)"
             ("system snb", "link.mps_bytes", "100", ""),
         ),
         (lambda: _core.System.of_json(wrong_system("link", "tags", 0)), ("system snb", "link.tags", "0", "")),
-        (lambda: _core.check_suite(wrong_suite()), (WRONG_TEST, "transactions", "0", "give 1 to 4294967295")),
+        (
+            lambda: _core.Suite.of_json("transfers", wrong_suite()),
+            (WRONG_TEST, "transactions", "0", "give 1 to 4294967295"),
+        ),
         (
             lambda: _core.fabric_check_traffic(fabric.load("fabrex-u55c").to_json(), wrong_traffic()),
             ("flow F1", "source", "nobody", ""),

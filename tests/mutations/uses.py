@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from pcielab import fabric, model
-from pcielab._core import check_suite
 from pcielab.analysis.calibrate.measured import read_measured
 from pcielab.analysis.calibrate.recorded_system import read_recorded_system
 from pcielab.devices.running import run, simulate
@@ -50,7 +49,7 @@ def changes(given: list[str]) -> None:
 
 def suite(path: Path) -> None:
     """Load and check a suite of transfers."""
-    check_suite(suites.load_suite(str(path)).to_json())
+    _ = suites.load_suite(str(path)).tests
 
 
 def message_suite(path: Path) -> None:

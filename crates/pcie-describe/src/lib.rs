@@ -1,4 +1,4 @@
-//! The reader of descriptions: files of systems and their parts, over their bases, with `[set]` and `--set`.
+//! The reader of descriptions: files of systems and their parts, over their bases, with `[set]` and `--set`; suites.
 //!
 //! A description is merged into one table, checked once, with every problem blamed on the file that gave the value,
 //! and handed out complete. Files are not opened here: a caller gives their texts.
@@ -9,6 +9,7 @@ mod documents;
 mod files;
 mod merged;
 mod provenance;
+mod suites;
 mod system;
 mod value;
 
@@ -17,5 +18,6 @@ pub use documents::{File, file_schema, read_file, read_part, system_schema};
 pub use files::{Files, Kind, Layer, PARTS, Stack, with_bases, without_folder};
 pub use merged::{Merged, Source, resolve, values_of};
 pub use provenance::{FittedTo, Provenance};
+pub use suites::{Suite, SuiteKind};
 pub use system::{Description, changed, read_system, recorded};
 pub use value::{Table, Value, parse_toml, read_table};

@@ -93,16 +93,35 @@ impl Value {
 pub fn read_table(text: &str, path: &str) -> Result<Table, Refusal> {
     let parsed =
         parse_toml(text).map_err(|problem| Refusal::new(format!("not valid TOML: {problem}")).about(path))?;
-    parsed
-        .into_iter()
-        .map(|(key, value)| {
-            let read = Value::of_toml(value).ok_or_else(|| {
-                let remedy = "give numbers, texts, lists and tables";
-                Refusal::new(format!("{} holds a date, inf or nan", named(&key))).remedy(remedy).about(path)
-            })?;
-            Ok((key, read))
-        })
-        .collect()
+    let parsed = toml::Value::Table(parsed);
+    if let Some((key, value)) = foreign(&parsed, &mut Vec::new()) {
+        return Err(Refusal::of(key, value, "give a number, a text, a list or a table").about(path));
+    }
+    match Value::of_toml(parsed) {
+        Some(Value::Table(table)) => Ok(table),
+        _ => Err(Refusal::new("no table").about(path)),
+    }
+}
+
+/// The key and value of the first date, inf or nan in a value.
+fn foreign(value: &toml::Value, path: &mut Vec<String>) -> Option<(String, String)> {
+    let mut below = |step: String, inner: &toml::Value| {
+        path.push(step);
+        let found = foreign(inner, path);
+        path.pop();
+        found
+    };
+    match value {
+        toml::Value::Table(table) => table.iter().find_map(|(key, inner)| below(named(key), inner)),
+        toml::Value::Array(list) => {
+            list.iter().enumerate().find_map(|(index, inner)| below(index.to_string(), inner))
+        }
+        toml::Value::Float(number) if !number.is_finite() => {
+            Some((path.join("."), number.to_string().to_lowercase()))
+        }
+        toml::Value::Datetime(date) => Some((path.join("."), date.to_string())),
+        _ => None,
+    }
 }
 
 /// Parses TOML.
@@ -124,8 +143,16 @@ pub fn parse_toml(text: &str) -> Result<toml::Table, String> {
     text.parse::<toml::Table>().map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
+        // The parser's own words are about its code.
+        let message = match error.message() {
+            message if message.contains("recurs") => "brackets are nested too deeply".to_owned(),
+            message if message.contains("overflow") => {
+                format!("a number has too many digits: give {} at most", i64::MAX)
+            }
+            message => message.trim_end().replace('\n', ", "),
+        };
         let column = before.rsplit('\n').next().map_or(0, |last| last.chars().count()) + 1;
-        format!("line {line}, column {column}: {}", error.message().trim_end().replace('\n', ", "))
+        format!("line {line}, column {column}: {message}")
     })
 }
 
@@ -138,8 +165,13 @@ mod tests {
         for (text, words) in [
             ("a = 1\nb = oops", "mine.toml: not valid TOML: line 2, column 5: "),
             ("a = 1\na = 2", "line 2, column 1: duplicate key"),
-            ("when = 2000-01-01", "mine.toml: when holds a date, inf or nan: give numbers"),
-            ("[a]\nb = [nan]", "a holds a date"),
+            ("when = 2000-01-01", "mine.toml: when is 2000-01-01: give a number, a text"),
+            ("[a]\nb = [1, nan]", "mine.toml: a.b.1 is nan: give a number"),
+            (&format!("a = {}", "[".repeat(10_000)), "brackets are nested too deeply"),
+            (
+                &format!("a = {}", "9".repeat(30)),
+                "line 1, column 5: a number has too many digits: give 9223372",
+            ),
             (&"a.".repeat(1000), "more than 64 parts"),
         ] {
             let message = read_table(text, "mine.toml").unwrap_err().to_string();

@@ -102,7 +102,7 @@ mod tests {
         let source = "[provenance]\nsource = \"me\"";
         for (text, words) in [
             ("name =", "not valid TOML"),
-            ("when = 2000-01-01", "when holds a date"),
+            ("when = 2000-01-01", "when is 2000-01-01: give a number"),
             ("name = \"a\"", "missing key provenance"),
             (&format!("base = \"bse\"\n{source}"), "no system profile is named 'bse': did you mean base?"),
             (&format!("base = \"../base.toml\"\n{source}"), "the file came without its folder"),

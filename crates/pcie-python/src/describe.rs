@@ -279,7 +279,7 @@ impl System {
 }
 
 /// JSON with escapes for letters beyond ASCII, as Python writes it.
-fn ascii(json: &str) -> String {
+pub(crate) fn ascii(json: &str) -> String {
     let mut made = String::with_capacity(json.len());
     for letter in json.chars() {
         if letter.is_ascii() {

@@ -28,6 +28,7 @@ mod simbricks;
 mod statistics;
 mod stop;
 mod store;
+mod suites;
 mod trace;
 mod vfio;
 mod words;
@@ -74,7 +75,7 @@ mod _core {
         read_sizes, read_whole, read_width,
     };
     #[pymodule_export]
-    use super::run::{check_message_suite, check_suite, check_test, run_alone, run_work};
+    use super::run::{check_test, run_alone, run_work};
     #[pymodule_export]
     use super::schemas::{remedy, schemas};
     #[cfg(target_os = "linux")]
@@ -88,6 +89,8 @@ mod _core {
     use super::store::{
         StoreContents, StoreWriter, check_new_store, damaged_tests, read_manifest, read_store, store_metrics,
     };
+    #[pymodule_export]
+    use super::suites::Suite;
     #[pymodule_export]
     use super::trace::{trace_convert, trace_play, trace_read, trace_record};
     #[pymodule_export]

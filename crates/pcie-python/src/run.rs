@@ -1,10 +1,10 @@
-//! Runs work of any kind on a back end, and checks suites and tests.
+//! Runs work of any kind on a back end, and checks tests.
 
 use std::path::PathBuf;
 
 use pcie_bench::{Options, Progress, RunError, Samples, run, run_alone as alone};
 use pcie_store::Manifest;
-use pcie_workload::{MessageSuite, Suite, Test};
+use pcie_workload::Test;
 use pyo3::prelude::*;
 use serde::Deserialize;
 
@@ -19,20 +19,6 @@ use crate::stop::Stop;
 pub(crate) fn check_test(parameters: &str) -> Result<()> {
     let test: Test = fitting("test", parameters)?;
     Ok(test.validate()?)
-}
-
-/// Refuses a suite with an invalid test.
-#[pyfunction]
-pub(crate) fn check_suite(suite: &str) -> Result<()> {
-    let suite: Suite = parse("suite", suite)?;
-    Ok(suite.validate()?)
-}
-
-/// Refuses a suite of messages with an invalid test.
-#[pyfunction]
-pub(crate) fn check_message_suite(suite: &str) -> Result<()> {
-    let suite: MessageSuite = parse("suite", suite)?;
-    Ok(suite.validate()?)
 }
 
 /// `pcielab.RunOptions` with all defaults resolved.

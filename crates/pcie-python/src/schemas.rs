@@ -8,7 +8,7 @@ use pcie_model::{Bandwidth, Interactions, LinkSizing, NicThroughput, Sizing};
 use pcie_schema::{Shape, quantity};
 use pcie_sim::profile::{Capacities, System};
 use pcie_sim::{HostQuestion, HostRates, TestBounds, nic};
-use pcie_workload::{MessageConnection, MessageTest, Test};
+use pcie_workload::Test;
 use pyo3::prelude::*;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value};
@@ -50,7 +50,6 @@ pub(crate) fn schemas() -> Result<String> {
         ("fabric", of().and::<FabricParameters>().and::<Traffic>().and::<Options>()),
         ("fabric answers", of().and::<EdgeRow>().and::<RoundTables>()),
         ("test", of().and::<Test>()),
-        ("message test", of().and::<MessageTest>().and::<MessageConnection>()),
         ("nic test", of().and::<nic::Traffic>()),
         (
             "model questions",

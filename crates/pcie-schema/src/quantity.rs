@@ -68,6 +68,8 @@ quantities! {
     Address: {"type": "integer", "minimum": 0, "maximum": WHOLE_MOST, "multipleOf": 4096};
     /// Bytes.
     Size: {"type": "integer", "minimum": 1, "maximum": WHOLE_MOST};
+    /// Bytes, or 0.
+    SizeOrNone: {"type": "integer", "minimum": 0, "maximum": WHOLE_MOST};
     /// Bytes, in 32 bits.
     Size32: {"type": "integer", "minimum": 1, "maximum": COUNT_MOST};
     /// Header credits that a receiver advertises.

@@ -10,6 +10,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+/// Quantities of bytes.
+const SIZES: [&str; 4] = ["Quantum", "Size", "Size32", "SizeOrNone"];
+
 /// A type whose values are checked against its schema before they are read.
 pub trait Fitting: DeserializeOwned + JsonSchema {
     /// Its compiled schema.
@@ -32,6 +35,7 @@ struct Key {
     name: String,
     shape: Shape,
     required: bool,
+    default: Option<Value>,
     meaning: String,
 }
 
@@ -48,6 +52,8 @@ enum Kind {
     Number {
         whole: bool,
         range: Range,
+        /// Whether it is a quantity of bytes, whatever its key is called.
+        is_size: bool,
     },
     /// A text, with its least and greatest length in letters.
     Text(Option<u64>, Option<u64>),
@@ -171,7 +177,10 @@ impl Shape {
                     schema.get("items").map_or(Self(Kind::Any), |items| Self::read(items, definitions));
                 Kind::List(Box::new(items), bound("minItems"), bound("maxItems"))
             }
-            "number" | "integer" => Kind::Number { whole: kind == "integer", range: Range::read(schema) },
+            "number" | "integer" => {
+                let is_size = schema["x-quantity"].as_str().is_some_and(|name| SIZES.contains(&name));
+                Kind::Number { whole: kind == "integer", range: Range::read(schema), is_size }
+            }
             "string" => Kind::Text(bound("minLength"), bound("maxLength")),
             "boolean" => Kind::Boolean,
             _ => Kind::Any,
@@ -190,6 +199,7 @@ impl Shape {
             name: name.clone(),
             shape: Self::read(of, definitions),
             required: has_to_be(name),
+            default: of.get("default").cloned(),
             meaning: of["description"].as_str().unwrap_or_default().to_owned(),
         };
         Kind::Table(properties.iter().map(read).collect())
@@ -210,7 +220,7 @@ impl Shape {
                 }
                 within(list.len(), *least, *most)
             }
-            (Kind::Number { whole, range }, Value::Number(number)) => {
+            (Kind::Number { whole, range, .. }, Value::Number(number)) => {
                 (!whole || number.is_u64() || number.is_i64()) && range.holds(value)
             }
             (Kind::Text(least, most), Value::String(text)) => within(text.chars().count(), *least, *most),
@@ -227,7 +237,7 @@ impl Shape {
         match &self.0 {
             Kind::Table(_) | Kind::Map(_) => "a table".to_owned(),
             Kind::List(_, least, most) => format!("a list{}", lengths(*least, *most, "entries")),
-            Kind::Number { whole, range } => range.words(*whole),
+            Kind::Number { whole, range, .. } => range.words(*whole),
             Kind::Text(least, most) => format!("text{}", lengths(*least, *most, "letters")),
             Kind::Boolean => "true or false".to_owned(),
             Kind::Choice(choices) => listed(&choices.iter().map(shown).collect::<Vec<_>>()),

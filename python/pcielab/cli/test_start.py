@@ -182,7 +182,7 @@ def test_single_tests_and_explanations_load_no_tables(tmp_path: Path) -> None:
 def test_lists_and_wire_bounds_load_no_profile_models() -> None:
     seen = spied(
         [(["profiles", "list"], {}), (["suites", "show", "-h"], {}), (["model", "bandwidth"], {})],
-        ["pcielab.library.profiles.parts", "pcielab.library.suites.files", "pcielab.library.nics"],
+        ["pcielab.library.profiles.parts", "pcielab.library.suites.load", "pcielab.library.nics"],
     )
     assert all(one.printed for one in seen)
     assert [one for one in seen if one.loaded] == []

@@ -70,7 +70,7 @@ class Rigged(devices.Backend):
 
 def three_tests() -> Suite:
     one = single_test("lat-rd", window="8K", transactions=2048)
-    return Suite("some", "Some tests", one.entries * 3)
+    return Suite.of("some", "Some tests", one.entries * 3)
 
 
 def steady(_device: Rig, test: Parameters) -> Iterator[LatencySlice]:
@@ -237,7 +237,7 @@ def test_stop_closes_the_generator(tmp_path: Path) -> None:
         if running.is_set():
             raise KeyboardInterrupt
 
-    suite = Suite("long", "Long", single_test("lat-rd", window="8K", transactions=1 << 21).entries)
+    suite = Suite.of("long", "Long", single_test("lat-rd", window="8K", transactions=1 << 21).entries)
     with pytest.raises(RunError, match="continue with --resume"):
         devices.run(devices.bridged(Rigged(endless)), suite, tmp_path / "run.db", samples="full", progress=stop)
     closed.wait()
@@ -248,7 +248,7 @@ def simulator() -> _core.Backend:
 
 
 def test_trace_has_every_slice_and_changes_no_number(tmp_path: Path) -> None:
-    suite = Suite("few", "Few", load_suite("quick").entries[:4])
+    suite = Suite.of("few", "Few", load_suite("quick").entries[:4])
     devices.run(simulator(), suite, tmp_path / "plain.db")
     devices.run(simulator().traced(tmp_path / "trace.jsonl"), suite, tmp_path / "traced.db")
     plain, traced = (open_store(tmp_path / name).scalar_rows for name in ("plain.db", "traced.db"))
@@ -259,7 +259,7 @@ def test_trace_has_every_slice_and_changes_no_number(tmp_path: Path) -> None:
 
 
 def test_injected_faults_are_recorded_and_leave_a_readable_store(tmp_path: Path) -> None:
-    suite = Suite("few", "Few", load_suite("quick").entries[:12])
+    suite = Suite.of("few", "Few", load_suite("quick").entries[:12])
     faulty = simulator().with_faults(json.dumps({"seed": 3, "failures": 0.3, "wrong_counts": 0.3}))
     devices.run(faulty, suite, tmp_path / "run.db")
     store = open_store(tmp_path / "run.db")

@@ -7,7 +7,9 @@ therefore marked at the top level of files without a base only; `pcielab profile
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, get_args
 
+from pcielab import _core
 from pcielab.library.catalog import profile_schema
+from pcielab.library.profiles.files import compiled
 from pcielab.library.shipped import ProfileKind
 from pcielab.library.validation import json_schema
 
@@ -33,14 +35,9 @@ def schema_line(kind: FileKind) -> str:
 
 
 def _schema(kind: FileKind) -> dict[str, Any]:
-    if kind == "suite":
-        from pcielab.library.suites.files import SuiteFile
-
-        return json_schema(SuiteFile)
-    if kind == "message-suite":
-        from pcielab.library.suites.messages import MessageSuiteFile
-
-        return json_schema(MessageSuiteFile)
+    if kind == "suite" or kind == "message-suite":
+        of = "transfers" if kind == "suite" else "messages"
+        return compiled(_core.Suite.schema(of), f"{of.capitalize()}File")
     if kind == "fabric-suite":
         from pcielab.library.fabrics.experiments import FabricSuite
 

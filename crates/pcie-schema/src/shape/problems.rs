@@ -114,8 +114,8 @@ impl Shape {
                 found.push(of_whole(Why::Wrong, value, PRINTABLE.to_owned(), path));
             }
             _ if self.check_json(value).is_ok() => {}
-            (Kind::Number { whole: true, .. }, Value::String(_))
-                if path.last().is_some_and(|key| is_size(key)) =>
+            (Kind::Number { whole: true, is_size, .. }, Value::String(_))
+                if *is_size || path.last().is_some_and(|key| self::is_size(key)) =>
             {
                 found.push(of_whole(Why::Wrong, value, SIZE.to_owned(), path));
             }
@@ -141,14 +141,41 @@ impl Shape {
                 };
                 Value::Object(table.into_iter().map(sized).collect())
             }
+            (Kind::Map(inner), Value::Object(table)) => {
+                Value::Object(table.into_iter().map(|(key, value)| (key, inner.sized("", value))).collect())
+            }
             (Kind::List(inner, ..), Value::Array(list)) => {
                 Value::Array(list.into_iter().map(|item| inner.sized(key, item)).collect())
             }
             (Kind::Optional(inner), value) => inner.sized(key, value),
-            (Kind::Number { whole: true, .. }, Value::String(text)) if is_size(key) => {
+            (Kind::Number { whole: true, is_size, .. }, Value::String(text))
+                if *is_size || self::is_size(key) =>
+            {
                 let bytes = bytes_of_text(&text).and_then(|bytes| u64::try_from(bytes).ok());
                 bytes.map_or(Value::String(text), Value::from)
             }
+            (_, value) => value,
+        }
+    }
+
+    /// A checked value with the defaults of its absent keys, in the order of the type.
+    #[must_use]
+    pub fn with_defaults(&self, value: Value) -> Value {
+        match (&self.0, value) {
+            (Kind::Table(keys), Value::Object(mut table)) => {
+                let key = |key: &Key| {
+                    let value = table.remove(&key.name).or_else(|| key.default.clone())?;
+                    Some((key.name.clone(), key.shape.with_defaults(value)))
+                };
+                Value::Object(keys.iter().filter_map(key).collect())
+            }
+            (Kind::Map(inner), Value::Object(table)) => Value::Object(
+                table.into_iter().map(|(key, value)| (key, inner.with_defaults(value))).collect(),
+            ),
+            (Kind::List(inner, ..), Value::Array(list)) => {
+                list.into_iter().map(|item| inner.with_defaults(item)).collect()
+            }
+            (Kind::Optional(inner), value) if !value.is_null() => inner.with_defaults(value),
             (_, value) => value,
         }
     }

@@ -18,14 +18,21 @@ PARTS: dict[Kind, type[Part]] = {"link": Link, "host": Host, "device": Card}
 _TITLES = {"system": "SystemFile", "host": "HostFile", "device": "CardFile", "link": "LinkFile"}
 _REFERENCE = re.compile(r"\[(`[^`\]]+`)\]")
 """A link of rustdoc."""
+_SIZES = ("Quantum", "Size", "Size32", "SizeOrNone")
+"""Quantities that a file may write as "4K"."""
 _NAMED = ("properties", "$defs")
 """Keywords whose values are schemas by name."""
 
 
 def json_schema(kind: Kind) -> dict[str, Any]:
     """The JSON Schema of a kind of file, for editors and generators."""
-    schema = plain(json.loads(_core.profile_schema(kind)))
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": _TITLES[kind], **schema}
+    return compiled(_core.profile_schema(kind), _TITLES[kind])
+
+
+def compiled(schema: str, title: str) -> dict[str, Any]:
+    """A schema of the compiled half, for editors and generators."""
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
+    return {**head, **plain(json.loads(schema))}
 
 
 def system_schema() -> dict[str, Any]:
@@ -52,7 +59,8 @@ def plain(schema: Any, key: str = "") -> Any:
     types = kept.get("type")
     if "enum" in kept:
         return {name: one for name, one in kept.items() if name != "minimum"}
-    if "_bytes" in key and "integer" in (types if isinstance(types, list) else [types]):
+    is_size = "_bytes" in key or schema.get("x-quantity") in _SIZES
+    if is_size and "integer" in (types if isinstance(types, list) else [types]):
         number = {name: kept.pop(name) for name in ("type", "minimum", "maximum", "multipleOf") if name in kept}
         return {"anyOf": [number, {"type": "string"}], **kept}
     return kept

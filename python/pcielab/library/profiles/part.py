@@ -132,8 +132,6 @@ Name = Annotated[str, AfterValidator(plain), Fits(type="string", minLength=1, ma
 Title = Annotated[str, AfterValidator(plain), Fits(type="string", minLength=1, maxLength=1000)]
 Label = Annotated[str, AfterValidator(plain), Fits(type="string", maxLength=200)]
 """A name that may be empty."""
-SizeOrNone = Annotated[int, SIZE, Fits(type="integer", minimum=0, maximum=2**63 - 1)]
-"""A size, or 0."""
 Amount64 = Annotated[int, Fits(type="integer", minimum=0, maximum=2**63 - 1)]
 StepBytes = Annotated[int | Literal["packet"], BeforeValidator(_step_bytes)]
 """Bytes that a step of a NIC moves."""

@@ -29,6 +29,8 @@ Address = Annotated[int, Fits(type="integer", minimum=0, maximum=9_223_372_036_8
 """A bus address of a page."""
 Size = Annotated[int, SIZE, Fits(type="integer", minimum=1, maximum=9_223_372_036_854_775_807)]
 """Bytes."""
+SizeOrNone = Annotated[int, SIZE, Fits(type="integer", minimum=0, maximum=9_223_372_036_854_775_807)]
+"""Bytes, or 0."""
 Size32 = Annotated[int, SIZE, Fits(type="integer", minimum=1, maximum=4_294_967_295)]
 """Bytes, in 32 bits."""
 HeaderCredits = Annotated[

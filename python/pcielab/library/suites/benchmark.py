@@ -9,10 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pcielab import _core
-from pcielab.errors import InputError
 from pcielab.library.suites.parameters import Cache, Operation, Parameters, Path, Pattern
 
-__all__ = ["BENCHMARKS", "Cache", "Operation", "Parameters", "Path", "Pattern", "Test", "impossible"]
+__all__ = ["BENCHMARKS", "Cache", "Operation", "Parameters", "Path", "Pattern", "Test"]
 
 _PUBLISHED: dict[str, Any] = json.loads(_core.ask_page("published", "{}"))
 
@@ -54,12 +53,3 @@ def published_transactions(operation: Operation, details: bool = False) -> int:
     if operation.startswith("bw"):
         return BANDWIDTH_TRANSACTIONS
     return DETAILS_SAMPLES if details else LATENCY_SAMPLES
-
-
-def impossible(parameters: Parameters) -> InputError | None:
-    """Why no machine can run a test, with key, value and remedy; None for a possible test."""
-    try:
-        _core.check_test(json.dumps(asdict(parameters)))
-    except InputError as refused:
-        return refused
-    return None

@@ -1,40 +1,58 @@
-"""Find, read and check suites."""
+"""Suites: checked lists of tests in run order.
+
+The compiled half (`crates/pcie-describe`) reads their files, expands their groups, and refuses impossible tests.
+"""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
+from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
+from pcielab.errors import InputError
 from pcielab.library import shipped
-from pcielab.library.input_files import read_toml
+from pcielab.library.alike import suggestion
+from pcielab.library.input_files import read_toml_text
 from pcielab.library.lookup import suite_file
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.suites.benchmark import Test
-from pcielab.library.suites.files import Group, SuiteFile, families_called
-from pcielab.library.validation import checked
-from pcielab.wording import named
+from pcielab.library.suites.parameters import PARAMETERS, Parameters
+from pcielab.wording import shown
 
 
 @dataclass(frozen=True)
-class Suite:
-    """A list of tests in run order, which matters because caches and TLBs keep state."""
+class _Tests:
+    """Tests of any kind."""
 
-    kind: ClassVar[Literal["transfers"]] = "transfers"
+    handle: _core.Suite
+    """The suite of the compiled half."""
 
-    name: str
-    title: str
-    entries: tuple[Test, ...]
-    provenance: Provenance | None = None
+    @property
+    def name(self) -> str:
+        """Short name."""
+        return self.handle.name
+
+    @property
+    def title(self) -> str:
+        """One line for people."""
+        return self.handle.title
+
+    @cached_property
+    def provenance(self) -> Provenance | None:
+        """The sources of its file; None of a suite without one."""
+        found: Any = self.handle.provenance()
+        return found and Provenance.model_construct(**found)
 
     @cached_property
     def tests(self) -> list[dict[str, Any]]:
         """The tests as the simulator and the store take them: `family`, `name`, `parameters`."""
-        return [test.to_dict() for test in self.entries]
+        return self.handle.tests()
 
-    def only(self, families: Sequence[str]) -> "Suite":
-        """The tests of some families, in the suite's order; results differ from the whole suite's, as state does.
+    def only(self, families: Sequence[str]) -> Self:
+        """The tests of some families, in the suite's order; where caches keep state, results differ.
 
         Args:
             families: Their names, or patterns with `*` and `?`.
@@ -42,19 +60,70 @@ class Suite:
         Raises:
             InputError: A pattern matches no family of the suite.
         """
-        chosen = families_called(families, (test.family for test in self.entries), self.name)
-        entries = (test for test in self.entries if test.family in chosen)
-        return replace(self, name=f"{self.name} ({', '.join(families)})", entries=tuple(entries))
+        known = list(dict.fromkeys(self.handle.families()))
+        for family in families:
+            if not any(fnmatchcase(name, family) for name in known):
+                raise InputError(f"suite {self.name} has no family {shown(family)}: {suggestion(family, known)}")
+        chosen = [name for name in known if any(fnmatchcase(name, family) for family in families)]
+        return type(self)(self.handle.only(chosen, f"{self.name} ({', '.join(families)})"))
+
+
+class Suite(_Tests):
+    """A list of tests in run order, which matters because caches and TLBs keep state."""
+
+    kind: ClassVar[Literal["transfers"]] = "transfers"
+
+    @staticmethod
+    def of(name: str, title: str, tests: Iterable[Test]) -> "Suite":
+        """A suite of tests made in Python.
+
+        Raises:
+            InputError: A test is impossible; the error has key, value and remedy.
+        """
+        content = {"name": name, "title": title, "tests": [test.to_dict() for test in tests]}
+        return Suite(_core.Suite.of_json("transfers", json.dumps(content)))
+
+    @cached_property
+    def tests(self) -> list[dict[str, Any]]:
+        """The tests as the simulator and the store take them, their parameters in the order of columns."""
+        return [
+            {**test, "parameters": {one.key: test["parameters"][one.key] for one in PARAMETERS}}
+            for test in self.handle.tests()
+        ]
+
+    @cached_property
+    def entries(self) -> tuple[Test, ...]:
+        """The tests as objects."""
+        return tuple(Test(test["family"], test["name"], Parameters(**test["parameters"])) for test in self.tests)
 
     def to_json(self) -> str:
         """The suite as canonical JSON: keys sorted, no spaces, every key present."""
-        content = {"name": self.name, "title": self.title, "tests": self.tests}
-        return json.dumps(content, sort_keys=True, separators=(",", ":"))
+        return self.handle.json()
+
+
+class MessageSuite(_Tests):
+    """Tests of messages; each starts on an idle machine."""
+
+    kind: ClassVar[Literal["messages"]] = "messages"
+
+    def to_json(self, *, simulated: bool = True) -> str:
+        """The suite as canonical JSON: keys sorted, no spaces, every key present.
+
+        Args:
+            simulated: False for a real device: `eviction` and `pressure` are then null, unless the suite gives
+                them, which the device refuses.
+        """
+        return self.handle.json(simulated=simulated)
 
 
 def names() -> list[str]:
     """The shipped suites."""
     return list(shipped.suite_files("transfers"))
+
+
+def message_suite_names() -> list[str]:
+    """The shipped suites of messages."""
+    return list(shipped.suite_files("messages"))
 
 
 @refuses_wrong_types
@@ -65,11 +134,15 @@ def load_suite(name_or_path: str) -> Suite:
         InputError: The suite is missing or wrong; the message names file, group, key, value and remedy.
     """
     path = suite_file("transfers", name_or_path)
-    content = read_toml(path)
-    groups = content.get("group")
-    for index, group in enumerate(groups if isinstance(groups, list) else []):
-        family = group.get("family", "no family") if isinstance(group, dict) else "not a table"
-        checked(Group, group, f"{path}: group {index + 1} ({named(str(family))})")
-    file = checked(SuiteFile, content, str(path))
-    entries = tuple(test for group in file.group for test in group.unfold())
-    return Suite(file.name, file.title, entries, file.provenance)
+    return Suite(_core.Suite.read("transfers", read_toml_text(path), str(path)))
+
+
+@refuses_wrong_types
+def load_message_suite(name_or_path: str) -> MessageSuite:
+    """The suite of messages of a name or file (`*.toml`).
+
+    Raises:
+        InputError: The suite is missing or wrong; the message names file, group, key, value and remedy.
+    """
+    path = suite_file("messages", name_or_path)
+    return MessageSuite(_core.Suite.read("messages", read_toml_text(path), str(path)))

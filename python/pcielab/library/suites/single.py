@@ -1,12 +1,15 @@
 """The single test of a command line."""
 
+import json
+from dataclasses import asdict
 from typing import Any
 
+from pcielab import _core
 from pcielab._core import read_size
 from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError, with_message
 from pcielab.library.alike import suggestion
-from pcielab.library.suites.benchmark import BENCHMARKS, Test, impossible, published_name, published_transactions
+from pcielab.library.suites.benchmark import BENCHMARKS, Test, published_name, published_transactions
 from pcielab.library.suites.load import Suite
 from pcielab.library.suites.parameter import Parameter
 from pcielab.library.suites.parameters import PARAMETERS, Parameters
@@ -43,14 +46,15 @@ def single_test(operation: str, **asked: Any) -> Suite:
     if asked.get("transactions") is None:
         values["transactions"] = published_transactions(values["operation"], values["details"])
     parameters = Parameters(**values)
-    problem = impossible(parameters)
-    if problem is not None:
+    try:
+        _core.check_test(json.dumps(asdict(parameters)))
+    except InputError as problem:
         wrong = next((parameter for parameter in PARAMETERS if parameter.key == problem.key), None)
         if wrong is None:  # a value of a type or size that no parameter has
-            raise problem
-        raise with_message(problem, f"{wrong.option} {problem.value}: {problem.remedy or problem}")
+            raise
+        raise with_message(problem, f"{wrong.option} {problem.value}: {problem.remedy or problem}") from None
     name = published_name(parameters.operation, parameters.path)
-    return Suite("single", f"One test: {name}", (Test("single", name, parameters),))
+    return Suite.of("single", f"One test: {name}", [Test("single", name, parameters)])
 
 
 def _read(parameter: Parameter, value: Any) -> Any:

@@ -1,0 +1,97 @@
+//! Suites for Python: handles.
+
+use pcie_describe::{Provenance, Suite as Inner, SuiteKind};
+use pcie_workload::{MessageSuite, Suite as TransferSuite};
+use pyo3::prelude::*;
+
+use crate::describe::{ascii, written};
+use crate::error::{Result, refused};
+use crate::json::{parse, text};
+
+fn kind_of(word: &str) -> Result<SuiteKind> {
+    SuiteKind::of_word(word).ok_or_else(|| refused(format!("{word}: not a kind of suite")))
+}
+
+/// Tests in run order, checked.
+#[pyclass(frozen, module = "pcielab._core")]
+pub(crate) struct Suite {
+    inner: Inner,
+    /// Its sources; None if it was not read from a file.
+    provenance: Option<Provenance>,
+}
+
+#[pymethods]
+impl Suite {
+    /// Reads a suite of a kind from the text of a file; `path` names it in messages.
+    #[staticmethod]
+    fn read(py: Python<'_>, kind: &str, content: &str, path: &str) -> Result<Self> {
+        let kind = kind_of(kind)?;
+        let (inner, provenance) = py.detach(|| kind.read(content, path))?;
+        Ok(Self { inner, provenance: Some(provenance) })
+    }
+
+    /// A suite of JSON with `name`, `title` and `tests`.
+    #[staticmethod]
+    fn of_json(kind: &str, json: &str) -> Result<Self> {
+        let inner = match kind_of(kind)? {
+            SuiteKind::Transfers => {
+                let suite: TransferSuite = parse("suite", json)?;
+                suite.validate()?;
+                Inner::Transfers(suite)
+            }
+            SuiteKind::Messages => {
+                let suite: MessageSuite = parse("suite", json)?;
+                suite.validate()?;
+                Inner::Messages(suite)
+            }
+        };
+        Ok(Self { inner, provenance: None })
+    }
+
+    /// The JSON Schema of the files of a kind.
+    #[staticmethod]
+    fn schema(kind: &str) -> Result<String> {
+        text(&kind_of(kind)?.schema())
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        self.inner.title()
+    }
+
+    /// The family of each test.
+    fn families(&self) -> Vec<&str> {
+        self.inner.families()
+    }
+
+    /// The tests of some families, as a suite of another name.
+    fn only(&self, families: Vec<String>, name: &str) -> Self {
+        Self { inner: self.inner.only(&families, name), provenance: self.provenance.clone() }
+    }
+
+    /// The tests as a simulator takes them.
+    fn tests<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        Ok(written(py, self.inner.simulated().tests()?)?)
+    }
+
+    /// Canonical JSON: keys sorted, no spaces, ASCII only; `simulated` fills in what only a simulator has.
+    #[pyo3(signature = (*, simulated = true))]
+    fn json(&self, simulated: bool) -> Result<String> {
+        let json = if simulated { self.inner.simulated().json() } else { self.inner.json() };
+        Ok(ascii(&json?))
+    }
+
+    /// The sources of its file; None if it was not read from one.
+    fn provenance<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        Ok(written(py, serde_json::to_value(&self.provenance)?)?)
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.inner == other.inner
+    }
+}
