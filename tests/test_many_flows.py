@@ -16,8 +16,9 @@ import pytest
 
 from pcielab import InputError, fabric
 from pcielab.analysis.why.flows import influenced
-from pcielab.cli import fabric as commands
-from pcielab.fabric import Influence, estimation
+from pcielab.cli import fabric as commands, output
+from pcielab.cli.output import Cell
+from pcielab.fabric import Influence, estimation, simulation
 from shell import refuse, stop_after, succeed
 
 _ENDS = ("host1", "host2", "A", "B", "C", "D")
@@ -122,6 +123,39 @@ def test_many_flows_need_a_limit_are_announced_and_stopped(command: tuple[str, .
     assert (done.exit_code, done.stdout) == (130, "")
     assert "changes are estimated, one at a time: Ctrl-C stops it" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_requests_become_frames_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[bytes] = []
+    requests_of = simulation.requests_of
+    monkeypatch.setattr(simulation, "requests_of", lambda times: made.append(times) or requests_of(times))
+    testbed = fabric.load("fabrex-u55c")
+    flows = testbed.flows("latency")
+    found = fabric.simulate(testbed, flows, warm_up_us=0.0, duration_us=5.0)
+    assert made == []
+    assert [*found.requests] == [*flows["name"]]
+    # Each has the numbers of its frame, of which some are missing.
+    for row in found.flows.to_dict("records"):
+        requests = found.requests[row["flow"]]
+        assert row["requests"] == len(requests)
+        reached = (requests["reached"] - requests["submitted"]).mean()
+        numbers = [row["average_ns"], row["device_ns"], row["reached_ns"]]
+        np.testing.assert_array_equal(numbers, [requests["total"].mean(), requests["device"].mean(), reached])
+    assert len(made) == len(flows)
+
+
+def test_a_long_table_is_announced(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "_MANY_CELLS", 6)
+    rows: list[dict[str, Cell]] = [{"flow": f"F{number}", "gbytes_per_s": number} for number in range(4)]
+    output.print_rows(rows[:3], output.Format.TABLE)
+    assert capsys.readouterr().err == ""
+    for form in (output.Format.CSV, output.Format.JSON):
+        output.print_rows(rows, form)
+        assert capsys.readouterr().err == ""
+    output.print_rows(rows, output.Format.TABLE)
+    found = capsys.readouterr()
+    assert found.err == "a table of 4 rows is made: --format csv prints them at once, Ctrl-C stops it\n"
+    assert found.out.count("F") == 4
 
 
 def test_a_table_of_too_many_influences_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

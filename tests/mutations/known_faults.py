@@ -25,6 +25,7 @@ from resealed import read_by, reseal
 from stores import SEEDS
 
 from pcielab._core import StoreWriter, read_sizes
+from pcielab.analysis.calibrate.measured import read_pack
 from pcielab.analysis.explain import explain_run
 from pcielab.charts.run import runs_of
 from pcielab.doctor import read_file, read_sysfs
@@ -63,6 +64,7 @@ Table = dict[str, Any]
 Use = Callable[[Path], object]
 DIGITS = "9" * 5_000
 BRACKETS = "[" * 20_000
+PACK = "family,test,cache,window_bytes,size_bytes\n"
 
 
 def text(use: Use, content: str | bytes, name: str = "mine.toml") -> Input:
@@ -709,6 +711,13 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "measured",
+        "a cell of a pack that is longer than Python's limit",
+        TRACEBACK,
+        text(read_pack, f"{PACK}{'a' * 140_000},BW_DMA_RD,HWarm,8192,64\n", "pack.csv"),
+        "pack.csv, line 2: field larger than field limit (131072)",
+    ),
+    Fault(
+        "measured",
         "a model of 5,000 digits",
         TRACEBACK,
         recorded("sys-cpuinfo.txt", "45", DIGITS, calibrated),
@@ -1066,6 +1075,20 @@ FAULTS: tuple[Fault, ...] = (
         "messages without latencies",
         "showed nan",
         numbers("messages", "DELETE FROM scalar WHERE unit = 'ns'", "compare", "STORE", "SOUND"),
+        None,
+    ),
+    Fault(
+        "sealed-numbers",
+        "flows of half a second",
+        "took minutes",
+        numbers(
+            "fabric",
+            "UPDATE test SET parameters = json_set(parameters, '$.duration_us', 5e5, '$.warm_up_us', 5e5)",
+            "why",
+            "STORE",
+            "--format",
+            "csv",
+        ),
         None,
     ),
     Fault(

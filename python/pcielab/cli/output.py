@@ -26,6 +26,8 @@ Cell: TypeAlias = str | int | float | bool | None
 
 _PIPED_WIDTH = 120
 """Letters of a line in a pipe or a file without COLUMNS."""
+_MANY_CELLS = 40_000
+"""Cells of a table whose setting takes seconds."""
 _MOST_LETTERS = 10_000
 """Letters of the widest word that a table has room for."""
 
@@ -176,6 +178,8 @@ def print_rows(rows: Sequence[dict[str, Cell]], output_format: Format, title: st
         writer.writeheader()
         writer.writerows({key: guarded_cell(known(cell)) for key, cell in row.items()} for row in rows)
         return
+    if len(rows) * len(columns) > _MANY_CELLS:
+        say(f"a table of {len(rows)} rows is made: --format csv prints them at once, Ctrl-C stops it")
     _print_table(rows, columns, title)
 
 

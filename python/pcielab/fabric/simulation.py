@@ -1,6 +1,7 @@
 """Simulate flows on a fabric: bandwidths, loads, and latencies by phase."""
 
 import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -27,16 +28,48 @@ def requests_of(times: bytes) -> pd.DataFrame:
     return frame
 
 
-def summary_of(requests: pd.DataFrame) -> dict[str, float]:
+class _Requests(Mapping[str, pd.DataFrame]):
+    """The requests of flows by name; a frame, which takes as long as many requests, is made when asked for."""
+
+    def __init__(self, names: Iterable[str], times: Iterable[bytes]) -> None:
+        self._times = dict(zip(names, times, strict=True))
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        return requests_of(self._times[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._times)
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+
+def _times_of(times: bytes) -> dict[str, "np.ndarray[Any, Any]"]:
+    """The columns of `requests_of`, without a frame."""
+    rows = np.frombuffer(times).reshape(-1, len(TIMES))
+    columns = {name: rows[:, number] for number, name in enumerate(TIMES)}
+    return columns | {"total": np.nansum(rows[:, [TIMES.index(phase) for phase in PHASES]], axis=1)}
+
+
+def summary_of(requests: pd.DataFrame | dict[str, "np.ndarray[Any, Any]"]) -> dict[str, float]:
     """Number of requests, average and percentiles of their total, and the average of each phase.
 
     Also `reached_ns`: average time from submission until the command reaches the device; NaN without commands.
+
+    Args:
+        requests: A frame of requests, or its columns.
     """
-    total = requests["total"]
+    total = np.asarray(requests["total"])
     quantiles = {f"p{share}_ns": percentile(total, share / 100) for share in (50, 90, 99)}
-    phases = {f"{phase}_ns": float(requests[phase].mean()) for phase in PHASES}
-    reached = {"reached_ns": float((requests["reached"] - requests["submitted"]).mean())}
-    return {"requests": len(total), "average_ns": float(total.mean()), **quantiles, **phases, **reached}
+    phases = {f"{phase}_ns": _mean(np.asarray(requests[phase])) for phase in PHASES}
+    reached = {"reached_ns": _mean(np.asarray(requests["reached"]) - np.asarray(requests["submitted"]))}
+    return {"requests": len(total), "average_ns": _mean(total), **quantiles, **phases, **reached}
+
+
+def _mean(values: "np.ndarray[Any, Any]") -> float:
+    """The mean of the values that are known; NaN without any."""
+    known = ~np.isnan(values)
+    return float(np.where(known, values, 0.0).sum() / known.sum()) if known.any() else float("nan")
 
 
 DISCIPLINES: tuple[Discipline, ...] = get_args(Discipline)
@@ -64,7 +97,7 @@ class Simulated(Pictured):
 
     flows: pd.DataFrame
     edges: pd.DataFrame
-    requests: dict[str, pd.DataFrame]
+    requests: Mapping[str, pd.DataFrame]
     tlp_hops: int
     warm_up_us: float
     counted_us: float
@@ -107,7 +140,7 @@ def simulate(
         "seed": seed,
     }
     found = _core.fabric_simulate(fabric.to_json(), json.dumps(traffic_of(flows)), json.dumps(options), stop)
-    requests = [requests_of(times) for times in found.requests]
+    requests = found.requests
     shares = pd.DataFrame(
         {
             "flow": flows["name"].to_numpy(),
@@ -123,12 +156,12 @@ def simulate(
         raise InputError(
             f"--duration-us {duration_us:g}: no request of {whose} ended in the counted time: give a longer one"
         )
-    table = pd.concat([shares, pd.DataFrame([summary_of(one) for one in requests])], axis=1)
+    table = pd.concat([shares, pd.DataFrame([summary_of(_times_of(one)) for one in requests])], axis=1)
     table["fits"] = fitting(table.assign(standalone_gbytes_per_s=flows["standalone_gbytes_per_s"].to_numpy()))
     table["note"] = departures(table.assign(size_bytes=flows["size_bytes"].to_numpy()))
     edges = pd.DataFrame(json.loads(_core.fabric_edges(fabric.to_json())))
     edges["load_gbytes_per_s"] = np.frombuffer(found.load)
-    by_name = dict(zip(map(str, flows["name"]), requests, strict=True))
+    by_name = _Requests(map(str, flows["name"]), requests)
     return Simulated(table, edges, by_name, found.tlp_hops, found.warm_up_ns / 1e3, found.counted_ns / 1e3)
 
 

@@ -9,6 +9,7 @@ the suite `paper`. For another device, the tests of its store are the suite.
 import csv
 import json
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -191,18 +192,29 @@ def read_pack(path: Path) -> set[RowKey]:
         InputError: The file cannot be read, or is no pack.
     """
     columns = ("family", "test", "cache", "window_bytes", "size_bytes")
-    lines = read_text(path).splitlines()
-    table = csv.DictReader(lines)
-    if tuple(table.fieldnames or ()) != columns:
-        raise InputError(f"{path}, line 1: the columns are {lines[0][:200]!r}: a pack has {','.join(columns)!r}")
+    head, *lines = read_text(path).splitlines() or [""]
+    if head != ",".join(columns):
+        raise InputError(f"{path}, line 1: the columns are {head[:200]!r}: a pack has {','.join(columns)!r}")
     chosen = set()
-    for number, line in enumerate(table, start=2):
+    for number, line in _rows(path, columns, lines):
         try:
             sizes = int(line["window_bytes"]), int(line["size_bytes"])
         except (TypeError, ValueError):
             raise InputError(f"{path}, line {number}: give window_bytes and size_bytes as whole numbers") from None
         chosen.add((line["family"], line["test"], line["cache"], *sizes))
     return chosen
+
+
+def _rows(path: Path, columns: Sequence[str], lines: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a table by column, each with its line; those of the file's first line are not in `lines`."""
+    rows = csv.DictReader(lines, columns)
+    try:
+        for row in rows:
+            yield rows.line_num + 1, row
+    except csv.Error as error:
+        raise InputError(
+            f"{path}, line {rows.line_num + 2}: {error}: give rows of {','.join(columns)!r}"
+        ) from None
 
 
 _Found: TypeAlias = tuple[list[dict[str, Any]], dict[str, str], tuple[tuple[int, float], ...], list[str]]

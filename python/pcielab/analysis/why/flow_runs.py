@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pcielab.store import Store
 
 _SHOWN_FLOWS, _SHOWN_CHANGES = 8, 5
+_LONGEST_US = 2_000.0
+"""Most microseconds to simulate for a change, ten times a run's default: a store may give any duration."""
 
 
 def why_flow_run(
@@ -107,15 +109,20 @@ def _with_more_requests(
     store: "Store", test: int, fabric: RecordedFabric, flows: "pd.DataFrame", held: Sequence[str]
 ) -> Change:
     """The total of some flows with twice their requests in flight, all flows simulated at once."""
-    from pcielab.fabric.simulation import simulate
+    from pcielab.fabric.simulation import check_options, simulate
 
     [asked] = store.tests[store.tests["id"] == test].to_dict("records")
+    duration_us, seed = float(asked["duration_us"]), int(store.manifest.get("seed") or 1)
     warm_up_us = asked.get("warm_up_us")
+    if warm_up_us is None or warm_up_us != warm_up_us:
+        warm_up_us = None
+    with found_in(f"{store.path}: test {test}"):
+        check_options(duration_us, warm_up_us, seed)
     how: dict[str, Any] = {
         "discipline": asked["discipline"],
-        "warm_up_us": None if warm_up_us is None or warm_up_us != warm_up_us else float(warm_up_us),
-        "duration_us": float(asked["duration_us"]),
-        "seed": int(store.manifest.get("seed") or 1),
+        "warm_up_us": None if warm_up_us is None else min(float(warm_up_us), _LONGEST_US),
+        "duration_us": min(duration_us, _LONGEST_US),
+        "seed": seed,
     }
     of_held = flows["name"].isin(held)
     doubled = flows.assign(outstanding=flows["outstanding"].where(~of_held, 2 * flows["outstanding"]))
