@@ -3,7 +3,8 @@
 module splitter (
     input  logic clk,
     input  logic rst,
-    // Both limits as the device control register encodes them: 128 << code bytes. Constant from a clock before a transfer on.
+    // Both limits as the device control register encodes them: 128 << code bytes. They may change at any time: a transfer is
+    // cut by the limit of the clock before the one in which it is taken.
     input  logic [2:0] max_payload,
     input  logic [2:0] max_read_request,
     input  logic in_valid,
@@ -24,7 +25,7 @@ module splitter (
     transfer_t rest, next;
     logic next_valid, next_ready;
     logic [LENGTH_WIDTH-1:0] limit, room;
-    logic [3:0] doublings, in_doublings, next_doublings;
+    logic [3:0] doublings, in_doublings, next_doublings, payload_doublings, read_request_doublings;
     // From the limit in front of the transfer to its last byte.
     logic [LENGTH_WIDTH-1:0] in_last, next_last;
     // Bits of an address below the limit.
@@ -32,16 +33,17 @@ module splitter (
     // Parts of the transfer after its first, and those after the current one.
     logic [5:0] next_more, more;
 
-    assign doublings = 4'(rest.write ? max_payload : max_read_request);
     assign limit = LENGTH_WIDTH'(128) << doublings;
     assign room = limit - (rest.address[LENGTH_WIDTH-1:0] & (limit - 1'b1));
     // A mask for each limit is ready before a transfer comes, whose address it cuts in the same clock.
     logic [LENGTH_WIDTH-1:0] payload_mask, read_request_mask;
     always_ff @(posedge clk) begin
+        payload_doublings <= 4'(max_payload);
+        read_request_doublings <= 4'(max_read_request);
         payload_mask <= ~({LENGTH_WIDTH{1'b1}} << (4'd7 + 4'(max_payload)));
         read_request_mask <= ~({LENGTH_WIDTH{1'b1}} << (4'd7 + 4'(max_read_request)));
     end
-    assign in_doublings = 4'(in_transfer.write ? max_payload : max_read_request);
+    assign in_doublings = in_transfer.write ? payload_doublings : read_request_doublings;
     assign in_mask = in_transfer.write ? payload_mask : read_request_mask;
     assign in_last = (in_transfer.address[LENGTH_WIDTH-1:0] & in_mask) + in_transfer.length - 1'b1;
     stream_register #(.WIDTH($bits(transfer_t) + 4 + 2 * LENGTH_WIDTH)) waiting (
@@ -60,6 +62,7 @@ module splitter (
     always_ff @(posedge clk) begin
         if (next_valid && next_ready) begin
             rest <= next;
+            doublings <= next_doublings;
             out_first <= 1'b1;
             out_last <= (next_last & ~next_mask) == '0;
             more <= next_more;

@@ -71,3 +71,38 @@ async def transfers_are_cut_at_their_limits(dut: Any) -> None:
             await FallingEdge(dut.clk)
         assert found == expected
     assert len(tried) >= 20, tried
+
+
+@cocotb.test()
+async def a_transfer_is_cut_by_one_limit_though_limits_change(dut: Any) -> None:
+    """The host changes MPS and MRRS while transfers wait and are cut."""
+    await start(dut, in_valid=0, out_ready=0, max_payload=0, max_read_request=0)
+    limits = [(128, 128)]
+    todo, taken, parts, changed = 200, [], [], 0
+    while todo or len(parts) < len(taken) or (parts and not parts[-1][-1][2]):
+        if random.random() < 0.3:
+            codes = random.randrange(6), random.randrange(6)
+            dut.max_read_request.value, dut.max_payload.value = codes
+            limits.append((128 << codes[0], 128 << codes[1]))
+        else:
+            limits.append(limits[-1])
+        write, length = random.random() < 0.5, random.choice([64, 512, 4096, random.randint(1, 4096)])
+        address = random.getrandbits(50) << 12 | random.randrange(4096 - length + 1)
+        dut.in_valid.value = int(todo > 0)
+        dut.in_transfer.value = packed(write, address, 0, length)
+        dut.out_ready.value = int(random.random() < 0.7)
+        await settled()
+        if dut.out_valid.value and dut.out_ready.value:
+            _, at, _, size = unpacked(int(dut.out_part.value))
+            if int(dut.out_first.value):
+                parts.append([])
+            parts[-1].append((at, size, int(dut.out_last.value)))
+        if todo and dut.in_ready.value:
+            todo -= 1
+            taken.append((write, address, length, limits[-2]))
+        await FallingEdge(dut.clk)
+    for (write, address, length, limit), found in zip(taken, parts, strict=True):
+        expected = parts_of(write, address, length, limit)
+        assert [(at, size) for at, size, _ in found] == expected
+        changed += len(expected) > 1
+    assert changed > 50
