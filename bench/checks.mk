@@ -30,6 +30,11 @@ port-malformed: ## Try 100,000 malformed TLPs and headers on the C library, and 
 	rustup run nightly true && RUSTFLAGS=-Zsanitizer=address PCIELAB_MALFORMED=100000 cargo +nightly test -p pcie-port --quiet \
 		--target $$(rustc -vV | sed -n 's/host: //p') --target-dir target/sanitized --test malformed --test simbricks
 
+.PHONY: port-contract
+port-contract: build target/debug/libpcie_port.a $(VENV)/.rtl-installed ## Hold every way into the simulated host to its contract, on four hosts and from 64 B to 4 KiB (minutes)
+	$(BIN)/python -m pytest tests/test_port_contract.py rtl/tb/test_read_dma.py -m ''
+	cargo test -p pcie-port --quiet --test simbricks
+
 .PHONY: port-speed
 port-speed: build port ## Measure reads per second through the C library, and messages per second of the brick (a minute)
 	$(BIN)/pcielab profiles show hsw2620 --resolved >target/port/hsw2620.json

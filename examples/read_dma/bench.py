@@ -1,4 +1,4 @@
-"""The bench of read_dma: below a block of cocotbext-pcie, Xilinx's or Intel's, and a calibrated host.
+"""The bench of read_dma and write_dma, below a block of cocotbext-pcie (Xilinx's or Intel's) and a simulated host.
 
 `simulate.py` runs it.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import cocotb
-from cocotb.triggers import RisingEdge, with_timeout
+from cocotb.triggers import ClockCycles, Event, RisingEdge, Timer, with_timeout
 from cocotb.utils import get_sim_time
 from cocotbext.axi import AxiStreamBus
 from cocotbext.pcie.core import RootComplex
@@ -20,11 +20,13 @@ from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
 
 from pcielab.library.profiles import resolve
 from pcielab.port import trace
-from pcielab.port.cocotb_host import Host
+from pcielab.port.cocotb_host import Host, enumerate_devices
 
 ASKED: dict[str, Any] = json.loads(Path(os.environ["READ_DMA"]).read_text())
 """The profile, changes of it, and what to do."""
 CLOCK_NS = 4
+AHEAD = 400
+"""More TLPs than tags, block, link and credits hold together: from then on each waits for one to leave."""
 
 
 def ultrascale_plus(dut: Any) -> Any:
@@ -58,7 +60,7 @@ def stratix_10(dut: Any) -> Any:
     )
 
 
-BLOCKS = {"read_dma": ultrascale_plus, "read_dma_s10": stratix_10}
+BLOCKS = {"read_dma": ultrascale_plus, "read_dma_s10": stratix_10, "write_dma": ultrascale_plus}
 
 
 class Bench:
@@ -68,18 +70,14 @@ class Bench:
         logging.getLogger("cocotb").setLevel(logging.WARNING)
         self.dut, self.root = dut, RootComplex()
         self.system = resolve(ASKED["profile"], ASKED["sets"])
-        self.root.max_payload_size = self.system.link.mps_bytes.bit_length() - 8
         self.block = BLOCKS[ASKED["top"]](dut)
         self.root.make_port().connect(self.block)
 
     async def start(self) -> None:
         """Enumerate, and put the host behind the root complex."""
         self.dut.start.value = 0
-        await with_timeout(self.root.enumerate(), 200, "us")
-        function = self.root.find_device(self.block.functions[0].pcie_id)
-        await function.set_readrq(self.system.link.mrrs_bytes.bit_length() - 8)
-        await function.set_master()
-        Host(self.root, self.block, self.system)
+        await with_timeout(enumerate_devices(self.root, self.block, self.system), 200, "us")
+        self.host = Host(self.root, self.block, self.system)
         if hasattr(self.dut, "requester"):
             self.dut.requester.value = int(self.block.functions[0].pcie_id)
         self.memory = self.root.mem_pool.alloc_region(1 << 20)
@@ -111,6 +109,107 @@ async def bandwidth_over_tags(dut: Any) -> None:
 
 
 @cocotb.test()
+async def writes_beside_a_read(dut: Any) -> None:
+    """Write sizes as fast as the block takes them, with a read now and then; note rates, waits and credits."""
+    bench = Bench(dut)
+    await bench.start()
+    window, found = 64 << 10, []
+    flow = bench.block.upstream_port.fc_state[0]
+    advertised = flow.ph.tx_credits_available, flow.pd.tx_credits_available
+    for size in ASKED["sizes"]:
+        bench.memory.mem[:window] = bytes(window)
+        for name, value in (
+            ("base", bench.base), ("count", ASKED["writes"]), ("bytes", size), ("window", window),
+            ("read_after", ASKED["read_after"]), ("start", 1),
+        ):  # fmt: skip
+            getattr(dut, name).value = value
+        await RisingEdge(dut.clk)
+        dut.start.value = 0
+        started, left, waiting = 0.0, advertised, 0
+        await ClockCycles(dut.clk, 2)
+        while not int(dut.done.value):
+            # From then on the block is full, and takes writes as the link carries them.
+            if not started and int(dut.to_send.value) <= ASKED["writes"] - AHEAD:
+                started, to_send = get_sim_time("ns"), int(dut.to_send.value)
+            left = min(left[0], flow.ph.tx_credits_available), min(left[1], flow.pd.tx_credits_available)
+            waiting = max(waiting, bench.host.waiting)
+            await RisingEdge(dut.clk)
+        elapsed_ns = get_sim_time("ns") - started
+        await ClockCycles(dut.clk, 2000)
+        whole = min(window, ASKED["writes"] * size) // size * size
+        words = b"".join(word.to_bytes(4, "little") for word in range(whole // 4))
+        assert bytes(bench.memory.mem[:whole]) == words, "memory holds other bytes"
+        assert (flow.ph.tx_credits_available, flow.pd.tx_credits_available) == advertised
+        found.append(
+            {
+                "size": size,
+                "gbps": 8 * size * to_send / elapsed_ns,
+                "reads": int(dut.answered.value),
+                "slowest_ns": int(dut.slowest.value) * CLOCK_NS,
+                "waiting": waiting,
+                "least_credits": left,
+                "credits": advertised,
+            }
+        )
+    Path(ASKED["output"]).write_text(json.dumps(found))
+
+
+@cocotb.test()
+async def tlps_in_turn(dut: Any) -> None:
+    """Send TLPs of some kinds in turn, as fast as the block's port takes them; note the rate of each kind."""
+    bench = Bench(dut)
+    await bench.start()
+    port, kinds, found = bench.block.upstream_port, ASKED["kinds"], []
+    tags = Tags(bench)
+    for size in ASKED["sizes"]:
+        for number in range(ASKED["tlps"]):
+            tlp = Tlp()
+            tlp.requester_id = bench.block.functions[0].pcie_id
+            address = bench.base + number * size % (64 << 10)
+            if kinds[number % len(kinds)] == "write":
+                tlp.fmt_type = TlpType.MEM_WRITE
+                tlp.set_addr_be_data(address, bytes(size))
+            else:
+                tlp.fmt_type, tlp.tag = TlpType.MEM_READ, await tags.take(size)
+                tlp.set_addr_be(address, size)
+            await port.send(tlp)
+            if number == AHEAD - 1:
+                started = get_sim_time("ns")
+        elapsed_ns = get_sim_time("ns") - started
+        found.append({"size": size, "gbps": 8 * size * (ASKED["tlps"] - AHEAD) / len(kinds) / elapsed_ns})
+        await Timer(20, "us")
+        assert len(tags.free) == bench.system.link.tags, "a read was not answered"
+    Path(ASKED["output"]).write_text(json.dumps(found))
+
+
+class Tags:
+    """The tags of the link's device; completions free them."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.free = list(range(bench.system.link.tags))
+        self._freed, self._left, self._others = Event(), dict[int, int](), bench.block.upstream_recv
+        bench.block.upstream_port.rx_handler = self._receive
+
+    async def take(self, size: int) -> int:
+        """A tag for a read."""
+        while not self.free:
+            self._freed.clear()
+            await self._freed.wait()
+        self._left[self.free[0]] = size
+        return self.free.pop(0)
+
+    async def _receive(self, tlp: Any) -> None:
+        if tlp.fmt_type is not TlpType.CPL_DATA:
+            await self._others(tlp)
+            return
+        tlp.release_fc()
+        self._left[tlp.tag] -= 4 * tlp.length
+        if not self._left[tlp.tag]:
+            self.free.append(tlp.tag)
+            self._freed.set()
+
+
+@cocotb.test()
 async def trace_takes_the_same_time(dut: Any) -> None:
     """Send a trace as TLPs; note for each transfer by how much it is later than `pcielab trace play` says."""
     bench = Bench(dut)
@@ -135,7 +234,7 @@ async def trace_takes_the_same_time(dut: Any) -> None:
     device.upstream_port.rx_handler = completed
     for number, (_, kind, offset, size) in enumerate(lines):
         if played[number].sent_ps > int(get_sim_time("ps")) - started:
-            await cocotb.triggers.Timer(played[number].sent_ps - int(get_sim_time("ps")) + started, "ps")
+            await Timer(played[number].sent_ps - int(get_sim_time("ps")) + started, "ps")
         tlp = Tlp()
         tlp.fmt_type = TlpType.MEM_WRITE if kind == "write" else TlpType.MEM_READ
         tlp.requester_id = device.functions[0].pcie_id
@@ -146,6 +245,6 @@ async def trace_takes_the_same_time(dut: Any) -> None:
             tlp.tag = free_tags.pop()
             open_reads[tlp.tag] = number
         await device.upstream_port.send(tlp)
-    await cocotb.triggers.Timer(20, "us")
+    await Timer(20, "us")
     late = [done[n] - one.done_ps for n, one in enumerate(played) if not one.write]
     Path(ASKED["output"]).write_text(json.dumps(late))

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,9 @@ from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import get_runner
 
 HERE = Path(__file__).resolve().parent
-SETS = ["device=pcielab-fpga"]
-"""The device of the system gives the units of the uplink, and is that of the bound: a core without limits."""
 BUILDS = HERE.parents[1] / "target" / "rtl"
-TOPS = {"xilinx": "read_dma", "intel": "read_dma_s10"}
-"""The engine at the streams of UltraScale+ and of Stratix 10."""
+TOPS = {"xilinx": "read_dma", "intel": "read_dma_s10", "writes": "write_dma"}
+"""The reading engine at the streams of UltraScale+ and of Stratix 10; the writing one at those of UltraScale+."""
 
 
 def use_verilator() -> None:
@@ -52,13 +51,14 @@ def simulate(test: str, profile: str, block: str = "xilinx", **asked: Any) -> An
         sources=[HERE / f"{name}.sv" for name in TOPS.values()],
         hdl_toplevel=top,
         build_dir=build,
-        build_args=["--Wno-fatal", "-O3", "-CFLAGS", "-O1"],
+        # Split outputs need a makefile that the Verilator of the Python package does not write right.
+        build_args=["--Wno-fatal", "-O3", "-CFLAGS", "-O1", "--output-split", "0"],
         timescale=("1ns", "1ps"),
         log_file=build.parent / f"{top}.build.log",
     )
     with tempfile.TemporaryDirectory() as folder:
         output, job = Path(folder) / "found.json", Path(folder) / "job.json"
-        whole = {"profile": profile, "sets": SETS, "top": top, "output": str(output), **asked}
+        whole = {"profile": profile, "sets": [], "top": top, "output": str(output), **asked}
         job.write_text(json.dumps(whole))
         results = runner.test(
             hdl_toplevel=top,
@@ -78,13 +78,20 @@ def simulate(test: str, profile: str, block: str = "xilinx", **asked: Any) -> An
         return json.loads(output.read_text())
 
 
-def bound_gbps(profile: str, size: int, tags: int) -> float:
-    """The bound of reads of a size with so many tags."""
+def bound_gbps(
+    profile: str,
+    size: int,
+    tags: int,
+    test: str = "bw-rd",
+    device: str = "pcielab-fpga",
+    sets: Sequence[str] = (),
+) -> float:
+    """The bound of reads, or of another test, of a size with so many tags, for a device that does not limit it."""
     from pcielab import bounds
     from pcielab.library.profiles import resolve
 
-    system = resolve(profile, [*SETS, f"link.tags={tags}"])
-    return float(bounds(system, test="bw-rd", size=size, window="64K").frame["bandwidth_gbps"].iloc[0])
+    system = resolve(profile, [*sets, f"device={device}", f"link.tags={tags}"])
+    return float(bounds(system, test=test, size=size, window="64K").frame["bandwidth_gbps"].iloc[0])
 
 
 def main() -> None:
@@ -96,7 +103,9 @@ def main() -> None:
     )
     options.add_argument("--size", type=int, default=512, help="Bytes of a read.")
     options.add_argument("--reads", type=int, default=2000, help="Reads with each number of tags.")
-    options.add_argument("--block", choices=TOPS, default="xilinx", help="Whose PCIe block the engine has.")
+    options.add_argument(
+        "--block", choices=["xilinx", "intel"], default="xilinx", help="Whose PCIe block the engine has."
+    )
     given = options.parse_args()
     tags = [int(word) for word in given.tags.split(",")]
     print("system        tags   simulated Gb/s   bound Gb/s")

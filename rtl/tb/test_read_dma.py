@@ -1,4 +1,4 @@
-"""The engine of `examples/read_dma` on calibrated hosts: its bandwidth over tags, and the times of a trace."""
+"""The engines of `examples/read_dma` on simulated hosts: reads over tags, writes, reads beside writes, a trace."""
 
 import sys
 from pathlib import Path
@@ -41,3 +41,65 @@ def test_a_trace_takes_the_same_time(profile: str) -> None:
     assert len(late) == 150
     # Each of cocotbext-pcie's four steps from port to port takes at least a picosecond.
     assert set(late) == {4}
+
+
+PLAIN = ["chunk_addresses=[34359738368]", "link.tags=256"]
+"""Every address of the buffer takes 64 bits, and no read waits for a tag."""
+
+
+def bound_gbps(profile: str, size: int, test: str) -> float:
+    return float(simulate.bound_gbps(profile, size, 256, test, "direct-dma", PLAIN[:1]))
+
+
+def slow(*values: object) -> object:
+    """A case that only `make rtl-test` runs."""
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("profile", ["hsw2620", *map(slow, ("snb-iommu", "ib-011", "hsw2637"))])
+def test_a_writing_engine_gets_the_bound_of_the_link_and_no_more(profile: str) -> None:
+    """Hosts whose link is slower than the streams of the block."""
+    asked = {"sets": PLAIN, "sizes": [64, 256], "writes": 1500, "read_after": 0}
+    for row in simulate.simulate("writes_beside_a_read", profile, "writes", **asked):
+        bound = bound_gbps(profile, row["size"], "bw-wr")
+        assert 0.98 * bound < row["gbps"] < 1.001 * bound, (row, bound)
+        assert row["waiting"] <= 1, row
+        assert min(row["least_credits"]) >= 0, row
+
+
+@pytest.mark.parametrize("profile", ["hsw2620", slow("clx-6234")])
+def test_a_read_beside_writes_waits_for_no_more_than_the_credits_hold(profile: str) -> None:
+    from pcielab.library.profiles import resolve
+    from pcielab.port import trace
+
+    size = 256
+    asked = {"sets": PLAIN, "sizes": [size], "writes": 1500, "read_after": 20}
+    [row] = simulate.simulate("writes_beside_a_read", profile, "writes", **asked)
+    [alone] = trace.play(resolve(profile, PLAIN), f"{trace.HEADER}\n0 read 0 64\n")
+    headers, data = row["credits"]
+    write_ns = 8 * size / bound_gbps(profile, size, "bw-wr")
+    block_writes, block_ns = 6, 100
+    in_front = min(headers, 16 * data // size) + block_writes
+    assert row["reads"] > 20, row
+    assert alone.done_ps / 1000 < row["slowest_ns"] < alone.done_ps / 1000 + block_ns + in_front * write_ns, row
+
+
+@pytest.mark.parametrize(
+    ("profile", "kinds"),
+    [
+        ("hsw2620", ("read", "write")),
+        *(
+            slow(profile, kinds)
+            for profile in ("hsw2620", "snb-iommu", "clx-6234", "icx-6346")
+            for kinds in (("read",), ("write",), ("read", "write"))
+            if (profile, len(kinds)) != ("hsw2620", 2)
+        ),
+    ],
+)
+def test_tlps_in_turn_get_the_bound_of_the_link_and_no_more(profile: str, kinds: tuple[str, ...]) -> None:
+    test = "bw-rdwr" if len(kinds) > 1 else {"read": "bw-rd", "write": "bw-wr"}[kinds[0]]
+    # At 64 B and 16 GT/s x16, the root complex binds, whose time has no closed form.
+    sizes = [256] if profile == "icx-6346" else [64, 256]
+    for row in simulate.simulate("tlps_in_turn", profile, sets=PLAIN, kinds=kinds, sizes=sizes, tlps=1600):
+        bound = bound_gbps(profile, row["size"], test)
+        assert 0.98 * bound < row["gbps"] < 1.001 * bound, (row, bound)
