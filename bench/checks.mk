@@ -123,6 +123,10 @@ hostile-stores: build ## Open COUNT=10000 stores each with wrong values and with
 	PCIELAB_SEALED_STORES=$(or $(COUNT),10000) $(BIN)/python -m pytest tests/mutations/test_mutated_inputs.py -k "accepted_or_refused and sealed"
 	$(BIN)/python -m pytest tests/test_foreign_stores.py
 
+.PHONY: swollen
+swollen: build ## Swell COUNT=200 texts for each of 41 readers to a MiB: each takes 5 s and 1 GiB at most, or announces more (an hour)
+	$(BIN)/python tests/mutations/swell.py --count $(or $(COUNT),200)
+
 .PHONY: stops
 stops: build ## Interrupt every long call of the compiled half, and time the longest of the others (a minute)
 	PCIELAB_STOPS=1 $(BIN)/python -m pytest -n 0 tests/test_entry_points.py

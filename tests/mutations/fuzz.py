@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 def main() -> int:
     """Run the fuzzer."""
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    import resealed
     from kinds import KINDS, prepare
 
     import pcielab
@@ -33,6 +34,8 @@ def main() -> int:
         folder = Path(name)
         prepare(folder)
         print(f"trying {pcielab.__file__}", file=sys.stderr)
+        if {*options.kind} & {*resealed.KINDS}:
+            resealed.load_pages(folder)
         if options.again:
             (folder / "again").mkdir()
             KINDS[options.kind[0]](random.Random(f"{options.kind[0]} {options.first}"), folder / "again")

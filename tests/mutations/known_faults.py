@@ -28,7 +28,7 @@ from pcielab._core import StoreWriter, read_sizes
 from pcielab.analysis.calibrate.measured import read_pack
 from pcielab.analysis.explain import explain_run
 from pcielab.charts.run import runs_of
-from pcielab.doctor import read_file, read_sysfs
+from pcielab.doctor import read_file, read_lspci_file, read_sysfs
 from pcielab.doctor.made_machine import server, write
 from pcielab.formats.exporters import export
 from pcielab.kinds.beside_published import compare_with_published
@@ -64,6 +64,7 @@ Table = dict[str, Any]
 Use = Callable[[Path], object]
 DIGITS = "9" * 5_000
 BRACKETS = "[" * 20_000
+REPEATED = "05:00.0 Ethernet controller: a\n\tCapabilities: [40] Express (v2{}) Endpoint\n\n"
 PACK = "family,test,cache,window_bytes,size_bytes\n"
 
 
@@ -752,6 +753,13 @@ FAULTS: tuple[Fault, ...] = (
         None,
     ),
     Fault(
+        "doctor-texts",
+        "a function 8,000 times, each with lines of its own",
+        "took minutes",
+        text(read_lspci_file, "".join(map(REPEATED.format, range(8_000))), "lspci.txt"),
+        None,
+    ),
+    Fault(
         "lspci",
         "a speed with two points",
         TRACEBACK,
@@ -1076,6 +1084,18 @@ FAULTS: tuple[Fault, ...] = (
         "showed nan",
         numbers("messages", "DELETE FROM scalar WHERE unit = 'ns'", "compare", "STORE", "SOUND"),
         None,
+    ),
+    Fault(
+        "sealed-numbers",
+        "transfers without their number",
+        WITHOUT_STORE,
+        numbers(
+            "transfers",
+            "UPDATE test SET parameters = json_set(parameters, '$.transactions', NULL)",
+            "explain",
+            "STORE",
+        ),
+        "run.db: tests: [0].transactions: invalid type: null",
     ),
     Fault(
         "sealed-numbers",

@@ -24,7 +24,7 @@ from stores import SEEDS
 from typer.main import get_command
 
 from pcielab import InputError
-from pcielab.cli.commands import app
+from pcielab.cli import commands
 from pcielab.errors import RunError
 from pcielab.formats.exporters import EXPORTERS
 from pcielab.store.test_store import digest_of
@@ -195,8 +195,11 @@ _CHANGES: list[Change] = [
 
 
 @cache
-def _commands() -> click.Command:
-    return get_command(app)
+def command_line() -> click.Command:
+    """The command line, for any number of calls in this process."""
+    # Each call would make the command's options again.
+    commands._loaded = cache(commands._loaded)
+    return get_command(commands.app)
 
 
 def called(arguments: Sequence[str]) -> tuple[str, str]:
@@ -204,7 +207,7 @@ def called(arguments: Sequence[str]) -> tuple[str, str]:
     out, error = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
         try:
-            _commands()(list(arguments), standalone_mode=False)
+            command_line()(list(arguments), standalone_mode=False)
         except SystemExit:
             pass
         except RunError as failed:  # a comparison that fails as asked
@@ -290,6 +293,11 @@ def read_by(arguments: Sequence[str]) -> None:
     check_output(arguments, *called(arguments))
     if "-o" in arguments:
         check_file(Path(arguments[arguments.index("-o") + 1]))
+
+
+def load_pages(folder: Path) -> None:
+    """Load what pages need, once for all processes that are made afterwards: seconds."""
+    read_by(["report", str(folder / SEEDS / "transfers.db"), "-o", str(folder / "loaded.html")])
 
 
 def resealed(draw: Draw, folder: Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import fabric_sources
 import pytest
+import resealed
 import tools
 from kinds import KINDS, Case, prepare
 from known_faults import FAULTS, Fault
@@ -72,6 +73,8 @@ def test_a_changed_input_is_accepted_or_refused(
         found = [*failures_here(kind, recorded(KINDS[kind], outcomes), numbers, folder)]
         assert {*outcomes} == ({True} if kind in _NEVER_REFUSED else {True, False}), "the sample is one-sided"
     else:
+        if kind in resealed.KINDS:
+            resealed.load_pages(folder)
         found = [*failures(kind, KINDS[kind], numbers, folder, side_by_side=2)]
     record_property("tried", len(numbers))
     record_property("faults", len(found))

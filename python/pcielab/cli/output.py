@@ -26,7 +26,7 @@ Cell: TypeAlias = str | int | float | bool | None
 
 _PIPED_WIDTH = 120
 """Letters of a line in a pipe or a file without COLUMNS."""
-_MANY_CELLS = 40_000
+_MANY_CELLS = 20_000
 """Cells of a table whose setting takes seconds."""
 _MOST_LETTERS = 10_000
 """Letters of the widest word that a table has room for."""

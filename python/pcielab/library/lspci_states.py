@@ -5,12 +5,15 @@ if their names differ, the text holds two machines.
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pcielab.library.lspci_blocks import Block
 
 _MOST_STATES = 8
+_MOST_OF_A_SLOT = 64
+"""Most texts of a slot that are read: each is compared with all lines of those before."""
 _IDS = re.compile(r"\[([0-9a-f]{4}:[0-9a-f]{4})\]")
 _DETAILS = re.compile(r" \[[0-9a-f]{4}(?::[0-9a-f]{4})?\]|(?: \((?:rev|prog-if) [^)]*\))+")
 
@@ -34,9 +37,12 @@ def states(blocks: Sequence[Block]) -> States:
     """The states of the first machine of a text."""
     kept, other = _of_one_machine(blocks)
     grouped: dict[str, list[Block]] = {}
+    shown = Counter[str]()
     for block in kept:
-        of_slot = grouped.setdefault(with_domain(block.slot), [])
-        _add(of_slot, block)
+        slot = with_domain(block.slot)
+        shown[slot] += 1
+        if shown[slot] <= _MOST_OF_A_SLOT:
+            _add(grouped.setdefault(slot, []), block)
     count = min(_MOST_STATES, max((len(found) for found in grouped.values()), default=1))
     functions = tuple(
         tuple(found[min(number, len(found) - 1)] for _, found in sorted(grouped.items()))

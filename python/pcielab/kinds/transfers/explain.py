@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from pcielab import model
-from pcielab.errors import InputError
+from pcielab.errors import InputError, found_in
 from pcielab.kinds.explained import (
     MARKED_BELOW,
     NO_KNOWN_CAUSE,
@@ -153,7 +153,8 @@ def explain_run(store: Store, tests: Sequence[str] = ()) -> Explanation:
     explained = [record for record in chosen if scalar(record, "bandwidth") is not None]
     for record in explained:
         check_has({"id": record["id"], **record["parameters"]}, _NEEDED, store.path)
-    bounds = bounds_of_tests(facts, [record["parameters"] for record in explained], records)
+    with found_in(store.path):
+        bounds = bounds_of_tests(facts, [record["parameters"] for record in explained], records)
     rows = [row_of(facts, record, found) for record, found in zip(explained, bounds, strict=True) if found]
     notes = [*facts.missing, *_left_out(chosen), *_without_tags(rows), *_beyond_bounds(rows)]
     sweeps = sweeps_of(chosen, {row.test: _wire_gbps(row) for row in rows})

@@ -7,6 +7,7 @@ device's own time before sending and after receiving, so it is longer.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pcielab.errors import found_in
 from pcielab.kinds.explained import Explained, ExplainedRun, Limit
 from pcielab.kinds.machine_facts import MachineFacts, facts_of, no_link
 from pcielab.kinds.measured_link import link_is_known
@@ -24,7 +25,8 @@ def explain_latencies(store: Store, tests: Sequence[int]) -> ExplainedRun:
         record for record in store.records() if record["id"] in tests and scalar(record, "median") is not None
     ]
     facts = _facts(store)
-    trips = _round_trips(facts, [record["parameters"] for record in records])
+    with found_in(store.path):
+        trips = _round_trips(facts, [record["parameters"] for record in records])
     rows = [_row(record, trip, facts) for record, trip in zip(records, trips, strict=True)]
     known = facts is not None and facts.system is not None
     notes = [] if known else ["no system profile: the round trip within a latency is not known"]
