@@ -39,7 +39,7 @@ def _resolved() -> dict[str, str]:
         f"pcie-rtl/tests/fixtures/{name}.json": resolve(name, list(_CORE)).to_json() for name in _SYSTEMS_OF_CORE
     }
     messages = json.dumps(model.load_message_profile("kpio-2012").as_question(), separators=(",", ":"))
-    testbed = json.dumps(fabric.load("fabrex-u55c").file.description(), sort_keys=True)
+    testbed = json.dumps(json.loads(fabric.load("fabrex-u55c").to_json()), sort_keys=True)
     others = {
         "pcie-model/tests/fixtures/kpio-2012.json": messages,
         "pcie-fabric/src/fixtures/fabrex-u55c.json": testbed,

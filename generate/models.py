@@ -5,7 +5,7 @@ A number has the range of its field in Rust, or that of its quantity, a type of
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from generate.schema import documentation, is_optional, literal, plain_type, reference, source, words
@@ -140,10 +140,11 @@ class Models:
         """The model of an answer: every key is present."""
         return self._class(name, f"class {self.called(name)}({base}):", [self.kinds[name]])
 
-    def record(self, name: str) -> str:
-        """A dataclass whose fields may have defaults."""
+    def record(self, name: str, *, enumerations: bool = True) -> str:
+        """A dataclass whose fields may have defaults; those of words are members of enumerations, or literals."""
         head = f"@dataclass(frozen=True, kw_only=True)\nclass {self.called(name)}:"
-        return self._class(name, head, [self.kinds[name]], defaults=True)
+        default = self._default if enumerations else _literal_default
+        return self._class(name, head, [self.kinds[name]], default)
 
     def typed(self, name: str) -> str:
         """A mapping as it comes out of JSON; if it has several shapes, every key is optional."""
@@ -151,11 +152,17 @@ class Models:
         head = f"class {self.called(name)}(TypedDict{', total=False' if len(shapes) > 1 else ''}):"
         return self._class(name, head, shapes)
 
-    def _class(self, name: str, head: str, shapes: Iterable[Mapping[str, Any]], *, defaults: bool = False) -> str:
+    def _class(
+        self,
+        name: str,
+        head: str,
+        shapes: Iterable[Mapping[str, Any]],
+        default_of: Callable[[Mapping[str, Any]], str] = lambda _: "",
+    ) -> str:
         """A class with every key of some shapes."""
         lines = [head, documentation(self.kinds[name]["description"]), ""]
         for key, described in (item for shape in shapes for item in shape["properties"].items()):
-            default = self._default(described) if defaults else ""
+            default = default_of(described)
             lines += [f"    {key}: {self._plain(described)}{default}", documentation(described["description"])]
         return "\n".join(lines) + "\n"
 
@@ -253,6 +260,11 @@ class Models:
     def _fitting(self, annotation: str, schema: Mapping[str, Any]) -> str:
         self.imports.add("Fits")
         return f"Annotated[{annotation}, {fits(schema)}]"
+
+
+def _literal_default(described: Mapping[str, Any]) -> str:
+    default = described.get("default")
+    return f" = {source(default)}" if default is not None or is_optional(described) else ""
 
 
 def _in_import_order(name: str) -> tuple[bool, str]:

@@ -9,9 +9,7 @@ from pydantic.fields import FieldInfo
 
 from generate.schema import plain_type, reference, words
 from pcielab.library.engines import EngineProfile, EngineStep
-from pcielab.library.fabrics.files import FabricFile, Link as FabricLink, Node
-from pcielab.library.fabrics.parts import Flow, Host as FabricHost
-from pcielab.library.fabrics.presets import Device, Memory
+from pcielab.library.fabrics.load import json_schema as fabric_schema
 from pcielab.library.message_profiles import MessageProfile
 from pcielab.library.nic_switches import StepChange
 from pcielab.library.nics import NicProfile, Queues, Step, Switch
@@ -128,17 +126,17 @@ def _message_tables() -> Iterator[str]:
 
 def _fabric_tables() -> Iterator[str]:
     """The tables of a fabric file; repeatable ones under their names in the file."""
-    parts = {"provenance", "hosts", "devices", "node", "link", "flow", "flows"}
+    schema = fabric_schema()
+    kinds = schema["$defs"]
     yield _FABRICS
-    yield _table(FabricFile, skip=parts)
-    yield from _tables("[hosts.NAME]", FabricHost)
-    yield from _tables("[devices.NAME]", Device, skip={"memories"})
-    yield from _tables("[[devices.NAME.memories]]", Memory)
-    yield from _tables("[[node]]", Node)
-    yield from _tables("[[link]]", FabricLink)
-    yield from _tables(
-        "[[flows.sets.NAME]]", Flow, " `[[flow]]` is the set `flow`. `[flows] default` names the default set."
-    )
+    yield _table_of(schema, skip={"provenance", "hosts", "devices", "node", "link", "flow", "flows"})
+    yield from _tables_of("[hosts.NAME]", kinds["HostParameters"], kinds)
+    yield from _tables_of("[devices.NAME]", kinds["DeviceParameters"], kinds, skip={"memories"})
+    yield from _tables_of("[[devices.NAME.memories]]", kinds["MemoryParameters"], kinds)
+    yield from _tables_of("[[node]]", kinds["NodeParameters"], kinds)
+    yield from _tables_of("[[link]]", kinds["LinkParameters"], kinds)
+    note = " `[[flow]]` is the set `flow`. `[flows] default` names the default set."
+    yield from _tables_of("[[flows.sets.NAME]]", kinds["Traffic"], kinds, note)
 
 
 def _tables(key: str, model: type[BaseModel], note: str = "", skip: set[str] | None = None) -> Iterator[str]:
@@ -167,13 +165,15 @@ def _table(model: type[BaseModel], skip: set[str] | None = None) -> str:
     return "\n".join(rows) + "\n" if len(rows) > 2 else ""
 
 
-def _tables_of(key: str, schema: dict[str, Any], all_: dict[str, Any], note: str = "") -> Iterator[str]:
+def _tables_of(
+    key: str, schema: dict[str, Any], all_: dict[str, Any], note: str = "", skip: set[str] | None = None
+) -> Iterator[str]:
     """The table of a schema of the compiled half, and then those of the tables in it."""
     yield f"### `{key}`\n\n{schema['description']}{note}\n"
     yield _table_of({**schema, "$defs": all_})
     for name, described in schema["properties"].items():
         inner = all_.get(_name(described), {})
-        if "properties" in inner:
+        if "properties" in inner and name not in (skip or ()):
             optional = "" if name in schema.get("required", ()) else " May be absent."
             yield from _tables_of(_inner(key, name), inner, all_, optional)
 
@@ -215,6 +215,8 @@ def _values_of(described: dict[str, Any], referred: dict[str, Any]) -> str:
         return f"list of: {_values_of(number['items'], {})}"
     if number["type"] in ("integer", "number"):
         return _range(number)
+    if number["type"] == "object":
+        return "table of key to integer"
     return {"boolean": "`true`, `false`", "string": "text"}[number["type"]]
 
 

@@ -382,21 +382,32 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     ),
     "System.each_with": Long(of(HANDLE.each_with, [{"host.iommu.walk_ns": 100.0}] * 100_000)),
     **dict.fromkeys(
-        ("Suite.schema", "System.keys", "System.schema", "profile_schema", "schemas", "store_metrics"),
+        (
+            *("Fabric.schema", "Fabric.preset_schema", "Suite.schema", "System.keys", "System.schema"),
+            *("profile_schema", "schemas", "store_metrics"),
+        ),
         Short("a table of the program"),
     ),
     "Suite.of_json": Long(lambda _folder: partial(_core.Suite.of_json, "transfers", many_tests()), repeats=True),
     **dict.fromkeys(
         (
-            *("Suite.read", "Suite.name", "Suite.title", "Suite.families", "Suite.only", "Suite.tests"),
-            *("Suite.json", "Suite.provenance"),
+            *("Suite.read", "Suite.name", "Suite.title", "Suite.fabric", "Suite.families", "Suite.only"),
+            *("Suite.tests", "Suite.json", "Suite.provenance"),
         ),
         Short("100,000 tests at most"),
     ),
     "damaged_tests": Long(lambda folder: partial(_core.damaged_tests, many_rows(folder))),
     "read_store": Long(lambda folder: partial(_core.read_store, many_rows(folder))),
     "read_manifest": Long(lambda folder: partial(_core.read_manifest, many_rows(folder)), repeats=True),
-    "fabric_check": Long(lambda _folder: partial(_core.fabric_check, wide_fabric()), repeats=True),
+    "Fabric.of_json": Long(lambda _folder: partial(_core.Fabric.of_json, wide_fabric()), repeats=True),
+    **dict.fromkeys(
+        (
+            *("Fabric.read", "Fabric.name", "Fabric.json", "Fabric.get", "Fabric.provenance", "Fabric.flow_sets"),
+            *("Fabric.default_set", "Fabric.flows"),
+        ),
+        Short("50,000 nodes or flows at most, which a file of 4 MiB holds"),
+    ),
+    **dict.fromkeys(("Fabric.check_ends", "flow_columns"), Short("in proportion to columns that Python holds")),
     "fabric_check_traffic": Short(_PARSED),
     "fabric_edges": Long(lambda _folder: partial(_core.fabric_edges, wide_fabric()), repeats=True),
     "fabric_link_capacities": Short(_PARSED),

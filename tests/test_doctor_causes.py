@@ -9,7 +9,7 @@ import pytest
 from pcielab.doctor import Examination, Finding, Severity, examine, machine_of_text, made_text as made
 from pcielab.errors import InputError
 from pcielab.fabric import fabric_of, path
-from pcielab.library.fabrics.load import of_content
+from pcielab.library.fabrics.load import of_text
 from shell import pcielab, refuse
 
 TRUE = tomllib.loads((Path(__file__).parent / "healthy_machines.toml").read_text())
@@ -162,13 +162,13 @@ def test_a_card_behind_a_chipset_is_told_so() -> None:
 
 
 def test_a_nominal_link_does_not_limit_the_fabric() -> None:
-    fabric = of_content(tomllib.loads(fabric_of(machine_of_text(made.ARC, "arc"), "arc").text), Path("arc.toml"))
+    fabric = of_text(fabric_of(machine_of_text(made.ARC, "arc"), "arc").text, Path("arc.toml"))
     assert path(fabric, "gpu0", "host0").posted.gbytes_per_s > 20
 
 
 def test_paths_say_that_requests_pass_the_iommu() -> None:
     text = CAUSES["redirection at both root ports"][0]
-    fabric = of_content(tomllib.loads(fabric_of(machine_of_text(text, "acs"), "acs").text), Path("acs.toml"))
+    fabric = of_text(fabric_of(machine_of_text(text, "acs"), "acs").text, Path("acs.toml"))
     [note] = [note for note in path(fabric, "gpu0", "gpu1").notes if "IOMMU" in note]
     assert "root port 0000:00:01.0 and root port 0000:00:02.0" in note
 

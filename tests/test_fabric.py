@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ def flow(source: str, destination: str, primitive: str, size: int, **more: objec
 
 
 def simulated(*flows: dict[str, object], duration_us: float = 300.0) -> pd.DataFrame:
-    listed = [fabric.Flow.model_validate(one).model_dump() for one in flows]
+    listed = [*flows]
     frame = pd.DataFrame(listed)
     frame["name"] = [f"F{number + 1}" for number in range(len(frame))]
     return fabric.simulate(TESTBED, frame, duration_us=duration_us).flows
@@ -332,8 +333,8 @@ def test_a_time_without_a_request_is_refused(duration_us: float) -> None:
 
 
 def test_a_counted_time_in_which_no_request_ends_is_refused() -> None:
-    asked = fabric.Flow.model_validate({"source": "host1", "destination": "C"})
-    flows = pd.DataFrame([asked.model_dump() | {"name": "F1"}])
+    asked = fabric.Flow(source="host1", destination="C")
+    flows = pd.DataFrame([asdict(asked) | {"name": "F1"}])
     wanted = "no request of flow 'F1' ended in the counted time: give a longer one"
     with pytest.raises(InputError, match=wanted):
         fabric.simulate(TESTBED, flows, duration_us=0.001, warm_up_us=0)
@@ -345,7 +346,9 @@ def test_a_counted_time_in_which_no_request_ends_is_refused() -> None:
 def test_a_flow_that_is_off_needs_no_request() -> None:
     off = {"source": "host1", "destination": "C", "standalone_gbytes_per_s": 0.0}
     assert simulated(off, off)["gbytes_per_s"].tolist() == [0, 0]
-    flows = pd.DataFrame([fabric.Flow.model_validate(off).model_dump() | {"name": "off"}])
+    flows = pd.DataFrame(
+        [asdict(fabric.Flow(name="off", source="host1", destination="C", standalone_gbytes_per_s=0.0))]
+    )
     assert fabric.simulated_standalones(TESTBED, flows)["standalone_gbytes_per_s"].tolist() == [0]
     sends = flows.assign(name="sends", standalone_gbytes_per_s=np.nan)
     with pytest.raises(InputError, match="no request of flow 'sends' ended in the counted time"):

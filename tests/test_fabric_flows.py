@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 
 import pcielab
 from fabric_machines import MACHINES, Machine
@@ -14,18 +15,17 @@ from pcielab.doctor import machine_of_text
 from pcielab.errors import InputError
 from pcielab.fabric import Fabric, drawn, fabric_of, placements, shares, with_limits, written_flows
 from pcielab.fabric.placing import MOST_TRIALS
-from pcielab.library.fabrics.load import of_content
+from pcielab.library.fabrics.load import of_text
 from pcielab.library.published_figures import published_figures
 from shell import refuse, succeed
 
 
 def machine(name: str) -> Fabric:
-    return of_text(MACHINES[name](), name)
+    return of_lspci(MACHINES[name](), name)
 
 
-def of_text(text: str, name: str) -> Fabric:
-    content = tomllib.loads(fabric_of(machine_of_text(text, "lspci.txt"), name).text)
-    return of_content(content, Path(f"{name}.toml"))
+def of_lspci(text: str, name: str) -> Fabric:
+    return of_text(fabric_of(machine_of_text(text, "lspci.txt"), name).text, Path(f"{name}.toml"))
 
 
 def ends(found: Fabric, pattern: str) -> list[str]:
@@ -141,7 +141,7 @@ def test_redirected_flows_get_no_more_than_the_uplink(*, redirects: bool, rate: 
     made = Machine()
     made.host_bridge(1)
     made.switch("root", "01:01.0", 2, (4, 8), [("gpu", 5, 16), ("gpu", 5, 16)], redirects=redirects)
-    found = of_text(made.text(), "small")
+    found = of_lspci(made.text(), "small")
     share = shares(found, written_flows(found, ["gpu0->gpu1"])).flows
     assert share["gbytes_per_s"][0] == pytest.approx(rate)
     assert share["limit"][0] == ("switch0->root port 0000:01:01.0" if redirects else "gpu0->switch0")
@@ -150,7 +150,7 @@ def test_redirected_flows_get_no_more_than_the_uplink(*, redirects: bool, rate: 
 def test_a_shipped_fabric_gets_the_same_estimate_to_the_bit() -> None:
     for name in fabric.names():
         loaded = fabric.load(name)
-        for flow_set in [*loaded.file.flows.sets, *loaded.file.flows.files]:
+        for flow_set in [*loaded.flow_sets, *loaded.flow_files]:
             flows = loaded.flows(flow_set)
             for method in fabric.METHODS:
                 one, other = shares(loaded, flows, method), fabric.estimate(loaded, flows, method)
@@ -181,11 +181,11 @@ def test_a_placement_is_what_an_estimate_of_the_changed_file_says() -> None:
     dgx = machine("dgx")
     flows = written_flows(dgx, ["gpu0->host0", "gpu1->host0", "gpu4->host1"])
     (first, *_) = placements(dgx, flows, shares(dgx, flows)).flows.to_dict("records")
-    links = [
-        link.model_copy(update={"upper": first["below"]}) if link.lower == first["device"] else link
-        for link in dgx.file.link
-    ]
-    moved = Fabric(dgx.file.model_copy(update={"link": links}), dgx.path)
+    file = tomllib.loads(fabric_of(machine_of_text(MACHINES["dgx"](), "lspci.txt"), "dgx").text)
+    for link in file["link"]:
+        if link["lower"] == first["device"]:
+            link["upper"] = first["below"]
+    moved = of_text(tomli_w.dumps(file), Path("dgx.toml"))
     then = shares(moved, flows).flows
     assert then.loc[then["flow"] == first["flow"], "gbytes_per_s"].iloc[0] == pytest.approx(
         first["then_gbytes_per_s"]
@@ -212,7 +212,7 @@ def test_a_hundred_devices_are_explained_with_few_estimates(monkeypatch: pytest.
         made.host_bridge(stack)
         devices = [("gpu", 5, 16)] * 8 + [("nic", 5, 16)] * 2
         made.switch("root", f"{stack:02x}:01.0", stack + 1, (5, 16), devices, node=number // 5)
-    large = of_text(made.text(), "large")
+    large = of_lspci(made.text(), "large")
     flows = written_flows(large, [], "all-to-host")
     assert len(large.node_names) > 120
     found = shares(large, flows)

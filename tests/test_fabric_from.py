@@ -41,7 +41,7 @@ def test_a_machine_becomes_a_file_that_loads(name: str, folder: Path) -> None:
     done = succeed("fabric", "from", folder / f"{name}.txt", "-o", folder / "mine.toml")
     assert f"{LINKS[name]} PCIe links" in done.stderr
     found = load(str(folder / "mine.toml"))
-    assert sum(link.link is not None for link in found.file.link) == LINKS[name]
+    assert sum(link["link"] is not None for link in found.handle.get("link")) == LINKS[name]
     assert found.name == "mine"
 
 

@@ -1,7 +1,6 @@
 """`pcielab fabric paths`: edges, bounds, latency, and what slows peer-to-peer, with borrowed values named."""
 
 import json
-import tomllib
 from pathlib import Path as File
 
 import pytest
@@ -13,7 +12,7 @@ from pcielab.doctor.made_machine import server, write
 from pcielab.doctor.sysfs import read_sysfs
 from pcielab.errors import InputError
 from pcielab.fabric import Fabric, fabric_of, path
-from pcielab.library.fabrics.load import of_content
+from pcielab.library.fabrics.load import of_text
 from pcielab.library.published_figures import published_figures
 from shell import refuse, succeed
 
@@ -25,9 +24,7 @@ def machine(name: str, *changes: tuple[str, str]) -> Fabric:
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
-    return of_content(
-        tomllib.loads(fabric_of(machine_of_text(text, "lspci.txt"), name).text), File(f"{name}.toml")
-    )
+    return of_text(fabric_of(machine_of_text(text, "lspci.txt"), name).text, File(f"{name}.toml"))
 
 
 def test_below_one_switch_links_bound_and_the_rows_are_a_least_value() -> None:
@@ -81,8 +78,8 @@ def test_a_mismatch_of_payload_sizes_is_noted() -> None:
     text = MACHINES["dgx"]()
     first = text.index("MaxPayload 256 bytes, MaxReadReq")
     changed = text[:first] + "MaxPayload 512" + text[first + len("MaxPayload 256") :]
-    content = tomllib.loads(fabric_of(machine_of_text(changed, "lspci.txt"), "dgx").text)
-    found = path(of_content(content, File("dgx.toml")), "gpu0", "nic0")
+    content = fabric_of(machine_of_text(changed, "lspci.txt"), "dgx").text
+    found = path(of_text(content, File("dgx.toml")), "gpu0", "nic0")
     assert any(
         "MPS mismatch: gpu0 sends payloads of up to 512 B, nic0 takes 256 B" in note for note in found.notes
     )
@@ -92,8 +89,8 @@ def test_translation_and_ordering_are_noted(tmp_path: File) -> None:
     functions = server()
     functions[4].__dict__.update(relaxed_ordering=False)
     tree = read_sysfs(write(tmp_path, functions))
-    content = tomllib.loads(fabric_of(tree, "mine").text)
-    notes = path(of_content(content, File("mine.toml")), "gpu0", "nic0").notes
+    content = fabric_of(tree, "mine").text
+    notes = path(of_text(content, File("mine.toml")), "gpu0", "nic0").notes
     assert any("the IOMMU translates addresses of gpu0 (DMA-FQ)" in note for note in notes)
     assert any("relaxed ordering is off at gpu0" in note for note in notes)
 

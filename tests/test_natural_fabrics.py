@@ -3,17 +3,19 @@
 import csv
 import json
 import re
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 from pcielab import fabric, open_store
+from pcielab._core import INSIDE_GBYTES_PER_S
 from pcielab.charts.frame import claims_of
 from pcielab.errors import InputError
 from pcielab.kinds.flows.tree import simulated_loads
-from pcielab.library.fabrics.presets import device_preset, device_presets, host_preset, host_presets
-from pcielab.library.fabrics.written import INSIDE_GBYTES_PER_S, SWITCH_NS
+from pcielab.library import shipped
 from pcielab.report import figures
 from shell import refuse, succeed
 
@@ -115,6 +117,11 @@ GEN4_X16 = 16 * 128 / 130 * 16 / 8 * 256 / 276
 """Payload of Gen4 x16 with an MPS of 256 B, GB/s."""
 
 
+def preset(name: str) -> dict[str, Any]:
+    """The file of a preset of a device."""
+    return tomllib.loads(shipped.fabric_device_files()[name].read_text(encoding="utf-8"))
+
+
 def written(tmp_path: Path, text: str) -> Path:
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
     return tmp_path / "mine.toml"
@@ -144,7 +151,7 @@ def test_a_server_is_simulated_with_presets(tmp_path: Path) -> None:
     assert found["weights"]["gbytes_per_s"] == pytest.approx(GEN4_X16 / 2, rel=0.01)
     assert found["weights"]["fits"] is None, "it declares no bandwidth"
     assert (found["frames"]["fits"], found["too much"]["fits"]) == (True, False)
-    assert found["weights"]["device_ns"] == device_preset("gpu").engine.execution_ns
+    assert found["weights"]["device_ns"] == preset("gpu")["engine"]["execution_ns"]
 
 
 def test_a_file_with_short_forms_is_the_same_as_one_with_tables(tmp_path: Path) -> None:
@@ -175,26 +182,26 @@ def test_a_file_with_short_forms_is_the_same_as_one_with_tables(tmp_path: Path) 
         lanes = 16
     """
     short = fabric.load(str(written(tmp_path, SHORT)))
-    assert (short.name, short.title, short.file.flows.default) == ("mine", "mine", "flow")
+    assert (short.name, short.title, short.handle.default_set()) == ("mine", "mine", "flow")
     assert short.flows()["destination"].tolist() == ["gpu"]
     described = short.to_json()
     assert fabric.load(str(written(tmp_path, long))).to_json() == described
-    assert short.file.node[0].host == "gen5-server"
+    assert short.nodes[0].host == "gen5-server"
     switch = json.loads(described)["nodes"][1]
-    assert switch["delay_ns"] == SWITCH_NS
+    assert switch["delay_ns"] == 110.0, "that of a Gen5 switch"
 
 
 @pytest.mark.parametrize("text", ["gen4x8", "Gen4 x8", "GEN4x8", "4.0 x8", "PCIe 4.0 x8", "gen 4 x 8"])
 def test_a_link_is_generation_and_lanes(tmp_path: Path, text: str) -> None:
-    [_, link] = fabric.load(str(written(tmp_path, SHORT.replace("gen4x16", text)))).file.link
-    assert (link.generation, link.lanes) == (4, 8)
+    [_, link] = fabric.load(str(written(tmp_path, SHORT.replace("gen4x16", text)))).handle.get("link")
+    assert (link["generation"], link["lanes"]) == (4, 8)
 
 
 def test_a_root_port_has_one_link_that_nothing_in_the_host_limits(tmp_path: Path) -> None:
     port = '[[node]]\nname = "port"\nkind = "root-port"\nupper = "host"\n'
     below = GPU.replace('"sw"', '"port"')
     loaded = fabric.load(str(written(tmp_path, HOST + port + below + FLOW)))
-    assert loaded.file.link[0].up_gbytes_per_s == INSIDE_GBYTES_PER_S
+    assert loaded.handle.get("link")[0]["up_gbytes_per_s"] == INSIDE_GBYTES_PER_S
     with pytest.raises(InputError, match="root port port is gpu, nic: give one link below a root port"):
         fabric.load(str(written(tmp_path, HOST + port + below + below.replace('"gpu"', '"nic"'))))
 
@@ -254,33 +261,39 @@ def test_a_flow_without_times_or_memory_is_refused(tmp_path: Path, kind: str, fl
     succeed("fabric", "estimate", written(tmp_path, text))
 
 
-@pytest.mark.parametrize("name", device_presets())
+@pytest.mark.parametrize("name", shipped.fabric_device_files())
 def test_a_preset_reaches_the_rates_of_its_source(tmp_path: Path, name: str) -> None:
     text = HOST + GPU.replace('"sw"', '"host"').replace('"gpu"', f'"{name}"').replace("gen4x16", "gen6x16") + FLOW
     loaded = fabric.load(str(written(tmp_path, text.replace('destination = "gpu"', f'destination = "{name}"'))))
-    engine = device_preset(name).engine
-    for primitive, ends, pace in (("h2d", ("host", name), engine.read), ("d2h", (name, "host"), engine.write)):
+    engine = preset(name)["engine"]
+    for primitive, ends, pace in (
+        ("h2d", ("host", name), engine["read"]),
+        ("d2h", (name, "host"), engine["write"]),
+    ):
         flow = {"source": ends[0], "destination": ends[1], "primitive": primitive, "size_bytes": 1 << 20}
-        flows = pd.DataFrame([fabric.Flow.model_validate(flow | {"outstanding": 4, "name": "f"}).model_dump()])
+        flows = pd.DataFrame([flow | {"outstanding": 4, "name": "f"}])
         found = fabric.simulate(loaded, flows).flows["gbytes_per_s"].iloc[0]
-        assert found == pytest.approx(pace.bytes_per_ns, rel=0.05)
+        assert found == pytest.approx(pace["bytes_per_ns"], rel=0.05)
 
 
 def test_presets_have_the_names_that_other_profiles_use() -> None:
-    assert {"gpu", "gpu-h100", "nic-100g", "nic-200g", "nic-400g", "fpga-xdma", "fpga-qdma"} < set(
-        device_presets()
-    )
-    assert {"nvme-gen3", "nvme-gen4", "nvme-gen5"} < set(device_presets())
-    assert all(device_preset(name).name == name for name in device_presets())
+    presets = {*shipped.fabric_device_files()}
+    assert {"gpu", "gpu-h100", "nic-100g", "nic-200g", "nic-400g", "fpga-xdma", "fpga-qdma"} < presets
+    assert {"nvme-gen3", "nvme-gen4", "nvme-gen5"} < presets
+    assert all(preset(name)["name"] == name for name in presets)
 
 
-def test_presets_of_hosts_are_the_host_profiles() -> None:
-    assert "generic-e5" in host_presets()
-    times = host_preset("generic-e5")
+def test_presets_of_hosts_are_the_host_profiles(tmp_path: Path) -> None:
+    def node(host: str) -> dict[str, Any]:
+        text = SHORT.replace('kind = "host"', f'host = "{host}"')
+        found: dict[str, Any] = json.loads(fabric.load(str(written(tmp_path, text))).to_json())["nodes"][0]
+        return found
+
+    times = node("generic-e5")
     # 310 ns of a read and 70 ns of a miss, of which the way in and out is twice the 140 ns of a write.
-    assert (times.delay_ns, times.host.memory_read_ns, times.host.sockets) == (140.0, 100.0, 1)
-    assert host_preset("generic-e5-dual").host.sockets == 2
-    assert host_preset("generic-e5-dual").host.other_socket_ns == 30.0
+    assert (times["delay_ns"], times["host"]["memory_read_ns"], times["host"]["sockets"]) == (140.0, 100.0, 1)
+    dual = node("generic-e5-dual")["host"]
+    assert (dual["sockets"], dual["other_socket_ns"]) == (2, 30.0)
 
 
 def test_bars_without_addresses_lie_apart(tmp_path: Path) -> None:

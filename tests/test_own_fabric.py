@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import asdict
 from decimal import Decimal
 from pathlib import Path
 
@@ -196,11 +197,11 @@ def test_estimates_from_simulated_standalones_are_checked_by_simulation(folder: 
 
 def test_a_small_flow_beside_a_large_one_gets_a_smaller_estimate() -> None:
     testbed = fabric.load("fabrex-u55c")
-    large = {"name": "large", "source": "host1", "destination": "A", "primitive": "h2d", "size_bytes": 65536}
-    small = {"name": "small", "source": "host1", "destination": "C", "primitive": "h2d", "size_bytes": 64}
-    flows = pd.DataFrame(
-        [fabric.Flow.model_validate(one).model_dump() for one in (large | {"outstanding": 16}, small)]
+    large = fabric.Flow(
+        name="large", source="host1", destination="A", primitive="h2d", size_bytes=65536, outstanding=16
     )
+    small = fabric.Flow(name="small", source="host1", destination="C", primitive="h2d", size_bytes=64)
+    flows = pd.DataFrame([asdict(large), asdict(small)])
     alone = fabric.simulated_standalones(testbed, flows)
     together = fabric.simulate(testbed, flows).flows
     compared = fabric.check_by_simulation(fabric.estimate(testbed, alone).flows, together)

@@ -154,7 +154,7 @@ def mixed_connections() -> list[str]:
 def _h2d(destination: str, size: int, outstanding: int, warm_up_us: float | None = None) -> "pd.Series[float]":
     """A flow alone on the testbed."""
     flow = {"source": "host1", "destination": destination, "primitive": "h2d", "size_bytes": size}
-    asked = fabric.Flow.model_validate({**flow, "outstanding": outstanding})
+    asked = fabric.Flow(**{**flow, "outstanding": outstanding})
     frame = pd.DataFrame([asked.model_dump()]).assign(name="F1")
     return fabric.simulate(fabric.load("fabrex-u55c"), frame, warm_up_us=warm_up_us).flows.iloc[0]
 

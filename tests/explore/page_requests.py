@@ -78,7 +78,7 @@ def _messages() -> Iterator[tuple[str, Any]]:
 def _flows() -> Iterator[tuple[str, Any]]:
     for nth in range(1000):
         loaded = fabric.load("fabrex-u55c")
-        flows = loaded.flows(list(loaded.file.flows.sets)[nth % len(loaded.file.flows.sets)])
+        flows = loaded.flows(loaded.flow_sets[nth % len(loaded.flow_sets)])
         options = {"warm_up_ns": 1e4, "duration_ns": 2e4, "discipline": "per-flow", "seed": nth}
         yield "flows", {"fabric": json.loads(loaded.to_json()), "traffic": traffic_of(flows), "options": options}
 

@@ -21,7 +21,7 @@ from pcielab.doctor import Tree, machine_of_text, merged, read_machine
 from pcielab.errors import InputError
 from pcielab.fabric import Fabric, drawn, fabric_of, placements, shares, written_flows
 from pcielab.library.copied_lspci import as_printed
-from pcielab.library.fabrics.load import of_content
+from pcielab.library.fabrics.load import of_text
 
 Draw = random.Random
 _SLOT = re.compile(r"^(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ", re.MULTILINE)
@@ -43,9 +43,9 @@ def _changed(draw: Draw) -> bytes:
 
 def fabric_content(tree: Tree) -> dict[str, Any]:
     """The file of a tree, loaded; its content."""
-    content = tomllib.loads(fabric_of(tree, "mine").text)
-    of_content(content, Path("mine.toml"))
-    return content
+    text = fabric_of(tree, "mine").text
+    of_text(text, Path("mine.toml"))
+    return tomllib.loads(text)
 
 
 def lspci_text(draw: Draw, folder: Path) -> None:
@@ -127,8 +127,7 @@ def _links(content: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]
 
 @cache
 def _dgx() -> Fabric:
-    content = tomllib.loads(fabric_of(machine_of_text(MACHINES["dgx"](), "lspci.txt"), "dgx").text)
-    return of_content(content, Path("dgx.toml"))
+    return of_text(fabric_of(machine_of_text(MACHINES["dgx"](), "lspci.txt"), "dgx").text, Path("dgx.toml"))
 
 
 _FLOWS = ("gpu0->nic1:20GB/s", "gpu7->host0", "nvme0 -> gpu3 : 16 Gb/s", "gpu0->stack 0000:15")

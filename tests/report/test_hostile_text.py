@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from pcielab.analysis.compare import compare
 from pcielab.formats.exporters import export
 from pcielab.formats.spreadsheet import guarded_cell
 from pcielab.kinds.flows.tree import tree
+from pcielab.library.fabrics.load import of_text
 from pcielab.report import figures, save_figure, write_report
 from pcielab.report.comparison import draw
 from pcielab.report.html import figures_page
@@ -76,10 +76,10 @@ def figure(make_store: MakeStore, path: Path) -> None:
 
 def picture_of_a_fabric(_make_store: MakeStore, path: Path) -> None:
     loaded = fabric.load("fabrex-u55c")
-    text = loaded.file.model_dump_json(by_alias=True)
-    for name in (loaded.file.title, *(node.name for node in loaded.file.node[:3])):
+    text = loaded.path.read_text(encoding="utf-8")
+    for name in (loaded.title, *loaded.node_names[:3]):
         text = text.replace(json.dumps(name), json.dumps(name + ATTACK[:120]))
-    hostile = replace(loaded, file=type(loaded.file).model_validate_json(text))
+    hostile = of_text(text, loaded.path)
     save_figure(tree(hostile, fabric.estimate(hostile, hostile.flows(None), "max-min")), path)
 
 

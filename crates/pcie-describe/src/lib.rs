@@ -1,4 +1,5 @@
-//! The reader of descriptions: files of systems and their parts, over their bases, with `[set]` and `--set`; suites.
+//! The reader of descriptions: files of systems and their parts, over their bases, with `[set]` and `--set`;
+//! fabrics with their flows; suites.
 //!
 //! A description is merged into one table, checked once, with every problem blamed on the file that gave the value,
 //! and handed out complete. Files are not opened here: a caller gives their texts.
@@ -6,7 +7,9 @@
 mod blame;
 mod changes;
 mod documents;
+mod fabrics;
 mod files;
+mod flows;
 mod merged;
 mod provenance;
 mod suites;
@@ -15,7 +18,12 @@ mod value;
 
 pub use changes::{change, known_keys, meanings, replaced, typed, typed_changes, typed_values};
 pub use documents::{File, file_schema, read_file, read_part, system_schema};
+pub use fabrics::{
+    DevicePreset, FabricFile, HostPreset, INSIDE_GBYTES_PER_S, Presets, device_preset_schema, fabric_schema,
+    read_device_preset, read_fabric,
+};
 pub use files::{Files, Kind, Layer, PARTS, Stack, with_bases, without_folder};
+pub use flows::{Column, flow_columns, flow_names};
 pub use merged::{Merged, Source, resolve, values_of};
 pub use provenance::{FittedTo, Provenance};
 pub use suites::{Suite, SuiteKind};

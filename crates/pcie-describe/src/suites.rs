@@ -1,5 +1,6 @@
 //! Suites: groups of tests in files, and the tests that they stand for.
 
+mod experiments;
 mod messages;
 mod transfers;
 
@@ -17,6 +18,7 @@ use serde_json::{Value as Json, json};
 use crate::blame::{Giver, refused, shown};
 use crate::provenance::Provenance;
 use crate::value::{Value, read_table};
+use experiments::FabricSuite;
 
 /// Most tests of a suite: forty times those of the published one.
 const TESTS_MOST: u128 = 100_000;
@@ -30,6 +32,8 @@ pub enum Suite {
     Transfers(TransferSuite),
     /// Tests of messages, for a real device: without the defaults that only a simulated core has.
     Messages(MessageSuite),
+    /// Experiments on a fabric.
+    Fabric(FabricSuite),
 }
 
 /// A kind of suite.
@@ -39,6 +43,8 @@ pub enum SuiteKind {
     Transfers,
     /// Tests of messages.
     Messages,
+    /// Experiments on a fabric.
+    Fabric,
 }
 
 /// A file of groups.
@@ -138,6 +144,7 @@ impl SuiteKind {
         match word {
             "transfers" => Some(Self::Transfers),
             "messages" => Some(Self::Messages),
+            "fabric" => Some(Self::Fabric),
             _ => None,
         }
     }
@@ -148,6 +155,7 @@ impl SuiteKind {
         match self {
             Self::Transfers => schema::<File<transfers::TransferGroup>>("A file under `suites`."),
             Self::Messages => schema::<File<messages::MessageGroup>>("A file under `suites/messages`."),
+            Self::Fabric => experiments::file_schema(),
         }
     }
 
@@ -171,6 +179,10 @@ impl SuiteKind {
                     simulated.validate().map_err(|refusal| refusal.about(path))?;
                 }
                 Ok((suite, file.provenance))
+            }
+            Self::Fabric => {
+                let (suite, provenance) = experiments::read(content, path)?;
+                Ok((Suite::Fabric(suite), provenance))
             }
         }
     }
@@ -272,6 +284,7 @@ impl Suite {
         match self {
             Self::Transfers(suite) => &suite.name,
             Self::Messages(suite) => &suite.name,
+            Self::Fabric(suite) => &suite.name,
         }
     }
 
@@ -281,6 +294,7 @@ impl Suite {
         match self {
             Self::Transfers(suite) => &suite.title,
             Self::Messages(suite) => &suite.title,
+            Self::Fabric(suite) => &suite.title,
         }
     }
 
@@ -290,7 +304,14 @@ impl Suite {
         match self {
             Self::Transfers(suite) => suite.tests.iter().map(|test| test.family.as_str()).collect(),
             Self::Messages(suite) => suite.tests.iter().map(|test| test.family.as_str()).collect(),
+            Self::Fabric(suite) => suite.experiments.iter().map(|one| one.family.as_str()).collect(),
         }
+    }
+
+    /// The fabric of a suite of experiments.
+    #[must_use]
+    pub fn fabric(&self) -> Option<&str> {
+        if let Self::Fabric(suite) = self { Some(&suite.fabric) } else { None }
     }
 
     /// The suite with the values that a simulated core has where the file gives none.
@@ -319,6 +340,10 @@ impl Suite {
                 suite.tests.retain(|test| families.contains(&test.family));
                 &mut suite.name
             }
+            Self::Fabric(suite) => {
+                suite.experiments.retain(|one| families.contains(&one.family));
+                &mut suite.name
+            }
         });
         part
     }
@@ -331,6 +356,7 @@ impl Suite {
         match self {
             Self::Transfers(suite) => serde_json::to_value(&suite.tests),
             Self::Messages(suite) => serde_json::to_value(&suite.tests),
+            Self::Fabric(suite) => serde_json::to_value(&suite.experiments),
         }
     }
 
@@ -342,6 +368,7 @@ impl Suite {
         match self {
             Self::Transfers(suite) => canonical(&suite.name, &suite.tests, &suite.title),
             Self::Messages(suite) => canonical(&suite.name, &suite.tests, &suite.title),
+            Self::Fabric(suite) => canonical(&suite.name, &suite.experiments, &suite.title),
         }
     }
 }

@@ -146,7 +146,9 @@ pub fn parse_toml(text: &str) -> Result<toml::Table, String> {
         // The parser's own words are about its code.
         let message = match error.message() {
             message if message.contains("recurs") => "brackets are nested too deeply".to_owned(),
-            message if message.contains("overflow") => {
+            message
+                if ["overflow", "as i128", "value was too large"].iter().any(|one| message.contains(one)) =>
+            {
                 format!("a number has too many digits: give {} at most", i64::MAX)
             }
             message => message.trim_end().replace('\n', ", "),
@@ -172,6 +174,7 @@ mod tests {
                 &format!("a = {}", "9".repeat(30)),
                 "line 1, column 5: a number has too many digits: give 9223372",
             ),
+            ("a = 18446744073709551616", "line 1, column 5: a number has too many digits"),
             (&"a.".repeat(1000), "more than 64 parts"),
         ] {
             let message = read_table(text, "mine.toml").unwrap_err().to_string();

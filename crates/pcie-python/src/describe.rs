@@ -17,7 +17,7 @@ use crate::json::{parse, text};
 const LETTERS_MOST: usize = 40;
 
 /// Opens files by a function of Python: kind, reference and the file beside it give a text and its path.
-struct Opened<'py>(&'py Bound<'py, PyAny>);
+pub(crate) struct Opened<'py>(pub(crate) &'py Bound<'py, PyAny>);
 
 impl Files for Opened<'_> {
     type Error = Error;
@@ -33,7 +33,7 @@ fn table(content: &Bound<'_, PyDict>) -> PyResult<Table> {
     content.iter().map(|(key, value)| Ok((key.extract()?, read(&value)?))).collect()
 }
 
-fn read(value: &Bound<'_, PyAny>) -> PyResult<Value> {
+pub(crate) fn read(value: &Bound<'_, PyAny>) -> PyResult<Value> {
     if value.is_none() {
         return Ok(Value::Leaf(Json::Null));
     }

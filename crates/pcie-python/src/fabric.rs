@@ -75,12 +75,6 @@ pub(crate) struct ConstraintRow {
     gbytes_per_s: f64,
 }
 
-/// Refuses an impossible fabric.
-#[pyfunction]
-pub(crate) fn fabric_check(fabric: &str) -> Result<()> {
-    topology(fabric).map(drop)
-}
-
 /// Refuses impossible flows on a fabric.
 #[pyfunction]
 pub(crate) fn fabric_check_traffic(fabric: &str, traffic: &str) -> Result<()> {

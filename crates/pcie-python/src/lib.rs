@@ -10,6 +10,7 @@ mod error;
 mod experiments;
 mod fabric;
 mod fabric_runtime;
+mod fabrics;
 #[cfg(target_os = "linux")]
 mod host;
 mod json;
@@ -48,11 +49,13 @@ mod _core {
     };
     #[pymodule_export]
     use super::fabric::{
-        FabricInfluences, FabricRun, FabricShares, fabric_check, fabric_check_traffic, fabric_edges,
-        fabric_estimate, fabric_link_capacities, fabric_rounds, fabric_simulate,
+        FabricInfluences, FabricRun, FabricShares, fabric_check_traffic, fabric_edges, fabric_estimate,
+        fabric_link_capacities, fabric_rounds, fabric_simulate,
     };
     #[pymodule_export]
     use super::fabric_runtime::{FabricRuntime, FabricTrace, FabricWaiting};
+    #[pymodule_export]
+    use super::fabrics::{Fabric, flow_columns};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::host::RealHost;
@@ -101,6 +104,7 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("INSIDE_GBYTES_PER_S", pcie_describe::INSIDE_GBYTES_PER_S)?;
         super::quantities::register(module)?;
         super::error::register(module)
     }

@@ -44,6 +44,7 @@ impl Suite {
                 suite.validate()?;
                 Inner::Messages(suite)
             }
+            SuiteKind::Fabric => return Err(refused("fabric: a suite of experiments is read from its file")),
         };
         Ok(Self { inner, provenance: None })
     }
@@ -62,6 +63,12 @@ impl Suite {
     #[getter]
     fn title(&self) -> &str {
         self.inner.title()
+    }
+
+    /// The fabric of a suite of experiments.
+    #[getter]
+    fn fabric(&self) -> Option<&str> {
+        self.inner.fabric()
     }
 
     /// The family of each test.

@@ -155,7 +155,7 @@ def list_fabrics(output_format: FormatOption = Format.TABLE) -> None:
 
     loaded = [fabric.load(name) for name in fabric.names()]
     rows: list[dict[str, Cell]] = [
-        {"name": one.name, "title": one.title, "flows": " ".join([*one.file.flows.sets, *one.file.flows.files])}
+        {"name": one.name, "title": one.title, "flows": " ".join([*one.flow_sets, *one.flow_files])}
         for one in loaded
     ]
     print_rows(rows, output_format)
@@ -460,8 +460,8 @@ def _blocks(changes: Iterator["Influence"], listed: "pd.DataFrame") -> Iterator[
 def _print_tree(chosen: "Fabric", found: "Estimate") -> None:
     from pcielab import fabric
 
-    if len(chosen.file.node) > _DRAWN_NODES:
-        say(f"{len(chosen.file.node)} nodes: the tree is drawn for {_DRAWN_NODES} at most")
+    if len(chosen.nodes) > _DRAWN_NODES:
+        say(f"{len(chosen.nodes)} nodes: the tree is drawn for {_DRAWN_NODES} at most")
         return
     print_text("Load of each link, GB/s: downwards ↓ and upwards ↑, of what it carries")
     print_text(fabric.drawn(chosen, found) + "\n")
@@ -469,7 +469,7 @@ def _print_tree(chosen: "Fabric", found: "Estimate") -> None:
 
 def _say_borrowed(chosen: "Fabric", found: "Estimate") -> None:
     """Say of limits at the memory of a machine that they are no reading of it."""
-    memories = {one.name for one in chosen.file.node if one.machine is not None and one.machine.part == "memory"}
+    memories = {one.name for one in chosen.nodes if one.machine is not None and one.machine.part == "memory"}
     limits = [limit for limit in found.flows["limit"].dropna().unique() if memories & set(str(limit).split("->"))]
     if limits:
         say(f"{', '.join(map(named, limits))}: borrowed from published figures (the file names them), not read")
@@ -479,7 +479,7 @@ def _print_placements(chosen: "Fabric", flows: "pd.DataFrame", found: "Estimate"
     """Print the best other position for a device of each flow that gets less than it might."""
     from pcielab import fabric
 
-    if len(chosen.file.node) > _DRAWN_NODES or len(flows) > _DRAWN_NODES:
+    if len(chosen.nodes) > _DRAWN_NODES or len(flows) > _DRAWN_NODES:
         return
     best = fabric.placements(chosen, flows, found)
     helped = best.flows[best.flows["device"].notna()]
@@ -571,7 +571,7 @@ def run_fabric(
             refuse_without_effect(context, [name], f"set {name} of the suite's experiments instead")
         points, name = _points_of_suite(chosen, suite, flows)
     else:
-        name = pattern or flows or ("flows" if flow else chosen.file.flows.default) or "flows"
+        name = pattern or flows or ("flows" if flow else chosen.handle.default_set()) or "flows"
         listed = fabric.with_limits(chosen, _listed(chosen, flows, flow, pattern))
         points = fabric.flow_set(listed, name, discipline.value, duration_us, warm_up_us)
     work = fabric.Flows(chosen, points, name, trace)
@@ -631,7 +631,7 @@ def _points_of_suite(chosen: "Fabric", suite: str, flows: str | None) -> "tuple[
     if flows is not None:
         raise InputError("--suite and --flows exclude each other: a suite has its own flows")
     experiments = fabric.load_fabric_suite(suite)
-    foreign = sorted(experiments.nodes - {node.name for node in chosen.file.node})
+    foreign = sorted(experiments.nodes - {*chosen.node_names})
     if foreign:
         raise InputError(
             f"--suite {suite}: needs the fabric {experiments.fabric}: {chosen.name} has no node "

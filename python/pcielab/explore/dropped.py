@@ -64,12 +64,13 @@ class Dropped:
         """
         file = checked(File, asked, "file")
         label = named(file.file)
-        content = _content(file, label)
+        text = _text(file, label)
+        content = _content(text, label)
         kind = kind_of(content, label)
         if len(self.names) >= FILES_MOST and (kind, str(content.get("name"))) not in self.names:
             raise InputError(f"{label}: the server has {FILES_MOST} files: start it again")
         try:
-            name = self.systems.drop(label, file.text) if kind == "system" else self.fabrics.drop(label, content)
+            name = self.systems.drop(label, file.text) if kind == "system" else self.fabrics.drop(label, text)
         except InputError as error:
             # A rule may name a shipped file that this one is based on.
             known = str(error).startswith(f"{label}: ")
@@ -78,18 +79,21 @@ class Dropped:
         return {"kind": kind, "name": name}
 
 
-def _content(file: File, label: str) -> dict[str, Any]:
-    """The content of a TOML file, or of the fabric of a machine."""
+def _text(file: File, label: str) -> str:
+    """The text of a TOML file, or of the fabric of a machine."""
     if not file.file.endswith(".toml"):
         if _MACHINE.search(file.text[:_HEAD_LETTERS]) is None:
             raise InputError(
                 f"{label}: is neither a TOML file (*.toml) nor a machine: drop a system profile, a fabric, or the "
                 "output of `sudo lspci -vvv`; give stores to the command: pcielab explore RUN.db"
             )
-        written = fabric_of(machine_of_text(file.text, label), Path(file.file).stem)
-        return parse_toml(written.text)
+        return fabric_of(machine_of_text(file.text, label), Path(file.file).stem).text
+    return file.text
+
+
+def _content(text: str, label: str) -> dict[str, Any]:
     try:
-        return parse_toml(file.text)
+        return parse_toml(text)
     except ValueError as error:
         raise InputError(f"{label}: not valid TOML: {error}") from None
 

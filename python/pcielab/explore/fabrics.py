@@ -1,6 +1,7 @@
 """Fabrics for pages: the tree, flows with their bandwidths, and their mutual influence."""
 
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
@@ -12,10 +13,8 @@ from pcielab.errors import InputError
 from pcielab.fabric.paths import described
 from pcielab.kinds.flows.tree import tree_positions
 from pcielab.library.alike import suggestion
-from pcielab.library.fabrics.flows import flows_of, frame_of
-from pcielab.library.fabrics.load import of_content
-from pcielab.library.fabrics.parts import Flow
-from pcielab.library.validation import checked
+from pcielab.library.fabrics.flows import checked_columns, flows_in, frame_in
+from pcielab.library.fabrics.load import of_text
 from pcielab.wording import shown
 
 FLOWS_MOST = 200
@@ -36,8 +35,8 @@ class Fabrics:
         """Their names; own ones come first."""
         return list(dict.fromkeys([*reversed(self._own), *fabric.names()]))
 
-    def drop(self, label: str, content: dict[str, Any]) -> str:
-        """Take the content of a file that was dropped on a page, instead of an earlier one of its name.
+    def drop(self, label: str, text: str) -> str:
+        """Take the text of a file that was dropped on a page, instead of an earlier one of its name.
 
         Returns:
             The name of the fabric.
@@ -45,8 +44,8 @@ class Fabrics:
         Raises:
             InputError: It is no fabric, has too many nodes to draw, or another fabric has its name.
         """
-        loaded = of_content(content, Path(label))
-        nodes = len(loaded.file.node)
+        loaded = of_text(text, Path(label))
+        nodes = len(loaded.nodes)
         if nodes > NODES_MOST:
             raise InputError(
                 f"{label}: has {nodes} nodes: give {NODES_MOST} at most, or use pcielab fabric estimate"
@@ -60,10 +59,10 @@ class Fabrics:
     def listed(self) -> list[dict[str, Any]]:
         """Name and title of each, and the sets of flows in its file."""
         return [
-            {"name": name, "title": loaded.title, "sets": list(loaded.file.flows.sets)}
+            {"name": name, "title": loaded.title, "sets": loaded.flow_sets}
             for name in self.names
             for loaded in [self._loaded(name)]
-            if len(loaded.file.node) <= NODES_MOST
+            if len(loaded.nodes) <= NODES_MOST
         ]
 
     def estimated(self, asked: Any) -> dict[str, Any]:
@@ -82,13 +81,13 @@ class Fabrics:
         method = asked.get("method", "max-min")
         if method not in get_args(fabric.Method):
             raise InputError(f"method {shown(method)}: {suggestion(str(method), get_args(fabric.Method))}")
-        flows = _flows(loaded, asked)
-        if not flows:
+        columns = _columns(loaded, asked)
+        if not columns:
             return {**_tree(loaded), "flows": [], "edges": [], "influences": []}
-        frame = frame_of(flows, "flows")
-        fabric.check_ends(loaded, frame, "flows")
+        loaded.handle.check_ends(columns, "flows")
+        frame = frame_in(columns)
         found = fabric.shares(loaded, frame, method)
-        named = [flow.model_dump(mode="json") for flow in flows_of(frame, "flows")]
+        named = [asdict(flow) for flow in flows_in(columns)]
         shares = found.flows.astype(object).where(found.flows.notna(), None).to_dict("records")
         return {
             **_tree(loaded),
@@ -97,7 +96,7 @@ class Fabrics:
                 for flow, share in zip(named, shares, strict=True)
             ],
             "edges": found.edges.to_dict("records"),
-            "influences": _influences(loaded, frame, method) if len(flows) <= _INFLUENCES_MOST else [],
+            "influences": _influences(loaded, frame, method) if len(named) <= _INFLUENCES_MOST else [],
         }
 
     def path(self, asked: Any) -> dict[str, Any]:
@@ -127,26 +126,31 @@ def _influences(loaded: fabric.Fabric, flows: pd.DataFrame, method: fabric.Metho
     return fabric.influences(loaded, fabric.with_limits(loaded, flows), method).to_dict("records")
 
 
-def _flows(loaded: fabric.Fabric, asked: Mapping[str, Any]) -> list[Flow]:
+def _columns(loaded: fabric.Fabric, asked: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """The columns of the flows that are asked for; none without flows."""
     given = asked.get("flows")
     if given is None:
-        known = loaded.file.flows.sets
-        name = asked.get("set") or loaded.file.flows.default or next(iter(known), None)
-        return list(known.get(str(name), []))[:FLOWS_MOST]
+        name = str(asked.get("set") or loaded.handle.default_set() or next(iter(loaded.flow_sets), None))
+        found = loaded.handle.flows(name, "flows") if name in loaded.flow_sets else {}
+        return {key: cells[:FLOWS_MOST] for key, cells in found.items()}
     if not isinstance(given, list) or len(given) > FLOWS_MOST:
         raise InputError(f"flows: give a list of {FLOWS_MOST} at most")
-    return [checked(Flow, flow, "flows") for flow in given]
+    for number, flow in enumerate(given, start=1):
+        if not isinstance(flow, dict):
+            raise InputError(f"flows: flow {number}: is {shown(flow)}: give a table")
+    keys = dict.fromkeys(key for flow in given for key in flow)
+    return checked_columns({key: [flow.get(key) for flow in given] for key in keys}, "flows") if given else {}
 
 
 def _tree(loaded: fabric.Fabric) -> dict[str, Any]:
     at = tree_positions(loaded)
     nodes = [
         {"node": node.name, "kind": node.kind, "x": at[node.name][0], "level": at[node.name][1]}
-        for node in loaded.file.node
+        for node in loaded.nodes
     ]
     links = [
-        {"upper": link.upper, "lower": link.lower, "text": f"Gen{link.generation} x{link.lanes}"}
-        for link in loaded.file.link
+        {"upper": link["upper"], "lower": link["lower"], "text": f"Gen{link['generation']} x{link['lanes']}"}
+        for link in loaded.handle.get("link")
     ]
     return {"name": loaded.name, "title": loaded.title, "nodes": nodes, "links": links}
 

@@ -44,6 +44,11 @@ from pcielab.library.fabrics.experiments import (
     load_fabric_suite as load_fabric_suite,
     suite_names as suite_names,
 )
-from pcielab.library.fabrics.files import FabricFile as FabricFile, json_schema as json_schema
-from pcielab.library.fabrics.load import Fabric as Fabric, check_ends as check_ends, load as load, names as names
+from pcielab.library.fabrics.load import (
+    Fabric as Fabric,
+    check_ends as check_ends,
+    json_schema as json_schema,
+    load as load,
+    names as names,
+)
 from pcielab.library.fabrics.parts import Discipline as Discipline, Flow as Flow

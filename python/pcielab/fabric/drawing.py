@@ -5,11 +5,11 @@ from typing import Any
 
 import pandas as pd
 
+from pcielab._core import INSIDE_GBYTES_PER_S
 from pcielab.argument_types import refuses_wrong_types
 from pcielab.fabric.estimation import Estimate
 from pcielab.library.fabrics.load import Fabric
 from pcielab.library.fabrics.routes import Routes
-from pcielab.library.fabrics.written import INSIDE_GBYTES_PER_S
 from pcielab.wording import printable
 
 _FULL = 1 - 1e-6

@@ -19,7 +19,6 @@ from pcielab.library.fabrics.load import Fabric
 from pcielab.library.fabrics.machine_parts import DeviceKind
 from pcielab.library.fabrics.parts import Flow
 from pcielab.library.fabrics.routes import Routes
-from pcielab.library.validation import checked
 from pcielab.wording import named, shown
 
 PATTERNS = {
@@ -108,8 +107,7 @@ def _bound(
 
 
 def _flow(source: str, destination: str, rate: float | None) -> Flow:
-    table = {"source": source, "destination": destination, "standalone_gbytes_per_s": rate}
-    return checked(Flow, {key: value for key, value in table.items() if value is not None}, "--flow")
+    return Flow(source=source, destination=destination, standalone_gbytes_per_s=rate)
 
 
 def _read(text: str, routes: Routes) -> tuple[str, str, float | None]:

@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pcielab._core import INSIDE_GBYTES_PER_S
 from pcielab.argument_types import refuses_wrong_types
 from pcielab.doctor import Position, Topology, Tree, topology
 from pcielab.doctor.loss import LARGE_BYTES, generation, loss, use_of
 from pcielab.errors import InputError
 from pcielab.fabric.borrowed import memory_gbytes_per_s
-from pcielab.library.fabrics.written import INSIDE_GBYTES_PER_S
 from pcielab.library.usual_link import USUAL_MPS_BYTES
 from pcielab.wording import printable
 

@@ -7,7 +7,7 @@ import json
 import math
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from pcielab import _core
@@ -97,7 +97,7 @@ def described(fabric: Fabric | RecordedFabric, through_bars: Collection[str]) ->
 
 def excessive_shares(fabric: Fabric, flows: Sequence[Flow]) -> list[dict[str, Any]]:
     """The rows of `pcielab.fabric.excessive` as plain data."""
-    undeclared = [flow.model_copy(update={"standalone_gbytes_per_s": None}) for flow in flows]
+    undeclared = [replace(flow, standalone_gbytes_per_s=None) for flow in flows]
     paths = [row["standalone_gbytes_per_s"] for row in shares_of(fabric, undeclared).flows]
     return [
         {"flow": flow.name, "standalone_gbytes_per_s": declared, "path_gbytes_per_s": path}

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 import pandas as pd
@@ -108,7 +108,7 @@ def _facts(fabric: Fabric) -> dict[str, Any]:
     """The devices and hosts of the fabric, under the keys of every other run."""
     found = {}
     for key in ("device", "host"):
-        kinds = Counter(kind for node in fabric.file.node if (kind := getattr(node, key)) is not None)
+        kinds = Counter(kind for node in fabric.nodes if (kind := getattr(node, key)) is not None)
         found[key] = {"name": ", ".join(f"{count} x {kind}" for kind, count in kinds.items())}
     return found
 
@@ -139,7 +139,7 @@ def _test(point: Point) -> dict[str, Any]:
         "discipline": experiment.discipline,
         "warm_up_us": experiment.warm_up_us,
         "duration_us": experiment.duration_us,
-        "flows": json.dumps([flow.model_dump() for flow in point.flows], sort_keys=True, separators=(",", ":")),
+        "flows": json.dumps([asdict(flow) for flow in point.flows], sort_keys=True, separators=(",", ":")),
     }
     test = {"family": experiment.family, "name": experiment.series}
     return {**test, "parameters": dict(sorted(parameters.items()))}

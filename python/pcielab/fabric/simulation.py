@@ -12,7 +12,7 @@ from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError
 from pcielab.fabric.flow_numbers import PHASES, TIMES, departures, fitting
-from pcielab.library.fabrics.flows import flows_of, frame_of
+from pcielab.library.fabrics.flows import checked_frame
 from pcielab.library.fabrics.load import Fabric, RecordedFabric
 from pcielab.library.fabrics.parts import Discipline
 from pcielab.notebook import Pictured
@@ -132,7 +132,7 @@ def simulate(
             message names it.
     """
     check_options(duration_us, warm_up_us, seed)
-    flows = frame_of(flows_of(flows, "flows"), "flows")
+    flows = checked_frame(flows, "flows")
     options = {
         "warm_up_ns": None if warm_up_us is None else warm_up_us * 1e3,
         "duration_ns": duration_us * 1e3,
@@ -178,8 +178,7 @@ def check_options(duration_us: float, warm_up_us: float | None, seed: int) -> No
 
 def check_flows(fabric: Fabric, flows: pd.DataFrame) -> None:
     """Refuse flows that cannot exist on a fabric, without simulating them."""
-    checked = frame_of(flows_of(flows, "flows"), "flows")
-    _core.fabric_check_traffic(fabric.to_json(), json.dumps(traffic_of(checked)))
+    _core.fabric_check_traffic(fabric.to_json(), json.dumps(traffic_of(checked_frame(flows, "flows"))))
 
 
 def traffic_of(flows: pd.DataFrame) -> list[dict[str, Any]]:

@@ -102,7 +102,10 @@ def profile_listing(
     else:
         from pcielab.library.fabrics.load import load
 
-        document = load(name_or_path).file
+        fabric = load(name_or_path)
+        keys = ("name", "mps_bytes", "hosts", "devices", "node", "link", "flow", "flows")
+        values = {key: fabric.handle.get(key) for key in keys}
+        return document_listing(kind, fabric.title, fabric.provenance, values)
     content = document.model_dump(exclude={"title", "provenance"})
     return document_listing(kind, document.title, document.provenance, content)
 
@@ -124,9 +127,9 @@ def profile_schema(kind: ProfileKind) -> dict[str, Any]:
 
         return json_schema(EngineProfile)
     if kind == "fabric":
-        from pcielab.library.fabrics.files import FabricFile
+        from pcielab.library.fabrics import load
 
-        return json_schema(FabricFile)
+        return load.json_schema()
     from pcielab.library.profiles import files
 
     return files.json_schema(kind)

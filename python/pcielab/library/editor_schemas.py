@@ -11,7 +11,6 @@ from pcielab import _core
 from pcielab.library.catalog import profile_schema
 from pcielab.library.profiles.files import compiled
 from pcielab.library.shipped import ProfileKind
-from pcielab.library.validation import json_schema
 
 FileKind: TypeAlias = ProfileKind | Literal["fabric-device", "suite", "message-suite", "fabric-suite"]
 KINDS: tuple[FileKind, ...] = (*get_args(ProfileKind), "fabric-device", "suite", "message-suite", "fabric-suite")
@@ -35,17 +34,11 @@ def schema_line(kind: FileKind) -> str:
 
 
 def _schema(kind: FileKind) -> dict[str, Any]:
-    if kind == "suite" or kind == "message-suite":
-        of = "transfers" if kind == "suite" else "messages"
+    if kind == "suite" or kind == "message-suite" or kind == "fabric-suite":
+        of = {"suite": "transfers", "message-suite": "messages", "fabric-suite": "fabric"}[kind]
         return compiled(_core.Suite.schema(of), f"{of.capitalize()}File")
-    if kind == "fabric-suite":
-        from pcielab.library.fabrics.experiments import FabricSuite
-
-        return json_schema(FabricSuite)
     if kind == "fabric-device":
-        from pcielab.library.fabrics.presets import DevicePreset
-
-        return json_schema(DevicePreset)
+        return compiled(_core.Fabric.preset_schema(), "DevicePreset")
     return profile_schema(kind)
 
 

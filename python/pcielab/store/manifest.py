@@ -35,10 +35,10 @@ def check_manifest(manifest: Mapping[str, Any], source: Path) -> None:
         _core.System.recorded(json.dumps(system), f"{source}: manifest", "system")
     fabric = system.get("fabric")
     if fabric is not None:
-        _checked(_core.fabric_check, json.dumps(fabric), f"{source}: manifest: system.fabric")
+        _checked(_core.Fabric.of_json, json.dumps(fabric), f"{source}: manifest: system.fabric")
 
 
-def _checked(check: Callable[[str], None], content: str, where: str) -> None:
+def _checked(check: Callable[[str], object], content: str, where: str) -> None:
     try:
         check(content)
     except InputError as error:

@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 
 use pcie_time::{CalendarQueue, Picoseconds};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 pub(super) use paths::Way;
 pub(super) use tlp::{Message, Tlp};
@@ -28,7 +28,7 @@ const OUT: u32 = u32::MAX;
 const NO_TURN: u32 = u32::MAX;
 
 /// Granularity of the queues and credits of ports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Discipline {
     /// Separate for each flow.

@@ -5,10 +5,11 @@ use std::sync::LazyLock;
 
 use pcie_refusal::Refusal;
 use pcie_schema::Shape;
+use pcie_schema::quantity::Size;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::description::{BYTES_MAX, DeviceParameters, HostParameters, NodeKind, NodeParameters};
+use crate::description::{DeviceParameters, HostParameters, NodeKind, NodeParameters};
 use crate::flows::same_ends;
 use crate::topology::{NodeId, Topology};
 
@@ -88,7 +89,7 @@ pub struct Traffic {
     pub primitive: Primitive,
     /// Bytes of one request.
     #[serde(default = "page")]
-    #[schemars(range(min = 1, max = BYTES_MAX))]
+    #[schemars(with = "Size")]
     pub size_bytes: u64,
     /// Requests in flight.
     #[serde(default = "one")]

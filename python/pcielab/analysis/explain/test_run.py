@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from pcielab import InputError, fabric, model, open_store, run, simulate, single_test
@@ -105,11 +106,7 @@ def flows(*rows: tuple[str, str, str, int, int]) -> Work:
         }
         for name, source, end, size, n in rows
     ]
-    frame = testbed.flows("latency").head(0)
-    described = fabric.Flow.model_validate
-    table = frame.reindex(range(len(text))).assign(
-        **{key: [getattr(described(row), key) for row in text] for key in frame.columns}
-    )
+    table = pd.DataFrame(text)
     return Flows(testbed, fabric.flow_set(table, "few", "per-destination", 60.0), "few")
 
 

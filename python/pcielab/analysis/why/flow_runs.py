@@ -14,8 +14,8 @@ from pcielab.analysis.why.numbers import counted, digits
 from pcielab.errors import found_in
 from pcielab.kinds.explained import Explained, ExplainedRun
 from pcielab.kinds.flows.explain import IN_FLIGHT
+from pcielab.library.fabrics.flows import KEYS
 from pcielab.library.fabrics.load import RecordedFabric, recorded
-from pcielab.library.fabrics.parts import Flow
 from pcielab.work.effort import Progress
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _changes(
 
     table = flow_table(store)
     flows = table[table["id"] == test].rename(columns={"flow": "name"})
-    flows = flows[[column for column in Flow.model_fields if column in flows]].reset_index(drop=True)
+    flows = flows[[column for column in KEYS if column in flows]].reset_index(drop=True)
     fabric = recorded(store.manifest, str(store.path))
     held = [_flow(row) for row in rows if _limit(row) == IN_FLIGHT]
     found = [_with_more_requests(store, test, fabric, flows, held)] if held else []

@@ -1,62 +1,37 @@
 """Suites of experiments on a fabric: flows, and one swept value."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Self
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from pydantic import Field, model_validator
-
+from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
-from pcielab.errors import wrong_value
 from pcielab.library import shipped
-from pcielab.library.fabrics.flows import frame_of, names_of
+from pcielab.library.fabrics.flows import columns_of, frame_in
 from pcielab.library.fabrics.parts import Discipline, Flow
+from pcielab.library.input_files import read_toml_text
 from pcielab.library.lookup import suite_file
-from pcielab.library.profiles.part import Name, Part, Title
-from pcielab.library.profiles.provenance import Provenance
-from pcielab.library.validation import read_as
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_MOST_TESTS = 100_000
-_MOST_FLOWS = 1_000_000
 _ALL = "*"
 """In a sweep: every flow of the experiment."""
-Microseconds = Annotated[float, Field(ge=0, le=1e6)]
 
 
-class Experiment(Part):
-    """Flows that run together, once per value of the sweep."""
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """Flows that run together, once per value of the sweep; the keys are those of suites of fabrics."""
 
-    family: Name
-    """Its figure."""
-    series: Name
-    """Its line in that figure."""
-    flows: list[Flow] = Field(min_length=1)
-    """The flows."""
+    family: str
+    series: str
+    flows: list[Flow]
     sweep: str | None = None
-    """The swept key: `flow.key`, or `*.key` for all flows."""
-    values: list[float | int] = Field(default=[])
-    """Values of the swept key."""
+    values: Sequence[float] = ()
     discipline: Discipline = "per-destination"
-    """Unit that has its own credits at every port."""
-    warm_up_us: Microseconds | None = None
-    """Time before counting; absent: until every request in flight has returned three times, 50 us to 100 ms."""
-    duration_us: Microseconds = 200.0
-    """Time to count; without `warm_up_us` the least time: counting ends when the slowest request has returned once
-    more."""
-
-    @model_validator(mode="after")
-    def _sweep_exists(self) -> Self:
-        if self.sweep is None:
-            return self
-        flow, _, key = self.sweep.rpartition(".")
-        if flow not in {_ALL, *(one.name for one in self.flows)} or key not in Flow.model_fields:
-            raise wrong_value("sweep", repr(self.sweep), "give the name of a flow or *, a dot, and a key of flows")
-        if not self.values:
-            raise wrong_value("values", "[]", "give at least one value for the sweep")
-        return self
+    warm_up_us: float | None = None
+    duration_us: float = 200.0
 
     @property
     def count(self) -> int:
@@ -70,9 +45,8 @@ class Experiment(Part):
             return
         swept, _, key = self.sweep.rpartition(".")
         for value in self.values:
-            changed = [
-                one.model_copy(update={key: value}) if swept in (_ALL, one.name) else one for one in self.flows
-            ]
+            changes: dict[str, Any] = {key: value}
+            changed = [replace(one, **changes) if swept in (_ALL, one.name) else one for one in self.flows]
             yield Point(self, float(value), changed)
 
 
@@ -84,39 +58,48 @@ class Point:
     value: float | None
     flows: list[Flow]
 
+    @cached_property
+    def _columns(self) -> dict[str, list[Any]]:
+        return columns_of(self.flows, f"{self.experiment.family}, {self.experiment.series}")
+
     def frame(self) -> "pd.DataFrame":
         """The flows as the simulator takes them."""
-        return frame_of(self.flows, f"{self.experiment.family}, {self.experiment.series}")
+        return frame_in(self._columns)
 
     @property
     def flow_names(self) -> list[str]:
         """The names of the flows in `frame`."""
-        return list(names_of((flow.name, flow.source, flow.destination) for flow in self.flows))
+        return self._columns["name"]
 
 
-class FabricSuite(Part):
+@dataclass(frozen=True)
+class FabricSuite:
     """A file under `suites/fabric`."""
 
-    name: Name
-    """Short name."""
-    title: Title
-    """One line for people."""
-    fabric: str
-    """Its fabric."""
-    provenance: Provenance
-    """Source of the experiments."""
-    experiment: list[Experiment] = Field(min_length=1)
-    """The experiments, in run order."""
+    handle: _core.Suite
+    """The suite of the compiled half."""
 
-    @model_validator(mode="after")
-    def _is_short_enough(self) -> Self:
-        tests = sum(experiment.count for experiment in self.experiment)
-        if tests > _MOST_TESTS:
-            raise ValueError(f"{tests} tests: give {_MOST_TESTS} at most: fewer values, or several suites")
-        flows = sum(experiment.count * len(experiment.flows) for experiment in self.experiment)
-        if flows > _MOST_FLOWS:
-            raise ValueError(f"{flows} flows, one for each value of its sweep: give {_MOST_FLOWS} at most")
-        return self
+    @property
+    def name(self) -> str:
+        """Short name."""
+        return self.handle.name
+
+    @property
+    def title(self) -> str:
+        """One line for people."""
+        return self.handle.title
+
+    @property
+    def fabric(self) -> str:
+        """Its fabric."""
+        return str(self.handle.fabric)
+
+    @cached_property
+    def experiment(self) -> list[Experiment]:
+        """The experiments, in run order."""
+        return [
+            Experiment(**{**one, "flows": [Flow(**flow) for flow in one["flows"]]}) for one in self.handle.tests()
+        ]
 
     @property
     def nodes(self) -> set[str]:
@@ -140,4 +123,5 @@ def load_fabric_suite(name_or_path: str) -> FabricSuite:
     Raises:
         InputError: The suite is missing or wrong.
     """
-    return read_as(FabricSuite, suite_file("fabric", name_or_path))
+    path = suite_file("fabric", name_or_path)
+    return FabricSuite(_core.Suite.read("fabric", read_toml_text(path), str(path)))

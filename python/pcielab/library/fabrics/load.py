@@ -1,8 +1,12 @@
-"""Find, read and check fabrics and their flows."""
+"""Find and read fabrics and their flows.
+
+The compiled half (`crates/pcie-describe`) reads their files, replaces short forms, and refuses impossible trees.
+"""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +15,14 @@ from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError, found_in
 from pcielab.library import shipped
 from pcielab.library.alike import suggestion
-from pcielab.library.fabrics.files import FabricFile
-from pcielab.library.fabrics.flows import frame_of, with_names
+from pcielab.library.fabrics.flows import flows_in, frame_in
+from pcielab.library.fabrics.machine_parts import MachinePart, Node
 from pcielab.library.fabrics.parts import Flow
-from pcielab.library.input_files import given_path, read_toml
+from pcielab.library.input_files import given_path, read_toml_text
 from pcielab.library.lookup import profile_file
-from pcielab.library.validation import checked
+from pcielab.library.profiles.files import compiled
+from pcielab.library.profiles.provenance import Provenance
+from pcielab.library.profiles.read import opened
 from pcielab.wording import named
 
 if TYPE_CHECKING:
@@ -27,37 +33,68 @@ if TYPE_CHECKING:
 class Fabric:
     """A checked fabric and the file that it was read from."""
 
-    file: FabricFile
+    handle: _core.Fabric
     path: Path
 
     @property
     def name(self) -> str:
         """Short name."""
-        return self.file.name
+        return self.handle.name
 
     @property
     def title(self) -> str:
         """One line for people."""
-        return self.file.title or self.file.name
+        return str(self.handle.get("title"))
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """Its nodes, in order."""
+        return tuple(
+            Node(
+                one["name"],
+                one["kind"],
+                one["host"],
+                one["device"],
+                MachinePart(**one["machine"]) if one["machine"] else None,
+            )
+            for one in self.handle.get("node")
+        )
 
     @property
     def node_names(self) -> list[str]:
         """The names of its nodes, in order."""
-        return [node.name for node in self.file.node]
+        return [node.name for node in self.nodes]
 
     @property
     def links(self) -> list[tuple[str, str]]:
         """The upper and the lower node of each link."""
-        return [(link.upper, link.lower) for link in self.file.link]
+        return [(link["upper"], link["lower"]) for link in self.handle.get("link")]
 
     @property
     def is_machine(self) -> bool:
         """Whether it is a machine's (`pcielab fabric from`), whose root complex limits flows between devices."""
-        return any(node.machine is not None for node in self.file.node)
+        return any(node.machine is not None for node in self.nodes)
+
+    @property
+    def provenance(self) -> Provenance:
+        """Source of its values."""
+        sources: Any = self.handle.provenance()
+        return Provenance.model_construct(**sources)
+
+    @property
+    def flow_sets(self) -> list[str]:
+        """The names of the sets of flows in its file."""
+        return self.handle.flow_sets()
+
+    @property
+    def flow_files(self) -> dict[str, str]:
+        """Sets of flows in files of their own, by name: paths relative to its file."""
+        files: dict[str, str] = self.handle.get("flows")["files"]
+        return files
 
     def to_json(self) -> str:
         """The fabric as canonical JSON, as the compiled half takes it."""
-        return canonical(self.file.description())
+        return self.handle.json()
 
     def flows(self, chosen: str | None = None) -> "pd.DataFrame":
         """A set of flows as a frame, one row each, with the columns of `Flow`.
@@ -68,21 +105,31 @@ class Fabric:
         Raises:
             InputError: The set or file is missing, or a flow in it is wrong.
         """
-        listed = self.listed(chosen)
-        if isinstance(listed, list):
-            return frame_of(listed, str(self.path))
-        from pcielab.library.fabrics.flow_files import read_flows
+        found = self._found(chosen)
+        if isinstance(found, Path):
+            from pcielab.library.fabrics.flow_files import read_columns
 
-        return check_ends(self, read_flows(listed), str(listed))
+            columns = read_columns(found)
+            self.handle.check_ends(columns, str(found))
+            return frame_in(columns)
+        return frame_in(self._columns(found))
 
     def listed(self, chosen: str | None = None) -> list[Flow] | Path:
         """The flows of a set, named and checked, without pandas; or the CSV or Parquet file that holds the set.
 
         Arguments and errors are those of `flows`.
         """
-        sets, files = self.file.flows.sets, self.file.flows.files
-        known = [*sets, *files]
-        chosen = chosen or self.file.flows.default or (known[0] if len(known) == 1 else None)
+        found = self._found(chosen)
+        return found if isinstance(found, Path) else flows_in(self._columns(found))
+
+    def _columns(self, chosen: str) -> dict[str, list[Any]]:
+        return self.handle.flows(chosen, f"{self.path}: flows {named(chosen)}")
+
+    def _found(self, chosen: str | None) -> str | Path:
+        """The name of a set, or the file that holds it."""
+        files = self.flow_files
+        known = [*self.flow_sets, *files]
+        chosen = chosen or self.handle.default_set() or (known[0] if len(known) == 1 else None)
         if chosen is None and not known:
             raise InputError(
                 f"{self.path}: has no flows: add a table [[flow]] with source and destination for each, or give "
@@ -90,12 +137,8 @@ class Fabric:
             )
         if chosen is None:
             raise InputError(f"{self.path}: name a set of flows with --flows; the file has: {', '.join(known)}")
-        if chosen in sets:
-            where = f"{self.path}: flows {named(chosen)}"
-            flows = with_names(sets[chosen], where)
-            for key in ("source", "destination"):
-                _check_end(self, key, [getattr(flow, key) for flow in flows], where)
-            return flows
+        if chosen in self.flow_sets:
+            return chosen
         if chosen in files or chosen.endswith((".csv", ".parquet")):
             return given_path(files[chosen], self.path.parent) if chosen in files else given_path(chosen)
         raise InputError(
@@ -106,13 +149,15 @@ class Fabric:
 
 @dataclass(frozen=True)
 class RecordedFabric:
-    """A fabric as the manifest of a run describes it.
+    """A fabric as the manifest of a run describes it."""
 
-    Attributes:
-        description: `system.fabric` of the manifest.
-    """
+    handle: _core.Fabric
 
-    description: dict[str, Any]
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        """Its nodes and links."""
+        found: dict[str, Any] = json.loads(self.to_json())
+        return found
 
     @property
     def node_names(self) -> list[str]:
@@ -126,10 +171,10 @@ class RecordedFabric:
 
     def to_json(self) -> str:
         """The fabric as canonical JSON, as the compiled half takes it."""
-        return canonical(self.description)
+        return self.handle.json()
 
 
-def canonical(description: dict[str, Any]) -> str:
+def canonical(description: Mapping[str, Any]) -> str:
     """A description of a fabric as canonical JSON."""
     return json.dumps(description, sort_keys=True, separators=(",", ":"))
 
@@ -139,15 +184,18 @@ def recorded(manifest: Mapping[str, Any], where: str) -> RecordedFabric:
     description = (manifest.get("system") or {}).get("fabric")
     if not isinstance(description, dict):
         raise InputError(f"{where}: the manifest describes no fabric: give a run of pcielab fabric run")
-    fabric = RecordedFabric(description)
     with found_in(f"{where}: system.fabric"):
-        _core.fabric_check(fabric.to_json())
-    return fabric
+        return RecordedFabric(_core.Fabric.of_json(canonical(description)))
 
 
 def names() -> list[str]:
     """The shipped fabrics."""
     return list(shipped.profile_files("fabric"))
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a fabric file."""
+    return compiled(_core.Fabric.schema(list(shipped.fabric_device_files())), "FabricFile")
 
 
 @refuses_wrong_types
@@ -158,36 +206,33 @@ def load(name_or_path: str) -> Fabric:
         InputError: The fabric is missing or wrong; the message names file, item, value and remedy.
     """
     path = profile_file("fabric", name_or_path)
-    return of_content(read_toml(path), path)
+    return of_text(read_toml_text(path), path)
 
 
-def of_content(content: dict[str, Any], path: Path) -> Fabric:
-    """The fabric of a file's content; without `name` it has that of the file.
+def of_text(text: str, path: Path) -> Fabric:
+    """The fabric of a file's text; without `name` it has that of the file.
 
     Args:
-        content: The file as a table.
+        text: The text of the file.
         path: The file, for messages and for flows in files beside it.
 
     Raises:
         InputError: The fabric is wrong; the message names file, item, value and remedy.
     """
-    fabric = Fabric(checked(FabricFile, {"name": path.stem, **content}, str(path)), path)
-    with found_in(path):
-        _core.fabric_check(fabric.to_json())
-    return fabric
+    devices = list(shipped.fabric_device_files())
+    return Fabric(_core.Fabric.read(text, str(path), list(shipped.profile_files("host")), devices, _opened), path)
+
+
+def _opened(kind: Any, reference: str, beside: str | None) -> tuple[str, str]:
+    """The text and path of a host profile, or of a preset of a device."""
+    if kind != "fabric-device":
+        return opened(kind, reference, beside)
+    path = shipped.fabric_device_files()[reference]
+    return read_toml_text(path), str(path)
 
 
 @refuses_wrong_types
 def check_ends(fabric: Fabric | RecordedFabric, flows: "pd.DataFrame", where: str) -> "pd.DataFrame":
     """The flows, if their ends are nodes of the fabric."""
-    for key in ("source", "destination"):
-        _check_end(fabric, key, flows[key], where)
+    fabric.handle.check_ends({key: flows[key].tolist() for key in ("source", "destination")}, where)
     return flows
-
-
-def _check_end(fabric: Fabric | RecordedFabric, key: str, ends: Iterable[str], where: str) -> None:
-    nodes = frozenset(fabric.node_names)
-    for number, name in enumerate(ends, start=1):
-        if name not in nodes:
-            remedy = suggestion(str(name), fabric.node_names)
-            raise InputError(f"{where}: flow {number}: {key} is {named(str(name))}: unknown node: {remedy}")

@@ -3,14 +3,14 @@
 The arithmetic of flows is Rust; this is for answers about one way, and for trees with a device in another place.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from pcielab.library.fabrics.files import Node
 from pcielab.library.fabrics.load import Fabric
-from pcielab.library.fabrics.machine_parts import DeviceKind, MachinePart, PartKind
+from pcielab.library.fabrics.machine_parts import DeviceKind, MachinePart, Node, PartKind
 
 _PARTS: dict[str, PartKind] = {"host": "socket", "device": "device"}
 _KINDS: tuple[DeviceKind, ...] = ("gpu", "nic", "nvme", "fpga")
@@ -33,10 +33,10 @@ class Routes:
     @staticmethod
     def of(fabric: Fabric) -> "Routes":
         """The routes of a fabric."""
-        description = fabric.file.description()
+        description = json.loads(fabric.to_json())
         nodes = [{**node, "host": None} for node in description["nodes"]]
         uppers = {lower: upper for upper, lower in fabric.links}
-        return Routes({node.name: node for node in fabric.file.node}, uppers, {**description, "nodes": nodes})
+        return Routes({node.name: node for node in fabric.nodes}, uppers, {**description, "nodes": nodes})
 
     def moved(self, device: str, upper: str) -> "Routes":
         """The tree with a device, and its link, below another node."""

@@ -1,0 +1,260 @@
+//! Fabrics for Python: handles, and columns of flows.
+
+use std::collections::HashMap;
+
+use pcie_describe::{
+    DevicePreset, HostPreset, Kind, Presets, flow_columns as known_columns, flow_names, read_device_preset,
+    read_fabric, read_file,
+};
+use pcie_fabric::{FabricParameters, Topology};
+use pcie_refusal::Refusal;
+use pcie_refusal::shown::named;
+use pcie_refusal::unknown::suggestion;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use serde_json::Value as Json;
+
+use crate::describe::{Opened, ascii, read, written};
+use crate::error::{Error, Result};
+use crate::json::{parse, text};
+
+/// Presets in files that a function of Python opens.
+struct Files<'py> {
+    hosts: Vec<String>,
+    devices: Vec<String>,
+    opened: &'py Bound<'py, PyAny>,
+    known: (HashMap<String, HostPreset>, HashMap<String, DevicePreset>),
+}
+
+impl Presets for Files<'_> {
+    type Error = Error;
+
+    fn hosts(&self) -> &[String] {
+        &self.hosts
+    }
+
+    fn devices(&self) -> &[String] {
+        &self.devices
+    }
+
+    fn host(&mut self, name: &str) -> Result<HostPreset> {
+        if let Some(known) = self.known.0.get(name) {
+            return Ok(known.clone());
+        }
+        let file = read_file(Kind::Host, name, &mut Opened(self.opened))?;
+        let preset = HostPreset::of_profile(&file.values);
+        self.known.0.insert(name.to_owned(), preset.clone());
+        Ok(preset)
+    }
+
+    fn device(&mut self, name: &str) -> Result<DevicePreset> {
+        if let Some(known) = self.known.1.get(name) {
+            return Ok(known.clone());
+        }
+        let (content, path): (String, String) =
+            self.opened.call1(("fabric-device", name, None::<&str>))?.extract()?;
+        let preset = read_device_preset(&content, &path)?;
+        self.known.1.insert(name.to_owned(), preset.clone());
+        Ok(preset)
+    }
+}
+
+/// A checked fabric.
+#[pyclass(frozen, module = "pcielab._core")]
+pub(crate) struct Fabric {
+    topology: Topology,
+    /// The file that it was read from.
+    read: Option<pcie_describe::FabricFile>,
+}
+
+impl Fabric {
+    fn described(&self) -> FabricParameters {
+        FabricParameters {
+            name: self.topology.name().to_owned(),
+            mps_bytes: self.topology.mps_bytes(),
+            nodes: self.topology.nodes().to_vec(),
+            links: self.topology.links().to_vec(),
+        }
+    }
+
+    fn of_file<'py>(&self, py: Python<'py>, key: &str) -> Result<Bound<'py, PyAny>> {
+        let value = self.read.as_ref().map(|read| read.content[key].clone());
+        Ok(written(py, value.unwrap_or_default())?)
+    }
+}
+
+#[pymethods]
+impl Fabric {
+    /// Reads a fabric from the text of a file. `path` names it in messages, `hosts` and `devices` are the names of
+    /// presets, whose files `opened` reads.
+    #[staticmethod]
+    fn read(
+        content: &str,
+        path: &str,
+        hosts: Vec<String>,
+        devices: Vec<String>,
+        opened: &Bound<'_, PyAny>,
+    ) -> Result<Self> {
+        let mut presets = Files { hosts, devices, opened, known: Default::default() };
+        let (topology, file) = read_fabric(content, path, &mut presets)?;
+        Ok(Self { topology, read: Some(file) })
+    }
+
+    /// A fabric of JSON with every key.
+    #[staticmethod]
+    fn of_json(json: &str) -> Result<Self> {
+        Ok(Self { topology: Topology::new(parse::<FabricParameters>("", json)?)?, read: None })
+    }
+
+    /// The JSON Schema of a fabric file, with the presets of devices as kinds of nodes.
+    #[staticmethod]
+    fn schema(devices: Vec<String>) -> Result<String> {
+        text(&pcie_describe::fabric_schema(&devices))
+    }
+
+    /// The JSON Schema of the file of a preset of a device.
+    #[staticmethod]
+    fn preset_schema() -> Result<String> {
+        text(&pcie_describe::device_preset_schema())
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.topology.name()
+    }
+
+    /// Canonical JSON: keys sorted, no spaces, ASCII only.
+    fn json(&self) -> Result<String> {
+        let mut value = serde_json::to_value(self.described())?;
+        value.sort_all_objects();
+        Ok(ascii(&text(&value)?))
+    }
+
+    /// The value of a key of its file, with every key of the tables in it; None of a fabric without a file.
+    fn get<'py>(&self, py: Python<'py>, key: &str) -> Result<Bound<'py, PyAny>> {
+        self.of_file(py, key)
+    }
+
+    /// The sources of its values.
+    fn provenance<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        Ok(written(py, serde_json::to_value(self.read.as_ref().map(|read| &read.provenance))?)?)
+    }
+
+    /// The names of the sets of flows in its file.
+    fn flow_sets(&self) -> Vec<&str> {
+        self.read.iter().flat_map(|read| read.sets.keys()).map(String::as_str).collect()
+    }
+
+    /// The set of flows to use if none is named.
+    fn default_set(&self) -> Option<&str> {
+        self.read.as_ref()?.default_set()
+    }
+
+    /// The flows of a set, as columns with names; `of` names the set in messages.
+    fn flows<'py>(&self, py: Python<'py>, name: &str, of: &str) -> Result<Bound<'py, PyDict>> {
+        let sets = self.read.iter().flat_map(|read| read.sets.get(name));
+        let flows: Vec<Json> =
+            sets.flatten().map(serde_json::to_value).collect::<std::result::Result<_, _>>()?;
+        let made = PyDict::new(py);
+        for column in known_columns() {
+            let cells = flows.iter().map(|flow| written(py, flow[&column.key].clone()));
+            made.set_item(&column.key, PyList::new(py, cells.collect::<PyResult<Vec<_>>>()?)?)?;
+        }
+        named_columns(&made, of)?;
+        self.check_ends(&made, of)?;
+        Ok(made)
+    }
+
+    /// Refuses columns of flows whose ends are no nodes; `of` names them in messages.
+    fn check_ends(&self, columns: &Bound<'_, PyDict>, of: &str) -> Result<()> {
+        for key in ["source", "destination"] {
+            for (number, end) in (1..).zip(texts(columns, key)?) {
+                if self.topology.node(&end).is_none() {
+                    let nodes: Vec<&str> =
+                        self.topology.nodes().iter().map(|node| node.name.as_str()).collect();
+                    let remedy = format!("unknown node: {}", suggestion(&end, &nodes));
+                    let refusal = Refusal::of(key, named(&end), remedy);
+                    return Err(refusal.about(format!("{of}: flow {number}")).into());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn texts(columns: &Bound<'_, PyDict>, key: &str) -> Result<Vec<String>> {
+    Ok(columns.get_item(key)?.map(|list| list.extract()).transpose()?.unwrap_or_default())
+}
+
+/// Names unnamed flows, and refuses repeated names; results refer to flows by name.
+fn named_columns(columns: &Bound<'_, PyDict>, of: &str) -> Result<()> {
+    let [names, sources, destinations] =
+        [texts(columns, "name")?, texts(columns, "source")?, texts(columns, "destination")?];
+    let flows = names.iter().zip(&sources).zip(&destinations);
+    let names = flow_names(flows.map(|((name, from), to)| (name.as_str(), from.as_str(), to.as_str())), of)?;
+    Ok(columns.set_item("name", names)?)
+}
+
+/// Flows given as columns: checked, with defaults for empty cells and absent columns, and names.
+///
+/// `of` names their source in messages.
+#[pyfunction]
+pub(crate) fn flow_columns<'py>(
+    py: Python<'py>,
+    names: Vec<String>,
+    columns: Vec<Bound<'py, PyList>>,
+    of: &str,
+) -> Result<Bound<'py, PyDict>> {
+    let keys: Vec<&str> = known_columns().iter().map(|column| column.key.as_str()).collect();
+    for (number, name) in names.iter().enumerate() {
+        if !keys.contains(&name.as_str()) {
+            let refusal = Refusal::new(format!("unknown column {}", named(name)));
+            return Err(refusal.remedy(suggestion(name, &keys)).about(of).into());
+        }
+        if names[..number].contains(name) {
+            return Err(Refusal::new(format!("column {name}: occurs twice"))
+                .remedy("give it once")
+                .about(of)
+                .into());
+        }
+    }
+    let count = columns.first().map_or(0, PyListMethods::len);
+    if count == 0 {
+        return Err(Refusal::new("has no flows").remedy("give at least one").about(of).into());
+    }
+    let made = PyDict::new(py);
+    for column in known_columns() {
+        let given = names.iter().position(|name| *name == column.key).and_then(|at| columns.get(at));
+        let default = column.default.clone().map(|value| written(py, value)).transpose()?;
+        if given.is_none() && default.is_none() {
+            let problem = format!("missing column {} ({})", column.key, column.meaning);
+            return Err(Refusal::new(problem).about(of).into());
+        }
+        let mut cells = Vec::with_capacity(count);
+        for number in 0..count {
+            let cell = given.map(|cells| cells.get_item(number)).transpose()?;
+            let subject = || format!("{of}: flow {}", number + 1);
+            cells.push(match (cell.filter(|cell| !is_empty(cell)), &default) {
+                (Some(cell), _) => {
+                    let value = read(&cell)?.into_json();
+                    let checked = column.read(&value, subject)?;
+                    if checked == value { cell } else { written(py, checked)? }
+                }
+                (None, Some(default)) => default.clone(),
+                (None, None) => {
+                    let problem = format!("{} is empty", column.key);
+                    let refusal = Refusal::new(problem).remedy(format!("give {}", column.meaning));
+                    return Err(refusal.about(subject()).into());
+                }
+            });
+        }
+        made.set_item(&column.key, PyList::new(py, cells)?)?;
+    }
+    named_columns(&made, of)?;
+    Ok(made)
+}
+
+/// Whether a cell of a frame or file stands for an absent key.
+fn is_empty(cell: &Bound<'_, PyAny>) -> bool {
+    cell.is_none() || cell.cast::<pyo3::types::PyFloat>().is_ok_and(|number| number.value().is_nan())
+}
