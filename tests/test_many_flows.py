@@ -144,6 +144,14 @@ def test_requests_become_frames_when_asked_for(monkeypatch: pytest.MonkeyPatch) 
     assert len(made) == len(flows)
 
 
+def test_a_simulation_of_many_flows_is_announced(tmp_path: Path) -> None:
+    how = ("--duration-us", "1", "--warm-up-us", "0", "--format", "csv")
+    for count, said in ((2_001, "2001 flows are simulated: Ctrl-C stops it"), (30, "")):
+        done = succeed("fabric", "simulate", "fabrex-u55c", "--flows", flows_file(tmp_path, count), *how)
+        assert done.stderr.strip() == said
+        assert len(done.stdout.splitlines()) == 1 + count
+
+
 def test_a_long_table_is_announced(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(output, "_MANY_CELLS", 6)
     rows: list[dict[str, Cell]] = [{"flow": f"F{number}", "gbytes_per_s": number} for number in range(4)]

@@ -13,7 +13,7 @@ import typer
 from pcielab.cli.completion import profile_names, suite_names
 from pcielab.cli.fabric_machine import from_machine, paths
 from pcielab.cli.fabric_tables import print_flows, print_listed
-from pcielab.cli.limits import Limit, announce_many
+from pcielab.cli.limits import Limit, announce_flows, announce_many
 from pcielab.cli.option_groups import GROUP, refuse_without_effect
 from pcielab.cli.output import (
     Cell,
@@ -250,6 +250,7 @@ def estimate(
     if edges:
         print_flows(found.edges, output_format, title)
     elif standalone is Standalone.SIMULATED:
+        announce_flows(len(asked))
         together = fabric.simulate(
             chosen, asked, discipline=discipline.value, warm_up_us=warm_up_us, duration_us=duration_us
         )
@@ -573,6 +574,7 @@ def run_fabric(
     else:
         name = pattern or flows or ("flows" if flow else chosen.handle.default_set()) or "flows"
         listed = fabric.with_limits(chosen, _listed(chosen, flows, flow, pattern))
+        announce_flows(len(listed))
         points = fabric.flow_set(listed, name, discipline.value, duration_us, warm_up_us)
     work = fabric.Flows(chosen, points, name, trace)
     _, store = carry_out(work, "sim", output, replace(options, seed=seed))
@@ -612,9 +614,11 @@ def simulate(
     from pcielab import fabric
 
     chosen = fabric.load(file)
+    listed = fabric.with_limits(chosen, _listed(chosen, flows, flow, pattern))
+    announce_flows(len(listed))
     found = fabric.simulate(
         chosen,
-        fabric.with_limits(chosen, _listed(chosen, flows, flow, pattern)),
+        listed,
         discipline=discipline.value,
         warm_up_us=warm_up_us,
         duration_us=duration_us,

@@ -30,6 +30,8 @@ TlpLimit = Annotated[
 """Of a trace: `trace_play` has the default."""
 _MANY_CHANGES = 3_000
 """Changes of a fabric whose estimates may take seconds: each takes longer, too, the more flows there are."""
+_MANY_FLOWS = 2_000
+"""Flows whose simulation, or whose rows of a store, may take seconds."""
 _MANY_TLPS = 1_000_000
 """TLPs of a trace whose simulation takes seconds."""
 
@@ -44,3 +46,9 @@ def announce_tlps(done: int, tlps: int) -> None:
     """Say before the first of many TLPs of a trace that they take a while."""
     if done == 0 and tlps > _MANY_TLPS:
         say(f"{tlps} TLPs are simulated: Ctrl-C stops it")
+
+
+def announce_flows(flows: int) -> None:
+    """Say before many flows are simulated that they take a while."""
+    if flows > _MANY_FLOWS:
+        say(f"{flows} flows are simulated: Ctrl-C stops it")
