@@ -118,7 +118,14 @@ impl<'a> RootPort<'a> {
 
     /// Sends a read request that is complete at `ready`.
     pub fn read(&mut self, request: u32, piece: Piece, ready: Picoseconds) -> Sent {
-        let left = self.uplink.send(ready, self.machine.tlp_bytes(TlpKind::MemoryRead, piece));
+        // In a stream, with the DLLPs for its completions that the device's own do not cover; those of a request that
+        // is alone follow it.
+        let units = if self.operation.is_latency() {
+            self.uplink.in_units(self.machine.tlp_bytes(TlpKind::MemoryRead, piece))
+        } else {
+            self.machine.request_units(&self.uplink, piece)
+        };
+        let left = self.uplink.send_units(ready, units);
         let arrived = left + self.flight;
         let (credited, data) = self.complex.admit(piece, arrived);
         self.events.push(data, Event::Data { request, piece });
