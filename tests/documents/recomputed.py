@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
@@ -153,9 +154,10 @@ def mixed_connections() -> list[str]:
 
 def _h2d(destination: str, size: int, outstanding: int, warm_up_us: float | None = None) -> "pd.Series[float]":
     """A flow alone on the testbed."""
-    flow = {"source": "host1", "destination": destination, "primitive": "h2d", "size_bytes": size}
-    asked = fabric.Flow(**{**flow, "outstanding": outstanding})
-    frame = pd.DataFrame([asked.model_dump()]).assign(name="F1")
+    asked = fabric.Flow(
+        source="host1", destination=destination, primitive="h2d", size_bytes=size, outstanding=outstanding
+    )
+    frame = pd.DataFrame([asdict(asked)]).assign(name="F1")
     return fabric.simulate(fabric.load("fabrex-u55c"), frame, warm_up_us=warm_up_us).flows.iloc[0]
 
 

@@ -303,11 +303,9 @@ FAULTS: tuple[Fault, ...] = (
         "a number of 5,000 digits",
         TRACEBACK,
         text(uses.system, f"a = {DIGITS}"),
-        "integer number overflowed",
+        "a number has too many digits",
     ),
-    Fault(
-        "profiles", "20,000 brackets", TRACEBACK, text(uses.system, f"a = {BRACKETS}"), "max recursion depth met"
-    ),
+    Fault("profiles", "20,000 brackets", TRACEBACK, text(uses.system, f"a = {BRACKETS}"), "nested too deeply"),
     Fault(
         "profiles", "bytes that are not UTF-8", TRACEBACK, text(uses.system, b"a = '\xff'"), "is not text in UTF-8"
     ),
@@ -491,7 +489,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("suites", "a conversion", WRONG, suite("family", "{size!r:>99}"), "placeholders"),
     Fault("suites", "an attribute", "showed a class", suite("family", "{direction.__class__}"), "placeholders"),
     Fault("suites", "a placeholder by number", TRACEBACK, suite("family", "{0}"), "placeholders"),
-    Fault("suites", "an open brace", TRACEBACK, suite("family", "{"), "Single '{' encountered"),
+    Fault("suites", "an open brace", TRACEBACK, suite("family", "{"), "a brace stands alone"),
     Fault(
         "suites",
         "a control character in a family",
@@ -499,7 +497,9 @@ FAULTS: tuple[Fault, ...] = (
         suite("family", "a\x7fb"),
         "letters that can be printed",
     ),
-    Fault("suites", "a family that is a list", TRACEBACK, suite("family", ["\x1b[2J"]), "family is ['\\x1b[2J']"),
+    Fault(
+        "suites", "a family that is a list", TRACEBACK, suite("family", ["\x1b[2J"]), "family is ['\\u{1b}[2J']"
+    ),
     Fault(
         "suites", "two ranges of 100,000 sizes", MEMORY, suite("sizes", ["1:100000", "1:100000"]), "100000 sizes"
     ),
@@ -512,7 +512,7 @@ FAULTS: tuple[Fault, ...] = (
         "a size of 5,000 hexadecimal digits",
         TRACEBACK,
         text(uses.suite, f"group = [{{sizes = [0x{'f' * 5_000}]}}]"),
-        "sizes.0 is a number of thousands of digits",
+        "a number has too many digits",
     ),
     Fault("suites", "a size that is no number", TRACEBACK, suite("sizes", [float("nan")]), "sizes.0 is nan"),
     Fault(
@@ -530,7 +530,7 @@ FAULTS: tuple[Fault, ...] = (
         ),
         "535830528 tests: give 100000 at most",
     ),
-    Fault("suites", "a test without entries", TRACEBACK, suite("tests", []), "at least 1 item"),
+    Fault("suites", "a test without entries", TRACEBACK, suite("tests", []), "give a list of 1 or more entries"),
     Fault(
         "message-suites", "a million messages on 256 cores", MEMORY, messages("messages", 1 << 20), "give fewer"
     ),
