@@ -11,7 +11,7 @@ from typing import Any
 from generate.schema import documentation, is_optional, literal, plain_type, reference, source, words
 from pcielab import _core
 
-_TEXTS: dict[tuple[int | None, int | None], str] = {(1, 200): "Name", (1, 1000): "Title", (None, 200): "Label"}
+_TEXTS: dict[tuple[int | None, int | None], str] = {(1, 200): "Name", (1, 1000): "Title"}
 """Text types of `pcielab.library.profiles.part`, by least and greatest length."""
 _SPECIAL = {"StepBytes": "StepBytes"}
 """Types with better error messages in `pcielab.library.profiles.part`."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from generate.models import fits, schemas
-from generate.schema import documentation, literal
+from generate.schema import documentation
 
 _HEAD = '''\
 """Quantities that many keys share, each with its range.
@@ -12,19 +12,20 @@ _HEAD = '''\
 Written by `make generate` from `crates/pcie-schema/src/quantity.rs`: change them there.
 """
 
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Annotated
 
 from pcielab.library.profiles.part import SIZE, Fits
 '''
-_SIZES = ("Quantum", "Size", "Size32", "SizeOrNone")
+_SIZES = ("Size",)
 """Quantities that a file may write as "4K"."""
+_OF_MODELS = ("Nanoseconds", "Duration", "Count", "Size")
+"""Those that models in Python have."""
 
 
 def module() -> str:
     """The module."""
-    return "\n".join([_HEAD, *(_quantity(name, schema) for name, schema in schemas("quantities").items())])
+    quantities = schemas("quantities")
+    return "\n".join([_HEAD, *(_quantity(name, quantities[name]) for name in _OF_MODELS)])
 
 
 def _quantity(name: str, schema: Mapping[str, Any]) -> str:
@@ -35,12 +36,4 @@ def _quantity(name: str, schema: Mapping[str, Any]) -> str:
 
 
 def _plain(schema: Mapping[str, Any]) -> str:
-    if "anyOf" not in schema:
-        return {"number": "float", "integer": "int"}[schema["type"]]
-    options = (literal([option["const"]]) if "const" in option else _limited(option) for option in schema["anyOf"])
-    return " | ".join(options)
-
-
-def _limited(option: Mapping[str, Any]) -> str:
-    """One of several shapes; the error message covers all of them."""
-    return f"Annotated[{_plain(option)}, Field(ge={option['minimum']}, le={option['maximum']})]"
+    return {"number": "float", "integer": "int"}[schema["type"]]

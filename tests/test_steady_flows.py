@@ -103,7 +103,7 @@ def test_flows_with_one_queue_are_counted_for_whole_bursts() -> None:
         [
             fabric.Flow(
                 name=name, source="A", destination="B", primitive="d2d-read", size_bytes=size, outstanding=64
-            ).model_dump()
+            )
             for name, size in (("small", 4096), ("large", 32_768))
         ]
     )

@@ -71,7 +71,6 @@ LEFT_OUT: Any = Field(default=None, exclude_if=lambda value: value is None)
 WHOLE = WrapValidator(_whole)
 """Refuses True and 1.0 for a literal 1, which equals them in Python."""
 MOST_COUNT = 2**32 - 1
-PAGE_BYTES = 4096
 _NOT_IN_RANGE = frozenset(
     {
         "finite_number", "float_type", "greater_than", "greater_than_equal", "int_from_float", "int_type",
@@ -130,8 +129,5 @@ Bytes = Annotated[int, SIZE]
 """A size; each key adds its range."""
 Name = Annotated[str, AfterValidator(plain), Fits(type="string", minLength=1, maxLength=200)]
 Title = Annotated[str, AfterValidator(plain), Fits(type="string", minLength=1, maxLength=1000)]
-Label = Annotated[str, AfterValidator(plain), Fits(type="string", maxLength=200)]
-"""A name that may be empty."""
-Amount64 = Annotated[int, Fits(type="integer", minimum=0, maximum=2**63 - 1)]
 StepBytes = Annotated[int | Literal["packet"], BeforeValidator(_step_bytes)]
 """Bytes that a step of a NIC moves."""
