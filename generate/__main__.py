@@ -18,6 +18,7 @@ WRITTEN = {
     "python/pcielab/library/profiles/quantity_types.py": "quantity_types:module",
     "python/pcielab/library/profiles/parts.py": "profile_types:module",
     "python/pcielab/library/nic_parts.py": "model_types:nics",
+    "python/pcielab/library/engine_parts.py": "model_types:engines",
     "python/pcielab/library/message_parts.py": "model_types:messages",
     "python/pcielab/library/fabrics/parts.py": "fabric_types:module",
     "python/pcielab/library/link.py": "crossing_types:link",

@@ -68,7 +68,10 @@ from typing import TypedDict
 '''
 _CALLED = {"LinkParameters": "Link", "InterpacketGap": "Gap"}
 _WORDS = ("Accounting", "InterpacketGap", "Bound")
-_ANSWERED = "Bandwidth NicThroughput Sizing LinkSizing Messages Crossings Loopback TestBounds Capacities HostRates"
+_ANSWERED = (
+    *("Bandwidth", "NicThroughput", "Sizing", "LinkSizing", "EngineRates", "Messages", "Crossings", "Loopback"),
+    *("TestBounds", "Capacities", "HostRates"),
+)
 
 
 def link() -> str:
@@ -88,7 +91,7 @@ def answers() -> str:
     """The module of answers."""
     kinds = schemas("model answers")
     models = Models(kinds, named=_WORDS)
-    classes = [models.answer(name, "_Answer") for name in tables_below(kinds, *_ANSWERED.split())]
+    classes = [models.answer(name, "_Answer") for name in tables_below(kinds, *_ANSWERED)]
     return "\n".join([_ANSWERS, models.words("Bound"), "\n", _BASE, "\n", *classes])
 
 
@@ -109,7 +112,8 @@ def predictions() -> str:
 def questions() -> str:
     """The module of whole questions; their parts are mappings."""
     kinds = schemas("model questions")
-    names = tuple(f"{topic}Question" for topic in ("Bandwidth", "Nic", "Sizing", "LinkSizing", "Messages", "Host"))
+    topics = ("Bandwidth", "Nic", "Sizing", "LinkSizing", "Engine", "Messages", "Host")
+    names = tuple(f"{topic}Question" for topic in topics)
     models = Models({name: kinds[name] for name in (*names, "LoadKind")}, named=("LoadKind",))
     head = f"{_QUESTIONS}\n{models.words('LoadKind')}\n"
     return "\n\n".join([head, *map(models.typed, names)])

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from pcielab import model, run, single_test
+from pcielab._core import FCS_BYTES
 from pcielab.library import shipped
 from pcielab.library.input_files import read_toml
 from pcielab.library.link import Link
@@ -18,7 +19,6 @@ FIGURES = Path(__file__).parent / "hardware_figures.toml"
 HOST = "gen5-x16"
 """The system that copies are simulated on, with the link and the DMA port of the profile."""
 _LARGE_BYTES = 1 << 20
-_FCS_BYTES = 4
 _COLUMNS = (
     *("profile", "measured on", "quantity", "link", "measured", "bound", "below", "binds"),
     *("simulated", "source", "reason"),
@@ -130,7 +130,7 @@ def _of_nic(figure: Figure) -> Prediction:
     answer = {"tx": row.tx, "rx": row.rx, "both": row.bi}[figure.way]
     assert answer is not None
     gbps, binds = min((answer.gbps, str(answer.bound)), (row.line_gbps, "line"))
-    data_bytes = figure.size_bytes - _FCS_BYTES
+    data_bytes = figure.size_bytes - FCS_BYTES
     if figure.unit == "M/s":
         return Prediction(gbps * 1e3 / 8 / data_bytes, binds)
     return Prediction(gbps * (figure.payload_bytes or data_bytes) / data_bytes, binds)
@@ -217,7 +217,7 @@ def _link_of(figure: Figure) -> str:
     if figure.line_gbps is not None:
         link = figure.link
     else:
-        link = {**model.load_engine(figure.profile).link.model_dump(), **figure.link}
+        link = {**model.load_engine(figure.profile).link.dump(), **figure.link}
     return f"Gen{link['generation']} x{link['lanes']}, MPS {link['mps_bytes']}"
 
 

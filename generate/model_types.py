@@ -1,42 +1,45 @@
-"""The Python models of NICs and of message profiles (`pcielab.library.nic_parts`, `message_parts`)."""
+"""The declared keys of NICs, engines and messages (`library/nic_parts.py` and the others)."""
+
+from collections.abc import Collection
 
 from generate.models import Models, schemas, tables_below
 
-_NICS = '''\
-"""A NIC as the model and the simulator take it: keys, ranges, defaults, meanings.
+_HEAD = '''\
+"""{about}: keys and meanings.
 
-Written by `make generate` from `crates/pcie-model/src/interactions.rs`: change the types there.
+Written by `make generate` from `crates/pcie-model/src/{source}`: change the types there.
 """
 
-from typing import Annotated, Literal
-
-{imports}
+{typing}from pcielab import _core
+from pcielab.library.profiles.values import Described, Values
 '''
-_MESSAGES = '''\
-"""Messages from a core to a device, as model and simulator take them: keys, ranges, meanings.
-
-Written by `make generate` from `crates/pcie-model/src/pio/profile.rs`: change the types there.
-"""
-
-from typing import Annotated
-
-{imports}
-'''
+_LITERAL = "from typing import Literal\n\n"
 
 
 def nics() -> str:
     """The module of NICs."""
-    kinds = schemas("nic")
-    models = Models(kinds)
-    classes = [models.table(name) for name in tables_below(kinds, "Interactions")]
-    return "\n\n".join([_NICS.format(imports=models.import_lines()), *classes])
+    files = "interactions.rs` and `features.rs"
+    head = _HEAD.format(about="A NIC and its features", source=files, typing=_LITERAL)
+    return _module(head, "nic", "Nic", handle="Nic")
+
+
+def engines() -> str:
+    """The module of engines."""
+    head = _HEAD.format(about="An engine that works on commands", source="engine.rs", typing=_LITERAL)
+    return _module(head, "engine", "Engine", handle="Engine")
 
 
 def messages() -> str:
     """The module of message profiles, without the link, which comes from the system of a file."""
-    kinds = schemas("messages")
+    head = _HEAD.format(about="Messages from a core to a device", source="pio/profile.rs", typing="")
+    return _module(head, "messages", "MessageProfile", handle="Messages", called="MessageTimes", without=["link"])
+
+
+def _module(
+    head: str, about: str, root: str, *, handle: str, called: str = "", without: Collection[str] = ()
+) -> str:
+    kinds = schemas(about)
     models = Models(kinds)
-    root = "MessageProfile"
-    parts = [models.table(name) for name in tables_below(kinds, root) if name not in (root, "LinkParameters")]
-    whole = models.table(root, without=["link"], called="MessageTimes")
-    return "\n\n".join([_MESSAGES.format(imports=models.import_lines()), *parts, whole])
+    inner = [name for name in tables_below(kinds, root) if name not in (root, "LinkParameters")]
+    whole = models.declared(root, f"Described[_core.{handle}]", without=without, called=called)
+    return "\n\n".join([head, *(models.declared(name, "Values") for name in inner), whole])

@@ -13,8 +13,6 @@ from pcielab import _core
 
 _TEXTS: dict[tuple[int | None, int | None], str] = {(1, 200): "Name", (1, 1000): "Title"}
 """Text types of `pcielab.library.profiles.part`, by least and greatest length."""
-_SPECIAL = {"StepBytes": "StepBytes"}
-"""Types with better error messages in `pcielab.library.profiles.part`."""
 
 
 def schemas(about: str) -> dict[str, Any]:
@@ -31,7 +29,9 @@ def tables_below(kinds: Mapping[str, Any], *roots: str) -> list[str]:
         if name in seen or "properties" not in kinds.get(name, {}):
             return
         for described in kinds[name]["properties"].values():
-            visit(reference(described) or reference(described.get("items", {})))
+            inner = (described, described.get("items"), described.get("additionalProperties"))
+            for one in inner:
+                visit(reference(one) if isinstance(one, dict) else "")
         seen[name] = None
 
     for root in roots:
@@ -122,18 +122,22 @@ class Models:
     def _seen(self, described: Mapping[str, Any]) -> str:
         """The type of a checked value."""
         optional = " | None" if is_optional(described) else ""
-        if referred := reference(described):
-            choices = words(self.kinds[referred])
-            return (literal(choices) if choices else self.called(referred)) + optional
-        if "enum" in described:
-            return literal([value for value in described["enum"] if value is not None]) + optional
         options = [option for option in described.get("anyOf", ()) if option != {"type": "null"}]
-        if options:
+        if len(options) > 1:
             seen = (literal([one["const"]]) if "const" in one else self._seen(one) for one in options)
             return " | ".join(seen) + optional
+        if referred := reference(described):
+            kind = self.kinds[referred]
+            if choices := words(kind):
+                return literal(choices) + optional
+            return (self.called(referred) if "properties" in kind else self._seen(kind)) + optional
+        if "enum" in described:
+            return literal([value for value in described["enum"] if value is not None]) + optional
         kind = plain_type(described)
         if kind == "array":
             return f"list[{self._seen(described['items'])}]{optional}"
+        if kind == "object":
+            return f"dict[str, {self._seen(described['additionalProperties'])}]{optional}"
         return {"boolean": "bool", "integer": "int", "number": "float", "string": "str"}[kind] + optional
 
     def answer(self, name: str, base: str) -> str:
@@ -188,6 +192,8 @@ class Models:
             return f"tuple[{', '.join(map(self._plain, described['prefixItems']))}]{optional}"
         if kind == "array":
             return f"list[{self._plain(described['items'])}]{optional}"
+        if kind == "object":
+            return f"dict[str, {self._plain(described['additionalProperties'])}]{optional}"
         return {"boolean": "bool", "integer": "int", "number": "float", "string": "str"}[kind] + optional
 
     def _is_here(self, name: str) -> bool:
@@ -235,8 +241,6 @@ class Models:
         return name
 
     def _referred(self, name: str) -> str:
-        if name in _SPECIAL:
-            return self._import(_SPECIAL[name])
         choices = words(self.kinds[name])
         return literal(choices) if choices and name not in self._named else self.called(name)
 

@@ -8,11 +8,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from generate.schema import plain_type, reference, words
-from pcielab.library.engines import EngineProfile, EngineStep
 from pcielab.library.fabrics.load import json_schema as fabric_schema
-from pcielab.library.message_profiles import MessageProfile
-from pcielab.library.nic_switches import StepChange
-from pcielab.library.nics import NicProfile, Queues, Step, Switch
 from pcielab.library.profiles.files import json_schema, system_schema
 from pcielab.library.profiles.part import MOST_COUNT, Fits
 from pcielab.library.profiles.provenance import Provenance
@@ -35,6 +31,8 @@ machine](../guides/describe-your-machine.md) shows how to write one.
 * `--set KEY=VALUE` changes one value of a system, by its dotted key: `host.iommu.walk_ns=300`,
   `host.idle.clusters.0.share=0.3` (lists have indices), `host.idle=none` (for optional keys). `--set host=NAME`
   takes a whole other host; `link` and `device` likewise. The table `[set]` of a system file does the same.
+  `--set nic.KEY=VALUE` changes the NIC of `--nic` (`nic.queues.pairs=4`, `nic.step.1.batch=8`), and `--set
+  messages.KEY=VALUE` the profile of messages (`messages.core.fence_ns=20`).
 * `pcielab profiles show NAME --resolved` prints the simulator's input: a system with `link`, `host` and `device`,
   every key present.
 """
@@ -97,31 +95,35 @@ def markdown() -> str:
 
 
 def _nic_tables() -> Iterator[str]:
+    schema = json_schema("nic")
+    parts, skip = schema["$defs"], {"switch", "change"}
     yield _NICS
-    yield _table(NicProfile, skip={"switch"})
-    yield from _tables("[[step]]", Step)
-    yield from _tables("queues", Queues)
-    yield from _tables("switch.NAME", Switch, skip={"change"})
-    yield from _tables('switch.NAME.change."WHAT"', StepChange)
+    yield _table_of(schema, skip=skip)
+    yield from _tables_of("[[step]]", parts["Step"], parts)
+    yield from _tables_of("queues", parts["Queues"], parts)
+    yield from _tables_of("switch.NAME", parts["Switch"], parts, skip=skip)
+    yield from _tables_of('switch.NAME.change."WHAT"', parts["StepChange"], parts)
 
 
 def _engine_tables() -> Iterator[str]:
+    schema = json_schema("engine")
+    parts = schema["$defs"]
     yield _ENGINES
-    yield _table(EngineProfile)
+    yield _table_of(schema)
     for name in ("link", "queue", "pace"):
-        inner = submodel(EngineProfile.model_fields[name].annotation)
-        assert inner is not None
-        yield from _tables(name, inner)
-    yield from _tables("[[step]]", EngineStep)
+        yield from _tables_of(name, parts[_name(schema["properties"][name])], parts)
+    yield from _tables_of("[[step]]", parts["EngineStep"], parts)
 
 
 def _message_tables() -> Iterator[str]:
+    schema = json_schema("messages")
     yield _MESSAGES
-    yield _table(MessageProfile)
-    for name, field in MessageProfile.model_fields.items():
-        inner = submodel(field.annotation)
-        if inner is not None and name != "provenance":
-            yield from _tables(name, inner, "" if field.is_required() else " May be absent.")
+    yield _table_of(schema)
+    for name, described in schema["properties"].items():
+        inner = schema["$defs"].get(_name(described), {})
+        if "properties" in inner and name != "provenance":
+            optional = "" if name in schema["required"] else " May be absent."
+            yield from _tables_of(name, inner, schema["$defs"], optional)
 
 
 def _fabric_tables() -> Iterator[str]:
@@ -170,7 +172,7 @@ def _tables_of(
 ) -> Iterator[str]:
     """The table of a schema of the compiled half, and then those of the tables in it."""
     yield f"### `{key}`\n\n{schema['description']}{note}\n"
-    yield _table_of({**schema, "$defs": all_})
+    yield _table_of({**schema, "$defs": all_}, skip)
     for name, described in schema["properties"].items():
         inner = all_.get(_name(described), {})
         if "properties" in inner and name not in (skip or ()):
@@ -187,7 +189,13 @@ def _table_of(schema: dict[str, Any], skip: set[str] | None = None) -> str:
         is_required = name in schema.get("required", ())
         default = "" if is_required else f"`{json.dumps(described.get('default'))}`".replace("`null`", "none")
         meaning = described["description"].rstrip(".")
-        rows.append(f"| `{name}` | {_values_of(described, referred)} | {default} | {meaning} |")
+        if "anyOf" in referred:
+            values = ", or ".join(
+                _values_of(one, schema["$defs"].get(_name(one), {})) for one in referred["anyOf"]
+            )
+        else:
+            values = _values_of(described, referred)
+        rows.append(f"| `{name}` | {values} | {default} | {meaning} |")
     return "\n".join(rows) + "\n" if len(rows) > 2 else ""
 
 

@@ -263,14 +263,14 @@ def run_whole(folder: Path) -> Call:
     )
 
 
-def modelled(function: Callable[[str], str], ask: Call) -> Prepare:
+def modelled(function: Callable[..., str], ask: Call) -> Prepare:
     """The function of the model on the question that a function of Python asks it."""
 
     def prepare(_folder: Path) -> Call:
-        asked: list[str] = []
+        asked: list[object] = []
 
-        def note(question: str) -> str:
-            asked.append(question)
+        def note(*question: object) -> str:
+            asked.extend(question)
             raise _NotedError
 
         name = function.__name__
@@ -281,7 +281,7 @@ def modelled(function: Callable[[str], str], ask: Call) -> Prepare:
             pass
         finally:
             setattr(_core, name, function)
-        return lambda: function(asked[0])
+        return lambda: function(*asked)
 
     return prepare
 
@@ -292,6 +292,8 @@ class _NotedError(Exception):
 
 LINK = model.Link(generation=3, lanes=8, mps_bytes=256, mrrs_bytes=512)
 MESSAGES = load_message_profile("kpio-2012")
+ENGINE = model.load_engine("gpu")
+_METHODS = ("with_", "json", "values", "get", "source")
 SIZES = [64] * 100_000
 """As many rows as an answer may have."""
 
@@ -428,8 +430,21 @@ ENTRY_POINTS: dict[str, Long | Short] = {
         "one row", modelled(_core.model_message_crossings, lambda: model.crossings(MESSAGES))
     ),
     "model_host": Short("4,096 numbers of cores at most"),
-    "model_check_nic": Short(_PARSED),
-    "model_check_messages": Short(_PARSED),
+    "model_engine": Short(_ROWS, modelled(_core.model_engine, lambda: model.engine(ENGINE, SIZES))),
+    **dict.fromkeys(
+        (
+            *("Nic.of_json", "Nic.recorded", "Engine.of_json", "Messages.of_json", "Messages.recorded"),
+        ),
+        Short(_PARSED),
+    ),
+    **dict.fromkeys(("Nic.read", "Engine.read", "Messages.read"), Short(_TABLE)),
+    **dict.fromkeys(
+        [
+            *(f"{kind}.{name}" for kind in ("Nic", "Engine", "Messages") for name in _METHODS),
+            *("Nic.split", "Nic.with_switches", "Nic.for_frames", "Nic.limits"),
+        ],
+        Short("the steps or keys of one file"),
+    ),
     **dict.fromkeys(
         ("alike", "closest", "suggestion", "with_most_parts", "with_parts"),
         Short("a word of 80 letters at most, compared with 10,000 others at most"),

@@ -1,6 +1,7 @@
 """`pcielab run --nic`: rows, their closed form, the store, and refusals that name the option."""
 
 import csv
+import json
 from pathlib import Path
 
 import pytest
@@ -153,11 +154,39 @@ def test_remote_buffers_behind_an_iommu_cost_small_packets(tmp_path: Path) -> No
         (["--nic", "niantic-dpdk", "--device", "cpu"], "--device cpu"),
         (["--nic", "niantic-dpdk", "--frames", "9000"], "niantic-dpdk: queues.buffer_bytes"),
         (["--nic", "niantic-dpdk", "--frames", "20"], "64 to 65535"),
+        (
+            ["--nic", "niantic-dpdk", "--set", "nic.queues.pair=4"],
+            "--set nic.queues.pair: unknown key: did you mean",
+        ),
+        (["--nic", "niantic-dpdk", "--set", "nic.queues.pairs=0"], "--set: queues.pairs is 0: give 1 to 1024"),
+        (["--nic", "niantic-dpdk", "--set", "nic.base=x"], "--set nic.base: unknown key"),
         (["--frames", "64"], "give --nic as well"),
     ],
 )
 def test_impossible_options_are_refused(arguments: list[str], expected: str, tmp_path: Path) -> None:
     assert expected in refuse("run", *arguments, "-o", tmp_path / "nic.db")
+
+
+def test_set_changes_the_nic_and_its_device(tmp_path: Path) -> None:
+    changes = ("--set", "nic.queues.ring_descriptors=64", "--set", "nic.step.1.batch=1", "--set", "device=nfp6000")
+    nic(tmp_path / "nic.db", "--frames", "64", *changes)
+    manifest = open_store(tmp_path / "nic.db").manifest
+    assert manifest["nic"]["queues"]["ring_descriptors"] == 64
+    assert manifest["nic"]["step"][1]["batch"] == 1
+    assert manifest["system"]["device"]["name"] == "nfp6000"
+    assert manifest["overrides"] == {"device": "nfp6000"}
+    assert "niantic-dpdk changed (queues.ring_descriptors=64, step.1.batch=1) on snb" in manifest["title"]
+
+
+def test_why_takes_changes_of_the_nic() -> None:
+    plain = succeed("why", "--nic", "niantic-dpdk", "--line", "100", "--format", "json").stdout
+    changed = succeed(
+        *("why", "--nic", "niantic-dpdk", "--line", "100", "--set", "nic.step.1.batch=1", "--format", "json")
+    ).stdout
+    assert json.loads(changed)["sentences"][0] != json.loads(plain)["sentences"][0]
+    assert "--set nic.step.1.bach: unknown key" in refuse(
+        "why", "--nic", "simple-nic", "--set", "nic.step.1.bach=1"
+    )
 
 
 def test_runs_of_a_nic_are_compared_by_frame_size_and_drawn_in_reports(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from pcielab.library import shipped
 from pcielab.library.fabrics.load import recorded
 from pcielab.library.message_profiles import load_message_profile, recorded_messages
 from pcielab.store import open_store
-from shell import pcielab, succeed
+from shell import pcielab, refuse, succeed
 from suite_texts import messages, suite_text, transfers
 
 PROFILES = shipped.directory("profiles")
@@ -260,6 +260,23 @@ def test_estimates_of_messages_use_the_runs_own_profile(tmp_path: Path) -> None:
     [expected] = model.messages(load_message_profile(str(tmp_path / "mine.toml")), [64])
     found = validated("messages", tmp_path / "mine.toml", edited, MESSAGES)
     assert found["table 1", "64 B by descriptors"] == expected.descriptors.latency_ns == pytest.approx(1800)
+
+
+def test_set_changes_messages_and_their_system(tmp_path: Path) -> None:
+    (tmp_path / "suite.toml").write_text(MESSAGES, encoding="utf-8")
+    run = ("run", "--profile", "kpio-2012", "--suite", tmp_path / "suite.toml", "-o", tmp_path / "run.db")
+    succeed(*run, "--set", "messages.descriptors.payload_ns=1800", "--set", "host.iommu.walk_ns=300")
+    manifest = open_store(tmp_path / "run.db").manifest
+    assert manifest["messages"]["descriptors"]["payload_ns"] == 1800.0
+    assert manifest["system"]["host"]["iommu"]["walk_ns"] == 300
+    assert ", with messages.descriptors.payload_ns=1800, host.iommu.walk_ns=300" in manifest["title"]
+    for change, words in (
+        ("messages.core.fence_us=1", "--set messages.core.fence_us: unknown key: the key is fence_ns"),
+        ("messages.core.fence_ns=-1", "--set: core.fence_ns is -1: give a number above 0"),
+        ("messages.stores.stream_interval_ns=1", "--set: stores.stream_interval_ns is 1: give at least what 64 B"),
+        ("messages.system=kpio", "--set: no system profile is named 'kpio'"),
+    ):
+        assert words in refuse(*run, "--set", change, "--overwrite")
 
 
 def test_estimates_of_flows_use_the_runs_own_fabric(tmp_path: Path) -> None:

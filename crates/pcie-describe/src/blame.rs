@@ -49,7 +49,7 @@ impl Merged {
 }
 
 /// The change that gave the value of a key: of the key itself, of a table around it, or of a value in it.
-fn changed_by<'a>(changes: &'a Table, key: &str) -> Option<&'a str> {
+pub(crate) fn changed_by<'a>(changes: &'a Table, key: &str) -> Option<&'a str> {
     let around = |outer: &str, inner: &str| {
         inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
@@ -74,7 +74,8 @@ pub(crate) fn giver_in<'a>(stack: &'a [Layer], key: &str) -> &'a str {
     stack.iter().find(gives).or(stack.first()).map_or("", |layer| layer.path.as_str())
 }
 
-/// The refusal of all problems; none without problems. `giver` names what gave the value of a dotted key.
+/// The refusal of all problems; none without problems. `giver` names what gave the value of a dotted key; an empty name
+/// stays out of the message.
 pub(crate) fn refused(problems: &[Problem<'_>], giver: impl Fn(&str) -> Giver) -> Result<(), Refusal> {
     let Some(first) = problems.first() else { return Ok(()) };
     // Of a missing key, the file that gave its table: the file itself, for its own name.
@@ -100,7 +101,7 @@ pub(crate) fn refused(problems: &[Problem<'_>], giver: impl Fn(&str) -> Giver) -
         let rest = if more > 0 { format!("\n  and {more} more") } else { String::new() };
         Refusal::worded(format!("{} problems{}{rest}", problems.len(), lines.collect::<String>()))
     };
-    Err(refusal.about(&givers[0].file))
+    Err(if givers[0].file.is_empty() { refusal } else { refusal.about(&givers[0].file) })
 }
 
 fn text_of(problem: &Problem<'_>) -> String {

@@ -87,7 +87,7 @@ pub fn change(system: &mut Table, key: &str, value: &Value, of: &str) -> Result<
         let remedy = format!("is a whole part: change single values, like {key}.KEY");
         return Err(Refusal::new(remedy).about(format!("{of}{key}")));
     }
-    refuse_unknown(key, of)?;
+    refuse_unknown(key, of, System::shape(), &[])?;
     replaced(system, key, value.clone(), of)
 }
 
@@ -153,15 +153,22 @@ fn is_index(step: &str) -> bool {
     (1..=INDEX_DIGITS_MOST).contains(&step.len()) && step.bytes().all(|letter| letter.is_ascii_digit())
 }
 
-/// Refuses an unknown key of a system, and suggests the closest known one. `of` precedes it in messages.
-fn refuse_unknown(key: &str, of: &str) -> Result<(), Refusal> {
+/// Refuses an unknown key of a description, and suggests the closest known one.
+///
+/// `of` precedes it in messages; keys of the tables `except` are unknown.
+pub(crate) fn refuse_unknown(key: &str, of: &str, shape: &Shape, except: &[&str]) -> Result<(), Refusal> {
     let refused =
         |remedy: String| Err(Refusal::new("unknown key").remedy(remedy).about(format!("{of}{}", named(key))));
     if key.chars().count() > LETTERS_MOST {
         return refused(format!("keys have fewer than {LETTERS_MOST} letters"));
     }
     let wanted = key.split('.').filter(|step| !is_index(step)).collect::<Vec<_>>().join(".");
-    let known: Vec<&str> = known_keys().iter().map(String::as_str).collect();
+    let is_known = |key: &str| !except.contains(&key.split('.').next().unwrap_or_default());
+    if is_known(key) && shape.at(key).is_some() {
+        return Ok(());
+    }
+    let all = shape.keys();
+    let known: Vec<&str> = all.iter().map(String::as_str).filter(|key| is_known(key)).collect();
     if known.contains(&wanted.as_str()) {
         return Ok(());
     }
@@ -256,12 +263,12 @@ mod tests {
             ("walk_ns", "did you mean host.iommu.walk_ns?"),
             ("link.mps", "the key is mps_bytes: its unit is part of its name"),
         ] {
-            let error = refuse_unknown(key, "--set ").unwrap_err();
+            let error = refuse_unknown(key, "--set ", System::shape(), &[]).unwrap_err();
             assert!(error.remedy.as_deref().unwrap_or_default().starts_with(remedy), "{error}");
             assert!(error.to_string().starts_with(&format!("--set {key}: unknown key: ")), "{error}");
         }
-        assert_eq!(refuse_unknown("host.idle.clusters.3.share", ""), Ok(()));
-        assert!(refuse_unknown(&"a".repeat(300), "").is_err());
+        assert_eq!(refuse_unknown("host.idle.clusters.3.share", "", System::shape(), &[]), Ok(()));
+        assert!(refuse_unknown(&"a".repeat(300), "", System::shape(), &[]).is_err());
     }
 
     proptest! {

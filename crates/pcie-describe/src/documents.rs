@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use pcie_model::pio::MessageProfile;
+use pcie_model::{Engine, Nic};
 use pcie_refusal::Refusal;
 use pcie_schema::{Fitting, Shape};
 use pcie_sim::profile::{Card, Host, Link, Placement, Ruled, System};
@@ -12,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json, json};
 
 use crate::blame::{Giver, giver_in, refused};
-use crate::files::{Files, Kind, Layer, PARTS, Stack, with_bases};
+use crate::files::{Files, KINDS, Kind, Layer, Stack, with_bases};
 use crate::merged::values_of;
 use crate::provenance::Provenance;
 use crate::value::Value;
@@ -42,29 +44,41 @@ pub fn file_schema(kind: Kind) -> Json {
         Kind::Link => (generator.subschema_for::<Link>(), "A file under `profiles/links`."),
         Kind::Host => (generator.subschema_for::<Host>(), "A file under `profiles/hosts`."),
         Kind::Device => (generator.subschema_for::<Card>(), "A file under `profiles/devices`."),
+        Kind::Nic => (generator.subschema_for::<Nic>(), "A file under `profiles/nics`."),
+        Kind::Engine => (generator.subschema_for::<Engine>(), "A file under `profiles/engines`."),
+        Kind::Messages => (generator.subschema_for::<MessageProfile>(), "A file under `profiles/pio`."),
     };
     let sources = generator.subschema_for::<Provenance>().to_value();
     let mut definitions = generator.take_definitions(true);
     let name =
         root.to_value()["$ref"].as_str().and_then(|path| path.rsplit('/').next()).map(ToOwned::to_owned);
     let mut whole = name.and_then(|name| definitions.remove(&name)).unwrap_or_default();
-    let text = |most: u32, about: &str| json!({"type": "string", "minLength": 1, "maxLength": most, "description": about});
+    let base = json!({"type": ["string", "null"], "default": null, "description":
+        "Another file of the same kind, by name or path, that gives the values that this one lacks."});
     let mut more = vec![
         ("title", text(1000, "One line for people.")),
         ("provenance", with_description(sources, "Source of the values.")),
-        (
-            "base",
-            json!({"type": ["string", "null"], "default": null, "description":
-                "Another file of the same kind, by name or path, that gives the values that this one lacks."}),
-        ),
     ];
     let mut needed = vec!["title", "provenance"];
-    if kind == Kind::Link {
-        more.push(("name", text(200, "Short name.")));
-        needed.push("name");
-    }
-    if kind == Kind::System {
-        more.extend(keys_of_systems());
+    match kind {
+        Kind::System => more.extend([vec![("base", base)], keys_of_systems()].concat()),
+        Kind::Link => {
+            more.extend([("base", base), ("name", text(200, "Short name."))]);
+            needed.push("name");
+        }
+        Kind::Host | Kind::Device => more.push(("base", base)),
+        // A NIC has a description and, as a text, its provenance.
+        Kind::Nic => {
+            let others = "Other names of a shipped NIC; case is ignored.";
+            more = vec![("base", base), ("aliases", texts(others))];
+            needed.clear();
+        }
+        Kind::Engine => {}
+        Kind::Messages => {
+            more.extend(keys_of_messages());
+            needed.extend(["system", "address_bits"]);
+            without_link(&mut whole);
+        }
     }
     for (key, schema) in more {
         whole["properties"][key] = schema;
@@ -80,6 +94,34 @@ pub fn file_schema(kind: Kind) -> Json {
     definitions.retain(|name, _| used.contains(name));
     whole["$defs"] = Json::Object(definitions);
     whole
+}
+
+fn text(most: u32, about: &str) -> Json {
+    json!({"type": "string", "minLength": 1, "maxLength": most, "description": about})
+}
+
+fn texts(about: &str) -> Json {
+    json!({"type": "array", "items": {"type": "string"}, "default": [], "description": about})
+}
+
+/// Messages without their link, which is that of their system.
+fn without_link(schema: &mut Json) {
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        properties.shift_remove("link");
+    }
+    if let Some(required) = schema["required"].as_array_mut() {
+        required.retain(|key| key != "link");
+    }
+}
+
+/// The keys of a file of messages besides its values.
+fn keys_of_messages() -> Vec<(&'static str, Json)> {
+    let system = "The system that the times were measured on: the name of a shipped one, or a path.";
+    let bits = "Width of the addresses of the device's memory and of the buffers: headers of 3 or 4 DW.";
+    vec![
+        ("system", text(200, system)),
+        ("address_bits", json!({"type": "integer", "enum": [32, 64], "description": bits})),
+    ]
 }
 
 /// The definitions that a schema refers to, and those that these refer to.
@@ -119,8 +161,7 @@ fn keys_of_systems() -> Vec<(&'static str, Json)> {
     vec![
         (
             "aliases",
-            json!({"type": "array", "items": {"type": "string"}, "default": [], "description":
-                "Other names of a shipped system, for example the paper's, in upper or lower case."}),
+            texts("Other names of a shipped system, for example the paper's, in upper or lower case."),
         ),
         (
             "link",
@@ -144,10 +185,9 @@ fn with_description(mut schema: Json, text: &str) -> Json {
     schema
 }
 
-fn shape_of(kind: Kind) -> &'static Shape {
+pub(crate) fn shape_of(kind: Kind) -> &'static Shape {
     static SHAPES: LazyLock<Vec<(Kind, Shape)>> = LazyLock::new(|| {
-        let kinds = std::iter::once(Kind::System).chain(PARTS);
-        kinds.map(|kind| (kind, Shape::of_schema(&file_schema(kind)))).collect()
+        KINDS.into_iter().map(|kind| (kind, Shape::of_schema(&file_schema(kind)))).collect()
     });
     let found = SHAPES.iter().find(|(known, _)| *known == kind);
     found.map_or_else(System::shape, |(_, shape)| shape)
@@ -204,6 +244,9 @@ pub fn read_part(kind: Kind, values: Json, giver: &str) -> Result<Json, Refusal>
         Kind::Link => complete::<Link>(values, giver),
         Kind::Host => complete::<Host>(values, giver),
         Kind::Device => complete::<Card>(values, giver),
+        Kind::Nic | Kind::Engine | Kind::Messages => {
+            Err(Refusal::new(format!("a file of kind {}", kind.word())).remedy("give a part of a system"))
+        }
     }
 }
 
@@ -216,6 +259,6 @@ fn complete<T: Ruled + Fitting + Serialize>(values: Json, giver: &str) -> Result
     serde_json::to_value(part).map_err(Refusal::new)
 }
 
-fn read<T: DeserializeOwned>(values: Json) -> Result<T, Refusal> {
+pub(crate) fn read<T: DeserializeOwned>(values: Json) -> Result<T, Refusal> {
     serde_json::from_value(values).map_err(Refusal::new)
 }

@@ -20,19 +20,28 @@ pub enum Kind {
     Host,
     /// Its device.
     Device,
+    /// A NIC.
+    Nic,
+    /// An engine.
+    Engine,
+    /// Messages of a core to a device.
+    Messages,
 }
 
 /// The parts of a system.
 pub const PARTS: [Kind; 3] = [Kind::Link, Kind::Host, Kind::Device];
+/// Every kind.
+pub(crate) const KINDS: [Kind; 7] =
+    [Kind::System, Kind::Link, Kind::Host, Kind::Device, Kind::Nic, Kind::Engine, Kind::Messages];
 
 impl Kind {
     /// The kind of a word.
     #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
-        std::iter::once(Self::System).chain(PARTS).find(|kind| kind.word() == word)
+        KINDS.into_iter().find(|kind| kind.word() == word)
     }
 
-    /// Its word, which is a key of a system.
+    /// Its word; that of a part is a key of a system.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -40,6 +49,9 @@ impl Kind {
             Self::Link => "link",
             Self::Host => "host",
             Self::Device => "device",
+            Self::Nic => "nic",
+            Self::Engine => "engine",
+            Self::Messages => "messages",
         }
     }
 }
@@ -65,6 +77,9 @@ pub trait Files {
 
     /// A file, by its name or path; paths are relative to the file `beside`.
     fn read(&mut self, kind: Kind, reference: &str, beside: Option<&str>) -> Result<Layer, Self::Error>;
+
+    /// An error of a file that another one names, with that one's path in front.
+    fn about(error: Self::Error, file: &str) -> Self::Error;
 }
 
 /// A file with its bases: a reference and those that follow, each over the next. Anything but a text has none.

@@ -1,5 +1,5 @@
-//! The reader of descriptions: files of systems and their parts, over their bases, with `[set]` and `--set`;
-//! fabrics with their flows; suites.
+//! The reader of descriptions: files of systems and their parts, NICs, engines and messages, over their bases, with
+//! `[set]` and `--set`; fabrics with their flows; suites.
 //!
 //! A description is merged into one table, checked once, with every problem blamed on the file that gave the value,
 //! and handed out complete. Files are not opened here: a caller gives their texts.
@@ -12,6 +12,7 @@ mod files;
 mod flows;
 mod merged;
 mod provenance;
+mod single;
 mod suites;
 mod system;
 mod value;
@@ -26,6 +27,7 @@ pub use files::{Files, Kind, Layer, PARTS, Stack, with_bases, without_folder};
 pub use flows::{Column, flow_columns, flow_names};
 pub use merged::{Merged, Source, resolve, values_of};
 pub use provenance::{FittedTo, Provenance};
+pub use single::{InFile, Single, read_engine, read_messages, read_nic};
 pub use suites::{Suite, SuiteKind};
 pub use system::{Description, changed, read_system, recorded};
 pub use value::{Table, Value, parse_toml, read_table};

@@ -127,6 +127,10 @@ mod tests {
             let found = found.ok_or_else(|| Refusal::of(kind.word(), reference, "unknown"))?;
             Ok(Layer { table: table(found.clone()), path: format!("{reference}.toml"), is_file: true })
         }
+
+        fn about(error: Refusal, file: &str) -> Refusal {
+            error.about(file)
+        }
     }
 
     fn table(json: Json) -> Table {

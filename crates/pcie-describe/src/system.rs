@@ -1,7 +1,7 @@
 //! Systems: read from files with changes, or changed.
 
 use pcie_refusal::Refusal;
-use pcie_schema::{Fitting as _, Why};
+use pcie_schema::{Fitting, Why};
 use pcie_sim::Machine;
 use pcie_sim::profile::{Ruled as _, System};
 use serde_json::Value as Json;
@@ -81,7 +81,14 @@ pub fn changed(mut system: Table, changes: &Table) -> Result<System, Refusal> {
 /// # Errors
 /// A value is wrong, or the system cannot be simulated.
 pub fn recorded(table: Json, giver: &str, below: &str) -> Result<Option<System>, Refusal> {
-    let shape = System::shape();
+    let Some(system) = recorded_as::<System>(table, giver, below)? else { return Ok(None) };
+    Machine::check(&system).map_err(|refusal| refusal.about(format!("{giver}: {below}")))?;
+    Ok(Some(system))
+}
+
+/// A recorded description of any kind, checked by its types alone.
+pub(crate) fn recorded_as<T: Fitting>(table: Json, giver: &str, below: &str) -> Result<Option<T>, Refusal> {
+    let shape = T::shape();
     let table = shape.with_sizes(table);
     let mut problems = shape.problems(&table);
     let is_complete = problems.is_empty();
@@ -92,7 +99,5 @@ pub fn recorded(table: Json, giver: &str, below: &str) -> Result<Option<System>,
     if !is_complete {
         return Ok(None);
     }
-    let system: System = serde_json::from_value(table).map_err(Refusal::new)?;
-    Machine::check(&system).map_err(|refusal| refusal.about(format!("{giver}: {below}")))?;
-    Ok(Some(system))
+    serde_json::from_value(table).map(Some).map_err(Refusal::new)
 }

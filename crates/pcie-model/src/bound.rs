@@ -1,5 +1,7 @@
 //! Bounds, and the answer that names the binding one.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -47,6 +49,12 @@ pub enum Bound {
     StoreInterval,
     /// Stores that the core can make.
     CoreStores,
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(to)
+    }
 }
 
 /// The rate that one bound alone would allow.

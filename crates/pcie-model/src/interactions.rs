@@ -172,7 +172,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    const fn actor(self) -> Actor {
+    pub(crate) const fn actor(self) -> Actor {
         match self {
             Self::MmioRead | Self::MmioWrite => Actor::Host,
             Self::DmaRead | Self::DmaWrite | Self::Msi => Actor::Device,
@@ -190,7 +190,7 @@ impl Kind {
 #[serde(untagged)]
 pub enum StepBytes {
     /// A number.
-    Number(u32),
+    Number(#[schemars(range(min = 1, max = MAX_STEP_BYTES))] u32),
     /// The packet, less its FCS.
     Packet(Packet),
 }

@@ -11,7 +11,9 @@ mod addresses;
 mod bandwidth;
 mod bound;
 mod checks;
+mod engine;
 mod ethernet;
+mod features;
 mod filling;
 mod interactions;
 mod limits;
@@ -25,9 +27,14 @@ mod sizing;
 pub use addresses::{Mixed, low_share, with_addresses};
 pub use bandwidth::{Bandwidth, LinkUse, MAX_TRANSFER_BYTES, Transfer};
 pub use bound::{Answer, Bound, Ceiling};
+pub use engine::{
+    Data, Engine, EngineBytes, EngineLink, EnginePace, EnginePath, EngineQueue, EngineRate, EngineRates,
+    EngineStep,
+};
 pub use ethernet::{Ethernet, FCS_BYTES, InterpacketGap, LINE_RATES_GBPS};
+pub use features::{Nic, StepChange, Switch};
 pub use filling::LinkSizing;
-pub use interactions::{Actor, Interactions, Kind, Path, Queues, Step, StepBytes};
+pub use interactions::{Actor, Interactions, Kind, Packet, Path, Queues, Step, StepBytes};
 pub use limits::Limits;
 pub use load::{Load, lines_of};
 pub use model::{Model, ModelParameters};

@@ -53,7 +53,7 @@ pub(crate) fn own(asked: &Asked) -> Result<Own, Refusal> {
 }
 
 /// Shipped files, by name and alias in any case.
-struct Shipped<'a>(&'a Map<String, Value>);
+pub(crate) struct Shipped<'a>(pub(crate) &'a Map<String, Value>);
 
 impl<'a> Shipped<'a> {
     fn found(&self, kind: Kind, reference: &str) -> Result<(&'a str, &'a Value), Refusal> {
@@ -83,6 +83,10 @@ impl Files for Shipped<'_> {
             return Err(Refusal::new(format!("{name}: not a table")));
         };
         Ok(Layer { table, path: format!("{name}.toml"), is_file: true })
+    }
+
+    fn about(error: Refusal, file: &str) -> Refusal {
+        error.about(file)
     }
 }
 

@@ -23,6 +23,7 @@ use crate::experiments::Experimenter;
 use crate::json::{parse, word};
 use crate::progress::{ITEMS_BETWEEN_LOOKS, Signals};
 use crate::python_device::PythonBackend;
+use crate::single::{Messages as MessageProfile, Nic};
 
 /// Parses the address of a PCI function.
 pub(crate) fn parse_address(text: &str) -> Result<Address> {
@@ -146,15 +147,16 @@ impl Backend {
     /// A core and a device on a simulated system, for messages; `seed` names the run.
     #[staticmethod]
     #[pyo3(signature = (system, profile, *, seed))]
-    fn messages(system: &Described, profile: &str, seed: u64) -> Result<Self> {
-        let profile = parse("profile", profile)?;
+    fn messages(system: &Described, profile: &MessageProfile, seed: u64) -> Result<Self> {
+        let profile = profile.0.content.clone();
         Ok(Self::of_messages(SimulatedMessages::new(system.system().clone(), profile, seed)?))
     }
 
-    /// A NIC on a simulated system, for frames.
+    /// A NIC on a simulated system, for frames of a size, on which its switches depend.
     #[staticmethod]
-    fn nic(system: &Described, nic: &str) -> Result<Self> {
-        Ok(Self { inner: Takes::Frames(Box::new((system.system().clone(), parse("nic", nic)?))) })
+    fn nic(system: &Described, nic: &Nic, frame_bytes: Option<u64>) -> Self {
+        let nic = nic.0.content.for_frames(frame_bytes).into_owned();
+        Self { inner: Takes::Frames(Box::new((system.system().clone(), nic))) }
     }
 
     /// Simulations that Python carries out itself: see `experiments`.

@@ -26,10 +26,14 @@ impl Files for Opened<'_> {
         let (text, path): (String, String) = self.0.call1((kind.word(), reference, beside))?.extract()?;
         Ok(Layer { table: pcie_describe::read_table(&text, &path)?, path, is_file: true })
     }
+
+    fn about(error: Error, file: &str) -> Error {
+        error.about(file)
+    }
 }
 
 /// The dictionary of Python as a table of a file.
-fn table(content: &Bound<'_, PyDict>) -> PyResult<Table> {
+pub(crate) fn table(content: &Bound<'_, PyDict>) -> PyResult<Table> {
     content.iter().map(|(key, value)| Ok((key.extract()?, read(&value)?))).collect()
 }
 

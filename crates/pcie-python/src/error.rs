@@ -80,6 +80,28 @@ fn exception(refusal: Refusal) -> PyErr {
     set.err().unwrap_or(error)
 }
 
+impl Error {
+    /// An error about a wrong input with another input, which named it, in front.
+    pub(crate) fn about(self, subject: &str) -> Self {
+        match self {
+            Self::Refused(refusal) => Self::Refused(refusal.about(subject)),
+            Self::Raised(raised) => Self::Raised(Python::attach(|py| about(py, raised, subject))),
+            other => other,
+        }
+    }
+}
+
+/// An exception of Python with a subject in front of its message; other exceptions than ours stay.
+fn about(py: Python<'_>, raised: PyErr, subject: &str) -> PyErr {
+    if !raised.is_instance_of::<InputError>(py) {
+        return raised;
+    }
+    let error = InputError::new_err(format!("{subject}: {}", raised.value(py)));
+    let set =
+        PARTS.iter().try_for_each(|part| error.value(py).setattr(*part, raised.value(py).getattr(*part)?));
+    set.and_then(|()| error.value(py).setattr("subject", subject)).err().unwrap_or(error)
+}
+
 /// A refusal with a message.
 pub(crate) fn refused(message: impl Display) -> Error {
     Error::Refused(Refusal::new(message))

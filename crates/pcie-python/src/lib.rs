@@ -26,6 +26,7 @@ mod run;
 mod schemas;
 #[cfg(target_os = "linux")]
 mod simbricks;
+mod single;
 mod statistics;
 mod stop;
 mod store;
@@ -61,8 +62,8 @@ mod _core {
     use super::host::RealHost;
     #[pymodule_export]
     use super::model::{
-        ethernet_need, ethernet_suiting, low_share, model_bandwidth, model_check_messages, model_check_nic,
-        model_link_sizing, model_loopback, model_message_crossings, model_messages, model_nic, model_sizing,
+        ethernet_need, ethernet_suiting, low_share, model_bandwidth, model_engine, model_link_sizing,
+        model_loopback, model_message_crossings, model_messages, model_nic, model_sizing,
     };
     #[pymodule_export]
     use super::output::{check_file, check_folder, check_name, write_file, write_folder};
@@ -84,6 +85,8 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::simbricks::simbricks;
+    #[pymodule_export]
+    use super::single::{Engine, Messages, Nic};
     #[pymodule_export]
     use super::statistics::nearest_rank;
     #[pymodule_export]

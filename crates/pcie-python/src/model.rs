@@ -1,10 +1,8 @@
 //! `pcie-model` for Python: questions and answers are JSON.
 
-use pcie_model::pio::MessageProfile;
-use pcie_model::{
-    Ethernet, Interactions, InterpacketGap, Model, ModelParameters, Transfer, sizing, with_addresses,
-};
+use pcie_model::{Ethernet, InterpacketGap, Model, ModelParameters, Transfer, sizing, with_addresses};
 use pcie_refusal::Refusal;
+use pcie_wire::LinkParameters;
 use pyo3::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::json::{parse, text};
 use crate::progress::Watched;
+use crate::single::{Engine, Messages, Nic};
 
 /// A question about DMA transfers.
 #[derive(Deserialize, JsonSchema)]
@@ -35,8 +34,6 @@ pub(crate) struct BandwidthQuestion {
 pub(crate) struct NicQuestion {
     /// Link, accounting and limits.
     model: ModelParameters,
-    /// The NIC.
-    device: Interactions,
     /// The line.
     ethernet: Ethernet,
     /// Sizes of frames, FCS included.
@@ -51,8 +48,6 @@ pub(crate) struct NicQuestion {
 pub(crate) struct SizingQuestion {
     /// The line.
     ethernet: Ethernet,
-    /// The NIC; null to count packets alone.
-    device: Option<Interactions>,
     /// Its clock; null without cycles.
     clock_ghz: Option<f64>,
     /// Latencies of one DMA.
@@ -77,14 +72,24 @@ pub(crate) struct LinkSizingQuestion {
     clock_ghz: Option<f64>,
 }
 
+/// A question about an engine.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EngineQuestion {
+    /// The link; null for the engine's usual one.
+    link: Option<LinkParameters>,
+    /// Data of a command.
+    sizes_bytes: Vec<u64>,
+    /// Commands in flight; null for the engine's usual number.
+    depth: Option<u32>,
+}
+
 /// A question about messages.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MessagesQuestion {
     /// Link, accounting and limits.
     model: ModelParameters,
-    /// Core and device.
-    profile: MessageProfile,
     /// Sizes of payloads.
     payloads_bytes: Vec<u64>,
     /// Partial flushes that cut the buffers of a message.
@@ -102,19 +107,23 @@ pub(crate) fn model_bandwidth(question: &str) -> Result<String> {
     }))
 }
 
-/// Refuses an impossible description of a NIC.
-#[pyfunction]
-pub(crate) fn model_check_nic(device: &str) -> Result<()> {
-    Ok(parse::<Interactions>("", device)?.check()?)
-}
-
 /// The packet rates that a NIC reaches with frames of each size.
 #[pyfunction]
-pub(crate) fn model_nic(question: &str) -> Result<String> {
-    let NicQuestion { model, device, ethernet, frames_bytes, low_share } = parse("", question)?;
+pub(crate) fn model_nic(device: &Nic, question: &str) -> Result<String> {
+    let NicQuestion { model, ethernet, frames_bytes, low_share } = parse("", question)?;
     write(frames_bytes.iter().map(|&frame_bytes| {
+        let device = device.0.content.for_frames(Some(frame_bytes));
         with_addresses(&model, low_share, |model| model.nic(&device, ethernet, frame_bytes))
     }))
+}
+
+/// The rates that an engine reaches with commands of each size.
+#[pyfunction]
+pub(crate) fn model_engine(engine: &Engine, question: &str) -> Result<String> {
+    let EngineQuestion { link, sizes_bytes, depth } = parse("", question)?;
+    let engine = &engine.0.content;
+    let link = link.unwrap_or_else(|| engine.usual_link());
+    write(sizes_bytes.iter().map(|&size_bytes| engine.rates(size_bytes, link, depth)))
 }
 
 /// The share of a buffer's first bytes that lies below 4 GiB.
@@ -136,15 +145,15 @@ pub(crate) fn ethernet_suiting(capacity_gbps: f64) -> Vec<f64> {
     Ethernet::suiting(capacity_gbps).map(|line| line.line_gbps).collect()
 }
 
-/// The DMAs in flight and the cycle budget that a line requires of a device.
+/// The DMAs in flight and the cycle budget that a line requires of a device; without one, packets alone count.
 #[pyfunction]
-pub(crate) fn model_sizing(question: &str) -> Result<String> {
-    let question: SizingQuestion = parse("", question)?;
-    let rows = question.frames_bytes.iter().flat_map(|&frame_bytes| {
-        let question = &question;
-        question.latencies_ns.iter().map(move |&latency_ns| {
-            sizing(question.ethernet, frame_bytes, latency_ns, question.device.as_ref(), question.clock_ghz)
-        })
+pub(crate) fn model_sizing(device: Option<&Nic>, question: &str) -> Result<String> {
+    let SizingQuestion { ethernet, clock_ghz, latencies_ns, frames_bytes } = parse("", question)?;
+    let rows = frames_bytes.iter().flat_map(|&frame_bytes| {
+        let device = device.map(|device| device.0.content.for_frames(Some(frame_bytes)));
+        latencies_ns
+            .iter()
+            .map(move |&latency_ns| sizing(ethernet, frame_bytes, latency_ns, device.as_deref(), clock_ghz))
     });
     write(rows)
 }
@@ -164,33 +173,26 @@ pub(crate) fn model_link_sizing(question: &str) -> Result<String> {
 
 /// Messages of each size, by stores and by descriptors.
 #[pyfunction]
-pub(crate) fn model_messages(py: Python<'_>, question: &str) -> Result<String> {
-    let MessagesQuestion { model, profile, payloads_bytes, flushes } = parse("", question)?;
-    let model = Model::try_from(model)?;
-    py.detach(|| write(payloads_bytes.iter().map(|&bytes| model.messages(&profile, bytes, flushes))))
+pub(crate) fn model_messages(py: Python<'_>, profile: &Messages, question: &str) -> Result<String> {
+    let MessagesQuestion { model, payloads_bytes, flushes } = parse("", question)?;
+    let (model, profile) = (Model::try_from(model)?, &profile.0.content);
+    py.detach(|| write(payloads_bytes.iter().map(|&bytes| model.messages(profile, bytes, flushes))))
 }
 
 /// The sizes at which descriptor DMA beats stores.
 #[pyfunction]
-pub(crate) fn model_message_crossings(py: Python<'_>, question: &str) -> Result<String> {
-    let MessagesQuestion { model, profile, .. } = parse("", question)?;
-    let model = Model::try_from(model)?;
-    py.detach(|| write(std::iter::once(model.crossings(&profile))))
+pub(crate) fn model_message_crossings(py: Python<'_>, profile: &Messages, question: &str) -> Result<String> {
+    let MessagesQuestion { model, .. } = parse("", question)?;
+    let (model, profile) = (Model::try_from(model)?, &profile.0.content);
+    py.detach(|| write(std::iter::once(model.crossings(profile))))
 }
 
 /// The loopback latency of packets of each size.
 #[pyfunction]
-pub(crate) fn model_loopback(question: &str) -> Result<String> {
-    let MessagesQuestion { model, profile, payloads_bytes, .. } = parse("", question)?;
+pub(crate) fn model_loopback(profile: &Messages, question: &str) -> Result<String> {
+    let MessagesQuestion { model, payloads_bytes, .. } = parse("", question)?;
     let model = Model::try_from(model)?;
-    write(payloads_bytes.iter().map(|&bytes| model.loopback(&profile, bytes)))
-}
-
-/// Refuses an impossible profile of messages.
-#[pyfunction]
-pub(crate) fn model_check_messages(profile: &str) -> Result<()> {
-    parse::<MessageProfile>("", profile)?.machine_times()?;
-    Ok(())
+    write(payloads_bytes.iter().map(|&bytes| model.loopback(&profile.0.content, bytes)))
 }
 
 /// Most rows of an answer.

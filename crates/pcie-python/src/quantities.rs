@@ -2,7 +2,7 @@
 //!
 //! `name`, an option or a key of a file, begins every message.
 
-use pcie_model::LINE_RATES_GBPS;
+use pcie_model::{FCS_BYTES, LINE_RATES_GBPS};
 use pcie_refusal::Refusal;
 use pcie_schema::quantity_words::{self, Kind, Written};
 use pcie_schema::size;
@@ -137,6 +137,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("LANES", PyTuple::new(py, lanes)?)?;
     module.add("SPEEDS_GTPS", PyTuple::new(py, Generation::ALL.map(speed_of))?)?;
     module.add("LINE_RATES_GBPS", PyTuple::new(py, LINE_RATES_GBPS)?)?;
+    module.add("FCS_BYTES", FCS_BYTES)?;
     let units = PyDict::new(py);
     for (word, kind) in KINDS {
         units.set_item(word, kind.units_and_scales().into_py_dict(py)?)?;

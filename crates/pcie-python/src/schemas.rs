@@ -4,7 +4,7 @@ use pcie_bench_sim::{Effort, Prediction};
 use pcie_fabric::FabricParameters;
 use pcie_fabric::simulate::{Options, Traffic};
 use pcie_model::pio::{Crossings, Loopback, MessageProfile, Messages};
-use pcie_model::{Bandwidth, Interactions, LinkSizing, NicThroughput, Sizing};
+use pcie_model::{Bandwidth, Engine, EngineRates, LinkSizing, Nic, NicThroughput, Sizing};
 use pcie_schema::{Shape, quantity};
 use pcie_sim::profile::{Capacities, System};
 use pcie_sim::{HostQuestion, HostRates, TestBounds, nic};
@@ -16,7 +16,9 @@ use serde_json::{Map, Value};
 use crate::error::Result;
 use crate::fabric::{EdgeRow, RoundTables};
 use crate::json::text;
-use crate::model::{BandwidthQuestion, LinkSizingQuestion, MessagesQuestion, NicQuestion, SizingQuestion};
+use crate::model::{
+    BandwidthQuestion, EngineQuestion, LinkSizingQuestion, MessagesQuestion, NicQuestion, SizingQuestion,
+};
 
 /// Schemas of types and their parts, by name.
 #[derive(Default)]
@@ -45,7 +47,8 @@ pub(crate) fn schemas() -> Result<String> {
     let of = Types::default;
     let about = [
         ("system", of().and::<System>()),
-        ("nic", of().and::<Interactions>()),
+        ("nic", of().and::<Nic>()),
+        ("engine", of().and::<Engine>()),
         ("messages", of().and::<MessageProfile>()),
         ("fabric", of().and::<FabricParameters>().and::<Traffic>().and::<Options>()),
         ("fabric answers", of().and::<EdgeRow>().and::<RoundTables>()),
@@ -57,6 +60,7 @@ pub(crate) fn schemas() -> Result<String> {
                 .and::<NicQuestion>()
                 .and::<SizingQuestion>()
                 .and::<LinkSizingQuestion>()
+                .and::<EngineQuestion>()
                 .and::<MessagesQuestion>()
                 .and::<HostQuestion>(),
         ),
@@ -66,6 +70,7 @@ pub(crate) fn schemas() -> Result<String> {
                 .and::<NicThroughput>()
                 .and::<Sizing>()
                 .and::<LinkSizing>()
+                .and::<EngineRates>()
                 .and::<Messages>()
                 .and::<Crossings>()
                 .and::<Loopback>()

@@ -20,18 +20,24 @@ pub enum AddressWidth {
 #[serde(deny_unknown_fields)]
 pub struct LinkParameters {
     /// PCIe generation, 1 to 7.
+    #[schemars(range(min = 1, max = 7))]
     pub generation: u32,
     /// Width: 1, 2, 4, 8, 12, 16 or 32.
+    #[schemars(extend("enum" = [1, 2, 4, 8, 12, 16, 32]))]
     pub lanes: u32,
     /// Maximum Payload Size, 128 to 4096.
+    #[schemars(extend("enum" = [128, 256, 512, 1024, 2048, 4096]))]
     pub mps_bytes: u32,
     /// Maximum Read Request Size, 128 to 4096.
+    #[schemars(extend("enum" = [128, 256, 512, 1024, 2048, 4096]))]
     pub mrrs_bytes: u32,
     /// Read Completion Boundary, 64 (if left out) or 128.
     #[serde(default = "sixty_four")]
+    #[schemars(extend("enum" = [64, 128]))]
     pub rcb_bytes: u32,
     /// Width of addresses: 32 or 64 (if left out).
     #[serde(default = "sixty_four")]
+    #[schemars(extend("enum" = [32, 64]))]
     pub address_bits: u32,
     /// Whether TLPs carry an end-to-end CRC; no, if left out.
     #[serde(default)]

@@ -88,7 +88,10 @@ def pio(
     """
     from pcielab.model.message_questions import times_of_older_link
 
-    chosen = model.load_message_profile(profile).with_changes(buffers=buffers, in_flight=in_flight)
+    own = {"core.write_combining_buffers": buffers, "descriptors.messages_in_flight": in_flight}
+    chosen = model.load_message_profile(profile)
+    with errors_name_options(write_combining_buffers="--buffers", messages_in_flight="--in-flight"):
+        chosen = chosen.with_({key: value for key, value in own.items() if value is not None})
     changes: dict[str, Any] = {
         "generation": generation,
         "lanes": lanes,

@@ -61,7 +61,8 @@ Sets = Annotated[
         "--set",
         metavar="KEY=VALUE",
         autocompletion=keys_to_set,
-        help="Change one value of the profile or of the device's options; repeatable.",
+        help="Change one value of the profile, the NIC (nic.KEY), the messages (messages.KEY) or the options "
+        "of the device; repeatable.",
     ),
 ]
 SuiteOption = Annotated[

@@ -107,7 +107,11 @@ def why(
     ] = None,
     sets: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change one value of the profile; repeatable."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change one value of the profile, or of the NIC (nic.KEY); repeatable.",
+        ),
     ] = None,
     flows: Annotated[
         str | None, typer.Option("--flows", metavar="SET|FILE", help="Flows of FABRIC.", show_default=False)

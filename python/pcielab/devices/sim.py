@@ -1,8 +1,9 @@
 """`sim`: the simulator. Transfers, messages and frames run on the system of `--profile`; flows bring a fabric."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pcielab import _core
@@ -11,7 +12,7 @@ from pcielab.errors import InputError, found_in
 from pcielab.library import shipped
 from pcielab.library.profiles import ResolvedSystem, resolve
 from pcielab.library.profiles.borrowed import borrowed_keys
-from pcielab.library.profiles.read import parse_sets
+from pcielab.library.profiles.read import parse_sets, split_sets
 from pcielab.library.profiles.system import changed_name, changed_title
 from pcielab.work.options import WorkKind
 
@@ -65,27 +66,40 @@ def _transfers(asked: Asked, suite: "Suite") -> Carrier:
 def _messages(asked: Asked, suite: "MessageSuite") -> Carrier:
     from pcielab.library.message_profiles import MessageProfile, load_message_profile
 
-    asked_for = asked.profile or _MESSAGES
-    profile = asked_for if isinstance(asked_for, MessageProfile) else load_message_profile(str(asked_for))
-    system, question = resolve(profile.system, asked.sets), profile.as_question()
-    backend = _core.Backend.messages(system.handle, json.dumps(question), seed=asked.options.seed)
-    title = _with_origin(changed_title(profile.title, system.overrides), system)
+    asked_for, (own, sets) = asked.profile or _MESSAGES, split_sets("messages", asked.sets)
+    if isinstance(asked_for, MessageProfile):
+        profile = asked_for.with_(own, "--set") if own else asked_for
+    else:
+        profile = load_message_profile(str(asked_for), own)
+    system, question = resolve(profile.system, sets), profile.as_question()
+    backend = _core.Backend.messages(system.handle, profile.handle, seed=asked.options.seed)
+    title = _with_origin(changed_title(profile.title, {**_named("messages", own), **system.overrides}), system)
     # In this order, so that exports of equal runs are equal bytes across versions.
     entries = {**described(system), "seed": asked.options.seed, "messages": question}
     return Carrier(backend, suite.to_json(), f"{title}, suite {suite.name}", profile.name, title, entries)
 
 
 def _frames(asked: Asked, frames: "Frames") -> Carrier:
-    system, question = system_of(asked, f"device={PORT}"), frames.as_question()
-    backend, tests = _core.Backend.nic(system.handle, json.dumps(question)), frames.to_json()
+    of_nic, sets = split_sets("nic", asked.sets)
+    frames = frames.with_nic(of_nic)
+    port = [] if any(text.startswith("device=") for text in sets) else [f"device={PORT}"]
+    system, question = system_of(replace(asked, sets=sets), *port), frames.as_question()
+    backend = _core.Backend.nic(system.handle, frames.nic.handle, frames.frame_bytes_least)
+    tests = frames.to_json()
     with _queues_named(frames.source or frames.name):
         backend.check(tests, seed=asked.options.seed)
     own = {key: value for key, value in system.overrides.items() if (key, value) != ("device", PORT)}
     name = _with_origin(changed_name(system.system.name, own), system)
-    title = f"{frames.name} on {name}, {frames.ethernet.line_gbps:g} Gb/s line"
+    nic = changed_name(frames.name, of_nic)
+    title = f"{nic} on {name}, {frames.ethernet.line_gbps:g} Gb/s line"
     entries = {**described(system), "overrides": own, "nic": question}
     on = system.system.name if isinstance(asked.profile, ResolvedSystem) else str(asked.profile or SYSTEM)
     return Carrier(backend, tests, title, on, title, entries)
+
+
+def _named(kind: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Changes as `--set` takes them."""
+    return {f"{kind}.{key}": value for key, value in changes.items()}
 
 
 @contextmanager

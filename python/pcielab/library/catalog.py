@@ -15,6 +15,8 @@ from pcielab.library.lookup import existing, is_path, profile_kinds as profile_k
 from pcielab.library.shipped import ProfileKind, SuiteKind
 
 if TYPE_CHECKING:
+    from pcielab.library.engines import EngineProfile
+    from pcielab.library.message_profiles import MessageProfile
     from pcielab.library.profiles.listing import Listing
     from pcielab.library.suites import MessageSuite, Suite
 
@@ -25,9 +27,9 @@ def profile_kinds(name_or_path: str) -> list[ProfileKind]:
     A name with switches (`connectx-5+mprq`) is a NIC's.
     """
     if "+" in name_or_path:
-        from pcielab.library.nic_switches import split_reference
+        from pcielab import _core
 
-        nic, switches = split_reference(name_or_path)
+        nic, switches = _core.Nic.split(name_or_path)
         if switches and "nic" in profile_kinds(nic):
             return ["nic"]
     if is_path(name_or_path):
@@ -77,7 +79,6 @@ def profile_listing(
         InputError: No profile of this kind has this name, it is wrong, or `sets` cannot change it.
     """
     from pcielab.library.profiles.listing import document_listing, listing
-    from pcielab.library.profiles.provenance import Provenance
 
     if kind in ("system", "host", "device", "link"):
         return listing(kind, name_or_path, sets)
@@ -85,47 +86,34 @@ def profile_listing(
         raise InputError(f"--set: changes only values of a system, not of a profile of kind {kind}")
     if kind == "nic":
         from pcielab.library.nics import load_nic
+        from pcielab.library.profiles.provenance import Provenance
 
         nic = load_nic(name_or_path)
-        content = nic.model_dump(exclude={"description", "provenance", "switch"})
-        content["switch"] = {name: one.model_dump(exclude_none=True) for name, one in nic.switch.items()}
-        return document_listing(kind, nic.description, Provenance(source=nic.provenance), content)
-    document: Any
-    if kind == "messages":
-        from pcielab.library.message_profiles import load_message_profile
-
-        document = load_message_profile(name_or_path)
-    elif kind == "engine":
-        from pcielab.library.engines import load_engine
-
-        document = load_engine(name_or_path)
-    else:
+        values = {key: value for key, value in nic.dump().items() if key not in ("description", "provenance")}
+        values["switch"] = values.pop("switch")
+        return document_listing(kind, nic.description, Provenance(source=nic.provenance), values)
+    if kind == "fabric":
         from pcielab.library.fabrics.load import load
 
         fabric = load(name_or_path)
         keys = ("name", "mps_bytes", "hosts", "devices", "node", "link", "flow", "flows")
         values = {key: fabric.handle.get(key) for key in keys}
         return document_listing(kind, fabric.title, fabric.provenance, values)
-    content = document.model_dump(exclude={"title", "provenance"})
-    return document_listing(kind, document.title, document.provenance, content)
+    described: EngineProfile | MessageProfile
+    if kind == "engine":
+        from pcielab.library.engines import load_engine
+
+        described = load_engine(name_or_path)
+    else:
+        from pcielab.library.message_profiles import load_message_profile
+
+        described = load_message_profile(name_or_path)
+    values = {key: value for key, value in described.dump().items() if key != "title"}
+    return document_listing(kind, described.title, described.provenance, values)
 
 
 def profile_schema(kind: ProfileKind) -> dict[str, Any]:
     """The JSON Schema of a kind of profile."""
-    from pcielab.library.validation import json_schema
-
-    if kind == "nic":
-        from pcielab.library.nics import NicProfile
-
-        return json_schema(NicProfile)
-    if kind == "messages":
-        from pcielab.library.message_profiles import MessageProfile
-
-        return json_schema(MessageProfile)
-    if kind == "engine":
-        from pcielab.library.engines import EngineProfile
-
-        return json_schema(EngineProfile)
     if kind == "fabric":
         from pcielab.library.fabrics import load
 

@@ -1,97 +1,77 @@
 """Message profiles: a core, a device and the times between them, in TOML files under `profiles/pio`.
 
-The crate pcie-model defines the values; keys that only files have are defined here. The link and the host are
-those of the system that the profile names.
+The compiled half reads and checks them (`crates/pcie-describe`). The link and the host are those of the system
+that the profile names.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import BeforeValidator, TypeAdapter
+from typing import Any, Literal, Self
 
 from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
-from pcielab.errors import found_in
 from pcielab.library import shipped
 from pcielab.library.link import Link
-from pcielab.library.lookup import profile_file
 from pcielab.library.message_parts import MessageTimes
-from pcielab.library.profiles import ResolvedSystem, resolve
-from pcielab.library.profiles.part import WHOLE, Name, Title
 from pcielab.library.profiles.provenance import Provenance
-from pcielab.library.validation import checked, read_as
+from pcielab.library.profiles.read import opened, parse_sets
+from pcielab.library.profiles.values import keys_of_table
 
-_LINK = TypeAdapter(Link)
 
+class RecordedMessages(MessageTimes):
+    """Messages from a core to a device, with the link that their times were measured on."""
 
-class MessageProfile(MessageTimes):
-    """A file under `profiles/pio`: messages from a core to a device, by stores and by descriptors."""
+    @classmethod
+    def of_json(cls, text: str) -> Self:
+        """The messages of their JSON.
 
-    title: Title
-    """One line for people."""
-    provenance: Provenance
-    """Source of the values."""
-    system: Name
-    """The system that the times were measured on: the name of a shipped one, or a path."""
-    address_bits: Annotated[Literal[32, 64], WHOLE]
-    """Width of the addresses of the device's memory and of the buffers: headers of 3 or 4 DW."""
-
-    @property
-    def resolved_system(self) -> ResolvedSystem:
-        """The system that the times were measured on."""
-        return resolve(self.system)
+        Raises:
+            InputError: A key is missing, or a value wrong.
+        """
+        return cls(_core.Messages.of_json(text, "messages"))
 
     @property
     def link(self) -> Link:
         """The link that the times were measured on; the host's stores carry no ECRC."""
-        link = self.resolved_system.system.link
-        return Link(
-            generation=link.generation,
-            lanes=link.lanes,
-            mps_bytes=link.mps_bytes,
-            mrrs_bytes=link.mrrs_bytes,
-            rcb_bytes=link.rcb_bytes,
-            address_bits=self.address_bits,
-            flit_mode=link.flit,
-        )
+        return Link(**self._content()["link"])
 
-    def with_changes(self, *, buffers: int | None = None, in_flight: int | None = None) -> "MessageProfile":
-        """The profile with another number of write-combining buffers, or of messages in flight."""
-        changed = self
-        if buffers is not None:
-            core = self.core.model_copy(update={"write_combining_buffers": buffers})
-            changed = changed.model_copy(update={"core": core})
-        if in_flight is not None:
-            path = self.descriptors.model_copy(update={"messages_in_flight": in_flight})
-            changed = changed.model_copy(update={"descriptors": path})
-        return changed
+    def with_(self, changes: Mapping[str, object], giver: str = "") -> Self:
+        """The messages with changes by dotted key: `{"core.fence_ns": 20}`.
+
+        `giver`, unless empty, names what gave them in messages.
+
+        Raises:
+            InputError: A key is unknown, or a value wrong.
+        """
+        return type(self)(self.handle.with_(dict(changes), giver))
 
     def as_question(self) -> dict[str, Any]:
-        """The profile as the compiled half takes it."""
-        fields = self.model_dump(mode="json", exclude={"title", "provenance", "system", "address_bits"})
-        return {"link": asdict(self.link), **fields}
+        """The values as runs record them."""
+        values = self._content()
+        return {"link": asdict(self.link), **{key: values[key] for key in keys_of_table(MessageTimes)}}
 
 
-class RecordedMessages(MessageTimes):
-    """A message profile from the manifest of a run, with its link."""
+class MessageProfile(RecordedMessages):
+    """A file under `profiles/pio`: messages from a core to a device, by stores and by descriptors."""
 
-    link: Annotated[Link, BeforeValidator(_LINK.validate_python)]
-    """The link that the times were measured on."""
+    title: str
+    """One line for people."""
+    system: str
+    """The system that the times were measured on: the name of a shipped one, or a path."""
+    address_bits: Literal[32, 64]
+    """Width of the addresses of the device's memory and of the buffers: headers of 3 or 4 DW."""
 
-    def as_question(self) -> dict[str, Any]:
-        """The profile as the compiled half takes it."""
-        return {"link": asdict(self.link), **self.model_dump(mode="json", exclude={"link"})}
+    @property
+    def provenance(self) -> Provenance:
+        """Source of the values."""
+        return Provenance.model_construct(**self._content().get("provenance", {}))
 
 
 def recorded_messages(manifest: Mapping[str, Any], where: str) -> RecordedMessages:
     """The message profile in the manifest of a run; `where` is the run's path for errors."""
-    profile = checked(RecordedMessages, manifest.get("messages"), f"{where}: messages")
-    with found_in(f"{where}: messages"):
-        _core.model_check_messages(json.dumps(profile.as_question()))
-    return profile
+    return RecordedMessages(_core.Messages.of_json(json.dumps(manifest.get("messages")), f"{where}: messages"))
 
 
 def shipped_message_profiles() -> list[str]:
@@ -100,14 +80,16 @@ def shipped_message_profiles() -> list[str]:
 
 
 @refuses_wrong_types
-def load_message_profile(name_or_file: str | Path) -> MessageProfile:
+def load_message_profile(
+    name_or_file: str | Path, sets: Mapping[str, object] | Sequence[str] = ()
+) -> MessageProfile:
     """Read a message profile by name or file.
+
+    Args:
+        name_or_file: Name or file.
+        sets: Changes, as `{"core.fence_ns": 20}` or `["core.fence_ns=20"]`.
 
     Raises:
         InputError: The profile is missing or wrong; the message names the file and the key.
     """
-    path = profile_file("messages", name_or_file)
-    profile = read_as(MessageProfile, path)
-    with found_in(path):
-        _core.model_check_messages(json.dumps(profile.as_question()))
-    return profile
+    return MessageProfile(_core.Messages.read(str(name_or_file), parse_sets(sets), opened))

@@ -1,5 +1,6 @@
 """Names and paths work alike for every kind of profile and suite."""
 
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,14 @@ kinds = pytest.mark.parametrize(("label", "load", "name"), LOADED, ids=[label fo
 @kinds
 def test_names_ignore_case(label: str, load: Callable[[str], Any], name: str) -> None:
     assert load(name.upper()).name == load(name).name == name
+
+
+@pytest.mark.parametrize(("label", "load", "name"), LOADED[:5], ids=[label for label, *_ in LOADED[:5]])
+def test_a_pickled_profile_is_the_same_again(label: str, load: Callable[[str], Any], name: str) -> None:
+    described = load(name)
+    again = pickle.loads(pickle.dumps(described))
+    assert type(again) is type(described)
+    assert again == described
 
 
 @kinds

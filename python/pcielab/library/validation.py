@@ -72,47 +72,30 @@ def checked(model: type[_Model], content: object, where: str) -> _Model:
         raise explain(error, model, where) from None
 
 
-def refuse_wrong(model: type[_Model], content: object, where: str, prefix: str) -> _Model | None:
+def refuse_wrong(model: type[BaseModel], content: object, where: str) -> None:
     """Refuse wrong values; missing, null and unknown keys pass.
 
     Args:
         model: The model.
         content: Plain nested data.
         where: Its source in messages.
-        prefix: Prefix of every key.
-
-    Returns:
-        The content as a model, if no key is missing or unknown.
 
     Raises:
         InputError: The first wrong value; one line that names key, value and remedy.
     """
     try:
-        return model.model_validate(content)
+        model.model_validate(content)
     except ValidationError as error:
         details = error.errors(include_url=False, include_context=True)
         wrong = [detail for detail in details if not _is_unknown(detail)]
         if wrong:
-            raise _first(wrong, model, where, prefix) from None
-        return None
+            raise _first(wrong, model, where) from None
 
 
-def needed(model: type[_Model], content: object, where: str, prefix: str) -> _Model:
-    """Content as a model, without missing keys.
-
-    Raises:
-        InputError: The first missing key or wrong value; one line that names key, value and remedy.
-    """
-    try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        raise _first(error.errors(include_url=False, include_context=True), model, where, prefix) from None
-
-
-def _first(details: Sequence[ErrorDetails], model: type[BaseModel], where: str, prefix: str) -> InputError:
+def _first(details: Sequence[ErrorDetails], model: type[BaseModel], where: str) -> InputError:
     wrong = details[0]
-    refused = InputError(f"{where}: {' '.join(_problem(wrong, model, prefix).split())}")
-    refused.subject, refused.key = where, prefix + _dotted(path_of(wrong))
+    refused = InputError(f"{where}: {' '.join(_problem(wrong, model).split())}")
+    refused.subject, refused.key = where, _dotted(path_of(wrong))
     refused.value, refused.remedy = _value(wrong), remedy_of(wrong, model)
     return refused
 
@@ -128,18 +111,18 @@ def json_schema(model: type[BaseModel]) -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **model.model_json_schema()}
 
 
-def explain(error: ValidationError, model: type[BaseModel], where: str, prefix: str = "") -> InputError:
-    """One `InputError` for all of pydantic's errors; `where` names the file, `prefix` precedes every key."""
+def explain(error: ValidationError, model: type[BaseModel], where: str) -> InputError:
+    """One `InputError` for all of pydantic's errors; `where` names the file."""
     details = error.errors(include_url=False, include_context=True)
     renamed = {suggested for detail in _unknown(details) if (suggested := _meant(detail, model)) is not None}
     details = [one for one in details if not (one["type"] == "missing" and _dotted(one["loc"]) in renamed)]
     if len(details) == 1:
         [detail] = details
-        refused = InputError(f"{where}: {_problem(detail, model, prefix)}")
-        refused.key, refused.value = prefix + _dotted(path_of(detail)), _value(detail)
+        refused = InputError(f"{where}: {_problem(detail, model)}")
+        refused.key, refused.value = _dotted(path_of(detail)), _value(detail)
         refused.remedy = remedy_of(detail, model)
     else:
-        listed = [_problem(detail, model, prefix) for detail in details[:_SHOWN_PROBLEMS]]
+        listed = [_problem(detail, model) for detail in details[:_SHOWN_PROBLEMS]]
         if len(details) > len(listed):
             listed.append(f"and {len(details) - len(listed)} more")
         refused = InputError(f"{where}: {len(details)} problems" + "".join(f"\n  {problem}" for problem in listed))
@@ -180,8 +163,8 @@ def _meant(detail: ErrorDetails, model: type[BaseModel]) -> str | None:
     return _dotted((*detail["loc"][:-1], match)) if match else None
 
 
-def _problem(detail: ErrorDetails, model: type[BaseModel], prefix: str) -> str:
-    key = prefix + _dotted(path_of(detail))
+def _problem(detail: ErrorDetails, model: type[BaseModel]) -> str:
+    key = _dotted(path_of(detail))
     if detail["type"] == "extra_forbidden":
         return f"unknown key {key}: {remedy_of(detail, model)}"
     if detail["type"] == "missing":

@@ -24,6 +24,8 @@ from pcielab.model.answers import (
     Crossing as Crossing,
     Crossings as Crossings,
     DeviceRates as DeviceRates,
+    EngineRate as EngineRate,
+    EngineRates as EngineRates,
     HostRates as HostRates,
     LinkSizing as LinkSizing,
     LinkUse as LinkUse,
@@ -35,7 +37,7 @@ from pcielab.model.answers import (
     Sending as Sending,
     Sizing as Sizing,
 )
-from pcielab.model.engines import EngineRate as EngineRate, EngineRates as EngineRates, engine as engine
+from pcielab.model.engines import engine as engine
 from pcielab.model.host_questions import LoadedHost as LoadedHost, host as host
 from pcielab.model.link import Accounting as Accounting, Ethernet as Ethernet, Gap as Gap, Limits as Limits
 from pcielab.model.message_questions import crossings as crossings, loopback as loopback, messages as messages

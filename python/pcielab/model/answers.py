@@ -163,6 +163,34 @@ class LinkSizing(_Answer):
     """Clock cycles from one read request to the next, where the clock is known."""
 
 
+class EngineRate(_Answer):
+    """The rate of one direction."""
+
+    gbytes_per_s: float
+    """Data, in GB/s."""
+    million_commands_per_s: float
+    """Commands, in millions a second."""
+    bound: str
+    """What limits it: a bound of the link, `queue-depth`, `command-rate` or `device`."""
+    ceilings: dict[str, float]
+    """The rate that each bound alone would allow, in GB/s."""
+
+
+class EngineRates(_Answer):
+    """The rates of an engine with commands of one size."""
+
+    size_bytes: int
+    """Data of one command."""
+    depth: int
+    """Commands in flight, all queues together."""
+    to_device: EngineRate
+    """Commands that read host memory, alone."""
+    to_host: EngineRate
+    """Commands that write host memory, alone."""
+    both: EngineRate
+    """Both at equal rates; the rate of one direction."""
+
+
 class Sending(_Answer):
     """One way of sending a message."""
 

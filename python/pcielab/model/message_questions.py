@@ -22,7 +22,7 @@ _LOOPBACKS = TypeAdapter(list[Loopback | None])
 
 @refuses_wrong_types
 def messages(
-    profile: MessageProfile | RecordedMessages,
+    profile: RecordedMessages,
     payloads_bytes: Sequence[int],
     *,
     link: Link | None = None,
@@ -41,11 +41,11 @@ def messages(
         accounting: Accounting of bytes on the link.
     """
     question = _question(profile, payloads_bytes, link, flushes, accounting)
-    answers = _MESSAGES.validate_json(_core.model_messages(question))
+    answers = _MESSAGES.validate_json(_core.model_messages(profile.handle, question))
     return Answers(answers, times_of_older_link(profile, link))
 
 
-def times_of_older_link(profile: MessageProfile | RecordedMessages, link: Link | None) -> list[str]:
+def times_of_older_link(profile: RecordedMessages, link: Link | None) -> list[str]:
     """A sentence on whose core answers, if the link is of a later generation than that of its times."""
     if link is None or link.generation <= profile.link.generation:
         return []
@@ -58,19 +58,19 @@ def times_of_older_link(profile: MessageProfile | RecordedMessages, link: Link |
 
 @refuses_wrong_types
 def crossings(
-    profile: MessageProfile | RecordedMessages,
+    profile: RecordedMessages,
     *,
     link: Link | None = None,
     accounting: Accounting = Accounting.SPEC,
 ) -> Crossings:
     """Payloads from which descriptor DMA beats write-combined stores, by latency, bandwidth and CPU time."""
     question = _question(profile, [], link, 0, accounting)
-    return _CROSSINGS.validate_json(_core.model_message_crossings(question))[0]
+    return _CROSSINGS.validate_json(_core.model_message_crossings(profile.handle, question))[0]
 
 
 @refuses_wrong_types
 def loopback(
-    profile: MessageProfile | RecordedMessages, packets_bytes: Sequence[int], *, link: Link | None = None
+    profile: RecordedMessages, packets_bytes: Sequence[int], *, link: Link | None = None
 ) -> list[Loopback]:
     """The latency of packets written by stores, looped back and returned by DMA.
 
@@ -78,7 +78,7 @@ def loopback(
         InputError: The profile has no measured loopback, or a size is out of range.
     """
     question = _question(profile, packets_bytes, link, 0, Accounting.SPEC)
-    answers = _LOOPBACKS.validate_json(_core.model_loopback(question))
+    answers = _LOOPBACKS.validate_json(_core.model_loopback(profile.handle, question))
     found = [answer for answer in answers if answer is not None]
     if len(found) < len(answers):
         raise InputError(f"profile {profile.name}: has no [loopback]: give one that has, for example exanic-2018")
@@ -86,7 +86,7 @@ def loopback(
 
 
 def _question(
-    profile: MessageProfile | RecordedMessages,
+    profile: RecordedMessages,
     payloads_bytes: Sequence[int],
     link: Link | None,
     flushes: int,
@@ -94,7 +94,6 @@ def _question(
 ) -> str:
     question: MessagesQuestion = {
         "model": model_json(link or profile.link, accounting, None),
-        "profile": profile.as_question(),
         "payloads_bytes": list(payloads_bytes),
         "flushes": flushes,
     }

@@ -69,17 +69,13 @@ def nic(
 
     `low_share` is as in `bandwidth`.
     """
-    found: Answers[NicThroughput] = Answers()
-    for steps, sizes in device.as_questions(frames_bytes):
-        question: NicQuestion = {
-            "model": model_json(link, accounting, limits),
-            "device": steps,
-            "ethernet": asdict(ethernet or Ethernet()),
-            "frames_bytes": sizes,
-            "low_share": low_share,
-        }
-        found += _THROUGHPUTS.validate_json(_core.model_nic(question_json(question)))
-    return found
+    question: NicQuestion = {
+        "model": model_json(link, accounting, limits),
+        "ethernet": asdict(ethernet or Ethernet()),
+        "frames_bytes": list(frames_bytes),
+        "low_share": low_share,
+    }
+    return Answers(_THROUGHPUTS.validate_json(_core.model_nic(device.handle, question_json(question))))
 
 
 @refuses_wrong_types
@@ -92,17 +88,14 @@ def sizing(
     clock_ghz: float | None = None,
 ) -> list[Sizing]:
     """DMAs that a device must keep in flight, for each frame size and each latency of one DMA."""
-    found: Answers[Sizing] = Answers()
-    for steps, sizes in device.as_questions(frames_bytes) if device else [(None, list(frames_bytes))]:
-        question: SizingQuestion = {
-            "ethernet": asdict(ethernet or Ethernet()),
-            "device": steps,
-            "clock_ghz": clock_ghz,
-            "latencies_ns": list(latencies_ns),
-            "frames_bytes": sizes,
-        }
-        found += _SIZINGS.validate_json(_core.model_sizing(question_json(question)))
-    return found
+    question: SizingQuestion = {
+        "ethernet": asdict(ethernet or Ethernet()),
+        "clock_ghz": clock_ghz,
+        "latencies_ns": list(latencies_ns),
+        "frames_bytes": list(frames_bytes),
+    }
+    handle = device.handle if device else None
+    return Answers(_SIZINGS.validate_json(_core.model_sizing(handle, question_json(question))))
 
 
 @refuses_wrong_types

@@ -39,7 +39,7 @@ def test_more_commands_in_flight_help_until_the_engine_or_the_link_binds() -> No
 def test_lists_of_pages_cost_link_time_only_above_two_pages() -> None:
     """A list of 8 B for each page costs a request upstream and a completion downstream."""
     drive = model.load_engine("nvme-gen3")
-    without = drive.model_copy(update={"step": [step for step in drive.step if step.every_bytes is None]})
+    without = drive.with_({"step": [step.dump() for step in drive.step if step.every_bytes is None]})
     for size, costs in ((4096, False), (8192, False), (12288, True)):
         [with_list], [bare] = (model.engine(one, [size]) for one in (drive, without))
         slower = with_list.to_device.ceilings["wire-downstream"] < bare.to_device.ceilings["wire-downstream"]
@@ -48,7 +48,7 @@ def test_lists_of_pages_cost_link_time_only_above_two_pages() -> None:
 
 def test_the_device_binds_where_its_own_memory_is_slower() -> None:
     drive = model.load_engine("nvme-gen5")
-    slow = drive.model_copy(update={"pace": drive.pace.model_copy(update={"to_device_gbytes_per_s": 4.0})})
+    slow = drive.with_({"pace.to_device_gbytes_per_s": 4.0})
     [found] = model.engine(slow, [1 << 20])
     assert (found.to_device.bound, found.to_device.gbytes_per_s) == ("device", 4.0)
     assert found.to_host.bound == "wire-upstream"

@@ -98,5 +98,5 @@ def test_own_files_take_switches_by_path(tmp_path: Path) -> None:
 def test_bases_in_a_circle_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(MINE.replace("simple-nic", "mine.toml"), encoding="utf-8")
-    with pytest.raises(InputError, match="more than 8 bases, or a circle"):
+    with pytest.raises(InputError, match="more than 8 files start from each other, or in a circle"):
         model.load_nic(file)

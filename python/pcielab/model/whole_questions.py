@@ -29,8 +29,6 @@ class NicQuestion(TypedDict):
 
     model: dict[str, Any]
     """Link, accounting and limits."""
-    device: dict[str, Any]
-    """The NIC."""
     ethernet: dict[str, Any]
     """The line."""
     frames_bytes: list[int]
@@ -44,8 +42,6 @@ class SizingQuestion(TypedDict):
 
     ethernet: dict[str, Any]
     """The line."""
-    device: dict[str, Any] | None
-    """The NIC; null to count packets alone."""
     clock_ghz: float | None
     """Its clock; null without cycles."""
     latencies_ns: list[float]
@@ -69,13 +65,22 @@ class LinkSizingQuestion(TypedDict):
     """Clock of the device; null without cycles."""
 
 
+class EngineQuestion(TypedDict):
+    """A question about an engine."""
+
+    link: dict[str, Any] | None
+    """The link; null for the engine's usual one."""
+    sizes_bytes: list[int]
+    """Data of a command."""
+    depth: int | None
+    """Commands in flight; null for the engine's usual number."""
+
+
 class MessagesQuestion(TypedDict):
     """A question about messages."""
 
     model: dict[str, Any]
     """Link, accounting and limits."""
-    profile: dict[str, Any]
-    """Core and device."""
     payloads_bytes: list[int]
     """Sizes of payloads."""
     flushes: int

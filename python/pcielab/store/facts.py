@@ -140,16 +140,3 @@ class Facts(Known):
     source: Source | None = None
     conditions_before: list[Condition] | None = None
     conditions_after: list[Condition] | None = None
-
-
-class MessageLink(Known):
-    """The link of a message profile."""
-
-    generation: int | None = Field(default=None, ge=1, le=7)
-    lanes: Lanes | None = None
-    mps_bytes: PayloadBytes | None = None
-    mrrs_bytes: PayloadBytes | None = None
-    rcb_bytes: BoundaryBytes | None = None
-    address_bits: Literal[32, 64] | None = None
-    ecrc: bool | None = None
-    flit_mode: bool | None = None

@@ -7,35 +7,32 @@ may have written them; code that needs one refuses its absence.
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from pcielab import _core
 from pcielab.errors import InputError, with_message
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from pcielab.library.nics import NicProfile
     from pcielab.library.profiles.parts import System
-
-_Model = TypeVar("_Model", bound="BaseModel")
 
 
 def check_manifest(manifest: Mapping[str, Any], source: Path) -> None:
     """Refuse a manifest with wrong nested values."""
     from pcielab.library.validation import refuse_wrong
+    from pcielab.store.facts import Facts
 
-    for prefix, model, content in _parts(manifest):
-        whole = refuse_wrong(model, content, f"{source}: manifest", prefix)
-        # The compiled half checks rules across the parts of a complete one.
-        if prefix == "nic." and whole is not None:
-            _checked(_core.model_check_nic, whole.model_dump_json(exclude_none=True), f"{source}: manifest: nic")
+    where = f"{source}: manifest"
+    refuse_wrong(Facts, dict(manifest), where)
+    for key, recorded in (("messages", _core.Messages.recorded), ("nic", _core.Nic.recorded)):
+        if manifest.get(key) is not None:
+            recorded(json.dumps(manifest[key]), where, key)
     system = manifest.get("system") or {}
     if system and "fabric" not in system:
-        _core.System.recorded(json.dumps(system), f"{source}: manifest", "system")
+        _core.System.recorded(json.dumps(system), where, "system")
     fabric = system.get("fabric")
     if fabric is not None:
-        _checked(_core.Fabric.of_json, json.dumps(fabric), f"{source}: manifest: system.fabric")
+        _checked(_core.Fabric.of_json, json.dumps(fabric), f"{where}: system.fabric")
 
 
 def _checked(check: Callable[[str], object], content: str, where: str) -> None:
@@ -68,32 +65,12 @@ def nic_of(manifest: Mapping[str, Any], source: Path) -> "NicProfile":
     """The complete NIC of a run of frames."""
     from pcielab.library.nics import NicProfile
 
-    return _complete(NicProfile, manifest, "nic", source)
-
-
-def _complete(model: "type[_Model]", manifest: Mapping[str, Any], key: str, source: Path) -> "_Model":
-    from pcielab.library.validation import needed
-
-    return needed(model, _part(manifest, key, source), f"{source}: manifest", f"{key}.")
+    described = json.dumps(_part(manifest, "nic", source))
+    handle = _core.Nic.recorded(described, f"{source}: manifest", "nic")
+    return NicProfile(_core.Nic.of_json(described, f"{source}: manifest: nic") if handle is None else handle)
 
 
 def _part(manifest: Mapping[str, Any], key: str, source: Path) -> Any:
     if manifest.get(key) is None:
         raise InputError(f"{source}: manifest: `{key}` is missing: give a simulated run, which has one")
     return manifest[key]
-
-
-def _parts(manifest: Mapping[str, Any]) -> "list[tuple[str, type[BaseModel], Any]]":
-    from pcielab.store.facts import Facts, MessageLink
-
-    parts: list[tuple[str, type[BaseModel], Any]] = [("", Facts, dict(manifest))]
-    messages = manifest.get("messages")
-    if messages:
-        from pcielab.library.message_parts import MessageTimes
-
-        parts += [("messages.", MessageTimes, messages), ("messages.link.", MessageLink, messages.get("link"))]
-    if manifest.get("nic") is not None:
-        from pcielab.library.nic_parts import Interactions
-
-        parts.append(("nic.", Interactions, manifest["nic"]))
-    return [(key, model, content) for key, model, content in parts if content is not None]

@@ -4,8 +4,8 @@ The NIC is a TOML file as `pcielab model nic` takes; its `[queues]` limit the pa
 """
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
 
 from pcielab.errors import InputError
@@ -54,26 +54,36 @@ class Frames:
             raise InputError(f"--direction: {shown(self.direction)}: {suggestion(self.direction, known)}")
         if not 1 <= self.nics <= _NICS_MOST:
             raise InputError(f"--nics: {self.nics}: give 1 to {_NICS_MOST}")
-        if len(self.nic.as_questions(sorted(self.frames_bytes))) > 1:
-            raise InputError(f"{self.source or self.name}: {self._limits()}: run the sizes below and above apart")
+        limits, sizes = self.nic.limits(), self.frames_bytes
+        if any(min(sizes, default=0) <= limit < max(sizes, default=0) for limit in limits.values()):
+            acting = ", ".join(f"{name} acts on frames of at most {limit} B" for name, limit in limits.items())
+            raise InputError(f"{self.source or self.name}: {acting}: run the sizes below and above apart")
 
     @property
     def name(self) -> str:
         """Short name."""
         return self.nic.name
 
+    def with_nic(self, changes: Mapping[str, object]) -> "Frames":
+        """These frames through the NIC with changes by dotted key, as `--set nic.KEY=VALUE` gives them.
+
+        Raises:
+            InputError: A key is unknown, or a value wrong.
+        """
+        return replace(self, nic=self.nic.with_(changes, "--set")) if changes else self
+
+    @property
+    def frame_bytes_least(self) -> int | None:
+        """The smallest size, on which the switches of the NIC depend."""
+        return min(self.frames_bytes, default=None)
+
     def as_question(self) -> dict[str, Any]:
-        """The NIC as the compiled half takes it, with the switches that act on these frames."""
-        return self.nic.as_question(min(self.frames_bytes, default=None))
+        """The NIC as runs record it, with the switches that act on these frames."""
+        return self.nic.as_question(self.frame_bytes_least)
 
     def to_json(self) -> str:
         """The tests as the compiled half takes them."""
         return json.dumps([self._test(size) for size in self.frames_bytes])
-
-    def _limits(self) -> str:
-        """The switches that act on small frames only."""
-        limits = {name: self.nic.switch[name].frame_bytes_most for name in self.nic.on}
-        return ", ".join(f"{name} acts on frames of at most {limit} B" for name, limit in limits.items() if limit)
 
     def _test(self, size: int) -> NicTest:
         """A test, with enough warm-up packets to fill every queue."""

@@ -191,6 +191,7 @@ impl Shape {
             here = match &here.0 {
                 Kind::Table(keys) => &keys.iter().find(|known| known.name == step)?.shape,
                 Kind::List(inner, ..) if step.bytes().all(|letter| letter.is_ascii_digit()) => inner,
+                Kind::Map(inner) => inner,
                 _ => return None,
             };
         }
@@ -328,6 +329,7 @@ mod tests {
         let shape = Shape::of::<Cache>();
         assert_eq!(shape.at("inner.list.0").map(Shape::remedy).as_deref(), Some("give 1 to 3"));
         assert_eq!(shape.at("inner").map(Shape::names), Some(vec!["list"]));
+        assert_eq!(shape.at("notes.any").map(Shape::remedy).as_deref(), Some("give true or false"));
         assert!(["inner.list.0.x", "inner.list.x", "frob"].iter().all(|key| shape.at(key).is_none()));
     }
 }

@@ -162,9 +162,13 @@ def _of_frames(frames: "Frames", profile: Any, sets: Any, link: "Link | None", m
     from pcielab.analysis.why.nic import on_assumed_link, why_frames
     from pcielab.analysis.why.nic_rates import LinkRates, MachineRates, usual_link
     from pcielab.library.profiles.borrowed import borrowed_keys
+    from pcielab.library.profiles.read import split_sets
 
     if len(frames.frames_bytes) != 1:
         raise InputError(f"--frame: {len(frames.frames_bytes)} frame sizes: give one")
+    if not isinstance(sets, Mapping):
+        of_nic, sets = split_sets("nic", sets)
+        frames = frames.with_nic(of_nic)
     if profile is not None or sets:
         if link is not None:
             raise InputError(

@@ -66,9 +66,9 @@ def _links(link: Link) -> Iterator[tuple[str, Link]]:
 def _profiles(profile: RecordedMessages, way: str) -> Iterator[tuple[str, RecordedMessages]]:
     if way == "write-combined":
         buffers = profile.core.write_combining_buffers
-        core = profile.core.model_copy(update={"write_combining_buffers": buffers * 2})
-        yield f"write-combining buffers {buffers} -> {buffers * 2}", profile.model_copy(update={"core": core})
+        changed = profile.with_({"core.write_combining_buffers": buffers * 2})
+        yield f"write-combining buffers {buffers} -> {buffers * 2}", changed
     if way == "descriptors":
         many = profile.descriptors.messages_in_flight
-        path = profile.descriptors.model_copy(update={"messages_in_flight": many * 2})
-        yield f"messages in flight {many} -> {many * 2}", profile.model_copy(update={"descriptors": path})
+        changed = profile.with_({"descriptors.messages_in_flight": many * 2})
+        yield f"messages in flight {many} -> {many * 2}", changed

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pcielab.analysis.why.answer import Bar, Certainty, Change, Why
 from pcielab.analysis.why.certainty import NEAR, certainty_of, differs, is_above, near, simulated_certainty
-from pcielab.analysis.why.nic_changes import Variant, plain, variants, worse_links
+from pcielab.analysis.why.nic_changes import Variant, variants, worse_links
 from pcielab.analysis.why.nic_rates import Rates
 from pcielab.analysis.why.nic_steps import step_costs
 from pcielab.analysis.why.nic_words import (
@@ -53,7 +53,7 @@ def why_frames(frames: "Frames", rates: Rates, measured_gbps: float | None, note
         return _for_features(case, fitting, inner)
     packets_per_s = 1e6 * case.packets(now.gbps)
     costs = step_costs(
-        plain(frames.nic, case.frame_bytes), rates.link, case.frame_bytes, frames.direction, packets_per_s
+        frames.nic.for_frames(case.frame_bytes), rates.link, case.frame_bytes, frames.direction, packets_per_s
     )
     changes = _changes(case)
     causes = list(_causes(case)) if measured_gbps is not None and not is_above(measured_gbps, now.gbps) else []

@@ -9,7 +9,7 @@ written back 8 at a time.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from pcielab.library.nics import NicProfile, Step
+from pcielab.library.nics import NicProfile, Step, Switch
 
 _PACKETS_OF_A_DOORBELL = 32
 _DESCRIPTORS_AT_A_TIME = 8
@@ -46,12 +46,6 @@ def variants(nic: NicProfile, frame_bytes: int, link: Mapping[str, int]) -> list
     return [*own, *(Variant(what, "link", nic, keys) for what, keys in _of_link(link))]
 
 
-def plain(nic: NicProfile, frame_bytes: int) -> NicProfile:
-    """The NIC with the steps that frames of a size take, and no switches."""
-    steps = [Step.model_validate(step) for step in nic.as_question(frame_bytes)["step"]]
-    return nic.model_copy(update={"step": steps, "switch": {}, "on": []})
-
-
 def worse_links(link: Mapping[str, int]) -> Iterator[tuple[str, dict[str, int]]]:
     """Defects of a link that are common and cost bandwidth: fewer lanes, a lower speed, smaller TLPs."""
     lanes, generation = link["lanes"], link["generation"]
@@ -66,11 +60,15 @@ def worse_links(link: Mapping[str, int]) -> Iterator[tuple[str, dict[str, int]]]
 
 def _switches(nic: NicProfile, frame_bytes: int) -> list[Variant]:
     """Each switch that is off and acts on the frames, and all of them."""
-    off = [name for name, switch in nic.switch.items() if name not in nic.on and switch.acts_on(frame_bytes)]
+    off = [name for name, switch in nic.switch.items() if name not in nic.on and _acts_on(switch, frame_bytes)]
     found = [Variant(f"the feature {name}", "profile", nic.with_switches([name])) for name in off]
     if len(off) > 1:
         found.append(Variant(f"{_all(len(off))} features", "together", nic.with_switches(off)))
     return found
+
+
+def _acts_on(switch: Switch, frame_bytes: int) -> bool:
+    return switch.frame_bytes_most is None or frame_bytes <= switch.frame_bytes_most
 
 
 def _of_steps(nic: NicProfile) -> list[Variant]:
@@ -79,7 +77,7 @@ def _of_steps(nic: NicProfile) -> list[Variant]:
     if len(found) > 1:
         steps = [_batched(step) for step in nic.step if not _is_polled(step)]
         what = f"{_all(len(found))} changes of the profile"
-        found.append(Variant(what, "together", nic.model_copy(update={"step": steps})))
+        found.append(Variant(what, "together", nic.with_steps(steps)))
     return found
 
 
@@ -95,11 +93,11 @@ def _each_of_steps(nic: NicProfile) -> Iterator[Variant]:
     ):
         steps = [changed(step) for step in nic.step]
         if steps != nic.step:
-            yield Variant(what, "profile", nic.model_copy(update={"step": steps}))
+            yield Variant(what, "profile", nic.with_steps(steps))
     kept = [step for step in nic.step if not _is_polled(step)]
     if len(kept) < len(nic.step):
         what = "polling instead of interrupts and register reads"
-        yield Variant(what, "profile", nic.model_copy(update={"step": kept}))
+        yield Variant(what, "profile", nic.with_steps(kept))
 
 
 def _of_link(link: Mapping[str, int]) -> Iterator[tuple[str, dict[str, int]]]:
@@ -119,7 +117,7 @@ def _batched(step: Step) -> Step:
 
 def _with_doorbells(step: Step) -> Step:
     if step.kind == "mmio-write" and step.bytes != "packet" and (step.every_packets or 1) < _PACKETS_OF_A_DOORBELL:
-        return step.model_copy(update={"every_packets": _PACKETS_OF_A_DOORBELL})
+        return step.unchecked(every_packets=_PACKETS_OF_A_DOORBELL)
     return step
 
 
@@ -134,7 +132,7 @@ def _with_writes(step: Step) -> Step:
 def _with_batch(step: Step) -> Step:
     if step.bytes == "packet" or max(step.every_packets or 1, step.batch) >= _DESCRIPTORS_AT_A_TIME:
         return step
-    return step.model_copy(update={"batch": _DESCRIPTORS_AT_A_TIME, "every_packets": None})
+    return step.unchecked(batch=_DESCRIPTORS_AT_A_TIME, every_packets=None)
 
 
 def _is_polled(step: Step) -> bool:

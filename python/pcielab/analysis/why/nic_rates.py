@@ -1,6 +1,5 @@
 """The rate of a NIC and its bounds: in closed form on a bare link, or simulated on a machine."""
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -113,7 +112,7 @@ class MachineRates(Rates):
         from pcielab.devices.running import run
 
         system = self.system.with_({f"link.{key}": value for key, value in (changed or {}).items()})
-        backend = _core.Backend.nic(system.handle, json.dumps(nic.as_question(self.frames.frames_bytes[0])))
+        backend = _core.Backend.nic(system.handle, nic.handle, self.frames.frame_bytes_least)
         store = run(replace(self.frames, nic=nic, packets=_PACKETS), backend)
         found = store.scalar_rows.set_index(["subject", "metric"])["value"]
         rows = store.scalar_rows

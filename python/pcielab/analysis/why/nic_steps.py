@@ -62,7 +62,7 @@ def step_costs(
 ) -> list[StepCost]:
     """The cost of every step of a direction (`both`, `tx`, `rx`), at a packet rate that moderates interrupts.
 
-    The NIC has no switches; see `nic_changes.plain`.
+    The NIC has no switches; see `NicProfile.for_frames`.
     """
     [row] = model.bandwidth(link, [frame_bytes])
     found = []
@@ -85,7 +85,7 @@ def step_costs(
 
 def _link_ns(nic: NicProfile, steps: Sequence[Step], link: model.Link, frame_bytes: int) -> tuple[float, float]:
     """Time of a packet on the link, upstream and downstream, with only some steps."""
-    [row] = model.nic(nic.model_copy(update={"step": [*steps]}), link, [frame_bytes])
+    [row] = model.nic(nic.with_steps(steps), link, [frame_bytes])
     bits = row.bi.gbps / row.bi.millions_per_s * 1e3
     ns_of = {ceiling.bound: bits / ceiling.gbps for ceiling in row.bi.ceilings}
     return ns_of.get("wire-upstream", 0.0), ns_of.get("wire-downstream", 0.0)
@@ -94,7 +94,7 @@ def _link_ns(nic: NicProfile, steps: Sequence[Step], link: model.Link, frame_byt
 def _each_packet(step: Step) -> Step:
     """The step once for each packet; a batch stays one access of all its bytes."""
     size = step.bytes if isinstance(step.bytes, str) else step.bytes * step.batch
-    return step.model_copy(update={"bytes": size, "batch": 1, "every_packets": None, "moderation_ns": None})
+    return step.unchecked(bytes=size, batch=1, every_packets=None, moderation_ns=None)
 
 
 def _accesses(step: Step, packets_per_s: float) -> float:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pcielab._core import FCS_BYTES
 from pcielab.analysis.why.answer import Bar, Change
 from pcielab.analysis.why.certainty import NEAR, is_above
 from pcielab.analysis.why.nic_changes import Variant
@@ -20,7 +21,7 @@ _FITS = 0.05
 """A possible cause fits if its rate differs from the measured one by no more than this share."""
 _SHOWN_SHARE = 0.01
 """Costs below this share of a packet's time are left to the table."""
-_PREAMBLE_BYTES, _GAP_BYTES, _FCS_BYTES, _VLAN_BYTES = 8, 12, 4, 4
+_PREAMBLE_BYTES, _GAP_BYTES, _VLAN_BYTES = 8, 12, 4
 _ROUND_TRIP_NS = 1000.0
 
 
@@ -47,7 +48,7 @@ class NicCase:
 
     def packets(self, gbps: float) -> float:
         """Millions of packets a second at a rate."""
-        return 1e3 * gbps / (8 * (self.frame_bytes - _FCS_BYTES))
+        return 1e3 * gbps / (8 * (self.frame_bytes - FCS_BYTES))
 
     @property
     def what(self) -> str:
@@ -166,7 +167,7 @@ def counted(case: NicCase) -> Iterator[str]:
         return
     ethernet = case.frames.ethernet
     frame_bytes = case.frame_bytes + (_VLAN_BYTES if ethernet.vlan else 0)
-    data_bytes = case.frame_bytes - _FCS_BYTES
+    data_bytes = case.frame_bytes - FCS_BYTES
     line_bytes = frame_bytes + _PREAMBLE_BYTES + _GAP_BYTES
     yield (
         f"{gbps:g} Gb/s counts frames less their FCS: {digits(case.packets(gbps))} million packets/s; if your "

@@ -67,7 +67,7 @@ def test_a_nic_at_a_line_rate_is_told_its_costs_and_the_change_that_gives_most()
     assert answer.change is not None
     assert answer.change.what == "polling instead of interrupts and register reads"
     polled = [step for step in model.load_nic("simple-nic").step if step.kind not in ("msi", "mmio-read")]
-    [without] = model.nic(model.load_nic("simple-nic").model_copy(update={"step": polled}), LINK, [64])
+    [without] = model.nic(model.load_nic("simple-nic").with_steps(polled), LINK, [64])
     assert answer.change.after == pytest.approx(without.bi.gbps)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from pcielab import _core, model
+from pcielab._core import FCS_BYTES
 from pcielab.charts.run import Run
 from pcielab.errors import InputError
 from pcielab.kinds.machine_facts import MachineFacts, facts_of
@@ -26,7 +27,6 @@ NICS = {
     "niantic-dpdk": "modern NIC (DPDK driver)",
 }
 """The devices of the paper's figure 1."""
-_FCS_BYTES = 4
 _LONG_TEST = 1 << 23
 """Transactions of a row without their number: as in a published bandwidth test."""
 _OF_A_TEST = tuple(
@@ -109,7 +109,7 @@ def interactions(
     link: model.Link, frames: Sequence[int], accounting: Accounting = Accounting.SPEC
 ) -> pd.DataFrame:
     """Bandwidth of full-duplex frames, per direction, bare and by NIC: frame_bytes, device, bandwidth (Gb/s)."""
-    bare = model.bandwidth(link, [frame - _FCS_BYTES for frame in frames], accounting=accounting)
+    bare = model.bandwidth(link, [frame - FCS_BYTES for frame in frames], accounting=accounting)
     rows = [(frame, "effective PCIe bandwidth", row.rdwr.gbps) for frame, row in zip(frames, bare, strict=True)]
     for name, title in NICS.items():
         answers = model.nic(model.load_nic(name), link, frames, accounting=accounting)
@@ -119,7 +119,7 @@ def interactions(
 
 def ethernet_line(frames: Sequence[int], rate_gbps: int) -> pd.DataFrame:
     """Bandwidth of full Ethernet by frame size, without FCS: frame_bytes, bandwidth (Gb/s)."""
-    need = ethernet_need([frame - _FCS_BYTES for frame in frames], rate_gbps)
+    need = ethernet_need([frame - FCS_BYTES for frame in frames], rate_gbps)
     return need.assign(frame_bytes=list(frames)).drop(columns="size_bytes")
 
 

@@ -13,9 +13,19 @@ from pcielab.library.profiles.parts import Card, Host, Link
 from pcielab.library.profiles.values import Part
 
 Kind: TypeAlias = Literal["system", "host", "device", "link"]
+DescribedKind: TypeAlias = Literal[Kind, "nic", "engine", "messages"]
+"""Kinds of files that the compiled half reads."""
 KINDS: tuple[Kind, ...] = ("system", "host", "device", "link")
 PARTS: dict[Kind, type[Part]] = {"link": Link, "host": Host, "device": Card}
-_TITLES = {"system": "SystemFile", "host": "HostFile", "device": "CardFile", "link": "LinkFile"}
+_TITLES = {
+    "system": "SystemFile",
+    "host": "HostFile",
+    "device": "CardFile",
+    "link": "LinkFile",
+    "nic": "NicProfile",
+    "engine": "EngineProfile",
+    "messages": "MessageProfile",
+}
 _REFERENCE = re.compile(r"\[(`[^`\]]+`)\]")
 """A link of rustdoc."""
 _SIZES = ("Quantum", "Size", "Size32", "SizeOrNone")
@@ -24,7 +34,7 @@ _NAMED = ("properties", "$defs")
 """Keywords whose values are schemas by name."""
 
 
-def json_schema(kind: Kind) -> dict[str, Any]:
+def json_schema(kind: DescribedKind) -> dict[str, Any]:
     """The JSON Schema of a kind of file, for editors and generators."""
     return compiled(_core.profile_schema(kind), _TITLES[kind])
 

@@ -5,7 +5,7 @@ The last word of a key is its unit (`walk_ns`, `llc_bytes`). Sizes may also have
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from annotated_types import Ge, GroupedMetadata, Gt, Le, MaxLen, MinLen, MultipleOf
 from pydantic import (
@@ -47,12 +47,6 @@ def plain(text: str) -> str:
     if not text.isprintable():
         raise PydanticCustomError("plain", "give letters that can be printed, on one line")
     return text
-
-
-def _step_bytes(value: object) -> object:
-    if value == "packet" or (type(value) is int and value > 0):
-        return value
-    raise PydanticCustomError("step_bytes", 'give a number above 0, or "packet"')
 
 
 def _whole(value: object, handler: ValidatorFunctionWrapHandler) -> object:
@@ -129,5 +123,3 @@ Bytes = Annotated[int, SIZE]
 """A size; each key adds its range."""
 Name = Annotated[str, AfterValidator(plain), Fits(type="string", minLength=1, maxLength=200)]
 Title = Annotated[str, AfterValidator(plain), Fits(type="string", minLength=1, maxLength=1000)]
-StepBytes = Annotated[int | Literal["packet"], BeforeValidator(_step_bytes)]
-"""Bytes that a step of a NIC moves."""

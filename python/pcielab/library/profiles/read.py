@@ -11,7 +11,7 @@ from pcielab import _core
 from pcielab.library import shipped
 from pcielab.library.input_files import read_toml_text
 from pcielab.library.lookup import profile_file
-from pcielab.library.profiles.files import Kind
+from pcielab.library.profiles.files import DescribedKind, Kind
 
 
 def names(kind: Kind) -> list[str]:
@@ -30,7 +30,14 @@ def parse_sets(sets: Mapping[str, object] | Sequence[str]) -> dict[str, Any]:
     return _core.typed_changes(list(sets))
 
 
-def opened(kind: Kind, reference: str, beside: str | None) -> tuple[str, str]:
+def split_sets(kind: DescribedKind, sets: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """The changes of a NIC or of messages (`nic.KEY=VALUE`), without their kind, and all other changes."""
+    prefix = f"{kind}."
+    own = [text.removeprefix(prefix) for text in sets if text.startswith(prefix)]
+    return parse_sets(own), [text for text in sets if not text.startswith(prefix)]
+
+
+def opened(kind: DescribedKind, reference: str, beside: str | None) -> tuple[str, str]:
     """The text of a profile and the path of its file.
 
     Args:

@@ -5,9 +5,23 @@ The compiled half reads and checks them (`crates/pcie-describe`). `parts` declar
 
 import copy
 import json
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast, get_args, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Generic,
+    Protocol,
+    Self,
+    TypeAlias,
+    TypeVar,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from pcielab import _core
 from pcielab.errors import InputError
@@ -46,10 +60,13 @@ class Values:
         def __getattr__(self, name: str) -> Any:
             if name.startswith("_") or name not in keys_of_table(type(self)):
                 raise AttributeError(f"{type(self).__name__} has no key {name}")
-            value, inner = self._content().get(name), _tables(type(self)).get(name)
-            if inner is None or value is None:
+            value = self._content().get(name)
+            if value is None:
                 return value
-            return [inner(one) for one in value] if isinstance(value, list) else inner(value)
+            if (inner := _tables(type(self)).get(name)) is not None:
+                return [inner(one) for one in value] if isinstance(value, list) else inner(value)
+            named_tables = _maps(type(self)).get(name)
+            return {key: named_tables(one) for key, one in value.items()} if named_tables else value
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable: with_ makes a changed copy")
@@ -91,16 +108,51 @@ class Part(Values):
         return self.of(content)
 
 
-class Whole(Values):
-    """A complete system, and its form for the compiled half."""
+class _Handle(Protocol):
+    def json(self) -> str: ...
+    def values(self) -> dict[str, Any]: ...
+
+
+_HandleT = TypeVar("_HandleT", bound=_Handle)
+
+
+class Described(Values, Generic[_HandleT]):
+    """A complete description, and its form for the compiled half."""
 
     __slots__ = ("handle",)
-    handle: _core.System
+    handle: _HandleT
 
-    def __init__(self, handle: _core.System) -> None:
-        """Hold a system of the compiled half."""
+    def __init__(self, handle: _HandleT) -> None:
+        """Hold a description of the compiled half."""
         super().__init__({})
         object.__setattr__(self, "handle", handle)
+
+    @classmethod
+    @abstractmethod
+    def of_json(cls, text: str) -> Self:
+        """The description of its JSON.
+
+        Raises:
+            InputError: A key is missing, or a value wrong.
+        """
+
+    def json(self) -> str:
+        """Canonical JSON: keys sorted, no spaces, every key present."""
+        return self.handle.json()
+
+    def _content(self) -> Mapping[str, Any]:
+        if not self._table:
+            object.__setattr__(self, "_table", self.handle.values())
+        return self._table
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).of_json, (self.json(),)
+
+
+class Whole(Described[_core.System]):
+    """A complete system, and its form for the compiled half."""
+
+    __slots__ = ()
 
     @classmethod
     def of_json(cls, text: str) -> Self:
@@ -129,18 +181,6 @@ class Whole(Values):
         found = self.handle.each_with([dict(changes) for changes in variants])
         return [None if handle is None else type(self)(handle) for handle in found]
 
-    def json(self) -> str:
-        """Canonical JSON: keys sorted, no spaces, every key present."""
-        return self.handle.json()
-
-    def _content(self) -> Mapping[str, Any]:
-        if not self._table:
-            object.__setattr__(self, "_table", self.handle.values())
-        return self._table
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).of_json, (self.json(),)
-
 
 @cache
 def keys_of_table(kind: type) -> tuple[str, ...]:
@@ -153,7 +193,15 @@ def keys_of_table(kind: type) -> tuple[str, ...]:
 def _tables(kind: type) -> dict[str, type]:
     """The keys of a table that hold tables, or lists of them."""
     hints = get_type_hints(kind)
-    found = {key: _table_in(hints[key]) for key in keys_of_table(kind)}
+    found = {key: _table_in(hints[key]) for key in keys_of_table(kind) if get_origin(hints[key]) is not dict}
+    return {key: inner for key, inner in found.items() if inner is not None}
+
+
+@cache
+def _maps(kind: type) -> dict[str, type]:
+    """The keys of a table that hold tables by name."""
+    hints = get_type_hints(kind)
+    found = {key: _table_in(hints[key]) for key in keys_of_table(kind) if get_origin(hints[key]) is dict}
     return {key: inner for key, inner in found.items() if inner is not None}
 
 
@@ -164,7 +212,7 @@ def _table_in(annotation: Any) -> type[Values] | None:
     return next((found for one in get_args(annotation) if (found := _table_in(one))), None)
 
 
-_BASES = (object, Values, Part, Whole)
+_BASES = (object, Generic, Values, Described, Part, Whole)
 
 
 @cache

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pcielab import model
+from pcielab._core import FCS_BYTES
 from pcielab.library.link import Link
 from pcielab.model.link import Accounting
 from pcielab.store.setup import link_parameters
@@ -19,7 +20,6 @@ LINE_GBPS = 40
 """Line rate of the Ethernet that the paper compares with."""
 _SIZES = range(1, 2049)
 _FRAMES = range(64, 1501)
-_FCS_BYTES = 4
 _NICS = {"simple-nic": "Simple NIC", "niantic-kernel": "Modern NIC (kernel)", "niantic-dpdk": "Modern NIC (DPDK)"}
 _TRANSFERS_HEAD = (
     "Payload(Bytes)",
@@ -72,9 +72,9 @@ def _transfers(link: Link) -> str:
 
 def _lines_gbps(link: Link) -> dict[int, float]:
     """Payload rate of a full line, by the bytes of a frame that cross PCIe."""
-    frames = range(_FRAMES.start, _SIZES.stop + _FCS_BYTES)
+    frames = range(_FRAMES.start, _SIZES.stop + FCS_BYTES)
     answers = model.nic(model.load_nic("simple-nic"), link, frames, accounting=Accounting.SIGCOMM18)
-    return {answer.frame_bytes - _FCS_BYTES: answer.line_gbps for answer in answers}
+    return {answer.frame_bytes - FCS_BYTES: answer.line_gbps for answer in answers}
 
 
 def _ethernet(size_bytes: int, lines_gbps: Mapping[int, float]) -> str:
@@ -86,7 +86,7 @@ def _ethernet(size_bytes: int, lines_gbps: Mapping[int, float]) -> str:
 
 
 def _nics(link: Link) -> str:
-    bare = model.bandwidth(link, [frame - _FCS_BYTES for frame in _FRAMES], accounting=Accounting.SIGCOMM18)
+    bare = model.bandwidth(link, [frame - FCS_BYTES for frame in _FRAMES], accounting=Accounting.SIGCOMM18)
     nics = [model.nic(model.load_nic(name), link, _FRAMES, accounting=Accounting.SIGCOMM18) for name in _NICS]
     rows = []
     for frame, alone, *answers in zip(_FRAMES, bare, *nics, strict=True):
