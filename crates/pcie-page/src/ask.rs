@@ -6,16 +6,18 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{answer, change, own, plan, point, published, simulations, take_out};
+use crate::{answer, change, own, plan, point, published, rates, simulations, take_out};
 
 /// Names of the requests.
-pub const NAMES: [&str; 12] = [
+pub const NAMES: [&str; 14] = [
     "answer",
     "change",
     "drawn",
+    "engine",
     "flows",
     "frames",
     "messages",
+    "nic",
     "own",
     "plan",
     "point",
@@ -34,6 +36,7 @@ pub const NAMES: [&str; 12] = [
 /// * `point`: a simulated point as pictures need it; `record`: as a store keeps it,
 /// * `drawn`: a record as pictures need it,
 /// * `frames`, `messages`: the record of a test with a NIC, or of messages; `flows`: the rates on a fabric,
+/// * `nic`: the rates of a NIC with its features in closed form; `engine`: those of an engine,
 /// * `take-out`: commands and files of a question,
 /// * `published`: sizes and windows of curves, and the published tests.
 ///
@@ -52,9 +55,11 @@ pub fn ask_until(name: &str, asked: &str, stop: &Stop) -> Result<String, Refusal
         "answer" => text(&answer::answer(&read(asked)?)?),
         "change" => text(&change::change(read(asked)?)?),
         "drawn" => text(&point::drawn(&read(asked)?)),
+        "engine" => text(&rates::engine(&read(asked)?)?),
         "flows" => text(&simulations::flows(read(asked)?, stop)?),
         "frames" => text(&simulations::frames(read(asked)?, stop)?),
         "messages" => text(&simulations::messages(read(asked)?, stop)?),
+        "nic" => text(&rates::nic(&read(asked)?)?),
         "own" => text(&own::own(&read(asked)?)?),
         "plan" => text(&plan::plan(&read(asked)?)),
         "point" => text(&point::drawn(&point::record(read(asked)?, stop)?)),

@@ -12,6 +12,7 @@ mod plan;
 mod point;
 mod published;
 mod question;
+mod rates;
 mod simulations;
 mod take_out;
 #[cfg(target_family = "wasm")]

@@ -1,0 +1,159 @@
+//! Rates in closed form of a NIC with its features, and of an engine: shipped ones, or from the text of a file.
+
+use pcie_describe::{Layer, Source, Table, Value as Written, read_engine, read_nic};
+use pcie_model::{Engine, EngineRates, Ethernet, Limits, Model, ModelParameters, Nic, NicThroughput};
+use pcie_refusal::Refusal;
+use pcie_wire::{Accounting, LinkParameters};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::own::Shipped;
+
+/// A NIC, and frames on its line.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NicAsked {
+    nic: Described,
+    link: LinkParameters,
+    ethernet: Ethernet,
+    frames_bytes: Vec<u64>,
+}
+
+/// An engine, and its commands.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EngineAsked {
+    engine: Described,
+    /// Its link; absent: the engine's usual one.
+    link: Option<LinkParameters>,
+    sizes_bytes: Vec<u64>,
+    /// Commands in flight; absent: the engine's usual number.
+    depth: Option<u32>,
+}
+
+/// A description: a shipped one, or the text of a file over shipped ones.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Described {
+    /// Its name, for a NIC with its features (`connectx-5+mprq`), or the name of the file.
+    name: String,
+    /// The text of the file; absent: the shipped one of the name.
+    text: Option<String>,
+    /// Tables of the shipped files by kind and name.
+    shipped: Map<String, Value>,
+    /// Changes by dotted key.
+    #[serde(default)]
+    changes: Map<String, Value>,
+}
+
+impl Described {
+    fn source(&self, name: &str) -> Result<Source, Refusal> {
+        let Some(text) = &self.text else { return Ok(Source::Named(name.to_owned())) };
+        let table = pcie_describe::read_table(text, name)?;
+        pcie_describe::without_folder(&table, name)?;
+        Ok(Source::Content(Layer { table, path: name.to_owned(), is_file: true }))
+    }
+
+    fn changes(&self) -> Table {
+        self.changes.iter().map(|(key, value)| (key.clone(), Written::of_json(value.clone()))).collect()
+    }
+}
+
+/// The rates of a NIC with frames of each size.
+pub(crate) fn nic(asked: &NicAsked) -> Result<Vec<NicThroughput>, Refusal> {
+    let (name, switches) = Nic::split(&asked.nic.name);
+    let files = &mut Shipped(&asked.nic.shipped);
+    let nic = read_nic(asked.nic.source(name)?, asked.nic.changes(), files)?.content;
+    let nic = if switches.is_empty() { nic } else { nic.with_switches(&switches)? };
+    let (accounting, limits) = (Accounting::Spec, Limits::default());
+    let model = Model::try_from(ModelParameters { link: asked.link, accounting, limits })?;
+    let rates = |&bytes: &u64| model.nic(&nic.for_frames(Some(bytes)), asked.ethernet, bytes);
+    asked.frames_bytes.iter().map(rates).collect()
+}
+
+/// The rates of an engine with commands of each size.
+pub(crate) fn engine(asked: &EngineAsked) -> Result<Vec<EngineRates>, Refusal> {
+    let described = &asked.engine;
+    let files = &mut Shipped(&described.shipped);
+    let engine: Engine = read_engine(described.source(&described.name)?, described.changes(), files)?.content;
+    let link = asked.link.unwrap_or_else(|| engine.usual_link());
+    asked.sizes_bytes.iter().map(|&size_bytes| engine.rates(size_bytes, link, asked.depth)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::ask;
+
+    const CONNECTX: &str = include_str!("../../../profiles/nics/connectx-5.toml");
+    const GPU: &str = include_str!("../../../profiles/engines/gpu.toml");
+
+    fn shipped(kind: &str, name: &str, text: &str) -> Value {
+        json!({kind: {name: toml::from_str::<Value>(text).unwrap()}})
+    }
+
+    fn rows(name: &str, asked: &Value) -> Result<Vec<Value>, String> {
+        let found = ask(name, &asked.to_string()).map_err(|refusal| refusal.to_string())?;
+        Ok(serde_json::from_str(&found).unwrap())
+    }
+
+    fn frames(name: &str, text: Option<&str>, changes: &Value) -> Result<Vec<Value>, String> {
+        let nic = json!({"name": name, "text": text, "changes": changes,
+                         "shipped": shipped("nic", "connectx-5", CONNECTX)});
+        let link = json!({"generation": 3, "lanes": 16, "mps_bytes": 256, "mrrs_bytes": 512});
+        rows("nic", &json!({"nic": nic, "link": link, "ethernet": {}, "frames_bytes": [64, 1500]}))
+    }
+
+    #[test]
+    fn features_and_changes_of_a_nic_change_its_rates() {
+        let millions = |rows: &[Value]| rows[0]["rx"]["millions_per_s"].as_f64().unwrap();
+        let plain = frames("connectx-5", None, &json!({})).unwrap();
+        let mprq = frames("connectx-5+mprq", None, &json!({})).unwrap();
+        assert!(millions(&mprq) > millions(&plain));
+        let own = "name = \"mine\"\ndescription = \"mine\"\nprovenance = \"mine\"\nbase = \"connectx-5\"";
+        assert_eq!(frames("mine.toml+mprq", Some(own), &json!({})).unwrap(), mprq);
+        let batched = frames("connectx-5", None, &json!({"step.6.batch": 8})).unwrap();
+        assert!(millions(&batched) > millions(&plain));
+    }
+
+    #[test]
+    fn a_wrong_nic_or_change_is_named() {
+        let own = "name = \"mine\"\ndescription = \"mine\"\nprovenance = \"mine\"\nbase = \"connectx-5\"\n";
+        for (name, text, changes, words) in [
+            ("connectx-5+fast", None, json!({}), "connectx-5: has no feature fast: "),
+            ("connectx", None, json!({}), "no nic profile is named 'connectx': did you mean connectx-5?"),
+            (
+                "mine.toml",
+                Some(format!("{own}[queues]\npairs = 0")),
+                json!({}),
+                "mine.toml: queues.pairs is 0: ",
+            ),
+            ("mine.toml", Some(own.to_owned()), json!({"queues.pairs": 0}), "--set: queues.pairs is 0: "),
+            (
+                "connectx-5",
+                None,
+                json!({"queues.pair": 1}),
+                "--set nic.queues.pair: unknown key: did you mean pairs?",
+            ),
+        ] {
+            let message = frames(name, text.as_deref(), &changes).unwrap_err();
+            assert!(message.starts_with(words), "{message}");
+        }
+    }
+
+    #[test]
+    fn an_engine_has_the_rates_of_its_depth() {
+        let of = |depth: u32, changes: Value| {
+            let engine = json!({"name": "gpu", "shipped": shipped("engine", "gpu", GPU), "changes": changes});
+            rows("engine", &json!({"engine": engine, "sizes_bytes": [4096], "depth": depth}))
+        };
+        let one = &of(1, json!({})).unwrap()[0]["to_host"];
+        let (rate, wire) = (one["gbytes_per_s"].as_f64().unwrap(), one["ceilings"]["wire-upstream"].as_f64());
+        assert_eq!(one["bound"], "queue-depth");
+        assert!((rate - 4096.0 / (6500.0 + 4096.0 / wire.unwrap())).abs() < 1e-12);
+        let slow = &of(1000, json!({"pace.to_host_gbytes_per_s": 2.5})).unwrap()[0]["to_host"];
+        assert_eq!((&slow["bound"], &slow["gbytes_per_s"]), (&json!("device"), &json!(2.5)));
+        assert!(of(5000, json!({})).unwrap_err().starts_with("depth is 5000: give 1 to 1024, the commands"));
+    }
+}
