@@ -164,7 +164,8 @@ pub(crate) fn refuse_unknown(key: &str, of: &str, shape: &Shape, except: &[&str]
     }
     let wanted = key.split('.').filter(|step| !is_index(step)).collect::<Vec<_>>().join(".");
     let is_known = |key: &str| !except.contains(&key.split('.').next().unwrap_or_default());
-    if is_known(key) && shape.at(key).is_some() {
+    let is_too_long = |step: &str| !is_index(step) && step.bytes().all(|letter| letter.is_ascii_digit());
+    if is_known(key) && !key.split('.').any(is_too_long) && shape.at(key).is_some() {
         return Ok(());
     }
     let all = shape.keys();
@@ -269,6 +270,9 @@ mod tests {
         }
         assert_eq!(refuse_unknown("host.idle.clusters.3.share", "", System::shape(), &[]), Ok(()));
         assert!(refuse_unknown(&"a".repeat(300), "", System::shape(), &[]).is_err());
+        let index = format!("chunk_addresses.{}", "1".repeat(INDEX_DIGITS_MOST + 1));
+        let error = refuse_unknown(&index, "", System::shape(), &[]).unwrap_err().to_string();
+        assert!(error.ends_with("unknown key: did you mean chunk_addresses?"), "{error}");
     }
 
     proptest! {
