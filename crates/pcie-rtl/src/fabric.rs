@@ -1,8 +1,9 @@
 //! FPGA cores as the devices of a fabric: each in its own process, behind the links and switches of the
 //! fabric's description, and driven by the driver for boards.
 //!
-//! All cores run for a time shorter than any TLP takes from one node to another; then the network carries what
-//! they sent. No TLP arrives at a core before the clock that it has reached, so nothing is approximated.
+//! Time goes on in windows, none longer than a TLP of a core takes to leave its first link, which it shares with
+//! nobody. The network first carries what was sent before a window up to its end; then all cores run through it with
+//! what arrives there. What they send meanwhile goes on, or arrives, after its end, so nothing is approximated.
 
 mod network;
 mod port;
@@ -115,10 +116,11 @@ impl Cores {
             heard: Picoseconds::ZERO,
         };
         cores.clock_ps = cores.devices.first_mut().map_or(1, |device| device.commands.transport().clock_ps());
-        cores.window = cores.network.shortest().0 / cores.clock_ps;
+        let nodes: Vec<NodeId> = cores.devices.iter().map(|device| device.node).collect();
+        cores.window = cores.network.shortest_hop(&nodes).0 / cores.clock_ps;
         if cores.window == 0 {
             let problem =
-                format!("two nodes of {} are less than a clock of the cores apart", topology.name());
+                format!("a core of {} is less than one of its clocks from the next node", topology.name());
             return Err(Refusal::new(problem).remedy(format!("give a delay_ns of {}", cores.clock_ps / 1000)));
         }
         let latest = cores.devices.iter_mut().map(|device| device.commands.transport().clock()).max();
@@ -435,8 +437,8 @@ impl Carrier for Cores {
             if !self.has_jobs() || now > end || stopped() {
                 return Ok(None);
             }
-            self.run(until)?;
             self.carry(then, contents)?;
+            self.run(until)?;
             if then.since(self.heard).as_ns() > SILENCE_NS {
                 self.devices.iter_mut().try_for_each(|device| device.commands.check()).map_err(failed)?;
                 return Err(failed(DriverError::Silent((SILENCE_NS / 1e3) as u64)));

@@ -54,10 +54,11 @@ impl<M> Network<M> {
         hops.fold(Picoseconds::ZERO, |sum, hop| sum + hop.delay)
     }
 
-    /// The shortest of all delays.
-    pub(super) fn shortest(&self) -> Picoseconds {
-        let delays = self.routes.keys().map(|&(from, to)| self.delay(from, to));
-        delays.min().unwrap_or(Picoseconds::ZERO)
+    /// The shortest time that a TLP of some nodes takes to its second link, or to its destination if it has none.
+    pub(super) fn shortest_hop(&self, from: &[NodeId]) -> Picoseconds {
+        let routes = self.routes.iter().filter(|((sender, _), _)| from.contains(sender));
+        let first = routes.filter_map(|(_, hops)| hops.first());
+        first.map(|hop| hop.delay).min().unwrap_or(Picoseconds::ZERO)
     }
 
     /// Sends a TLP at `at`.
