@@ -43,19 +43,21 @@ def test_bytes_go_through_both_cores_and_back(size: int) -> None:
     assert (requests["reached"] > requests["submitted"]).all()
 
 
-def bandwidth(devices: DeviceKind, primitive: str, size: int, count: int) -> float:
-    """GB/s of the middle half of the requests, with 64 in flight."""
+def bandwidth(devices: DeviceKind, primitives: tuple[str, ...], size: int, count: int, in_queues: int) -> float:
+    """GB/s of the middle half of the requests, of each primitive in turns, in four queues or one."""
     runtime = ready(devices)
     here, there = (runtime.memory_alloc(device, "memory", size) for device in ("A", "B"))
     host = runtime.host_memory_alloc("host", size)
-    queues = [runtime.add_queue("host", outstanding=64 // QUEUES) for _ in range(QUEUES)]
+    outstanding = 64 // QUEUES if in_queues == QUEUES else 32
+    queues = [runtime.add_queue("host", outstanding=outstanding) for _ in range(in_queues)]
     submit = {
         "h2d": lambda queue: runtime.h2d(queue, "A", host, here, size),
         "d2h": lambda queue: runtime.d2h(queue, "A", host, here, size),
         "d2d": lambda queue: runtime.dev2dev_write(queue, "A", here, there, size),
     }
     for number in range(count):
-        submit[primitive](queues[number % QUEUES])
+        queue = number % in_queues
+        submit[primitives[queue % len(primitives)]](queues[queue])
     runtime.run()
     requests = runtime.trace().requests
     done = (requests["submitted"] + requests["total"]).sort_values().to_numpy()
@@ -63,11 +65,41 @@ def bandwidth(devices: DeviceKind, primitive: str, size: int, count: int) -> flo
     return float((last - first) * size / (done[last] - done[first]))
 
 
-@pytest.mark.parametrize("primitive", ["h2d", "d2h", "d2d"])
-@pytest.mark.parametrize(("size", "count"), [(64, 400), (256, 400), (4096, 80), (1 << 20, 8)])
-def test_bandwidth_is_that_of_the_fabric_simulator(primitive: str, size: int, count: int) -> None:
-    rates = [bandwidth(devices, primitive, size, count) for devices in ("rtl", "simulated")]
-    assert rates[0] == pytest.approx(rates[1], rel=0.03)
+@pytest.mark.parametrize(
+    ("primitives", "in_queues"),
+    [
+        (("h2d",), 4), (("d2h",), 4), (("d2d",), 4), (("h2d", "d2h"), 4), (("h2d", "d2d"), 4),
+        (("h2d",), 1), (("d2h",), 1), (("d2d",), 1),
+    ],
+    ids=lambda given: "+".join(given) if isinstance(given, tuple) else str(given),
+)  # fmt: skip
+@pytest.mark.parametrize(("size", "count"), [(64, 400), (256, 400), (4096, 80), (65536, 16)])
+def test_bandwidth_is_that_of_the_fabric_simulator(
+    primitives: tuple[str, ...], in_queues: int, size: int, count: int
+) -> None:
+    real, simulated = (bandwidth(devices, primitives, size, count, in_queues) for devices in ("rtl", "simulated"))
+    # Beats of headers and notices fill the cores' stream there; the simulator counts data alone.
+    apart = 0.09 if len(primitives) == 2 and size == 256 else 0.03
+    assert real == pytest.approx(simulated, rel=apart)
+
+
+def test_a_read_takes_as_much_longer_as_the_memory_of_the_host(tmp_path: Path) -> None:
+    """Cores run in windows of time: what comes to them must come at its time, not at a window's end."""
+    shipped = (Path(__file__).parents[1] / "profiles" / "fabrics" / "two-cores.toml").read_text()
+    totals_ns = []
+    for memory_ns in (100.0, 120.0, 140.0, 180.0):
+        changed = tmp_path / f"{memory_ns}.toml"
+        changed.write_text(shipped.replace("memory_read_ns = 100.0", f"memory_read_ns = {memory_ns}"))
+        runtime = fabric.Runtime(fabric.load(changed), devices="rtl", program=rtl.program())
+        runtime.device_init("A")
+        runtime.memory_init("A", "memory")
+        host, here = runtime.host_memory_alloc("host", 64), runtime.memory_alloc("A", "memory", 64)
+        runtime.h2d(runtime.add_queue("host", outstanding=1), "A", host, here, 64)
+        runtime.run()
+        totals_ns.append(float(runtime.trace().requests["total"].iloc[0]))
+    # The notifier looks for ended commands every fourth clock.
+    step_ns = 16.0
+    assert [total - totals_ns[0] for total in totals_ns] == pytest.approx([0.0, 20.0, 40.0, 80.0], abs=step_ns)
 
 
 def test_the_guide_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -173,6 +173,18 @@ pub struct EngineParameters {
     /// Status written to the host when a command is done.
     #[schemars(range(min = 1, max = 4294967295_u32))]
     pub completion_bytes: u32,
+    /// Time between two commands that the device takes in, whatever their direction.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1000000000))]
+    pub command_interval_ns: f64,
+    /// Time from the last data of a command that reads to its status, beside that of the memory.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1000000000))]
+    pub read_retire_ns: f64,
+    /// Whether a write to another device ends with that device's acknowledgement. Without, it is posted: it ends when
+    /// its data are there and the status, which follows the data out of the device, is at the host.
+    #[serde(default = "yes")]
+    pub peer_acknowledgement: bool,
     /// Unit of the sizes of DMA transfers.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 4294967295_u32))]
@@ -185,6 +197,10 @@ pub struct EngineParameters {
 
 const fn one() -> u32 {
     1
+}
+
+const fn yes() -> bool {
+    true
 }
 
 const fn third() -> u32 {

@@ -97,6 +97,32 @@ pub(super) fn engines(topology: &Topology) -> Vec<Option<Engine>> {
     topology.nodes().iter().flat_map(|node| node.device.as_ref().map_or([None, None], of)).collect()
 }
 
+/// The commands that a device takes in, one after another, for both of its engines.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Intake {
+    interval: Picoseconds,
+    free_at: Picoseconds,
+}
+
+impl Intake {
+    /// Takes a command in; returns the time at which its engine has it.
+    pub fn take(&mut self, now: Picoseconds) -> Picoseconds {
+        let taken = now.max(self.free_at);
+        self.free_at = taken + self.interval;
+        taken
+    }
+}
+
+/// The intake of each node; where there is no device, one that is not used.
+pub(super) fn intakes(topology: &Topology) -> Vec<Intake> {
+    let interval = |device: &DeviceParameters| Picoseconds::from_ns(device.engine.command_interval_ns);
+    let of = |device: Option<&DeviceParameters>| Intake {
+        interval: device.map_or(Picoseconds::ZERO, interval),
+        free_at: Picoseconds::ZERO,
+    };
+    topology.nodes().iter().map(|node| of(node.device.as_ref())).collect()
+}
+
 /// A resource that data pass one after another, in each direction: the BAR of a device, or the link between a
 /// host's sockets.
 #[derive(Debug, Clone, Copy, Default)]

@@ -26,6 +26,8 @@ pub(super) struct Flow {
     pub peer: bool,
     /// Whether the device's engine writes elsewhere.
     pub writes: bool,
+    /// Whether the status of a write follows its data out of the device: it waits for no acknowledgement.
+    pub posted: bool,
     pub status_bytes: u16,
     /// TLPs with data that wait at the first port.
     pub at_source: usize,
@@ -58,6 +60,8 @@ pub(super) struct Times {
     pub other_socket_byte: ByteTime,
     /// Access by the device's own engine.
     pub engine_memory: Picoseconds,
+    /// Of the device's engine, behind the last data of a read.
+    pub retire: Picoseconds,
     pub bar_read: Picoseconds,
     pub bar_write: Picoseconds,
     pub bar_read_byte: ByteTime,
@@ -79,6 +83,9 @@ impl Flow {
             host: placed.host as usize,
             peer: peer.is_some(),
             writes,
+            posted: primitive == Primitive::D2h
+                || primitive == Primitive::D2dWrite
+                    && parameters.is_some_and(|device| !device.engine.peer_acknowledgement),
             status_bytes: parameters.map_or(0, |device| device.engine.completion_bytes as u16),
             at_source: 0,
             held: false,
@@ -145,6 +152,10 @@ fn times(topology: &Topology, placed: &Placed) -> Times {
         other_socket: Picoseconds::from_ns(if placed.socket == 0 { 0.0 } else { host.other_socket_ns }),
         other_socket_byte: rate(host.other_socket_gbytes_per_s.filter(|_| placed.socket != 0)),
         engine_memory: ns(here.map(|memory| memory.engine_ns)),
+        retire: ns(topology.nodes()[placed.device as usize]
+            .device
+            .as_ref()
+            .map(|device| device.engine.read_retire_ns)),
         bar_read: ns(there.map(|memory| memory.bar_read_ns)),
         bar_write: ns(there.map(|memory| memory.bar_write_ns)),
         bar_read_byte: rate(there.map(|memory| memory.bar_read_gbytes_per_s)),

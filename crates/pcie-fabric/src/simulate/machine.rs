@@ -2,8 +2,8 @@
 //!
 //! A host's command crosses the fabric to the command queue of the engine; the engine transfers the data;
 //! then it writes a status to the host. The status of a D2H follows its data on the same path at no extra
-//! time. That of a write to another device takes another path than the data, so it waits for the device's
-//! acknowledgement.
+//! time. That of a write to another device takes another path than the data: it waits for the device's
+//! acknowledgement, unless the device posts such writes. Then the request is done when both are there.
 //!
 //! A machine runs until a request is done; then its driver decides. [`load`](super::load) keeps flows at
 //! their outstanding requests, the runtime submits a program's requests.
@@ -16,7 +16,7 @@ pub(crate) use request::{Arrival, Request};
 use pcie_time::{CalendarQueue, Picoseconds};
 
 use self::state::{SOURCE_TLPS, State, engine_of};
-use super::engine::{Side, engines};
+use super::engine::{Side, engines, intakes};
 use super::event::{Event, PackedEvent};
 use super::flow::Flow;
 use super::network::{Discipline, Message, Network, Tlp};
@@ -45,6 +45,7 @@ impl Machine {
                 flows: vec![],
                 requests: vec![],
                 engines: engines(topology),
+                intakes: intakes(topology),
                 sides: vec![Side::default(); topology.nodes().len()],
                 counting_from: None,
                 arrivals: None,
@@ -163,6 +164,7 @@ impl Machine {
         request.reached = None;
         (request.to_start, request.to_arrive) = (request.size_bytes, request.size_bytes);
         (request.segments_begun, request.segment_left) = (0, 0);
+        request.has_status = false;
         let flow = &state.flows[request.flow as usize];
         match flow.primitive {
             Primitive::Stream => return self.stream(now, number),
@@ -225,12 +227,14 @@ impl Machine {
         let request = &mut state.requests[number as usize];
         request.reached = Some(now);
         let flow = &state.flows[request.flow as usize];
+        // Two engines a node.
+        let taken = state.intakes[flow.engine / 2].take(now);
         let engine = engine_of(&mut state.engines, flow);
         let fetch = if flow.writes { flow.times.engine_memory } else { Picoseconds::ZERO };
         let whole = [request.size_bytes];
         let segments = if request.segments.is_empty() { &whole[..] } else { &request.segments };
         for (index, size_bytes) in segments.iter().enumerate() {
-            let executed = engine.accept(now, *size_bytes) + fetch;
+            let executed = engine.accept(taken, *size_bytes) + fetch;
             if index == 0 {
                 request.at_device = executed.since(now);
             }
@@ -266,7 +270,11 @@ impl Machine {
             Message::Command => self.command(now, number),
             Message::Status => {
                 let done = self.state.at_host(now, number, tlp.length());
-                self.events.push(done, Event::Done(number).into());
+                let request = &mut self.state.requests[number as usize];
+                request.has_status = true;
+                if request.to_arrive == 0 {
+                    self.events.push(done, Event::Done(number).into());
+                }
             }
             Message::Ask => {
                 let ready = self.state.look_up(now, number, tlp.length());
@@ -320,7 +328,8 @@ impl Machine {
         debug_assert!(*in_flight > 0, "unrequested data of request {number}");
         *in_flight -= 1;
         if state.arrive(number, bytes) {
-            let stored = now + state.flow(number).times.engine_memory;
+            let times = state.flow(number).times;
+            let stored = now + times.engine_memory + times.retire;
             self.events.push(stored, Event::Inject(state.status(number)).into());
         }
         self.transfer(now, number);
@@ -338,9 +347,12 @@ impl Machine {
         let engine = engine_of(&mut state.engines, flow);
         debug_assert!(engine.peer_requests > 0, "request {number} wrote data that no engine sent");
         engine.peer_requests -= 1;
-        if last {
+        let (posted, has_status) = (flow.posted, state.requests[number as usize].has_status);
+        if last && !posted {
             let acknowledgement = state.acknowledgement(number);
             self.inject(now, acknowledgement);
+        } else if last && has_status {
+            self.events.push(now, Event::Done(number).into());
         }
         self.transfer(now, number);
         None

@@ -66,6 +66,56 @@ fn the_rate_of_an_engine_leaves_the_links_of_other_flows_alone() {
     assert_eq!(times(&slow_devices()), times(&fabrex()));
 }
 
+fn with_engine(change: impl Fn(&mut crate::EngineParameters)) -> Topology {
+    let mut fabric = fabrex_parameters();
+    for device in fabric.nodes.iter_mut().filter_map(|node| node.device.as_mut()) {
+        change(&mut device.engine);
+    }
+    Topology::new(fabric).unwrap()
+}
+
+#[test]
+fn commands_of_both_directions_share_the_intake_of_their_device() {
+    let topology = with_engine(|engine| {
+        engine.command_interval_ns = 500.0;
+        (engine.read.interval_ns, engine.write.interval_ns) = (1.0, 1.0);
+    });
+    let both = [("host1", "A", Primitive::H2d), ("A", "host1", Primitive::D2h)];
+    let many =
+        |(from, to, primitive)| Traffic { size_bytes: 64, outstanding: 16, ..traffic(from, to, primitive) };
+    let found = run(&topology, &both.map(many), Discipline::Fifo);
+    let sum: f64 = found.flows.iter().map(|flow| flow.gbytes_per_s).sum();
+    assert!((sum / (64.0 / 500.0) - 1.0).abs() < 0.01, "{sum} GB/s");
+}
+
+#[test]
+fn a_read_is_retired_behind_its_last_data() {
+    let total_ns = |primitive, retire_ns| {
+        let topology = with_engine(|engine| engine.read_retire_ns = retire_ns);
+        let ends = if primitive == Primitive::H2d { ("host1", "A") } else { ("A", "host1") };
+        let found = run(&topology, &[traffic(ends.0, ends.1, primitive)], Discipline::Fifo);
+        let phases = found.flows[0].requests[1].phases;
+        phases.host_ns + phases.fabric_ns + phases.device_ns
+    };
+    for (primitive, longer_ns) in [(Primitive::H2d, 70.0), (Primitive::D2h, 0.0)] {
+        let found = total_ns(primitive, 70.0) - total_ns(primitive, 0.0);
+        assert!((found - longer_ns).abs() < 1e-3, "{primitive:?}: {found}");
+    }
+}
+
+#[test]
+fn a_posted_write_to_a_device_waits_for_no_acknowledgement() {
+    let total_ns = |acknowledged| {
+        let topology = with_engine(|engine| engine.peer_acknowledgement = acknowledged);
+        let one = Traffic { size_bytes: 64, outstanding: 1, ..traffic("A", "B", Primitive::D2dWrite) };
+        let found = run(&topology, &[one], Discipline::Fifo);
+        let phases = found.flows[0].requests[1].phases;
+        phases.host_ns + phases.fabric_ns + phases.device_ns
+    };
+    // The acknowledgement and the status behind it cross the fabric one after the other.
+    assert!(total_ns(true) > total_ns(false) + 500.0, "{} {}", total_ns(true), total_ns(false));
+}
+
 #[test]
 fn validation_experiments_match_the_estimates() {
     let background = [("C", "B", 1.76), ("B", "D", 7.19), ("A", "H", 2.54)];

@@ -25,6 +25,8 @@ pub(crate) struct Request {
     pub(super) to_start: u64,
     /// Bytes that have not arrived.
     pub(super) to_arrive: u64,
+    /// Whether the status of a posted write to another device is at the host.
+    pub(super) has_status: bool,
 }
 
 impl Request {

@@ -3,7 +3,7 @@
 use pcie_time::{CalendarQueue, Picoseconds};
 
 use super::request::{Arrival, Request};
-use crate::simulate::engine::{Engine, Side};
+use crate::simulate::engine::{Engine, Intake, Side};
 use crate::simulate::event::{Event, PackedEvent};
 use crate::simulate::flow::Flow;
 use crate::simulate::network::{Listener, Message, Tlp};
@@ -18,6 +18,8 @@ pub(super) struct State {
     pub(super) flows: Vec<Flow>,
     pub(super) requests: Vec<Request>,
     pub(super) engines: Vec<Option<Engine>>,
+    /// By node: the commands that a device takes in.
+    pub(super) intakes: Vec<Intake>,
     /// By node: the BARs of a device, or the link between a host's sockets.
     pub(super) sides: Vec<Side>,
     /// None before counting.
@@ -70,7 +72,7 @@ impl State {
     }
 
     /// The next TLP that an engine sends, if it has room for one, and the status behind the last data of a
-    /// D2H.
+    /// posted write.
     pub(super) fn next_transfer(&mut self, engine: usize) -> Option<(Tlp, Option<Tlp>)> {
         let engine = self.engines[engine].as_mut()?;
         let (requests, flows) = (&mut self.requests, &mut self.flows);
@@ -85,7 +87,7 @@ impl State {
         engine.host_requests += u32::from(!peer && !writes);
         flow.at_source += usize::from(writes);
         request.to_start -= bytes;
-        let completes = request.to_start == 0 && flow.primitive == Primitive::D2h;
+        let completes = request.to_start == 0 && flow.posted;
         let bytes = bytes as u16;
         let tlp = if writes { self.data(number, bytes) } else { self.ask(number, bytes) };
         Some((tlp, completes.then(|| self.status(number))))
