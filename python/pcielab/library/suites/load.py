@@ -67,6 +67,14 @@ class _Tests:
         chosen = [name for name in known if any(fnmatchcase(name, family) for family in families)]
         return type(self)(self.handle.only(chosen, f"{self.name} ({', '.join(families)})"))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as its checked content, without the sources of its file."""
+        return _of_json, (type(self), self.handle.json())
+
+
+def _of_json(of: "type[Suite | MessageSuite]", content: str) -> "Suite | MessageSuite":
+    return of(_core.Suite.of_json(of.kind, content))
+
 
 class Suite(_Tests):
     """A list of tests in run order, which matters because caches and TLBs keep state."""

@@ -1,6 +1,7 @@
 """Suites unfold in the order of their loops, and errors explain wrong ones."""
 
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.library.suites import load_suite, names, single_test
+from pcielab.library.suites.load import MessageSuite, Suite, load_message_suite, message_suite_names
 
 HEAD = 'name = "mine"\ntitle = "Mine"\n[provenance]\nsource = "me"\n'
 GROUP = {
@@ -218,3 +220,10 @@ def test_a_part_of_a_suite_has_the_tests_of_its_families_in_order() -> None:
     assert part.name == "paper (bw_dma_sz_sweep, lat_cmd_*)"
     with pytest.raises(InputError, match=r"did you mean bw_dma_sz_sweep\?"):
         paper.only(["bw_dma_sz_swep"])
+
+
+@pytest.mark.parametrize("known", [load_suite("quick"), load_message_suite(message_suite_names()[0])])
+def test_a_pickled_suite_is_the_same_again(known: Suite | MessageSuite) -> None:
+    again = pickle.loads(pickle.dumps(known))
+    assert type(again) is type(known)
+    assert (again.to_json(), again.tests) == (known.to_json(), known.tests)
