@@ -187,7 +187,7 @@ lint: extension ## Check formatting, lints, types, layers, stubs and generated f
 	$(BIN)/python -m generate --check
 
 .PHONY: generate
-generate: build ## Renew generated files (Python models, reference pages, schemas), pcielab.h and the fixtures of the Rust tests
+generate: extension ## Renew generated files (Python models, reference pages, schemas), pcielab.h and the fixtures of the Rust tests
 	$(BIN)/python -m generate
 	UPDATE_HEADER=1 cargo test -p pcie-port --quiet --test header
 

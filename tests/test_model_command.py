@@ -173,7 +173,7 @@ def test_bad_input_is_refused_with_the_remedy(arguments: list[str], message: str
         ("batch = 40", "batch_size = 40", "unknown key step.1.batch_size: did you mean batch?"),
         ("batch = 40", "batch = 0", "step.1.batch is 0"),
         ("batch = 40", "batch = 40\nevery_packets = 2", "give every_packets or batch, not both"),
-        ("bytes = 4", 'bytes = "pkt"', "step.0.bytes is 'pkt': give a number above 0, or \"packet\""),
+        ("bytes = 4", 'bytes = "pkt"', "step.0.bytes is 'pkt': give 1 to 1048576 or \"packet\""),
         ('actor = "host"', 'actor = "device"', "actor does not fit kind"),
         ('name = "niantic-kernel"', "", "missing key name"),
         ('name = "niantic-kernel"', "name = [", "not valid TOML"),

@@ -579,7 +579,7 @@ FAULTS: tuple[Fault, ...] = (
         "a step of 4 GiB",
         "overflowed",
         changed(uses.nic, lambda: tables("profiles/nics/simple-nic.toml")[0], {"step.0.bytes": 1 << 32}),
-        "step[0].bytes",
+        "step.0.bytes",
     ),
     Fault(
         "fabrics",
