@@ -486,7 +486,7 @@ ENTRY_POINTS: dict[str, Long | Short] = {
         (
             "HostPort.address", "HostPort.buffer_bytes", "HostPort.flight_ps", "HostPort.next_ps",
             "HostPort.credits", "HostPort.uplink_free_ps",
-            "HostPort.has_room", "HostPort.submit", "HostPort.advance", "HostPort.take",
+            "HostPort.has_room", "HostPort.submit", "HostPort.give_up", "HostPort.advance", "HostPort.take",
         ),
         _PORT,
     ),

@@ -13,11 +13,12 @@ import cocotb
 from cocotb.triggers import ClockCycles, Event, RisingEdge, Timer, with_timeout
 from cocotb.utils import get_sim_time
 from cocotbext.axi import AxiStreamBus
-from cocotbext.pcie.core import RootComplex
+from cocotbext.pcie.core import Device, Endpoint, RootComplex
 from cocotbext.pcie.core.tlp import Tlp, TlpType
 from cocotbext.pcie.intel.s10 import S10PcieDevice, S10RxBus, S10TxBus
 from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
 
+from pcielab.errors import InputError
 from pcielab.library.profiles import resolve
 from pcielab.port import trace
 from pcielab.port.cocotb_host import Host, enumerate_devices
@@ -60,6 +61,11 @@ def stratix_10(dut: Any) -> Any:
     )
 
 
+def functional_model(_dut: Any) -> Any:
+    """cocotbext-pcie's functional model of a device, without a block; tests call its functions."""
+    return Device(Endpoint())
+
+
 BLOCKS = {"read_dma": ultrascale_plus, "read_dma_s10": stratix_10, "write_dma": ultrascale_plus}
 
 
@@ -70,19 +76,24 @@ class Bench:
         logging.getLogger("cocotb").setLevel(logging.WARNING)
         self.dut, self.root = dut, RootComplex()
         self.system = resolve(ASKED["profile"], ASKED["sets"])
-        self.block = BLOCKS[ASKED["top"]](dut)
+        self.block = (functional_model if ASKED.get("model") else BLOCKS[ASKED["top"]])(dut)
+        self.outcomes: dict[int, str] = {}
         self.root.make_port().connect(self.block)
 
     async def start(self) -> None:
         """Enumerate, and put the host behind the root complex."""
         self.dut.start.value = 0
         await with_timeout(enumerate_devices(self.root, self.block, self.system), 200, "us")
-        self.host = Host(self.root, self.block, self.system)
+        self.host = Host(self.root, self.block, self.system, outcome=self.outcome)
         if hasattr(self.dut, "requester"):
             self.dut.requester.value = int(self.block.functions[0].pcie_id)
         self.memory = self.root.mem_pool.alloc_region(1 << 20)
         self.base = self.memory.get_absolute_address(0)
         self.memory.mem[:] = b"".join(word.to_bytes(4, "little") for word in range(0, 1 << 20, 4))
+
+    def outcome(self, read: Any) -> str:
+        """What becomes of a read, by its page."""
+        return self.outcomes.get((read.address - self.base) // 4096, "data")
 
 
 @cocotb.test()
@@ -248,3 +259,82 @@ async def trace_takes_the_same_time(dut: Any) -> None:
     await Timer(20, "us")
     late = [done[n] - one.done_ps for n, one in enumerate(played) if not one.write]
     Path(ASKED["output"]).write_text(json.dumps(late))
+
+
+@cocotb.test()
+async def model_moves_bytes(dut: Any) -> None:
+    """Read and write with the functional model's functions, many at a time; note the rates, and check the data."""
+    bench = Bench(dut)
+    await bench.start()
+    model, size, window, found = bench.block.functions[0], ASKED["size"], 64 << 10, []
+    before = bytes(bench.memory.mem[:window])
+    for kinds in ASKED["kinds"]:
+        left, done = ASKED["transfers"], list[float]()
+
+        async def worker(kinds: list[str] = kinds, done: list[float] = done) -> None:
+            nonlocal left
+            while left > 0:
+                left -= 1
+                at = left * size % window
+                for kind in kinds:
+                    if kind == "write":
+                        await model.mem_write(bench.base + window + at, before[at : at + size])
+                    else:
+                        assert await model.mem_read(bench.base + at, size) == before[at : at + size]
+                done.append(get_sim_time("ns"))
+
+        for task in [cocotb.start_soon(worker()) for _ in range(ASKED["workers"])]:
+            await task
+        await Timer(20, "us")
+        middle = done[3 * len(done) // 8 : 3 * len(done) // 4]
+        found.append(8 * size * (len(middle) - 1) / (middle[-1] - middle[0]))
+    assert bytes(bench.memory.mem[window : 2 * window]) == before, "memory holds other bytes"
+    Path(ASKED["output"]).write_text(json.dumps(found))
+
+
+@cocotb.test()
+async def reads_fail(dut: Any) -> None:
+    """Read pages whose reads fail, each in its way; note what the device got, and read on with all tags."""
+    bench = Bench(dut)
+    await bench.start()
+    model, seen, received = bench.block.functions[0], [], bench.block.upstream_recv
+    outcomes = ["data", "poisoned", "unsupported", "aborted", "lost"]
+    bench.outcomes = dict(enumerate(outcomes))
+
+    async def note(tlp: Any) -> None:
+        seen.append((tlp.fmt_type.name, tlp.status.name, bool(tlp.ep), tlp.byte_count))
+        await received(tlp)
+
+    bench.block.upstream_port.rx_handler = note
+    found = {}
+    for page, outcome in enumerate(outcomes):
+        seen.clear()
+        try:
+            await model.mem_read(bench.base + 4096 * page, 64, timeout=50, timeout_unit="us")
+            raised = ""
+        except Exception as error:
+            raised = str(error)
+        found[outcome] = {"seen": list(seen), "raised": raised}
+    bench.outcomes = {}
+    for number in range(600):
+        at = number * 64 % 4096
+        assert await model.mem_read(bench.base + at, 64) == bytes(bench.memory.mem[at : at + 64])
+    Path(ASKED["output"]).write_text(json.dumps(found))
+
+
+@cocotb.test(expect_error=InputError)
+async def tlps_too_long(dut: Any) -> None:
+    """Send a TLP beyond MPS or MRRS: the host refuses it."""
+    bench = Bench(dut)
+    await bench.start()
+    Path(ASKED["output"]).write_text(json.dumps([]))
+    link, tlp = bench.system.system.link, Tlp()
+    tlp.requester_id = bench.block.functions[0].pcie_id
+    if ASKED["kind"] == "write":
+        tlp.fmt_type = TlpType.MEM_WRITE
+        tlp.set_addr_be_data(bench.base, bytes(link.mps_bytes + 4))
+    else:
+        tlp.fmt_type = TlpType.MEM_READ
+        tlp.set_addr_be(bench.base, link.mrrs_bytes + 4)
+    await bench.block.upstream_port.send(tlp)
+    await Timer(20, "us")

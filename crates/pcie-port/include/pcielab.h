@@ -20,7 +20,7 @@
  Version of this interface: major times 1000 plus minor. Within a major version functions, structures and
  codes are only added.
  */
-#define PCIELAB_VERSION 1000
+#define PCIELAB_VERSION 1001
 
 /*
  What functions return. Values below 0 are errors, after which nothing has changed.
@@ -102,6 +102,14 @@ typedef enum pcielab_code {
    A defect of the library. A host that was changed meanwhile refuses all further calls with this code.
    */
   PCIELAB_CODE_INTERNAL = -17,
+  /*
+   No read in flight has the tag.
+   */
+  PCIELAB_CODE_NO_READ = -18,
+  /*
+   The outcome is unknown, or not data for a TLP that is no read.
+   */
+  PCIELAB_CODE_OUTCOME = -19,
 } pcielab_code;
 
 /*
@@ -142,6 +150,10 @@ typedef enum pcielab_kind {
    A message without data.
    */
   PCIELAB_KIND_MESSAGE = 2,
+  /*
+   A memory write with the relaxed-ordering attribute.
+   */
+  PCIELAB_KIND_RELAXED_WRITE = 3,
 } pcielab_kind;
 
 /*
@@ -161,6 +173,32 @@ typedef enum pcielab_event_kind {
    */
   PCIELAB_EVENT_KIND_MESSAGE = 2,
 } pcielab_event_kind;
+
+/*
+ What becomes of a read.
+ */
+typedef enum pcielab_outcome {
+  /*
+   Its completions bring data.
+   */
+  PCIELAB_OUTCOME_DATA = 0,
+  /*
+   Its completions bring data and are poisoned: nobody may use them.
+   */
+  PCIELAB_OUTCOME_POISONED = 1,
+  /*
+   One completion without data, with the status Unsupported Request.
+   */
+  PCIELAB_OUTCOME_UNSUPPORTED = 2,
+  /*
+   One completion without data, with the status Completer Abort.
+   */
+  PCIELAB_OUTCOME_ABORTED = 3,
+  /*
+   Nothing: the device notices by its completion timeout, see pcielab_port_give_up.
+   */
+  PCIELAB_OUTCOME_LOST = 4,
+} pcielab_outcome;
 
 /*
  A host with its link to one device. Use it from one thread at a time; different ports may be used at once.
@@ -312,9 +350,9 @@ typedef struct pcielab_event {
    */
   uint8_t last;
   /*
-   0.
+   A PcielabOutcome: what a completion brings. 0, data, unless pcielab_port_submit_with asked for another.
    */
-  uint32_t reserved;
+  uint32_t outcome;
 } pcielab_event;
 
 /*
@@ -427,6 +465,29 @@ int pcielab_port_submit(struct pcielab_port *port,
                         const struct pcielab_tlp *tlp,
                         uint64_t ready_ps,
                         struct pcielab_sent *sent);
+
+/*
+ The same; a read gets the given PcielabOutcome, for example an error. Host and link have the work of the data in
+ any case: a completion without data comes when the last one with data would have come.
+
+ # Safety
+ Pointers are null or valid.
+ */
+int pcielab_port_submit_with(struct pcielab_port *port,
+                             const struct pcielab_tlp *tlp,
+                             uint64_t ready_ps,
+                             uint32_t outcome,
+                             struct pcielab_sent *sent);
+
+/*
+ Gives up a read in flight, as a device does after its completion timeout. Completions that still come are no
+ events, and the tag is free when no more can come: pcielab_port_has_room says so.
+
+ # Safety
+ `port` is null or valid.
+ */
+int pcielab_port_give_up(struct pcielab_port *port,
+                         uint16_t tag);
 
 /*
  Moves time on to `to_ps`; an earlier time changes nothing. TLPs that are submitted later must be ready at

@@ -11,7 +11,8 @@ mod made;
 
 pub use code::{Code, pcielab_code_text};
 pub use layout::{
-    PcielabEvent, PcielabEventKind, PcielabKind, PcielabLimits, PcielabOccupancy, PcielabSent, PcielabTlp,
+    PcielabEvent, PcielabEventKind, PcielabKind, PcielabLimits, PcielabOccupancy, PcielabOutcome,
+    PcielabSent, PcielabTlp,
 };
 pub use made::{PcielabCache, PcielabOptions};
 
@@ -25,7 +26,7 @@ use std::ptr::null_mut;
 
 /// Version of this interface: major times 1000 plus minor. Within a major version functions, structures and
 /// codes are only added.
-pub const PCIELAB_VERSION: u32 = 1000;
+pub const PCIELAB_VERSION: u32 = 1001;
 
 /// A host with its link to one device. Use it from one thread at a time; different ports may be used at once.
 pub struct PcielabPort {
@@ -181,13 +182,30 @@ pub unsafe extern "C" fn pcielab_port_submit(
     sent: *mut PcielabSent,
 ) -> c_int {
     // SAFETY: the caller gives null or valid pointers.
+    unsafe { pcielab_port_submit_with(port, tlp, ready_ps, PcielabOutcome::Data as u32, sent) }
+}
+
+/// The same; a read gets the given PcielabOutcome, for example an error. Host and link have the work of the data in
+/// any case: a completion without data comes when the last one with data would have come.
+///
+/// # Safety
+/// Pointers are null or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcielab_port_submit_with(
+    port: *mut PcielabPort,
+    tlp: *const PcielabTlp,
+    ready_ps: u64,
+    outcome: u32,
+    sent: *mut PcielabSent,
+) -> c_int {
+    // SAFETY: the caller gives null or valid pointers.
     let (port, tlp, sent) = unsafe { (port.as_mut(), tlp.as_ref(), sent.as_mut()) };
     let (Some(port), Some(tlp)) = (port, tlp) else { return Code::Null as c_int };
-    let tlp = match tlp.checked() {
-        Ok(tlp) => tlp,
-        Err(code) => return code as c_int,
+    let (tlp, outcome) = match (tlp.checked(), layout::outcome(outcome)) {
+        (Ok(tlp), Ok(outcome)) => (tlp, outcome),
+        (Err(code), _) | (_, Err(code)) => return code as c_int,
     };
-    port.change(|endpoint| match endpoint.submit(&tlp, Picoseconds(ready_ps)) {
+    port.change(|endpoint| match endpoint.submit_with(&tlp, Picoseconds(ready_ps), outcome) {
         Ok(done) => {
             if let Some(sent) = sent {
                 *sent = PcielabSent::from(done);
@@ -196,6 +214,18 @@ pub unsafe extern "C" fn pcielab_port_submit(
         }
         Err(error) => fail(error),
     })
+}
+
+/// Gives up a read in flight, as a device does after its completion timeout. Completions that still come are no
+/// events, and the tag is free when no more can come: pcielab_port_has_room says so.
+///
+/// # Safety
+/// `port` is null or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pcielab_port_give_up(port: *mut PcielabPort, tag: u16) -> c_int {
+    // SAFETY: the caller gives a null or valid pointer.
+    let Some(port) = (unsafe { port.as_mut() }) else { return Code::Null as c_int };
+    port.change(|endpoint| endpoint.give_up(tag).map_or_else(fail, |()| Code::Done as c_int))
 }
 
 /// Moves time on to `to_ps`; an earlier time changes nothing. TLPs that are submitted later must be ready at

@@ -4,7 +4,7 @@
 //! TLP may still be ready a link's flight earlier: nothing that it causes reaches either end before that.
 
 use crate::port::{Completion, Port};
-use crate::tlp::{Kind, TAGS, TIME_MOST, Tlp, TlpError};
+use crate::tlp::{Kind, Outcome, TAGS, TIME_MOST, Tlp, TlpError};
 use pcie_sim::Sent;
 use pcie_sim::profile::System;
 use pcie_time::{EventQueue, Picoseconds};
@@ -132,14 +132,24 @@ pub struct Occupancy {
     pub uplink_free: Picoseconds,
 }
 
+/// Who waits for the completions of a tag. The port frees a tag as soon as it knows its last completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tag {
+    Free,
+    /// A read whose last completion has not been taken.
+    InFlight,
+    /// A read that gets no answer.
+    Lost,
+    /// Nobody: the device has given the read up, and completions may still come.
+    GivenUp,
+}
+
 /// A port with flow control.
 #[derive(Debug)]
 pub struct Endpoint {
     port: Port,
     credits: Units,
-    /// Whether a tag belongs to a read whose last completion has not been taken. The port frees a tag as soon as
-    /// it knows that completion.
-    held: Vec<bool>,
+    tags: Vec<Tag>,
     reads: u32,
     events: EventQueue<Event>,
     completions: Vec<Completion>,
@@ -152,8 +162,8 @@ impl Endpoint {
     pub fn new(port: Port) -> Self {
         let credits = Units::advertised(port.system());
         let events = EventQueue::default();
-        let (held, completions) = (vec![false; TAGS.into()], Vec::new());
-        Self { port, credits, held, reads: 0, events, completions, now: Picoseconds::ZERO }
+        let (tags, completions) = (vec![Tag::Free; TAGS.into()], Vec::new());
+        Self { port, credits, tags, reads: 0, events, completions, now: Picoseconds::ZERO }
     }
 
     /// The port.
@@ -175,7 +185,7 @@ impl Endpoint {
     }
 
     fn lacks_tag(&self, tlp: &Tlp) -> bool {
-        tlp.kind == Kind::Read && self.held.get(usize::from(tlp.tag)).is_some_and(|&held| held)
+        tlp.kind == Kind::Read && self.tags.get(usize::from(tlp.tag)).is_some_and(|&tag| tag != Tag::Free)
     }
 
     /// Sends a TLP that is complete at `ready`: TLPs go in the order of calls, however early they are ready.
@@ -183,6 +193,15 @@ impl Endpoint {
     /// # Errors
     /// Names what the TLP violates; nothing is changed.
     pub fn submit(&mut self, tlp: &Tlp, ready: Picoseconds) -> Result<Sent, TlpError> {
+        self.submit_with(tlp, ready, Outcome::Data)
+    }
+
+    /// The same; a read gets the given outcome ([`Port::submit_with`]). One that is lost keeps its tag until
+    /// [`Endpoint::give_up`].
+    ///
+    /// # Errors
+    /// Those of [`Endpoint::submit`], and an outcome other than data of a TLP that is no read.
+    pub fn submit_with(&mut self, tlp: &Tlp, ready: Picoseconds, outcome: Outcome) -> Result<Sent, TlpError> {
         let passed = self.now.since(self.port.flight());
         if ready < passed {
             return Err(TlpError::Past { ready, passed });
@@ -197,9 +216,9 @@ impl Endpoint {
         if self.lacks_tag(tlp) {
             return Err(TlpError::TagInUse(tlp.tag));
         }
-        let sent = self.port.submit(tlp, ready)?;
+        let sent = self.port.submit_with(tlp, ready, outcome)?;
         if tlp.kind == Kind::Read {
-            self.held[usize::from(tlp.tag)] = true;
+            self.tags[usize::from(tlp.tag)] = Tag::InFlight;
             self.reads += 1;
         }
         self.credits = self.credits.without(&need);
@@ -208,6 +227,22 @@ impl Endpoint {
             self.push(Event::Message { at: sent.arrived, address: tlp.address, tag: tlp.tag });
         }
         Ok(sent)
+    }
+
+    /// Gives up a read, as a device does after its completion timeout. Completions that still come reach nobody, and
+    /// the tag is free when no more can come.
+    ///
+    /// # Errors
+    /// No read in flight has the tag.
+    pub fn give_up(&mut self, tag: u16) -> Result<(), TlpError> {
+        let slot = self.tags.get_mut(usize::from(tag)).ok_or(TlpError::Tag(tag))?;
+        *slot = match slot {
+            Tag::InFlight => Tag::GivenUp,
+            Tag::Lost => Tag::Free,
+            Tag::Free | Tag::GivenUp => return Err(TlpError::NoRead(tag)),
+        };
+        self.reads -= 1;
+        Ok(())
     }
 
     fn push(&mut self, event: Event) {
@@ -235,19 +270,27 @@ impl Endpoint {
     /// The next event up to the present time. Its credits, or its tag after the last completion, can be used from
     /// now on.
     pub fn take(&mut self) -> Option<Event> {
-        if self.events.next_time()? > self.now {
-            return None;
-        }
-        let (_, event) = self.events.pop()?;
-        match event {
-            Event::Credits { units, .. } => self.credits = self.credits.with(&units),
-            Event::Completion(Completion { tag, last: true, .. }) => {
-                self.held[usize::from(tag)] = false;
-                self.reads -= 1;
+        while self.events.next_time()? <= self.now {
+            let (_, event) = self.events.pop()?;
+            match event {
+                Event::Credits { units, .. } => self.credits = self.credits.with(&units),
+                Event::Completion(completion) if !self.reaches_the_device(completion) => continue,
+                Event::Completion(_) | Event::Message { .. } => {}
             }
-            _ => {}
+            return Some(event);
         }
-        Some(event)
+        None
+    }
+
+    /// Frees the tag of a last completion; false if the device does not see the completion.
+    fn reaches_the_device(&mut self, Completion { tag, last, outcome, .. }: Completion) -> bool {
+        let slot = &mut self.tags[usize::from(tag)];
+        let is_seen = *slot == Tag::InFlight && outcome != Outcome::Lost;
+        if last {
+            self.reads -= u32::from(is_seen);
+            *slot = if *slot == Tag::InFlight && !is_seen { Tag::Lost } else { Tag::Free };
+        }
+        is_seen
     }
 
     /// Time before which there is no event without further TLPs; `None` if nothing is under way. Advancing to
@@ -274,7 +317,7 @@ mod tests {
 
     fn tlp(endpoint: &Endpoint, kind: Kind, number: u64) -> Tlp {
         let address = endpoint.port().buffer().address(256 * number).unwrap();
-        Tlp { kind, tag: number as u16, address, length: 256 }
+        Tlp { kind, tag: number as u16, address, length: 256, relaxed: false }
     }
 
     fn drain(endpoint: &mut Endpoint) -> Vec<Event> {
@@ -294,7 +337,7 @@ mod tests {
             let kind = if number % 3 == 0 { Kind::Write } else { Kind::Read };
             endpoint.submit(&tlp(&endpoint, kind, number), Picoseconds::ZERO).unwrap();
         }
-        let interrupt = Tlp { kind: Kind::Write, tag: 0, address: 0xfee0_0000, length: 4 };
+        let interrupt = Tlp { address: 0xfee0_0000, length: 4, ..tlp(&endpoint, Kind::Write, 0) };
         endpoint.submit(&interrupt, Picoseconds::ZERO).unwrap();
         let events = drain(&mut endpoint);
         assert!(events.is_sorted_by_key(Event::at));
@@ -349,6 +392,38 @@ mod tests {
         drain(&mut endpoint);
         assert!(endpoint.has_room(&read));
         assert_eq!(endpoint.occupancy().reads, 0);
+    }
+
+    #[test]
+    fn a_lost_read_keeps_its_tag_until_the_device_gives_it_up() {
+        let mut endpoint = endpoint();
+        let read = tlp(&endpoint, Kind::Read, 5);
+        endpoint.submit_with(&read, Picoseconds::ZERO, Outcome::Lost).unwrap();
+        let events = drain(&mut endpoint);
+        assert!(events.iter().all(|event| matches!(event, Event::Credits { .. })), "{events:?}");
+        assert_eq!((endpoint.next_at(), endpoint.occupancy().reads), (None, 1));
+        assert_eq!(endpoint.submit(&read, endpoint.now), Err(TlpError::TagInUse(5)));
+        endpoint.give_up(5).unwrap();
+        assert_eq!(endpoint.occupancy().reads, 0);
+        assert_eq!(endpoint.give_up(5), Err(TlpError::NoRead(5)));
+        assert_eq!(endpoint.give_up(TAGS), Err(TlpError::Tag(TAGS)));
+        endpoint.submit(&read, endpoint.now).unwrap();
+        assert!(matches!(drain(&mut endpoint)[..], [.., Event::Completion(_)]));
+    }
+
+    #[test]
+    fn completions_of_a_read_that_was_given_up_reach_nobody_and_free_its_tag() {
+        for outcome in [Outcome::Data, Outcome::Unsupported, Outcome::Lost] {
+            let mut endpoint = endpoint();
+            let read = tlp(&endpoint, Kind::Read, 5);
+            endpoint.submit_with(&read, Picoseconds::ZERO, outcome).unwrap();
+            endpoint.give_up(5).unwrap();
+            assert!(!endpoint.has_room(&read), "{outcome:?}: a completion may still come");
+            let events = drain(&mut endpoint);
+            assert!(events.iter().all(|event| matches!(event, Event::Credits { .. })), "{events:?}");
+            assert!(endpoint.has_room(&read), "{outcome:?}");
+            assert_eq!(endpoint.occupancy().reads, 0);
+        }
     }
 
     #[test]

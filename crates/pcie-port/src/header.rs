@@ -40,6 +40,7 @@ pub enum HeaderError {
 const FORMAT_HAS_DATA: u8 = 0x40;
 const FORMAT_FOUR_DWORDS: u8 = 0x20;
 const MEMORY: u8 = 0x00;
+const ATTRIBUTE_RELAXED: u8 = 0x20;
 
 /// Reads the TLP that starts with `bytes`: its header and, where it has them, its data. A digest may follow.
 ///
@@ -51,6 +52,7 @@ pub fn parse_header(bytes: &[u8]) -> Result<Tlp, HeaderError> {
     let header = if kind & FORMAT_FOUR_DWORDS == 0 { 12 } else { 16 };
     let has_data = kind & FORMAT_HAS_DATA != 0;
     let is_message = kind & 0x38 == 0x30 && !has_data;
+    let relaxed = flags & ATTRIBUTE_RELAXED != 0;
     if kind & 0x80 != 0 || (kind & 0x1f != MEMORY && !is_message) {
         return Err(HeaderError::Type(kind));
     }
@@ -68,13 +70,13 @@ pub fn parse_header(bytes: &[u8]) -> Result<Tlp, HeaderError> {
     // Tags of 10 bits have two more in the first double word.
     let tag = u16::from(bytes[6]) | u16::from(tag_high & 0x80) << 2 | u16::from(tag_high & 0x08) << 5;
     if is_message {
-        return Ok(Tlp { kind: Kind::Message, tag, address: 0, length: 0 });
+        return Ok(Tlp { kind: Kind::Message, tag, address: 0, length: 0, relaxed });
     }
     let base = address(bytes, header)?;
     let (lead, trail) = left_out(bytes[7] & 15, bytes[7] >> 4, dwords)?;
     let kind = if has_data { Kind::Write } else { Kind::Read };
     let length = 4 * dwords - lead - trail;
-    Ok(Tlp { kind, tag, address: base.saturating_add(lead.into()), length })
+    Ok(Tlp { kind, tag, address: base.saturating_add(lead.into()), length, relaxed })
 }
 
 /// The address of the first double word.
@@ -120,9 +122,10 @@ mod tests {
     #[test]
     fn requests_are_read_with_their_enables() {
         let read = parse_header(&request(false, 16, 0xff, 0x1_2340_0000)).unwrap();
-        assert_eq!(read, Tlp { kind: Kind::Read, tag: 9, address: 0x1_2340_0000, length: 64 });
+        let of = |kind, address, length| Tlp { kind, tag: 9, address, length, relaxed: false };
+        assert_eq!(read, of(Kind::Read, 0x1_2340_0000, 64));
         let write = parse_header(&request(true, 2, 0x1c, 0x1000)).unwrap();
-        assert_eq!(write, Tlp { kind: Kind::Write, tag: 9, address: 0x1002, length: 3 });
+        assert_eq!(write, of(Kind::Write, 0x1002, 3));
         let one = parse_header(&request(true, 1, 0x06, 0x1000)).unwrap();
         assert_eq!((one.address, one.length), (0x1001, 2));
         let most = parse_header(&request(false, 1024, 0xff, 0x1000)).unwrap();

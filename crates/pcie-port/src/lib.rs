@@ -34,4 +34,4 @@ pub use header::{HeaderError, parse_header};
 pub use pcie_sim::Sent;
 pub use port::{Completion, Port};
 pub use requester::{Done, Requester};
-pub use tlp::{INTERRUPTS, Kind, TAGS, TIME_MOST, Tlp, TlpError};
+pub use tlp::{INTERRUPTS, Kind, Outcome, TAGS, TIME_MOST, Tlp, TlpError};

@@ -1,7 +1,7 @@
 //! A root port that checks what a device sends, for a device that keeps its own time.
 
 use crate::addresses::BufferAddresses;
-use crate::tlp::{Kind, TAGS, Tlp, TlpError};
+use crate::tlp::{Kind, Outcome, TAGS, Tlp, TlpError};
 use pcie_sim::profile::System;
 use pcie_sim::{Answer, Machine, RootPort, Sent, State, TestKey};
 use pcie_time::Picoseconds;
@@ -27,6 +27,8 @@ pub struct Completion {
     pub byte_count: u32,
     /// Whether it is the last one of its request.
     pub last: bool,
+    /// Whether it brings data, and if not, why. A lost one reaches nobody: it only says that nothing else comes.
+    pub outcome: Outcome,
 }
 
 impl Completion {
@@ -53,6 +55,9 @@ struct Open {
     shift: u64,
     /// Buffer offset behind its last byte.
     end: u64,
+    /// Its bytes.
+    length: u32,
+    outcome: Outcome,
 }
 
 /// A root port with checks.
@@ -145,20 +150,35 @@ impl Port {
     /// # Errors
     /// Names what the TLP violates.
     pub fn submit(&mut self, tlp: &Tlp, ready: Picoseconds) -> Result<Sent, TlpError> {
+        self.submit_with(tlp, ready, Outcome::Data)
+    }
+
+    /// Sends a TLP; a read gets the given outcome. Host and link have the work of the data in any case, and a
+    /// completion without data comes when the last one with data would have come.
+    ///
+    /// # Errors
+    /// Names what the TLP violates, or an outcome other than data of one that is no read.
+    pub fn submit_with(&mut self, tlp: &Tlp, ready: Picoseconds, outcome: Outcome) -> Result<Sent, TlpError> {
+        if tlp.kind != Kind::Read && outcome != Outcome::Data {
+            return Err(TlpError::NoAnswer);
+        }
         if tlp.is_signal() {
             tlp.check_signal()?;
             return Ok(self.root.with_dependent_mut(|_, root| root.message(ready)));
         }
         let piece = self.checked(tlp)?;
         if tlp.kind == Kind::Write {
-            return Ok(self.root.with_dependent_mut(|_, root| root.write(piece, ready)));
+            return Ok(self.root.with_dependent_mut(|_, root| {
+                if tlp.relaxed { root.write_relaxed(piece, ready) } else { root.write(piece, ready) }
+            }));
         }
         let open = self.open.get_mut(usize::from(tlp.tag)).ok_or(TlpError::Tag(tlp.tag))?;
         if open.is_some() {
             return Err(TlpError::TagInUse(tlp.tag));
         }
         let shift = tlp.address.wrapping_sub(piece.address);
-        *open = Some(Open { shift, end: piece.address + u64::from(piece.length) });
+        let Piece { address, length } = piece;
+        *open = Some(Open { shift, end: address + u64::from(length), length, outcome });
         self.reads += 1;
         Ok(self.root.with_dependent_mut(|_, root| root.read(tlp.tag.into(), piece, ready)))
     }
@@ -188,19 +208,28 @@ impl Port {
         for Answer { request, piece, last, at } in self.answers.drain(..) {
             let slot = &mut self.open[request as usize];
             let Some(open) = *slot else { continue };
-            completions.push(Completion {
-                at,
-                tag: request as u16,
-                offset: piece.address,
-                address: piece.address.wrapping_add(open.shift),
-                length: piece.length,
-                byte_count: (open.end - piece.address) as u32,
-                last,
-            });
             if last {
                 *slot = None;
                 self.reads -= 1;
             }
+            let has_data = matches!(open.outcome, Outcome::Data | Outcome::Poisoned);
+            if !has_data && !last {
+                continue;
+            }
+            let (offset, length) = match has_data {
+                true => (piece.address, piece.length),
+                false => (open.end - u64::from(open.length), 0),
+            };
+            completions.push(Completion {
+                at,
+                tag: request as u16,
+                offset,
+                address: offset.wrapping_add(open.shift),
+                length,
+                byte_count: (open.end - offset) as u32,
+                last,
+                outcome: open.outcome,
+            });
         }
     }
 }
@@ -217,7 +246,16 @@ mod tests {
     }
 
     fn read(port: &Port, tag: u16, offset: u64, length: u32) -> Tlp {
-        Tlp { kind: Kind::Read, tag, address: port.buffer().address(offset).unwrap(), length }
+        let address = port.buffer().address(offset).unwrap();
+        Tlp { kind: Kind::Read, tag, address, length, relaxed: false }
+    }
+
+    fn drain(port: &mut Port) -> Vec<Completion> {
+        let mut found = Vec::new();
+        while let Some(until) = port.silent_until() {
+            port.settle(until, &mut found);
+        }
+        found
     }
 
     #[test]
@@ -226,10 +264,7 @@ mod tests {
         // The second piece of the buffer, whose bus address differs from its offset.
         let request = read(&port, 7, (4 << 20) + 60, 300);
         port.submit(&request, Picoseconds::ZERO).unwrap();
-        let mut found = Vec::new();
-        while let Some(until) = port.silent_until() {
-            port.settle(until, &mut found);
-        }
+        let found = drain(&mut port);
         let mut next = request.address;
         for completion in &found {
             assert_eq!((completion.tag, completion.address), (7, next));
@@ -239,6 +274,28 @@ mod tests {
         }
         assert_eq!(next, request.address + 300);
         assert!(found.last().unwrap().last && !port.is_in_use(7));
+    }
+
+    #[test]
+    fn reads_that_fail_get_one_completion_without_data_when_the_last_would_have_come() {
+        let answers = |outcome| {
+            let mut port = port();
+            let request = read(&port, 3, 64, 400);
+            port.submit_with(&request, Picoseconds::ZERO, outcome).unwrap();
+            let found = drain(&mut port);
+            assert!(!port.is_in_use(3), "{outcome:?}");
+            (request.address, found)
+        };
+        let (_, good) = answers(Outcome::Data);
+        let (_, poisoned) = answers(Outcome::Poisoned);
+        let spoilt = good.iter().map(|one| Completion { outcome: Outcome::Poisoned, ..*one });
+        assert!(poisoned == spoilt.collect::<Vec<_>>());
+        for outcome in [Outcome::Unsupported, Outcome::Aborted, Outcome::Lost] {
+            let (address, found) = answers(outcome);
+            let [only] = found[..] else { panic!("{found:?}") };
+            assert_eq!((only.outcome, only.length, only.byte_count, only.last), (outcome, 0, 400, true));
+            assert_eq!((only.address, only.at), (address, good.last().unwrap().at));
+        }
     }
 
     #[test]
@@ -259,6 +316,9 @@ mod tests {
         for tlp in refused {
             assert!(port.submit(&tlp, Picoseconds::ZERO).is_err(), "{tlp:?}");
         }
+        let write = Tlp { kind: Kind::Write, ..good };
+        let failed = port.submit_with(&write, Picoseconds::ZERO, Outcome::Lost);
+        assert_eq!(failed, Err(TlpError::NoAnswer));
         assert_eq!((port.reads_in_flight(), port.silent_until()), (0, None));
         port.submit(&good, Picoseconds::ZERO).unwrap();
         assert_eq!(port.submit(&good, Picoseconds::ZERO), Err(TlpError::TagInUse(1)));

@@ -154,7 +154,7 @@ impl Requester {
         let length = next_bytes(most_bytes(port, head.kind), head.offset, head.left_bytes);
         let address = if head.kind == Kind::Message { Some(0) } else { port.buffer().address(head.offset) };
         let Some(address) = address else { return Err(TlpError::OutsideBuffer { address: head.offset }) };
-        let tlp = Tlp { kind: head.kind, tag, address, length: length as u32 };
+        let tlp = Tlp { kind: head.kind, tag, address, length: length as u32, relaxed: false };
         if !self.endpoint.has_room(&tlp) {
             return Ok(false);
         }

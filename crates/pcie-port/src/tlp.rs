@@ -22,6 +22,22 @@ pub enum Kind {
     Message,
 }
 
+/// What becomes of a read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Outcome {
+    /// Its completions bring data.
+    #[default]
+    Data,
+    /// Its completions bring data and are poisoned: nobody may use them.
+    Poisoned,
+    /// One completion without data, with the status *Unsupported Request*.
+    Unsupported,
+    /// One completion without data, with the status *Completer Abort*.
+    Aborted,
+    /// Nothing: the device has to notice.
+    Lost,
+}
+
 /// A TLP of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tlp {
@@ -33,6 +49,9 @@ pub struct Tlp {
     pub address: u64,
     /// Bytes from its first enabled byte to its last; 0 for a message.
     pub length: u32,
+    /// Whether it has the relaxed-ordering attribute, which only matters for a write to memory: it may pass earlier
+    /// writes in a root complex that has a pool for them (`host.root_complex.write_pool_lines`).
+    pub relaxed: bool,
 }
 
 impl Tlp {
@@ -108,6 +127,12 @@ pub enum TlpError {
     /// A tag of a request in flight.
     #[error("tag {0} is in use: wait for the last completion of its request")]
     TagInUse(u16),
+    /// A tag that no read in flight has.
+    #[error("tag {0} belongs to no read in flight: give that of one")]
+    NoRead(u16),
+    /// Another outcome than data for a TLP that gets no answer.
+    #[error("only reads can fail: give the outcome of a write or message as data")]
+    NoAnswer,
     /// Fewer credits than the TLP needs.
     #[error("no {0} credits are left: wait until some come back")]
     NoCredits(&'static str),

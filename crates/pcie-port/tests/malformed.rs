@@ -71,7 +71,12 @@ fn malformed_tlps_are_refused() {
         for index in 0.. {
             let (tlp, bits) = (tlp(draws, index, base), draws.bits(!index));
             let ready = if bits % 16 == 0 { bits } else { now + bits % 10_000 };
-            let code = pcielab_port_submit(port, &raw const tlp, ready, null_mut());
+            let outcome = if bits >> 30 & 7 == 0 { bits as u32 >> 20 & 7 } else { 0 };
+            let code = pcielab_port_submit_with(port, &raw const tlp, ready, outcome, null_mut());
+            if bits >> 40 & 15 == 0 {
+                let given_up = pcielab_port_give_up(port, draws.bits(!index >> 1) as u16 & 63);
+                assert!([0, Code::NoRead as i32].contains(&given_up));
+            }
             assert!(!pcielab_code_text(code).is_null());
             refused += u64::from(code < 0);
             if bits % 8 == 0 {
@@ -149,6 +154,8 @@ fn null_pointers_are_refused() {
         assert_eq!(pcielab_tlp_parse(std::ptr::null(), 0, null_mut()), null);
         assert_eq!(pcielab_port_has_room(port, std::ptr::null()), 0);
         assert_eq!(pcielab_port_submit(port, std::ptr::null(), 0, null_mut()), null);
+        assert_eq!(pcielab_port_submit_with(port, std::ptr::null(), 0, 0, null_mut()), null);
+        assert_eq!(pcielab_port_give_up(port, 0), null);
         assert_eq!(pcielab_port_advance(port, 0), null);
         assert_eq!(pcielab_port_take(port, null_mut()), null);
         assert_eq!(pcielab_port_next(port), u64::MAX);

@@ -126,6 +126,7 @@ impl<'a> Link<'a> {
                 tag: request.tag & 255,
                 address: request.address.saturating_add(lead.into()),
                 length: u32::from(request.dwords) * 4 - lead - trail,
+                relaxed: false,
             };
             let ready = Picoseconds((request.last_clock + 1) * self.clock_ps);
             let refused = |error| TransportError(format!("the core sent a wrong request: {error}"));

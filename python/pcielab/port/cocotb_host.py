@@ -12,10 +12,12 @@
 From then on reads and writes of the device take the time of the system's link, root complex, IOMMU and caches;
 completions are cut and ordered as that host does. The device has the credits that the host advertises, and its
 transmitter is busy while the simulated link carries its TLPs. The link of cocotbext-pcie takes no time of its own.
-Configuration and accesses of the host to registers stay cocotbext-pcie's. Needs `pcielab[cocotb]`.
+Reads fail where a test says so. Configuration and accesses of the host to registers stay cocotbext-pcie's.
+Needs `pcielab[cocotb]`.
 """
 
 from collections import deque
+from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -35,6 +37,7 @@ _NOBODY = needed("cocotbext.pcie.core.utils", "cocotb").PcieId(0, 0, 0)
 
 _READS = (_tlp.TlpType.MEM_READ, _tlp.TlpType.MEM_READ_64)
 _WRITES = (_tlp.TlpType.MEM_WRITE, _tlp.TlpType.MEM_WRITE_64)
+_STATUS = {"unsupported": _tlp.CplStatus.UR, "aborted": _tlp.CplStatus.CA}
 _MOST_HEADERS, _MOST_DATA = (1 << 11) - 1, (1 << 15) - 1
 """The most that counters of 12 and 16 bits can advertise (PCI Express Base Specification, section 2.6.1)."""
 
@@ -74,6 +77,7 @@ class Host:
         cache: Cache = "cold",
         window_bytes: int = 0,
         seed: int = 1,
+        outcome: Callable[[Any], str] = lambda _read: "data",
     ) -> None:
         """Take over memory requests of an enumerated device.
 
@@ -84,16 +88,19 @@ class Host:
             cache: State of the caches.
             window_bytes: Bytes that are warm, from address 0 of the buffer.
             seed: Seed of the host's draws.
+            outcome: Called with each read, and says what becomes of it: `data`; `poisoned`, data with the EP bit;
+                `unsupported` or `aborted`, a completion with the status UR or CA; `lost`, nothing.
 
         Raises:
             InputError: The system cannot be simulated.
         """
-        self._root = root
+        self._root, self._outcome = root, outcome
         self._port = _core.HostPort(system.handle, cache, window_bytes, seed)
         self._start_ps = _now_ps()
         self._waiting: deque[Any] = deque()
         self._reads: dict[int, Any] = {}
-        self._writes: deque[tuple[int, Any]] = deque()
+        self._lost: set[int] = set()
+        self._writes: list[tuple[int, int, Any]] = []
         self._credits: list[tuple[int, int, Any]] = []
         self._numbers = count()
         self._changed = _triggers.Event()
@@ -171,33 +178,47 @@ class Host:
         lead = tlp.get_first_be_offset()
         address = self._port.address((tlp.address + lead) % self._port.buffer_bytes)
         assert address is not None, "an offset within the buffer has an address"
-        parts = ("write" if write else "read", int(tlp.tag), address, int(tlp.get_be_byte_count()))
+        kind = ("relaxed-write" if tlp.attr & _tlp.TlpAttr.RO else "write") if write else "read"
+        parts = (kind, int(tlp.tag), address, int(tlp.get_be_byte_count()))
+        if not write and tlp.tag in self._lost:
+            # The device uses the tag again, so it has given up the read that was lost.
+            self._port.give_up(tlp.tag)
+            self._lost.remove(tlp.tag)
         if not self._port.has_room(*parts):
             return False
         self._on_link_ps = max(self._port.uplink_free_ps, now)
-        _, arrived, credited = self._port.submit(*parts, now)
+        outcome = "data" if write else self._outcome(tlp)
+        _, arrived, credited = self._port.submit(*parts, now, outcome)
         heappush(self._credits, (credited, next(self._numbers), tlp))
         if write:
-            self._writes.append((arrived, tlp))
+            heappush(self._writes, (arrived, next(self._numbers), tlp))
+        elif outcome == "lost":
+            self._lost.add(tlp.tag)
         else:
             self._reads[tlp.tag] = tlp
         self._submitted.set()
         return True
 
     async def _finish_writes(self, now: int) -> None:
-        """Write what has arrived: writes pass in order."""
+        """Write what has arrived: relaxed writes may pass others."""
         while self._writes and self._writes[0][0] <= now:
-            await self._root.handle_mem_write_tlp(self._writes.popleft()[1])
+            await self._root.handle_mem_write_tlp(heappop(self._writes)[2])
 
-    async def _complete(self, tag: int, _bus: int, length: int, byte_count: int, last: bool) -> None:
-        """Send a completion with the bytes that memory has now."""
+    async def _complete(self, tag: int, _bus: int, length: int, byte_count: int, last: bool, outcome: str) -> None:
+        """Send a completion, with the bytes that memory has now or with an error."""
         request = self._reads.pop(tag) if last else self._reads[tag]
+        if outcome in _STATUS:
+            failed = _tlp.Tlp.create_completion_for_tlp(request, _NOBODY, status=_STATUS[outcome])
+            failed.byte_count = byte_count
+            await self._root.send(failed)
+            return
         first = request.address + request.get_first_be_offset()
         address = first + request.get_be_byte_count() - byte_count
         start, end = address & ~3, -(-(address + length) // 4) * 4
         completion = _tlp.Tlp.create_completion_data_for_tlp(request, _NOBODY)
         completion.byte_count = byte_count
         completion.lower_address = address & 0x7F
+        completion.ep = outcome == "poisoned"
         completion.set_data(await self._root.mem_address_space.read(start, end - start))
         await self._root.send(completion)
 

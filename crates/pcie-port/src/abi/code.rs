@@ -46,10 +46,14 @@ pub enum Code {
     Address = -16,
     /// A defect of the library. A host that was changed meanwhile refuses all further calls with this code.
     Internal = -17,
+    /// No read in flight has the tag.
+    NoRead = -18,
+    /// The outcome is unknown, or not data for a TLP that is no read.
+    Outcome = -19,
 }
 
 impl Code {
-    const ALL: [Self; 19] = [
+    const ALL: [Self; 21] = [
         Self::Done,
         Self::Nothing,
         Self::Null,
@@ -69,6 +73,8 @@ impl Code {
         Self::Poisoned,
         Self::Address,
         Self::Internal,
+        Self::NoRead,
+        Self::Outcome,
     ];
 
     fn text(self) -> &'static CStr {
@@ -93,6 +99,8 @@ impl Code {
             Self::Enables => c"byte enables are wrong: give one run of bytes",
             Self::Poisoned => c"the TLP is poisoned: its data must not be used",
             Self::Address => c"the address does not fit: addresses below 4 GiB have headers of 12 bytes",
+            Self::NoRead => c"no read in flight has the tag: give that of one",
+            Self::Outcome => c"wrong outcome: give a PcielabOutcome, and data for all but reads",
             Self::Internal => {
                 c"internal error, a defect of the library: free the host, and report what was called"
             }
@@ -108,6 +116,8 @@ impl From<TlpError> for Code {
             TlpError::OutsideBuffer { .. } | TlpError::Transfer { .. } => Self::Outside,
             TlpError::Tag(_) => Self::Tag,
             TlpError::TagInUse(_) => Self::TagInUse,
+            TlpError::NoRead(_) => Self::NoRead,
+            TlpError::NoAnswer => Self::Outcome,
             TlpError::NoCredits(_) => Self::NoCredits,
             TlpError::Past { .. } => Self::Past,
             TlpError::Late(_) => Self::Late,

@@ -3,7 +3,7 @@
 use super::code::Code;
 use crate::endpoint::{Event, Occupancy, Units};
 use crate::port::Port;
-use crate::tlp::{Kind, Tlp};
+use crate::tlp::{Kind, Outcome, Tlp};
 use pcie_sim::Sent;
 
 /// Kinds of TLP.
@@ -16,6 +16,48 @@ pub enum PcielabKind {
     Write = 1,
     /// A message without data.
     Message = 2,
+    /// A memory write with the relaxed-ordering attribute.
+    RelaxedWrite = 3,
+}
+
+/// What becomes of a read.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PcielabOutcome {
+    /// Its completions bring data.
+    Data = 0,
+    /// Its completions bring data and are poisoned: nobody may use them.
+    Poisoned = 1,
+    /// One completion without data, with the status Unsupported Request.
+    Unsupported = 2,
+    /// One completion without data, with the status Completer Abort.
+    Aborted = 3,
+    /// Nothing: the device notices by its completion timeout, see pcielab_port_give_up.
+    Lost = 4,
+}
+
+/// The outcome with a number.
+pub(super) fn outcome(number: u32) -> Result<Outcome, Code> {
+    Ok(match number {
+        0 => Outcome::Data,
+        1 => Outcome::Poisoned,
+        2 => Outcome::Unsupported,
+        3 => Outcome::Aborted,
+        4 => Outcome::Lost,
+        _ => return Err(Code::Outcome),
+    })
+}
+
+impl From<Outcome> for PcielabOutcome {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Data => Self::Data,
+            Outcome::Poisoned => Self::Poisoned,
+            Outcome::Unsupported => Self::Unsupported,
+            Outcome::Aborted => Self::Aborted,
+            Outcome::Lost => Self::Lost,
+        }
+    }
 }
 
 /// A TLP of the device. Its data are the caller's.
@@ -38,9 +80,11 @@ impl PcielabTlp {
             0 => Kind::Read,
             1 => Kind::Write,
             2 => Kind::Message,
+            3 => Kind::Write,
             _ => return Err(Code::Kind),
         };
-        Ok(Tlp { kind, tag: self.tag, address: self.address, length: self.length })
+        let relaxed = self.kind == PcielabKind::RelaxedWrite as u16;
+        Ok(Tlp { kind, tag: self.tag, address: self.address, length: self.length, relaxed })
     }
 }
 
@@ -48,6 +92,7 @@ impl From<Tlp> for PcielabTlp {
     fn from(tlp: Tlp) -> Self {
         let kind = match tlp.kind {
             Kind::Read => PcielabKind::Read,
+            Kind::Write if tlp.relaxed => PcielabKind::RelaxedWrite,
             Kind::Write => PcielabKind::Write,
             Kind::Message => PcielabKind::Message,
         };
@@ -111,8 +156,8 @@ pub struct PcielabEvent {
     pub lower_address: u8,
     /// Whether a completion is the last one of its request, whose tag is free again.
     pub last: u8,
-    /// 0.
-    pub reserved: u32,
+    /// A PcielabOutcome: what a completion brings. 0, data, unless pcielab_port_submit_with asked for another.
+    pub outcome: u32,
 }
 
 impl From<Event> for PcielabEvent {
@@ -128,6 +173,7 @@ impl From<Event> for PcielabEvent {
                 tag: completion.tag,
                 lower_address: completion.lower_address(),
                 last: completion.last.into(),
+                outcome: PcielabOutcome::from(completion.outcome) as u32,
                 ..Self::default()
             },
             Event::Credits { units: Units { posted_headers, posted_data, non_posted_headers }, .. } => Self {

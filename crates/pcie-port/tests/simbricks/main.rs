@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot be set up fails")]
 
 mod malformed;
+mod nic;
 mod peers;
 
 use pcie_port::simbricks::{Brick, BrickError, Passed};

@@ -111,7 +111,7 @@ impl<'a> RootPort<'a> {
     pub fn reaction(&self) -> Picoseconds {
         let complex = &self.machine.system.host.root_complex;
         let both = matches!(self.operation, Operation::LatWrrd | Operation::BwRdwr);
-        let acknowledged = both && complex.downlink_dllp_bytes > 0;
+        let acknowledged = both && self.machine.downlink_dllp_bytes() > 0;
         let least = if acknowledged { Picoseconds::ZERO } else { self.complex.least_read() };
         self.flight + (least + self.flight).min(Picoseconds::from_ns(complex.credit_return_ns))
     }
@@ -135,10 +135,21 @@ impl<'a> RootPort<'a> {
     /// Sends a write that is complete at `ready`.
     pub fn write(&mut self, piece: Piece, ready: Picoseconds) -> Sent {
         let left = self.send_posted(piece, ready);
-        let Written { passed, credits_back } = match self.operation {
+        let written = match self.operation {
             Operation::LatWrrd => self.complex.write_alone(piece, left + self.flight),
             _ => self.complex.write(piece, left + self.flight),
         };
+        Self::sent(left, written)
+    }
+
+    /// Sends a write with the relaxed-ordering attribute: it may pass earlier writes in a root complex that has a pool
+    /// for them. Reads and messages behind it wait for it all the same.
+    pub fn write_relaxed(&mut self, piece: Piece, ready: Picoseconds) -> Sent {
+        let left = self.send_posted(piece, ready);
+        Self::sent(left, self.complex.write_relaxed(piece, left + self.flight))
+    }
+
+    fn sent(left: Picoseconds, Written { passed, credits_back }: Written) -> Sent {
         Sent { left, arrived: passed, credited: credits_back }
     }
 
@@ -146,8 +157,7 @@ impl<'a> RootPort<'a> {
     /// far, and touch no memory.
     pub fn message(&mut self, ready: Picoseconds) -> Sent {
         let left = self.send_posted(Piece { address: 0, length: 4 }, ready);
-        let Written { passed, credits_back } = self.complex.pass_message(left + self.flight);
-        Sent { left, arrived: passed, credited: credits_back }
+        Self::sent(left, self.complex.pass_message(left + self.flight))
     }
 
     /// Sends a posted TLP, which the root port acknowledges; returns when its last byte has left.
@@ -184,7 +194,7 @@ impl<'a> RootPort<'a> {
                 self.plan_answer(now);
             }
             Event::Acknowledge => {
-                self.downlink.send_dllps(now, self.machine.system.host.root_complex.downlink_dllp_bytes);
+                self.downlink.send_dllps(now, self.machine.downlink_dllp_bytes());
             }
             Event::Downlink => {
                 self.answer_planned = false;
@@ -286,6 +296,47 @@ mod tests {
         let behind = port.message(alone.left);
         assert!(behind.arrived >= writes[2].arrived);
         assert!(behind.credited > behind.arrived);
+    }
+
+    #[test]
+    fn acknowledgements_take_what_the_link_demands_where_the_profile_states_less() {
+        let read_beside_writes = |dllp_bytes| {
+            let mut system = snb().system().clone();
+            (system.link.generation, system.link.lanes) = (1, 1);
+            system.host.root_complex.downlink_dllp_bytes = dllp_bytes;
+            let machine = Machine::new(system).unwrap();
+            let demanded = machine.downlink_dllp_bytes();
+            let mut port = port(&machine, Operation::BwRdwr);
+            port.read(0, Piece { address: 0, length: 512 }, Picoseconds::ZERO);
+            for number in 1..8 {
+                port.write(Piece { address: 256 * number, length: 256 }, Picoseconds::ZERO);
+            }
+            (demanded, answers(&mut port).last().unwrap().at)
+        };
+        let (demanded, at) = read_beside_writes(0);
+        assert!(demanded > 0);
+        assert_eq!(at, read_beside_writes(demanded).1);
+        assert!(at < read_beside_writes(demanded + 64).1);
+    }
+
+    #[test]
+    fn a_relaxed_write_passes_those_that_wait_for_memory_but_no_read_passes_it() {
+        let mut system = snb().system().clone();
+        system.iommu = crate::profile::IommuMode::FourKibPages;
+        system.host.root_complex.write_pool_lines = Some(64);
+        let machine = Machine::new(system).unwrap();
+        let piece = |page: u64| Piece { address: 4096 * page, length: 64 };
+        let mut port = port(&machine, Operation::BwRdwr);
+        let known = port.write(piece(0), Picoseconds::ZERO);
+        let later = known.arrived + Picoseconds::from_ns(2000.0);
+        // The page of the first needs a walk, that of the second is known.
+        let walked = port.write(piece(1), later);
+        let relaxed = port.write_relaxed(piece(0), later);
+        let strict = port.write(piece(0), later);
+        assert!(relaxed.arrived < walked.arrived, "{relaxed:?} {walked:?}");
+        assert!(strict.arrived >= walked.arrived);
+        port.read(0, piece(0), later);
+        assert!(answers(&mut port).last().unwrap().at > walked.arrived);
     }
 
     #[test]

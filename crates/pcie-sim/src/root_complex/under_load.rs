@@ -98,7 +98,7 @@ pub(crate) struct Complex<'a> {
     read_pool: Option<LinePool>,
     /// The memory that writes wait for, where they can saturate it.
     memory: Option<MemoryQueue>,
-    /// Whether a write may pass earlier ones.
+    /// Whether the device's writes may pass earlier ones.
     relaxed: bool,
     /// When all posted writes so far have passed: reads do not overtake them.
     posted_done: Picoseconds,
@@ -275,12 +275,20 @@ impl<'a> Complex<'a> {
     #[inline(always)]
     pub(crate) fn write(&mut self, piece: Piece, now: Picoseconds) -> Written {
         if self.write_pool.is_some() || self.memory.is_some() {
-            return self.write_to_busy_memory(piece, now);
+            return self.write_to_busy_memory(piece, now, self.relaxed);
         }
         let admitted = self.pass_write_gate(piece, now);
         // Posted writes pass in order.
         self.posted_done = self.posted_done.max(self.translate(piece, admitted));
         Written { passed: self.posted_done, credits_back: self.posted_done + self.times.credit_return }
+    }
+
+    /// A write TLP with the relaxed-ordering attribute arrives.
+    pub(crate) fn write_relaxed(&mut self, piece: Piece, now: Picoseconds) -> Written {
+        if self.write_pool.is_some() || self.memory.is_some() {
+            return self.write_to_busy_memory(piece, now, true);
+        }
+        self.write(piece, now)
     }
 
     /// When all writes have passed, when the gate is free, and the partial line of the last write: all that
@@ -311,7 +319,7 @@ impl<'a> Complex<'a> {
 
     /// A write to a host that limits the lines of writes, or whose memory writes can saturate.
     #[cold]
-    fn write_to_busy_memory(&mut self, piece: Piece, now: Picoseconds) -> Written {
+    fn write_to_busy_memory(&mut self, piece: Piece, now: Picoseconds, relaxed: bool) -> Written {
         let lines = lines_of(piece);
         let taken = self.write_pool.as_mut().map_or(now, |pool| pool.take(lines, now));
         let admitted = self.pass_write_gate(piece, taken);
@@ -319,7 +327,7 @@ impl<'a> Complex<'a> {
         let turn = self.memory.as_mut().map_or(admitted, |memory| memory.accept(lines, admitted));
         let passed = translated.max(turn);
         self.posted_done = self.posted_done.max(passed);
-        let passed = if self.relaxed { passed } else { self.posted_done };
+        let passed = if relaxed { passed } else { self.posted_done };
         let Some(pool) = &mut self.write_pool else {
             return Written { passed, credits_back: self.posted_done + self.times.credit_return };
         };
