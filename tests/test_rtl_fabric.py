@@ -13,6 +13,9 @@ from pcielab.fabric.runtime import DeviceKind
 pytestmark = pytest.mark.skipif(rtl.missing() != "", reason=rtl.missing())
 
 QUEUES = 4
+GUIDE = Path(__file__).parents[1] / "docs" / "guides" / "profile-a-fabric.md"
+SIZES = {64: 400, 256: 400, 4096: 80, 65536: 16}
+"""Sizes of the guide's table, and how many requests are made of each."""
 MAPPED = 0x1000_0000_0000
 
 
@@ -65,19 +68,40 @@ def bandwidth(devices: DeviceKind, primitives: tuple[str, ...], size: int, count
     return float((last - first) * size / (done[last] - done[first]))
 
 
+def table() -> list[tuple[tuple[str, ...], int, int, str]]:
+    """Primitives, queues, size, and both bandwidths of each cell of the guide's table."""
+    names = {"`h2d`": "h2d", "`d2h`": "d2h", "`dev2dev_write`": "d2d"}
+    rows = [line.strip("| ").split(" | ") for line in GUIDE.read_text().splitlines() if line.startswith("| `")]
+    rows = [row for row in rows if len(row) == 2 + len(SIZES)]
+    return [
+        (tuple(names[word] for word in words.split(" and ")), int(queues), size, cell)
+        for words, queues, *cells in rows
+        for size, cell in zip(SIZES, cells, strict=True)
+    ]
+
+
+def test_the_guide_has_all_primitives_sizes_and_directions() -> None:
+    alone = {(primitive,) for primitive in ("h2d", "d2h", "d2d")}
+    expected = [
+        *((one, 4) for one in alone),
+        *((one, 1) for one in alone),
+        *((("h2d", two), 4) for two in ("d2h", "d2d")),
+    ]
+    assert sorted({(primitives, queues) for primitives, queues, *_ in table()}) == sorted(expected)
+    assert len(table()) == len(expected) * len(SIZES)
+
+
 @pytest.mark.parametrize(
-    ("primitives", "in_queues"),
-    [
-        (("h2d",), 4), (("d2h",), 4), (("d2d",), 4), (("h2d", "d2h"), 4), (("h2d", "d2d"), 4),
-        (("h2d",), 1), (("d2h",), 1), (("d2d",), 1),
-    ],
+    ("primitives", "in_queues", "size", "cell"),
+    table(),
     ids=lambda given: "+".join(given) if isinstance(given, tuple) else str(given),
-)  # fmt: skip
-@pytest.mark.parametrize(("size", "count"), [(64, 400), (256, 400), (4096, 80), (65536, 16)])
+)
 def test_bandwidth_is_that_of_the_fabric_simulator(
-    primitives: tuple[str, ...], in_queues: int, size: int, count: int
+    primitives: tuple[str, ...], in_queues: int, size: int, cell: str
 ) -> None:
+    count = SIZES[size]
     real, simulated = (bandwidth(devices, primitives, size, count, in_queues) for devices in ("rtl", "simulated"))
+    assert cell == f"{real:.2f} / {simulated:.2f}"
     # Beats of headers and notices fill the cores' stream there; the simulator counts data alone.
     apart = 0.09 if len(primitives) == 2 and size == 256 else 0.03
     assert real == pytest.approx(simulated, rel=apart)
@@ -103,8 +127,7 @@ def test_a_read_takes_as_much_longer_as_the_memory_of_the_host(tmp_path: Path) -
 
 
 def test_the_guide_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    guide = Path(__file__).parents[1] / "docs" / "guides" / "profile-a-fabric.md"
-    section = guide.read_text().partition("## Run it on FPGA cores")[2]
+    section = GUIDE.read_text().partition("## Run it on FPGA cores")[2]
     lines = [line for line in section.splitlines() if line.startswith("    ")]
     monkeypatch.setenv(rtl.PROGRAM, str(rtl.program()))
     names = {"fabric": fabric}
