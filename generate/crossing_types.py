@@ -99,7 +99,7 @@ def fabrics() -> str:
     """The module of answers about fabrics."""
     kinds = schemas("fabric answers")
     models = Models(kinds)
-    tables = tables_below(kinds, "EdgeRow", "RoundTables", "InfluenceRow")
+    tables = tables_below(kinds, "RoundTables")
     return "\n\n".join([_FABRICS, *map(models.typed, tables)])
 
 

@@ -31,8 +31,10 @@ machine](../guides/describe-your-machine.md) shows how to write one.
 * `--set KEY=VALUE` changes one value of a system, by its dotted key: `host.iommu.walk_ns=300`,
   `host.idle.clusters.0.share=0.3` (lists have indices), `host.idle=none` (for optional keys). `--set host=NAME`
   takes a whole other host; `link` and `device` likewise. The table `[set]` of a system file does the same.
-  `--set nic.KEY=VALUE` changes the NIC of `--nic` (`nic.queues.pairs=4`, `nic.step.1.batch=8`), and `--set
-  messages.KEY=VALUE` the profile of messages (`messages.core.fence_ns=20`).
+  `--set nic.KEY=VALUE` changes the NIC of `--nic` (`nic.queues.pairs=4`, `nic.step.1.batch=8`), `--set
+  engine.KEY=VALUE` an engine (`engine.queue.depth=64`), `--set messages.KEY=VALUE` the profile of messages
+  (`messages.core.fence_ns=20`), and `--set fabric.KEY=VALUE` a fabric: `fabric.node.NAME.delay_ns=90`,
+  `fabric.link.NAME.lanes=8` (a link has the name of its lower node), `fabric.devices.gpu.engine.tags=64`.
 * `pcielab profiles show NAME --resolved` prints the simulator's input: a system with `link`, `host` and `device`,
   every key present.
 """

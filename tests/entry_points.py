@@ -130,14 +130,14 @@ def runtime(_folder: Path) -> fabric.Runtime:
     return made
 
 
-def flows(count: int) -> tuple[str, bytes, bytes, bytes, list[str]]:
+def flows(count: int) -> tuple[_core.Fabric, bytes, bytes, bytes, list[str]]:
     """Flows between the ends of the testbed, as the estimators take them."""
     ends = [TESTBED.node_names.index(name) for name in ("host1", "host2", "A", "B", "C", "D")]
     pairs = np.array([(one, other) for one in ends for other in ends if one != other], dtype=np.uint32)
     chosen = pairs[np.arange(count) % len(pairs)]
     alone = np.full(count, np.inf) if count else np.empty(0)
     sources, destinations = chosen[:, 0].tobytes(), chosen[:, 1].tobytes()
-    return TESTBED.to_json(), sources, destinations, alone.tobytes(), [f"F{number}" for number in range(count)]
+    return TESTBED.handle, sources, destinations, alone.tobytes(), [f"F{number}" for number in range(count)]
 
 
 def traffic(count: int) -> str:
@@ -238,7 +238,7 @@ def real_host(use: Callable[[_core.RealHost], object]) -> Prepare:
 def predicted(_folder: Path) -> Call:
     suite = load_suite("paper")
     rows = [*range(len(suite.tests))]
-    predictor = _core.Predictor(suite.to_json(), rows, seed=1, jobs=2)
+    predictor = _core.Predictor(suite.handle, rows, seed=1, jobs=2)
     wanted = [rows] * 50
     effort = json.dumps({"latency_samples": 1 << 20, "bandwidth_transactions": 1 << 20})
     return lambda: predictor.predict([HANDLE] * 50, wanted, effort=effort, progress=lambda _done, _total: None)
@@ -293,7 +293,7 @@ class _NotedError(Exception):
 LINK = model.Link(generation=3, lanes=8, mps_bytes=256, mrrs_bytes=512)
 MESSAGES = load_message_profile("kpio-2012")
 ENGINE = model.load_engine("gpu")
-_METHODS = ("with_", "json", "values", "get", "source")
+_METHODS = ("with_", "keys", "json", "values", "get", "source")
 SIZES = [64] * 100_000
 """As many rows as an answer may have."""
 
@@ -377,8 +377,8 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     **dict.fromkeys(("System.read", "System.read_text", "read_profile", "complete_part"), Short(_TABLE)),
     **dict.fromkeys(
         (
-            *("System.with_", "System.json", "System.values", "System.get", "System.source", "System.own_changes"),
-            *("System.files", "System.provenance", "System.capacities"),
+            *("System.with_", "System.json", "System.values", "System.get", "System.source", "System.origins"),
+            "System.capacities",
         ),
         Short("some two hundred keys of a system"),
     ),
@@ -405,17 +405,16 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     **dict.fromkeys(
         (
             *("Fabric.read", "Fabric.name", "Fabric.json", "Fabric.get", "Fabric.provenance", "Fabric.flow_sets"),
-            *("Fabric.default_set", "Fabric.flows"),
+            *("Fabric.default_set", "Fabric.flows", "Fabric.with_", "Fabric.keys", "Fabric.changes"),
+            *("Fabric.values", "Fabric.edges", "Fabric.without_devices", "Fabric.moved"),
         ),
         Short("50,000 nodes or flows at most, which a file of 4 MiB holds"),
     ),
     **dict.fromkeys(("Fabric.check_ends", "flow_columns"), Short("in proportion to columns that Python holds")),
     "fabric_check_traffic": Short(_PARSED),
-    "fabric_edges": Long(lambda _folder: partial(_core.fabric_edges, wide_fabric()), repeats=True),
-    "fabric_link_capacities": Short(_PARSED),
     "fabric_estimate": Short("a million flows at most", estimated(_core.fabric_estimate)),
     "fabric_rounds": Long(lambda _folder: partial(_core.fabric_rounds, *flows(150_000)), repeats=True),
-    "fabric_simulate": Long(of(_core.fabric_simulate, TESTBED.to_json(), traffic(4), fabric_options())),
+    "fabric_simulate": Long(of(_core.fabric_simulate, TESTBED.handle, traffic(4), fabric_options())),
     "model_bandwidth": Long(modelled(_core.model_bandwidth, lambda: model.bandwidth(LINK, SIZES))),
     "model_nic": Long(modelled(_core.model_nic, lambda: model.nic(load_nic("niantic-dpdk"), LINK, SIZES))),
     "model_sizing": Short(_ROWS, modelled(_core.model_sizing, lambda: model.sizing(SIZES, [500.0]))),
@@ -463,7 +462,6 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     "typed_changes": Short("one change for each text"),
     "nearest_rank": Short("one division"),
     "remedy": Short("one word"),
-    "iommu_page_bytes": Short("one word"),
     "ask_page": Long(asked_page("record", suite=json.loads(BANDWIDTH.to_json()), samples="full")),
     "address_offsets": Long(of(_core.address_offsets, json.dumps(ONE), 1, 0, 0, 1 << 26)),
     "run": Long(run_whole),

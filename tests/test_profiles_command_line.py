@@ -162,7 +162,10 @@ def test_a_skeleton_prefers_a_known_device_to_one_with_a_faster_link(tmp_path: P
         (("devices", "show", "nfp"), "did you mean nfp6000 or nfp6000-0001?"),
         (("profiles", "skeleton", "--lspci", "nowhere.txt", "-o", "mine.toml"), "cannot be read"),
         (("profiles", "schema", "suite"), "'suite'"),
-        (("profiles", "show", "simple-nic", "--set", "name=mine"), "changes only values of a system"),
+        (
+            ("profiles", "show", "simple-nic", "--set", "name=mine"),
+            "only this profile, of kind nic, can change: give nic.KEY=VALUE",
+        ),
         (("suites", "show", "nowhere.toml"), "nowhere.toml: suite not found"),
     ],
 )

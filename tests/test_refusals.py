@@ -8,7 +8,7 @@ import pytest
 
 import pcielab
 from pcielab import InputError, _core, fabric, model
-from pcielab.errors import found_in
+from pcielab.errors import KINDS_OF_REFUSALS, found_in
 from pcielab.library import shipped
 
 Parts = tuple[str | None, str | None, str | None, str | None]
@@ -62,7 +62,7 @@ WRONG_TEST = "suite quick: test 2 (lat_cmd_sizes, LAT_CMD_WRRD)"
             (WRONG_TEST, "transactions", "0", "give 1 to 4294967295"),
         ),
         (
-            lambda: _core.fabric_check_traffic(fabric.load("fabrex-u55c").to_json(), wrong_traffic()),
+            lambda: _core.fabric_check_traffic(fabric.load("fabrex-u55c").handle, wrong_traffic()),
             ("flow F1", "source", "nobody", ""),
         ),
     ],
@@ -100,3 +100,48 @@ def test_a_key_of_a_file_that_is_out_of_range(tmp_path: Path) -> None:
 
 def test_an_error_raised_in_python_has_only_the_parts_given() -> None:
     assert parts_of(lambda: (_ for _ in ()).throw(InputError("wrong"))) == (None, None, None, None)
+
+
+def toml(folder: Path, text: str) -> Path:
+    path = folder / "mine.toml"
+    path.write_text(f'name = "mine"\ntitle = "Mine"\n{text}')
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("tags = oops", "malformed"),
+        ('base = "snb"\ntags = 3', "unknown-key"),
+        ("iommu = 'off'", "missing"),
+        ('base = "snb"\n[set]\n"link.tags" = 0', "out-of-range"),
+        ('base = "snb"\n[set]\n"link.tags" = "many"', "wrong-type"),
+        ('base = "snb"\n[set]\n"link.lanes" = 3', "wrong-value"),
+        ('base = "no-such-system"', "not-found"),
+    ],
+)
+def test_a_refused_system_says_what_kind_of_thing_is_wrong(tmp_path: Path, text: str, kind: str) -> None:
+    with pytest.raises(InputError) as refused:
+        pcielab.load_system(str(toml(tmp_path, text)))
+    assert (refused.value.kind, kind in KINDS_OF_REFUSALS) == (kind, True), refused.value
+
+
+@pytest.mark.parametrize(
+    ("action", "kind"),
+    [
+        (lambda: pcielab.load_system("no-such-system"), "not-found"),
+        (lambda: _core.read_size("many", "--size"), "malformed"),
+        (lambda: model.bandwidth(link(generation=9), [64]), "wrong-value"),
+        (lambda: model.bandwidth(link(), [64], limits=model.Limits(tags=0, round_trip_ns=500.0)), "out-of-range"),
+        (lambda: model.bandwidth(link(), [64], limits=model.Limits(tags=8)), "missing"),
+        (lambda: _core.Suite.of_json("transfers", "{"), "malformed"),
+        (lambda: _core.System.of_json(" " * (9 << 20)), "too-large"),
+        (lambda: fabric.load("fabrex-u55c", ["node.S.delay_ns=-1"]), "out-of-range"),
+        (lambda: fabric.load("fabrex-u55c", ["node.S.delay=1"]), "unknown-key"),
+        (lambda: _core.fabric_check_traffic(fabric.load("fabrex-u55c").handle, wrong_traffic()), "not-found"),
+    ],
+)
+def test_a_refusal_says_what_kind_of_thing_is_wrong(action: Callable[[], object], kind: str) -> None:
+    with pytest.raises(InputError) as refused:
+        action()
+    assert refused.value.kind == kind, refused.value

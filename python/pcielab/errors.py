@@ -4,16 +4,16 @@
 and the remedy. `RunError` (exit code 1): the input was fine, but the work failed. `StoppedError` (exit code 130):
 the user stopped the work.
 
-An `InputError` has the attributes `subject` (a file, a system, a flow), `key`, `value`, `remedy`, and `beside`
-(another key that the message names); unknown ones are None.
+An `InputError` has the attributes `subject` (a file, a system, a flow), `key`, `value`, `remedy`, `beside` (a key
+that the message names, too), and `kind` (a word of `KINDS_OF_REFUSALS`); unknown ones are None.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pcielab._core import InputError, RunError
+from pcielab._core import KINDS_OF_REFUSALS, InputError, RunError
 
-_PARTS = ("subject", "key", "value", "remedy", "beside")
+_PARTS = ("kind", "subject", "key", "value", "remedy", "beside")
 
 
 class StoppedError(RunError):
@@ -22,13 +22,22 @@ class StoppedError(RunError):
 
 def out_of_range(key: str, value: object, right: str) -> InputError:
     """The error of a key with a wrong value; `right` describes a right one, after "give"."""
-    return wrong_value(key, value, f"give {right}")
+    error = wrong_value(key, value, f"give {right}")
+    error.kind = "out-of-range"
+    return error
 
 
 def wrong_value(key: str, value: object, remedy: str) -> InputError:
     """The error of a key whose value contradicts other keys."""
     error = InputError(f"{key} is {value}: {remedy}")
-    error.key, error.value, error.remedy = key, str(value), remedy
+    error.kind, error.key, error.value, error.remedy = "wrong-value", key, str(value), remedy
+    return error
+
+
+def of_kind(kind: str | None, message: object) -> InputError:
+    """The error of an input of which only the message is known, and what is wrong; `kind` as in `InputError`."""
+    error = InputError(str(message))
+    error.kind = kind
     return error
 
 
@@ -51,4 +60,14 @@ def found_in(subject: object) -> Iterator[None]:
         raise prefixed from None
 
 
-__all__ = ["InputError", "RunError", "StoppedError", "found_in", "out_of_range", "with_message", "wrong_value"]
+__all__ = [
+    "KINDS_OF_REFUSALS",
+    "InputError",
+    "RunError",
+    "StoppedError",
+    "found_in",
+    "of_kind",
+    "out_of_range",
+    "with_message",
+    "wrong_value",
+]

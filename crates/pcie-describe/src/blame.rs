@@ -101,6 +101,7 @@ pub(crate) fn refused(problems: &[Problem<'_>], giver: impl Fn(&str) -> Giver) -
         let rest = if more > 0 { format!("\n  and {more} more") } else { String::new() };
         Refusal::worded(format!("{} problems{}{rest}", problems.len(), lines.collect::<String>()))
     };
+    let refusal = refusal.kind(first.kind());
     Err(if givers[0].file.is_empty() { refusal } else { refusal.about(&givers[0].file) })
 }
 

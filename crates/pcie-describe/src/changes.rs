@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use pcie_refusal::Refusal;
 use pcie_refusal::alike::{alike, either, with_most_parts};
 use pcie_refusal::shown::{named, quoted};
 use pcie_refusal::unknown::{closest, suggestion};
+use pcie_refusal::{Kind as RefusalKind, Refusal};
 use pcie_schema::{Fitting as _, Shape};
 use pcie_sim::profile::System;
 
@@ -14,9 +14,11 @@ use crate::files::PARTS;
 use crate::value::{Table, Value, parse_toml};
 
 /// Twice the length of the longest key.
-const LETTERS_MOST: usize = 200;
+pub(crate) const LETTERS_MOST: usize = 200;
 const INDEX_DIGITS_MOST: usize = 9;
 const ALIKE_MOST: usize = 3;
+/// Keys of the same name elsewhere that are named without a choice among them.
+const ELSEWHERE_MOST: usize = 4;
 const KEYS_NAMED: usize = 4;
 /// The option that changes a system, as the giver of a value.
 pub(crate) const SET: &str = "--set";
@@ -32,12 +34,13 @@ pub fn known_keys() -> &'static [String] {
 /// Every dotted key of a system with the first sentence of its meaning.
 #[must_use]
 pub fn meanings() -> Vec<(String, String)> {
-    let sentence = |text: &str| {
-        let text =
-            text.split_whitespace().collect::<Vec<_>>().join(" ").replace("[`", "`").replace("`]", "`");
-        text.split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned()
-    };
     System::shape().meanings().into_iter().map(|(key, text)| (key, sentence(text))).collect()
+}
+
+/// The first sentence of a description, on one line.
+pub(crate) fn sentence(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace("[`", "`").replace("`]", "`");
+    text.split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned()
 }
 
 /// Changes written as `KEY=VALUE`.
@@ -50,7 +53,9 @@ pub fn typed_changes(texts: &[String]) -> Result<Table, Refusal> {
         let (key, value) = text.split_once('=').map_or(("", ""), |(key, value)| (key.trim(), value.trim()));
         if key.is_empty() {
             let remedy = "give KEY=VALUE, for example host.iommu.walk_ns=300";
-            return Err(Refusal::new(remedy).about(format!("--set {}", named(text.trim()))));
+            return Err(Refusal::new(remedy)
+                .kind(RefusalKind::Malformed)
+                .about(format!("--set {}", named(text.trim()))));
         }
         if changes.insert(key.to_owned(), typed(value)).is_some() {
             let remedy = "given twice: give one value for a key";
@@ -108,7 +113,8 @@ pub(crate) fn refuse_whole_tables(changes: &Table) -> Result<(), Refusal> {
         let more = if below.len() > KEYS_NAMED { ", ..." } else { "" };
         let keys: Vec<String> = below.iter().take(KEYS_NAMED).map(|one| format!("{key}.{one}")).collect();
         let remedy = format!("give a table, or one of its keys: {}{more}{words}", keys.join(", "));
-        return Err(Refusal::of(key, shown(&value.clone().into_json()), remedy).about(SET));
+        let refusal = Refusal::of(key, shown(&value.clone().into_json()), remedy);
+        return Err(refusal.kind(RefusalKind::WrongType).about(SET));
     }
     Ok(())
 }
@@ -129,7 +135,7 @@ pub fn replaced(table: &mut Table, key: &str, value: Value, of: &str) -> Result<
                 let found = is_index(step).then(|| step.parse().ok()).flatten();
                 found.and_then(|index: usize| list.get_mut(index)).ok_or_else(|| {
                     let problem = format!("{} is not an index of a list of {length}", quoted(step));
-                    Refusal::new(problem).about(format!("{of}{}", named(key)))
+                    Refusal::new(problem).kind(RefusalKind::UnknownKey).about(format!("{of}{}", named(key)))
                 })?
             }
             Value::Table(inner) => inner.entry(step.to_owned()).or_insert_with(new_table),
@@ -153,12 +159,16 @@ fn is_index(step: &str) -> bool {
     (1..=INDEX_DIGITS_MOST).contains(&step.len()) && step.bytes().all(|letter| letter.is_ascii_digit())
 }
 
+/// The refusal of an unknown key.
+pub(crate) fn unknown_key(remedy: String) -> Refusal {
+    Refusal::new("unknown key").kind(RefusalKind::UnknownKey).remedy(remedy)
+}
+
 /// Refuses an unknown key of a description, and suggests the closest known one.
 ///
 /// `of` precedes it in messages; keys of the tables `except` are unknown.
 pub(crate) fn refuse_unknown(key: &str, of: &str, shape: &Shape, except: &[&str]) -> Result<(), Refusal> {
-    let refused =
-        |remedy: String| Err(Refusal::new("unknown key").remedy(remedy).about(format!("{of}{}", named(key))));
+    let refused = |remedy: String| Err(unknown_key(remedy).about(format!("{of}{}", named(key))));
     if key.chars().count() > LETTERS_MOST {
         return refused(format!("keys have fewer than {LETTERS_MOST} letters"));
     }
@@ -177,13 +187,20 @@ pub(crate) fn refuse_unknown(key: &str, of: &str, shape: &Shape, except: &[&str]
 }
 
 /// Where an unknown key may belong: under the same name elsewhere, beside its siblings, or anywhere.
-fn remedy(wanted: &str, known: &[&str]) -> String {
+pub(crate) fn remedy(wanted: &str, known: &[&str]) -> String {
     let (parent, last) = split(wanted);
     let siblings: Vec<&str> =
         known.iter().map(|key| split(key)).filter(|(of, _)| *of == parent).map(|(_, key)| key).collect();
     let elsewhere: Vec<&str> = known.iter().copied().filter(|key| split(key).1 == last).collect();
     let with_its_parts = if parent.is_empty() { alike(wanted, known, ALIKE_MOST) } else { Vec::new() };
-    if !elsewhere.is_empty() {
+    if elsewhere.len() > ELSEWHERE_MOST && closest(last, &siblings).is_none() {
+        let near = alike(wanted, &elsewhere, ALIKE_MOST);
+        return format!(
+            "did you mean {}?",
+            either(if near.is_empty() { &elsewhere[..ALIKE_MOST] } else { &near })
+        );
+    }
+    if (1..=ELSEWHERE_MOST).contains(&elsewhere.len()) {
         return format!("did you mean {}?", elsewhere.join(" or "));
     }
     if !with_its_parts.is_empty() {

@@ -1,5 +1,6 @@
 //! Fabrics: files of nodes and links with short forms, kinds of hosts and devices, and sets of flows.
 
+mod changes;
 mod presets;
 mod schemas;
 mod written;
@@ -7,15 +8,16 @@ mod written;
 use indexmap::IndexMap;
 use pcie_fabric::simulate::Traffic;
 use pcie_fabric::{BarParameters, FabricParameters, NodeParameters, Topology};
-use pcie_refusal::Refusal;
 use pcie_refusal::shown::quoted;
 use pcie_refusal::unknown::suggestion;
+use pcie_refusal::{Kind, Refusal};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json, json};
 
 use crate::blame::{Giver, refused};
+use crate::changes::SET;
 use crate::provenance::Provenance;
-use crate::value::{Value, read_table};
+use crate::value::{Table, Value, read_table};
 
 pub use presets::{DevicePreset, HostPreset, Presets, device_preset_schema, read_device_preset};
 pub use schemas::fabric_schema;
@@ -37,27 +39,28 @@ pub struct FabricFile {
     pub sets: IndexMap<String, Vec<Traffic>>,
 }
 
-/// Reads a fabric from the text of a file; `path` names it in messages, and the fabric without a name.
+/// Reads a fabric from the text of a file, with changes by dotted key; `path` names it in messages, and the fabric
+/// without a name.
 ///
 /// # Errors
-/// A value is wrong, or the fabric impossible: the message names file, key, value and remedy.
+/// A key is unknown, a value is wrong, or the fabric impossible: the message names file, key, value and remedy.
 pub fn read_fabric<P: Presets>(
     text: &str,
     path: &str,
+    changes: &Table,
     presets: &mut P,
 ) -> Result<(Topology, FabricFile), P::Error> {
-    let about = |refusal: Refusal| refusal.about(path);
-    let mut content = Value::Table(read_table(text, path)?).into_json();
-    if let Some(table) = content.as_object_mut()
-        && !table.contains_key("name")
-    {
-        table.insert("name".to_owned(), stem(path).into());
-    }
+    let mut content = table_of(text, path)?;
+    let changed = changes::apply(&mut content, changes, path, presets)?;
+    let about = |refusal: Refusal| changed.blamed(refusal, path);
+    let mut content = Value::Table(content).into_json();
     refuse_other_tables(&content).map_err(about)?;
     written::expand(&mut content, presets.devices()).map_err(about)?;
     let shape = schemas::shape();
     let content = shape.with_sizes(content);
-    refused(&shape.problems(&content), |_| Giver::file(path))?;
+    let mut problems = shape.problems(&content);
+    problems.iter_mut().for_each(|problem| changed.name(problem));
+    refused(&problems, |key| Giver::file(if changed.has(key) { SET } else { path }))?;
     let given: Vec<bool> =
         content["node"].as_array().into_iter().flatten().map(|node| node.get("delay_ns").is_some()).collect();
     let mut content = shape.with_defaults(content);
@@ -70,6 +73,27 @@ pub fn read_fabric<P: Presets>(
     let sets = sets(&content).map_err(about)?;
     let provenance = of_json(content["provenance"].clone()).map_err(about)?;
     Ok((topology, FabricFile { content, provenance, sets }))
+}
+
+/// The table of a file, with a name.
+fn table_of(text: &str, path: &str) -> Result<Table, Refusal> {
+    let mut content = read_table(text, path)?;
+    content.entry("name".to_owned()).or_insert_with(|| Value::Text(stem(path)));
+    Ok(content)
+}
+
+/// The dotted keys that changes of a fabric may have, each with the first sentence of its meaning.
+///
+/// # Errors
+/// The text is not TOML, has an impossible short form, or a preset cannot be read.
+pub fn fabric_keys<P: Presets>(
+    text: &str,
+    path: &str,
+    presets: &mut P,
+) -> Result<Vec<(String, String)>, P::Error> {
+    let content = table_of(text, path)?;
+    changes::expanded(&content, presets).map_err(|refusal| refusal.about(path))?;
+    changes::keys(content, presets)
 }
 
 fn stem(path: &str) -> String {
@@ -85,12 +109,13 @@ fn of_json<T: DeserializeOwned>(content: Json) -> Result<T, Refusal> {
 fn refuse_other_tables(content: &Json) -> Result<(), Refusal> {
     for key in ["node", "link", "flow"] {
         if content[key].is_object() {
-            return Err(Refusal::of(key, "a table", format!("write [[{key}]] for each")));
+            let refusal = Refusal::of(key, "a table", format!("write [[{key}]] for each"));
+            return Err(refusal.kind(Kind::WrongType));
         }
     }
     if content["flows"].is_array() {
         let remedy = "write [[flow]] for each flow, or [[flows.sets.NAME]] for a set";
-        return Err(Refusal::of("flows", "a list", remedy));
+        return Err(Refusal::of("flows", "a list", remedy).kind(Kind::WrongType));
     }
     if content["flow"].as_array().is_some_and(|flows| !flows.is_empty())
         && content["flows"]["sets"].get("flow").is_some()
@@ -115,11 +140,12 @@ fn check_kinds<P: Presets>(content: &Json, presets: &mut P) -> Result<(), Refusa
             known.extend(shipped.iter().map(String::as_str));
             if !known.contains(&kind) {
                 let remedy = format!("neither a preset nor in [{name}s]: {}", suggestion(kind, &known));
-                return Err(Refusal::of(key(name), quoted(kind), remedy));
+                return Err(Refusal::of(key(name), quoted(kind), remedy).kind(Kind::NotFound));
             }
         }
         if let (Some(link), true) = (node["link"].as_str(), node["upper"].is_null()) {
-            return Err(Refusal::of(key("link"), quoted(link), "give upper, too: the node above"));
+            let refusal = Refusal::of(key("link"), quoted(link), "give upper, too: the node above");
+            return Err(refusal.kind(Kind::Missing));
         }
     }
     Ok(())

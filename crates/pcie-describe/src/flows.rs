@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use pcie_fabric::simulate::Traffic;
-use pcie_refusal::Refusal;
 use pcie_refusal::shown::named;
+use pcie_refusal::{Kind as RefusalKind, Refusal};
 use pcie_schema::Shape;
 use pcie_schema::size::bytes_of_text;
 use serde_json::{Value as Json, json};
@@ -135,7 +135,10 @@ pub fn flow_names<'a>(
         })
         .collect();
     if names.is_empty() {
-        return Err(Refusal::new("has no flows").remedy("give at least one").about(of));
+        return Err(Refusal::new("has no flows")
+            .kind(RefusalKind::Missing)
+            .remedy("give at least one")
+            .about(of));
     }
     let mut seen: HashSet<&str> = HashSet::with_capacity(names.len());
     for (number, name) in (1..).zip(&names) {

@@ -20,8 +20,8 @@ mod value;
 pub use changes::{change, known_keys, meanings, replaced, typed, typed_changes, typed_values};
 pub use documents::{File, file_schema, read_file, read_part, system_schema};
 pub use fabrics::{
-    DevicePreset, FabricFile, HostPreset, INSIDE_GBYTES_PER_S, Presets, device_preset_schema, fabric_schema,
-    read_device_preset, read_fabric,
+    DevicePreset, FabricFile, HostPreset, INSIDE_GBYTES_PER_S, Presets, device_preset_schema, fabric_keys,
+    fabric_schema, read_device_preset, read_fabric,
 };
 pub use files::{Files, Kind, Layer, PARTS, Stack, with_bases, without_folder};
 pub use flows::{Column, flow_columns, flow_names};

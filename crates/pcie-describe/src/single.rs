@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 use crate::blame::{Giver, changed_by, giver_in, refused};
-use crate::changes::{SET, refuse_unknown, replaced};
+use crate::changes::{SET, refuse_unknown, replaced, sentence};
 use crate::documents::{read, shape_of};
 use crate::files::{Files, Kind, Layer, Stack, layers};
 use crate::merged::Source;
@@ -285,6 +285,17 @@ impl<T: InFile> Single<T> {
             values[key] = value.clone();
         }
         Ok(values)
+    }
+
+    /// The dotted keys that changes may have, each with the first sentence of its meaning.
+    ///
+    /// # Errors
+    /// A value is no JSON.
+    pub fn keys(&self) -> Result<Vec<(String, String)>, Refusal> {
+        let values = serde_json::to_value(&self.content).map_err(Refusal::new)?;
+        let keys = T::shape().keys_in(&values, |_| None).into_iter();
+        let keys = keys.filter(|(key, _)| !FILE_ONLY.contains(&key.split('.').next().unwrap_or_default()));
+        Ok(keys.map(|(key, meaning)| (key, sentence(meaning))).collect())
     }
 
     /// What gave the value of a dotted key: a file, or `--set`; None without a file.

@@ -6,8 +6,8 @@ mod transfers;
 
 use std::fmt::Display;
 
-use pcie_refusal::Refusal;
 use pcie_refusal::shown::named;
+use pcie_refusal::{Kind as RefusalKind, Refusal};
 use pcie_schema::Shape;
 use pcie_workload::{MessageSuite, Suite as TransferSuite};
 use schemars::{JsonSchema, SchemaGenerator};
@@ -134,7 +134,7 @@ pub(crate) fn check_count(tests: u128) -> Result<(), Refusal> {
         return Ok(());
     }
     let remedy = format!("give {TESTS_MOST} at most: fewer entries in the lists, or several suites");
-    Err(Refusal::new(format!("{tests} tests")).remedy(remedy))
+    Err(Refusal::new(format!("{tests} tests")).kind(RefusalKind::TooLarge).remedy(remedy))
 }
 
 impl SuiteKind {
@@ -270,7 +270,10 @@ fn expand(list: &mut Vec<Json>, key: &str) -> Result<(), Refusal> {
             _ => sizes.push(item),
         }
         if sizes.len() > SIZES_MOST {
-            return Err(Refusal::new(format!("more than {SIZES_MOST} sizes")).remedy("give a step").key(key));
+            return Err(Refusal::new(format!("more than {SIZES_MOST} sizes"))
+                .kind(RefusalKind::TooLarge)
+                .remedy("give a step")
+                .key(key));
         }
     }
     *list = sizes;

@@ -1,8 +1,8 @@
 //! Tables of TOML files.
 
 use indexmap::IndexMap;
-use pcie_refusal::Refusal;
 use pcie_refusal::shown::named;
+use pcie_refusal::{Kind, Refusal};
 
 /// Most parts of a dotted key.
 const KEY_PARTS_MOST: usize = 64;
@@ -92,15 +92,21 @@ impl Value {
 /// The text is not TOML, or holds dates, inf or nan.
 pub fn read_table(text: &str, path: &str) -> Result<Table, Refusal> {
     let parsed =
-        parse_toml(text).map_err(|problem| Refusal::new(format!("not valid TOML: {problem}")).about(path))?;
+        parse_toml(text).map_err(|problem| malformed(&format!("not valid TOML: {problem}")).about(path))?;
     let parsed = toml::Value::Table(parsed);
     if let Some((key, value)) = foreign(&parsed, &mut Vec::new()) {
-        return Err(Refusal::of(key, value, "give a number, a text, a list or a table").about(path));
+        return Err(Refusal::of(key, value, "give a number, a text, a list or a table")
+            .kind(Kind::WrongType)
+            .about(path));
     }
     match Value::of_toml(parsed) {
         Some(Value::Table(table)) => Ok(table),
         _ => Err(Refusal::new("no table").about(path)),
     }
+}
+
+fn malformed(problem: &str) -> Refusal {
+    Refusal::new(problem).kind(Kind::Malformed)
 }
 
 /// The key and value of the first date, inf or nan in a value.

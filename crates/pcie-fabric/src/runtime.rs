@@ -28,7 +28,7 @@ mod transfer;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use pcie_refusal::{Refusal, Unfinished, in_range};
+use pcie_refusal::{Kind, Refusal, Unfinished, in_range};
 use pcie_time::Picoseconds;
 
 pub use crate::simulate::traffic::Placed;
@@ -281,7 +281,7 @@ impl Runtime {
         list: &[Transfer],
     ) -> Result<u64, Refusal> {
         let Some(found) = self.scheduler.queue(queue) else {
-            let no_queue = Refusal::new("unknown queue").about(format!("queue {queue}"));
+            let no_queue = Refusal::new("unknown queue").kind(Kind::NotFound).about(format!("queue {queue}"));
             return Err(no_queue.remedy("create it with add_queue"));
         };
         let (host, socket, outstanding) = (found.host_name.clone(), found.socket, found.outstanding);

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use pcie_refusal::Refusal;
+use pcie_refusal::{Kind, Refusal};
 use pcie_schema::Shape;
 use pcie_wire::{LinkConfiguration, LinkParameters as WireParameters};
 
@@ -172,12 +172,15 @@ fn unknown_node(nodes: &[NodeParameters], key: &str, name: &str) -> Refusal {
     let more = nodes.len().saturating_sub(SHOWN_NAMES);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     let known = format!("known: {}{more}", shown.join(", "));
-    Refusal::of(key, name, known).problem("unknown node")
+    Refusal::of(key, name, known).kind(Kind::NotFound).problem("unknown node")
 }
 
 fn names(nodes: &[NodeParameters]) -> Result<HashMap<String, NodeId>, Refusal> {
     if nodes.is_empty() {
-        return Err(Refusal::new("there are none").key("nodes").remedy("give at least one"));
+        return Err(Refusal::new("there are none")
+            .kind(Kind::Missing)
+            .key("nodes")
+            .remedy("give at least one"));
     }
     let mut by_name = HashMap::with_capacity(nodes.len());
     for (id, node) in (0..).zip(nodes) {

@@ -1,6 +1,6 @@
 //! Refusals that several questions share.
 
-use pcie_refusal::{Refusal, in_range};
+use pcie_refusal::{Kind, Refusal, in_range};
 
 /// Check that a number is above zero and within 1e-9 to 1e18, so that results stay finite.
 pub(crate) fn above_zero(key: &str, value: f64) -> Result<(), Refusal> {
@@ -10,10 +10,10 @@ pub(crate) fn above_zero(key: &str, value: f64) -> Result<(), Refusal> {
 /// A key that the 2018 accounting does not know.
 pub(crate) fn unknown_to_sigcomm18(key: &str) -> Refusal {
     let problem = "the accounting sigcomm18 does not know it";
-    Refusal::new(problem).key(key).remedy("leave it out, or use the accounting spec")
+    Refusal::new(problem).kind(Kind::Unsupported).key(key).remedy("leave it out, or use the accounting spec")
 }
 
 /// A device that does nothing.
 pub(crate) fn no_steps() -> Refusal {
-    Refusal::new("the device has none").key("step").remedy("give at least one [[step]]")
+    Refusal::new("the device has none").kind(Kind::Missing).key("step").remedy("give at least one [[step]]")
 }

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use indexmap::IndexMap;
-use pcie_refusal::Refusal;
 use pcie_refusal::shown::named;
 use pcie_refusal::unknown::suggestion;
+use pcie_refusal::{Kind as RefusalKind, Refusal};
 use pcie_schema::{Fitting, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -194,7 +194,9 @@ impl Nic {
                     [] => "leave it out: this NIC has no features".to_owned(),
                     _ => suggestion(name, &known),
                 };
-                return Err(Refusal::new(format!("has no feature {}", named(name))).remedy(remedy));
+                return Err(Refusal::new(format!("has no feature {}", named(name)))
+                    .kind(RefusalKind::NotFound)
+                    .remedy(remedy));
             }
             if self.on[..position].contains(name) {
                 let problem = format!("feature {} is given twice", named(name));

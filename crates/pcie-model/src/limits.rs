@@ -1,6 +1,6 @@
 //! The limits of a device besides the wire.
 
-use pcie_refusal::Refusal;
+use pcie_refusal::{Kind, Refusal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -150,6 +150,7 @@ impl Limits {
 
 /// A number that means nothing without another.
 fn needs(key: &str, needed: &str) -> Refusal {
-    let refusal = Refusal::new(format!("needs {needed} beside it")).key(key).beside(needed);
+    let refusal =
+        Refusal::new(format!("needs {needed} beside it")).kind(Kind::Missing).key(key).beside(needed);
     refusal.remedy(format!("give {needed}, or leave {key} out"))
 }

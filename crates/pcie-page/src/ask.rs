@@ -1,7 +1,7 @@
 //! Requests by name.
 
 use pcie_bench::Stop;
-use pcie_refusal::Refusal;
+use pcie_refusal::{Kind, Refusal};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -73,7 +73,7 @@ pub fn ask_until(name: &str, asked: &str, stop: &Stop) -> Result<String, Refusal
 fn read<T: DeserializeOwned>(asked: &str) -> Result<T, Refusal> {
     // Parse to a value first, so that text that is not JSON gets a message of its own.
     let value: Value = serde_json::from_str(asked)
-        .map_err(|error| Refusal::new(format!("the request is not JSON: {error}")))?;
+        .map_err(|error| Refusal::new(format!("the request is not JSON: {error}")).kind(Kind::Malformed))?;
     serde_path_to_error::deserialize(value)
         .map_err(|error| Refusal::new(error.inner()).key(error.path().to_string()))
 }

@@ -1,9 +1,9 @@
 //! A system in a file of the user: its text, over shipped files, as a checked system.
 
 use pcie_describe::{Files, Kind, Layer, Source, Table, Value as Written};
-use pcie_refusal::Refusal;
 use pcie_refusal::shown::quoted;
 use pcie_refusal::unknown::suggestion;
+use pcie_refusal::{Kind as RefusalKind, Refusal};
 use pcie_sim::profile::System;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -34,9 +34,9 @@ pub(crate) struct Own {
 pub(crate) fn own(asked: &Asked) -> Result<Own, Refusal> {
     let file = &asked.file;
     if asked.text.len() > BYTES_MOST {
-        return Err(
-            Refusal::new(format!("is longer than {BYTES_MOST} bytes: give a shorter file")).about(file)
-        );
+        return Err(Refusal::new(format!("is longer than {BYTES_MOST} bytes: give a shorter file"))
+            .kind(RefusalKind::TooLarge)
+            .about(file));
     }
     let table = pcie_describe::read_table(&asked.text, file)?;
     if table.contains_key("node") {
@@ -69,7 +69,7 @@ impl<'a> Shipped<'a> {
         known.iter().find(called).map(|(name, content)| (name.as_str(), content)).ok_or_else(|| {
             let names: Vec<&str> = known.keys().map(String::as_str).collect();
             let problem = format!("no {} profile is named {}", kind.word(), quoted(reference));
-            Refusal::new(problem).remedy(suggestion(reference, &names))
+            Refusal::new(problem).kind(RefusalKind::NotFound).remedy(suggestion(reference, &names))
         })
     }
 }

@@ -14,7 +14,7 @@ mod pcap;
 use crate::header::parse_header;
 use crate::tlp::{INTERRUPTS, Kind};
 use crate::trace::Line;
-use pcie_refusal::Refusal;
+use pcie_refusal::{Kind as RefusalKind, Refusal};
 use pcie_time::Picoseconds;
 use pcie_wire::PAGE_BYTES;
 use std::collections::HashMap;
@@ -202,7 +202,9 @@ struct Packet<'a> {
 
 impl<'a> Reader<'a> {
     fn damaged(&self, problem: &str) -> Refusal {
-        Refusal::new(format!("byte {}: {problem}", self.at)).remedy("give a whole capture in pcap-ng or pcap")
+        Refusal::new(format!("byte {}: {problem}", self.at))
+            .kind(RefusalKind::Malformed)
+            .remedy("give a whole capture in pcap-ng or pcap")
     }
 
     fn u32(&self, bytes: &[u8]) -> u32 {

@@ -10,7 +10,7 @@ use crate::caches::Prepared;
 use crate::endpoint::Endpoint;
 use crate::requester::{Done, Requester};
 use crate::tlp::Kind;
-use pcie_refusal::Refusal;
+use pcie_refusal::{Kind as RefusalKind, Refusal};
 use pcie_sim::{BandwidthRun, DeviceTlp, Machine, TestKey};
 use pcie_time::Picoseconds;
 use pcie_workload::{AddressList, Test};
@@ -62,7 +62,9 @@ pub fn lines(text: &str) -> Result<Lines<'_>, Refusal> {
     let mut text = text.lines();
     if text.next().map(str::trim_end) != Some(HEADER) {
         let problem = format!("the first line is not `{HEADER}`");
-        return Err(Refusal::new(problem).remedy("give a trace of `pcielab trace record` or `convert`"));
+        return Err(Refusal::new(problem)
+            .kind(RefusalKind::Malformed)
+            .remedy("give a trace of `pcielab trace record` or `convert`"));
     }
     Ok(Lines { text, number: 1, before: Picoseconds::ZERO })
 }
@@ -86,7 +88,10 @@ impl Lines<'_> {
         let subject = || format!("line {}", self.number);
         let read = read_line(line).ok_or_else(|| {
             let remedy = "give `TIME read|write OFFSET BYTES`, BYTES at least 1";
-            Refusal::new(format!("not a transfer: {line:.60?}")).remedy(remedy).about(subject())
+            Refusal::new(format!("not a transfer: {line:.60?}"))
+                .kind(RefusalKind::Malformed)
+                .remedy(remedy)
+                .about(subject())
         })?;
         if read.ready < self.before {
             let remedy = format!("give at least {}, that of the line before", self.before.0);

@@ -24,6 +24,7 @@ use crate::json::{parse, word};
 use crate::progress::{ITEMS_BETWEEN_LOOKS, Signals};
 use crate::python_device::PythonBackend;
 use crate::single::{Messages as MessageProfile, Nic};
+use crate::suites::Work as Asked;
 
 /// Parses the address of a PCI function.
 pub(crate) fn parse_address(text: &str) -> Result<Address> {
@@ -81,18 +82,28 @@ impl Backend {
         Self { inner: Takes::Messages(Arc::new(inner)) }
     }
 
-    /// Work for the runner from `asked`, JSON of the kind of work that the back end takes.
-    pub(crate) fn work(&self, asked: &str, samples: Samples, seed: u64) -> Result<Arc<dyn Work>> {
+    /// Work for the runner from what Python asks for.
+    pub(crate) fn work(&self, asked: &Asked<'_>, samples: Samples, seed: u64) -> Result<Arc<dyn Work>> {
         Ok(match &self.inner {
             Takes::Transfers(inner) => {
-                Arc::new(Benchmarks::new(parse("suite", asked)?, samples, seed, Arc::clone(inner))?)
+                let suite = match asked {
+                    Asked::Suite(suite) => suite.transfers()?.clone(),
+                    Asked::Json(json) => parse("suite", json)?,
+                };
+                Arc::new(Benchmarks::new(suite, samples, seed, Arc::clone(inner))?)
             }
-            Takes::Messages(inner) => Arc::new(Messages::new(parse("suite", asked)?, Arc::clone(inner))?),
+            Takes::Messages(inner) => {
+                let suite = match asked {
+                    Asked::Suite(suite) => suite.messages()?,
+                    Asked::Json(json) => parse("suite", json)?,
+                };
+                Arc::new(Messages::new(suite, Arc::clone(inner))?)
+            }
             Takes::Frames(both) => {
                 let (system, nic) = (**both).clone();
-                Arc::new(SimulatedNic::new(system, nic, parse("tests", asked)?, seed)?)
+                Arc::new(SimulatedNic::new(system, nic, parse("tests", asked.json()?)?, seed)?)
             }
-            Takes::Flows(experimenter) => Arc::new(experimenter.experiments(asked)?),
+            Takes::Flows(experimenter) => Arc::new(experimenter.experiments(asked.json()?)?),
         })
     }
 }
@@ -203,8 +214,8 @@ impl Backend {
 
     /// Refuses work that the back end cannot carry out.
     #[pyo3(signature = (work, *, seed))]
-    fn check(&self, work: &str, seed: u64) -> Result<()> {
-        self.work(work, Samples::Adaptive, seed).map(drop)
+    fn check(&self, work: Asked<'_>, seed: u64) -> Result<()> {
+        self.work(&work, Samples::Adaptive, seed).map(drop)
     }
 
     #[getter]

@@ -1,10 +1,10 @@
 //! `pcie-describe` for Python: tables are dictionaries, and systems are handles.
 
 use pcie_describe::{Description, Files, Kind, Layer, Source, Table, Value};
-use pcie_refusal::Refusal;
+use pcie_refusal::{Kind as RefusalKind, Refusal};
 use pcie_schema::Fitting as _;
 use pcie_sim::Machine;
-use pcie_sim::profile::{IommuMode, System as Inner};
+use pcie_sim::profile::System as Inner;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -82,7 +82,7 @@ fn stand_in(value: &Bound<'_, PyAny>) -> Value {
     Value::List(vec![Value::Text(text.chars().take(LETTERS_MOST).collect())])
 }
 
-fn dictionary<'py>(py: Python<'py>, table: Table) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn dictionary<'py>(py: Python<'py>, table: Table) -> PyResult<Bound<'py, PyDict>> {
     let made = PyDict::new(py);
     for (key, value) in table {
         made.set_item(key, written(py, value.into_json())?)?;
@@ -235,7 +235,7 @@ impl System {
         let pointer = format!("/{}", key.replace('.', "/"));
         let value = self.value()?.pointer(&pointer).cloned();
         if value.is_none() && Inner::shape().at(key).is_none() {
-            return Err(Refusal::new("unknown key").key(key).into());
+            return Err(Refusal::new("unknown key").kind(RefusalKind::UnknownKey).key(key).into());
         }
         Ok(written(py, value.unwrap_or_default())?)
     }
@@ -251,25 +251,18 @@ impl System {
         self.read.as_ref().map(|read| read.source(key))
     }
 
-    /// The changes of its file's `[set]`.
-    fn own_changes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
+    /// The changes of its file's `[set]`; the file of the system and of each part, by kind; and the sources of the
+    /// values of each file, by kind.
+    fn origins<'py>(&self, py: Python<'py>) -> Result<[Bound<'py, PyDict>; 3]> {
+        let (files, provenance) = (PyDict::new(py), PyDict::new(py));
         let changes = self.read.as_ref().map(|read| read.merged.own_changes.clone()).unwrap_or_default();
-        Ok(dictionary(py, changes)?)
-    }
-
-    /// The file of the system and of each part, by kind.
-    fn files(&self) -> Vec<(&'static str, &str)> {
-        let parts = self.read.iter().flat_map(|read| &read.merged.parts);
-        parts.map(|part| (part.kind.word(), part.whole.path.as_str())).collect()
-    }
-
-    /// The sources of the values of each file, by kind.
-    fn provenance<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
-        let made = PyDict::new(py);
-        for (kind, provenance) in self.read.iter().flat_map(|read| &read.provenance) {
-            made.set_item(kind.word(), written(py, serde_json::to_value(provenance)?)?)?;
+        for part in self.read.iter().flat_map(|read| &read.merged.parts) {
+            files.set_item(part.kind.word(), &part.whole.path)?;
         }
-        Ok(made)
+        for (kind, sources) in self.read.iter().flat_map(|read| &read.provenance) {
+            provenance.set_item(kind.word(), written(py, serde_json::to_value(sources)?)?)?;
+        }
+        Ok([dictionary(py, changes)?, files, provenance])
     }
 
     /// Capacities that a window can exceed, as JSON.
@@ -355,10 +348,4 @@ pub(crate) fn replaced<'py>(
     let mut changed = table(content)?;
     pcie_describe::replaced(&mut changed, key, read(value)?, "")?;
     Ok(dictionary(py, changed)?)
-}
-
-/// Page size of an IOMMU mode, bytes; None without translation or for an unknown mode.
-#[pyfunction]
-pub(crate) fn iommu_page_bytes(mode: &str) -> Option<u64> {
-    serde_json::from_value::<IommuMode>(mode.into()).ok()?.page_bytes()
 }

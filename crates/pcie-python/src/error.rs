@@ -5,7 +5,7 @@
 use std::fmt::Display;
 
 use pcie_bench::{DeviceError, RunError as Run};
-use pcie_refusal::{Parts, Refusal, Unfinished};
+use pcie_refusal::{Kind, Parts, Refusal, Unfinished};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
@@ -15,7 +15,9 @@ create_exception!(
     InputError,
     PyValueError,
     "An input is wrong; the message names it and the remedy. Attributes, None where unknown: `subject` (for example a file \
-     or a flow), `key`, `value`, `remedy`, and `beside`, another key that the message names."
+     or a flow), `key`, `value`, `remedy`, `beside` (another key that the message names), and `kind`, what is wrong: \
+     `unknown-key`, `missing`, `wrong-type`, `out-of-range`, `wrong-value`, `conflict`, `not-found`, `too-large`, \
+     `malformed` or `unsupported`."
 );
 create_exception!(_core, RunError, PyException, "The work failed while running.");
 create_exception!(
@@ -33,13 +35,14 @@ create_exception!(
 );
 
 /// The attributes of [`InputError`]; None where unknown.
-const PARTS: [&str; 5] = ["subject", "key", "value", "remedy", "beside"];
+const PARTS: [&str; 6] = ["kind", "subject", "key", "value", "remedy", "beside"];
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     let input = py.get_type::<InputError>();
     PARTS.iter().try_for_each(|part| input.setattr(*part, py.None()))?;
     module.add("InputError", input)?;
+    module.add("KINDS_OF_REFUSALS", Kind::ALL.map(Kind::word))?;
     module.add("RunError", py.get_type::<RunError>())?;
     module.add("NotSupportedError", py.get_type::<NotSupportedError>())?;
     module.add("DeviceLostError", py.get_type::<DeviceLostError>())?;
@@ -68,10 +71,11 @@ pub(crate) enum Error {
 /// The exception of a refusal, with its parts as attributes.
 fn exception(refusal: Refusal) -> PyErr {
     let error = InputError::new_err(refusal.to_string());
-    let Parts { subject, key, value, remedy, beside, .. } = refusal.into_parts();
+    let Parts { kind, subject, key, value, remedy, beside, .. } = refusal.into_parts();
     let set = Python::attach(|py| {
         let exception = error.value(py);
-        let known = PARTS.iter().zip([subject, key, value, remedy, beside]);
+        let kind = Some(kind.word().to_owned());
+        let known = PARTS.iter().zip([kind, subject, key, value, remedy, beside]);
         known
             .filter_map(|(name, part)| Some((name, part?)))
             .try_for_each(|(name, part)| exception.setattr(*name, part))

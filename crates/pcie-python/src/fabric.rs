@@ -1,14 +1,15 @@
-//! `pcie-fabric` for Python. Fabrics are JSON; flows, up to a million, are arrays in native byte order.
+//! `pcie-fabric` for Python. Fabrics are handles; flows, up to a million, are arrays in native byte order.
 
 use pcie_fabric::estimate::{Allocation, Change, Influences, Round, ecr, ecr_rounds, max_min};
 use pcie_fabric::simulate::{Options, Traffic, check, simulate_unless};
-use pcie_fabric::{EdgeId, FabricParameters, Flows, Topology};
-use pcie_refusal::Refusal;
+use pcie_fabric::{EdgeId, Flows, Topology};
+use pcie_refusal::{Kind, Refusal};
 use pyo3::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::{Error, Result, refused};
+use crate::fabrics::Fabric;
 use crate::json::{parse, text};
 use crate::progress::Watched;
 use crate::stop::Stop;
@@ -29,15 +30,6 @@ pub(crate) struct FabricShares {
     limit: Vec<u8>,
     load: Vec<u8>,
     crossing: Vec<u8>,
-}
-
-/// An edge: one direction of a link.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct EdgeRow {
-    /// Its name.
-    edge: String,
-    /// Capacity for payload, GB/s: what its link carries, or the engine of the device at its end moves.
-    capacity_gbytes_per_s: f64,
 }
 
 /// A round of edge constraints relaxing.
@@ -77,39 +69,23 @@ pub(crate) struct ConstraintRow {
 
 /// Refuses impossible flows on a fabric.
 #[pyfunction]
-pub(crate) fn fabric_check_traffic(fabric: &str, traffic: &str) -> Result<()> {
-    Ok(check(&topology(fabric)?, &parse::<Vec<Traffic>>("", traffic)?)?)
-}
-
-/// The edges of a fabric with their capacities, by their numbers.
-#[pyfunction]
-pub(crate) fn fabric_edges(fabric: &str) -> Result<String> {
-    let topology = topology(fabric)?;
-    let rows = (0..)
-        .zip(topology.capacities())
-        .map(|(edge, capacity)| EdgeRow { edge: topology.edge_name(edge), capacity_gbytes_per_s: *capacity });
-    text(&rows.collect::<Vec<_>>())
-}
-
-/// What the link of each edge carries, GB/s, by their numbers.
-#[pyfunction]
-pub(crate) fn fabric_link_capacities(fabric: &str) -> Result<Vec<f64>> {
-    Ok(topology(fabric)?.link_capacities().to_vec())
+pub(crate) fn fabric_check_traffic(fabric: &Fabric, traffic: &str) -> Result<()> {
+    Ok(check(fabric.topology(), &parse::<Vec<Traffic>>("", traffic)?)?)
 }
 
 /// The bandwidth of each flow.
 #[pyfunction]
 pub(crate) fn fabric_estimate(
     py: Python<'_>,
-    fabric: &str,
+    fabric: &Fabric,
     sources: &[u8],
     destinations: &[u8],
     standalone: &[u8],
     names: Bound<'_, PyAny>,
     method: &str,
 ) -> Result<FabricShares> {
-    let topology = topology(fabric)?;
-    let flows = flows(&topology, sources, destinations, standalone, &names)?;
+    let topology = fabric.topology();
+    let flows = flows(topology, sources, destinations, standalone, &names)?;
     let method = estimator(method)?;
     Ok(py.detach(|| {
         let found = method(topology.capacities(), &flows);
@@ -135,14 +111,14 @@ pub(crate) fn fabric_estimate(
 /// The rounds of edge constraints relaxing, each with its two tables.
 #[pyfunction]
 pub(crate) fn fabric_rounds(
-    fabric: &str,
+    fabric: &Fabric,
     sources: &[u8],
     destinations: &[u8],
     standalone: &[u8],
     names: Bound<'_, PyAny>,
 ) -> Result<String> {
-    let topology = topology(fabric)?;
-    let flows = flows(&topology, sources, destinations, standalone, &names)?;
+    let topology = fabric.topology();
+    let flows = flows(topology, sources, destinations, standalone, &names)?;
     let names: Vec<String> = names.extract()?;
     let mut watched = Watched::new();
     let (mut rounds, mut named) = (Vec::new(), 0);
@@ -151,9 +127,10 @@ pub(crate) fn fabric_rounds(
         named += round.edges.iter().map(|entry| entry.flows.len()).sum::<usize>();
         if named > ROUND_ENTRIES_MOST {
             let problem = format!("the tables of {} rounds have {named} entries", rounds.len() + 1);
-            return Err(Refusal::new(problem).remedy("give fewer flows").about("rounds").into());
+            let refusal = Refusal::new(problem).kind(Kind::TooLarge).remedy("give fewer flows");
+            return Err(refusal.about("rounds").into());
         }
-        rounds.push(tables(round, &topology, &names));
+        rounds.push(tables(round, topology, &names));
     }
     text(&watched.result(Ok::<_, Error>(rounds))?)
 }
@@ -192,7 +169,7 @@ impl FabricInfluences {
     #[new]
     #[pyo3(signature = (fabric, sources, destinations, standalone, names, method, limit = None))]
     fn new(
-        fabric: &str,
+        fabric: &Fabric,
         sources: &[u8],
         destinations: &[u8],
         standalone: &[u8],
@@ -200,7 +177,7 @@ impl FabricInfluences {
         method: &str,
         limit: Option<u64>,
     ) -> Result<Self> {
-        let topology = topology(fabric)?;
+        let topology = fabric.topology().clone();
         let flows = flows(&topology, sources, destinations, standalone, &names)?;
         let names: Vec<String> = names.extract()?;
         let inner = Influences::new(topology, flows, estimator(method)?);
@@ -209,7 +186,7 @@ impl FabricInfluences {
         if needed > limit {
             let problem = format!("{} changes of {} flows need {needed} shares", inner.total(), names.len());
             let refusal = Refusal::of("limit", limit, format!("give {needed}, or fewer flows"));
-            return Err(refusal.problem(problem).into());
+            return Err(refusal.kind(Kind::TooLarge).problem(problem).into());
         }
         Ok(Self { inner, names })
     }
@@ -254,18 +231,18 @@ pub(crate) struct FabricRun {
 #[pyo3(signature = (fabric, traffic, options, stop = None))]
 pub(crate) fn fabric_simulate(
     py: Python<'_>,
-    fabric: &str,
+    fabric: &Fabric,
     traffic: &str,
     options: &str,
     stop: Option<Bound<'_, Stop>>,
 ) -> Result<FabricRun> {
-    let topology = topology(fabric)?;
+    let topology = fabric.topology();
     let traffic: Vec<Traffic> = parse("", traffic)?;
     let options: Options = parse("", options)?;
     let stop = stop.map(|stop| stop.get().inner.clone());
     let mut watched = Watched::new();
     let outcome = py.detach(|| {
-        simulate_unless(&topology, &traffic, options, &mut || match &stop {
+        simulate_unless(topology, &traffic, options, &mut || match &stop {
             Some(stop) => stop.is_requested(),
             None => watched.is_signalled(),
         })
@@ -291,10 +268,6 @@ pub(crate) fn fabric_simulate(
     })
 }
 
-pub(crate) fn topology(fabric: &str) -> Result<Topology> {
-    Ok(Topology::new(parse::<FabricParameters>("", fabric)?)?)
-}
-
 fn estimator(method: &str) -> Result<fn(&[f64], &Flows) -> Allocation> {
     match method {
         "ecr" => Ok(ecr),
@@ -315,7 +288,8 @@ fn flows(
     let (standalone, _) = standalone.as_chunks();
     let counted = (sources.len(), destinations.len(), standalone.len());
     if counted.0 > FLOWS_MOST {
-        return Err(Refusal::of("flows", counted.0, format!("give {FLOWS_MOST} at most")).into());
+        let refusal = Refusal::of("flows", counted.0, format!("give {FLOWS_MOST} at most"));
+        return Err(refusal.kind(Kind::TooLarge).into());
     }
     if names.len()? != counted.0 || counted.0 != counted.1 || counted.1 != counted.2 {
         return Err(refused(format!("flows: {counted:?} and {} names: give as many of each", names.len()?)));

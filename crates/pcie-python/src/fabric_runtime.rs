@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error::{Error, Result, refused};
+use crate::fabrics::Fabric;
 use crate::json::word;
 use crate::progress::Watched;
 
@@ -97,14 +98,14 @@ impl From<&Waiting> for FabricWaiting {
 impl FabricRuntime {
     #[new]
     fn new(
-        fabric: &str,
+        fabric: &Fabric,
         discipline: &str,
         policy: Bound<'_, PyAny>,
         outstanding: u32,
         devices: &str,
         program: Option<PathBuf>,
     ) -> Result<Self> {
-        let topology: Topology = crate::fabric::topology(fabric)?;
+        let topology: Topology = fabric.topology().clone();
         let discipline: Discipline = word("discipline", discipline)?;
         let raised = Raised::default();
         let policy = policies(policy, &raised)?;

@@ -1,27 +1,27 @@
 //! Fabrics for Python: handles, and columns of flows.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use pcie_describe::{
-    DevicePreset, HostPreset, Kind, Presets, flow_columns as known_columns, flow_names, read_device_preset,
-    read_fabric, read_file,
+    DevicePreset, HostPreset, Kind, Presets, Table, fabric_keys, flow_columns as known_columns, flow_names,
+    read_device_preset, read_fabric, read_file,
 };
 use pcie_fabric::{FabricParameters, Topology};
-use pcie_refusal::Refusal;
 use pcie_refusal::shown::named;
 use pcie_refusal::unknown::suggestion;
+use pcie_refusal::{Kind as RefusalKind, Refusal};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::Value as Json;
 
-use crate::describe::{Opened, ascii, read, written};
+use crate::describe::{Opened, ascii, dictionary, read, table, written};
 use crate::error::{Error, Result};
 use crate::json::{parse, text};
 
 /// Presets in files that a function of Python opens.
 struct Files<'py> {
-    hosts: Vec<String>,
-    devices: Vec<String>,
+    hosts: &'py [String],
+    devices: &'py [String],
     opened: &'py Bound<'py, PyAny>,
     known: (HashMap<String, HostPreset>, HashMap<String, DevicePreset>),
 }
@@ -30,11 +30,11 @@ impl Presets for Files<'_> {
     type Error = Error;
 
     fn hosts(&self) -> &[String] {
-        &self.hosts
+        self.hosts
     }
 
     fn devices(&self) -> &[String] {
-        &self.devices
+        self.devices
     }
 
     fn host(&mut self, name: &str) -> Result<HostPreset> {
@@ -59,15 +59,53 @@ impl Presets for Files<'_> {
     }
 }
 
+/// The file of a fabric, and the changes of its keys.
+struct File {
+    text: String,
+    path: String,
+    changes: Table,
+    hosts: Vec<String>,
+    devices: Vec<String>,
+    opened: Py<PyAny>,
+}
+
+impl File {
+    fn presets<'py>(&'py self, opened: &'py Bound<'py, PyAny>) -> Files<'py> {
+        Files { hosts: &self.hosts, devices: &self.devices, opened, known: Default::default() }
+    }
+
+    /// The fabric that the file describes.
+    fn read(self, py: Python<'_>) -> Result<Fabric> {
+        let opened = self.opened.bind(py).clone();
+        let mut presets = self.presets(&opened);
+        let (topology, content) = read_fabric(&self.text, &self.path, &self.changes, &mut presets)?;
+        Ok(Fabric { topology, read: Some((self, content)) })
+    }
+}
+
 /// A checked fabric.
 #[pyclass(frozen, module = "pcielab._core")]
 pub(crate) struct Fabric {
     topology: Topology,
-    /// The file that it was read from.
-    read: Option<pcie_describe::FabricFile>,
+    /// The file that it was read from, and its content.
+    read: Option<(File, pcie_describe::FabricFile)>,
 }
 
 impl Fabric {
+    /// The fabric, to estimate or simulate flows on it.
+    pub(crate) fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    fn content(&self) -> Option<&pcie_describe::FabricFile> {
+        self.read.as_ref().map(|(_, content)| content)
+    }
+
+    fn file(&self) -> Result<&File> {
+        let file = self.read.as_ref().map(|(file, _)| file);
+        Ok(file.ok_or_else(|| Refusal::new("has no file").remedy("read it from a file").about("fabric"))?)
+    }
+
     fn described(&self) -> FabricParameters {
         FabricParameters {
             name: self.topology.name().to_owned(),
@@ -77,27 +115,61 @@ impl Fabric {
         }
     }
 
+    /// The fabric with other nodes and links.
+    fn with_parts(&self, change: impl FnOnce(&mut FabricParameters)) -> Result<Self> {
+        let mut described = self.described();
+        change(&mut described);
+        Ok(Self { topology: Topology::new(described)?, read: None })
+    }
+
     fn of_file<'py>(&self, py: Python<'py>, key: &str) -> Result<Bound<'py, PyAny>> {
-        let value = self.read.as_ref().map(|read| read.content[key].clone());
+        let value = self.content().map(|read| read.content[key].clone());
         Ok(written(py, value.unwrap_or_default())?)
     }
 }
 
 #[pymethods]
 impl Fabric {
-    /// Reads a fabric from the text of a file. `path` names it in messages, `hosts` and `devices` are the names of
-    /// presets, whose files `opened` reads.
+    /// Reads a fabric from the text of a file, with changes by dotted key. `path` names it in messages, `hosts` and
+    /// `devices` are the names of presets, whose files `opened` reads.
     #[staticmethod]
     fn read(
-        content: &str,
-        path: &str,
+        py: Python<'_>,
+        content: String,
+        path: String,
+        changes: &Bound<'_, PyDict>,
         hosts: Vec<String>,
         devices: Vec<String>,
-        opened: &Bound<'_, PyAny>,
+        opened: Py<PyAny>,
     ) -> Result<Self> {
-        let mut presets = Files { hosts, devices, opened, known: Default::default() };
-        let (topology, file) = read_fabric(content, path, &mut presets)?;
-        Ok(Self { topology, read: Some(file) })
+        File { text: content, path, changes: table(changes)?, hosts, devices, opened }.read(py)
+    }
+
+    /// The fabric with more changes by dotted key.
+    fn with_(&self, py: Python<'_>, changes: &Bound<'_, PyDict>) -> Result<Self> {
+        let file = self.file()?;
+        let mut all = file.changes.clone();
+        all.extend(table(changes)?);
+        File {
+            text: file.text.clone(),
+            path: file.path.clone(),
+            changes: all,
+            hosts: file.hosts.clone(),
+            devices: file.devices.clone(),
+            opened: file.opened.clone_ref(py),
+        }
+        .read(py)
+    }
+
+    /// The dotted keys that changes may have, each with the first sentence of its meaning.
+    fn keys(&self, py: Python<'_>) -> Result<Vec<(String, String)>> {
+        let file = self.file()?;
+        fabric_keys(&file.text, &file.path, &mut file.presets(file.opened.bind(py)))
+    }
+
+    /// The changes of its file's values, by dotted key.
+    fn changes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
+        Ok(dictionary(py, self.read.as_ref().map(|(file, _)| file.changes.clone()).unwrap_or_default())?)
     }
 
     /// A fabric of JSON with every key.
@@ -130,6 +202,34 @@ impl Fabric {
         Ok(ascii(&text(&value)?))
     }
 
+    /// Nested tables of its nodes and links.
+    fn values<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        Ok(written(py, serde_json::to_value(self.described())?)?)
+    }
+
+    /// The names of its edges, which are the directions of its links, and two capacities of each, GB/s: what streams
+    /// get of it, and what its link carries.
+    fn edges(&self) -> (Vec<String>, &[f64], &[f64]) {
+        let names = (0..).take(self.topology.edge_count()).map(|edge| self.topology.edge_name(edge));
+        (names.collect(), self.topology.capacities(), self.topology.link_capacities())
+    }
+
+    /// The fabric without the engines and memories of some devices.
+    fn without_devices(&self, names: HashSet<String>) -> Result<Self> {
+        self.with_parts(|described| {
+            let nodes = described.nodes.iter_mut().filter(|node| names.contains(&node.name));
+            nodes.for_each(|node| node.device = None);
+        })
+    }
+
+    /// The fabric with a device, and its link, below another node.
+    fn moved(&self, device: &str, upper: &str) -> Result<Self> {
+        self.with_parts(|described| {
+            let links = described.links.iter_mut().filter(|link| link.lower == device);
+            links.for_each(|link| upper.clone_into(&mut link.upper));
+        })
+    }
+
     /// The value of a key of its file, with every key of the tables in it; None of a fabric without a file.
     fn get<'py>(&self, py: Python<'py>, key: &str) -> Result<Bound<'py, PyAny>> {
         self.of_file(py, key)
@@ -137,22 +237,22 @@ impl Fabric {
 
     /// The sources of its values.
     fn provenance<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
-        Ok(written(py, serde_json::to_value(self.read.as_ref().map(|read| &read.provenance))?)?)
+        Ok(written(py, serde_json::to_value(self.content().map(|read| &read.provenance))?)?)
     }
 
     /// The names of the sets of flows in its file.
     fn flow_sets(&self) -> Vec<&str> {
-        self.read.iter().flat_map(|read| read.sets.keys()).map(String::as_str).collect()
+        self.content().into_iter().flat_map(|read| read.sets.keys()).map(String::as_str).collect()
     }
 
     /// The set of flows to use if none is named.
     fn default_set(&self) -> Option<&str> {
-        self.read.as_ref()?.default_set()
+        self.content()?.default_set()
     }
 
     /// The flows of a set, as columns with names; `of` names the set in messages.
     fn flows<'py>(&self, py: Python<'py>, name: &str, of: &str) -> Result<Bound<'py, PyDict>> {
-        let sets = self.read.iter().flat_map(|read| read.sets.get(name));
+        let sets = self.content().into_iter().flat_map(|read| read.sets.get(name));
         let flows: Vec<Json> =
             sets.flatten().map(serde_json::to_value).collect::<std::result::Result<_, _>>()?;
         let made = PyDict::new(py);
@@ -173,7 +273,7 @@ impl Fabric {
                     let nodes: Vec<&str> =
                         self.topology.nodes().iter().map(|node| node.name.as_str()).collect();
                     let remedy = format!("unknown node: {}", suggestion(&end, &nodes));
-                    let refusal = Refusal::of(key, named(&end), remedy);
+                    let refusal = Refusal::of(key, named(&end), remedy).kind(RefusalKind::NotFound);
                     return Err(refusal.about(format!("{of}: flow {number}")).into());
                 }
             }
@@ -208,7 +308,8 @@ pub(crate) fn flow_columns<'py>(
     let keys: Vec<&str> = known_columns().iter().map(|column| column.key.as_str()).collect();
     for (number, name) in names.iter().enumerate() {
         if !keys.contains(&name.as_str()) {
-            let refusal = Refusal::new(format!("unknown column {}", named(name)));
+            let refusal =
+                Refusal::new(format!("unknown column {}", named(name))).kind(RefusalKind::UnknownKey);
             return Err(refusal.remedy(suggestion(name, &keys)).about(of).into());
         }
         if names[..number].contains(name) {
@@ -220,7 +321,8 @@ pub(crate) fn flow_columns<'py>(
     }
     let count = columns.first().map_or(0, PyListMethods::len);
     if count == 0 {
-        return Err(Refusal::new("has no flows").remedy("give at least one").about(of).into());
+        let refusal = Refusal::new("has no flows").kind(RefusalKind::Missing).remedy("give at least one");
+        return Err(refusal.about(of).into());
     }
     let made = PyDict::new(py);
     for column in known_columns() {
@@ -228,7 +330,7 @@ pub(crate) fn flow_columns<'py>(
         let default = column.default.clone().map(|value| written(py, value)).transpose()?;
         if given.is_none() && default.is_none() {
             let problem = format!("missing column {} ({})", column.key, column.meaning);
-            return Err(Refusal::new(problem).about(of).into());
+            return Err(Refusal::new(problem).kind(RefusalKind::Missing).about(of).into());
         }
         let mut cells = Vec::with_capacity(count);
         for number in 0..count {
@@ -243,7 +345,8 @@ pub(crate) fn flow_columns<'py>(
                 (None, Some(default)) => default.clone(),
                 (None, None) => {
                     let problem = format!("{} is empty", column.key);
-                    let refusal = Refusal::new(problem).remedy(format!("give {}", column.meaning));
+                    let refusal = Refusal::new(problem).kind(RefusalKind::Missing);
+                    let refusal = refusal.remedy(format!("give {}", column.meaning));
                     return Err(refusal.about(subject()).into());
                 }
             });

@@ -3,10 +3,10 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use pcie_refusal::Refusal;
+use pcie_refusal::{Kind, Refusal};
 use pcie_schema::Fitting;
 
-use crate::error::{Result, refused};
+use crate::error::Result;
 use crate::progress::{InPieces, Signals};
 
 /// Longest description, bytes: ten times the largest suite of ours, or twice the largest file of a fabric.
@@ -19,7 +19,7 @@ pub(crate) fn parse<T: DeserializeOwned>(subject: &str, json: &str) -> Result<T>
     // Parse to a value first: text that is not JSON gets its own message.
     let value = value(subject, json)?;
     serde_path_to_error::deserialize(value).map_err(|error| {
-        let refusal = Refusal::new(error.inner()).key(error.path().to_string());
+        let refusal = Refusal::new(error.inner()).kind(Kind::WrongType).key(error.path().to_string());
         if subject.is_empty() { refusal.into() } else { refusal.about(subject).into() }
     })
 }
@@ -31,7 +31,7 @@ pub(crate) fn fitting<T: Fitting>(subject: &str, json: &str) -> Result<T> {
 
 fn value(subject: &str, json: &str) -> Result<serde_json::Value> {
     if json.len() > BYTES_MOST {
-        let refusal = Refusal::new(format!("has {} bytes", json.len()));
+        let refusal = Refusal::new(format!("has {} bytes", json.len())).kind(Kind::TooLarge);
         return Err(refusal.remedy(format!("give {BYTES_MOST} at most")).about(subject).into());
     }
     of_any_length(subject, json)
@@ -39,7 +39,7 @@ fn value(subject: &str, json: &str) -> Result<serde_json::Value> {
 
 /// Reads JSON of any length that Python itself has made, for example results, until a signal comes.
 pub(crate) fn of_any_length<T: DeserializeOwned>(subject: &str, json: &str) -> Result<T> {
-    let failed = |error| refused(format!("{subject}: {error}"));
+    let failed = |error| Refusal::new(format!("{subject}: {error}")).kind(Kind::Malformed).into();
     if json.len() < LONG_BYTES {
         return serde_json::from_str(json).map_err(failed);
     }

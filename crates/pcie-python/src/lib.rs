@@ -46,12 +46,12 @@ mod _core {
     use super::bounds::{model_host, test_bounds};
     #[pymodule_export]
     use super::describe::{
-        System, complete_part, iommu_page_bytes, profile_schema, read_profile, replaced, typed, typed_changes,
+        System, complete_part, profile_schema, read_profile, replaced, typed, typed_changes,
     };
     #[pymodule_export]
     use super::fabric::{
-        FabricInfluences, FabricRun, FabricShares, fabric_check_traffic, fabric_edges, fabric_estimate,
-        fabric_link_capacities, fabric_rounds, fabric_simulate,
+        FabricInfluences, FabricRun, FabricShares, fabric_check_traffic, fabric_estimate, fabric_rounds,
+        fabric_simulate,
     };
     #[pymodule_export]
     use super::fabric_runtime::{FabricRuntime, FabricTrace, FabricWaiting};
@@ -109,6 +109,7 @@ mod _core {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("INSIDE_GBYTES_PER_S", pcie_describe::INSIDE_GBYTES_PER_S)?;
         super::quantities::register(module)?;
+        super::page::register(module)?;
         super::error::register(module)
     }
 }

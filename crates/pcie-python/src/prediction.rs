@@ -1,4 +1,4 @@
-//! Predictions of rows of a suite for many systems at once. Suites and predictions are JSON.
+//! Predictions of rows of a suite for many systems at once, as JSON.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,6 +9,7 @@ use crate::describe::System;
 use crate::error::{Result, refused};
 use crate::json::{parse, text};
 use crate::progress::Watched;
+use crate::suites::Suite;
 
 /// Predicts rows at some positions of a suite, with their history in it.
 #[pyclass(frozen, module = "pcielab._core")]
@@ -21,8 +22,8 @@ impl Predictor {
     /// `positions` of the rows in the suite must ascend.
     #[new]
     #[pyo3(signature = (suite, positions, *, seed, jobs))]
-    fn new(suite: &str, positions: Vec<usize>, seed: u64, jobs: usize) -> Result<Self> {
-        let inner = Inner::new(parse("suite", suite)?, positions, seed, jobs)?;
+    fn new(suite: &Suite, positions: Vec<usize>, seed: u64, jobs: usize) -> Result<Self> {
+        let inner = Inner::new(suite.transfers()?.clone(), positions, seed, jobs)?;
         Ok(Self { inner: Mutex::new(inner) })
     }
 

@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::json::{fitting, parse, text, word};
 use crate::progress::{Signals, Watched};
 use crate::stop::Stop;
+use crate::suites::Work as Asked;
 
 /// Refuses invalid parameters of a test.
 #[pyfunction]
@@ -30,20 +31,20 @@ struct RunOptions {
     whole: Options,
 }
 
-/// Runs work, JSON of the kind that the back end takes, into a store. Calls `progress` with the tests done,
+/// Runs work, a suite or JSON of the kind that the back end takes, into a store. Calls `progress` with the tests done,
 /// their total, and the family and name of the last one; an exception from it, or a signal, stops the run.
 #[pyfunction(name = "run")]
 pub(crate) fn run_work(
     py: Python<'_>,
     path: PathBuf,
     backend: Bound<'_, Backend>,
-    work: &str,
+    work: Asked<'_>,
     options: &str,
     manifest: &str,
     progress: Py<PyAny>,
 ) -> Result<()> {
     let options: RunOptions = parse("options", options)?;
-    let work = backend.get().work(work, options.samples, options.seed)?;
+    let work = backend.get().work(&work, options.samples, options.seed)?;
     let manifest = Manifest::from_entries(parse("manifest", manifest)?)?;
     let mut watched = Watched::new();
     let result: std::result::Result<(), RunError> = py.detach(|| {
@@ -63,12 +64,12 @@ pub(crate) fn run_work(
 pub(crate) fn run_alone(
     py: Python<'_>,
     backend: Bound<'_, Backend>,
-    work: &str,
+    work: Asked<'_>,
     seed: u64,
     samples: &str,
     stop: Option<Bound<'_, Stop>>,
 ) -> Result<String> {
-    let work = backend.get().work(work, word("samples", samples)?, seed)?;
+    let work = backend.get().work(&work, word("samples", samples)?, seed)?;
     let signals = Signals::new();
     let stop = stop.map_or_else(|| signals.stop(), |stop| stop.get().inner.clone());
     text(&signals.result(py.detach(|| alone(&*work, &stop)))?)

@@ -14,7 +14,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value};
 
 use crate::error::Result;
-use crate::fabric::{EdgeRow, RoundTables};
+use crate::fabric::RoundTables;
 use crate::json::text;
 use crate::model::{
     BandwidthQuestion, EngineQuestion, LinkSizingQuestion, MessagesQuestion, NicQuestion, SizingQuestion,
@@ -51,7 +51,7 @@ pub(crate) fn schemas() -> Result<String> {
         ("engine", of().and::<Engine>()),
         ("messages", of().and::<MessageProfile>()),
         ("fabric", of().and::<FabricParameters>().and::<Traffic>().and::<Options>()),
-        ("fabric answers", of().and::<EdgeRow>().and::<RoundTables>()),
+        ("fabric answers", of().and::<RoundTables>()),
         ("test", of().and::<Test>()),
         ("nic test", of().and::<nic::Traffic>()),
         (

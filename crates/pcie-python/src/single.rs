@@ -2,7 +2,7 @@
 
 use pcie_describe::{InFile, Single, Source};
 use pcie_model::pio::MessageProfile;
-use pcie_refusal::Refusal;
+use pcie_refusal::{Kind, Refusal};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -33,7 +33,7 @@ fn canonical<T: InFile>(single: &Single<T>) -> Result<String> {
 fn get<'py, T: InFile>(py: Python<'py>, single: &Single<T>, key: &str) -> Result<Bound<'py, PyAny>> {
     let value = single.values()?.pointer(&format!("/{}", key.replace('.', "/"))).cloned();
     if value.is_none() && T::shape().at(key).is_none() {
-        return Err(Refusal::new("unknown key").key(key).into());
+        return Err(Refusal::new("unknown key").kind(Kind::UnknownKey).key(key).into());
     }
     Ok(written(py, value.unwrap_or_default())?)
 }
@@ -114,6 +114,11 @@ impl Nic {
         get(py, &self.0, key)
     }
 
+    /// The dotted keys that changes may have, each with the first sentence of its meaning.
+    fn keys(&self) -> Result<Vec<(String, String)>> {
+        Ok(self.0.keys()?)
+    }
+
     /// What gave the value of a dotted key: a file, or `--set`; None of a NIC without a file.
     fn source(&self, key: &str) -> Option<String> {
         self.0.source(key)
@@ -154,6 +159,11 @@ impl Engine {
     /// The value of a dotted key; None where the engine lacks its part.
     fn get<'py>(&self, py: Python<'py>, key: &str) -> Result<Bound<'py, PyAny>> {
         get(py, &self.0, key)
+    }
+
+    /// The dotted keys that changes may have, each with the first sentence of its meaning.
+    fn keys(&self) -> Result<Vec<(String, String)>> {
+        Ok(self.0.keys()?)
     }
 
     /// What gave the value of a dotted key: a file, or `--set`; None of an engine without a file.
@@ -204,6 +214,11 @@ impl Messages {
     /// The value of a dotted key; None where the messages lack its part.
     fn get<'py>(&self, py: Python<'py>, key: &str) -> Result<Bound<'py, PyAny>> {
         get(py, &self.0, key)
+    }
+
+    /// The dotted keys that changes may have, each with the first sentence of its meaning.
+    fn keys(&self) -> Result<Vec<(String, String)>> {
+        Ok(self.0.keys()?)
     }
 
     /// What gave the value of a dotted key: a file, or `--set`; None of messages without a file.

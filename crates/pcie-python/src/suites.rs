@@ -1,11 +1,12 @@
 //! Suites for Python: handles.
 
 use pcie_describe::{Provenance, Suite as Inner, SuiteKind};
+use pcie_refusal::{Kind, Refusal};
 use pcie_workload::{MessageSuite, Suite as TransferSuite};
 use pyo3::prelude::*;
 
 use crate::describe::{ascii, written};
-use crate::error::{Result, refused};
+use crate::error::{Error, Result, refused};
 use crate::json::{parse, text};
 
 fn kind_of(word: &str) -> Result<SuiteKind> {
@@ -18,6 +19,43 @@ pub(crate) struct Suite {
     inner: Inner,
     /// Its sources; None if it was not read from a file.
     provenance: Option<Provenance>,
+}
+
+impl Suite {
+    /// The tests of transfers.
+    pub(crate) fn transfers(&self) -> Result<&TransferSuite> {
+        if let Inner::Transfers(suite) = &self.inner { Ok(suite) } else { Err(self.other("transfers")) }
+    }
+
+    /// The tests of messages, with the defaults that only a simulated core has.
+    pub(crate) fn messages(&self) -> Result<MessageSuite> {
+        match self.inner.simulated() {
+            Inner::Messages(suite) => Ok(suite),
+            _ => Err(self.other("messages")),
+        }
+    }
+
+    fn other(&self, wanted: &str) -> Error {
+        let refusal = Refusal::new(format!("is no suite of {wanted}")).kind(Kind::Unsupported);
+        refusal.remedy(format!("give one of {wanted}")).about(format!("suite {}", self.inner.name())).into()
+    }
+}
+
+/// Work as Python gives it: a suite, or JSON of the kind that a back end takes.
+#[derive(FromPyObject)]
+pub(crate) enum Work<'py> {
+    Suite(PyRef<'py, Suite>),
+    Json(String),
+}
+
+impl Work<'_> {
+    /// JSON of what has no suite.
+    pub(crate) fn json(&self) -> Result<&str> {
+        match self {
+            Self::Suite(suite) => Err(suite.other("what the back end takes")),
+            Self::Json(json) => Ok(json),
+        }
+    }
 }
 
 #[pymethods]

@@ -4,15 +4,20 @@
 //! and a command line can name an option instead of a key. Failures on good input have other types.
 
 pub mod alike;
+mod kind;
 pub mod shown;
 pub mod unknown;
 
 use std::fmt;
 use std::ops::{Deref, RangeInclusive};
 
+pub use kind::Kind;
+
 /// The parts of a refusal; unknown ones are None.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
+    /// What is wrong, for programs.
+    pub kind: Kind,
     /// The input: a file, a suite's test, a flow.
     pub subject: Option<String>,
     /// The key, dotted for tables in the subject.
@@ -38,10 +43,10 @@ impl Refusal {
     #[must_use]
     pub fn of(key: impl Into<String>, value: impl fmt::Display, remedy: impl Into<String>) -> Self {
         let (key, value, remedy) = (Some(key.into()), Some(value.to_string()), Some(remedy.into()));
-        Self(Box::new(Parts { key, value, remedy, ..Parts::default() }))
+        Self(Box::new(Parts { kind: Kind::WrongValue, key, value, remedy, ..Parts::default() }))
     }
 
-    /// A problem without a single wrong value.
+    /// A problem without a single wrong value: a conflict, unless [`Refusal::kind`] says otherwise.
     #[must_use]
     pub fn new(problem: impl fmt::Display) -> Self {
         Self(Box::new(Parts { problem: Some(problem.to_string()), ..Parts::default() }))
@@ -51,6 +56,13 @@ impl Refusal {
     #[must_use]
     pub fn worded(wording: impl Into<String>) -> Self {
         Self(Box::new(Parts { wording: Some(wording.into()), ..Parts::default() }))
+    }
+
+    /// Sets the kind.
+    #[must_use]
+    pub fn kind(mut self, kind: Kind) -> Self {
+        self.0.kind = kind;
+        self
     }
 
     /// Names the input, in front of a subject that is part of it.
@@ -123,7 +135,7 @@ pub fn in_range<T: PartialOrd + fmt::Display>(
     range: RangeInclusive<T>,
     remedy: &str,
 ) -> Result<(), Refusal> {
-    if range.contains(&value) { Ok(()) } else { Err(Refusal::of(key, value, remedy)) }
+    if range.contains(&value) { Ok(()) } else { Err(Refusal::of(key, value, remedy).kind(Kind::OutOfRange)) }
 }
 
 impl Deref for Refusal {
@@ -183,6 +195,17 @@ impl std::error::Error for Unfinished {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kinds_have_words_of_their_own() {
+        let words: std::collections::HashSet<_> = Kind::ALL.map(Kind::word).into_iter().collect();
+        assert_eq!(words.len(), Kind::ALL.len());
+        let known = |refusal: Refusal| refusal.kind.word();
+        assert_eq!(known(Refusal::of("lanes", 3, "give 1")), "wrong-value");
+        assert_eq!(known(Refusal::new("two roots").about("fabric")), "conflict");
+        assert_eq!(known(Refusal::new("no such node").kind(Kind::NotFound).below("link")), "not-found");
+        assert_eq!(known(in_range("share", 2.0, 0.0..=1.0, "give 0 to 1").unwrap_err()), "out-of-range");
+    }
 
     #[test]
     fn text_has_the_known_parts_in_order() {

@@ -15,7 +15,7 @@ use pcie_driver::{COMMAND_ALIGNMENT, Command, Commands, Core, DriverError, Notic
 use pcie_fabric::runtime::{Carrier, Contents, Finished, Placed, Transfer};
 use pcie_fabric::simulate::{Phases, Primitive};
 use pcie_fabric::{NodeId, NodeKind, Topology};
-use pcie_refusal::Refusal;
+use pcie_refusal::{Kind, Refusal};
 use pcie_time::Picoseconds;
 use port::{Port, RING_BYTES};
 use std::collections::{BTreeMap, VecDeque};
@@ -340,13 +340,17 @@ impl Carrier for Cores {
         let Placed { primitive, socket, queue, device, .. } = *placed;
         if !matches!(primitive, Primitive::H2d | Primitive::D2h | Primitive::D2dWrite) {
             let problem = format!("FPGA cores do not answer {}", primitive.name());
-            return Err(Refusal::new(problem).remedy("use h2d, d2h or dev2dev_write, or simulated devices"));
+            return Err(Refusal::new(problem)
+                .kind(Kind::Unsupported)
+                .remedy("use h2d, d2h or dev2dev_write, or simulated devices"));
         }
         if socket != 0 {
             return Err(Refusal::of("socket", socket, "give 0: cores are attached to it"));
         }
         let Some(index) = self.device(device) else {
-            return Err(Refusal::new("there is no core").remedy("give a device of the fabric"));
+            return Err(Refusal::new("there is no core")
+                .kind(Kind::NotFound)
+                .remedy("give a device of the fabric"));
         };
         let device = &mut self.devices[index];
         let (limits, known) = (device.commands.limits(), device.queues.len() as u32);
@@ -378,6 +382,7 @@ impl Carrier for Cores {
             return Ok(());
         }
         Err(Refusal::new("the memory of an FPGA core is read and written by commands only")
+            .kind(Kind::Unsupported)
             .remedy("use h2d and d2h"))
     }
 

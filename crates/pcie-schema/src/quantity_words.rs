@@ -7,6 +7,8 @@
 use pcie_refusal::Refusal;
 use pcie_refusal::shown::quoted;
 
+use crate::size::malformed;
+
 /// A number as written, with its unit in the usual spelling.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Written {
@@ -200,7 +202,7 @@ fn prefixed(written: &str) -> Option<(&'static Unit, &'static Unit)> {
 fn two_readings(text: &str, unit: &str, one: &Unit, other: &Unit) -> Refusal {
     let number = text.trim().strip_suffix(unit).unwrap_or_default().trim_end();
     let problem = format!("{}: {} may be bytes or bits", quoted(text), quoted(unit));
-    Refusal::new(problem).remedy(format!("give {number}{} or {number}{}", one.0[0], other.0[0]))
+    malformed(problem).remedy(format!("give {number}{} or {number}{}", one.0[0], other.0[0]))
 }
 
 fn no_unit(text: &str, unit: &str, kind: Kind) -> Refusal {
@@ -212,7 +214,7 @@ fn no_unit(text: &str, unit: &str, kind: Kind) -> Refusal {
         (text, "") => format!("{text} has no unit"),
         (text, unit) => format!("{text}: {} is not a unit of {noun}", quoted(unit)),
     };
-    Refusal::new(problem).remedy(format!("give one of {}, for example {example}", known.join(", ")))
+    malformed(problem).remedy(format!("give one of {}, for example {example}", known.join(", ")))
 }
 
 fn not_one(text: &str, kind: Kind, own: Option<&str>) -> Refusal {
@@ -222,7 +224,7 @@ fn not_one(text: &str, kind: Kind, own: Option<&str>) -> Refusal {
         Some(own) => format!("give a number from 0 in {own}, or with its unit: {bare} or {example}"),
         None => format!("give a number above 0 with its unit, for example {example}"),
     };
-    Refusal::new(format!("{} is not {noun}", quoted(text))).remedy(remedy)
+    malformed(format!("{} is not {noun}", quoted(text))).remedy(remedy)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod problems;
 
 pub use problems::{Problem, Why};
 
+use pcie_refusal::Kind as RefusalKind;
 use pcie_refusal::Refusal;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
@@ -128,6 +129,47 @@ impl Shape {
         }
     }
 
+    /// The dotted keys of a value that hold no tables, each with its description. An entry of a list has the name that
+    /// `name_of` finds in it, else its index.
+    #[must_use]
+    pub fn keys_in(&self, value: &Value, name_of: fn(&Value) -> Option<&str>) -> Vec<(String, &str)> {
+        let mut found = Vec::new();
+        self.leaves(value, name_of, String::new(), "", &mut found);
+        found
+    }
+
+    fn leaves<'a>(
+        &'a self,
+        value: &Value,
+        name_of: fn(&Value) -> Option<&str>,
+        key: String,
+        meaning: &'a str,
+        found: &mut Vec<(String, &'a str)>,
+    ) {
+        let below = |name: &str| if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") };
+        match (&self.0, value) {
+            (Kind::Optional(inner), value) => inner.leaves(value, name_of, key, meaning, found),
+            (Kind::Table(keys), Value::Object(table)) => {
+                for Key { name, shape, meaning, .. } in keys {
+                    let value = table.get(name).unwrap_or(&Value::Null);
+                    shape.leaves(value, name_of, below(name), meaning, found);
+                }
+            }
+            (Kind::Map(inner), Value::Object(table)) => {
+                for (name, value) in table {
+                    inner.leaves(value, name_of, below(name), meaning, found);
+                }
+            }
+            (Kind::List(inner, ..), Value::Array(list)) if list.iter().any(Value::is_object) => {
+                for (index, value) in list.iter().enumerate() {
+                    let name = name_of(value).map_or_else(|| index.to_string(), ToOwned::to_owned);
+                    inner.leaves(value, name_of, below(&name), meaning, found);
+                }
+            }
+            _ => found.push((key, meaning)),
+        }
+    }
+
     fn read(schema: &Value, definitions: &Map<String, Value>) -> Self {
         let read = |inner: &Value| Self::read(inner, definitions);
         if let Some(name) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
@@ -230,7 +272,23 @@ impl Shape {
             (Kind::Optional(shape), value) => return shape.fits(value, path),
             _ => false,
         };
-        if fits { Ok(()) } else { Err(unfit(path, shown(value), self.remedy())) }
+        if fits { Ok(()) } else { Err(unfit(path, shown(value), self.remedy(), self.kind_of(value))) }
+    }
+
+    /// What is wrong with a value that does not fit.
+    fn kind_of(&self, value: &Value) -> RefusalKind {
+        match (&self.0, value) {
+            (Kind::Number { whole, .. }, Value::Number(number)) if !whole || !number.is_f64() => {
+                RefusalKind::OutOfRange
+            }
+            (Kind::List(_, _, most), Value::Array(list)) => match most {
+                Some(most) if list.len() as u64 > *most => RefusalKind::TooLarge,
+                _ => RefusalKind::Missing,
+            },
+            (Kind::Choice(_), _) | (Kind::Text(..), Value::String(_)) => RefusalKind::WrongValue,
+            (Kind::Optional(inner), value) => inner.kind_of(value),
+            _ => RefusalKind::WrongType,
+        }
     }
 
     fn words(&self) -> String {
@@ -308,13 +366,15 @@ fn whole(number: &Value) -> Option<i128> {
 fn fits_table(keys: &[Key], table: &Map<String, Value>, path: &mut Vec<String>) -> Result<(), Refusal> {
     if let Some(unknown) = table.keys().find(|key| !keys.iter().any(|known| known.name == **key)) {
         return below(path, unknown, |path| {
-            Err(unfit(path, "unknown".to_owned(), "leave it out".to_owned()))
+            Err(unfit(path, "unknown".to_owned(), "leave it out".to_owned(), RefusalKind::UnknownKey))
         });
     }
     for Key { name, shape, required, .. } in keys {
         below(path, name, |path| match table.get(name) {
             Some(value) => shape.fits(value, path),
-            None if *required => Err(unfit(path, "missing".to_owned(), "give it".to_owned())),
+            None if *required => {
+                Err(unfit(path, "missing".to_owned(), "give it".to_owned(), RefusalKind::Missing))
+            }
             None => Ok(()),
         })?;
     }
@@ -332,11 +392,11 @@ fn below(
     Ok(())
 }
 
-fn unfit(path: &[String], value: String, remedy: String) -> Refusal {
+fn unfit(path: &[String], value: String, remedy: String, kind: RefusalKind) -> Refusal {
     if path.is_empty() {
-        return Refusal::new(value).remedy(remedy);
+        return Refusal::new(value).remedy(remedy).kind(kind);
     }
-    Refusal::of(path.join("."), value, remedy)
+    Refusal::of(path.join("."), value, remedy).kind(kind)
 }
 
 fn within(length: usize, least: Option<u64>, most: Option<u64>) -> bool {

@@ -3,8 +3,8 @@
 //! Prefixes of sizes are powers of 1024, with or without `B` or `iB` and in any case; those of counts are powers of
 //! 1000.
 
-use pcie_refusal::Refusal;
 use pcie_refusal::shown::quoted;
+use pcie_refusal::{Kind, Refusal};
 
 const DIGITS_MOST: usize = 24;
 /// The largest size.
@@ -26,10 +26,11 @@ pub fn bytes_of_text(text: &str) -> Option<u128> {
 pub fn read_size(text: &str) -> Result<u64, Refusal> {
     let Some(bytes) = bytes_of_text(text) else {
         let problem = format!("{} is not a size", quoted(text));
-        return Err(Refusal::new(problem).remedy("give whole bytes above 0, for example 64, 4K or 1.5M"));
+        return Err(malformed(problem).remedy("give whole bytes above 0, for example 64, 4K or 1.5M"));
     };
     u64::try_from(bytes).ok().filter(|bytes| *bytes <= BYTES_MOST).ok_or_else(|| {
         Refusal::new(format!("{} is too large", quoted(text)))
+            .kind(Kind::OutOfRange)
             .remedy(format!("give at most {BYTES_MOST} bytes"))
     })
 }
@@ -49,8 +50,13 @@ pub fn read_whole(text: &str, in_bytes: bool) -> Result<u128, Refusal> {
     };
     read.ok_or_else(|| {
         let problem = format!("{} is not {noun}", quoted(text));
-        Refusal::new(problem).remedy(format!("give a whole number from 0, for example {examples}"))
+        malformed(problem).remedy(format!("give a whole number from 0, for example {examples}"))
     })
+}
+
+/// A text that does not follow the grammar of quantities.
+pub(crate) fn malformed(problem: String) -> Refusal {
+    Refusal::new(problem).kind(Kind::Malformed)
 }
 
 /// Whether underscores only stand between digits.
@@ -73,7 +79,9 @@ pub fn read_sizes(text: &str) -> Result<Vec<u64>, Refusal> {
         let count = range.count();
         if count > (SIZES_MOST - sizes.len()) as u64 {
             let problem = format!("{} has {count} sizes", quoted(part));
-            return Err(Refusal::new(problem).remedy(format!("give a step, for {SIZES_MOST} at most in all")));
+            return Err(Refusal::new(problem)
+                .kind(Kind::TooLarge)
+                .remedy(format!("give a step, for {SIZES_MOST} at most in all")));
         }
         sizes.extend(range.values());
     }
@@ -99,7 +107,7 @@ pub fn read_counts(text: &str, most: u64) -> Result<Vec<u64>, Refusal> {
         };
         let Some(range) = range.filter(|range| range.first <= range.last && range.last <= most) else {
             let problem = format!("{} is not a count", quoted(part));
-            return Err(Refusal::new(problem).remedy(format!("give 0 to {most}, as in 3, 0,3,6 or 0:6")));
+            return Err(malformed(problem).remedy(format!("give 0 to {most}, as in 3, 0,3,6 or 0:6")));
         };
         counts.extend(range.values());
     }
@@ -123,7 +131,7 @@ enum Step {
 impl Range {
     fn read(text: &str) -> Result<Self, Refusal> {
         let refuse = |what: &str, remedy: &str| {
-            Err(Refusal::new(format!("{} is not a {what}", quoted(text))).remedy(remedy))
+            Err(malformed(format!("{} is not a {what}", quoted(text))).remedy(remedy))
         };
         if let Some(colon) = dashed(text.trim()) {
             return refuse("size", &format!("a range has a colon: give {colon}"));

@@ -1,6 +1,6 @@
 //! Addresses of PCI functions: `0000:3b:00.0`.
 
-use pcie_refusal::Refusal;
+use pcie_refusal::{Kind, Refusal};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -50,7 +50,7 @@ impl FromStr for Address {
         };
         parsed().ok_or_else(|| {
             let remedy = "give one like 0000:3b:00.0 (`pcielab devices list` shows them)";
-            Refusal::new("is not a PCI address").about(text).remedy(remedy)
+            Refusal::new("is not a PCI address").kind(Kind::Malformed).about(text).remedy(remedy)
         })
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::address::Address;
 use crate::survey::Holder;
-use pcie_refusal::Refusal;
+use pcie_refusal::{Kind, Refusal};
 use std::fmt::Display;
 use std::path::Path;
 
@@ -120,7 +120,7 @@ fn denied(path: &Path) -> Refusal {
 }
 
 pub(crate) fn unknown_user(name: &str) -> Refusal {
-    kernel(format!("--user {name}"), "unknown user").remedy("give a name in /etc/passwd")
+    kernel(format!("--user {name}"), "unknown user").kind(Kind::NotFound).remedy("give a name in /etc/passwd")
 }
 
 /// Another process has it open, still after `seconds`; 0 without waiting.
@@ -162,7 +162,9 @@ pub(crate) fn no_room(bytes: u64) -> Refusal {
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn not_linux() -> Refusal {
-    Refusal::new("devices need VFIO, which only Linux has").remedy("give --device sim")
+    Refusal::new("devices need VFIO, which only Linux has")
+        .kind(Kind::Unsupported)
+        .remedy("give --device sim")
 }
 
 #[cfg(test)]

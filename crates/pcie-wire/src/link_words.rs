@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use pcie_refusal::Refusal;
 use pcie_refusal::shown::quoted;
+use pcie_refusal::{Kind, Refusal};
 
 use crate::{Generation, Lanes};
 
@@ -40,7 +40,9 @@ impl Links {
             _ => {
                 let widths: Vec<_> = Lanes::ALL.iter().map(|lanes| lanes.count().to_string()).collect();
                 let remedy = format!("give generation 1 to 7 and lanes {}", widths.join(", "));
-                Err(Refusal::new(format!("{}: no such link", quoted(text))).remedy(remedy))
+                Err(Refusal::new(format!("{}: no such link", quoted(text)))
+                    .kind(Kind::Malformed)
+                    .remedy(remedy))
             }
         }
     }

@@ -1,13 +1,13 @@
 """Tab completion: shipped profiles and suites with their titles, keys, devices, words; otherwise files."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import typer
 
 from pcielab.library import shipped
-from pcielab.library.shipped import ProfileKind, SuiteKind
+from pcielab.library.shipped import DescriptionKind, ProfileKind, SuiteKind
 
 Completion: TypeAlias = Callable[[str], list[tuple[str, str]]]
 
@@ -39,8 +39,50 @@ def _titled(listed: Callable[[], Iterable[dict[str, Path]]]) -> Completion:
     return complete
 
 
-def keys_to_set(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-    """Complete `--set`: the keys of a system, or of the options of the device that `--device` names."""
+def set_option(text: str, *kinds: DescriptionKind, system: bool = False) -> Any:
+    """The option `--set`, with completion of its keys.
+
+    Args:
+        text: What it changes, in words.
+        kinds: Kinds of descriptions whose keys it takes after the kind (`nic.queues.pairs`), if a parameter of the
+            command names such a description.
+        system: Whether it takes keys of a system, or of the options of a device.
+    """
+
+    def complete(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+        keys = _keys_of_system(context) if system else {}
+        for kind in kinds:
+            if incomplete.startswith(kind) or not system:
+                keys |= {f"{kind}.{key}": text for key, text in _keys_of(kind, context.params)}
+        return [(f"{key}=", meaning) for key, meaning in keys.items() if key.startswith(incomplete)]
+
+    return typer.Option("--set", metavar="KEY=VALUE", autocompletion=complete, help=f"{text}; repeatable.")
+
+
+_NAMING: dict[DescriptionKind, tuple[str, ...]] = {
+    "nic": ("nic", "nics"),
+    "engine": ("engines",),
+    "messages": ("profile",),
+    "fabric": ("file", "asked"),
+}
+"""Parameters of commands that name descriptions, one or several."""
+
+
+def _keys_of(kind: DescriptionKind, given: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The keys of the description that the parameters of a command name; none if it cannot be read."""
+    from pcielab.errors import InputError
+    from pcielab.library.catalog import described
+
+    named = next((named for word in _NAMING[kind] if (named := given.get(word))), None)
+    name = named[0] if isinstance(named, list | tuple) else named
+    try:
+        return described(kind, str(name)).handle.keys() if name else []
+    except InputError:
+        return []
+
+
+def _keys_of_system(context: typer.Context) -> dict[str, str]:
+    """The keys of a system, or of the options of the device that `--device` names, but for those of tables."""
     from pcielab import _core
 
     keys = dict(_core.System.keys())
@@ -53,9 +95,7 @@ def keys_to_set(context: typer.Context, incomplete: str) -> list[tuple[str, str]
         kind, _ = kind_of(context.params["device"])
         keys = dict.fromkeys(known_keys(kind.options), "") if kind.options else keys
     tables = {key.rpartition(".")[0] for key in keys}
-    return [
-        (f"{key}=", meaning) for key, meaning in keys.items() if key.startswith(incomplete) and key not in tables
-    ]
+    return {key: meaning for key, meaning in keys.items() if key not in tables}
 
 
 def device_kinds(incomplete: str) -> list[tuple[str, str]]:

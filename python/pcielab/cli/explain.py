@@ -11,7 +11,7 @@ from pcielab._core import read_sizes
 from pcielab.cli.completion import profile_names
 from pcielab.cli.explain_kinds import print_explained
 from pcielab.cli.model import Sizes
-from pcielab.cli.model_options import ModelOptions, takes_model_options
+from pcielab.cli.model_options import ModelOptions, NicSets, nic_with, takes_model_options
 from pcielab.cli.option_groups import GROUP, given_options, refuse_without_effect
 from pcielab.cli.output import (
     Cell,
@@ -32,7 +32,7 @@ from pcielab.store.manifest import borrowed_of
 
 if TYPE_CHECKING:
     from pcielab.analysis.explain import Explanation, MachineFacts, Row
-    from pcielab.model import Answer
+    from pcielab.model import Answer, NicProfile
     from pcielab.store import Store
 
 _OF_MESSAGES = ("store-interval", "core-stores")
@@ -80,6 +80,7 @@ def explain(
             autocompletion=profile_names("nic"),
         ),
     ] = None,
+    sets: NicSets = None,
     picture: Annotated[
         Path | None,
         picture_option("With RUN_B: draw the effect of each change on each test, as .png, .svg, .pdf or .html."),
@@ -120,6 +121,8 @@ def explain(
     `pcielab explain --gen 5 --lanes 16 --mps 512 --tags 256 --rtt-ns 900 --sizes 64,4K`
 
     `pcielab explain --nic niantic-kernel --sizes 64,1500`
+
+    `pcielab explain --nic niantic-kernel --set nic.step.1.batch=8 --sizes 64`
     """
     if run is not None:
         _refuse_options_of_links(context)
@@ -149,20 +152,21 @@ def explain(
             "slack_percent": 100 * ceiling.slack,
             "binds": ceiling.bound == answer.bound,
         }
-        for size, operation, answer in _answers(options, read_sizes(sizes, "--sizes"), nic)
+        for size, operation, answer in _answers(options, read_sizes(sizes, "--sizes"), nic_with(nic, sets))
         for ceiling in (taking_part(answer) if output_format is Format.TABLE else answer.ceilings)
     ]
     print_rows(rows, output_format, options.title)
 
 
-def _answers(options: ModelOptions, sizes: list[int], nic: str | None) -> Iterator[tuple[int, str, "Answer"]]:
+def _answers(
+    options: ModelOptions, sizes: list[int], nic: "NicProfile | None"
+) -> Iterator[tuple[int, str, "Answer"]]:
     if nic is None:
         for row in model.bandwidth(options.link, sizes, accounting=options.accounting, limits=options.limits):
             yield from ((row.size_bytes, "read", row.read), (row.size_bytes, "write", row.write))
             yield row.size_bytes, "rdwr", row.rdwr
         return
-    device = model.load_nic(nic)
-    for throughput in model.nic(device, options.link, sizes, accounting=options.accounting, limits=options.limits):
+    for throughput in model.nic(nic, options.link, sizes, accounting=options.accounting, limits=options.limits):
         paths = {"bi": throughput.bi, "tx": throughput.tx, "rx": throughput.rx}
         yield from ((throughput.frame_bytes, path, answer) for path, answer in paths.items() if answer)
 

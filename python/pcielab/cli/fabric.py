@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcielab.cli.completion import profile_names, suite_names
+from pcielab.cli.completion import profile_names, set_option, suite_names
 from pcielab.cli.fabric_machine import from_machine, paths
 from pcielab.cli.fabric_tables import print_flows, print_listed
 from pcielab.cli.limits import Limit, announce_flows, announce_many
@@ -71,6 +71,10 @@ PatternOption = Annotated[
         metavar="PATTERN",
         help="Flows between the devices of a machine: all-to-host, pairs, checkpoint-to-nvme, ring:gpu0,gpu1,...",
     ),
+]
+SetsOption = Annotated[
+    list[str] | None,
+    set_option("Change one value of the fabric, as fabric.devices.gpu.engine.tags=64", "fabric"),
 ]
 SuiteOption = Annotated[
     str | None,
@@ -176,6 +180,7 @@ def estimate(
     flows: FlowsOption = None,
     flow: FlowOption = None,
     pattern: PatternOption = None,
+    sets: SetsOption = None,
     method: MethodOption = Method.MAX_MIN,
     edges: Annotated[bool, typer.Option("--edges", help="Print edges with their loads instead of flows.")] = False,
     rounds: Annotated[
@@ -218,6 +223,8 @@ def estimate(
 
     `pcielab fabric estimate fabrex-u55c --method ecr --rounds`
 
+    `pcielab fabric estimate fabrex-u55c --set fabric.link.S.up_gbytes_per_s=6`
+
     `pcielab fabric estimate mine.toml --flows many.parquet --format csv`
     """
     from pcielab import fabric
@@ -230,7 +237,7 @@ def estimate(
         raise InputError(f"--rounds: {method.value} has no rounds: give --method ecr")
     if rounds and edges:
         raise InputError("--edges: --rounds prints edges of its own: give one of them")
-    chosen = fabric.load(file)
+    chosen = _loaded(file, sets)
     is_written = bool(flow) or pattern is not None
     needs_frames = rounds or standalone is Standalone.SIMULATED or is_written or chosen.is_machine
     if not needs_frames and isinstance(few := chosen.listed(flows), list):
@@ -258,6 +265,14 @@ def estimate(
         print_flows(compared, output_format, f"{title} from simulated standalones, beside simulated together")
     else:
         print_flows(found.flows, output_format, title)
+
+
+def _loaded(file: str, sets: list[str] | None) -> "Fabric":
+    """The fabric of a name or file with the changes of `--set`."""
+    from pcielab import fabric
+    from pcielab.library.profiles.read import own_sets
+
+    return fabric.load(file, own_sets("fabric", sets or (), "the fabric"))
 
 
 def _title(chosen: "Fabric", method: Method) -> str:
@@ -357,6 +372,7 @@ def explain(
     flows: FlowsOption = None,
     flow: FlowOption = None,
     pattern: PatternOption = None,
+    sets: SetsOption = None,
     method: MethodOption = Method.MAX_MIN,
     picture: Annotated[Path | None, picture_option("Draw the tree with the loads on its edges.")] = None,
     theme: ThemeOption = Theme.LIGHT,
@@ -377,6 +393,8 @@ def explain(
 
     `pcielab fabric explain server.toml --pattern all-to-host`
 
+    `pcielab fabric explain fabrex-u55c --set fabric.link.S.up_gbytes_per_s=6`
+
     `pcielab fabric explain fabrex-u55c -o tree.svg`
     """
     from pcielab import fabric
@@ -386,7 +404,7 @@ def explain(
         check_file(picture, overwrite=overwrite)
     else:
         refuse_without_effect(context, _OF_PICTURE, "describes a picture: give -o FILE as well")
-    chosen = fabric.load(file)
+    chosen = _loaded(file, sets)
     listed = _listed(chosen, flows, flow, pattern)
     found = fabric.shares(chosen, listed, method.value)
     if output_format is Format.TABLE:
@@ -529,6 +547,7 @@ def run_fabric(
     flows: FlowsOption = None,
     flow: FlowOption = None,
     pattern: PatternOption = None,
+    sets: SetsOption = None,
     discipline: Annotated[
         Discipline,
         typer.Option(
@@ -560,11 +579,13 @@ def run_fabric(
 
     `pcielab fabric run fabrex-u55c --flows latency --trace -o latency.db`
 
+    `pcielab fabric run fabrex-u55c --flows latency --set fabric.node.S.delay_ns=90 -o latency.db`
+
     `pcielab fabric run fabrex-u55c --suite rpciebench -o experiments.db`
     """
     from pcielab import fabric
 
-    chosen = fabric.load(file)
+    chosen = _loaded(file, sets)
     if suite is not None:
         if flow or pattern is not None:
             raise InputError("--suite and --flow or --pattern exclude each other: a suite has its own flows")
@@ -595,6 +616,7 @@ def simulate(
     flows: FlowsOption = None,
     flow: FlowOption = None,
     pattern: PatternOption = None,
+    sets: SetsOption = None,
     discipline: DisciplineOption = Discipline.PER_DESTINATION,
     duration_us: Annotated[float, typer.Option("--duration-us", help="Simulated time after the warm-up.")] = 200.0,
     warm_up_us: WarmUpOption = None,
@@ -609,11 +631,13 @@ def simulate(
     Examples:
     `pcielab fabric simulate fabrex-u55c --flows latency`
 
+    `pcielab fabric simulate fabrex-u55c --flows latency --set fabric.devices.u55c.engine.tags=64`
+
     `pcielab fabric simulate mine.toml --format json`
     """
     from pcielab import fabric
 
-    chosen = fabric.load(file)
+    chosen = _loaded(file, sets)
     listed = fabric.with_limits(chosen, _listed(chosen, flows, flow, pattern))
     announce_flows(len(listed))
     found = fabric.simulate(

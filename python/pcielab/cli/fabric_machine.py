@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pcielab.cli.completion import profile_names
+from pcielab.cli.completion import profile_names, set_option
 from pcielab.cli.fabric_tables import print_flows
 from pcielab.cli.output import Format, FormatOption, OverwriteOption, print_data, print_text, records, say
 from pcielab.strict_json import strict_json
@@ -70,6 +70,9 @@ def paths(
     ],
     source: Annotated[str, typer.Argument(metavar="A", help="The node that the data come from.")],
     destination: Annotated[str, typer.Argument(metavar="B", help="The node that they go to.")],
+    sets: Annotated[
+        list[str] | None, set_option("Change one value of the fabric, as fabric.link.nic1.lanes=8", "fabric")
+    ] = None,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Show the path between two nodes: edges with their capacity both ways, bounds, latency, and what slows it.
@@ -81,12 +84,14 @@ def paths(
     Examples:
     `pcielab fabric paths server.toml gpu0 nic1`
 
-    `pcielab fabric paths fabrex-u55c A C --format json`
+    `pcielab fabric paths fabrex-u55c A C --set fabric.node.S.delay_ns=90 --format json`
     """
     from pcielab import fabric
     from pcielab.fabric.paths import described
+    from pcielab.library.profiles.read import own_sets
 
-    found = fabric.path(fabric.load(file), source, destination)
+    chosen = fabric.load(file, own_sets("fabric", sets or (), "the fabric"))
+    found = fabric.path(chosen, source, destination)
     if output_format is Format.JSON:
         print_data(strict_json({**asdict(found), "edges": records(found.edges)}, indent=1))
         return

@@ -7,7 +7,7 @@ import typer
 from pcielab import model
 from pcielab._core import read_sizes
 from pcielab.cli import model_engine, model_host, model_pio, model_sizing
-from pcielab.cli.completion import profile_names
+from pcielab.cli.completion import profile_names, set_option
 from pcielab.cli.model_options import ModelOptions, takes_model_options
 from pcielab.cli.option_groups import GROUP
 from pcielab.cli.output import Cell, Format, FormatOption, print_rows
@@ -119,6 +119,9 @@ def nic(
     line: Line = Ethernet.line_gbps,
     vlan: Vlan = False,
     gap: GapOption = Gap.STANDARD,
+    sets: Annotated[
+        list[str] | None, set_option("Change one value of each NIC, as nic.queues.pairs=4", "nic")
+    ] = None,
     details: Details = False,
     output_format: FormatOption = Format.TABLE,
     options: ModelOptions = GROUP,
@@ -135,13 +138,17 @@ def nic(
 
     `pcielab model nic connectx-5 connectx-5+mprq+cqe-compression --gen 3 --lanes 16 --line 100`
 
+    `pcielab model nic niantic-dpdk --set nic.step.1.batch=8 --sizes 64,128`
+
     `pcielab model nic my-nic.toml --gen 4 --lanes 16 --line 100 --format csv`
     """
+    from pcielab.library.profiles.read import own_sets
+
     ethernet = Ethernet(line_gbps=line, vlan=vlan, gap=gap)
     frames = read_sizes(sizes, "--sizes")
     rows: list[dict[str, Cell]] = []
     for name in nics:
-        device = model.load_nic(name)
+        device = model.load_nic(name, own_sets("nic", sets or (), "a NIC"))
         for answer in model.nic(
             device,
             options.link,

@@ -7,7 +7,7 @@ import typer
 
 from pcielab import model
 from pcielab._core import read_sizes
-from pcielab.cli.completion import profile_names
+from pcielab.cli.completion import profile_names, set_option
 from pcielab.cli.model_options import errors_name_options, link_option
 from pcielab.cli.output import Cell, Format, FormatOption, print_rows
 from pcielab.library import shipped
@@ -40,6 +40,10 @@ def engine(
     lanes: Annotated[int | None, link_option("lanes", _ENGINES)] = None,
     mps_bytes: Annotated[int | None, link_option("mps_bytes", _ENGINES)] = None,
     mrrs_bytes: Annotated[int | None, link_option("mrrs_bytes", _ENGINES)] = None,
+    sets: Annotated[
+        list[str] | None,
+        set_option("Change one value of the engine, as engine.queue.depth=64", "engine"),
+    ] = None,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Compute the rate of a drive, a GPU's copy engines or an FPGA's DMA engine, in GB/s, and what binds it.
@@ -55,11 +59,15 @@ def engine(
     `pcielab model engine nvme-gen4 --sizes 4K --depth 1`
 
     `pcielab model engine gpu-h100 --gen 4 --mps 128`
+
+    `pcielab model engine nvme-gen4 --set engine.pace.command_ns=500 --sizes 4K`
     """
+    from pcielab.library.profiles.read import own_sets
+
     given = {"generation": generation, "lanes": lanes, "mps_bytes": mps_bytes, "mrrs_bytes": mrrs_bytes}
     rows: list[dict[str, Cell]] = []
     for name in engines:
-        profile = model.load_engine(name)
+        profile = model.load_engine(name, own_sets("engine", sets or (), "an engine"))
         changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
         link = replace(profile.usual_link, **changes)
         with errors_name_options():

@@ -8,16 +8,21 @@ import functools
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from pcielab.cli.completion import set_option
 from pcielab.cli.option_groups import Command, annotated, takes
 from pcielab.cli.quantities import size_option
 from pcielab.errors import InputError, with_message
 from pcielab.library.link import Link
 from pcielab.library.usual_link import USUAL_MPS_BYTES, USUAL_MRRS_BYTES
 from pcielab.model.link import Accounting, Limits
+from pcielab.wording import named
+
+if TYPE_CHECKING:
+    from pcielab.library.nics import NicProfile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,6 +187,27 @@ def takes_model_options(command: Callable[..., None]) -> Command:
             command(**given)
 
     return takes("options", added, _made)(named)
+
+
+NicSets = Annotated[
+    list[str] | None, set_option("Change one value of the NIC of --nic, as nic.step.1.batch=8", "nic")
+]
+
+
+def nic_with(nic: str | None, sets: list[str] | None) -> "NicProfile | None":
+    """The NIC of `--nic` with the changes of `--set`; None without one.
+
+    Raises:
+        InputError: The NIC is missing or wrong, or a change is not of a NIC.
+    """
+    from pcielab.library.nics import load_nic
+    from pcielab.library.profiles.read import own_sets
+
+    if nic is None:
+        if sets:
+            raise InputError(f"--set {named(sets[0].partition('=')[0])}: changes a NIC: give --nic NAME as well")
+        return None
+    return load_nic(nic, own_sets("nic", sets or (), "the NIC of --nic"))
 
 
 _OPTION_OF_KEY = {one.key: one.name for one in MODEL_OPTIONS} | {

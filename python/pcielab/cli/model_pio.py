@@ -8,7 +8,7 @@ import typer
 
 from pcielab import model
 from pcielab._core import read_sizes
-from pcielab.cli.completion import profile_names
+from pcielab.cli.completion import profile_names, set_option
 from pcielab.cli.model_options import errors_name_options, link_option
 from pcielab.cli.output import Cell, Format, FormatOption, print_rows, say
 from pcielab.library import shipped
@@ -57,6 +57,10 @@ def pio(
             autocompletion=profile_names("messages"),
         ),
     ] = "kpio-2012",
+    sets: Annotated[
+        list[str] | None,
+        set_option("Change one value of the profile, as messages.stores.first_interval_ns=120", "messages"),
+    ] = None,
     flushes: Annotated[
         int, typer.Option("--flushes", min=0, help="Partial write-combining flushes in each message.")
     ] = 0,
@@ -84,12 +88,15 @@ def pio(
 
     `pcielab model pio --show crossings --gen 5 --lanes 16`
 
+    `pcielab model pio --set messages.stores.first_interval_ns=120 --messages 64`
+
     `pcielab model pio --show loopback --profile exanic-2018 --messages 64,128,1500`
     """
+    from pcielab.library.profiles.read import own_sets
     from pcielab.model.message_questions import times_of_older_link
 
     own = {"core.write_combining_buffers": buffers, "descriptors.messages_in_flight": in_flight}
-    chosen = model.load_message_profile(profile)
+    chosen = model.load_message_profile(profile, own_sets("messages", sets or (), "the messages of --profile"))
     with errors_name_options(write_combining_buffers="--buffers", messages_in_flight="--in-flight"):
         chosen = chosen.with_({key: value for key, value in own.items() if value is not None})
     changes: dict[str, Any] = {

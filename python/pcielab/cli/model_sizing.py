@@ -1,6 +1,6 @@
 """`pcielab model sizing`: what a device must keep in flight to fill an Ethernet line, or a link by its reads."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,16 +9,21 @@ from pcielab._core import read_number, read_sizes
 from pcielab.cli.completion import profile_names
 from pcielab.cli.model_options import (
     ModelOptions,
+    NicSets,
     default_of,
     errors_name_options,
     link_option,
     link_with,
+    nic_with,
     option_of,
 )
 from pcielab.cli.output import Cell, Format, FormatOption, print_rows
 from pcielab.cli.quantities import size_option
 from pcielab.errors import InputError
 from pcielab.model.link import Ethernet, Gap
+
+if TYPE_CHECKING:
+    from pcielab.model import NicProfile
 
 _FRAMES = "64,128,256,512,1024,1500"
 _READS = "64,128,256,512,1024,2048,4096"
@@ -67,6 +72,7 @@ def sizing(
             autocompletion=profile_names("nic"),
         ),
     ] = None,
+    sets: NicSets = None,
     vlan: Annotated[bool, _of_line("--vlan", "Frames carry a VLAN tag on the line.")] = False,
     gap: Annotated[Gap | None, _of_line("--gap", "Interpacket gap.  [default: standard]")] = None,
     generation: Annotated[int | None, link_option("generation", "fill a line, not a link")] = None,
@@ -97,9 +103,11 @@ def sizing(
 
     `pcielab model sizing --nic niantic-kernel --latency-ns 900 --clock-ghz 1.2`
 
+    `pcielab model sizing --nic niantic-dpdk --set nic.step.1.batch=8 --latency-ns 900`
+
     `pcielab model sizing --gen 4 --lanes 8 --latency-ns 900 --clock-ghz 0.25`
     """
-    of_line = {"--line": line, "--nic": nic, "--vlan": vlan or None, "--gap": gap}
+    of_line = {"--line": line, "--nic": nic, "--set": sets or None, "--vlan": vlan or None, "--gap": gap}
     of_link = {
         "generation": generation,
         "lanes": lanes,
@@ -114,7 +122,7 @@ def sizing(
         ethernet = Ethernet(
             line_gbps=Ethernet.line_gbps if line is None else line, vlan=vlan, gap=gap or Gap.STANDARD
         )
-        rows = _line_rows(ethernet, sizes or _FRAMES, latency_ns, nic, clock_ghz)
+        rows = _line_rows(ethernet, sizes or _FRAMES, latency_ns, nic_with(nic, sets), clock_ghz)
         of = nic or "packets alone"
         print_rows(rows, output_format, f"modelled: {ethernet.line_gbps:g}GbE, DMAs of {of}")
         return
@@ -136,14 +144,14 @@ def sizing(
 
 
 def _line_rows(
-    ethernet: Ethernet, sizes: str, latency_ns: str, nic: str | None, clock_ghz: float | None
+    ethernet: Ethernet, sizes: str, latency_ns: str, nic: "NicProfile | None", clock_ghz: float | None
 ) -> list[dict[str, Cell]]:
     with errors_name_options():
         answers = model.sizing(
             read_sizes(sizes, "--sizes"),
             _latencies(latency_ns),
             ethernet=ethernet,
-            device=model.load_nic(nic) if nic else None,
+            device=nic,
             clock_ghz=clock_ghz,
         )
     return [

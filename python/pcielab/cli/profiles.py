@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcielab.cli.completion import keys_to_set, profile_names
+from pcielab.cli.completion import profile_names, set_option
 from pcielab.cli.output import Cell, Format, FormatOption, OverwriteOption, is_stdout, print_data, print_rows, say
 from pcielab.errors import InputError
 from pcielab.library import catalog, shipped
@@ -21,12 +21,7 @@ app = typer.Typer()
 Formats = FormatOption
 Sets = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        autocompletion=keys_to_set,
-        help="Change one value, as host.iommu.walk_ns=300; repeatable.",
-    ),
+    set_option("Change one value, as host.iommu.walk_ns=300 or nic.queues.pairs=4", system=True),
 ]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from pcielab.cli.completion import choice, device_kinds, keys_to_set, profile_names, suite_names
+from pcielab.cli.completion import choice, device_kinds, profile_names, set_option, suite_names
 from pcielab.cli.option_groups import GROUP, refuse_without_effect
 from pcielab.cli.outcome import report_outcome
 from pcielab.cli.output import Format, say
@@ -57,12 +57,12 @@ Profile = Annotated[
 ]
 Sets = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        autocompletion=keys_to_set,
-        help="Change one value of the profile, the NIC (nic.KEY), the messages (messages.KEY) or the options "
-        "of the device; repeatable.",
+    set_option(
+        "Change one value of the profile, the NIC (nic.KEY), the messages (messages.KEY) or the options of the "
+        "device",
+        "nic",
+        "messages",
+        system=True,
     ),
 ]
 SuiteOption = Annotated[

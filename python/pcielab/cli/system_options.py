@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from pcielab.cli.completion import choice, keys_to_set, profile_names
+from pcielab.cli.completion import choice, profile_names, set_option
 from pcielab.cli.output import say
 from pcielab.cli.quantities import size_option
 from pcielab.errors import InputError
@@ -30,15 +30,7 @@ Profile = Annotated[
         callback=_announced,
     ),
 ]
-Sets = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        autocompletion=keys_to_set,
-        help="Change a key of the system; repeatable.",
-    ),
-]
+Sets = Annotated[list[str] | None, set_option("Change a key of the system", system=True)]
 Cache = Annotated[str, choice("--cache", _CACHES, "State of the caches at the start")]
 WarmWindow = Annotated[
     int, size_option("--window", "Bytes that are warm, from the start of the buffer.", show_default="8K")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pcielab._core import read_number
-from pcielab.cli.completion import choice, profile_names
+from pcielab.cli.completion import choice, profile_names, set_option
 from pcielab.cli.limits import Limit, announce_many
 from pcielab.cli.model_options import errors_name_options, link_option
 from pcielab.cli.option_groups import GROUP
@@ -107,10 +107,11 @@ def why(
     ] = None,
     sets: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Change one value of the profile, or of the NIC (nic.KEY); repeatable.",
+        set_option(
+            "Change one value of the profile, the NIC (nic.KEY) or FABRIC (fabric.KEY)",
+            "nic",
+            "fabric",
+            system=True,
         ),
     ] = None,
     flows: Annotated[
@@ -152,6 +153,8 @@ def why(
     `pcielab why --nic niantic-dpdk --line 100 --frame 64 --direction rx --measured 40`
 
     `pcielab why fabrex-u55c --flows table2 -o why.svg`
+
+    `pcielab why fabrex-u55c --flows table2 --set fabric.devices.u55c.engine.tags=64`
     """
     if picture is not None:
         from pcielab.outputs import check_file

@@ -64,7 +64,7 @@ class Carrier:
     """
 
     backend: _core.Backend
-    tests: str
+    tests: "_core.Suite | str"
     title: str
     name: str
     heading: str

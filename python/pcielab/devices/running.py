@@ -28,7 +28,7 @@ from pcielab.devices.registry import kind_of, kinds
 from pcielab.errors import InputError
 from pcielab.library.catalog import load_work
 from pcielab.library.profiles.part import Part
-from pcielab.store import Store, open_store
+from pcielab.store import Store
 from pcielab.wording import shown
 from pcielab.work.options import ASKED_BY, RunOptions, Work, WorkKind
 from pcielab.work.running import (
@@ -124,7 +124,7 @@ def carry_out(
     path = Path(folder.name) / "run.db" if folder is not None else Path(str(output))
     with kept_when_interrupted(output):
         _core.run(path, backend, carrier.tests, how, json.dumps(manifest), progress)
-    store = open_store(path)
+    store = Store(path, _core.read_store(path))
     if folder is not None:
         weakref.finalize(store, folder.cleanup)
     return store

@@ -1,6 +1,5 @@
 """`sim`: the simulator. Transfers, messages and frames run on the system of `--profile`; flows bring a fabric."""
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -38,11 +37,23 @@ def system_of(asked: Asked, *sets: str) -> ResolvedSystem:
     return resolve(str(asked.profile or SYSTEM), changes)
 
 
+def in_order(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested tables with their keys in alphabetical order, as canonical JSON has them."""
+    return {
+        key: in_order(value)
+        if isinstance(value, dict)
+        else [in_order(one) if isinstance(one, dict) else one for one in value]
+        if isinstance(value, list)
+        else value
+        for key, value in sorted(table.items())
+    }
+
+
 def described(system: ResolvedSystem) -> dict[str, Any]:
     """The manifest's entries for a system."""
     borrowed = borrowed_keys(system)
     return {
-        "system": json.loads(system.to_json()),
+        "system": in_order(system.system.dump()),
         "overrides": system.overrides,
         **({"borrowed": borrowed} if borrowed else {}),
         **({"fitted_to": system.fitted_to} if system.fitted_to else {}),
@@ -60,7 +71,7 @@ def _transfers(asked: Asked, suite: "Suite") -> Carrier:
     samples, engine = options.samples or "adaptive", options.engine or "fast"
     backend = _core.Backend.simulated(system.handle, samples=samples, engine=engine)
     title = f"{system.title}, suite {suite.name}"
-    return Carrier(backend, suite.to_json(), title, system.system.name, system.title, described(system))
+    return Carrier(backend, suite.handle, title, system.system.name, system.title, described(system))
 
 
 def _messages(asked: Asked, suite: "MessageSuite") -> Carrier:
@@ -76,7 +87,7 @@ def _messages(asked: Asked, suite: "MessageSuite") -> Carrier:
     title = _with_origin(changed_title(profile.title, {**_named("messages", own), **system.overrides}), system)
     # In this order, so that exports of equal runs are equal bytes across versions.
     entries = {**described(system), "seed": asked.options.seed, "messages": question}
-    return Carrier(backend, suite.to_json(), f"{title}, suite {suite.name}", profile.name, title, entries)
+    return Carrier(backend, suite.handle, f"{title}, suite {suite.name}", profile.name, title, entries)
 
 
 def _frames(asked: Asked, frames: "Frames") -> Carrier:

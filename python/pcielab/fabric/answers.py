@@ -6,15 +6,6 @@ Written by `make generate` from `crates/pcie-python/src/fabric.rs`: change the t
 from typing import TypedDict
 
 
-class EdgeRow(TypedDict):
-    """An edge: one direction of a link."""
-
-    edge: str
-    """Its name."""
-    capacity_gbytes_per_s: float
-    """Capacity for payload, GB/s: what its link carries, or the engine of the device at its end moves."""
-
-
 class EntryRow(TypedDict):
     """An oversubscribed edge."""
 

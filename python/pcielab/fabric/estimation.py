@@ -13,7 +13,7 @@ from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError
 from pcielab.fabric.answers import RoundTables
 from pcielab.fabric.flow_texts import asked_gbytes_per_s, bounds_of, with_limits
-from pcielab.fabric.listed_shares import ROUNDING, Method, bar_ends, described, edges_of
+from pcielab.fabric.listed_shares import ROUNDING, Method, bar_ends, edges_of, without_engines
 from pcielab.library.fabrics.load import Fabric, RecordedFabric
 from pcielab.notebook import Pictured
 
@@ -184,14 +184,16 @@ def _joined(parts: "list[np.ndarray[Any, Any]]", kind: type) -> "np.ndarray[Any,
     return np.concatenate([np.empty(0, dtype=kind), *parts])
 
 
-def _arguments(fabric: Fabric | RecordedFabric, flows: pd.DataFrame) -> tuple[str, bytes, bytes, bytes, list[str]]:
+def _arguments(
+    fabric: Fabric | RecordedFabric, flows: pd.DataFrame
+) -> tuple[_core.Fabric, bytes, bytes, bytes, list[str]]:
     nodes = pd.Index(fabric.node_names)
     ends = [
         nodes.get_indexer(pd.Index(flows[key])).astype(np.uint32).tobytes() for key in ("source", "destination")
     ]
     standalone = flows["standalone_gbytes_per_s"].fillna(np.inf).to_numpy(dtype=np.float64).tobytes()
     return (
-        described(fabric, through_bars_of(flows)),
+        without_engines(fabric.handle, through_bars_of(flows)),
         ends[0],
         ends[1],
         standalone,

@@ -3,15 +3,14 @@
 Commands answer with them at once, where loading pandas would take most of the time.
 """
 
-import json
 import math
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from pcielab import _core
-from pcielab.library.fabrics.load import Fabric, RecordedFabric, canonical
+from pcielab.library.fabrics.load import Fabric, RecordedFabric
 from pcielab.library.fabrics.parts import Flow
 
 Method: TypeAlias = Literal["ecr", "max-min"]
@@ -62,15 +61,17 @@ def shares_of(fabric: Fabric | RecordedFabric, flows: Sequence[Flow], method: Me
     return Shares(rows, edges)
 
 
-def edges_of(description: str) -> list[dict[str, Any]]:
-    """The directions of links of a fabric as JSON: edge, capacity_gbytes_per_s."""
-    edges: list[dict[str, Any]] = json.loads(_core.fabric_edges(description))
-    return edges
+def edges_of(fabric: _core.Fabric) -> list[dict[str, Any]]:
+    """The directions of links of a fabric: edge, capacity_gbytes_per_s."""
+    names, capacities, _ = fabric.edges()
+    return [
+        {"edge": name, "capacity_gbytes_per_s": capacity} for name, capacity in zip(names, capacities, strict=True)
+    ]
 
 
 def device_limits(fabric: Fabric | RecordedFabric, edges: Iterable[Mapping[Any, Any]]) -> dict[str, float]:
     """The edges of an estimate that carry more than their device's engine moves, with what it moves, GB/s."""
-    links = _core.fabric_link_capacities(fabric.to_json())
+    _, _, links = fabric.handle.edges()
     rows = ((edge["edge"], edge["capacity_gbytes_per_s"]) for edge in edges)
     return {edge: moved for (edge, moved), carried in zip(rows, links, strict=True) if moved < carried}
 
@@ -81,18 +82,9 @@ def bar_ends(flows: Iterable[tuple[str, str, str]]) -> set[str]:
     return {flow[at] for flow in flows if (at := through_bar.get(flow[0])) is not None}
 
 
-def with_engines(description: Mapping[str, Any], through_bars: Collection[str]) -> Mapping[str, Any]:
-    """A description without the engines of some devices: they do not limit what passes the BARs beside them."""
-    if not through_bars:
-        return description
-    nodes = [{**node, "device": None} if node["name"] in through_bars else node for node in description["nodes"]]
-    return {**description, "nodes": nodes}
-
-
-def described(fabric: Fabric | RecordedFabric, through_bars: Collection[str]) -> str:
-    """A fabric for the estimators, as JSON; see `with_engines`."""
-    text = fabric.to_json()
-    return canonical(dict(with_engines(json.loads(text), through_bars))) if through_bars else text
+def without_engines(fabric: _core.Fabric, through_bars: set[str]) -> _core.Fabric:
+    """A fabric without the engines of some devices: they do not limit what passes the BARs beside them."""
+    return fabric.without_devices(through_bars) if through_bars else fabric
 
 
 def excessive_shares(fabric: Fabric, flows: Sequence[Flow]) -> list[dict[str, Any]]:
@@ -108,7 +100,7 @@ def excessive_shares(fabric: Fabric, flows: Sequence[Flow]) -> list[dict[str, An
 
 def _arguments(
     fabric: Fabric | RecordedFabric, flows: Sequence[Flow]
-) -> tuple[str, bytes, bytes, bytes, list[str]]:
+) -> tuple[_core.Fabric, bytes, bytes, bytes, list[str]]:
     numbers = {name: number for number, name in enumerate(fabric.node_names)}
 
     def positions(ends: Iterable[str]) -> bytes:
@@ -117,7 +109,7 @@ def _arguments(
     alone = (math.inf if (one := flow.standalone_gbytes_per_s) is None else one for flow in flows)
     through_bars = bar_ends((flow.primitive, flow.source, flow.destination) for flow in flows)
     return (
-        described(fabric, through_bars),
+        without_engines(fabric.handle, through_bars),
         positions(flow.source for flow in flows),
         positions(flow.destination for flow in flows),
         array("d", alone).tobytes(),

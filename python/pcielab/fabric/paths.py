@@ -5,7 +5,6 @@ own for what crosses it, which no register shows: they are borrowed (`pcielab.fa
 sends requests between devices of one switch up to the root port and back.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,7 +23,7 @@ from pcielab.fabric.borrowed import (
     stack_crossing_ns,
 )
 from pcielab.library.alike import suggestion
-from pcielab.library.fabrics.load import Fabric, canonical
+from pcielab.library.fabrics.load import Fabric
 from pcielab.library.fabrics.machine_parts import PartKind
 from pcielab.library.fabrics.routes import Routes
 from pcielab.wording import named
@@ -96,23 +95,23 @@ def path(fabric: Fabric, source: str, destination: str) -> DevicePath:
 
 def capacities_of(fabric: Fabric) -> dict[str, float]:
     """What the link of each edge carries, GB/s."""
-    return _link_capacities(fabric.to_json())
+    return _link_capacities(fabric.handle)
 
 
 def capacities_on(routes: Routes) -> dict[str, float]:
     """What the link of each edge of a tree carries, GB/s."""
-    return _link_capacities(canonical(dict(routes.description)))
+    return _link_capacities(routes.handle)
 
 
 def stream_capacities_on(routes: Routes) -> dict[str, float]:
     """What streams get of each edge of a tree, GB/s: what its link carries, or the engine of its device moves."""
-    rows = json.loads(_core.fabric_edges(canonical(dict(routes.description))))
-    return {row["edge"]: row["capacity_gbytes_per_s"] for row in rows}
+    names, capacities, _ = routes.handle.edges()
+    return dict(zip(names, capacities, strict=True))
 
 
-def _link_capacities(fabric: str) -> dict[str, float]:
-    names = (row["edge"] for row in json.loads(_core.fabric_edges(fabric)))
-    return dict(zip(names, _core.fabric_link_capacities(fabric), strict=True))
+def _link_capacities(fabric: _core.Fabric) -> dict[str, float]:
+    names, _, capacities = fabric.edges()
+    return dict(zip(names, capacities, strict=True))
 
 
 def path_on(routes: Routes, source: str, destination: str, capacities: Mapping[str, float]) -> DevicePath:

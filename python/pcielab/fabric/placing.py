@@ -4,7 +4,6 @@ Positions are those that the fabric has: below another switch, or on another sta
 device keeps its link. Whether a slot is free there, no register shows. All flows are estimated again.
 """
 
-import json
 from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
 from pcielab.fabric.estimation import Estimate, through_bars_of
 from pcielab.fabric.flow_texts import asked_gbytes_per_s, limited
-from pcielab.fabric.listed_shares import with_engines
+from pcielab.fabric.listed_shares import without_engines
 from pcielab.fabric.paths import capacities_on, stream_capacities_on
 from pcielab.library.fabrics.load import Fabric
 from pcielab.library.fabrics.routes import Routes
@@ -160,7 +159,7 @@ class _Trials:
             if device in ends:
                 rates[row] = self._limit(moved, row, capacities)
         asked = np.where(np.isnan(rates), np.inf, rates).tobytes()
-        tree = json.dumps(with_engines(moved.description, self._through_bars))
+        tree = without_engines(moved.handle, self._through_bars)
         shares = _core.fabric_estimate(tree, self._at[0], self._at[1], asked, self._names, self._method)
         return np.frombuffer(shares.bandwidth)
 

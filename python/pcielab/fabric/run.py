@@ -100,7 +100,7 @@ def manifest_of(fabric: Fabric, suite: str, tests: int) -> dict[str, Any]:
         "suite": suite,
         "tests": tests,
         "system": {"name": fabric.name, "fabric": json.loads(fabric.to_json())},
-        "overrides": {},
+        "overrides": fabric.overrides,
     }
 
 

@@ -123,7 +123,7 @@ class Runtime:
         """
         self._fabric, self._discipline = fabric, discipline
         self._core = _core.FabricRuntime(
-            fabric.to_json(), discipline, policy, outstanding, devices, program or os.environ.get("PCIELAB_RTL")
+            fabric.handle, discipline, policy, outstanding, devices, program or os.environ.get("PCIELAB_RTL")
         )
 
     def device_init(self, device: str) -> None:

@@ -12,6 +12,7 @@ from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError
 from pcielab.fabric.flow_numbers import PHASES, TIMES, departures, fitting
+from pcielab.fabric.listed_shares import edges_of
 from pcielab.library.fabrics.flows import checked_frame
 from pcielab.library.fabrics.load import Fabric, RecordedFabric
 from pcielab.library.fabrics.parts import Discipline
@@ -139,7 +140,7 @@ def simulate(
         "discipline": discipline,
         "seed": seed,
     }
-    found = _core.fabric_simulate(fabric.to_json(), json.dumps(traffic_of(flows)), json.dumps(options), stop)
+    found = _core.fabric_simulate(fabric.handle, json.dumps(traffic_of(flows)), json.dumps(options), stop)
     requests = found.requests
     shares = pd.DataFrame(
         {
@@ -159,7 +160,7 @@ def simulate(
     table = pd.concat([shares, pd.DataFrame([summary_of(_times_of(one)) for one in requests])], axis=1)
     table["fits"] = fitting(table.assign(standalone_gbytes_per_s=flows["standalone_gbytes_per_s"].to_numpy()))
     table["note"] = departures(table.assign(size_bytes=flows["size_bytes"].to_numpy()))
-    edges = pd.DataFrame(json.loads(_core.fabric_edges(fabric.to_json())))
+    edges = pd.DataFrame(edges_of(fabric.handle))
     edges["load_gbytes_per_s"] = np.frombuffer(found.load)
     by_name = _Requests(map(str, flows["name"]), requests)
     return Simulated(table, edges, by_name, found.tlp_hops, found.warm_up_ns / 1e3, found.counted_ns / 1e3)
@@ -178,7 +179,7 @@ def check_options(duration_us: float, warm_up_us: float | None, seed: int) -> No
 
 def check_flows(fabric: Fabric, flows: pd.DataFrame) -> None:
     """Refuse flows that cannot exist on a fabric, without simulating them."""
-    _core.fabric_check_traffic(fabric.to_json(), json.dumps(traffic_of(checked_frame(flows, "flows"))))
+    _core.fabric_check_traffic(fabric.handle, json.dumps(traffic_of(checked_frame(flows, "flows"))))
 
 
 def traffic_of(flows: pd.DataFrame) -> list[dict[str, Any]]:

@@ -12,11 +12,9 @@ from pcielab.errors import InputError
 from pcielab.library import shipped
 from pcielab.library.input_files import given_path, read_toml
 from pcielab.library.lookup import existing, is_path, profile_kinds as profile_kinds_of_name, suite_kinds, unknown
-from pcielab.library.shipped import ProfileKind, SuiteKind
+from pcielab.library.shipped import DescriptionKind, ProfileKind, SuiteKind
 
 if TYPE_CHECKING:
-    from pcielab.library.engines import EngineProfile
-    from pcielab.library.message_profiles import MessageProfile
     from pcielab.library.profiles.listing import Listing
     from pcielab.library.suites import MessageSuite, Suite
 
@@ -80,36 +78,47 @@ def profile_listing(
     """
     from pcielab.library.profiles.listing import document_listing, listing
 
-    if kind in ("system", "host", "device", "link"):
+    if kind == "system" or kind == "host" or kind == "device" or kind == "link":
         return listing(kind, name_or_path, sets)
-    if sets:
-        raise InputError(f"--set: changes only values of a system, not of a profile of kind {kind}")
+    from pcielab.library.profiles.read import own_sets
+
+    own = sets if isinstance(sets, Mapping) else own_sets(kind, sets, f"this profile, of kind {kind},")
+    found = described(kind, name_or_path, own)
     if kind == "nic":
-        from pcielab.library.nics import load_nic
         from pcielab.library.profiles.provenance import Provenance
 
-        nic = load_nic(name_or_path)
-        values = {key: value for key, value in nic.dump().items() if key not in ("description", "provenance")}
+        values = {key: value for key, value in found.dump().items() if key not in ("description", "provenance")}
         values["switch"] = values.pop("switch")
-        return document_listing(kind, nic.description, Provenance(source=nic.provenance), values)
+        return document_listing(kind, found.description, Provenance(source=found.provenance), values)
     if kind == "fabric":
-        from pcielab.library.fabrics.load import load
-
-        fabric = load(name_or_path)
         keys = ("name", "mps_bytes", "hosts", "devices", "node", "link", "flow", "flows")
-        values = {key: fabric.handle.get(key) for key in keys}
-        return document_listing(kind, fabric.title, fabric.provenance, values)
-    described: EngineProfile | MessageProfile
+        values = {key: found.handle.get(key) for key in keys}
+    else:
+        values = {key: value for key, value in found.dump().items() if key != "title"}
+    return document_listing(kind, found.title, found.provenance, values)
+
+
+def described(kind: DescriptionKind, name_or_path: str, sets: Mapping[str, object] | Sequence[str] = ()) -> Any:
+    """The NIC, engine, messages or fabric of a name or file.
+
+    Raises:
+        InputError: It is missing or wrong, or `sets` cannot change it.
+    """
+    if kind == "nic":
+        from pcielab.library.nics import load_nic
+
+        return load_nic(name_or_path, sets)
     if kind == "engine":
         from pcielab.library.engines import load_engine
 
-        described = load_engine(name_or_path)
-    else:
+        return load_engine(name_or_path, sets)
+    if kind == "messages":
         from pcielab.library.message_profiles import load_message_profile
 
-        described = load_message_profile(name_or_path)
-    values = {key: value for key, value in described.dump().items() if key != "title"}
-    return document_listing(kind, described.title, described.provenance, values)
+        return load_message_profile(name_or_path, sets)
+    from pcielab.library.fabrics.load import load
+
+    return load(name_or_path, sets)
 
 
 def profile_schema(kind: ProfileKind) -> dict[str, Any]:

@@ -4,7 +4,7 @@ A profile lists the PCIe accesses of a command in the language of NICs: doorbell
 The compiled half reads and checks it (`crates/pcie-describe`); `pcielab.model.engine` computes rates from it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pcielab import _core
@@ -13,7 +13,7 @@ from pcielab.library import shipped
 from pcielab.library.engine_parts import Engine
 from pcielab.library.link import Link
 from pcielab.library.profiles.provenance import Provenance
-from pcielab.library.profiles.read import opened
+from pcielab.library.profiles.read import opened, parse_sets
 
 
 class EngineProfile(Engine):
@@ -56,10 +56,14 @@ def shipped_engines() -> list[str]:
 
 
 @refuses_wrong_types
-def load_engine(name_or_file: str | Path) -> EngineProfile:
+def load_engine(name_or_file: str | Path, sets: Mapping[str, object] | Sequence[str] = ()) -> EngineProfile:
     """Read an engine by name or file.
+
+    Args:
+        name_or_file: Name or file.
+        sets: Changes, as `{"queue.depth": 64}` or `["queue.depth=64"]`.
 
     Raises:
         InputError: The engine is missing or wrong; the message names the file and the key.
     """
-    return EngineProfile(_core.Engine.read(str(name_or_file), {}, opened))
+    return EngineProfile(_core.Engine.read(str(name_or_file), parse_sets(sets), opened))

@@ -4,6 +4,7 @@ Any content raises at worst an `InputError`: an endless device, a number of thou
 nesting. Callers check the meaning.
 """
 
+import errno
 import os
 import re
 import select
@@ -15,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pcielab.errors import InputError
+from pcielab.errors import InputError, of_kind
 from pcielab.wording import byte_size, shown
 
 MOST_BYTES = 16 << 20
@@ -81,8 +82,8 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
     try:
         return read_bytes(path, most_bytes).decode()
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}, byte {error.start}: is not text in UTF-8: the file is damaged or foreign"
+        raise of_kind(
+            "malformed", f"{path}, byte {error.start}: is not text in UTF-8: the file is damaged or foreign"
         ) from None
 
 
@@ -104,9 +105,10 @@ def read_bytes(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
             os.set_blocking(handle, True)
             content = first + file.read(most_bytes + 1 - len(first))
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        kind = "not-found" if error.errno == errno.ENOENT else None
+        raise of_kind(kind, f"{path}: cannot be read: {error.strerror}") from None
     if len(content) > most_bytes:
-        raise InputError(f"{path}: is longer than {byte_size(most_bytes)}: give a shorter file")
+        raise of_kind("too-large", f"{path}: is longer than {byte_size(most_bytes)}: give a shorter file")
     return content
 
 
@@ -141,7 +143,7 @@ def read_toml_text(path: Path) -> str:
     try:
         _refuse_too_much(text)
     except ValueError as error:
-        raise InputError(f"{path}: not valid TOML: {error}") from None
+        raise of_kind("malformed", f"{path}: not valid TOML: {error}") from None
     return text
 
 
@@ -151,7 +153,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         return parse_toml(text)
     except ValueError as error:
-        raise InputError(f"{path}: not valid TOML: {error}") from None
+        raise of_kind("malformed", f"{path}: not valid TOML: {error}") from None
 
 
 def parse_toml(text: str) -> dict[str, Any]:

@@ -12,7 +12,9 @@ from pcielab.library.input_files import read_toml
 
 _ROOT = Path(__file__).parent / "shipped_data"
 
-ProfileKind: TypeAlias = Literal["system", "host", "device", "link", "nic", "engine", "messages", "fabric"]
+DescriptionKind: TypeAlias = Literal["nic", "engine", "messages", "fabric"]
+"""Kinds of descriptions beside systems, whose keys `--set` takes after their kind."""
+ProfileKind: TypeAlias = Literal["system", "host", "device", "link", DescriptionKind]
 SuiteKind: TypeAlias = Literal["transfers", "messages", "fabric"]
 
 PROFILE_FOLDERS: dict[ProfileKind, str] = {

@@ -95,7 +95,7 @@ def refuse_wrong(model: type[BaseModel], content: object, where: str) -> None:
 def _first(details: Sequence[ErrorDetails], model: type[BaseModel], where: str) -> InputError:
     wrong = details[0]
     refused = InputError(f"{where}: {' '.join(_problem(wrong, model).split())}")
-    refused.subject, refused.key = where, _dotted(path_of(wrong))
+    refused.kind, refused.subject, refused.key = _kind(wrong), where, _dotted(path_of(wrong))
     refused.value, refused.remedy = _value(wrong), remedy_of(wrong, model)
     return refused
 
@@ -126,8 +126,16 @@ def explain(error: ValidationError, model: type[BaseModel], where: str) -> Input
         if len(details) > len(listed):
             listed.append(f"and {len(details) - len(listed)} more")
         refused = InputError(f"{where}: {len(details)} problems" + "".join(f"\n  {problem}" for problem in listed))
-    refused.subject = where
+    refused.kind, refused.subject = _kind(details[0]), where
     return refused
+
+
+def _kind(detail: ErrorDetails) -> str:
+    """The kind of a refusal (`KINDS_OF_REFUSALS`) for an error of pydantic."""
+    kind = detail["type"]
+    if kind in _KINDS or kind in _RIGHT_KINDS:
+        return _KINDS.get(kind, "wrong-type")
+    return "too-large" if kind.startswith("too_long") else "wrong-value"
 
 
 def path_of(detail: ErrorDetails) -> tuple[str | int, ...]:
@@ -183,6 +191,15 @@ def _value(detail: ErrorDetails) -> str | None:
 
 
 _KINDS = {
+    "extra_forbidden": "unknown-key",
+    "greater_than": "out-of-range",
+    "greater_than_equal": "out-of-range",
+    "less_than": "out-of-range",
+    "less_than_equal": "out-of-range",
+    "missing": "missing",
+}
+"""Kinds of refusals by pydantic's name of the error; those of wrong types are in `_RIGHT_KINDS`."""
+_RIGHT_KINDS = {
     "bool_type": "true or false",
     "finite_number": "a number",
     "float_type": "a number",
@@ -207,8 +224,8 @@ def remedy_of(detail: ErrorDetails, model: type[BaseModel]) -> str:
         return "give it"
     if detail["type"] == "literal_error":
         return f"give {detail['ctx']['expected']}".replace("'", '"')
-    if detail["type"] in _KINDS:
-        return f"give {_KINDS[detail['type']]}"
+    if detail["type"] in _RIGHT_KINDS:
+        return f"give {_RIGHT_KINDS[detail['type']]}"
     message = detail["msg"].removeprefix("Value error, ")
     return message if detail["type"] == "value_error" else f"{message[:1].lower()}{message[1:]}"
 

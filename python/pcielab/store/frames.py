@@ -56,11 +56,16 @@ class Frames:
         manifest: The suite, system and options of the run, in the order in which they were written.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, contents: _core.StoreContents | None = None) -> None:
+        """Read and check the manifest, or take the contents of a store that this process has written."""
         self.path = path
-        self.manifest: dict[str, Any] = json.loads(_manifest_text(path))
-        check_shape(self.manifest, MANIFEST, path, "manifest")
-        check_manifest(self.manifest, path)
+        if contents is not None:
+            self._contents = contents
+        text = _manifest_text(path) if contents is None else contents.manifest
+        self.manifest: dict[str, Any] = json.loads(text)
+        if contents is None:
+            check_shape(self.manifest, MANIFEST, path, "manifest")
+            check_manifest(self.manifest, path)
 
     def __repr__(self) -> str:
         return f"<Store {self.path}: {self.title}, {self.origin}, {self.extent}>"
@@ -108,7 +113,7 @@ class Frames:
     @cached_property
     def done(self) -> int:
         """Number of tests that have ended, with any status."""
-        return sum(status != "interrupted" for *_, status, _ in self._contents.tests())
+        return sum(status != "interrupted" for *_, status, _ in self._rows)
 
     @property
     def incomplete(self) -> bool:
@@ -118,7 +123,7 @@ class Frames:
     @property
     def extent(self) -> str:
         """The number of tests in words: `81 tests`, or `5 of 81 tests` of an incomplete run."""
-        number = f"{self.done} of {self.planned}" if self.incomplete else str(len(self._contents.tests()))
+        number = f"{self.done} of {self.planned}" if self.incomplete else str(len(self._rows))
         return f"{number} {'test' if number == '1' else 'tests'}"
 
     @property
@@ -137,6 +142,11 @@ class Frames:
         if json.loads(contents.manifest) != self.manifest:
             raise InputError(f"{self.path}: the store was replaced since it was opened: open it again")
         return contents
+
+    @cached_property
+    def _rows(self) -> list[tuple[int, str, str, str, str, str | None]]:
+        """Id, family, name, parameters (JSON), status and message of each test."""
+        return self._contents.tests()
 
     @cached_property
     def tests(self) -> "pd.DataFrame":
@@ -163,7 +173,7 @@ class Frames:
 
     def test_rows(self) -> Iterator[dict[str, Any]]:
         """The rows of `tests` as plain data, without pandas: a row has only the parameters of its own test."""
-        for test, family, name, parameters, status, message in self._contents.tests():
+        for test, family, name, parameters, status, message in self._rows:
             named = {"id": test, "family": family, "name": name}
             yield named | self._parameters(test, parameters) | {"status": status, "message": message}
 

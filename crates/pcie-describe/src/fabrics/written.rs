@@ -7,9 +7,9 @@
 use std::collections::{HashMap, HashSet};
 
 use pcie_fabric::NodeKind;
-use pcie_refusal::Refusal;
 use pcie_refusal::shown::quoted;
 use pcie_refusal::unknown::suggestion;
+use pcie_refusal::{Kind, Refusal};
 use serde_json::{Map, Value as Json, json};
 
 use super::tables;
@@ -85,7 +85,7 @@ fn expand_node(node: &mut Map<String, Json>, presets: &[String]) -> Result<(), R
         let [kind] = known[..] else {
             let common = DEVICE_KINDS.map(|(kind, _)| kind).join(", ");
             let remedy = format!("give host, switch, {common} or another kind");
-            return Err(Refusal::of("kind", "missing", remedy));
+            return Err(Refusal::of("kind", "missing", remedy).kind(Kind::Missing));
         };
         node.insert("kind".to_owned(), kind.into());
         return Ok(());
@@ -165,7 +165,8 @@ fn links_of_nodes(nodes: &Json) -> Result<Vec<Json>, Refusal> {
             None if node.get("kind").is_some_and(|kind| kind == "root-port") => {}
             None => {
                 let remedy = "give link, too: generation and lanes, for example \"gen4x16\"";
-                return Err(Refusal::of(format!("node.{number}.upper"), quoted(upper), remedy));
+                let refusal = Refusal::of(format!("node.{number}.upper"), quoted(upper), remedy);
+                return Err(refusal.kind(Kind::Missing));
             }
         }
         links.push(link);

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use pcie_fabric::simulate::{Discipline, Traffic};
-use pcie_refusal::Refusal;
 use pcie_refusal::shown::quoted;
+use pcie_refusal::{Kind, Refusal};
 use pcie_schema::Shape;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -115,7 +115,7 @@ pub(super) fn read(content: Json, path: &str) -> Result<(FabricSuite, Provenance
                 return Ok(());
             }
             let problem = format!("{flows} flows, one for each value of its sweep");
-            Err(Refusal::new(problem).remedy(format!("give {FLOWS_MOST} at most")))
+            Err(Refusal::new(problem).kind(Kind::TooLarge).remedy(format!("give {FLOWS_MOST} at most")))
         })
         .map_err(|refusal| refusal.about(path))?;
     let File { name, title, fabric, provenance, experiment: experiments } = file;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pcie_refusal::Refusal;
+use pcie_refusal::{Kind, Refusal};
 
 use super::memory::{HUGE_PAGE_BYTES, Segments};
 use super::transfer::Transfer;
@@ -242,7 +242,10 @@ impl AddressMap {
     ) -> Result<Placed, Refusal> {
         let asked = || format!("{primitive:?} of {name}");
         let Some(first) = list.first() else {
-            return Err(Refusal::new("an empty list").about(asked()).remedy("give at least one transfer"));
+            return Err(Refusal::new("an empty list")
+                .kind(Kind::Missing)
+                .about(asked())
+                .remedy("give at least one transfer"));
         };
         let (device, memory) = self.region_of(name, first.device_address)?;
         let between_devices = matches!(primitive, Primitive::D2dRead | Primitive::D2dWrite);
@@ -329,7 +332,9 @@ impl AddressMap {
         let found = (0..).zip(&device.memories).find(|(_, memory)| memory.name == region);
         found.map(|(number, memory)| (id, number, memory.clone())).ok_or_else(|| {
             let known: Vec<&str> = device.memories.iter().map(|memory| memory.name.as_str()).collect();
-            let missing = Refusal::new(format!("not a region of {name}")).about(format!("region {region}"));
+            let missing = Refusal::new(format!("not a region of {name}"))
+                .kind(Kind::NotFound)
+                .about(format!("region {region}"));
             missing.remedy(format!("known: {}", known.join(", ")))
         })
     }
@@ -384,7 +389,9 @@ fn unknown(
 ) -> Refusal {
     let known: Vec<&str> =
         topology.nodes().iter().filter(|node| is_one(node)).map(|node| node.name.as_str()).collect();
-    let missing = Refusal::new(format!("not a {kind} of the fabric")).about(format!("{kind} {name}"));
+    let missing = Refusal::new(format!("not a {kind} of the fabric"))
+        .kind(Kind::NotFound)
+        .about(format!("{kind} {name}"));
     missing.remedy(format!("known: {}", known.join(", ")))
 }
 

@@ -2,7 +2,7 @@
 //! type of all packets, and a record of 16 bytes in front of each packet.
 
 use super::{PACKETS_BETWEEN_LOOKS, Packet};
-use pcie_refusal::Refusal;
+use pcie_refusal::{Kind, Refusal};
 
 /// First words of the format, with the units of its times in a second.
 const MAGIC: [(u32, u128); 2] = [(0xa1b2_c3d4, 1_000_000), (0xa1b2_3c4d, 1_000_000_000)];
@@ -47,7 +47,9 @@ impl Format {
         stopped: &mut dyn FnMut() -> bool,
     ) -> Result<Vec<Packet<'a>>, Refusal> {
         let damaged = |at: usize, problem: &str| {
-            Refusal::new(format!("byte {at}: {problem}")).remedy("give a whole capture in pcap or pcap-ng")
+            Refusal::new(format!("byte {at}: {problem}"))
+                .kind(Kind::Malformed)
+                .remedy("give a whole capture in pcap or pcap-ng")
         };
         let version = self.u16(bytes, 4).filter(|major| *major == MAJOR_VERSION);
         let (Some(_), Some(network)) = (version, self.u32(bytes, 20)) else {

@@ -36,9 +36,21 @@ pub struct Problem<'a> {
     /// The keys beside it.
     beside: &'a [Key],
     remedy: String,
+    /// Of a wrong value.
+    kind: pcie_refusal::Kind,
 }
 
 impl Problem<'_> {
+    /// What is wrong, for programs.
+    #[must_use]
+    pub fn kind(&self) -> pcie_refusal::Kind {
+        match self.why {
+            Why::Wrong => self.kind,
+            Why::Missing => pcie_refusal::Kind::Missing,
+            Why::Unknown => pcie_refusal::Kind::UnknownKey,
+        }
+    }
+
     /// Its dotted key.
     #[must_use]
     pub fn key(&self) -> String {
@@ -88,6 +100,7 @@ impl Shape {
             meaning: "",
             beside: &[],
             remedy,
+            kind: self.kind_of(value),
         };
         match (&self.0, value) {
             (Kind::Table(keys), Value::Object(table)) => collect_table(keys, table, path, found),
@@ -227,6 +240,7 @@ fn collect_table<'a>(
                 meaning: &key.meaning,
                 beside: keys,
                 remedy: "give it".to_owned(),
+                kind: pcie_refusal::Kind::Missing,
             }),
             None => {}
         }
@@ -244,6 +258,7 @@ fn collect_table<'a>(
             meaning: "",
             beside: keys,
             remedy: String::new(),
+            kind: pcie_refusal::Kind::UnknownKey,
         });
     }
 }
@@ -284,8 +299,9 @@ mod tests {
     fn problems(value: Value) -> Vec<String> {
         let shape = Shape::of::<Cache>();
         let sized = shape.with_sizes(value);
-        let text =
-            |one: &Problem<'_>| format!("{:?} {} {} {}", one.why, one.key(), one.remedy(), one.meaning);
+        let text = |one: &Problem<'_>| {
+            format!("{} {} {} {}", one.kind().word(), one.key(), one.remedy(), one.meaning)
+        };
         shape.problems(&sized).iter().map(text).map(|text| text.trim_end().to_owned()).collect()
     }
 
@@ -298,18 +314,18 @@ mod tests {
         assert_eq!(
             problems(wrong),
             [
-                "Wrong llc_bytes give bytes, for example 64, '4K' or '1.5M'",
-                "Wrong name give letters that can be printed, on one line Its name.",
-                "Wrong inner.list.0 give 1 to 3 Its numbers.",
-                "Unknown inner.lists did you mean list? (known: list)",
-                "Wrong notes.b give true or false",
-                "Unknown walk_us the key is walk_ns: its unit is part of its name",
+                "wrong-type llc_bytes give bytes, for example 64, '4K' or '1.5M'",
+                "wrong-value name give letters that can be printed, on one line Its name.",
+                "out-of-range inner.list.0 give 1 to 3 Its numbers.",
+                "unknown-key inner.lists did you mean list? (known: list)",
+                "wrong-type notes.b give true or false",
+                "unknown-key walk_us the key is walk_ns: its unit is part of its name",
             ],
             "walk_us is meant for walk_ns, which is not missing as well"
         );
         assert_eq!(
             problems(json!({"llc_bytes": 1, "notes": []})),
-            ["Missing walk_ns give it How long a walk takes.", "Wrong notes give a table"]
+            ["missing walk_ns give it How long a walk takes.", "wrong-type notes give a table"]
         );
     }
 
@@ -319,7 +335,7 @@ mod tests {
             let mut table = json!({"llc_bytes": 1, "notes": {}});
             (0..before).for_each(|nth| table[format!("{nth}")] = 0.into());
             table["walk_us"] = 3.into();
-            let found = problems(table).iter().any(|problem| problem.starts_with("Missing walk_ns"));
+            let found = problems(table).iter().any(|problem| problem.starts_with("missing walk_ns"));
             assert_eq!(found, is_missing, "{before}");
         }
     }
@@ -331,5 +347,23 @@ mod tests {
         assert_eq!(shape.at("inner").map(Shape::names), Some(vec!["list"]));
         assert_eq!(shape.at("notes.any").map(Shape::remedy).as_deref(), Some("give true or false"));
         assert!(["inner.list.0.x", "inner.list.x", "frob"].iter().all(|key| shape.at(key).is_none()));
+    }
+
+    #[test]
+    fn a_value_has_the_keys_of_its_entries_by_name_or_index() {
+        #[derive(JsonSchema)]
+        #[expect(dead_code, reason = "only its schema is used")]
+        struct Caches {
+            /// Some caches.
+            caches: Vec<Cache>,
+        }
+        let value = json!({"caches": [{"name": "l1", "inner": {}, "notes": {"hot": true}}, {}]});
+        let shape = Shape::of::<Caches>();
+        let found = shape.keys_in(&value, |entry| entry["name"].as_str());
+        let [first, second] = ["l1", "1"].map(|name| format!("caches.{name}.walk_ns"));
+        assert_eq!(found[0], (first, "How long a walk takes."));
+        let keys: Vec<&str> = found.iter().map(|(key, _)| key.as_str()).collect();
+        assert!(keys.contains(&"caches.l1.notes.hot") && keys.contains(&"caches.l1.inner.list"), "{keys:?}");
+        assert!(keys.contains(&second.as_str()) && !keys.contains(&"caches.l1.notes"), "{keys:?}");
     }
 }

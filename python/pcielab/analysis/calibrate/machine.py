@@ -96,7 +96,8 @@ def _calibrated(
         recorded.system |= {"calibrated": False}
     recorded.system["title"] = f"UNCALIBRATED: {named}" if caution else named
     _core.System.of_json(json.dumps(recorded.system))
-    twin = Twin(recorded.system, rows, suite=measured.suite, seed=seed, progress=progress)
+    suite = None if measured.suite is None else _core.Suite.of_json("transfers", measured.suite)
+    twin = Twin(recorded.system, rows, suite=suite, seed=seed, progress=progress)
     twin.keep(constants or {})
     base = {one.key: twin.value(one.key) for one in PARAMETERS}
     scatter_known = not idle and _keep_part(twin, "host.root_complex", scatter(measured.refresh))

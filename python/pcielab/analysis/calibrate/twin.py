@@ -53,7 +53,7 @@ class Twin:
         system: Table,
         rows: Sequence[Row],
         *,
-        suite: str | None = None,
+        suite: _core.Suite | None = None,
         seed: int = 1,
         effort: Effort | None = None,
         progress: Progress | None = None,
@@ -63,7 +63,7 @@ class Twin:
         Args:
             system: A resolved system.
             rows: The rows.
-            suite: JSON of the suite that the rows' indices are of; None: the suite `paper`.
+            suite: The suite that the rows' indices are of; None: the suite `paper`.
             seed: Seed of the simulation.
             effort: Simulated transactions of each row; None: as many as a fit needs.
             progress: Called while rows are simulated.
@@ -75,7 +75,7 @@ class Twin:
         self._progress = progress
         indices = [row.index for row in self.rows]
         self._predictor = _core.Predictor(
-            suite or load_suite("paper").to_json(), indices, seed=seed, jobs=available_cores()
+            suite or load_suite("paper").handle, indices, seed=seed, jobs=available_cores()
         )
 
     def with_values(self, values: Values) -> Table:

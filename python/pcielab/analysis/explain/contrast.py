@@ -69,9 +69,10 @@ def _simulated(
 ) -> list[Moved]:
     """The tests on each system: the first run's, the second's, and those with one change."""
     indices = sorted(tests)
-    suite = {"name": "contrast", "title": "contrast", "tests": _tests(run)}
+    content = {"name": "contrast", "title": "contrast", "tests": _tests(run)}
+    suite = _core.Suite.of_json("transfers", json.dumps(content))
     seed = int(run.manifest.get("seed") or 1)
-    predictor = _core.Predictor(json.dumps(suite), indices, seed=seed, jobs=available_cores())
+    predictor = _core.Predictor(suite, indices, seed=seed, jobs=available_cores())
     wanted = [list(range(len(indices)))] * len(systems)
     handles = [System.of(system).handle for system in systems]
     found = json.loads(predictor.predict(handles, wanted, effort=json.dumps(EFFORT), progress=progress))

@@ -55,7 +55,7 @@ def write_bands(system: System, measured: Store, seeds: int = SEEDS) -> list[Ban
     resolved = [system.handle]
     runs = []
     for seed in range(1, seeds + 1):
-        predictor = _core.Predictor(suite.to_json(), indices, seed=seed, jobs=available_cores())
+        predictor = _core.Predictor(suite.handle, indices, seed=seed, jobs=available_cores())
         [one] = json.loads(
             predictor.predict(
                 resolved,

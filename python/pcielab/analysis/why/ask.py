@@ -49,7 +49,8 @@ def why(
         other: A second store: why the two differ.
         profile: For a test, its system [default: hsw2620]; for frames, the machine to simulate the NIC on, without
             which the answer is the closed form of the link.
-        sets: Changes to the profile, as `host.iommu.walk_ns=300`.
+        sets: Changes to the profile, as `host.iommu.walk_ns=300`; to the NIC of frames, as `nic.queues.pairs=4`;
+            to a fabric, as `fabric.node.S.delay_ns=90`.
         link: For frames without a profile, the link [default: the usual one of the line rate].
         flows: For a fabric, a set of its flows or a file.
         tests: Of stores, only these tests: numbers, or parts of a family or name.
@@ -85,7 +86,7 @@ def why(
     from pcielab.store import Store, open_store
 
     if not isinstance(question, Store):
-        return _of_fabric(_fabric(question, chosen), flows, progress, limit)
+        return _of_fabric(_fabric(question, chosen).with_(_of_fabrics(sets)), flows, progress, limit)
     _refuse("store", chosen)
     if other is None:
         from pcielab.analysis.why.stores import why_store
@@ -101,13 +102,13 @@ _TAKES = {
     "store": {"other", "test"},
     "test": {"profile", "set", "measured"},
     "frames": {"profile", "set", "link", "measured"},
-    "fabric": {"flows"},
+    "fabric": {"flows", "set"},
 }
 _CALLED = {
     "store": "a store has its own system and values",
     "test": "one test has a system and perhaps a measured value",
     "frames": "a NIC has a link or a profile, and perhaps a measured value",
-    "fabric": "a fabric has flows",
+    "fabric": "a fabric has flows and changes (fabric.KEY)",
 }
 
 
@@ -199,6 +200,13 @@ def _fabric(question: object, chosen: set[str]) -> "Fabric":
         )
     _refuse("fabric", chosen)
     return question
+
+
+def _of_fabrics(sets: Mapping[str, object] | Sequence[str]) -> Mapping[str, object]:
+    """The changes of a fabric, which alone can change in its question."""
+    from pcielab.library.profiles.read import own_sets
+
+    return sets if isinstance(sets, Mapping) else own_sets("fabric", sets, "the fabric")
 
 
 def _of_fabric(fabric: "Fabric", flows: str | None, progress: Progress, limit: int | None) -> Why:

@@ -31,7 +31,8 @@ def predicted(cases: Sequence[Case], progress: Progress = no_progress) -> list[f
     if not tests:
         return []
     listed = [{"family": "why", "name": "why", "parameters": dict(one)} for one in tests]
-    suite = json.dumps({"name": "why", "title": "why", "tests": listed})
+    content = json.dumps({"name": "why", "title": "why", "tests": listed})
+    suite = _core.Suite.of_json("transfers", content)
     predictor = _core.Predictor(suite, [*range(len(tests))], seed=_SEED, jobs=available_cores())
     effort = _EFFORT_OF_FEW if len(cases) <= _FEW else EFFORT
     systems = [system.handle for system, _ in cases]

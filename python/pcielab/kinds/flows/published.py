@@ -1,6 +1,5 @@
 """The numbers of a run of flows, by the selections of the published ones."""
 
-import json
 from typing import Any
 
 import pandas as pd
@@ -53,7 +52,7 @@ class FlowNumbers(RunNumbers):
 
     def _parameter(self, path: str) -> float:
         """A parameter of the fabric: nodes are found by name, links by `upper-lower`."""
-        held: Any = json.loads(recorded(self._store.manifest, str(self._store.path)).to_json())
+        held: Any = recorded(self._store.manifest, str(self._store.path)).handle.values()
         held["nodes"] = {node["name"]: node for node in held["nodes"]}
         held["links"] = {f"{link['upper']}-{link['lower']}": link for link in held["links"]}
         for key in path.split("."):

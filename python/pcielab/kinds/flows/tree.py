@@ -3,19 +3,18 @@
 A link's downward load is written above it, its upward load below.
 """
 
-import json
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 import altair as alt
 import pandas as pd
 
-from pcielab import _core
 from pcielab.charts.frame import CLAIMS, Figure
 from pcielab.charts.run import Run, Sources, of_kind, runs_of
 from pcielab.charts.selection import MissingDataError
 from pcielab.errors import InputError
 from pcielab.fabric.estimation import Estimate
+from pcielab.fabric.listed_shares import edges_of
 from pcielab.library.fabrics.load import Fabric, RecordedFabric, recorded
 
 _FONT_SIZE, _LEAST_FONT_SIZE, _LETTERS_OF_A_LEVEL, _LETTERS_OF_A_NAME = 11, 7, 10, 6
@@ -89,7 +88,7 @@ def _simulated_edges(run: Run, family: str) -> Iterator[tuple[str, pd.DataFrame]
         load = loads[loads["test"] == test].assign(edge=loads["subject"].str.removeprefix("edge "))
         if load.empty:
             continue
-        edges = pd.DataFrame(json.loads(_core.fabric_edges(recorded(run.manifest, str(run.store.path)).to_json())))
+        edges = pd.DataFrame(edges_of(recorded(run.manifest, str(run.store.path)).handle))
         load_gbytes_per_s = load.set_index("edge")["value"].reindex(edges["edge"]).fillna(0.0).to_numpy()
         yield str(name), edges.assign(load_gbytes_per_s=load_gbytes_per_s)
 

@@ -31,7 +31,7 @@ def reasons(facts: MachineFacts, test: Mapping[str, Any], *, tags_charged: bool)
 
 def _translation(facts: MachineFacts, test: Mapping[str, Any]) -> Iterator[str]:
     """The window reaches over more pages than the IO-TLB holds."""
-    page_bytes = _core.iommu_page_bytes(facts.setup.iommu or "off")
+    page_bytes = _core.IOMMU_PAGE_BYTES.get(facts.setup.iommu or "off")
     if page_bytes is None:
         return
     pages, size = -(-test["window_bytes"] // page_bytes), byte_size(page_bytes)

@@ -4,7 +4,7 @@ The compiled half (`crates/pcie-describe`) reads their files, replaces short for
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,8 @@ from pcielab.library.input_files import given_path, read_toml_text
 from pcielab.library.lookup import profile_file
 from pcielab.library.profiles.files import compiled
 from pcielab.library.profiles.provenance import Provenance
-from pcielab.library.profiles.read import opened
+from pcielab.library.profiles.read import opened, parse_sets
+from pcielab.library.profiles.system import changed_title
 from pcielab.wording import named
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ class Fabric:
 
     @property
     def title(self) -> str:
-        """One line for people."""
-        return str(self.handle.get("title"))
+        """One line for people, with its changes."""
+        return changed_title(str(self.handle.get("title")), self.overrides)
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
@@ -95,6 +96,21 @@ class Fabric:
     def to_json(self) -> str:
         """The fabric as canonical JSON, as the compiled half takes it."""
         return self.handle.json()
+
+    def with_(self, changes: Mapping[str, object]) -> "Fabric":
+        """This fabric with changes by dotted key: `{"devices.gpu.engine.tags": 64, "node.s1.delay_ns": 90}`.
+
+        Keys are those of its file; a node, memory or link is named by its name, a link by that of its lower node.
+
+        Raises:
+            InputError: A key is unknown, a value is wrong, or the fabric is impossible.
+        """
+        return Fabric(self.handle.with_(parse_sets(changes)), self.path) if changes else self
+
+    @property
+    def overrides(self) -> dict[str, Any]:
+        """Its changes, as `--set` takes them."""
+        return {f"fabric.{key}": value for key, value in self.handle.changes().items()}
 
     def flows(self, chosen: str | None = None) -> "pd.DataFrame":
         """A set of flows as a frame, one row each, with the columns of `Flow`.
@@ -156,8 +172,7 @@ class RecordedFabric:
     @cached_property
     def description(self) -> dict[str, Any]:
         """Its nodes and links."""
-        found: dict[str, Any] = json.loads(self.to_json())
-        return found
+        return self.handle.values()
 
     @property
     def node_names(self) -> list[str]:
@@ -174,18 +189,13 @@ class RecordedFabric:
         return self.handle.json()
 
 
-def canonical(description: Mapping[str, Any]) -> str:
-    """A description of a fabric as canonical JSON."""
-    return json.dumps(description, sort_keys=True, separators=(",", ":"))
-
-
 def recorded(manifest: Mapping[str, Any], where: str) -> RecordedFabric:
     """The fabric that the manifest of a run describes; `where` is the run's path for errors."""
     description = (manifest.get("system") or {}).get("fabric")
     if not isinstance(description, dict):
         raise InputError(f"{where}: the manifest describes no fabric: give a run of pcielab fabric run")
     with found_in(f"{where}: system.fabric"):
-        return RecordedFabric(_core.Fabric.of_json(canonical(description)))
+        return RecordedFabric(_core.Fabric.of_json(json.dumps(description)))
 
 
 def names() -> list[str]:
@@ -199,28 +209,33 @@ def json_schema() -> dict[str, Any]:
 
 
 @refuses_wrong_types
-def load(name_or_path: str) -> Fabric:
+def load(name_or_path: str, sets: Mapping[str, object] | Sequence[str] = ()) -> Fabric:
     """The fabric of that name (`fabrex-u55c`), or in that file (`*.toml`).
+
+    Args:
+        name_or_path: Name or file.
+        sets: Changes, as `{"mps_bytes": 256}` or `["node.S.delay_ns=90"]`; see `Fabric.with_`.
 
     Raises:
         InputError: The fabric is missing or wrong; the message names file, item, value and remedy.
     """
     path = profile_file("fabric", name_or_path)
-    return of_text(read_toml_text(path), path)
+    return of_text(read_toml_text(path), path, sets)
 
 
-def of_text(text: str, path: Path) -> Fabric:
+def of_text(text: str, path: Path, sets: Mapping[str, object] | Sequence[str] = ()) -> Fabric:
     """The fabric of a file's text; without `name` it has that of the file.
 
     Args:
         text: The text of the file.
         path: The file, for messages and for flows in files beside it.
+        sets: Changes, as for `load`.
 
     Raises:
         InputError: The fabric is wrong; the message names file, item, value and remedy.
     """
-    devices = list(shipped.fabric_device_files())
-    return Fabric(_core.Fabric.read(text, str(path), list(shipped.profile_files("host")), devices, _opened), path)
+    hosts, devices = list(shipped.profile_files("host")), list(shipped.fabric_device_files())
+    return Fabric(_core.Fabric.read(text, str(path), parse_sets(sets), hosts, devices, _opened), path)
 
 
 def _opened(kind: Any, reference: str, beside: str | None) -> tuple[str, str]:

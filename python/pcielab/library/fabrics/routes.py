@@ -3,12 +3,12 @@
 The arithmetic of flows is Rust; this is for answers about one way, and for trees with a device in another place.
 """
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from pcielab import _core
 from pcielab.library.fabrics.load import Fabric
 from pcielab.library.fabrics.machine_parts import DeviceKind, MachinePart, Node, PartKind
 
@@ -23,29 +23,27 @@ class Routes:
     Attributes:
         nodes: The nodes by name.
         uppers: The node above each but the root.
-        description: The fabric as the compiled half takes it, without hosts.
+        handle: The fabric of the compiled half.
     """
 
     nodes: Mapping[str, Node]
     uppers: Mapping[str, str]
-    description: Mapping[str, Any]
+    handle: _core.Fabric
 
     @staticmethod
     def of(fabric: Fabric) -> "Routes":
         """The routes of a fabric."""
-        description = json.loads(fabric.to_json())
-        nodes = [{**node, "host": None} for node in description["nodes"]]
         uppers = {lower: upper for upper, lower in fabric.links}
-        return Routes({node.name: node for node in fabric.nodes}, uppers, {**description, "nodes": nodes})
+        return Routes({node.name: node for node in fabric.nodes}, uppers, fabric.handle)
 
     def moved(self, device: str, upper: str) -> "Routes":
         """The tree with a device, and its link, below another node."""
-        links = [
-            {**link, "upper": upper} if link["lower"] == device else link for link in self.description["links"]
-        ]
-        return replace(
-            self, uppers={**self.uppers, device: upper}, description={**self.description, "links": links}
-        )
+        return Routes(self.nodes, {**self.uppers, device: upper}, self.handle.moved(device, upper))
+
+    @cached_property
+    def description(self) -> Mapping[str, Any]:
+        """The nodes and links of the fabric."""
+        return self.handle.values()
 
     @cached_property
     def delays_ns(self) -> dict[str, float]:

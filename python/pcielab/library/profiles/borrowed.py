@@ -4,10 +4,8 @@ Provenance says so, as `borrowed from gen5-server (assumed there)`. A key that a
 """
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-
-from pcielab.library.profiles.keys import keys_of
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pcielab.library.profiles.parts import System
@@ -18,12 +16,22 @@ _FROM = re.compile(r"borrowed from ([\w-]+)")
 
 def borrowed_keys(system: "ResolvedSystem") -> dict[str, str]:
     """The borrowed keys of a system, and the profile that each comes from; absent keys are left out."""
-    present = (key for key in keys_of(system.system, system.source_of) if key.value is not None)
-    found = ((key.key, _FROM.match(key.source)) for key in present)
+    found = ((key, _FROM.match(system.source_of(key))) for key in _present(system.system.dump()))
     return {key: match[1] for key, match in found if match}
+
+
+def _present(table: Mapping[str, Any], below: str = "") -> Iterator[str]:
+    """The dotted keys with a single value that is present."""
+    for name, value in table.items():
+        for key, one in enumerate(value) if isinstance(value, list) else [(None, value)]:
+            path = f"{below}{name}" if key is None else f"{below}{name}.{key}"
+            if isinstance(one, dict):
+                yield from _present(one, f"{path}.")
+            elif key is None and one is not None:
+                yield path
 
 
 def borrowed_in_short(borrowed: Mapping[str, str], system: "System") -> str:
     """How many keys of a system are borrowed, and from where: `38 of 118 keys, from gen5-server`."""
-    total = sum(key.value is not None for key in keys_of(system, lambda _key: ""))
+    total = sum(1 for _ in _present(system.dump()))
     return f"{len(borrowed)} of {total} keys, from {', '.join(sorted(set(borrowed.values())))}"

@@ -37,19 +37,23 @@ class ResolvedSystem:
     @cached_property
     def own_changes(self) -> dict[str, Any]:
         """The file's own `[set]`."""
-        return self.handle.own_changes()
+        return self._origins[0]
 
     @cached_property
     def provenance(self) -> dict[Kind, Provenance]:
         """The sources of each part's values; under `system` those of the system file."""
-        found: Any = self.handle.provenance()
+        found: Any = self._origins[2]
         return {kind: Provenance.model_construct(**sources) for kind, sources in found.items()}
 
     @cached_property
     def files(self) -> dict[Kind, Path]:
         """The file of each part."""
-        found: Any = self.handle.files()
-        return {kind: Path(path) for kind, path in found}
+        found: Any = self._origins[1]
+        return {kind: Path(path) for kind, path in found.items()}
+
+    @cached_property
+    def _origins(self) -> tuple[dict[str, Any], dict[str, str], dict[str, Any]]:
+        return self.handle.origins()
 
     @property
     def title(self) -> str:

@@ -4,7 +4,6 @@ The keys of the parameters are those of `docs/reference/store.md`. The compiled 
 test, and refuses impossible tests.
 """
 
-import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,18 +12,16 @@ from pcielab.library.suites.parameters import Cache, Operation, Parameters, Path
 
 __all__ = ["BENCHMARKS", "Cache", "Operation", "Parameters", "Path", "Pattern", "Test"]
 
-_PUBLISHED: dict[str, Any] = json.loads(_core.ask_page("published", "{}"))
-
 BENCHMARKS: dict[str, tuple[Operation, Path]] = {
-    name: (operation, path) for name, operation, path in _PUBLISHED["tests"]
+    name: (operation, path) for name, operation, path in _core.PUBLISHED["tests"]
 }
 """Operation and path of each micro-benchmark, by its published name. The pointer chase and
 those of bandwidth on the command path were not published; they are for devices whose processors issue their own
 loads and stores."""
 
-LATENCY_SAMPLES: int = _PUBLISHED["latency_samples"]
-DETAILS_SAMPLES: int = _PUBLISHED["details_samples"]
-BANDWIDTH_TRANSACTIONS: int = _PUBLISHED["bandwidth_transactions"]
+LATENCY_SAMPLES: int = _core.PUBLISHED["latency_samples"]
+DETAILS_SAMPLES: int = _core.PUBLISHED["details_samples"]
+BANDWIDTH_TRANSACTIONS: int = _core.PUBLISHED["bandwidth_transactions"]
 """Transactions per test in the published suite."""
 
 
@@ -41,11 +38,6 @@ class Test:
     def to_dict(self) -> dict[str, Any]:
         """The test as the simulator and the store take it."""
         return {"family": self.family, "name": self.name, "parameters": asdict(self.parameters)}
-
-
-def published_name(operation: Operation, path: Path) -> str:
-    """The published name of an operation on a path."""
-    return next(name for name, pair in BENCHMARKS.items() if pair == (operation, path))
 
 
 def published_transactions(operation: Operation, details: bool = False) -> int:

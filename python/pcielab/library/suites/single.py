@@ -9,7 +9,7 @@ from pcielab._core import read_size
 from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError, with_message
 from pcielab.library.alike import suggestion
-from pcielab.library.suites.benchmark import BENCHMARKS, Test, published_name, published_transactions
+from pcielab.library.suites.benchmark import BENCHMARKS, Test, published_transactions
 from pcielab.library.suites.load import Suite
 from pcielab.library.suites.parameter import Parameter
 from pcielab.library.suites.parameters import PARAMETERS, Parameters
@@ -46,15 +46,25 @@ def single_test(operation: str, **asked: Any) -> Suite:
     if asked.get("transactions") is None:
         values["transactions"] = published_transactions(values["operation"], values["details"])
     parameters = Parameters(**values)
+    published = {pair: name for name, pair in BENCHMARKS.items()}
+    name = published.get((parameters.operation, parameters.path), operation)
     try:
-        _core.check_test(json.dumps(asdict(parameters)))
-    except InputError as problem:
+        return Suite.of("single", f"One test: {name}", [Test("single", name, parameters)])
+    except InputError as refused:
+        problem = _problem_of(parameters) or refused
         wrong = next((parameter for parameter in PARAMETERS if parameter.key == problem.key), None)
         if wrong is None:  # a value of a type or size that no parameter has
             raise
         raise with_message(problem, f"{wrong.option} {problem.value}: {problem.remedy or problem}") from None
-    name = published_name(parameters.operation, parameters.path)
-    return Suite.of("single", f"One test: {name}", [Test("single", name, parameters)])
+
+
+def _problem_of(parameters: Parameters) -> InputError | None:
+    """Why a test by itself is impossible."""
+    try:
+        _core.check_test(json.dumps(asdict(parameters)))
+    except InputError as problem:
+        return problem
+    return None
 
 
 def _read(parameter: Parameter, value: Any) -> Any:
