@@ -4,15 +4,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from pydantic import BaseModel
-from pydantic.fields import FieldInfo
-
 from generate.schema import plain_type, reference, words
 from pcielab.library.fabrics.load import json_schema as fabric_schema
 from pcielab.library.profiles.files import json_schema, system_schema
-from pcielab.library.profiles.part import MOST_COUNT, Fits
-from pcielab.library.profiles.provenance import Provenance
-from pcielab.library.validation import submodel
+from pcielab.library.profiles.part import MOST_COUNT
 
 _INTRODUCTION = """\
 # Profiles
@@ -87,7 +82,8 @@ _PARTS = {"link": "Links", "host": "Hosts", "device": "Devices"}
 
 def markdown() -> str:
     """The whole reference."""
-    parts = [_INTRODUCTION, _FILE, *_tables("provenance", Provenance)]
+    files = json_schema("system")["$defs"]
+    parts = [_INTRODUCTION, _FILE, *_tables_of("provenance", files["Provenance"], files)]
     system = system_schema()
     parts += ["## System files\n", _table_of(system, skip={"name", "title", *_PARTS}), _references()]
     for key, heading in _PARTS.items():
@@ -143,30 +139,9 @@ def _fabric_tables() -> Iterator[str]:
     yield from _tables_of("[[flows.sets.NAME]]", kinds["Traffic"], kinds, note)
 
 
-def _tables(key: str, model: type[BaseModel], note: str = "", skip: set[str] | None = None) -> Iterator[str]:
-    """The table of a model, and then those of the tables in it."""
-    yield f"### `{key}`\n\n{_prose(model.__doc__ or '')}{note}\n"
-    yield _table(model, skip)
-    for name, field in model.model_fields.items():
-        inner = submodel(field.annotation)
-        if inner is not None and name not in (skip or ()):
-            yield from _tables(_inner(key, name), inner, "" if field.is_required() else " May be absent.")
-
-
 def _inner(key: str, name: str) -> str:
     """The key of a table in a table; those of fabrics are written in their brackets."""
     return f"{key[:-1]}.{name}]" if key.endswith("]") else f"{key}.{name}"
-
-
-def _table(model: type[BaseModel], skip: set[str] | None = None) -> str:
-    rows = ["| key | values | default | meaning |", "|---|---|---|---|"]
-    properties = model.model_json_schema()["properties"]
-    for name, field in model.model_fields.items():
-        if name in (skip or ()) or submodel(field.annotation) is not None:
-            continue
-        default = "" if field.is_required() else f"`{json.dumps(field.get_default())}`".replace("`null`", "none")
-        rows.append(f"| `{name}` | {_values(properties[name], field)} | {default} | {_meaning(field)} |")
-    return "\n".join(rows) + "\n" if len(rows) > 2 else ""
 
 
 def _tables_of(
@@ -226,7 +201,8 @@ def _values_of(described: dict[str, Any], referred: dict[str, Any]) -> str:
     if number["type"] in ("integer", "number"):
         return _range(number)
     if number["type"] == "object":
-        return "table of key to integer"
+        inner = number["additionalProperties"]["type"]
+        return f"table of key to {({'string': 'text', 'array': 'list'}).get(inner, inner)}"
     return {"boolean": "`true`, `false`", "string": "text"}[number["type"]]
 
 
@@ -237,41 +213,6 @@ def _references() -> str:
         rows.append(f"| `{name}` | name, path or table | | {properties[name]['description'].rstrip('.')} |")
     rows.append(f"| `set` | table | empty | {properties['set']['description'].rstrip('.')} |")
     return "\n".join(rows) + "\n"
-
-
-def _meaning(field: FieldInfo) -> str:
-    return _prose(field.description or "").rstrip(".")
-
-
-def _prose(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _values(schema: dict[str, Any], field: FieldInfo) -> str:
-    """The values that a schema allows, in words."""
-    if "anyOf" in schema:
-        kinds = [option for option in schema["anyOf"] if option.get("type") != "null"]
-        words = [option["const"] for option in kinds if "const" in option]
-        if words:
-            return f"{_values(kinds[0], field)}, or " + ", ".join(f"`{json.dumps(word)}`" for word in words)
-        sized = len(kinds) > 1 and any(option.get("type") == "string" for option in kinds)
-        return f"size in bytes{_size_range(field)}" if sized else _values(kinds[0], field)
-    if "enum" in schema:
-        return ", ".join(f"`{json.dumps(value)}`" for value in schema["enum"])
-    if schema.get("type") == "array":
-        return f"list of: {_values(schema['items'], field)}"
-    if schema.get("type") in ("integer", "number"):
-        return _range(schema)
-    if "additionalProperties" in schema and schema["additionalProperties"].get("type") == "integer":
-        return "table of key to integer"
-    return {"boolean": "`true`, `false`", "string": "text", "object": "table of key to text"}[schema["type"]]
-
-
-def _size_range(field: FieldInfo) -> str:
-    """The range of a size: its schema has none, because a size may be a text."""
-    limits = next((fits.schema for fits in field.metadata if isinstance(fits, Fits)), {})
-    least, most = limits.get("minimum"), limits.get("maximum")
-    return f", {least} to {most:,}" if isinstance(most, int) and most < MOST_COUNT else ""
 
 
 def _range(schema: dict[str, Any]) -> str:

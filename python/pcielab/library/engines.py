@@ -34,7 +34,7 @@ class EngineProfile(Engine):
     @property
     def provenance(self) -> Provenance:
         """Sources of its values."""
-        return Provenance.model_construct(**self._content().get("provenance", {}))
+        return Provenance(**self._content().get("provenance", {"source": ""}))
 
     @property
     def usual_link(self) -> Link:

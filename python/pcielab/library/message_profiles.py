@@ -66,7 +66,7 @@ class MessageProfile(RecordedMessages):
     @property
     def provenance(self) -> Provenance:
         """Source of the values."""
-        return Provenance.model_construct(**self._content().get("provenance", {}))
+        return Provenance(**self._content().get("provenance", {"source": ""}))
 
 
 def recorded_messages(manifest: Mapping[str, Any], where: str) -> RecordedMessages:

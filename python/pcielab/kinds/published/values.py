@@ -11,7 +11,6 @@ from pydantic import Field, model_validator
 
 from pcielab.library import shipped
 from pcielab.library.profiles.part import Part
-from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.validation import read_as
 
 ReadAs: TypeAlias = Literal["value", "percent", "rise", "difference", "ratio", "peak"]
@@ -140,12 +139,21 @@ class PublishedValue(Part):
         return self
 
 
+class Paper(Part):
+    """A paper that numbers were taken from."""
+
+    source: str = Field(min_length=1)
+    """Authors, title, place and year."""
+    notes: str = ""
+    """Further notes."""
+
+
 class Published(Part):
     """A file in a folder `published` beside suites."""
 
     suite: str | None = None
     """The suite whose runs are compared; None for numbers with measures."""
-    provenance: Provenance
+    provenance: Paper
     """The paper."""
     reasons: dict[str, str] = Field(default={})
     """Mechanisms that are missing, by name."""

@@ -80,7 +80,7 @@ class Fabric:
     def provenance(self) -> Provenance:
         """Source of its values."""
         sources: Any = self.handle.provenance()
-        return Provenance.model_construct(**sources)
+        return Provenance(**sources)
 
     @property
     def flow_sets(self) -> list[str]:

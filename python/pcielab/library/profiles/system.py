@@ -43,7 +43,7 @@ class ResolvedSystem:
     def provenance(self) -> dict[Kind, Provenance]:
         """The sources of each part's values; under `system` those of the system file."""
         found: Any = self._origins[2]
-        return {kind: Provenance.model_construct(**sources) for kind, sources in found.items()}
+        return {kind: Provenance(**sources) for kind, sources in found.items()}
 
     @cached_property
     def files(self) -> dict[Kind, Path]:
@@ -223,7 +223,7 @@ class File:
 def check_file(kind: Kind, name_or_path: str | Path) -> File:
     """A profile file of any kind, checked by itself."""
     values, table, provenance, path = _core.read_profile(kind, str(name_or_path), opened)
-    return File(values, table, Provenance.model_construct(**provenance), Path(path))
+    return File(values, table, Provenance(**provenance), Path(path))
 
 
 def _differences(new: Any, old: Any, key: str) -> Iterator[tuple[str, object]]:

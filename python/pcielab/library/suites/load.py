@@ -44,7 +44,7 @@ class _Tests:
     def provenance(self) -> Provenance | None:
         """The sources of its file; None of a suite without one."""
         found: Any = self.handle.provenance()
-        return found and Provenance.model_construct(**found)
+        return found and Provenance(**found)
 
     @cached_property
     def tests(self) -> list[dict[str, Any]]:
