@@ -6,6 +6,7 @@
 import json
 import logging
 import os
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from cocotb.utils import get_sim_time
 from cocotbext.axi import AxiStreamBus
 from cocotbext.pcie.core import Device, Endpoint, RootComplex
 from cocotbext.pcie.core.tlp import Tlp, TlpType
+from cocotbext.pcie.intel.ptile import PTilePcieDevice, PTileRxBus, PTileTxBus
 from cocotbext.pcie.intel.s10 import S10PcieDevice, S10RxBus, S10TxBus
 from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
 
@@ -61,12 +63,38 @@ def stratix_10(dut: Any) -> Any:
     )
 
 
+def p_tile(dut: Any) -> Any:
+    """Intel's later block, with 256 bits and headers beside the data."""
+    return PTilePcieDevice(
+        pcie_generation=3,
+        pcie_link_width=8,
+        pld_clk_frequency=250e6,
+        max_payload_size=512,
+        enable_extended_tag=True,
+        coreclkout_hip=dut.clk,
+        reset_status=dut.rst,
+        rx_bus=PTileRxBus.from_prefix(dut, "rx_st"),
+        tx_bus=PTileTxBus.from_prefix(dut, "tx_st"),
+    )
+
+
+def either_of_intel(dut: Any) -> Any:
+    """The block that is asked for."""
+    dut.header_beside.value = int(ASKED["p_tile"])
+    return p_tile(dut) if ASKED["p_tile"] else stratix_10(dut)
+
+
 def functional_model(_dut: Any) -> Any:
     """cocotbext-pcie's functional model of a device, without a block; tests call its functions."""
     return Device(Endpoint())
 
 
-BLOCKS = {"read_dma": ultrascale_plus, "read_dma_s10": stratix_10, "write_dma": ultrascale_plus}
+BLOCKS = {
+    "read_dma": ultrascale_plus,
+    "read_dma_s10": stratix_10,
+    "write_dma": ultrascale_plus,
+    "avalon_dma": either_of_intel,
+}
 
 
 class Bench:
@@ -338,3 +366,50 @@ async def tlps_too_long(dut: Any) -> None:
         tlp.set_addr_be(bench.base, link.mrrs_bytes + 4)
     await bench.block.upstream_port.send(tlp)
     await Timer(20, "us")
+
+
+@cocotb.test()
+async def avalon_moves_bytes(dut: Any) -> None:
+    """Write, read, or both in turns through a block of Intel; note the rate of each kind, and check the data."""
+    bench = Bench(dut)
+    await bench.start()
+    size, count, window, found = ASKED["size"], ASKED["tlps"], 64 << 10, []
+    for kinds in ASKED["kinds"]:
+        bench.memory.mem[:window] = b"".join((7 * word).to_bytes(4, "little") for word in range(window // 4))
+        for name, value in (
+            ("base", bench.base), ("count", count), ("bytes", size), ("window", window),
+            ("writes", "write" in kinds), ("reads", "read" in kinds), ("start", 1),
+        ):  # fmt: skip
+            getattr(dut, name).value = int(value)
+        await RisingEdge(dut.clk)
+        dut.start.value = 0
+        await ClockCycles(dut.clk, 3)
+        while int(dut.to_send.value) > count - AHEAD:
+            await RisingEdge(dut.clk)
+        started, first = get_sim_time("ns"), int(dut.to_send.value)
+        while (left := int(dut.to_send.value)) > 0:
+            await RisingEdge(dut.clk)
+        found.append(8 * size * (first - left) / (get_sim_time("ns") - started))
+        await with_timeout(RisingEdge(dut.done), 100, "us")
+        await Timer(20, "us")
+        if "write" in kinds:
+            words = b"".join(word.to_bytes(4, "little") for word in range(window // 4))
+            assert bytes(bench.memory.mem[:window]) == words, "memory holds other bytes"
+        else:
+            words = sum(7 * word for word in range(window // 4)) * (count * size // window)
+            assert int(dut.sum.value) == words % (1 << 32), "the engine got other bytes"
+    Path(ASKED["output"]).write_text(json.dumps(found))
+
+
+@cocotb.test()
+async def lines_of_a_guide(dut: Any) -> None:
+    """Run lines that put a host behind a root complex; note what a read then takes, and the device's limits."""
+    bench, names = Bench(dut), dict[str, Any]()
+    body = textwrap.indent(ASKED["lines"], "    ")
+    exec(f"async def run(root, device):\n{body}", names)
+    await names["run"](bench.root, bench.block)
+    model, started = bench.block.functions[0], get_sim_time("ns")
+    await model.mem_read(bench.root.mem_pool.alloc_region(4096).get_absolute_address(0), 64)
+    limits = model.pcie_cap.max_payload_size, model.pcie_cap.max_read_request_size
+    found = {"read_ns": get_sim_time("ns") - started, "limits": [128 << int(code) for code in limits]}
+    Path(ASKED["output"]).write_text(json.dumps(found))

@@ -20,8 +20,9 @@ from cocotb_tools.runner import get_runner
 
 HERE = Path(__file__).resolve().parent
 BUILDS = HERE.parents[1] / "target" / "rtl"
-TOPS = {"xilinx": "read_dma", "intel": "read_dma_s10", "writes": "write_dma"}
-"""The reading engine at the streams of UltraScale+ and of Stratix 10; the writing one at those of UltraScale+."""
+TOPS = {"xilinx": "read_dma", "intel": "read_dma_s10", "writes": "write_dma", "avalon": "avalon_dma"}
+"""The reading engine at the streams of UltraScale+ and of Stratix 10, the writing one at those of UltraScale+, and
+one that does both at those of Stratix 10 and of P-Tile."""
 
 
 def use_verilator() -> None:

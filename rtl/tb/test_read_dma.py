@@ -129,3 +129,29 @@ def test_reads_fail_as_a_test_says() -> None:
 @pytest.mark.parametrize("kind", ["read", "write"])
 def test_tlps_beyond_mps_and_mrrs_are_refused(kind: str) -> None:
     simulate.simulate("tlps_too_long", "hsw2620", model=True, kind=kind)
+
+
+@pytest.mark.parametrize(
+    ("profile", "p_tile"),
+    [("hsw2620", True), slow("hsw2620", False), slow("snb-iommu", True), slow("snb-iommu", False)],
+)
+def test_an_engine_behind_either_block_of_intel_gets_the_bound(profile: str, p_tile: bool) -> None:
+    """Hosts whose link is slower than the streams of the blocks: 256 B take 8 beats, with a header in front 9."""
+    asked = {"size": 256, "tlps": 1536, "kinds": [["write"], ["read"], ["write", "read"]]}
+    found = simulate.simulate("avalon_moves_bytes", profile, "avalon", sets=PLAIN, p_tile=p_tile, **asked)
+    for gbps, test in zip(found, ("bw-wr", "bw-rd", "bw-rdwr"), strict=True):
+        bound = bound_gbps(profile, 256, test)
+        assert 0.98 * bound < gbps < 1.005 * bound, (test, gbps, bound)
+
+
+def test_the_guides_lines_put_a_host_behind_a_root_complex() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "other-simulators.md").read_text()
+    section = guide.partition("## cocotb")[2].partition("\n## ")[0]
+    lines = [line.removeprefix("    ") for line in section.splitlines() if line.startswith("    ")]
+    [failing] = [line for line in lines if "outcome=" in line]
+    first = lines[: lines.index(failing)]
+    assert first[-1] == "Host(root, device, system)"
+    for body in (first, [*first[:-1], failing]):
+        found = simulate.simulate("lines_of_a_guide", "hsw2620", model=True, lines="\n".join(body))
+        assert found["limits"] == [256, 512]
+        assert 400 < found["read_ns"] < 500
