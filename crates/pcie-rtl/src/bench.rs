@@ -3,6 +3,7 @@
 //! The effects of tests on caches and IO-TLB are computed as for the simulated device; so are device warm and
 //! device thrash, which would take longer than all tests.
 
+use crate::credits::Ledger;
 use crate::link::{Link, Running};
 use crate::memory::Memory;
 use crate::process::Process;
@@ -32,7 +33,7 @@ struct RtlDevice {
 
 /// A core in a running process, on a machine after boot.
 pub(crate) fn bench(machine: Arc<Machine>, process: Process, program: PathBuf) -> Bench {
-    let running = Running { process, clock: 0, has_credits: false };
+    let running = Running { process, clock: 0, has_credits: false, ledger: Ledger::default() };
     let shared = Rc::new(RefCell::new(SharedMachine::after_boot(machine)));
     let memory = Memory::default();
     Bench {
@@ -172,7 +173,7 @@ impl Device for RtlDevice {
     /// Restarts the process.
     fn recover(&mut self) -> Result<(), DeviceError> {
         let process = Process::start(&self.program).map_err(|error| DeviceError::Lost(error.to_string()))?;
-        self.running = Running { process, clock: 0, has_credits: false };
+        self.running = Running { process, clock: 0, has_credits: false, ledger: Ledger::default() };
         Ok(())
     }
 }

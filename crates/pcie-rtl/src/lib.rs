@@ -7,6 +7,7 @@
 
 mod backend;
 mod bench;
+mod credits;
 mod fabric;
 mod link;
 mod memory;

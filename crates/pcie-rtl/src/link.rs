@@ -1,5 +1,6 @@
 //! The core on the simulated host for the duration of a test: a transport, and the passing of time.
 
+use crate::credits::Ledger;
 use crate::memory::Memory;
 use crate::process::{Exchanged, Process};
 use crate::wire::{Access, Completion, Credit, Items, Store, Surroundings};
@@ -21,6 +22,7 @@ pub(crate) struct Running {
     pub(crate) clock: u64,
     /// Whether the initial credits were sent.
     pub(crate) has_credits: bool,
+    pub(crate) ledger: Ledger,
 }
 
 /// The core, the link and the host.
@@ -44,12 +46,14 @@ impl<'a> Link<'a> {
         let mut items = Items::default();
         if !std::mem::replace(&mut running.has_credits, true) {
             let complex = &port.system().host.root_complex;
-            items.credits.push(Credit {
+            let advertised = Credit {
                 clock: 0,
                 posted_headers: credits(complex.posted_header_credits),
                 posted_data: credits(complex.posted_data_credits),
                 non_posted_headers: credits(complex.non_posted_header_credits),
-            });
+            };
+            running.ledger.give(&advertised);
+            items.credits.push(advertised);
         }
         Self {
             surroundings: surroundings(&port, react.max(1)),
@@ -130,6 +134,7 @@ impl<'a> Link<'a> {
             };
             let ready = Picoseconds((request.last_clock + 1) * self.clock_ps);
             let refused = |error| TransportError(format!("the core sent a wrong request: {error}"));
+            self.running.ledger.take(&tlp, request.last_clock).map_err(TransportError)?;
             let sent = self.port.submit(&tlp, ready).map_err(refused)?;
             if let (Kind::Write, Some(offset)) = (tlp.kind, self.port.buffer().offset(tlp.address)) {
                 let start = data.start + lead as usize;
@@ -137,7 +142,9 @@ impl<'a> Link<'a> {
             }
             let Units { posted_headers, posted_data, non_posted_headers } = Units::of(&tlp);
             let clock = self.clock_at(sent.credited);
-            self.items.credits.push(Credit { clock, posted_headers, posted_data, non_posted_headers });
+            let credit = Credit { clock, posted_headers, posted_data, non_posted_headers };
+            self.running.ledger.give(&credit);
+            self.items.credits.push(credit);
         }
         self.exchanged.requests = requests;
         Ok(())
@@ -253,7 +260,7 @@ mod tests {
         let system = serde_json::from_str(include_str!("../tests/fixtures/snb.json")).unwrap();
         let machine = Arc::new(Machine::new(system).unwrap());
         let process = Process::start(program).unwrap();
-        let mut running = Running { process, clock: 0, has_credits: false };
+        let mut running = Running { process, clock: 0, has_credits: false, ledger: Ledger::default() };
         let mut memory = Memory::default();
         let state = machine.boot();
         let port = Port::new(machine, TestKey { seed: 1, test: 0 }, state, Operation::BwRdwr);
