@@ -1,8 +1,4 @@
-"""Python models of Rust types: tables of files, answers, records and words, each key with its documentation.
-
-A number has the range of its field in Rust, or that of its quantity, a type of
-`pcielab.library.profiles.quantity_types`. A number without a range is refused.
-"""
+"""Python types of Rust types: tables of descriptions, answers, records, words; each key has its documentation."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -10,9 +6,6 @@ from typing import Any
 
 from generate.schema import documentation, is_optional, literal, plain_type, reference, source, words
 from pcielab import _core
-
-_TEXTS: dict[tuple[int | None, int | None], str] = {(1, 200): "Name", (1, 1000): "Title"}
-"""Text types of `pcielab.library.profiles.part`, by least and greatest length."""
 
 
 def schemas(about: str) -> dict[str, Any]:
@@ -40,28 +33,15 @@ def tables_below(kinds: Mapping[str, Any], *roots: str) -> list[str]:
 
 
 class Models:
-    """Models of types, and the names that their module imports."""
+    """Python types of some Rust types."""
 
     def __init__(
         self, kinds: Mapping[str, Any], *, named: Collection[str] = (), renamed: Mapping[str, str] | None = None
     ) -> None:
         """For the types `kinds`; types of words get a name if they are in `named`, else a literal."""
         self.kinds = kinds
-        self.imports: set[str] = set()
-        """Names from `pcielab.library.profiles.part`."""
-        self.quantities: set[str] = set()
-        """Names from `pcielab.library.profiles.quantity_types`."""
         self._named = named
         self._renamed = renamed or {}
-
-    def import_lines(self) -> str:
-        """The import lines of the tables."""
-        modules = {"part": self.imports, "quantity_types": self.quantities}
-        return "\n".join(
-            f"from pcielab.library.profiles.{module} import {', '.join(sorted(names, key=_in_import_order))}"
-            for module, names in modules.items()
-            if names
-        )
 
     def words(self, name: str) -> str:
         """A literal type of words."""
@@ -78,26 +58,6 @@ class Models:
         return "\n".join(
             [f"class {self.called(name)}(StrEnum):", documentation(kind["description"]), "", *members]
         )
-
-    def table(
-        self,
-        name: str,
-        *,
-        base: str = "Part",
-        without: Collection[str] = (),
-        only: Collection[str] | None = None,
-        called: str = "",
-        about: str = "",
-    ) -> str:
-        """The model of a table in a file: strict, with ranges and defaults."""
-        kind = self.kinds[name]
-        called = called or self.called(name)
-        if base == "Part":
-            self.imports.add(base)
-        lines = [f"class {called}({base}):", documentation(about or kind["description"]), ""]
-        for key, described in _kept(kind, without, only):
-            lines += [f"    {key}: {self._field(key, described)}", documentation(described["description"])]
-        return "\n".join(lines) + "\n"
 
     def declared(
         self,
@@ -199,90 +159,15 @@ class Models:
     def _is_here(self, name: str) -> bool:
         return name in self.kinds and (not words(self.kinds[name]) or name in self._named)
 
-    def _field(self, key: str, described: Mapping[str, Any]) -> str:
-        """Annotation and default of a key of a table."""
-        annotation = self._annotation(key, described)
-        default = described.get("default")
-        optional = is_optional(described)
-        if optional:
-            annotation += " | None"
-        if described.get("x-left-out"):
-            return f"{annotation} = {self._import('LEFT_OUT')}"
-        if isinstance(default, dict):
-            return f"{annotation} = {annotation}()"
-        return f"{annotation} = {source(default)}" if default is not None or optional else annotation
-
-    def _annotation(self, key: str, described: Mapping[str, Any]) -> str:
-        """The type of a key."""
-        if quantity := described.get("x-quantity"):
-            self.quantities.add(quantity)
-            return str(quantity)
-        if referred := reference(described):
-            return self._referred(referred)
-        if "enum" in described:
-            return self._choice([value for value in described["enum"] if value is not None])
-        kind = plain_type(described)
-        if kind == "array":
-            return self._listed(key, described)
-        if kind in ("boolean", "string"):
-            return "bool" if kind == "boolean" else self._text(described)
-        return self._number(key, described)
-
-    def _choice(self, values: list[Any]) -> str:
-        words = all(isinstance(value, str) for value in values)
-        return literal(values) if words else f"Annotated[{literal(values)}, {self._import('WHOLE')}]"
-
-    def _text(self, described: Mapping[str, Any]) -> str:
-        alias = _TEXTS.get((described.get("minLength"), described.get("maxLength")))
-        return self._import(alias) if alias else "str"
-
-    def _import(self, name: str) -> str:
-        self.imports.add(name)
-        return name
-
-    def _referred(self, name: str) -> str:
-        choices = words(self.kinds[name])
-        return literal(choices) if choices and name not in self._named else self.called(name)
-
-    def _listed(self, key: str, described: Mapping[str, Any]) -> str:
-        items = described["items"]
-        referred = reference(items)
-        inner = self.called(referred) if referred else self._annotation(key, items)
-        limits = _limits(described, "minItems", "maxItems")
-        return self._fitting(f"list[{inner}]", {"type": "array", **limits}) if limits else f"list[{inner}]"
-
-    def _number(self, key: str, described: Mapping[str, Any]) -> str:
-        limits = _limits(described, "minimum", "exclusiveMinimum", "maximum", "multipleOf")
-        if "maximum" not in limits:
-            raise ValueError(f"{key}: give it a range in Rust, by a quantity or schemars(range(min, max))")
-        kind = plain_type(described)
-        plain = "float" if kind == "number" else "int"
-        if kind == "integer" and "_bytes" in key:
-            plain = self._import("Bytes")
-        return self._fitting(plain, {"type": kind, **limits})
-
-    def _fitting(self, annotation: str, schema: Mapping[str, Any]) -> str:
-        self.imports.add("Fits")
-        return f"Annotated[{annotation}, {fits(schema)}]"
-
 
 def _literal_default(described: Mapping[str, Any]) -> str:
     default = described.get("default")
     return f" = {source(default)}" if default is not None or is_optional(described) else ""
 
 
-def _in_import_order(name: str) -> tuple[bool, str]:
-    """Sort constants before classes, as ruff does."""
-    return not name.isupper(), name
-
-
 def fits(schema: Mapping[str, Any]) -> str:
     """The annotation that checks a value against a schema, as Python source."""
     return f"Fits({', '.join(f'{keyword}={_grouped(limit)}' for keyword, limit in schema.items())})"
-
-
-def _limits(described: Mapping[str, Any], *keywords: str) -> dict[str, Any]:
-    return {keyword: described[keyword] for keyword in keywords if keyword in described}
 
 
 def _kept(

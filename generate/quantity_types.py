@@ -18,7 +18,7 @@ from pcielab.library.profiles.part import SIZE, Fits
 '''
 _SIZES = ("Size",)
 """Quantities that a file may write as "4K"."""
-_OF_MODELS = ("Nanoseconds", "Duration", "Count", "Size")
+_OF_MODELS = ("Count", "Size")
 """Those that models in Python have."""
 
 

@@ -2,6 +2,7 @@
 
 A package registers a kind in the entry-point group `pcielab.devices`: the name of the entry point is the word for
 `--device`, its value a `Kind` or a function that makes one.
+Options of kinds are models of pydantic, since packages in Python define them.
 """
 
 from collections.abc import Callable, Mapping

@@ -3,6 +3,7 @@
 The data do not depend on the source; a value that could not be read is None, never a guess. The bridge above a
 function follows from bus numbers alone, which every source shows. Names of bits and registers are those of the PCI
 Express base specification, chapter 7. A tree has no serial numbers and no MAC addresses.
+The doctor is Python, and so is this shape, which saved files have, too.
 """
 
 from collections import defaultdict

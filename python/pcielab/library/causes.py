@@ -1,4 +1,7 @@
-"""The causes of low numbers that the doctor's findings and `normal` name, from `causes.toml`."""
+"""The causes of low numbers that the doctor's findings and `normal` name, from `causes.toml`.
+
+Only the rules of the doctor, which are Python, and their readers need them.
+"""
 
 from functools import cache
 from pathlib import Path

@@ -1,6 +1,7 @@
 """Turn pydantic's errors into messages that name the file, the key, the value and the remedy.
 
-Profiles and suites share this. A key with the wrong unit (`walk_us`) gets its right name (`walk_ns`).
+Tables that Python reads itself share this (`library/profiles/part.py`). A key with the wrong unit (`walk_us`) gets
+its right name (`walk_ns`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence

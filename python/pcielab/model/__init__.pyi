@@ -37,12 +37,12 @@ from pcielab.model.answers import (
     Sending as Sending,
     Sizing as Sizing,
 )
-from pcielab.model.engines import engine as engine
 from pcielab.model.host_questions import LoadedHost as LoadedHost, host as host
 from pcielab.model.link import Accounting as Accounting, Ethernet as Ethernet, Gap as Gap, Limits as Limits
 from pcielab.model.message_questions import crossings as crossings, loopback as loopback, messages as messages
 from pcielab.model.questions import (
     bandwidth as bandwidth,
+    engine as engine,
     link_sizing as link_sizing,
     nic as nic,
     sizing as sizing,

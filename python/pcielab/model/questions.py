@@ -13,11 +13,18 @@ from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import out_of_range
 from pcielab.library.link import Link
 from pcielab.model.answer_list import Answers
-from pcielab.model.answers import Bandwidth, Capacities, LinkSizing, NicThroughput, Sizing, TestBounds
+from pcielab.model.answers import Bandwidth, Capacities, EngineRates, LinkSizing, NicThroughput, Sizing, TestBounds
 from pcielab.model.link import Accounting, Ethernet, Limits
-from pcielab.model.whole_questions import BandwidthQuestion, LinkSizingQuestion, NicQuestion, SizingQuestion
+from pcielab.model.whole_questions import (
+    BandwidthQuestion,
+    EngineQuestion,
+    LinkSizingQuestion,
+    NicQuestion,
+    SizingQuestion,
+)
 
 if TYPE_CHECKING:
+    from pcielab.library.engines import EngineProfile
     from pcielab.library.nics import NicProfile
 
 _INTEGERS = 1 << 32
@@ -25,6 +32,7 @@ _BANDWIDTHS = TypeAdapter(list[Bandwidth])
 _THROUGHPUTS = TypeAdapter(list[NicThroughput])
 _SIZINGS = TypeAdapter(list[Sizing])
 _LINK_SIZINGS = TypeAdapter(list[LinkSizing])
+_RATES = TypeAdapter(list[EngineRates])
 _BOUNDS = TypeAdapter(list[TestBounds | None])
 
 
@@ -123,6 +131,32 @@ def link_sizing(
         "clock_ghz": clock_ghz,
     }
     return Answers(_LINK_SIZINGS.validate_json(_core.model_link_sizing(question_json(question))))
+
+
+@refuses_wrong_types
+def engine(
+    profile: "EngineProfile", sizes_bytes: Sequence[int], *, link: Link | None = None, depth: int | None = None
+) -> list[EngineRates]:
+    """The rates that an engine reaches with commands of each size: a drive, a GPU's copy engines, an FPGA shell.
+
+    A rate is the least of four bounds: the link with every access of a command on it, the commands in flight, the
+    engine's commands a second, and the data that the engine itself takes or gives.
+
+    Args:
+        profile: The engine; see `load_engine`.
+        sizes_bytes: Data of a command: 60 B to 4 KiB, or a multiple of 4 KiB up to 1 GiB.
+        link: The link; absent: the engine's usual one.
+        depth: Commands in flight; absent: the engine's usual number. `both` has as many in each direction.
+
+    Raises:
+        InputError: A size or the depth is out of range.
+    """
+    question: EngineQuestion = {
+        "link": asdict(link) if link else None,
+        "sizes_bytes": list(sizes_bytes),
+        "depth": depth,
+    }
+    return Answers(_RATES.validate_json(_core.model_engine(profile.handle, question_json(question))))
 
 
 def system_bounds(system: _core.System, tests: Sequence[Mapping[str, Any]]) -> list[TestBounds | None]:

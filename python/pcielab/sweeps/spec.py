@@ -1,4 +1,7 @@
-"""The model of sweep files: values of all points, lists of values, ranges to draw from."""
+"""The model of sweep files: values of all points, lists of values, ranges to draw from.
+
+Python alone makes the points of a sweep, and the compiled half carries each of them out.
+"""
 
 from pathlib import Path
 from typing import Any

@@ -8,9 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-HOST_ALIGNMENT_BYTES = 4096
-"""Memory is registered in whole pages of this size."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Card:

@@ -1,5 +1,7 @@
-"""The base class of all parts of a profile, and the types of their values.
+"""The base class of tables that Python reads itself, and the types of their values.
 
+These are shapes that only Python has: files of sweeps and of published numbers, options of devices, questions of
+pages. The compiled half reads systems, NICs, engines, messages, fabrics and suites (`crates/pcie-describe`).
 The last word of a key is its unit (`walk_ns`, `llc_bytes`). Sizes may also have a suffix (`"15M"`).
 """
 
@@ -13,12 +15,11 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
-    Field,
     ValidationError,
     ValidatorFunctionWrapHandler,
     WrapValidator,
 )
-from pydantic_core import PydanticCustomError, PydanticKnownError
+from pydantic_core import PydanticCustomError
 
 from pcielab import _core
 from pcielab._core import read_size
@@ -26,7 +27,7 @@ from pcielab.errors import InputError
 
 
 class Part(BaseModel):
-    """A table of a profile: strict and immutable, without unknown keys or implicit conversions."""
+    """A table: strict and immutable, without unknown keys or implicit conversions."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
@@ -49,21 +50,6 @@ def plain(text: str) -> str:
     return text
 
 
-def _whole(value: object, handler: ValidatorFunctionWrapHandler) -> object:
-    if not isinstance(value, bool | float):
-        return handler(value)
-    try:
-        handler(None)
-    except ValidationError as error:
-        expected = error.errors(include_url=False)[0]["ctx"]
-        raise PydanticKnownError("literal_error", expected) from None
-    return value
-
-
-LEFT_OUT: Any = Field(default=None, exclude_if=lambda value: value is None)
-"""Default of a key that a resolved profile shows only where it is given."""
-WHOLE = WrapValidator(_whole)
-"""Refuses True and 1.0 for a literal 1, which equals them in Python."""
 MOST_COUNT = 2**32 - 1
 _NOT_IN_RANGE = frozenset(
     {
@@ -119,7 +105,5 @@ def remedy(schema: Mapping[str, object]) -> str:
 
 SIZE = BeforeValidator(_size, json_schema_input_type=int | str)
 """Reads sizes that are texts: "15M"."""
-Bytes = Annotated[int, SIZE]
-"""A size; each key adds its range."""
 Name = Annotated[str, AfterValidator(plain), Fits(type="string", minLength=1, maxLength=200)]
 Title = Annotated[str, AfterValidator(plain), Fits(type="string", minLength=1, maxLength=1000)]

@@ -7,10 +7,6 @@ from typing import Annotated
 
 from pcielab.library.profiles.part import SIZE, Fits
 
-Nanoseconds = Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
-"""A pause between transactions, or a time of idle states, ns: at most a second."""
-Duration = Annotated[float, Fits(type="number", exclusiveMinimum=0, maximum=1_000_000_000)]
-"""A duration above zero, ns: at most a second."""
 Count = Annotated[int, Fits(type="integer", minimum=1, maximum=4_294_967_295)]
 """A count of at least one."""
 Size = Annotated[int, SIZE, Fits(type="integer", minimum=1, maximum=9_223_372_036_854_775_807)]
