@@ -123,7 +123,7 @@ def test_a_table_in_a_pipe_is_not_cut() -> None:
         (["bandwidth", "--tags", "32"], "most servers take 500 idle to 1000 under load"),
         (["bandwidth", "--sizes", "64-1500"], "a range has a colon: give 64:1500"),
         (["bandwidth", "--rtt", "600"], "Did you mean --rtt-ns"),
-        (["bandwidth", "--rtt-ns", "nan"], "--rtt-ns: 'nan' is not a time: give a number from 0 in ns"),
+        (["bandwidth", "--rtt-ns", "nan"], "--rtt-ns: 'nan' is not a time: give 1e-9 to 1e18 ns"),
         (["nic", "foo"], "no NIC is named 'foo': known: connectx-5, connectx-6-dx, connectx-6-kernel"),
         (["nic", "connectx-5+mpqr"], "connectx-5: has no feature mpqr: did you mean mprq?"),
         (["nic", "simple-nic+mprq"], "simple-nic: has no feature mprq: leave it out: this NIC has no features"),

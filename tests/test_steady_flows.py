@@ -87,7 +87,7 @@ flows = [{ name = "F1", source = "host1", destination = "A", primitive = "h2d", 
     refused = refuse(*command, "--warm-up", "9", "-o", folder / "no.db")
     assert "set warm_up_us of the suite's experiments" in refused
     refused = refuse("fabric", "run", "fabrex-u55c", "--warm-up-us=-1", "-o", folder / "no.db")
-    assert "--warm-up-us: '-1' is not a time: give a number from 0 in us" in refused
+    assert "--warm-up-us: '-1' is not a time: give 0 to 1000000 us" in refused
 
 
 def test_a_flow_with_more_in_flight_than_rate_times_latency_is_marked() -> None:

@@ -101,15 +101,34 @@ pub(crate) fn read_counts(text: &str, name: &str, most: u64) -> Result<Vec<u64>>
     named(size::read_counts(text, most), name)
 }
 
-/// A whole number from 0: `bytes`, a `generation`, `lanes`, or a `count`.
+/// Whole numbers that an option allows: a tuple of the least and the most, or a list.
+#[derive(FromPyObject)]
+pub(crate) enum Allowed {
+    Between(u128, u128),
+    Only(Vec<u128>),
+}
+
+/// A whole number: `bytes`, a `generation`, `lanes`, or a `count`. `allowed` has the least and the most, or the
+/// only values; without it, any from 0.
 #[pyfunction]
-pub(crate) fn read_whole(text: &str, name: &str, kind: &str) -> Result<u128> {
+#[pyo3(signature = (text, name, kind, allowed = None))]
+pub(crate) fn read_whole(text: &str, name: &str, kind: &str, allowed: Option<Allowed>) -> Result<u128> {
     let (read, noun, remedy) = match kind {
         "generation" => {
             (pcie_wire::generation_of_text(text), "a generation", "give 1 to 7, or gen4, or 16GT/s")
         }
         "lanes" => (pcie_wire::lanes_of_text(text), "a link width", "give 1, 2, 4, 8, 12, 16 or 32, or x16"),
-        _ => return named(size::read_whole(text, kind == "bytes"), name),
+        _ => {
+            let in_bytes = kind == "bytes";
+            let read = match allowed {
+                None => size::read_whole(text, in_bytes),
+                Some(Allowed::Between(least, most)) => {
+                    size::read_whole_within(text, in_bytes, &(least..=most))
+                }
+                Some(Allowed::Only(values)) => size::read_whole_of(text, in_bytes, &values),
+            };
+            return named(read, name);
+        }
     };
     let number = read.map(u128::from).ok_or_else(|| {
         Refusal::new(format!("{} is not {noun}", pcie_refusal::shown::quoted(text))).remedy(remedy)
@@ -124,10 +143,22 @@ pub(crate) fn read_quantity(text: &str, name: &str, kind: &str) -> Result<(f64, 
     Ok((number, unit, scale))
 }
 
-/// A number in a unit, which bare numbers have.
+/// A number in a unit, which bare numbers have; `allowed` has the least and the most.
 #[pyfunction]
-pub(crate) fn read_number(text: &str, name: &str, kind: &str, unit: &str) -> Result<f64> {
-    named(quantity_words::read_in(text, kind_of(kind)?, unit), name)
+#[pyo3(signature = (text, name, kind, unit, allowed = None))]
+pub(crate) fn read_number(
+    text: &str,
+    name: &str,
+    kind: &str,
+    unit: &str,
+    allowed: Option<(f64, f64)>,
+) -> Result<f64> {
+    let kind = kind_of(kind)?;
+    let read = match allowed {
+        None => quantity_words::read_in(text, kind, unit),
+        Some((least, most)) => quantity_words::read_within(text, kind, unit, &(least..=most)),
+    };
+    named(read, name)
 }
 
 /// Adds the constants.

@@ -4,6 +4,8 @@
 //! those of [sizes](crate::size) are powers of 1024. A unit with two readings (`54G`: bytes or bits) is refused with
 //! both, unless the kind of quantity settles it: Ethernet lines are rated in bits.
 
+use std::ops::RangeInclusive;
+
 use pcie_refusal::Refusal;
 use pcie_refusal::shown::quoted;
 
@@ -120,9 +122,19 @@ impl Kind {
 /// # Errors
 /// It is not a number from 0, or its unit is missing, unknown, or has two readings.
 pub fn read(text: &str, kind: Kind, own: Option<&str>) -> Result<Written, Refusal> {
+    written(text, kind, own.map(|unit| Bare { unit, range: None }).as_ref())
+}
+
+/// What a number without a unit is: its unit, and the range in it, if there is one.
+struct Bare<'a> {
+    unit: &'a str,
+    range: Option<&'a RangeInclusive<f64>>,
+}
+
+fn written(text: &str, kind: Kind, own: Option<&Bare<'_>>) -> Result<Written, Refusal> {
     let (number, unit) = parts(text).ok_or_else(|| not_one(text, kind, own))?;
-    let usual = if unit.is_empty() { own.unwrap_or("") } else { unit };
-    let (unit, scale) = unit_of(text, usual, kind)?;
+    let usual = if unit.is_empty() { own.map_or("", |own| own.unit) } else { unit };
+    let (unit, scale) = unit_of(text, usual, kind, own)?;
     let value: f64 = number.parse().map_err(|_| not_one(text, kind, own))?;
     if !(value * scale).is_finite() || value < 0.0 || (value == 0.0 && own.is_none()) {
         return Err(not_one(text, kind, own));
@@ -135,10 +147,37 @@ pub fn read(text: &str, kind: Kind, own: Option<&str>) -> Result<Written, Refusa
 /// # Errors
 /// See [`read`].
 pub fn read_in(text: &str, kind: Kind, own: &str) -> Result<f64, Refusal> {
-    let written = read(text, kind, Some(own))?;
-    let (_, own_scale) = unit_of(text, own, kind)?;
+    converted(text, kind, &Bare { unit: own, range: None })
+}
+
+/// A number in the unit `own` within a range, which refusals name.
+///
+/// # Errors
+/// See [`read`]; or it is out of the range.
+pub fn read_within(text: &str, kind: Kind, own: &str, range: &RangeInclusive<f64>) -> Result<f64, Refusal> {
+    let number = converted(text, kind, &Bare { unit: own, range: Some(range) })?;
+    if range.contains(&number) {
+        return Ok(number);
+    }
+    let problem = format!("{} is out of range", quoted(text));
+    let refusal = Refusal::new(problem).kind(pcie_refusal::Kind::OutOfRange);
+    Err(refusal.remedy(format!("give {}", spelled(range, own))))
+}
+
+fn converted(text: &str, kind: Kind, own: &Bare<'_>) -> Result<f64, Refusal> {
+    let written = written(text, kind, Some(own))?;
+    let (_, own_scale) = unit_of(text, own.unit, kind, Some(own))?;
     // A number in the unit itself stays exactly as written.
     Ok(if written.scale == own_scale { written.number } else { written.number * written.scale / own_scale })
+}
+
+/// A range in words: `0.001 to 1000000 us`.
+fn spelled(range: &RangeInclusive<f64>, unit: &str) -> String {
+    let [least, most] = [range.start(), range.end()].map(|end| match end.abs() {
+        0.0 | 1e-3..=1e9 => end.to_string(),
+        _ => format!("{end:e}"),
+    });
+    format!("{least} to {most}{}{unit}", if unit.is_empty() { "" } else { " " })
 }
 
 /// The digits of a text, as Rust parses them, and its unit.
@@ -175,7 +214,12 @@ fn digits(text: &[u8]) -> usize {
 }
 
 /// A unit in its usual spelling: as written, or the only one that differs in case.
-fn unit_of(text: &str, written: &str, kind: Kind) -> Result<(&'static str, f64), Refusal> {
+fn unit_of(
+    text: &str,
+    written: &str,
+    kind: Kind,
+    own: Option<&Bare<'_>>,
+) -> Result<(&'static str, f64), Refusal> {
     let exact = kind.units().find(|(spellings, _)| spellings.contains(&written));
     let alike = |spellings: &[&str]| spellings.iter().any(|known| known.eq_ignore_ascii_case(written));
     let mut others = kind.units().filter(|(spellings, _)| alike(spellings));
@@ -184,7 +228,7 @@ fn unit_of(text: &str, written: &str, kind: Kind) -> Result<(&'static str, f64),
         (None, Some(one), Some(other)) => Err(two_readings(text, written, one, other)),
         (None, None, _) => match (kind, prefixed(written)) {
             (Kind::Rate, Some((bytes, bits))) => Err(two_readings(text, written, bytes, bits)),
-            _ => Err(no_unit(text, written, kind)),
+            _ => Err(no_unit(text, written, kind, own)),
         },
     }
 }
@@ -205,7 +249,7 @@ fn two_readings(text: &str, unit: &str, one: &Unit, other: &Unit) -> Refusal {
     malformed(problem).remedy(format!("give {number}{} or {number}{}", one.0[0], other.0[0]))
 }
 
-fn no_unit(text: &str, unit: &str, kind: Kind) -> Refusal {
+fn no_unit(text: &str, unit: &str, kind: Kind, own: Option<&Bare<'_>>) -> Refusal {
     let mut known: Vec<_> =
         kind.units().map(|(spellings, _)| spellings[0]).filter(|name| !name.is_empty()).collect();
     known.dedup();
@@ -214,14 +258,30 @@ fn no_unit(text: &str, unit: &str, kind: Kind) -> Refusal {
         (text, "") => format!("{text} has no unit"),
         (text, unit) => format!("{text}: {} is not a unit of {noun}", quoted(unit)),
     };
-    malformed(problem).remedy(format!("give one of {}, for example {example}", known.join(", ")))
+    let remedy = match own {
+        Some(Bare { unit, range: Some(range) }) => {
+            format!("give {}, or in one of {}", spelled(range, unit), known.join(", "))
+        }
+        _ => format!("give one of {}, for example {example}", known.join(", ")),
+    };
+    malformed(problem).remedy(remedy)
 }
 
-fn not_one(text: &str, kind: Kind, own: Option<&str>) -> Refusal {
+fn not_one(text: &str, kind: Kind, own: Option<&Bare<'_>>) -> Refusal {
     let (noun, example, bare) = kind.words();
     let remedy = match own {
-        Some("") => format!("give a number from 0, for example {bare} or {example}"),
-        Some(own) => format!("give a number from 0 in {own}, or with its unit: {bare} or {example}"),
+        Some(Bare { unit, range: Some(range) }) => {
+            let fits = |text: &&str| read_in(text, kind, unit).is_ok_and(|number| range.contains(&number));
+            let examples: Vec<&str> = [bare, example].into_iter().filter(fits).collect();
+            let shown = if examples.is_empty() { "" } else { ", for example " };
+            format!("give {}{shown}{}", spelled(range, unit), examples.join(" or "))
+        }
+        Some(Bare { unit: "", range: None }) => {
+            format!("give a number from 0, for example {bare} or {example}")
+        }
+        Some(Bare { unit, range: None }) => {
+            format!("give a number from 0 in {unit}, or with its unit: {bare} or {example}")
+        }
         None => format!("give a number above 0 with its unit, for example {example}"),
     };
     malformed(format!("{} is not {noun}", quoted(text))).remedy(remedy)
@@ -289,6 +349,36 @@ mod tests {
             assert_eq!(read(text, Kind::Time, Some("ns")).unwrap_err().to_string(), expected);
         }
         assert!(read("0GB/s", Kind::Rate, None).is_err());
+        for (text, kind, own, range, expected) in [
+            (
+                "-1",
+                Kind::Time,
+                "us",
+                1e-3..=1e6,
+                "'-1' is not a time: give 0.001 to 1000000 us, for example 900 or 860ns",
+            ),
+            (
+                "nan",
+                Kind::Time,
+                "s",
+                0.1..=86_400.0,
+                "'nan' is not a time: give 0.1 to 86400 s, for example 900",
+            ),
+            ("1e-300", Kind::Time, "us", 1e-3..=1e6, "'1e-300' is out of range: give 0.001 to 1000000 us"),
+            ("2 s", Kind::Time, "us", 1e-3..=1e6, "'2 s' is out of range: give 0.001 to 1000000 us"),
+            (
+                "1GHz",
+                Kind::Time,
+                "ns",
+                1e-9..=1e18,
+                "'1GHz': 'GHz' is not a unit of a time: give 1e-9 to 1e18 ns, or in one of ns, us, ms, s",
+            ),
+            ("inf", Kind::Number, "", 0.0..=0.5, "'inf' is not a number: give 0 to 0.5"),
+            ("54G", Kind::Rate, "Gb/s", 1.0..=2.0, "'54G': 'G' may be bytes or bits: give 54GB/s or 54Gb/s"),
+        ] {
+            assert_eq!(read_within(text, kind, own, &range).unwrap_err().to_string(), expected);
+        }
+        assert_eq!(read_within("1ms", Kind::Time, "us", &(1e-3..=1e6)), Ok(1000.0));
         let bare = read("54.1", Kind::Rate, None).unwrap_err().to_string();
         assert!(bare.starts_with("'54.1' has no unit: give one of GB/s, MB/s, "), "{bare}");
         for kind in [Kind::Time, Kind::Rate, Kind::Line, Kind::Frequency, Kind::Events, Kind::Number] {

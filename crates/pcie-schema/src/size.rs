@@ -3,6 +3,9 @@
 //! Prefixes of sizes are powers of 1024, with or without `B` or `iB` and in any case; those of counts are powers of
 //! 1000.
 
+use std::ops::RangeInclusive;
+
+use pcie_refusal::alike::either;
 use pcie_refusal::shown::quoted;
 use pcie_refusal::{Kind, Refusal};
 
@@ -40,18 +43,57 @@ pub fn read_size(text: &str) -> Result<u64, Refusal> {
 /// # Errors
 /// It is not a whole number.
 pub fn read_whole(text: &str, in_bytes: bool) -> Result<u128, Refusal> {
+    whole(text, in_bytes).ok_or_else(|| {
+        let examples = if in_bytes { "64, 4K or 1.5M" } else { "64 or 1.5k" };
+        not_whole(text, in_bytes, format!("give a whole number from 0, for example {examples}"))
+    })
+}
+
+/// As [`read_whole`], within a range, which refusals name.
+///
+/// # Errors
+/// It is not a whole number of the range.
+pub fn read_whole_within(text: &str, in_bytes: bool, range: &RangeInclusive<u128>) -> Result<u128, Refusal> {
+    let (least, most) = (range.start(), range.end());
+    let allowed = format!("give {least} to {most}{}", if in_bytes { " bytes" } else { "" });
+    match whole(text, in_bytes) {
+        Some(number) if range.contains(&number) => Ok(number),
+        Some(_) => {
+            let problem = format!("{} is out of range", quoted(text));
+            Err(Refusal::new(problem).kind(Kind::OutOfRange).remedy(allowed))
+        }
+        None => {
+            let examples = if in_bytes { ["64", "4K"] } else { ["64", "1.5k"] };
+            let fits = |text: &&str| whole(text, in_bytes).is_some_and(|number| range.contains(&number));
+            let examples: Vec<&str> = examples.into_iter().filter(fits).collect();
+            let shown = if examples.is_empty() { "" } else { ", for example " };
+            Err(not_whole(text, in_bytes, format!("{allowed}{shown}{}", examples.join(" or "))))
+        }
+    }
+}
+
+/// As [`read_whole`]; the refusal of what is no number names the only values. Who uses another number refuses it.
+///
+/// # Errors
+/// It is not a whole number.
+pub fn read_whole_of(text: &str, in_bytes: bool, values: &[u128]) -> Result<u128, Refusal> {
+    whole(text, in_bytes).ok_or_else(|| {
+        let words: Vec<String> = values.iter().map(u128::to_string).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        not_whole(text, in_bytes, format!("give {}", either(&words)))
+    })
+}
+
+fn not_whole(text: &str, in_bytes: bool, remedy: String) -> Refusal {
+    let noun = if in_bytes { "a size" } else { "a whole number" };
+    malformed(format!("{} is not {noun}", quoted(text))).remedy(remedy)
+}
+
+fn whole(text: &str, in_bytes: bool) -> Option<u128> {
     let plain = text.trim();
     let plain = plain.strip_prefix('+').unwrap_or(plain);
     let digits = if is_grouped(plain) { plain.replace('_', "") } else { plain.to_owned() };
-    let (read, noun, examples) = if in_bytes {
-        (bytes(&digits), "a size", "64, 4K or 1.5M")
-    } else {
-        (count(&digits), "a whole number", "64 or 1.5k")
-    };
-    read.ok_or_else(|| {
-        let problem = format!("{} is not {noun}", quoted(text));
-        malformed(problem).remedy(format!("give a whole number from 0, for example {examples}"))
-    })
+    if in_bytes { bytes(&digits) } else { count(&digits) }
 }
 
 /// A text that does not follow the grammar of quantities.
@@ -295,6 +337,24 @@ mod tests {
                 assert!(read_whole(text, in_bytes).is_err(), "{text}");
             }
         }
+    }
+
+    #[test]
+    fn a_refusal_names_the_range_or_the_only_values() {
+        for (text, in_bytes, range, expected) in [
+            ("-1", false, 1..=16, "'-1' is not a whole number: give 1 to 16"),
+            ("-1", false, 0..=100, "'-1' is not a whole number: give 0 to 100, for example 64"),
+            ("x", true, 1..=8192, "'x' is not a size: give 1 to 8192 bytes, for example 64 or 4K"),
+            ("17", false, 1..=16, "'17' is out of range: give 1 to 16"),
+            ("9K", true, 1..=8192, "'9K' is out of range: give 1 to 8192 bytes"),
+        ] {
+            let refused = read_whole_within(text, in_bytes, &range).map_err(|refusal| refusal.to_string());
+            assert_eq!(refused, Err(expected.to_owned()));
+        }
+        assert_eq!(read_whole_within("8K", true, &(1..=8192)), Ok(8192));
+        let refused = read_whole_of("nan", false, &[32, 64]).map_err(|refusal| refusal.to_string());
+        assert_eq!(refused, Err("'nan' is not a whole number: give 32 or 64".to_owned()));
+        assert_eq!(read_whole_of("33", false, &[32, 64]), Ok(33));
     }
 
     #[test]

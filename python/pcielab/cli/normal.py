@@ -64,10 +64,14 @@ def normal(
     size: Annotated[
         int | None, size_option("--size", "Bytes of one transfer or command.", show_default=False)
     ] = None,
-    depth: Annotated[int | None, typer.Option("--depth", help="Transfers in flight.", show_default=False)] = None,
+    depth: Annotated[
+        int | None, typer.Option("--depth", min=1, max=1_000_000, help="Transfers in flight.", show_default=False)
+    ] = None,
     rtt_ns: Annotated[
         float | None,
-        typer.Option("--rtt-ns", help="Time that one transfer is in flight, ns.", show_default=False),
+        typer.Option(
+            "--rtt-ns", min=1, max=1e9, help="Time that one transfer is in flight, ns.", show_default=False
+        ),
     ] = None,
     mps: Annotated[
         int | None, size_option("--mps", f"Maximum payload size [default: {USUAL_MPS_BYTES}].", show_default=False)
@@ -76,6 +80,8 @@ def normal(
         float | None,
         typer.Option(
             "--line",
+            min=0.01,
+            max=10_000,
             help="Line rate of a NIC, Gb/s; also with RUN [default: the one in --device].",
             show_default=False,
         ),

@@ -11,8 +11,8 @@ from typing import Any, Literal
 import typer
 
 from pcielab import _core
+from pcielab._core import LINE_RATES_GBPS
 from pcielab.errors import InputError
-from pcielab.wording import shown
 
 _NUMBERS = {"IntParamType": False, "IntRange": False, "FloatParamType": True, "FloatRange": True}
 """Typer's types of numbers, and whether they have decimals."""
@@ -35,6 +35,48 @@ _WHOLE: dict[str, Literal["bytes", "generation", "lanes"]] = {
     ),
 }
 """Whole numbers that are no counts."""
+_U32, _U63, _U64 = (1 << 32) - 1, (1 << 63) - 1, (1 << 64) - 1
+_QUANTITY = (1e-9, 1e18)
+"""Range of a time, rate or clock of the model."""
+_RANGES: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("--clock-ghz", "--credit-rtt-ns", "--device-rate", "--rtt-ns", "--offered"), _QUANTITY),
+    **dict.fromkeys(
+        (
+            "--ack-interval",
+            "--completion-buffer",
+            "--completion-headers",
+            "--fc-interval",
+            "--non-posted-headers",
+            "--posted-data",
+            "--posted-headers",
+            "--tags",
+        ),
+        (1, _U32),
+    ),
+    "--buffers": (1, 1_000_000),
+    "--depth": (1, 65_536),
+    "--duration-us": (1e-3, 1e6),
+    "--flushes": (0, 1_000_000),
+    "--frame": (64, 65_535),
+    "--in-flight": (1, _U32),
+    "--jobs": (0, 1024),
+    "--line": (LINE_RATES_GBPS[0], LINE_RATES_GBPS[-1]),
+    "--misses": (1e-9, 1 << 20),
+    "--numa": (0, 65_535),
+    "--offset": (0, _U32),
+    "--seed": (0, _U63),
+    "--warm-up-us": (0, 1e6),
+}
+"""Least and most of options that do not declare them themselves, for the refusal of what is no number."""
+_PAYLOADS = [128, 256, 512, 1024, 2048, 4096]
+_ONLY = {
+    "--addr": [32, 64],
+    "--completions": [64, *_PAYLOADS],
+    "--mps": _PAYLOADS,
+    "--mrrs": _PAYLOADS,
+    "--rcb": [64, 128, 256, 512],
+}
+"""The only values of some options; a number that is none of them is refused by who uses it, who knows why."""
 
 
 def size_option(option: str, help: str, **more: Any) -> Any:  # noqa: A002
@@ -51,29 +93,59 @@ def read_quantities(command: Any) -> None:
         if has_decimals is not None:
             # Typer shares one object among all parameters of a type.
             parameter.type = copy.copy(parameter.type)
-            read = _core.read_size if parameter.metavar == _SIZE else _decimal if has_decimals else _whole
-            parameter.type.convert = _converter(parameter.type, parameter.opts[0], read)
+            read = _decimal if has_decimals else _size if parameter.metavar == _SIZE else _whole
+            parameter.type.convert = _converter(parameter.opts[0], parameter.type, read)
 
 
-def _converter(kind: Any, name: str, read: Callable[[str, str], float]) -> Callable[..., Any]:
+def range_of(name: str, kind: Any) -> tuple[float, float]:
+    """The least and the most of an option: what its type declares, or what is usual for its name."""
     least, most = getattr(kind, "min", None), getattr(kind, "max", None)
+    usual = _RANGES.get(name) or _of_test(name) or (1, _U64)
+    return usual[0] if least is None else least, usual[1] if most is None else most
+
+
+def _of_test(name: str) -> tuple[int, int] | None:
+    """The range of a parameter of a test."""
+    from pcielab.library.suites.parameters import PARAMETERS
+
+    ranges = ((one.least, one.most) for one in PARAMETERS if one.option == name)
+    return next(((least, most) for least, most in ranges if least is not None and most is not None), None)
+
+
+def _converter(name: str, kind: Any, read: Callable[[str, str, Any], float]) -> Callable[..., Any]:
+    allowed = range_of(name, kind)
+    is_declared = any(getattr(kind, end, None) is not None for end in ("min", "max"))
 
     def convert(given: Any, _parameter: Any, _context: Any) -> Any:
-        number = read(given, name) if isinstance(given, str) else given
-        if (least is not None and number < least) or (most is not None and number > most):
-            right = f"at least {least}" if most is None else f"{least:,g} to {most:,g}".replace(",", "")
-            raise InputError(f"{name}: {shown(given)} is out of range: give {right}")
-        return number
+        if not isinstance(given, str):
+            return given
+        if is_declared:
+            return read(given, name, allowed)
+        return named_range(lambda within: read(given, name, within), allowed)
 
     return convert
 
 
-def _decimal(text: str, name: str) -> float:
-    return _core.read_number(text, name, *unit_of(name))
+def named_range(read: Callable[[Any], float], allowed: object) -> float:
+    """A number of any size: who uses it knows its range best. The refusal of what is no number names the range."""
+    try:
+        return read(None)
+    except InputError:
+        return read(allowed)
 
 
-def _whole(text: str, name: str) -> int:
-    return _core.read_whole(text, name, _WHOLE.get(name, "count"))
+def _decimal(text: str, name: str, allowed: tuple[float, float] | None) -> float:
+    return _core.read_number(text, name, *unit_of(name), allowed)
+
+
+def _whole(text: str, name: str, allowed: tuple[int, int] | None) -> int:
+    return _core.read_whole(text, name, _WHOLE.get(name, "count"), allowed and _ONLY.get(name, allowed))
+
+
+def _size(text: str, name: str, allowed: tuple[int, int] | None) -> int:
+    if allowed is None:
+        return _core.read_size(text, name)
+    return _core.read_whole(text, name, "bytes", _ONLY.get(name, (allowed[0], min(allowed[1], _U63))))
 
 
 def unit_of(name: str) -> tuple[Any, str]:

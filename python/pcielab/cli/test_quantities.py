@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from pcielab import InputError
+from pcielab import InputError, model
 from pcielab.cli.commands import COMMANDS, _loaded
-from pcielab.cli.quantities import unit_of
+from pcielab.cli.model_options import MODEL_OPTIONS
+from pcielab.cli.quantities import range_of, unit_of
 
 TYPERS_NUMBERS = ("IntParamType", "IntRange", "FloatParamType", "FloatRange")
 NO_QUANTITIES = ("abc", "-1", "nan", "1e400", "5 parsecs")
@@ -39,6 +40,31 @@ def test_what_is_no_quantity_is_refused_by_option_value_and_remedy(words: str) -
             parameter.type.convert(text, parameter, None)
         name = re.escape(parameter.opts[0])
         assert re.fullmatch(rf"{name}: '{text}'.*: give .+", str(refused.value)), str(refused.value)
+
+
+@pytest.mark.parametrize("words", OPTIONS)
+def test_a_refusal_names_the_range_or_the_only_values(words: str) -> None:
+    parameter = OPTIONS[words]
+    number = r"[\d.]+(e-?\d+)?"
+    for text in ("-1", "nan", "5 parsecs"):
+        with pytest.raises(InputError, match=rf"give {number} to {number}|give {number}(, {number})* or {number}"):
+            parameter.type.convert(text, parameter, None)
+
+
+def test_the_ranges_are_those_of_the_model() -> None:
+    link = model.Link(generation=3, lanes=8, mps_bytes=256, mrrs_bytes=512)
+    tried = 0
+    for one in MODEL_OPTIONS:
+        if one.of == "limits":
+            least, most = range_of(one.name, OPTIONS[f"model bandwidth {one.name}"].type)
+            beside: dict[str, Any] = {"round_trip_ns": 900.0, "credit_return_ns": 900.0}
+            for value in (least, most):
+                limits = model.Limits(**{**beside, one.key: value})
+                assert len(model.bandwidth(link, [64], limits=limits)) == 1
+                tried += 1
+            with pytest.raises((InputError, OverflowError)):
+                model.bandwidth(link, [64], limits=model.Limits(**{**beside, one.key: 2 * most + 1}))
+    assert tried > 20
 
 
 def test_every_option_with_decimals_has_a_unit() -> None:
@@ -78,9 +104,19 @@ def test_an_option_reads_the_written_forms(words: str, text: str, value: float) 
     [
         ("model host --offered", "60G", "--offered: '60G': 'G' may be bytes or bits: give 60GB/s or 60Gb/s"),
         ("run --nics", "17", "--nics: '17' is out of range: give 1 to 16"),
-        ("model pio --flushes", "-2", "--flushes: '-2' is not a whole number: give a whole number from 0"),
-        ("model bandwidth --tags", "0", "--tags: '0' is out of range: give at least 1"),
-        ("model bandwidth --rtt-ns", "5 parsecs", "'parsecs' is not a unit of a time: give one of ns, us, ms, s"),
+        ("model pio --flushes", "-2", "--flushes: '-2' is not a whole number: give 0 to 1000000, for example 64"),
+        ("model bandwidth --tags", "0", "--tags: '0' is out of range: give 1 to 4294967295"),
+        (
+            "model bandwidth --rtt-ns",
+            "5 parsecs",
+            "'parsecs' is not a unit of a time: give 1e-9 to 1e18 ns, or in one of ns, us, ms, s",
+        ),
+        ("model bandwidth --lanes", "-1", "--lanes: '-1' is not a link width: give 1, 2, 4, 8, 12, 16 or 32"),
+        ("model bandwidth --mps", "nan", "--mps: 'nan' is not a size: give 128, 256, 512, 1024, 2048 or 4096"),
+        ("model bandwidth --addr", "x", "--addr: 'x' is not a whole number: give 32 or 64"),
+        ("model nic --line", "-1", "--line: '-1' is not a line rate: give 1 to 800 Gb/s, for example 100"),
+        ("fabric run --duration-us", "nan", "--duration-us: 'nan' is not a time: give 0.001 to 1000000 us"),
+        ("sweep --jobs", "1e9", "--jobs: '1e9' is not a whole number: give 0 to 1024"),
     ],
 )
 def test_a_refusal_gives_the_right_form(words: str, text: str, message: str) -> None:
