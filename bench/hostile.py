@@ -68,6 +68,16 @@ ATTACKS = (
         1,
     ),
     Attack(
+        "swollen",
+        "texts of every reader, grown to as much as a MiB by repetition, numbering, nesting, long words or large "
+        "numbers",
+        (*_TOGETHER, "tests/mutations/test_swollen_texts.py"),
+        1_600,
+        "make swollen",
+        "PCIELAB_SWOLLEN",
+        40,
+    ),
+    Attack(
         "stores",
         "stores with wrong values under sound digests",
         (_MUTATED, "-k", "accepted_or_refused and sealed"),

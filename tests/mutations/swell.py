@@ -16,9 +16,6 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-_MEMORY_MOST = 1 << 30
-_BESIDE = 2.0
-"""Seconds beyond those of a reader: the text is made in the same process."""
 
 
 def main() -> int:
@@ -26,10 +23,10 @@ def main() -> int:
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     import workers
     from resealed import command_line
-    from swollen_readers import READERS, SECONDS_MOST, case, prepare
+    from swollen_readers import BESIDE_SECONDS, MEMORY_MOST, READERS, SECONDS_MOST, case, prepare
 
     options = _options([*READERS])
-    workers.MEMORY_MOST, workers.SECONDS_MOST = _MEMORY_MOST, SECONDS_MOST + _BESIDE
+    workers.MEMORY_MOST, workers.SECONDS_MOST = MEMORY_MOST, SECONDS_MOST + BESIDE_SECONDS
     command_line()
     failed = 0
     with tempfile.TemporaryDirectory() as name:

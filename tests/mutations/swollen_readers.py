@@ -38,6 +38,9 @@ from pcielab.port import trace
 Draw = random.Random
 SECONDS_MOST = 5.0
 """Processor time of a case that announces nothing."""
+BESIDE_SECONDS = 2.0
+"""Processor time beyond that of a reader: the text is made in the same process."""
+MEMORY_MOST = 1 << 30
 ANNOUNCED = ("Ctrl-C stops it",)
 """Words of a command that announces work of seconds."""
 _ENDLESS_SECONDS = 15.0
@@ -82,7 +85,9 @@ class _Said(io.TextIOBase):
         self._said = said
 
     def write(self, text: str, /) -> int:
-        """Keep a text, up to a few."""
+        """Keep a text, up to a few; Click tries whether a stream takes bytes, and would write them."""
+        if not isinstance(text, str):
+            raise TypeError(f"a text is written, not {type(text).__name__}")
         if len(self._said) < 1_000:
             self._said.append(text[:1_000])
         return len(text)

@@ -1,5 +1,6 @@
 """The rows of `pcielab explain` of any kind of run: a value, the limit that binds it, and the other limits."""
 
+import math
 from typing import TYPE_CHECKING
 
 from pcielab.cli.output import Cell, Format, print_rows, say
@@ -62,7 +63,9 @@ def _narrow(row: "Explained") -> dict[str, Cell]:
 
 
 def _beside(value: float, binding: float) -> str:
-    times = value / binding if binding else float("inf")
+    times = value / binding if binding else math.inf
+    if not math.isfinite(times):
+        return "far above"
     return f"{times:.0f} times" if times >= _MANY_TIMES else f"{100 * (times - 1):+.0f} %"
 
 

@@ -184,9 +184,12 @@ def _converted(axis: Axis, value: Any, system: ResolvedSystem, suite: Suite) -> 
 
 
 def value_at(values: Any, key: str) -> Any:
-    """The value of a dotted key in nested tables and lists; None if a table is absent."""
+    """The value of a dotted key in nested tables and lists; None if there is none."""
     for step in key.split("."):
-        values = values[int(step)] if isinstance(values, list) else (values or {}).get(step)
+        if isinstance(values, list):
+            values = next((value for number, value in enumerate(values) if str(number) == step), None)
+        else:
+            values = values.get(step) if isinstance(values, dict) else None
     return values
 
 

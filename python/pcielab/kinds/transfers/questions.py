@@ -29,15 +29,15 @@ def _question(record: Mapping[str, Any], facts: MachineFacts, device: str) -> Qu
     """The question of a test; None if it has no value."""
     parameters = record["parameters"]
     kind, _, way = str(parameters["operation"]).partition("-")
-    link = facts.link
+    link, size = facts.link, parameters.get("size_bytes")
     common: dict[str, Any] = {
         "width": Width(link.generation, link.lanes),
         "engine": "dma",
         "kind": _device_kind(device),
-        "size_bytes": int(parameters["size_bytes"]),
+        "size_bytes": None if size is None else int(size),
         "mps_bytes": link.mps_bytes,
         "device": device,
-        "name": f"{record['id']} {record['name']} {parameters['size_bytes']} B",
+        "name": f"{record['id']} {record['name']}" + ("" if size is None else f" {size} B"),
     }
     if kind == "bw" and (value := scalar(record, "bandwidth")) is not None:
         what = _WAYS[way]
