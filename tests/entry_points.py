@@ -140,9 +140,10 @@ def flows(count: int) -> tuple[_core.Fabric, bytes, bytes, bytes, list[str]]:
     return TESTBED.handle, sources, destinations, alone.tobytes(), [f"F{number}" for number in range(count)]
 
 
-def traffic(count: int) -> str:
+def traffic(count: int) -> dict[str, list[Any]]:
     """Streams for the simulator."""
-    return json.dumps([{"name": f"F{number}", "source": "host1", "destination": "A"} for number in range(count)])
+    names = [f"F{number}" for number in range(count)]
+    return {"name": names, "source": ["host1"] * count, "destination": ["A"] * count}
 
 
 def many_tests() -> str:
@@ -411,7 +412,7 @@ ENTRY_POINTS: dict[str, Long | Short] = {
         Short("50,000 nodes or flows at most, which a file of 4 MiB holds"),
     ),
     **dict.fromkeys(("Fabric.check_ends", "flow_columns"), Short("in proportion to columns that Python holds")),
-    "fabric_check_traffic": Short(_PARSED),
+    "fabric_check_traffic": Long(of(_core.fabric_check_traffic, TESTBED.handle, traffic(100_000))),
     "fabric_estimate": Short("a million flows at most", estimated(_core.fabric_estimate)),
     "fabric_rounds": Long(lambda _folder: partial(_core.fabric_rounds, *flows(150_000)), repeats=True),
     "fabric_simulate": Long(of(_core.fabric_simulate, TESTBED.handle, traffic(4), fabric_options())),

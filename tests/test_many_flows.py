@@ -14,14 +14,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pcielab import InputError, fabric
+from pcielab import InputError, fabric, open_store
 from pcielab.analysis.why.flows import influenced
 from pcielab.cli import fabric as commands, output
 from pcielab.cli.output import Cell
 from pcielab.fabric import Influence, estimation, simulation
-from shell import refuse, stop_after, succeed
+from pcielab.fabric.estimation import free_shares
+from pcielab.library.fabrics.load import recorded
+from shell import ended, refuse, started, stop_after, succeed
 
 _ENDS = ("host1", "host2", "A", "B", "C", "D")
+_LONG_RUN = 24_001
+"""Flows of a run whose description is longer than the compiled half reads of others."""
 _PATHS = [(source, destination) for source in _ENDS for destination in _ENDS if source != destination]
 
 
@@ -123,6 +127,80 @@ def test_many_flows_need_a_limit_are_announced_and_stopped(command: tuple[str, .
     assert (done.exit_code, done.stdout) == (130, "")
     assert "changes are estimated, one at a time: Ctrl-C stops it" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.fixture(scope="module")
+def long_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of flows with long names, one of which has a demand: 9 MB of JSON."""
+    folder = tmp_path_factory.mktemp("long")
+    rows = (f"{number:0200d},host1,A,{0 if number else 1}" for number in range(_LONG_RUN))
+    (folder / "flows.csv").write_text("\n".join(["name,source,destination,standalone_gbytes_per_s", *rows]))
+    how = ("--duration-us", "5", "--warm-up-us", "0", "--format", "csv", "-o", folder / "run.db")
+    done = succeed("fabric", "run", "fabrex-u55c", "--flows", folder / "flows.csv", *how)
+    assert done.stderr.strip() == f"{_LONG_RUN} flows are simulated: Ctrl-C stops it"
+    return folder / "run.db"
+
+
+def test_a_run_keeps_more_flows_than_a_description_has_room_for(long_run: Path) -> None:
+    table = fabric.flow_table(open_store(long_run))
+    assert len(table) == _LONG_RUN
+    assert table["gbytes_per_s"].gt(0).sum() == 1
+
+
+def test_a_set_of_too_many_flows_is_refused_before_it_is_simulated(tmp_path: Path) -> None:
+    refused = refuse("fabric", "run", "fabrex-u55c", "--flows", flows_file(tmp_path, 50_001), "-o", tmp_path / "r")
+    assert "flows is 50001: give 50000 at most to keep, or simulate them without a store" in refused
+    assert [path.name for path in tmp_path.iterdir()] == ["flows.csv"]
+
+
+def _announced_and_stopped(*arguments: str | Path) -> None:
+    """Interrupt a command once it has said what takes long."""
+    process = started(*arguments)
+    assert process.stderr is not None
+    said = process.stderr.readline()
+    assert said == f"{_LONG_RUN} changes are estimated, one at a time: Ctrl-C stops it\n"
+    process.send_signal(signal.SIGINT)
+    done = ended(process)
+    assert (done.exit_code, done.stdout) == (130, "")
+    assert "Traceback" not in done.stderr
+
+
+def test_flows_without_a_demand_are_no_reason(tmp_path: Path) -> None:
+    file, store = tmp_path / "idle.csv", tmp_path / "run.db"
+    rows = [f"F{number},host1,A,{number}" for number in range(3)]
+    for some, end in ((rows, "own-demand binds 2 of 2"), (rows[:1], "no flow asks for anything")):
+        file.write_text("\n".join(["name,source,destination,standalone_gbytes_per_s", *some]))
+        how = ("--duration-us", "20", "--warm-up-us", "0", "--overwrite", "-o", store)
+        succeed("fabric", "run", "fabrex-u55c", "--flows", file, *how)
+        answer = succeed("why", store).stdout if len(some) > 1 else refuse("why", store)
+        assert end in " ".join(answer.split())
+
+
+def test_the_limits_of_many_stored_flows_are_announced_and_stopped(long_run: Path) -> None:
+    _announced_and_stopped("explain", long_run)
+
+
+def test_many_stored_flows_need_a_limit_before_they_are_explained(long_run: Path) -> None:
+    shares = _LONG_RUN**2
+    refused = refuse("why", long_run)
+    wanted = f"--limit is 100000000: {_LONG_RUN} flows need {shares} shares: give {shares}, or fewer tests"
+    assert wanted in refused
+    _announced_and_stopped("why", long_run, "--limit", str(shares))
+
+
+def test_the_limit_of_a_stored_flow_is_its_share_among_the_others(tmp_path: Path) -> None:
+    store = tmp_path / "run.db"
+    succeed("fabric", "run", "fabrex-u55c", "--flows", "table2", "-o", store)
+    run = fabric.flow_table(open_store(store))
+    recorded_fabric = recorded(open_store(store).manifest, "run")
+    asked = run.assign(name=run["flow"], standalone_gbytes_per_s=run["gbytes_per_s"])
+    found = [*free_shares(recorded_fabric, asked)]
+    for number, (share, edge) in enumerate(found):
+        alone = asked["standalone_gbytes_per_s"].copy()
+        alone.iloc[number] = float("nan")
+        row = fabric.estimate(recorded_fabric, asked.assign(standalone_gbytes_per_s=alone)).flows.iloc[number]
+        assert (share, edge) == (row["gbytes_per_s"], row["limit"])
+    assert len({share for share, _ in found}) > 1
 
 
 def test_requests_become_frames_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,9 +38,9 @@ def wrong_suite() -> str:
     return json.dumps(suite)
 
 
-def wrong_traffic() -> str:
+def wrong_traffic() -> dict[str, list[object]]:
     flow = {"name": "F1", "source": "nobody", "destination": "A", "primitive": "h2d", "size_bytes": 64}
-    return json.dumps([flow | {"outstanding": 1, "socket": 0}])
+    return {key: [value] for key, value in (flow | {"outstanding": 1, "socket": 0}).items()}
 
 
 WRONG_TEST = "suite quick: test 2 (lat_cmd_sizes, LAT_CMD_WRRD)"

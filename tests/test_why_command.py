@@ -101,7 +101,7 @@ def test_a_store_two_stores_and_a_fabric_are_asked_about_by_name(tmp_path: Path)
         (["--nic", "niantic-dpdk", "--size", "64"], "--size: has no effect with --nic"),
         (
             ["--nic", "niantic-dpdk", "--measured", "-3"],
-            "--measured: '-3' is not a rate: give a number from 0 in Gb/s",
+            "--measured: '-3' is not a rate: give 1e-6 to 1000000000 Gb/s",
         ),
         (["--test", "bw-rd", "--frame", "64"], "--frame: has no effect without --nic"),
         (["--test", "bw-rd", "--test", "bw-wr"], "give --test once"),
@@ -132,7 +132,7 @@ def test_an_import_is_answered_by_the_bound_of_its_link_and_by_its_own_caches(tm
 @pytest.mark.parametrize("measured", ["nan", "inf", "-1"])
 def test_what_is_no_measured_value_is_refused(measured: str) -> None:
     for what, *asked in (("rate", *NIC), ("rate", "why", "--test", "bw-rd"), ("time", "why", "--test", "lat-rd")):
-        assert f"--measured: '{measured}' is not a {what}: give a number from 0" in refuse(
+        assert f"--measured: '{measured}' is not a {what}: give 1e-6 to 1000000000" in refuse(
             *asked, f"--measured={measured}"
         )
 

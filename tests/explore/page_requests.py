@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from itertools import cycle, islice
 from typing import Any
 
+import pandas as pd
+
 from pcielab import fabric, model
-from pcielab.fabric.simulation import traffic_of
 from pcielab.library.message_profiles import load_message_profile
 from pcielab.library.profiles import names, resolve
 from pcielab.library.suites import load_message_suite, single_test
@@ -75,12 +76,18 @@ def _messages() -> Iterator[tuple[str, Any]]:
         yield "messages", {"system": system, "profile": profile.as_question(), "suite": suite, "seed": nth}
 
 
+def _plain(flows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as JSON has them: None instead of NaN."""
+    rows: list[dict[str, Any]] = flows.astype(object).where(flows.notna(), None).to_dict("records")
+    return rows
+
+
 def _flows() -> Iterator[tuple[str, Any]]:
     for nth in range(1000):
         loaded = fabric.load("fabrex-u55c")
         flows = loaded.flows(loaded.flow_sets[nth % len(loaded.flow_sets)])
         options = {"warm_up_ns": 1e4, "duration_ns": 2e4, "discipline": "per-flow", "seed": nth}
-        yield "flows", {"fabric": json.loads(loaded.to_json()), "traffic": traffic_of(flows), "options": options}
+        yield "flows", {"fabric": json.loads(loaded.to_json()), "traffic": _plain(flows), "options": options}
 
 
 def _questions() -> Iterator[tuple[str, Any]]:

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::error::Result as Returned;
-use crate::json::{of_any_length, parse};
+use crate::json::of_any_length;
 use crate::stop::Stop;
 
 /// The tests, as JSON.
@@ -20,8 +20,8 @@ struct AskedInPython {
     tests: Vec<Asked>,
 }
 
-/// Carries out tests by a Python function, which gets the position of a test and a stop, and returns its
-/// numbers as JSON.
+/// Carries out tests by a Python function, which gets the position of a test and a stop, and gives its numbers
+/// piece by piece, each as JSON: those of many flows would fill memory as one text.
 #[derive(Clone)]
 pub(crate) struct Experimenter {
     /// Entries of the manifest that identify the hardware, for example `device` and `host`.
@@ -36,7 +36,7 @@ impl Experimenter {
 
     /// Work for the runner from JSON of a `suite` and its `tests` with `family`, `name` and `parameters`.
     pub(crate) fn experiments(&self, asked: &str) -> Returned<impl Work + use<>> {
-        let AskedInPython { suite, tests } = parse("work", asked)?;
+        let AskedInPython { suite, tests } = of_any_length("work", asked)?;
         Ok(Experiments { suite, tests, experimenter: self.clone() })
     }
 }
@@ -73,13 +73,22 @@ impl Work for Experiments {
     }
 }
 
-/// The numbers of a test.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+/// The numbers of a test, or a piece of them.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct Numbers {
     scalars: Vec<Scalar>,
     distributions: Vec<Distribution>,
     series: Vec<Series>,
+}
+
+impl Numbers {
+    fn and(mut self, piece: Self) -> Self {
+        self.scalars.extend(piece.scalars);
+        self.distributions.extend(piece.distributions);
+        self.series.extend(piece.series);
+        self
+    }
 }
 
 impl Worker for Experimenter {
@@ -95,8 +104,11 @@ impl Worker for Experimenter {
     ) -> Result<Outcome, DeviceError> {
         let found: Returned<Numbers> = Python::attach(|py| {
             let stop = Py::new(py, Stop { inner: stop.clone() })?;
-            let json: String = self.function.call1(py, (position, stop))?.extract(py)?;
-            of_any_length("numbers", &json)
+            let pieces = self.function.bind(py).call1((position, stop))?;
+            pieces.try_iter()?.try_fold(Numbers::default(), |numbers, piece| {
+                let json: String = piece?.extract()?;
+                Ok(numbers.and(of_any_length("numbers", &json)?))
+            })
         });
         match found {
             Ok(Numbers { scalars, distributions, series }) => {

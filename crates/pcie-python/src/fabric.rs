@@ -1,25 +1,29 @@
-//! `pcie-fabric` for Python. Fabrics are handles; flows, up to a million, are arrays in native byte order.
+//! `pcie-fabric` for Python. Fabrics are handles. Flows, up to a million, are arrays in native byte order for
+//! estimates, and columns for simulations.
 
 use pcie_fabric::estimate::{Allocation, Change, Influences, Round, ecr, ecr_rounds, max_min};
-use pcie_fabric::simulate::{Options, Traffic, check, simulate_unless};
+use pcie_fabric::simulate::{Options, check, simulate_unless};
 use pcie_fabric::{EdgeId, Flows, Topology};
 use pcie_refusal::{Kind, Refusal};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::{Error, Result, refused};
-use crate::fabrics::Fabric;
+use crate::fabrics::{Fabric, flows_in};
 use crate::json::{parse, text};
 use crate::progress::Watched;
 use crate::stop::Stop;
 
-/// Most flows of an estimate.
-const FLOWS_MOST: usize = 1_000_000;
+/// Most flows of an estimate or a simulation.
+pub(crate) const FLOWS_MOST: usize = 1_000_000;
+/// Flows that are checked between two looks for signals: a few milliseconds.
+const FLOWS_BETWEEN_LOOKS: usize = 256;
 /// Most flows, counted at each mention, in the tables of rounds: 500 MB of text.
 const ROUND_ENTRIES_MOST: usize = 5_000_000;
 /// Most shares that the influences of flows take without a larger limit: about ten seconds.
-const INFLUENCE_SHARES_MOST: u64 = 100_000_000;
+pub(crate) const INFLUENCE_SHARES_MOST: u64 = 100_000_000;
 
 /// Shares as arrays in native byte order: numbers as doubles, `limit` as 32-bit numbers of edges with -1 for none,
 /// `crossing` as 32-bit counts.
@@ -67,10 +71,14 @@ pub(crate) struct ConstraintRow {
     gbytes_per_s: f64,
 }
 
-/// Refuses impossible flows on a fabric.
+/// Refuses impossible flows on a fabric; `traffic` has their columns.
 #[pyfunction]
-pub(crate) fn fabric_check_traffic(fabric: &Fabric, traffic: &str) -> Result<()> {
-    Ok(check(fabric.topology(), &parse::<Vec<Traffic>>("", traffic)?)?)
+pub(crate) fn fabric_check_traffic(fabric: &Fabric, traffic: &Bound<'_, PyDict>) -> Result<()> {
+    let (topology, traffic) = (fabric.topology(), flows_in(traffic)?);
+    let mut watched = Watched::new();
+    let mut pieces = traffic.chunks(FLOWS_BETWEEN_LOOKS).take_while(|_| !watched.is_signalled());
+    let checked = pieces.try_for_each(|piece| check(topology, piece));
+    watched.result(checked)
 }
 
 /// The bandwidth of each flow.
@@ -226,18 +234,18 @@ pub(crate) struct FabricRun {
     counted_ns: f64,
 }
 
-/// Simulates flows on a fabric until `stop` is requested or, without one, a signal comes.
+/// Simulates flows, given as columns, on a fabric until `stop` is requested or, without one, a signal comes.
 #[pyfunction]
 #[pyo3(signature = (fabric, traffic, options, stop = None))]
 pub(crate) fn fabric_simulate(
     py: Python<'_>,
     fabric: &Fabric,
-    traffic: &str,
+    traffic: &Bound<'_, PyDict>,
     options: &str,
     stop: Option<Bound<'_, Stop>>,
 ) -> Result<FabricRun> {
     let topology = fabric.topology();
-    let traffic: Vec<Traffic> = parse("", traffic)?;
+    let traffic = flows_in(traffic)?;
     let options: Options = parse("", options)?;
     let stop = stop.map(|stop| stop.get().inner.clone());
     let mut watched = Watched::new();

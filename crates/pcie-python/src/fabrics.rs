@@ -6,17 +6,20 @@ use pcie_describe::{
     DevicePreset, HostPreset, Kind, Presets, Table, fabric_keys, flow_columns as known_columns, flow_names,
     read_device_preset, read_fabric, read_file,
 };
+use pcie_fabric::simulate::Traffic;
 use pcie_fabric::{FabricParameters, Topology};
 use pcie_refusal::shown::named;
 use pcie_refusal::unknown::suggestion;
 use pcie_refusal::{Kind as RefusalKind, Refusal};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use crate::describe::{Opened, ascii, dictionary, read, table, written};
 use crate::error::{Error, Result};
+use crate::fabric::FLOWS_MOST;
 use crate::json::{parse, text};
+use crate::progress::Watched;
 
 /// Presets in files that a function of Python opens.
 struct Files<'py> {
@@ -355,6 +358,35 @@ pub(crate) fn flow_columns<'py>(
     }
     named_columns(&made, of)?;
     Ok(made)
+}
+
+/// The flows of columns with every key, as a simulator takes them. A signal ends it.
+pub(crate) fn flows_in(columns: &Bound<'_, PyDict>) -> Result<Vec<Traffic>> {
+    let columns: Vec<(String, Bound<'_, PyList>)> = columns
+        .iter()
+        .map(|(key, cells)| Ok((key.extract()?, cells.cast_into::<PyList>()?)))
+        .collect::<PyResult<_>>()?;
+    let count = columns.first().map_or(0, |(_, cells)| cells.len());
+    if count > FLOWS_MOST {
+        let refusal = Refusal::of("flows", count, format!("give {FLOWS_MOST} at most"));
+        return Err(refusal.kind(pcie_refusal::Kind::TooLarge).into());
+    }
+    let mut watched = Watched::new();
+    let mut flows = Vec::with_capacity(count);
+    for number in 0..count {
+        if watched.is_signalled() {
+            break;
+        }
+        let mut flow = Map::new();
+        for (key, cells) in &columns {
+            let cell = cells.get_item(number)?;
+            let value = if is_empty(&cell) { Json::Null } else { read(&cell)?.into_json() };
+            flow.insert(key.clone(), value);
+        }
+        let wrong = |error| Refusal::new(error).about(format!("flow {}", number + 1));
+        flows.push(serde_json::from_value(flow.into()).map_err(wrong)?);
+    }
+    watched.result(Ok::<_, Error>(flows))
 }
 
 /// Whether a cell of a frame or file stands for an absent key.

@@ -107,6 +107,7 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("INFLUENCE_SHARES_MOST", super::fabric::INFLUENCE_SHARES_MOST)?;
         module.add("INSIDE_GBYTES_PER_S", pcie_describe::INSIDE_GBYTES_PER_S)?;
         super::quantities::register(module)?;
         super::page::register(module)?;

@@ -10,6 +10,7 @@ from pcielab import model
 from pcielab._core import read_sizes
 from pcielab.cli.completion import profile_names
 from pcielab.cli.explain_kinds import print_explained
+from pcielab.cli.limits import announce_many
 from pcielab.cli.model import Sizes
 from pcielab.cli.model_options import ModelOptions, NicSets, nic_with, takes_model_options
 from pcielab.cli.option_groups import GROUP, given_options, refuse_without_effect
@@ -180,7 +181,7 @@ def _refuse_options_of_links(context: typer.Context) -> None:
 
 def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
     from pcielab.analysis.explain import explain_rows, explain_run
-    from pcielab.analysis.explain.run import has_link_bounds
+    from pcielab.analysis.explain.run import flow_counts, has_link_bounds
     from pcielab.kinds.machine_facts import no_link
 
     store = opened(path)
@@ -188,6 +189,7 @@ def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
         _print_exercised(store, output_format)
         return
     if not has_link_bounds(store, tests):
+        announce_many(0, sum(flow_counts(store, tests)))
         explained = explain_rows(store, tests)
         bounds = ("latency" if row.is_latency else row.limits[0].name for row in explained.rows if row.limits)
         say_borrowed(bounds, borrowed_of(store.manifest))

@@ -597,11 +597,14 @@ def run_fabric(
         listed = fabric.with_limits(chosen, _listed(chosen, flows, flow, pattern))
         announce_flows(len(listed))
         points = fabric.flow_set(listed, name, discipline.value, duration_us, warm_up_us)
-    work = fabric.Flows(chosen, points, name, trace)
-    _, store = carry_out(work, "sim", output, replace(options, seed=seed))
+        # The table of many flows takes the memory of their objects.
+        del listed
+    count = len(points)
+    store = carry_out(fabric.Flows(chosen, points, name, trace), "sim", output, replace(options, seed=seed))[1]
+    del points
     table = fabric.flow_table(store)
     if suite is not None:
-        say(f"{len(points)} simulations of {chosen.name}: {output}")
+        say(f"{count} simulations of {chosen.name}: {output}")
         _say_unsteady(table)
         if output_format is not Format.TABLE:
             print_frame(table, output_format)

@@ -36,10 +36,12 @@ _MANY_TLPS = 1_000_000
 """TLPs of a trace whose simulation takes seconds."""
 
 
-def announce_many(done: int, changes: int) -> None:
-    """Say before the first of many changes of a fabric that they take a while."""
-    if done == 0 and changes > _MANY_CHANGES:
-        say(f"{changes} changes are estimated, one at a time: Ctrl-C stops it")
+def announce_many(done: int, changes: int) -> bool:
+    """Say before the first of many changes of a fabric that they take a while; return whether it was said."""
+    if done > 0 or changes <= _MANY_CHANGES:
+        return False
+    say(f"{changes} changes are estimated, one at a time: Ctrl-C stops it")
+    return True
 
 
 def announce_tlps(done: int, tlps: int) -> None:

@@ -26,6 +26,7 @@ from pcielab.cli.output import (
     say,
 )
 from pcielab.cli.progress import Bar
+from pcielab.cli.quantities import named_range
 from pcielab.cli.single_options import takes_test_options
 from pcielab.errors import InputError
 from pcielab.model.link import Ethernet
@@ -183,7 +184,12 @@ def why(
 
 def _value(text: str, *, of_latency: bool) -> float:
     """A measured value, in ns of a latency and in Gb/s otherwise."""
-    return read_number(text, "--measured", *(("time", "ns") if of_latency else ("rate", "Gb/s")))
+    from pcielab.analysis.why.numbers import LEAST_MEASURED, MOST_MEASURED
+
+    def read(allowed: tuple[float, float] | None) -> float:
+        return read_number(text, "--measured", *(("time", "ns") if of_latency else ("rate", "Gb/s")), allowed)
+
+    return named_range(read, (LEAST_MEASURED, MOST_MEASURED))
 
 
 def _answer(
@@ -225,8 +231,12 @@ def _answer(
 
 
 def _shown_on(bar: Bar) -> "Progress":
+    """Progress on a bar; the first work of seconds is announced."""
+    is_announced = False
+
     def show(done: int, total: int) -> None:
-        announce_many(done, total)
+        nonlocal is_announced
+        is_announced = is_announced or announce_many(done, total)
         bar.update(done, total, "trying one change at a time")
 
     return show

@@ -72,6 +72,25 @@ def rounds(fabric: Fabric, flows: pd.DataFrame) -> list[RoundTables]:
     return described
 
 
+def free_shares(fabric: Fabric | RecordedFabric, flows: pd.DataFrame) -> Iterator[tuple[float, str | None]]:
+    """What each flow, by itself, gets if it asks for all that its path carries, and the others for their rates.
+
+    It takes as many estimates as there are flows. The flows have standalone rates.
+
+    Returns:
+        Of each flow in turn, its share, GB/s, and the edge that limits it.
+    """
+    tree, sources, destinations, standalone, names = _arguments(fabric, flows)
+    edges = [row["edge"] for row in edges_of(tree)]
+    rates = np.frombuffer(standalone).copy()
+    for number, rate in enumerate(rates.tolist()):
+        rates[number] = np.inf
+        found = _core.fabric_estimate(tree, sources, destinations, rates.tobytes(), names, "max-min")
+        rates[number] = rate
+        limit = int(np.frombuffer(found.limit, dtype=np.int32)[number])
+        yield float(np.frombuffer(found.bandwidth)[number]), edges[limit] if limit >= 0 else None
+
+
 @dataclass(frozen=True, eq=False)
 class Influence:
     """A change, and the flows whose share it moves.

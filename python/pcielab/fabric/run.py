@@ -2,17 +2,17 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 import pandas as pd
 
 from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
-from pcielab.errors import InputError, found_in
+from pcielab.errors import InputError, found_in, out_of_range
 from pcielab.fabric.simulation import check_flows, check_options, simulate
-from pcielab.fabric.stored import distributions_of, scalars_of, series_of
+from pcielab.fabric.stored import pieces_of
 from pcielab.library.fabrics.experiments import Experiment, Point
 from pcielab.library.fabrics.flows import flows_of
 from pcielab.library.fabrics.load import Fabric
@@ -20,6 +20,8 @@ from pcielab.library.fabrics.parts import Discipline, Primitive
 
 WITH_REQUESTS = tuple(one for one in get_args(Primitive) if one != "stream")
 """Primitives whose flows consist of requests."""
+_FLOWS_MOST = 50_000
+"""Most flows of a set that is kept: a run of these takes 400 MB."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +69,12 @@ class Flows:
                 check_options(experiment.duration_us, experiment.warm_up_us, seed)
                 check_flows(self.fabric, point.frame())
 
-        def carry_out(position: int, stop: _core.Stop) -> str:
+        def carry_out(position: int, stop: _core.Stop) -> Iterator[str]:
             return self._numbers(self.points[position], seed, stop)
 
         return _core.Backend.experiments(json.dumps(_facts(self.fabric)), carry_out)
 
-    def _numbers(self, point: Point, seed: int, stop: _core.Stop) -> str:
+    def _numbers(self, point: Point, seed: int, stop: _core.Stop) -> Iterator[str]:
         found = simulate(
             self.fabric,
             point.frame(),
@@ -83,12 +85,7 @@ class Flows:
             stop=stop,
         )
         spans = {"warm_up": found.warm_up_us, "counted": found.counted_us}
-        numbers = {
-            "scalars": scalars_of(found.flows, found.edges, found.requests, **spans),
-            "distributions": distributions_of(found.requests),
-            "series": series_of(found.requests) if self.trace else [],
-        }
-        return json.dumps(numbers)
+        return pieces_of(found.flows, found.edges, found.requests.finished, traced=self.trace, **spans)
 
 
 def manifest_of(fabric: Fabric, suite: str, tests: int) -> dict[str, Any]:
@@ -117,7 +114,13 @@ def _facts(fabric: Fabric) -> dict[str, Any]:
 def flow_set(
     flows: pd.DataFrame, name: str, discipline: Discipline, duration_us: float, warm_up_us: float | None = None
 ) -> list[Point]:
-    """A set of flows (see `Fabric.flows`) as the only point of an experiment."""
+    """A set of flows (see `Fabric.flows`) as the only point of an experiment.
+
+    Raises:
+        InputError: There are more than a store can be read with, or a time is out of range.
+    """
+    if len(flows) > _FLOWS_MOST:
+        raise out_of_range("flows", len(flows), f"{_FLOWS_MOST} at most to keep, or simulate them without a store")
     check_options(duration_us, warm_up_us, 0)
     experiment = Experiment(
         family="flows",
@@ -139,7 +142,7 @@ def _test(point: Point) -> dict[str, Any]:
         "discipline": experiment.discipline,
         "warm_up_us": experiment.warm_up_us,
         "duration_us": experiment.duration_us,
-        "flows": json.dumps([asdict(flow) for flow in point.flows], sort_keys=True, separators=(",", ":")),
+        "flows": json.dumps([vars(flow) for flow in point.flows], sort_keys=True, separators=(",", ":")),
     }
     test = {"family": experiment.family, "name": experiment.series}
     return {**test, "parameters": dict(sorted(parameters.items()))}

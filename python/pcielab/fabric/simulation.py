@@ -29,7 +29,7 @@ def requests_of(times: bytes) -> pd.DataFrame:
     return frame
 
 
-class _Requests(Mapping[str, pd.DataFrame]):
+class Requests(Mapping[str, pd.DataFrame]):
     """The requests of flows by name; a frame, which takes as long as many requests, is made when asked for."""
 
     def __init__(self, names: Iterable[str], times: Iterable[bytes]) -> None:
@@ -43,6 +43,10 @@ class _Requests(Mapping[str, pd.DataFrame]):
 
     def __len__(self) -> int:
         return len(self._times)
+
+    def finished(self) -> Iterator[tuple[str, pd.DataFrame]]:
+        """The flows of which a request finished, one by one."""
+        return ((name, requests_of(times)) for name, times in self._times.items() if times)
 
 
 def _times_of(times: bytes) -> dict[str, "np.ndarray[Any, Any]"]:
@@ -98,7 +102,7 @@ class Simulated(Pictured):
 
     flows: pd.DataFrame
     edges: pd.DataFrame
-    requests: Mapping[str, pd.DataFrame]
+    requests: Requests
     tlp_hops: int
     warm_up_us: float
     counted_us: float
@@ -140,7 +144,7 @@ def simulate(
         "discipline": discipline,
         "seed": seed,
     }
-    found = _core.fabric_simulate(fabric.handle, json.dumps(traffic_of(flows)), json.dumps(options), stop)
+    found = _core.fabric_simulate(fabric.handle, _columns(flows), json.dumps(options), stop)
     requests = found.requests
     shares = pd.DataFrame(
         {
@@ -162,7 +166,7 @@ def simulate(
     table["note"] = departures(table.assign(size_bytes=flows["size_bytes"].to_numpy()))
     edges = pd.DataFrame(edges_of(fabric.handle))
     edges["load_gbytes_per_s"] = np.frombuffer(found.load)
-    by_name = _Requests(map(str, flows["name"]), requests)
+    by_name = Requests(map(str, flows["name"]), requests)
     return Simulated(table, edges, by_name, found.tlp_hops, found.warm_up_ns / 1e3, found.counted_ns / 1e3)
 
 
@@ -179,12 +183,9 @@ def check_options(duration_us: float, warm_up_us: float | None, seed: int) -> No
 
 def check_flows(fabric: Fabric, flows: pd.DataFrame) -> None:
     """Refuse flows that cannot exist on a fabric, without simulating them."""
-    _core.fabric_check_traffic(fabric.handle, json.dumps(traffic_of(checked_frame(flows, "flows"))))
+    _core.fabric_check_traffic(fabric.handle, _columns(checked_frame(flows, "flows")))
 
 
-def traffic_of(flows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Flows as the simulator takes them: None instead of NaN."""
-    return [
-        {str(key): None if pd.isna(value) else value for key, value in row.items()}
-        for row in flows.to_dict("records")
-    ]
+def _columns(flows: pd.DataFrame) -> dict[str, list[Any]]:
+    """Flows as the simulator takes them."""
+    return {str(key): flows[key].tolist() for key in flows}

@@ -5,8 +5,10 @@ and 99th percentile of its phases under `phase PHASE of NAME`; `warm_up` and `co
 Histograms of whole requests and of each phase are distributions; the times of each request, if kept, are series.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -14,25 +16,72 @@ import pandas as pd
 from pcielab.fabric.flow_numbers import PHASES, TIMES
 from pcielab.percentiles import percentile
 
+_T = TypeVar("_T")
+_PIECE = 10_000
+"""Scalars or flows of a piece: a few MB."""
+_FRAMES = 100
+"""Flows of a piece with the histograms of their requests."""
+
+
+def pieces_of(
+    flows: pd.DataFrame,
+    edges: pd.DataFrame,
+    requests: Callable[[], Iterator[tuple[str, pd.DataFrame]]],
+    *,
+    traced: bool,
+    **spans_us: float,
+) -> Iterator[str]:
+    """The numbers of a test as the compiled half takes them, piece by piece: all of many flows fill memory.
+
+    Args:
+        flows: The flows of `Simulated`.
+        edges: Its edges.
+        requests: Gives its flows with requests, one by one: frames of all of them would fill memory, too.
+        traced: Whether to keep the times of every request.
+        spans_us: Times of the whole test.
+    """
+    for scalars in _blocks(_scalars(flows, edges, requests(), spans_us), _PIECE):
+        yield json.dumps({"scalars": scalars})
+    for some in map(dict, _blocks(requests(), _FRAMES)):
+        series = series_of(some) if traced else []
+        yield json.dumps({"distributions": distributions_of(some), "series": series})
+
+
+def _blocks(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    rest = iter(items)
+    while block := [*islice(rest, size)]:
+        yield block
+
 
 def scalars_of(
     flows: pd.DataFrame, edges: pd.DataFrame, requests: Mapping[str, pd.DataFrame], **spans_us: float
 ) -> list[dict[str, Any]]:
     """The scalars of a test, from the frames of `Simulated`; `spans_us` are times of the whole test."""
-    spans = [
+    return [*_scalars(flows, edges, requests.items(), spans_us)]
+
+
+def _scalars(
+    flows: pd.DataFrame,
+    edges: pd.DataFrame,
+    requests: Iterable[tuple[str, pd.DataFrame]],
+    spans_us: Mapping[str, float],
+) -> Iterator[dict[str, Any]]:
+    spans = (
         {"subject": "", "metric": name, "unit": "ns", "value": span_us * 1e3} for name, span_us in spans_us.items()
-    ]
-    return [*spans, *_flow_scalars(flows), *_edge_scalars(edges), *_phase_scalars(requests)]
+    )
+    return chain(spans, _flow_scalars(flows), _edge_scalars(edges), _phase_scalars(requests))
 
 
 def _flow_scalars(flows: pd.DataFrame) -> Iterator[dict[str, Any]]:
     units = {"gbytes_per_s": ("bandwidth", "GB/s"), "requests": ("requests", "1"), "in_flight": ("in_flight", "1")}
     left_out = {"flow", "fits", "note", *(f"{phase}_ns" for phase in PHASES)}
-    for row in flows.to_dict("records"):
-        for key, value in row.items():
-            if key not in left_out and not pd.isna(value):
-                metric, unit = units.get(str(key), (str(key).removesuffix("_ns"), "ns"))
-                yield {"subject": f"flow {row['flow']}", "metric": metric, "unit": unit, "value": float(value)}
+    for first in range(0, len(flows), _PIECE):
+        for row in flows.iloc[first : first + _PIECE].to_dict("records"):
+            for key, value in row.items():
+                if key not in left_out and not pd.isna(value):
+                    metric, unit = units.get(str(key), (str(key).removesuffix("_ns"), "ns"))
+                    subject = f"flow {row['flow']}"
+                    yield {"subject": subject, "metric": metric, "unit": unit, "value": float(value)}
 
 
 def _edge_scalars(edges: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -41,8 +90,8 @@ def _edge_scalars(edges: pd.DataFrame) -> Iterator[dict[str, Any]]:
         yield {"subject": f"edge {row['edge']}", "metric": "load", "unit": "GB/s", "value": load}
 
 
-def _phase_scalars(requests: Mapping[str, pd.DataFrame]) -> Iterator[dict[str, Any]]:
-    for flow, rows in requests.items():
+def _phase_scalars(requests: Iterable[tuple[str, pd.DataFrame]]) -> Iterator[dict[str, Any]]:
+    for flow, rows in requests:
         for phase in PHASES if len(rows) else ():
             subject = f"phase {phase} of {flow}"
             for metric, value in (("average", rows[phase].mean()), ("p99", percentile(rows[phase], 0.99))):

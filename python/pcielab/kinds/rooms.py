@@ -50,6 +50,7 @@ class Explain:
         questions: The rows among the given tests that `normal` judges; None if it judges none of the kind.
         gives_pins: Whether single numbers of a run determine keys of a host's profile.
         published: How a paper's numbers are found in it; None if no paper has any.
+        flow_counts: Numbers of flows of the given tests: each flow's limits take an estimate of all of them.
     """
 
     rows: "Callable[[Store, Sequence[int]], ExplainedRun]"
@@ -59,6 +60,7 @@ class Explain:
     questions: "Callable[[Store, Set[int]], Iterable[Question]] | None" = None
     gives_pins: bool = False
     published: OfPaper | None = None
+    flow_counts: "Callable[[Store, Sequence[int]], list[int]]" = lambda _store, _tests: []
 
 
 def finished(store: "Store") -> list[dict[str, Any]]:

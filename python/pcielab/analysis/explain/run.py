@@ -34,6 +34,11 @@ def explain_rows(store: Store, tests: Sequence[str] = ()) -> ExplainedRun:
     return ExplainedRun(found.rows, found.about, [*found.notes, *without_result(store, chosen)])
 
 
+def flow_counts(store: Store, tests: Sequence[str] = ()) -> list[int]:
+    """The flows of each test of a run of flows, each explained by an estimate of all of them; of others, none."""
+    return room_of(store).explain.flow_counts(store, matching(store, tests))
+
+
 def has_link_bounds(store: Store, tests: Sequence[str] = ()) -> bool:
     """Whether a run has bandwidth tests of transfers over a known PCIe link, which `explain_run` explains."""
     return room_of(store).explain.has_link_bounds(store, matching(store, tests))

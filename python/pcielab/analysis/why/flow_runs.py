@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pcielab import _core
 from pcielab.analysis.why.answer import Bar, Cell, Change, Why
 from pcielab.analysis.why.certainty import certainty_of, near, possible
 from pcielab.analysis.why.flows import LEAST_GAIN_PERCENT, UNIT, advice, flow_names, influenced
 from pcielab.analysis.why.numbers import counted, digits
-from pcielab.errors import found_in
+from pcielab.errors import InputError, found_in, wrong_value
 from pcielab.kinds.explained import Explained, ExplainedRun
 from pcielab.kinds.flows.explain import IN_FLIGHT
 from pcielab.library.fabrics.flows import KEYS
@@ -28,6 +29,23 @@ _LONGEST_US = 2_000.0
 """Most microseconds to simulate for a change, ten times a run's default: a store may give any duration."""
 
 
+def check_shares(counts: Sequence[int], limit: int | None) -> None:
+    """Refuse tests of more flows than can be explained: each takes an estimate of all shares of its test.
+
+    Args:
+        counts: The flows of each test.
+        limit: Most shares (see `influence_of_each`).
+
+    Raises:
+        InputError: They take more.
+    """
+    most = _core.INFLUENCE_SHARES_MOST if limit is None else limit
+    needed = sum(count * count for count in counts)
+    if needed > most:
+        remedy = f"{sum(counts)} flows need {needed} shares: give {needed}, or fewer tests"
+        raise wrong_value("limit", most, remedy)
+
+
 def why_flow_run(
     store: "Store", found: ExplainedRun, *, progress: Progress | None = None, limit: int | None = None
 ) -> Why:
@@ -42,7 +60,12 @@ def why_flow_run(
     counts = Counter(row.test for row in found.rows)
     test = max(counts, key=lambda one: counts[one])
     rows = [row for row in found.rows if row.test == test]
-    group = _largest_group(rows)
+    asking = [row for row in rows if _asks(row)]
+    if not asking:
+        raise InputError(
+            f"{store.path}: test {test}: no flow asks for anything: give a run of flows with a demand"
+        )
+    group = _largest_group(asking)
     row = sorted(group, key=lambda one: one.share or 0.0)[len(group) // 2]
     changes = _changes(store, test, rows, progress, limit)
     best = [change for change in changes if change.gain_percent >= LEAST_GAIN_PERCENT]
@@ -51,7 +74,7 @@ def why_flow_run(
     of = f", simulation {test} of {len(counts)}" if len(counts) > 1 else ""
     return Why(
         question=f"{store.title}{of}, {len(rows)} flows ({store.origin})",
-        sentences=(_binding(rows, group, row), sure.sentence, advice(best, "computed again")),
+        sentences=(_binding(asking, group, row), sure.sentence, advice(best, "computed again")),
         binds=bounds[0][0],
         certainty=sure,
         change=best[0] if best else None,
@@ -71,6 +94,11 @@ def _largest_group(rows: Sequence[Explained]) -> list[Explained]:
 
 def _limit(row: Explained) -> str | None:
     return row.limits[0].name if row.limits else None
+
+
+def _asks(row: Explained) -> bool:
+    """Whether a flow may move anything: its demand and its edges are above 0."""
+    return row.value > 0 or bool(row.limits and all(limit.value > 0 for limit in row.limits))
 
 
 def _flow(row: Explained) -> str:
@@ -112,6 +140,8 @@ def _with_more_requests(
     from pcielab.fabric.simulation import check_options, simulate
 
     [asked] = store.tests[store.tests["id"] == test].to_dict("records")
+    if asked["duration_us"] is None:
+        raise InputError(f"{store.path}: test {test}: has no `duration_us`: run it again with this version")
     duration_us, seed = float(asked["duration_us"]), int(store.manifest.get("seed") or 1)
     warm_up_us = asked.get("warm_up_us")
     if warm_up_us is None or warm_up_us != warm_up_us:

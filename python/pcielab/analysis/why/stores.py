@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pcielab.analysis.explain.run import explain_rows, has_link_bounds
+from pcielab.analysis.explain.run import explain_rows, flow_counts, has_link_bounds
 from pcielab.analysis.why.answer import Why
 from pcielab.analysis.why.limits import why_limits
 from pcielab.analysis.why.one_test import why_test
@@ -35,6 +35,12 @@ def why_store(
     store.require_speed("why")
     if has_link_bounds(store, tests):
         return why_transfers(store, tests, progress)
+    counts = flow_counts(store, tests)
+    if counts:
+        from pcielab.analysis.why.flow_runs import check_shares
+
+        check_shares(counts, limit)
+        progress(0, sum(counts))
     found = explain_rows(store, tests)
     if not found.rows:
         raise InputError(f"{store.path}: no test has a result: give a finished run, or other tests")

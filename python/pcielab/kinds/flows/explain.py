@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pcielab.fabric.flow_numbers import PHASES
 from pcielab.kinds.explained import MARKED_BELOW, NO_KNOWN_CAUSE, Explained, ExplainedRun, Limit
-from pcielab.kinds.flows.rows import flow_table
+from pcielab.kinds.flows.rows import flow_counts, flow_table
 from pcielab.kinds.rooms import Explain, OfPaper
 from pcielab.store import Store
 
@@ -49,18 +49,14 @@ def _name(store: Store) -> str:
 
 def _rows(fabric: "RecordedFabric", flows: "pd.DataFrame") -> Iterator[Explained]:
     """The flows of a test."""
-    from pcielab.fabric.estimation import estimate
+    from pcielab.fabric.estimation import free_shares
 
     offered = flows.reindex(columns=["standalone_gbytes_per_s"])["standalone_gbytes_per_s"].astype(float)
     asked = flows.assign(name=flows["flow"], standalone_gbytes_per_s=flows["gbytes_per_s"].astype(float))
-    for number, row in enumerate(flows.to_dict("records")):
-        if row["gbytes_per_s"] != row["gbytes_per_s"]:
-            continue
-        alone = asked["standalone_gbytes_per_s"].copy()
-        alone.iloc[number] = float("nan")
-        found = estimate(fabric, asked.assign(standalone_gbytes_per_s=alone)).flows.iloc[number]
-        edge = Limit(f"edge {found['limit']}", float(found["gbytes_per_s"])) if found["limit"] else None
-        yield _row(row, edge, float(offered.iloc[number]))
+    shares = zip(flows.to_dict("records"), free_shares(fabric, asked), offered.tolist(), strict=True)
+    for row, (share, edge), alone in shares:
+        if row["gbytes_per_s"] == row["gbytes_per_s"]:
+            yield _row(row, Limit(f"edge {edge}", share) if edge else None, alone)
 
 
 def _row(row: Mapping[Any, Any], edge: Limit | None, offered: float) -> Explained:
@@ -115,5 +111,8 @@ def _published(store: Store, known: "Published") -> "FlowNumbers":
 
 
 EXPLAIN = Explain(
-    rows=explain_flows, told=("flow", "swept_to"), published=OfPaper({"series", "value"}, _published)
+    rows=explain_flows,
+    told=("flow", "swept_to"),
+    published=OfPaper({"series", "value"}, _published),
+    flow_counts=flow_counts,
 )

@@ -1,7 +1,7 @@
 """Tables of the flows in a store: a row per flow, or a row per request. `pcielab.fabric.stored` writes them."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pcielab.argument_types import refuses_wrong_types
@@ -49,16 +49,17 @@ def flow_table(store: Frames) -> "pd.DataFrame":
     import pandas as pd
 
     store.require_kind("flows", "a table of flows")
-    asked = pd.DataFrame(list(_asked(store)), columns=_ASKED)
+    # Tuples, since the dicts of many flows fill memory.
+    table = pd.DataFrame.from_records((tuple(row.values()) for row in _asked(store)), columns=_ASKED)
     scalars = store.scalar_rows
     found = pd.concat([_wide(scalars, "flow "), _phase_averages(scalars)], axis=1)
-    table = asked.join(found, on=["id", "flow"])
+    table = table.join(found, on=["id", "flow"])
     whole = scalars[scalars["subject"] == ""].pivot(index="test", columns="metric", values="value")
     table = table.join(whole.reindex(columns=list(_SPANS)).rename(columns="{}_ns".format), on="id")
     table["fits"] = fitting(table)
     table["note"] = departures(table)
     order = (*_ORDER, *(f"{one}_ns" for one in PHASES), *(f"{one}_ns" for one in _SPANS), "fits", "note")
-    columns = [*asked.columns, *(name for name in order if name in table)]
+    columns = [*_ASKED, *(name for name in order if name in table)]
     table = table[columns].dropna(axis="columns", how="all")
     return table.astype({"requests": "Int64"}) if "requests" in table else table
 
@@ -71,9 +72,17 @@ def flow_rows(store: Frames) -> Iterator[dict[str, Any]]:
         yield row | {_column(metric): value for metric, value in metrics.items()}
 
 
+def flow_counts(store: Frames, tests: Collection[int]) -> list[int]:
+    """The number of flows of each of these tests."""
+    return [len(_flows(store, test)) for test in store.test_rows() if test["id"] in tests]
+
+
 def _asked(store: Frames) -> Iterator[dict[str, Any]]:
     for test in store.test_rows():
-        for flow in _flows(store, test):
+        # Each flow is dropped as its row is made.
+        flows = _flows(store, test)[::-1]
+        while flows:
+            flow = flows.pop()
             yield {
                 "id": test["id"],
                 "family": test["family"],
