@@ -245,6 +245,14 @@ def predicted(_folder: Path) -> Call:
     return lambda: predictor.predict([HANDLE] * 50, wanted, effort=effort, progress=lambda _done, _total: None)
 
 
+def searched_nic(_folder: Path) -> Call:
+    line = {"line_gbps": 400.0, "vlan": False, "gap": "standard"}
+    counts = {"warm_up_packets": 200_000, "packets": 1_000_000_000, "nics": 1}
+    traffic = {"ethernet": line, "frame_bytes": 64, "direction": "both", **counts}
+    nic = load_nic("connectx-7").handle
+    return lambda: _core.why_nic(nic, HANDLE, json.dumps(traffic), lambda _done, _total: None)
+
+
 def checked_contract(_folder: Path) -> Call:
     latency, bandwidth = (
         json.loads(single_test(name, transactions=50_000_000).to_json())["tests"][0]["parameters"]
@@ -380,6 +388,7 @@ ENTRY_POINTS: dict[str, Long | Short] = {
         (
             *("System.with_", "System.json", "System.values", "System.get", "System.source", "System.origins"),
             "System.capacities",
+            *("System.changes", "link_changes"),
         ),
         Short("some two hundred keys of a system"),
     ),
@@ -441,7 +450,8 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     **dict.fromkeys(
         [
             *(f"{kind}.{name}" for kind in ("Nic", "Engine", "Messages") for name in _METHODS),
-            *("Nic.split", "Nic.with_switches", "Nic.for_frames", "Nic.limits"),
+            *("Nic.split", "Nic.with_switches", "Nic.for_frames", "Nic.limits", "Nic.changes"),
+            "why_nic_on_link",
         ],
         Short("the steps or keys of one file"),
     ),
@@ -469,6 +479,8 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     "run_alone": Long(of(_core.run_alone, simulated(), BANDWIDTH.to_json(), seed=1, samples="full")),
     **dict.fromkeys(("list_devices", "survey_device", "bind_device", "release_device"), _KERNEL),
     "test_bounds": Long(of(_core.test_bounds, HANDLE, json.dumps([ONE] * 25_000)), repeats=True),
+    "why_tests": Long(of(_core.why_tests, HANDLE, json.dumps([ONE] * 1_000), lambda _done, _total: None)),
+    "why_nic": Long(searched_nic),
     "write_file": _WRITTEN,
     "write_folder": _WRITTEN,
     "trace_record": Long(

@@ -555,7 +555,7 @@ def test_rows_are_read_without_data_frames(tmp_path: Path) -> None:
             "nvbandwidth/0.5-one-gpu.json",
             "gen5x16",
             "binds the only rate",
-            "Most is gained by link.mps_bytes 256 -> 512",
+            "by link.mps_bytes 256 -> 512",
         ),
         ("nvbandwidth/0.5-one-gpu.json", "gen4x16", "binds the only rate", "check --link, --mps, --mrrs"),
         ("perftest/24.07-write-bw.json", "gen5x16", "binds the only rate", "use more queue pairs (-q)"),

@@ -38,6 +38,7 @@ pub struct Switch {
     /// Largest frame, FCS included, that it acts on; left out: it acts on every frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 64, max = 65_535))]
+    #[schemars(extend("x-fact" = "what the feature is"))]
     pub frame_bytes_most: Option<u32>,
     /// Steps that do not happen, by their `what`.
     #[serde(default)]
@@ -56,17 +57,21 @@ pub struct StepChange {
     pub what: Option<String>,
     /// Another access, by the same actor.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-fact" = "what the feature is"))]
     pub kind: Option<Kind>,
     /// How many bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-fact" = "what the feature is"))]
     pub bytes: Option<StepBytes>,
     /// Packets for each access.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000))]
+    #[schemars(extend("x-fact" = "what the feature is"))]
     pub every_packets: Option<u32>,
     /// Pieces of `bytes` in one access.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000))]
+    #[schemars(extend("x-fact" = "what the feature is"))]
     pub batch: Option<u32>,
 }
 

@@ -1,6 +1,7 @@
 //! A NIC as data: the accesses over PCIe that it and its driver make for each packet.
 
 use pcie_refusal::Refusal;
+use pcie_schema::relief::{Who, either, less, more, off};
 use pcie_schema::{Fitting, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,31 +40,40 @@ pub struct Interactions {
 pub struct Queues {
     /// Descriptors in a ring, one ring for each direction: the most packets in flight.
     #[schemars(range(min = 1, max = 1 << 16))]
+    #[schemars(extend("x-relief" = more(Who::Driver)))]
     pub ring_descriptors: u32,
     /// Most descriptors that the NIC prefetches, for each direction.
     #[schemars(range(min = 1, max = 1 << 16))]
+    #[schemars(extend("x-relief" = more(Who::Device)))]
     pub descriptors_held: u32,
     /// Packet buffers in host memory, used in turn: they determine how much memory the packets touch.
     #[schemars(range(min = 1, max = 1 << 20))]
+    #[schemars(extend("x-relief" = either(Who::Driver)))]
     pub buffers: u32,
     /// Size of each, and so of the largest packet.
     #[schemars(range(min = 64, max = 1 << 16))]
+    #[schemars(extend("x-relief" = either(Who::Driver)))]
     pub buffer_bytes: u32,
     /// Queue of packets from the line; a packet that finds it full is dropped.
     #[schemars(range(min = 1 << 11, max = 1 << 26))]
+    #[schemars(extend("x-relief" = more(Who::Device)))]
     pub receive_fifo_bytes: u32,
     /// Queue of packets to the line.
     #[schemars(range(min = 1 << 11, max = 1 << 26))]
+    #[schemars(extend("x-relief" = more(Who::Device)))]
     pub transmit_fifo_bytes: u32,
     /// Header split: bytes of a longer packet that go to a buffer of their own. 0: packets stay whole.
     #[schemars(range(min = 0, max = 1 << 12))]
+    #[schemars(extend("x-relief" = off(Who::Driver)))]
     pub header_bytes: u32,
     /// Queue pairs, each with rings of its own, over which packets are spread at random.
     #[schemars(range(min = 1, max = 1 << 10))]
+    #[schemars(extend("x-relief" = either(Who::Driver)))]
     pub pairs: u32,
     /// Packets that share a page of 4 KiB, one after the other, where a driver takes pages from a pool
     /// (`host.iommu.page_life`).
     #[schemars(range(min = 1, max = 64))]
+    #[schemars(extend("x-relief" = more(Who::Driver)))]
     pub packets_per_page: u32,
 }
 
@@ -99,26 +109,33 @@ pub struct Step {
     /// Description of the access, for readers.
     pub what: String,
     /// Whether it belongs to sending or to receiving.
+    #[schemars(extend("x-fact" = "another NIC"))]
     pub path: Path,
     /// Who starts it.
+    #[schemars(extend("x-fact" = "another NIC"))]
     pub actor: Actor,
     /// Which access it is.
+    #[schemars(extend("x-fact" = "another NIC"))]
     pub kind: Kind,
     /// How many bytes.
+    #[schemars(extend("x-relief" = less(Who::Device)))]
     pub bytes: StepBytes,
     /// Packets for each access; left out: one, or as many as come in `moderation_ns`.
     #[serde(default)]
     #[schemars(range(min = 1, max = 1_000_000))]
+    #[schemars(extend("x-relief" = more(Who::Driver).absent(1)))]
     pub every_packets: Option<u32>,
     /// Pieces of `bytes` in one access, one for each packet: 16 bytes in a batch of 40 are one access of 640
     /// bytes every 40 packets.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1_000_000))]
+    #[schemars(extend("x-relief" = more(Who::Device)))]
     pub batch: u32,
     /// Interrupts moderated by time: nanoseconds between two interrupts of a queue; sooner if `every_packets`
     /// packets wait.
     #[serde(default)]
     #[schemars(range(min = 1, max = MAX_MODERATION_NS))]
+    #[schemars(extend("x-relief" = either(Who::Driver)))]
     pub moderation_ns: Option<u32>,
 }
 

@@ -240,6 +240,12 @@ impl System {
         Ok(written(py, value.unwrap_or_default())?)
     }
 
+    /// One step of every key that limits something, as JSON: words, new values by dotted key, what it is of, and who can
+    /// make it.
+    fn changes(&self) -> Result<String> {
+        text(&pcie_why::of_system(&self.inner)?)
+    }
+
     /// Every dotted key of a system, those of tables included, with the first sentence of its meaning.
     #[staticmethod]
     fn keys() -> Vec<(String, String)> {

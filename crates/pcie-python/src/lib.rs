@@ -33,6 +33,7 @@ mod store;
 mod suites;
 mod trace;
 mod vfio;
+mod why;
 mod words;
 
 /// The compiled half of pcielab.
@@ -101,6 +102,8 @@ mod _core {
     use super::trace::{trace_convert, trace_play, trace_read, trace_record};
     #[pymodule_export]
     use super::vfio::{bind_device, list_devices, release_device, survey_device};
+    #[pymodule_export]
+    use super::why::{link_changes, why_nic, why_nic_on_link, why_tests};
     #[pymodule_export]
     use super::words::{alike, closest, suggestion, with_most_parts, with_parts};
 

@@ -99,6 +99,12 @@ impl Nic {
         self.0.content.limits()
     }
 
+    /// One step of every key, each feature that is off and acts on frames of a size, and changes of all steps of a kind
+    /// at once, as JSON.
+    fn changes(&self, frame_bytes: u64) -> Result<String> {
+        text(&pcie_why::of_nic(&self.0.content, frame_bytes)?)
+    }
+
     /// Canonical JSON: keys sorted, no spaces, ASCII only.
     fn json(&self) -> Result<String> {
         canonical(&self.0)

@@ -8,6 +8,7 @@
 pub mod changed;
 pub mod quantity;
 pub mod quantity_words;
+pub mod relief;
 mod shape;
 pub mod size;
 

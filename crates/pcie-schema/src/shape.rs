@@ -4,6 +4,7 @@ mod problems;
 
 pub use problems::{Problem, Why};
 
+use crate::relief::Relief;
 use pcie_refusal::Kind as RefusalKind;
 use pcie_refusal::Refusal;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -28,21 +29,25 @@ pub trait Fitting: DeserializeOwned + JsonSchema {
 
 /// A compiled schema.
 #[derive(Clone, Debug)]
-pub struct Shape(Kind);
+pub struct Shape(pub(crate) Kind);
 
 /// A key of a table.
 #[derive(Clone, Debug)]
-struct Key {
-    name: String,
-    shape: Shape,
+pub(crate) struct Key {
+    pub(crate) name: String,
+    pub(crate) shape: Shape,
     required: bool,
     default: Option<Value>,
     meaning: String,
+    /// How its value can be changed so that it limits less.
+    pub(crate) relief: Option<Relief>,
+    /// Whether it states why nobody can change it.
+    pub(crate) is_fact: bool,
 }
 
 /// Allowed values.
 #[derive(Clone, Debug)]
-enum Kind {
+pub(crate) enum Kind {
     /// The keys of a table.
     Table(Vec<Key>),
     /// A table of any keys, whose values have one shape.
@@ -71,10 +76,10 @@ enum Kind {
 
 /// Bounds of a number.
 #[derive(Clone, Debug, Default)]
-struct Range {
-    least: Option<Value>,
+pub(crate) struct Range {
+    pub(crate) least: Option<Value>,
     above: Option<Value>,
-    most: Option<Value>,
+    pub(crate) most: Option<Value>,
     multiple: Option<u64>,
 }
 
@@ -243,6 +248,8 @@ impl Shape {
             required: has_to_be(name),
             default: of.get("default").cloned(),
             meaning: of["description"].as_str().unwrap_or_default().to_owned(),
+            relief: of.get("x-relief").and_then(|relief| serde_json::from_value(relief.clone()).ok()),
+            is_fact: of.get("x-fact").is_some(),
         };
         Kind::Table(properties.iter().map(read).collect())
     }
@@ -326,7 +333,7 @@ impl Range {
         }
     }
 
-    fn holds(&self, value: &Value) -> bool {
+    pub(crate) fn holds(&self, value: &Value) -> bool {
         let low = self.least.as_ref().is_none_or(|least| !less(value, least));
         let above = self.above.as_ref().is_none_or(|above| less(above, value));
         let multiple =

@@ -30,7 +30,7 @@ use bus::Bus;
 use event::{Access, NicEvent, Timer};
 use layout::Layout;
 use moderation::Moderation;
-use outcome::Measured;
+use outcome::{Held, Measured};
 use path::{Progress, Shape};
 use pcie_model::{Ethernet, Interactions, Kind, Path};
 use pcie_refusal::Refusal;
@@ -164,6 +164,10 @@ impl<'a> NicRun<'a> {
         let event = self.bus.next().ok_or_else(stuck)?;
         self.handle(event);
         self.begin_all();
+        for path in [TX, RX] {
+            let (held, now) = (self.held_back(path), self.bus.now());
+            self.measured.holds(path, held, now);
+        }
         let first = u64::from(self.traffic.warm_up_packets);
         if !self.measured.is_counting() && self.finished() >= first {
             self.measured.start(self.bus.now(), self.finished(), self.bus.counted());
@@ -320,6 +324,30 @@ impl<'a> NicRun<'a> {
             }
             (true, _) => needed <= self.accepted,
         }
+    }
+
+    /// What keeps a path from moving its next packet: looks from the step that moves packets back to the first one that
+    /// could begin but for a resource. `None` where it waits for packets.
+    fn held_back(&self, path: usize) -> Option<Held> {
+        let progress = self.paths[path].as_ref()?;
+        for stage in (0..=progress.packet_stage).rev() {
+            let one = &progress.stages[stage];
+            let ready = progress.ready_for(stage).unwrap_or_else(|| self.supply(path));
+            if let Some(packets) = one.next_group(ready, self.bus.now()) {
+                return match (self.has_room(path, stage, packets), one.shape.moves_packet, path) {
+                    (false, false, _) => Some(Held::Descriptors),
+                    (false, true, TX) => Some(Held::TransmitFifo),
+                    _ => None,
+                };
+            }
+            if ready > one.begun {
+                return Some(if one.moderation.is_some() { Held::Moderation } else { Held::Batch });
+            }
+        }
+        let waits_for_packets = self.traffic.direction == Direction::Both
+            && path == TX
+            && self.done_with(RX) <= self.supply(path);
+        (!waits_for_packets).then_some(Held::Ring)
     }
 
     /// Packets for which the driver has supplied buffers so far.

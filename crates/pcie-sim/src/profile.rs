@@ -22,6 +22,7 @@ pub use link::Link;
 pub use rules::{Placement, Ruled};
 
 use pcie_schema::quantity::{Address, Size, Socket};
+use pcie_schema::relief::{Who, better, like, more};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,7 @@ pub struct System {
     #[schemars(length(min = 1, max = 1000))]
     pub title: String,
     /// Whether the parameters were estimated from measurements of this machine.
+    #[schemars(extend("x-fact" = "where the values come from"))]
     pub calibrated: bool,
     /// The negotiated link.
     pub link: Link,
@@ -46,24 +48,30 @@ pub struct System {
     /// Socket that the device is attached to.
     #[serde(default)]
     #[schemars(with = "Socket")]
+    #[schemars(extend("x-fact" = "where the slot is"))]
     pub device_socket: u32,
     /// Socket whose memory holds the host buffer.
     #[serde(default)]
     #[schemars(with = "Socket")]
+    #[schemars(extend("x-relief" = like(Who::Setting, "device_socket")))]
     pub memory_socket: u32,
     /// Socket that the control program runs on: the one whose caches it thrashes and warms.
     #[serde(default)]
     #[schemars(with = "Socket")]
+    #[schemars(extend("x-relief" = like(Who::Setting, "device_socket")))]
     pub program_socket: u32,
     /// How the IOMMU translates: not at all, with the largest pages that fit, or with 4 KiB pages only.
     #[serde(default)]
+    #[schemars(extend("x-relief" = better(Who::Setting, ["four-kib-pages", "super-pages", "off"])))]
     pub iommu: IommuMode,
     /// Size of one physically contiguous piece of the host buffer: a power of two, at least one page.
     #[schemars(with = "Size")]
+    #[schemars(extend("x-relief" = more(Who::Driver)))]
     pub chunk_bytes: u64,
     /// Bus address of each piece, in buffer order; their number times `chunk_bytes` is the size of
     /// the buffer.
     #[schemars(with = "Vec<Address>", length(min = 1))]
+    #[schemars(extend("x-fact" = "where the buffer lies"))]
     pub chunk_addresses: Vec<u64>,
 }
 

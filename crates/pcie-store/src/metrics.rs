@@ -261,6 +261,14 @@ const NIC_BOUNDS: &[&str] = &[
     "write-pool",
     "posted-credits",
     "tags",
+    "completion-buffer",
+    "non-posted-credits",
+    "descriptors-held",
+    "transmit-fifo",
+    "batch",
+    "moderation",
+    "ring",
+    "receive-fifo",
     "latency",
 ];
 const STEP: &[&str] = &["tx: *", "rx: *"];

@@ -1,6 +1,7 @@
 //! One test: a row of a suite.
 
 use pcie_refusal::Refusal;
+use pcie_schema::relief::{Who, any, less, more, off};
 use pcie_schema::{Fitting, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -101,47 +102,59 @@ pub enum CacheState {
 pub struct Test {
     /// State of the caches before it.
     #[schemars(extend("x-word" = "cache", "x-heading" = "cache", "x-column" = 4, "x-axis" = "cache", "default" = "cold"))]
+    #[schemars(extend("x-relief" = any(Who::Workload)))]
     pub cache: CacheState,
     /// Whether a latency test stores its full distribution, as the `_details` families do, and each sample if
     /// there are at most 1,048,576.
     #[schemars(extend("x-word" = "details", "x-heading" = "details", "x-column" = 12, "default" = false))]
+    #[schemars(extend("x-fact" = "what is recorded"))]
     pub details: bool,
     /// Offset from an 8 KiB boundary on the device, bytes.
     #[schemars(extend("x-word" = "device_offset", "x-heading" = "device offset (B)", "x-column" = 8, "x-axis" = "offset", "default" = 0))]
     #[schemars(range(min = 0, max = 4095))]
+    #[schemars(extend("x-relief" = off(Who::Workload)))]
     pub device_offset_bytes: u64,
     /// Offset from a cache line on the host, bytes.
     #[schemars(extend("x-word" = "host_offset", "x-heading" = "host offset (B)", "x-column" = 7, "x-axis" = "offset", "default" = 0))]
     #[schemars(range(min = 0, max = 4095))]
+    #[schemars(extend("x-relief" = off(Who::Workload)))]
     pub host_offset_bytes: u64,
     /// The micro-benchmark.
     #[schemars(extend("x-word" = "test", "x-heading" = "test", "x-column" = 1, "x-axis" = "test"))]
+    #[schemars(extend("x-fact" = "the question"))]
     pub operation: Operation,
     /// Maximum number of requests in flight; by default (null) the device's own limit.
     #[schemars(extend("x-word" = "outstanding", "x-heading" = "outstanding", "x-column" = 10, "x-axis" = "outstanding"))]
     #[schemars(range(min = 1, max = 4_294_967_295_u32))]
+    #[schemars(extend("x-relief" = more(Who::Workload)))]
     pub outstanding: Option<u32>,
     /// Path on the device.
     #[schemars(extend("x-word" = "path", "x-heading" = "path", "x-column" = 2, "default" = "dma"))]
+    #[schemars(extend("x-fact" = "the question"))]
     pub path: Path,
     /// Order of the accesses to the window.
     #[schemars(extend("x-word" = "pattern", "x-heading" = "pattern", "x-column" = 3, "x-axis" = "pattern", "default" = "random"))]
+    #[schemars(extend("x-fact" = "the question"))]
     pub pattern: Pattern,
     /// Transfer size, bytes.
     #[schemars(extend("x-word" = "size", "x-heading" = "size (B)", "x-column" = 5, "x-axis" = "size", "default" = 64, "x-size" = true))]
     #[schemars(range(min = 1, max = TRANSFER_BYTES_MOST))]
+    #[schemars(extend("x-relief" = more(Who::Workload)))]
     pub size_bytes: u64,
     /// Distance of a strided pattern's accesses, in units (a transfer in whole cache lines); 1 for others.
     #[schemars(extend("x-word" = "stride", "x-heading" = "stride (units)", "x-column" = 9, "x-axis" = "stride", "default" = 1))]
     #[schemars(range(min = 1, max = 4_294_967_295_u32))]
+    #[schemars(extend("x-fact" = "the question"))]
     pub stride_units: u64,
     /// Number of transactions; by default that of the published suite.
     #[schemars(extend("x-word" = "transactions", "x-heading" = "transactions", "x-column" = 11, "default" = 2097152))]
     #[schemars(range(min = 1, max = 4_294_967_295_u32))]
+    #[schemars(extend("x-fact" = "how long the test is"))]
     pub transactions: u64,
     /// Window, bytes.
     #[schemars(extend("x-word" = "window", "x-heading" = "window", "x-column" = 6, "x-axis" = "window", "default" = 8192, "x-size" = true))]
     #[schemars(range(min = 1, max = i64::MAX))]
+    #[schemars(extend("x-relief" = less(Who::Workload)))]
     pub window_bytes: u64,
 }
 

@@ -40,6 +40,12 @@ BOUND_COLOURS = {
     "write-pool": "#3f8f8f",
     "read-pool": "#1f5f5f",
     "memory": "#b0485a",
+    "descriptors-held": "#6f7f2a",
+    "ring": "#a0a03c",
+    "transmit-fifo": "#2f6f9f",
+    "receive-fifo": "#6fa8d0",
+    "batch": "#c08a2e",
+    "moderation": "#7a5a2e",
 }
 """Colours of bounds, the same everywhere: none is a run's, and all show on light and dark pages."""
 

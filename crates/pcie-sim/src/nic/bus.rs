@@ -82,11 +82,32 @@ pub(super) struct Counted {
     /// Time for which the ports sent.
     pub(super) uplink_busy: Picoseconds,
     pub(super) downlink_busy: Picoseconds,
-    /// Time for which a read waited for a tag or space for its completions, and a write for credits, at the head of its queue.
+    /// Time for which a read waited for a tag, for space for its completions or for a credit, and a write for credits, at
+    /// the head of its queue.
     pub(super) tags_waited: Picoseconds,
+    pub(super) completion_buffer_waited: Picoseconds,
+    pub(super) non_posted_waited: Picoseconds,
     pub(super) credits_waited: Picoseconds,
     /// Use of the IOMMU, the root complex's pools and memory.
     pub(super) host: HostUse,
+}
+
+/// What a read at the head of its queue waits for.
+#[derive(Clone, Copy, Debug)]
+enum ReadWait {
+    Tag,
+    CompletionBuffer,
+    Credit,
+}
+
+impl Counted {
+    fn waited_for(&mut self, wait: ReadWait) -> &mut Picoseconds {
+        match wait {
+            ReadWait::Tag => &mut self.tags_waited,
+            ReadWait::CompletionBuffer => &mut self.completion_buffer_waited,
+            ReadWait::Credit => &mut self.non_posted_waited,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -112,7 +133,8 @@ pub(super) struct Bus<'a> {
     writes: VecDeque<Request>,
     registers: VecDeque<Access>,
     writes_next: bool,
-    without_tag_since: Option<Picoseconds>,
+    /// What the first read waits for, and since when.
+    read_waits: Option<(ReadWait, Picoseconds)>,
     without_credits_since: Option<Picoseconds>,
     counted: Counted,
 }
@@ -145,7 +167,7 @@ impl<'a> Bus<'a> {
             writes: VecDeque::new(),
             registers: VecDeque::new(),
             writes_next: false,
-            without_tag_since: None,
+            read_waits: None,
             without_credits_since: None,
             counted: Counted { crossed: vec![Crossed::default(); steps], ..Counted::default() },
         }
@@ -364,13 +386,19 @@ impl<'a> Bus<'a> {
         let Some(request) = reads.front().copied() else { return false };
         let space = self.machine.completion_space(request.piece);
         let has_space = self.completion_buffer.is_none_or(|free| free.holds(space));
-        if self.tags == 0 || !has_space || !self.credits.take_non_posted() {
-            self.without_tag_since.get_or_insert(self.now);
+        let waits = match () {
+            () if self.tags == 0 => Some(ReadWait::Tag),
+            () if !has_space => Some(ReadWait::CompletionBuffer),
+            () if !self.credits.take_non_posted() => Some(ReadWait::Credit),
+            () => None,
+        };
+        if let Some(wait) = waits {
+            self.read_waits.get_or_insert((wait, self.now));
             return false;
         }
         reads.pop_front();
-        if let Some(since) = self.without_tag_since.take() {
-            self.counted.tags_waited += self.now.since(since);
+        if let Some((wait, since)) = self.read_waits.take() {
+            *self.counted.waited_for(wait) += self.now.since(since);
         }
         self.tags -= 1;
         if let Some(free) = &mut self.completion_buffer {

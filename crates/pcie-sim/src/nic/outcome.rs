@@ -26,8 +26,48 @@ pub enum NicBound {
     PostedCredits,
     /// Reads wait for the answers to earlier ones.
     Tags,
+    /// Reads wait for room for their completions.
+    CompletionBuffer,
+    /// Reads wait for credits of the root complex.
+    NonPostedCredits,
+    /// Descriptors are not fetched, because the NIC holds as many as it can.
+    DescriptorsHeld,
+    /// Packets are not read, because the queue to the line is full.
+    TransmitFifo,
+    /// An access waits until enough packets share it.
+    Batch,
+    /// An interrupt that packets wait for is held back.
+    Moderation,
+    /// Every descriptor of the ring is in use.
+    Ring,
+    /// Packets are dropped now and then, because the queue from the line is full.
+    ReceiveFifo,
     /// No resource is full: descriptors, buffers and packets wait for round trips of one another.
     Latency,
+}
+
+/// What keeps a path from its next access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Held {
+    Descriptors,
+    TransmitFifo,
+    Batch,
+    Moderation,
+    Ring,
+}
+
+impl Held {
+    const ALL: [Self; 5] = [Self::Descriptors, Self::TransmitFifo, Self::Batch, Self::Moderation, Self::Ring];
+
+    fn bound(self) -> NicBound {
+        match self {
+            Self::Descriptors => NicBound::DescriptorsHeld,
+            Self::TransmitFifo => NicBound::TransmitFifo,
+            Self::Batch => NicBound::Batch,
+            Self::Moderation => NicBound::Moderation,
+            Self::Ring => NicBound::Ring,
+        }
+    }
 }
 
 /// Share of the time from which on a sending port counts as full.
@@ -95,6 +135,38 @@ impl NicOutcome {
     }
 }
 
+/// Shares of the time for which a read waited at the head of its queue, by what it waited for.
+struct Waited {
+    tags: f64,
+    completion_buffer: f64,
+    credits: f64,
+}
+
+impl Waited {
+    fn between(before: &Counted, after: &Counted, elapsed_ns: f64) -> Self {
+        let share = |of: fn(&Counted) -> Picoseconds| of(after).since(of(before)).as_ns() / elapsed_ns;
+        Self {
+            tags: share(|one| one.tags_waited),
+            completion_buffer: share(|one| one.completion_buffer_waited),
+            credits: share(|one| one.non_posted_waited),
+        }
+    }
+
+    fn all(&self) -> f64 {
+        self.tags + self.completion_buffer + self.credits
+    }
+
+    fn bound(&self) -> NicBound {
+        if self.completion_buffer > self.tags.max(self.credits) {
+            NicBound::CompletionBuffer
+        } else if self.credits > self.tags {
+            NicBound::NonPostedCredits
+        } else {
+            NicBound::Tags
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Accesses {
     count: u64,
@@ -117,6 +189,9 @@ pub(super) struct Measured {
     arrived: u64,
     dropped: u64,
     dropped_in_a_row: u64,
+    /// What held each path back since when, and the times so far.
+    holding: [Option<(Held, Picoseconds)>; 2],
+    held: [Picoseconds; Held::ALL.len()],
 }
 
 impl Measured {
@@ -128,7 +203,27 @@ impl Measured {
             arrived: 0,
             dropped: 0,
             dropped_in_a_row: 0,
+            holding: [None; 2],
+            held: [Picoseconds::ZERO; Held::ALL.len()],
         }
+    }
+
+    /// Records what holds a path back from now on.
+    pub(super) fn holds(&mut self, path: usize, held: Option<Held>, now: Picoseconds) {
+        if self.holding[path].map(|(held, _)| held) == held {
+            return;
+        }
+        if let Some((held, since)) = self.holding[path].take() {
+            self.held[held as usize] += now.since(since);
+        }
+        self.holding[path] = held.map(|held| (held, now));
+    }
+
+    /// The resource of the NIC that holds packets back for most of the time, if one does for half of it.
+    fn held_by(&mut self, now: Picoseconds, elapsed_ns: f64) -> Option<NicBound> {
+        (0..self.holding.len()).for_each(|path| self.holds(path, None, now));
+        let longest = Held::ALL.into_iter().max_by_key(|held| self.held[*held as usize])?;
+        (self.held[longest as usize].as_ns() / elapsed_ns >= WAITING).then(|| longest.bound())
     }
 
     pub(super) fn is_counting(&self) -> bool {
@@ -161,20 +256,21 @@ impl Measured {
 
     /// The results from the start until `now`.
     pub(super) fn outcome(
-        self,
+        mut self,
         nic: &Interactions,
         now: Picoseconds,
         finished: u64,
         counted: &Counted,
         interval: Picoseconds,
     ) -> NicOutcome {
-        let begin = self.begin.unwrap_or(Begin {
+        let begin = self.begin.take().unwrap_or(Begin {
             at: Picoseconds::ZERO,
             finished: 0,
             counted: Counted { crossed: vec![Crossed::default(); nic.steps.len()], ..Counted::default() },
         });
         let elapsed = now.since(begin.at);
         let elapsed_ns = elapsed.as_ns().max(1e-3);
+        let held_by = self.held_by(now, elapsed_ns);
         let packets = (finished - begin.finished) as f64;
         let share = |now: Picoseconds, then: Picoseconds| now.since(then).as_ns() / elapsed_ns;
         let packets_per_s = packets * 1e9 / elapsed_ns;
@@ -182,7 +278,7 @@ impl Measured {
         let dropped_share = if self.arrived > 0 { self.dropped as f64 / self.arrived as f64 } else { 0.0 };
         let upstream_share = share(counted.uplink_busy, begin.counted.uplink_busy);
         let downstream_share = share(counted.downlink_busy, begin.counted.downlink_busy);
-        let tags_waited = share(counted.tags_waited, begin.counted.tags_waited);
+        let reads_waited = Waited::between(&begin.counted, counted, elapsed_ns);
         let credits_waited = share(counted.credits_waited, begin.counted.credits_waited);
         let host = counted.host.since(&begin.counted.host);
         let walking = host.walkers_share(elapsed_ns);
@@ -193,9 +289,11 @@ impl Measured {
             () if walking >= WALKING => NicBound::Translation,
             () if host.memory.as_ns() / elapsed_ns >= BUSY => NicBound::Memory,
             () if host.pool_share(elapsed_ns) >= BUSY => NicBound::WritePool,
-            () if credits_waited >= WAITING && credits_waited >= tags_waited => NicBound::PostedCredits,
-            () if tags_waited >= WAITING => NicBound::Tags,
-            () => NicBound::Latency,
+            () if credits_waited >= WAITING && credits_waited >= reads_waited.all() => {
+                NicBound::PostedCredits
+            }
+            () if reads_waited.all() >= WAITING => reads_waited.bound(),
+            () => held_by.unwrap_or(if self.dropped > 0 { NicBound::ReceiveFifo } else { NicBound::Latency }),
         };
         let steps = self.steps.iter().zip(&counted.crossed).zip(&begin.counted.crossed);
         let steps = steps.map(|((accesses, crossed), before)| StepOutcome {

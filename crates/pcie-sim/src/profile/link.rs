@@ -1,7 +1,11 @@
 //! The negotiated link, as `lspci -vvv` shows it.
 
+use pcie_schema::relief::{Who, better, more, next};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Lanes of the widest slot; links of 32 lanes have none.
+const WIDEST_SLOT: u64 = 16;
 
 /// The negotiated parameters, and those of the device's configuration registers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -9,29 +13,37 @@ use serde::{Deserialize, Serialize};
 pub struct Link {
     /// PCIe generation.
     #[schemars(extend("enum" = [1, 2, 3, 4, 5, 6, 7]))]
+    #[schemars(extend("x-relief" = next(Who::Slot)))]
     pub generation: u32,
     /// Lanes in use.
     #[schemars(extend("enum" = [1, 2, 4, 8, 12, 16, 32]))]
+    #[schemars(extend("x-relief" = more(Who::Slot).most(WIDEST_SLOT)))]
     pub lanes: u32,
     /// Maximum payload size (MPS).
     #[schemars(extend("enum" = [128, 256, 512, 1024, 2048, 4096]))]
+    #[schemars(extend("x-relief" = more(Who::Setting)))]
     pub mps_bytes: u32,
     /// Maximum read request size (MRRS).
     #[schemars(extend("enum" = [128, 256, 512, 1024, 2048, 4096]))]
+    #[schemars(extend("x-relief" = more(Who::Setting)))]
     pub mrrs_bytes: u32,
     /// Read completion boundary of the root port.
     #[serde(default = "least_boundary")]
     #[schemars(extend("enum" = [64, 128]))]
+    #[schemars(extend("x-relief" = next(Who::Setting)))]
     pub rcb_bytes: u32,
     /// Whether the device appends an ECRC to its TLPs (`CGenEn+` in its AER capability).
     #[serde(default)]
+    #[schemars(extend("x-relief" = better(Who::Setting, [true, false])))]
     pub ecrc: bool,
     /// Read requests that the device may have in flight: 32 without extended tags, 256 with, 768 with 10-bit
     /// tags.
     #[schemars(range(min = 1, max = 16384))]
+    #[schemars(extend("x-relief" = more(Who::Device)))]
     pub tags: u32,
     /// Flit mode: always in generations 6 and 7, optional at lower rates.
     #[serde(default)]
+    #[schemars(extend("x-relief" = better(Who::Slot, [false, true])))]
     pub flit: bool,
 }
 

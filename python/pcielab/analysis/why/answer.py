@@ -1,7 +1,7 @@
 """An answer: at most three sentences, the bars of a picture, and the rows of a table."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pcielab.analysis.why.numbers import percent_text
@@ -44,7 +44,10 @@ class Change:
         before: The value without it.
         after: The value that the same engine gives with it.
         unit: `Gb/s`, `GB/s`, or `ns`, where less is better.
-        of: What changes: `device`, `link`, `host`, `test`, `flows`.
+        of: What changes: `device`, `link`, `host`, `nic`, `test`, `flows`.
+        who: Who can make the change, the easiest first: `workload`, `setting`, `driver`, `slot`, `device`,
+            `processor`; empty where nobody said.
+        keys: New values by dotted key; those of a NIC begin with `nic.`, those of a test with `test.`.
     """
 
     what: str
@@ -52,6 +55,8 @@ class Change:
     after: float
     unit: str
     of: str
+    who: str = ""
+    keys: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def gain_percent(self) -> float:
@@ -69,6 +74,7 @@ class Change:
         return {
             "what": self.what,
             "of": self.of,
+            "who": self.who,
             "before": self.before,
             "after": self.after,
             "unit": self.unit,

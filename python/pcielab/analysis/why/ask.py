@@ -82,7 +82,7 @@ def why(
         return _of_test(question, profile, sets, measured, progress)
     if isinstance(question, Frames):
         _refuse("frames", chosen)
-        return _of_frames(question, profile, sets, link, measured)
+        return _of_frames(question, profile, sets, link, measured, progress)
     from pcielab.store import Store, open_store
 
     if not isinstance(question, Store):
@@ -159,7 +159,9 @@ def _of_test(suite: "Suite", profile: Any, sets: Any, measured: float | None, pr
     return _with_borrowed(answer, borrowed_keys(system))
 
 
-def _of_frames(frames: "Frames", profile: Any, sets: Any, link: "Link | None", measured: float | None) -> Why:
+def _of_frames(
+    frames: "Frames", profile: Any, sets: Any, link: "Link | None", measured: float | None, progress: Progress
+) -> Why:
     from pcielab.analysis.why.nic import on_assumed_link, why_frames
     from pcielab.analysis.why.nic_rates import LinkRates, MachineRates, usual_link
     from pcielab.library.profiles.borrowed import borrowed_keys
@@ -178,14 +180,15 @@ def _of_frames(frames: "Frames", profile: Any, sets: Any, link: "Link | None", m
         system = _system(profile, sets, f"device={_PORT}")
         note = f"simulated on {profile if isinstance(profile, str) else system.system.name}"
         notes = [note, *_marked(system.extrapolated)]
-        answer = why_frames(frames, MachineRates(frames, system.system), measured, notes)
+        answer = why_frames(frames, MachineRates(frames, system.system), measured, notes, progress)
         return _with_borrowed(answer, borrowed_keys(system))
     line_gbps = frames.ethernet.line_gbps
     if link is not None:
         return why_frames(frames, LinkRates(frames, link), measured)
     link = usual_link(line_gbps)
     named = f"Gen{link.generation} x{link.lanes}"
-    note = f"link assumed: {named}, MPS {link.mps_bytes}, MRRS {link.mrrs_bytes}, usual for {line_gbps:g} Gb/s"
+    usual = f"usual for {line_gbps:g} Gb/s (give --gen and --lanes)"
+    note = f"link assumed: {named}, MPS {link.mps_bytes}, MRRS {link.mrrs_bytes}, {usual}"
     return on_assumed_link(why_frames(frames, LinkRates(frames, link), measured, [note]), named)
 
 

@@ -1,13 +1,15 @@
 """What changes give: the values of some tests with each change made, by the simulator or in closed form."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from pcielab import _core
 from pcielab.analysis.why.answer import Change
 from pcielab.analysis.why.numbers import digits, listed, percent_text
-from pcielab.analysis.why.predicted import no_progress, predicted
-from pcielab.analysis.why.system_changes import improvements, link_changes
+from pcielab.analysis.why.predicted import no_progress
+from pcielab.analysis.why.searches import Gain, Search, read_search
 from pcielab.kinds.machine_facts import MachineFacts
 from pcielab.kinds.transfers.bounds import bounds_of_tests
 from pcielab.library.profiles.parts import System
@@ -18,33 +20,25 @@ LEAST_GAIN_PERCENT = 1.0
 _NAMED = 2
 _LITTLE_PERCENT = 5.0
 _LINK_KEYS = ("mrrs_bytes", "mps_bytes", "generation", "lanes")
+_WORTH_PERCENT = 2.0
+"""Gain from which an easier change is named, too."""
+_EASY = ("setting", "driver", "slot")
+"""Who can make a change without another device or processor, the easiest first."""
 
 
-@dataclass(frozen=True)
-class Gain:
-    """A change, and what it gives each of some tests.
-
-    Attributes:
-        change: The change, with means over the tests.
-        percents: The gain of each test.
-    """
-
-    change: Change
-    percents: tuple[float, ...]
-
-    @property
-    def text(self) -> str:
-        """The change and its gain in words."""
-        if len(self.percents) == 1:
-            value = f"{digits(self.change.after)} {self.change.unit}"
-            return f"{self.change.what}, {value} ({self.change.percent_text})"
-        return f"{self.change.what} ({percent_text(min(self.percents))} to {percent_text(max(self.percents))})"
+def text_of(gain: Gain) -> str:
+    """A change and its gain in words."""
+    change = gain.change
+    who = f" ({change.who})" if change.who and change.of != "test" else ""
+    if len(gain.percents) == 1:
+        return f"{change.what}{who}, {digits(change.after)} {change.unit} ({change.percent_text})"
+    return f"{change.what}{who} ({percent_text(min(gain.percents))} to {percent_text(max(gain.percents))})"
 
 
 def simulated_gains(
     system: System, tests: Sequence[Mapping[str, Any]], unit: str, progress: Progress = no_progress
-) -> tuple[list[float | None], list[Gain]]:
-    """The simulated value of each test, and the gain of each change, the best first.
+) -> Search | None:
+    """The simulated value of each test, and the gain of each change, the best first; None if a test cannot run.
 
     Args:
         system: The system, complete.
@@ -52,18 +46,7 @@ def simulated_gains(
         unit: `Gb/s` or `ns`.
         progress: Called while they are simulated.
     """
-    of_tests = [{variant.what: variant for variant in improvements(system, test)} for test in tests]
-    common = [what for what in of_tests[0] if all(what in variants for variants in of_tests)]
-    cases = [(variants[what].system, variants[what].parameters) for what in common for variants in of_tests]
-    values = predicted([*((system, test) for test in tests), *cases], progress)
-    before, after = values[: len(tests)], values[len(tests) :]
-    gains = []
-    for nth, what in enumerate(common):
-        then = after[nth * len(tests) : (nth + 1) * len(tests)]
-        found = _gain(what, of_tests[0][what].of, before, then, unit)
-        if found is not None:
-            gains.append(found)
-    return before, ordered(gains)
+    return read_search(_core.why_tests(system.handle, json.dumps([*map(dict, tests)]), progress), unit)
 
 
 def modelled_gains(
@@ -83,13 +66,20 @@ def modelled_gains(
     before = bounds(facts)
     keys = {key: getattr(facts.link, key) for key in _LINK_KEYS}
     gains = []
-    for what, new in link_changes(keys if facts.tags is None else {"tags": facts.tags, **keys}):
+    for change, new in link_changes(keys if facts.tags is None else {"tags": facts.tags, **keys}):
         link = facts.link.unchecked(**new)
         changed = replace(facts, link=link, tags=new.get("tags", facts.tags))
-        found = _gain(what, "link", before, bounds(changed), "Gb/s")
+        found = _gain(change, before, bounds(changed))
         if found is not None:
             gains.append(found)
     return ordered(gains)
+
+
+def link_changes(link: Mapping[str, int]) -> Iterator[tuple[Change, dict[str, int]]]:
+    """One step of every key of a link that is given: the change without its values, and new values by key."""
+    for found in json.loads(_core.link_changes(json.dumps(dict(link)))):
+        change = Change(found["what"], 1.0, 1.0, "Gb/s", found["of"], who=found["who"], keys=found["keys"])
+        yield change, {key.removeprefix("link."): value for key, value in found["keys"].items()}
 
 
 def ordered(gains: Sequence[Gain]) -> list[Gain]:
@@ -99,7 +89,7 @@ def ordered(gains: Sequence[Gain]) -> list[Gain]:
 
 def helpful(gains: Sequence[Gain]) -> list[Gain]:
     """The gains worth naming."""
-    return [gain for gain in gains if gain.change.gain_percent >= LEAST_GAIN_PERCENT]
+    return [gain for gain in gains if gain.is_full and gain.change.gain_percent >= LEAST_GAIN_PERCENT]
 
 
 def best_of(gains: Sequence[Gain]) -> Change | None:
@@ -113,14 +103,15 @@ def enough_for(gains: Sequence[Gain], value: float) -> list[Gain]:
     return sorted((gain for gain in gains if gain.change.after >= value), key=lambda gain: gain.change.after)
 
 
-def advice(gains: Sequence[Gain], how: str, tried: str = "changes") -> str:
+def advice(gains: Sequence[Gain], how: str) -> str:
     """The sentence on the best changes; `how`: the engine that computed them, as a clause."""
     named = _named(gains)
+    tried = [gain for gain in gains if gain.how == "single"]
     if not named:
-        return f"None of the {len(gains)} {tried} tried helps, {how}."
+        return f"None of the {len(tried)} changes tried helps, nor a pair of them, {how}."
     most, *others = named
-    more = "".join(f"; of the {'test' if gain.change.of == 'test' else 'machine'}, {gain.text}" for gain in others)
-    return f"Most is gained by {most.text}{more}, {how}."
+    more = "".join(f"; {_beside(gain)}{text_of(gain)}" for gain in others)
+    return f"Most is gained by {text_of(most)}{more}."
 
 
 def bound_advice(gains: Sequence[Gain]) -> str:
@@ -128,9 +119,8 @@ def bound_advice(gains: Sequence[Gain]) -> str:
     best = helpful(gains)
     if not best:
         return f"None of the {len(gains)} changes of the link tried raises the bound (modelled)."
-    raised = listed([gain.text for gain in best[:_NAMED]])
-    more = "`pcielab calibrate` makes a system on which changes can be simulated"
-    return f"The bound itself, modelled, would rise most with {raised}; {more}."
+    raised = listed([text_of(gain) for gain in best[:_NAMED]])
+    return f"The bound itself, modelled, would rise most with {raised}."
 
 
 def allowing(gains: Sequence[Gain], value: float) -> str:
@@ -140,25 +130,43 @@ def allowing(gains: Sequence[Gain], value: float) -> str:
         return (
             f"None of the {len(gains)} changes tried allows it: check the test's options, --profile and the unit."
         )
-    least = listed([gain.text for gain in enough[:_NAMED]], "or by")
-    return f"It would be allowed by {least}: check that --profile is the measured machine."
+    return f"It would be allowed by {text_of(enough[0])}: check that --profile is the measured machine."
 
 
 def _named(gains: Sequence[Gain]) -> list[Gain]:
-    """The best change of the machine, and the best of the test; one that gives little comes second."""
-    best = helpful(gains)
+    """The best change of the machine, and one more: a pair, an easier change, or one of the test.
+
+    A change that gives little comes second.
+    """
+    best = [gain for gain in helpful(gains) if gain.how != "pair"]
     of_machine = [gain for gain in best if gain.change.of != "test"]
     of_test = [gain for gain in best if gain.change.of == "test"]
-    named = [*of_machine[:1], *of_test[:1]]
-    return named[::-1] if named and named[0].change.gain_percent < _LITTLE_PERCENT else named
+    most = next((gain for gain in of_machine if gain.is_best), of_machine[0] if of_machine else None)
+    pairs = [gain for gain in gains if gain.is_worth]
+    if most is None:
+        return (of_test or pairs)[:1]
+    easier = _EASY[: _EASY.index(most.change.who)] if most.change.who in _EASY else _EASY
+    worth = [
+        gain for gain in of_machine if gain.change.who in easier and gain.change.gain_percent >= _WORTH_PERCENT
+    ]
+    others = [*pairs, *worth, *of_test]
+    named = [most, *[gain for gain in others if gain is not most][:1]]
+    swap = len(named) > 1 and most.change.gain_percent < min(_LITTLE_PERCENT, named[1].change.gain_percent)
+    return named[::-1] if swap else named
 
 
-def _gain(
-    what: str, of: str, before: Sequence[float | None], after: Sequence[float | None], unit: str
-) -> Gain | None:
+def _beside(gain: Gain) -> str:
+    """What a second change is."""
+    if gain.how == "pair":
+        return "as a pair by "
+    return "of the test by " if gain.change.of == "test" else "more easily by "
+
+
+def _gain(change: Change, before: Sequence[float | None], after: Sequence[float | None]) -> Gain | None:
     pairs = [(one, other) for one, other in zip(before, after, strict=True) if one and other]
     if not pairs:
         return None
-    changes = [Change(what, one, other, unit, of) for one, other in pairs]
+    changes = [replace(change, before=one, after=other) for one, other in pairs]
     means = [sum(side) / len(pairs) for side in zip(*pairs, strict=True)]
-    return Gain(Change(what, means[0], means[1], unit, of), tuple(change.gain_percent for change in changes))
+    whole = replace(change, before=means[0], after=means[1])
+    return Gain(whole, tuple(change.gain_percent for change in changes))

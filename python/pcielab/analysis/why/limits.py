@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 
 from pcielab.analysis.why.answer import Bar, Cell, Certainty, Change, Level, Why
 from pcielab.analysis.why.certainty import certainty_of, near, possible
-from pcielab.analysis.why.gains import Gain, advice, best_of, helpful, ordered
+from pcielab.analysis.why.gains import advice, best_of, helpful, ordered
 from pcielab.analysis.why.message_changes import message_gains
 from pcielab.analysis.why.numbers import counted, digits, listed
+from pcielab.analysis.why.searches import Gain
 from pcielab.analysis.why.tool_changes import tool_gains, without_tool_changes
 from pcielab.kinds.explained import Explained, ExplainedRun
 from pcielab.kinds.transfers.effects import Effect, effects_of

@@ -6,8 +6,8 @@ from typing import Any
 
 from pcielab import model
 from pcielab.analysis.why.answer import Change
-from pcielab.analysis.why.gains import Gain
-from pcielab.analysis.why.system_changes import link_changes
+from pcielab.analysis.why.gains import link_changes
+from pcielab.analysis.why.searches import Gain
 from pcielab.kinds.explained import Explained
 from pcielab.library.link import Link
 from pcielab.library.message_profiles import RecordedMessages
@@ -59,8 +59,8 @@ def _link(profile: RecordedMessages, asked: Mapping[str, Any]) -> Link:
 
 
 def _links(link: Link) -> Iterator[tuple[str, Link]]:
-    for what, new in link_changes({"generation": link.generation, "lanes": link.lanes}):
-        yield what, replace(link, flit_mode=None, **new)  # type: ignore[arg-type]
+    for change, new in link_changes({"generation": link.generation, "lanes": link.lanes}):
+        yield change.what, replace(link, flit_mode=None, **new)  # type: ignore[arg-type]
 
 
 def _profiles(profile: RecordedMessages, way: str) -> Iterator[tuple[str, RecordedMessages]]:

@@ -1,15 +1,17 @@
 """The rate of a NIC and its bounds: in closed form on a bare link, or simulated on a machine."""
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pcielab import _core, model
-from pcielab.analysis.why.system_changes import host_changes
+from pcielab.analysis.why.searches import Search, read_search
 from pcielab.library.nics import NicProfile
 from pcielab.library.usual_link import USUAL_MPS_BYTES, USUAL_MRRS_BYTES
+from pcielab.work.effort import Progress
 
 if TYPE_CHECKING:
     from pcielab.library.profiles.parts import System
@@ -20,8 +22,8 @@ DIRECTIONS = {"both": "bi", "tx": "tx", "rx": "rx"}
 _LINK_KEYS = ("generation", "lanes", "mps_bytes", "mrrs_bytes")
 _USUAL_LINKS = ((50.0, 3, 8), (100.0, 3, 16), (200.0, 4, 16), (400.0, 5, 16), (800.0, 6, 16))
 """Line rates, and the first link of common slots that carries them."""
-_PACKETS = 5_000
-"""Packets that a simulation counts: the rates of changes differ by more than its error."""
+_PACKETS = 20_000
+"""Packets that a simulation counts: as many as a run."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +59,16 @@ class Rates(ABC):
         """The rate of a NIC whose link has some values changed."""
 
     @abstractmethod
+    def of_nic(self, nic: NicProfile) -> "Rates":
+        """The rates of another NIC in the same place."""
+
+    @abstractmethod
     def simulated(self, rate: NicRate) -> float | None:
         """The rate as a value to compare with bounds; None in closed form, where it is the bound."""
 
-    def on_changed_hosts(self) -> "list[tuple[str, Rates]]":
-        """Each change of the host, and the rates there; none in closed form, which has no host."""
-        return []
+    @abstractmethod
+    def search(self, progress: Progress) -> Search | None:
+        """What every change of the NIC and of what it is attached to gives."""
 
     @property
     def link_text(self) -> str:
@@ -84,6 +90,10 @@ class LinkRates(Rates):
         self.frames, self.link = frames, link
         self.keys = {key: getattr(link, key) for key in _LINK_KEYS}
 
+    def of_nic(self, nic: NicProfile) -> Rates:
+        """See `Rates`."""
+        return LinkRates(replace(self.frames, nic=nic), self.link)
+
     def rate(self, nic: NicProfile, changed: Mapping[str, int] | None = None) -> NicRate:
         """See `Rates`."""
         bounds = self.bounds(nic, replace(self.link, **(changed or {})))  # type: ignore[arg-type]
@@ -93,6 +103,13 @@ class LinkRates(Rates):
     def simulated(self, rate: NicRate) -> float | None:
         """See `Rates`."""
         return None
+
+    def search(self, progress: Progress) -> Search | None:
+        """See `Rates`."""
+        link = json.dumps(asdict(self.link))
+        return read_search(
+            _core.why_nic_on_link(self.frames.nic.handle, link, _traffic(self.frames), progress), "Gb/s"
+        )
 
 
 class MachineRates(Rates):
@@ -106,6 +123,10 @@ class MachineRates(Rates):
     def link(self) -> model.Link:  # type: ignore[override]
         """The system's link."""
         return _model_link(self.system)
+
+    def of_nic(self, nic: NicProfile) -> Rates:
+        """See `Rates`."""
+        return MachineRates(replace(self.frames, nic=nic), self.system)
 
     def rate(self, nic: NicProfile, changed: Mapping[str, int] | None = None) -> NicRate:
         """See `Rates`."""
@@ -123,9 +144,10 @@ class MachineRates(Rates):
         """See `Rates`."""
         return rate.gbps
 
-    def on_changed_hosts(self) -> list[tuple[str, Rates]]:
+    def search(self, progress: Progress) -> Search | None:
         """See `Rates`."""
-        return [(one.what, MachineRates(self.frames, one.system)) for one in host_changes(self.system)]
+        handles = self.frames.nic.handle, self.system.handle
+        return read_search(_core.why_nic(*handles, _traffic(self.frames), progress), "Gb/s")
 
 
 def usual_link(line_gbps: float) -> model.Link:
@@ -134,6 +156,12 @@ def usual_link(line_gbps: float) -> model.Link:
         ((generation, lanes) for most, generation, lanes in _USUAL_LINKS if line_gbps <= most), (6, 16)
     )
     return model.Link(generation=generation, lanes=lanes, mps_bytes=USUAL_MPS_BYTES, mrrs_bytes=USUAL_MRRS_BYTES)
+
+
+def _traffic(frames: "Frames") -> str:
+    """The only frame size as the compiled half takes it."""
+    [test] = json.loads(replace(frames, packets=_PACKETS).to_json())
+    return json.dumps(test)
 
 
 def _model_link(system: "System") -> model.Link:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from pcielab._core import FCS_BYTES
 from pcielab.analysis.why.answer import Bar, Change
 from pcielab.analysis.why.certainty import NEAR, is_above
-from pcielab.analysis.why.nic_changes import Variant
+from pcielab.analysis.why.gains import advice as named_advice, enough_for, helpful, text_of
 from pcielab.analysis.why.nic_rates import NicRate, Rates
 from pcielab.analysis.why.nic_steps import StepCost
 from pcielab.analysis.why.numbers import digits, listed
+from pcielab.analysis.why.searches import Gain
 from pcielab.model.bound_keys import is_of_host
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ _SHOWN_SHARE = 0.01
 """Costs below this share of a packet's time are left to the table."""
 _PREAMBLE_BYTES, _GAP_BYTES, _VLAN_BYTES = 8, 12, 4
 _ROUND_TRIP_NS = 1000.0
+_NAMED_COSTS, _NAMED_CAUSES = 3, 2
 
 
 @dataclass(frozen=True)
@@ -60,13 +62,11 @@ def beside(case: NicCase, measured_gbps: float, causes: Sequence[Bar]) -> str:
     """What would give a measured rate below every bound: defects that fit, else queues that are too short."""
     fitting = fitting_causes(case, causes)
     if fitting:
-        return f"it fits {listed([f'{bar.name} ({digits(bar.value)} Gb/s)' for bar in fitting], 'or')}"
+        named = [f"{bar.name} ({digits(bar.value)} Gb/s)" for bar in fitting[:_NAMED_CAUSES]]
+        return f"it fits {listed(named, 'or')}"
     interval_ns = 1e3 / case.packets(measured_gbps)
     in_flight = _ROUND_TRIP_NS / interval_ns
-    return (
-        f"it takes a limit beside the link, as cores that spend {digits(interval_ns)} ns on a packet, or "
-        f"{digits(in_flight)} packets in flight over a round trip of {_ROUND_TRIP_NS:g} ns"
-    )
+    return f"cores of {digits(interval_ns)} ns a packet, or {digits(in_flight)} packets in flight, would give it"
 
 
 def fitting_causes(case: NicCase, causes: Sequence[Bar]) -> list[Bar]:
@@ -83,14 +83,33 @@ def binding(case: NicCase, costs: Sequence[StepCost]) -> str:
     packets = (
         f"{digits(case.packets(now.gbps))} million packets/s, one every {digits(1e3 / case.packets(now.gbps))} ns"
     )
-    used = f"a {case.frame_bytes} B frame takes {_link_time(costs, now.binds, case.rates.link_text)}"
     if case.measured_gbps is not None and is_above(case.measured_gbps, now.gbps):
-        return f"{_more_than(case)}, {digits(now.gbps)} Gb/s ({packets}): {used}."
+        return f"{_more_than(case)}, {digits(now.gbps)} Gb/s ({packets})."
     bound = "The line" if now.binds == "line" else now.binds
     reached = f"{bound} binds {nic} at {digits(now.gbps)} Gb/s ({packets})"
+    held = _held(case)
+    if held is not None:
+        return f"{reached}: {held}."
     if is_of_host(now.binds):
-        return f"{reached}; the link has time to spare: {used}."
-    return f"{reached}: {used}."
+        return f"{reached}; the link has time to spare."
+    return f"{reached}: {_link_time(costs, now.binds)}."
+
+
+def _held(case: NicCase) -> str | None:
+    """How much of a resource of NIC or link is in use where it binds."""
+    queues = case.frames.nic.queues
+    held = {
+        "descriptors-held": f"it holds {queues.descriptors_held} descriptors, the most it can",
+        "ring": f"all {queues.ring_descriptors * queues.pairs} descriptors of the ring are in use",
+        "transmit-fifo": f"the queue to the line, {queues.transmit_fifo_bytes} B, is full",
+        "receive-fifo": f"the queue from the line, {queues.receive_fifo_bytes} B, overflows",
+        "batch": "accesses wait until enough packets share them",
+        "moderation": "packets wait for moderated interrupts",
+        "tags": f"all {case.rates.keys.get('tags')} tags are in use",
+        "completion-buffer": "reads wait for room for their completions",
+        "non-posted-credits": "reads wait for credits of the root complex",
+    }
+    return held.get(case.now.binds)
 
 
 def _more_than(case: NicCase) -> str:
@@ -99,19 +118,18 @@ def _more_than(case: NicCase) -> str:
     return f"{measured} {case.frames.nic.name}{simulated}"
 
 
-def with_features(case: NicCase, fitting: Variant, inner: str) -> str:
+def with_features(case: NicCase, what: str, inner: str) -> str:
     """The first sentence for a measured rate that fits the NIC with a change of its profile."""
-    named = f" binds {case.frames.nic.name} with {fitting.what} at"
-    return inner.replace(f" binds {fitting.nic.name} at", named)
+    return inner.replace(f" binds {case.frames.nic.name} at", f" binds {case.frames.nic.name} with {what} at")
 
 
-def fitting_features(case: NicCase, inner: str) -> str:
-    """How sure that is: what the NIC allows without a change, and how the rate stands to its bound with it."""
-    without = f"the measured {digits(case.measured_gbps or 0.0)} Gb/s are more than {digits(case.now.gbps)} Gb/s"
-    return f"{without}, the bound of the profile as it is; {inner}"
+def fitting_features(case: NicCase) -> str:
+    """How sure that is: what the NIC allows without a change."""
+    measured, bound = digits(case.measured_gbps or 0.0), digits(case.now.gbps)
+    return f"the measured {measured} Gb/s are more than {bound} Gb/s, the bound of the profile as it is"
 
 
-def _link_time(costs: Sequence[StepCost], binds: str, link: str) -> str:
+def _link_time(costs: Sequence[StepCost], binds: str) -> str:
     """A packet's time on the link in the direction that binds, else in the busier one, by kind of cost."""
     sums: dict[str, defaultdict[str, float]] = {"upstream": defaultdict(float), "downstream": defaultdict(float)}
     for cost in costs:
@@ -121,43 +139,27 @@ def _link_time(costs: Sequence[StepCost], binds: str, link: str) -> str:
     way = binds.removeprefix("wire-") if binds.startswith("wire-") else busier
     total_ns = sum(sums[way].values())
     parts = sorted(sums[way].items(), key=lambda part: -part[1])
-    shown = [f"{digits(ns)} ns for {_named(group)}" for group, ns in parts if ns >= _SHOWN_SHARE * total_ns]
-    return f"{digits(total_ns)} ns of {link} {way} ({total_ns * costs[0].gbps / 8:.0f} B), {listed(shown)}"
+    shown = [f"{digits(ns)} ns {group}" for group, ns in parts[:_NAMED_COSTS] if ns >= _SHOWN_SHARE * total_ns]
+    return f"{way} {', '.join(shown)}"
 
 
-def _named(group: str) -> str:
-    return "the packet" if group == "packet" else group
-
-
-def advice(case: NicCase, changes: Sequence[Change], best: Sequence[Change], causes: Sequence[Bar]) -> str:
+def advice(case: NicCase, gains: Sequence[Gain], causes: Sequence[Bar]) -> str:
     """The last sentence: the change that gives most."""
     measured_gbps = case.measured_gbps
     if measured_gbps is not None and is_above(measured_gbps, case.now.gbps):
-        if not best:
-            tried = f"None of the {len(changes)} changes tried allows it"
+        enough = enough_for(gains, measured_gbps)
+        if not enough:
+            tried = f"None of the {len(gains)} changes tried allows it"
             return f"{tried}: check --line, --frame, --direction and the link."
-        return f"It would be allowed {listed([f'with {_gives(one)}' for one in best], 'or')}."
+        return f"It would be allowed by {text_of(enough[0])}."
     mending = mended(case, causes)
     if mending is not None:
         defect = mending.what.removeprefix("not ")
-        return f"Check {defect} first, with `pcielab doctor`: mended, it allows {_value(mending)}."
-    if not best:
-        full = "the line is full" if case.now.binds == "line" else "each gains less than 1 %"
-        tried = "profile, host and link" if any(one.of == "host" for one in changes) else "profile and link"
-        return f"None of the {len(changes)} changes of {tried} that were tried raises it: {full}."
-    held = measured_gbps is None or measured_gbps >= NEAR * case.now.gbps
-    start = "Most is gained" if held else "The bound itself would rise most"
-    own, links = ([one for one in best if (one.of == "link") is of_link] for of_link in (False, True))
-    groups = [listed([f"with {_gives(one)}" for one in group], "or") for group in (own, links) if group]
-    return f"{start} {'; on another link, '.join(groups)}."
-
-
-def _gives(change: Change) -> str:
-    return f"{change.what}, {_value(change)}"
-
-
-def _value(change: Change) -> str:
-    return f"{digits(change.after)} Gb/s ({change.percent_text})"
+        value = f"{digits(mending.after)} Gb/s ({mending.percent_text})"
+        return f"Check {defect} first, with `pcielab doctor`: mended, it allows {value}."
+    if case.now.binds == "line" and not helpful(gains):
+        return "No change raises it: the line is full."
+    return named_advice(gains, "simulated again" if case.rates.simulated(case.now) is not None else "modelled")
 
 
 def counted(case: NicCase) -> Iterator[str]:

@@ -6,10 +6,19 @@ from typing import Any
 
 from pcielab.analysis.why.answer import Bar, Cell, Certainty, Change, Level, Why
 from pcielab.analysis.why.certainty import certainty_of, differs, is_above, near, possible
-from pcielab.analysis.why.gains import Gain, advice, allowing, best_of, enough_for, helpful, simulated_gains
+from pcielab.analysis.why.defects import defects
+from pcielab.analysis.why.gains import (
+    LEAST_GAIN_PERCENT,
+    advice,
+    allowing,
+    best_of,
+    enough_for,
+    helpful,
+    simulated_gains,
+)
 from pcielab.analysis.why.numbers import digits, listed, percent_text
 from pcielab.analysis.why.predicted import no_progress, predicted
-from pcielab.analysis.why.system_changes import defects
+from pcielab.analysis.why.searches import Gain
 from pcielab.errors import InputError
 from pcielab.kinds.machine_facts import facts_of_system
 from pcielab.kinds.transfers.bounds import bounds_of_tests
@@ -87,16 +96,17 @@ def why_test(
         InputError: The system cannot run the test.
     """
     unit = "Gb/s" if parameters["operation"].startswith("bw-") else "ns"
-    [simulated], gains = simulated_gains(system, [parameters], unit, progress)
-    if simulated is None:
+    search = simulated_gains(system, [parameters], unit, progress)
+    if search is None:
         raise InputError(
             f"--test {parameters['operation']}: {title} cannot run it: choose another test or --profile"
         )
+    [simulated], gains = search.values, search.gains
     facts = facts_of_system(system)
     [found] = bounds_of_tests(facts, [parameters])
     bounds = [(ceiling.bound, ceiling.gbps) for ceiling in found.answer.ceilings] if found else []
-    worse = defects(system, parameters) if measured is not None and origin == "measured" else []
-    values = predicted([(one.system, one.parameters) for one in worse], progress)
+    worse = defects(system) if measured is not None and origin == "measured" else []
+    values = predicted([(one.system, parameters) for one in worse], progress)
     case = _Case(
         title=title,
         parameters=parameters,
@@ -126,7 +136,7 @@ def why_test(
 
 def _possible(found: Sequence[str], gains: Sequence[Gain]) -> list[str]:
     """The reasons that no simulation refutes: where warm caches give nothing, cold memory takes nothing."""
-    warm = [gain for gain in gains if gain.change.what.endswith("(--cache host-warm)")]
+    warm = [gain for gain in gains if gain.change.keys == {"test.cache": "host-warm"}]
     refuted = any(gain.change.gain_percent < 1 for gain in warm)
     return [reason for reason in found if not (refuted and reason.startswith("cold memory"))]
 
@@ -187,7 +197,7 @@ def _advice(case: _Case) -> str:
         return allowing(case.gains, case.value)
     if _is_unexplained(case):
         return _unexplained(case)
-    return advice(case.gains, f"{_HOW} from {case.shown(case.simulated)}")
+    return advice(case.gains, _HOW)
 
 
 def _is_unexplained(case: _Case) -> bool:
@@ -233,8 +243,13 @@ def _rows(case: _Case) -> Iterator[Mapping[str, Cell]]:
         yield _row("bound", name, bound, case)
     for cause in case.causes:
         yield _row("cause", cause.name, cause.value, case)
-    for gain in case.gains:
+    for gain in _shown_gains(case.gains):
         yield _row("change", gain.change.what, gain.change.after, case)
+
+
+def _shown_gains(gains: Sequence[Gain]) -> list[Gain]:
+    """The changes that move the value, for better or worse, and those that were looked at again."""
+    return [gain for gain in gains if gain.is_full or abs(gain.change.gain_percent) >= LEAST_GAIN_PERCENT]
 
 
 def _row(kind: str, name: str, value: float, case: _Case) -> dict[str, Cell]:

@@ -1,12 +1,11 @@
 """Changes for what other tools measured: another link, by the bound of its wire, or more requests in flight."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
-from pcielab.analysis.why.answer import Change
-from pcielab.analysis.why.gains import Gain, ordered
+from pcielab.analysis.why.gains import link_changes, ordered
 from pcielab.analysis.why.numbers import digits
-from pcielab.analysis.why.system_changes import link_changes
+from pcielab.analysis.why.searches import Gain
 from pcielab.kinds.explained import Explained
 from pcielab.kinds.tools.explain import limits_of_tool, link_of_tool
 from pcielab.library.link import Link
@@ -35,9 +34,9 @@ def _gains(store: Store, row: Explained) -> Iterator[Gain]:
     if link is None:
         return
     keys = {key: asdict(link)[key] for key in ("mrrs_bytes", "mps_bytes", "generation", "lanes")}
-    for what, new in link_changes(keys):
+    for change, new in link_changes(keys):
         after = limits_of_tool(parameters, Link(**{**asdict(link), **new}))[0].value
-        change = Change(what, row.limits[0].value, after, row.unit, "link")
+        change = replace(change, before=row.limits[0].value, after=after, unit=row.unit)
         yield Gain(change, (change.gain_percent,))
 
 

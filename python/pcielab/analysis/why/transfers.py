@@ -53,7 +53,8 @@ def why_transfers(store: Store, tests: Sequence[str] = (), progress: Progress = 
     focus = _spread(group)
     parameters = [row.parameters for row in focus]
     if facts.system is not None:
-        _, gains = simulated_gains(facts.system, parameters, "Gb/s", progress)
+        search = simulated_gains(facts.system, parameters, "Gb/s", progress)
+        gains = [*search.gains] if search is not None else []
         last = advice(gains, f"{_of_tests(focus)} simulated again")
     else:
         gains = modelled_gains(facts, parameters, list(store.records()))

@@ -1,0 +1,272 @@
+//! The search: every change briefly, those that move the value at full length, further steps, and pairs.
+
+use crate::changes::{Change, Part};
+use pcie_refusal::Unfinished;
+use serde::Serialize;
+use std::ops::ControlFlow;
+
+/// How long a simulation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// Short: it shows whether a change moves the value.
+    Short,
+    /// As long as a run, for values that are shown.
+    Full,
+}
+
+/// Computes values of a question with changes made.
+pub trait Engine {
+    /// Every change of one key.
+    fn changes(&self) -> &[Change];
+
+    /// The values with each change, one of each part of the question; `None` where a change is impossible.
+    ///
+    /// # Errors
+    /// It was stopped.
+    fn values(
+        &mut self,
+        changes: &[Change],
+        length: Length,
+        progress: &mut dyn FnMut(usize) -> ControlFlow<()>,
+    ) -> Result<Vec<Option<Vec<f64>>>, Unfinished>;
+
+    /// The change one step further.
+    fn further(&self, change: &Change) -> Option<Change>;
+
+    /// By how much each change raises the closed-form bound that binds, as a ratio; 1 where there is none.
+    fn raised(&self, changes: &[Change]) -> Vec<f64>;
+
+    /// Whether less is better.
+    fn is_latency(&self) -> bool;
+}
+
+/// Which changes were made together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum How {
+    /// One step of one key.
+    Single,
+    /// Further steps of one key.
+    Further,
+    /// Two keys.
+    Pair,
+}
+
+/// A change that was tried.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Tried {
+    /// The change.
+    #[serde(flatten)]
+    pub change: Change,
+    /// Whether it is one step of one key, more steps, or two keys.
+    pub how: How,
+    /// The value of each part of the question with it, at full length.
+    pub values: Vec<f64>,
+    /// The mean improvement, percent: growth of a rate, fall of a latency.
+    pub gain_percent: f64,
+    /// Whether it was simulated at full length; otherwise `values` apply the short simulation's ratio.
+    pub is_full: bool,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Found {
+    /// The values without a change.
+    pub values: Vec<f64>,
+    /// Every possible change, the best first.
+    pub tried: Vec<Tried>,
+    /// The index of the change to name: of those of machine and NIC that give about as much as the best, the easiest.
+    pub best: Option<usize>,
+    /// The index of a pair that gives clearly more than the best.
+    pub pair: Option<usize>,
+}
+
+/// Least gain of a change that is named, percent.
+pub const LEAST_PERCENT: f64 = 1.0;
+/// Least gain of a short simulation that is looked at again, percent.
+const MOVES_PERCENT: f64 = 0.5;
+/// Changes that are simulated at full length.
+const FULL_MOST: usize = 6;
+/// Changes that raise the binding bound and are simulated at full length whatever the short simulation shows.
+const OF_BOUND: usize = 2;
+/// Least rise of a bound that counts.
+const RISES: f64 = 1.02;
+const FURTHER_MOST: usize = 5;
+/// A further step that gives fewer points more is not worth it.
+const WORTH_POINTS: f64 = 2.0;
+const PAIRED: usize = 4;
+/// Changes whose gains are at least this share of the best give about as much.
+const ALIKE: f64 = 0.9;
+
+/// Searches the changes of a question; `None` if it has no value.
+///
+/// # Errors
+/// It was stopped.
+pub fn search(
+    engine: &mut dyn Engine,
+    progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+) -> Result<Option<Found>, Unfinished> {
+    let mut search = Search { engine, progress, done: 0, tried: Vec::new() };
+    let unchanged = Change::none();
+    let Some(full) = search.one(&unchanged, Length::Full)? else { return Ok(None) };
+    let Some(short) = search.one(&unchanged, Length::Short)? else { return Ok(None) };
+    search.singles(&short, &full)?;
+    search.further(&full)?;
+    search.pairs(&short, &full)?;
+    Ok(Some(search.found(full)))
+}
+
+/// Indices of the highest values of at least `least`, at most as many as `most`.
+fn best(values: &[f64], least: f64, most: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..values.len()).filter(|nth| values[*nth] >= least).collect();
+    order.sort_by(|one, other| values[*other].total_cmp(&values[*one]));
+    order.truncate(most);
+    order
+}
+
+struct Search<'a> {
+    engine: &'a mut dyn Engine,
+    progress: &'a mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+    done: usize,
+    tried: Vec<Tried>,
+}
+
+impl Search<'_> {
+    fn values(&mut self, changes: &[Change], length: Length) -> Result<Vec<Option<Vec<f64>>>, Unfinished> {
+        let (done, total) = (self.done, self.done + changes.len());
+        let progress = &mut self.progress;
+        let found = self.engine.values(changes, length, &mut |more| progress(done + more, total))?;
+        self.done = total;
+        Ok(found)
+    }
+
+    fn one(&mut self, change: &Change, length: Length) -> Result<Option<Vec<f64>>, Unfinished> {
+        Ok(self.values(std::slice::from_ref(change), length)?.pop().flatten())
+    }
+
+    /// Every change of one key, briefly; those that move the value or raise its bound again.
+    fn singles(&mut self, short: &[f64], full: &[f64]) -> Result<(), Unfinished> {
+        let changes = self.engine.changes().to_vec();
+        let found = self.values(&changes, Length::Short)?;
+        let possible: Vec<(Change, Vec<f64>)> =
+            changes.into_iter().zip(found).filter_map(|(change, values)| Some((change, values?))).collect();
+        let gains: Vec<f64> = possible.iter().map(|(_, values)| self.gain(short, values)).collect();
+        let changes: Vec<Change> = possible.iter().map(|(change, _)| change.clone()).collect();
+        let raised = self.engine.raised(&changes);
+        let mut again = best(&gains, MOVES_PERCENT, FULL_MOST);
+        for nth in best(&raised, RISES, OF_BOUND) {
+            if !again.contains(&nth) {
+                again.push(nth);
+            }
+        }
+        let at_length: Vec<Change> = again.iter().map(|nth| changes[*nth].clone()).collect();
+        let mut of_full = vec![None; changes.len()];
+        for (nth, values) in again.into_iter().zip(self.values(&at_length, Length::Full)?) {
+            of_full[nth] = values;
+        }
+        for (((change, values), of_full), gain) in possible.into_iter().zip(of_full).zip(gains) {
+            let tried = match of_full {
+                Some(values) => self.tried(change, How::Single, full, values),
+                None => {
+                    let ratios = values.iter().zip(short).zip(full);
+                    let values = ratios.map(|((value, short), full)| value / short * full).collect();
+                    Tried { change, how: How::Single, values, gain_percent: gain, is_full: false }
+                }
+            };
+            self.tried.push(tried);
+        }
+        Ok(())
+    }
+
+    /// Further steps of the best key, as long as they are worth it.
+    fn further(&mut self, full: &[f64]) -> Result<(), Unfinished> {
+        let Some(mut best) = self.best_of(|one| one.is_full && one.change.of != Part::Test) else {
+            return Ok(());
+        };
+        if self.tried[best].gain_percent < LEAST_PERCENT {
+            return Ok(());
+        }
+        for _ in 0..FURTHER_MOST {
+            let Some(change) = self.engine.further(&self.tried[best].change) else { break };
+            let Some(values) = self.one(&change, Length::Full)? else { break };
+            let tried = self.tried(change, How::Further, full, values);
+            let more = tried.gain_percent - self.tried[best].gain_percent;
+            if more < WORTH_POINTS {
+                break;
+            }
+            self.tried.push(tried);
+            best = self.tried.len() - 1;
+        }
+        Ok(())
+    }
+
+    /// The best pairs: briefly, and the best of them at full length.
+    fn pairs(&mut self, short: &[f64], full: &[f64]) -> Result<(), Unfinished> {
+        let singles = self.tried.iter().filter(|one| one.how == How::Single && one.change.of != Part::Test);
+        let (single, gains): (Vec<Change>, Vec<f64>) =
+            singles.map(|one| (one.change.clone(), one.gain_percent)).unzip();
+        let raised = self.engine.raised(&single);
+        let mut chosen = best(&gains, f64::MIN, PAIRED);
+        let of_bound = best(&raised, RISES, PAIRED + OF_BOUND);
+        let more: Vec<usize> =
+            of_bound.into_iter().filter(|nth| !chosen.contains(nth)).take(OF_BOUND).collect();
+        chosen.extend(more);
+        let mut pairs = Vec::new();
+        for (place, one) in chosen.iter().enumerate() {
+            pairs.extend(chosen[place + 1..].iter().filter_map(|other| single[*one].and(&single[*other])));
+        }
+        let found = self.values(&pairs, Length::Short)?;
+        let mut possible: Vec<(f64, Change)> = pairs
+            .into_iter()
+            .zip(found)
+            .filter_map(|(change, values)| Some((self.gain(short, &values?), change)))
+            .collect();
+        possible.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        possible.truncate(1);
+        for (_, change) in possible {
+            if let Some(values) = self.one(&change, Length::Full)? {
+                let tried = self.tried(change, How::Pair, full, values);
+                self.tried.push(tried);
+            }
+        }
+        Ok(())
+    }
+
+    fn tried(&self, change: Change, how: How, before: &[f64], values: Vec<f64>) -> Tried {
+        let gain_percent = self.gain(before, &values);
+        Tried { change, how, values, gain_percent, is_full: true }
+    }
+
+    /// The mean improvement, percent.
+    fn gain(&self, before: &[f64], after: &[f64]) -> f64 {
+        let (before, after) = (before.iter().sum::<f64>(), after.iter().sum::<f64>());
+        let grown = 100.0 * (after / before - 1.0);
+        if self.engine.is_latency() { -grown } else { grown }
+    }
+
+    fn best_of(&self, wanted: impl Fn(&Tried) -> bool) -> Option<usize> {
+        let gain = |nth: &usize| self.tried[*nth].gain_percent;
+        (0..self.tried.len())
+            .filter(|nth| wanted(&self.tried[*nth]))
+            .max_by(|one, other| gain(one).total_cmp(&gain(other)))
+    }
+
+    fn found(mut self, values: Vec<f64>) -> Found {
+        self.tried.sort_by(|one, other| other.gain_percent.total_cmp(&one.gain_percent));
+        let alone = |one: &Tried| one.is_full && one.how != How::Pair && one.change.of != Part::Test;
+        let most = self.best_of(alone).map_or(0.0, |nth| self.tried[nth].gain_percent);
+        let best = (0..self.tried.len())
+            .filter(|nth| alone(&self.tried[*nth]) && self.tried[*nth].gain_percent >= ALIKE * most)
+            .min_by_key(|nth| self.tried[*nth].change.who)
+            .filter(|nth| self.tried[*nth].gain_percent >= LEAST_PERCENT);
+        let least = best.map_or(LEAST_PERCENT, |nth| {
+            let gain = self.tried[nth].gain_percent;
+            gain + WORTH_POINTS.max((1.0 - ALIKE) * gain)
+        });
+        let pair = self.best_of(|one| one.how == How::Pair && one.gain_percent >= least);
+        Found { values, tried: self.tried, best, pair }
+    }
+}
+
+#[cfg(test)]
+mod tests;
