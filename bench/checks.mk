@@ -60,6 +60,10 @@ test-slow: build ## Run the whole published suite against the published measurem
 claims: build ## Ask COUNT=1000 random questions and compute every claim in the answers' words again (5 minutes)
 	PCIELAB_CLAIMS=$(or $(COUNT),1000) $(BIN)/python -m pytest tests/test_worded_claims.py -k every_claim
 
+.PHONY: why-limits
+why-limits: extension ## Plant COUNT=700 limits in random systems and NICs; `why` must name each and its best remedy (COUNT=100: 20 minutes)
+	PYTHONPATH=tests $(BIN)/python tests/planted_limits.py --count $(or $(COUNT),700)
+
 .PHONY: breaks
 breaks: build ## Break product code at random, SEEDS=1:20, in the parts PART=stores or all in turn; their tests must notice (20 minutes)
 	$(BIN)/python bench/breaks.py --seeds $(or $(SEEDS),1:20) $(PART:%=--part %)

@@ -40,7 +40,7 @@ pub enum NicBound {
     Moderation,
     /// Every descriptor of the ring is in use.
     Ring,
-    /// Packets are dropped now and then, because the queue from the line is full.
+    /// Packets are dropped, because the queue from the line is full, and nothing else of the NIC is.
     ReceiveFifo,
     /// No resource is full: descriptors, buffers and packets wait for round trips of one another.
     Latency,
@@ -74,6 +74,8 @@ impl Held {
 const FULL: f64 = 0.97;
 /// Share of the time from which on waiting for a resource makes it the bottleneck.
 const WAITING: f64 = 0.5;
+/// The same where packets are dropped: a ring that is full for a tenth of each period loses that tenth.
+const DROPPING: f64 = 0.02;
 /// Share of the time from which on busy page walkers are the bottleneck: writes pass in order, so walkers wait
 /// for a walk that others wait for.
 const WALKING: f64 = 0.8;
@@ -219,11 +221,13 @@ impl Measured {
         self.holding[path] = held.map(|held| (held, now));
     }
 
-    /// The resource of the NIC that holds packets back for most of the time, if one does for half of it.
+    /// The resource of the NIC that holds packets back for most of the time, if one does for half of it, or long
+    /// enough for packets from the line to be dropped meanwhile.
     fn held_by(&mut self, now: Picoseconds, elapsed_ns: f64) -> Option<NicBound> {
         (0..self.holding.len()).for_each(|path| self.holds(path, None, now));
         let longest = Held::ALL.into_iter().max_by_key(|held| self.held[*held as usize])?;
-        (self.held[longest as usize].as_ns() / elapsed_ns >= WAITING).then(|| longest.bound())
+        let enough = if self.dropped > 0 { DROPPING } else { WAITING };
+        (self.held[longest as usize].as_ns() / elapsed_ns >= enough).then(|| longest.bound())
     }
 
     pub(super) fn is_counting(&self) -> bool {

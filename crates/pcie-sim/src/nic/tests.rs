@@ -199,7 +199,7 @@ fn a_ring_that_fills_between_interrupts_drops_packets() {
     assert!((found.packets_per_s * 150_000.0 / 1e9 / 96.0 - 1.0).abs() < 0.01, "{}", found.packets_per_s);
     let lost = 1.0 - found.packets_per_s / found.line_packets_per_s;
     assert!((found.dropped_share - lost).abs() < 0.01, "{} {lost}", found.dropped_share);
-    assert_eq!(found.bound, NicBound::Latency);
+    assert_eq!(found.bound, NicBound::Ring);
 }
 
 #[test]

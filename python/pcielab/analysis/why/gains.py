@@ -18,6 +18,7 @@ from pcielab.work.effort import Progress
 LEAST_GAIN_PERCENT = 1.0
 """A change that gains less is not named."""
 _NAMED = 2
+_WORDS_MOST = 25
 _LITTLE_PERCENT = 5.0
 _LINK_KEYS = ("mrrs_bytes", "mps_bytes", "generation", "lanes")
 _WORTH_PERCENT = 2.0
@@ -110,8 +111,12 @@ def advice(gains: Sequence[Gain], how: str) -> str:
     if not named:
         return f"None of the {len(tried)} changes tried helps, nor a pair of them, {how}."
     most, *others = named
-    more = "".join(f"; {_beside(gain)}{text_of(gain)}" for gain in others)
-    return f"Most is gained by {text_of(most)}{more}."
+    sentence = f"Most is gained by {text_of(most)}"
+    for gain in others:
+        longer = f"{sentence}; {_beside(gain, most)}"
+        # A second change that makes the sentence too long is left to picture and table.
+        sentence = longer if len(longer.split()) <= _WORDS_MOST else sentence
+    return f"{sentence}."
 
 
 def bound_advice(gains: Sequence[Gain]) -> str:
@@ -155,11 +160,14 @@ def _named(gains: Sequence[Gain]) -> list[Gain]:
     return named[::-1] if swap else named
 
 
-def _beside(gain: Gain) -> str:
-    """What a second change is."""
-    if gain.how == "pair":
-        return "as a pair by "
-    return "of the test by " if gain.change.of == "test" else "more easily by "
+def _beside(gain: Gain, most: Gain) -> str:
+    """A second change, and what it is beside the first."""
+    if gain.how != "pair":
+        return f"{'of the test' if gain.change.of == 'test' else 'more easily'} by {text_of(gain)}"
+    what = gain.change.what
+    added = what.removeprefix(f"{most.change.what} and ").removesuffix(f" and {most.change.what}")
+    beside = f"with {added}, too" if added != what else f"as a pair by {what}"
+    return f"{beside}, {digits(gain.change.after)} {gain.change.unit} ({gain.change.percent_text})"
 
 
 def _gain(change: Change, before: Sequence[float | None], after: Sequence[float | None]) -> Gain | None:
