@@ -17,6 +17,7 @@ from typing import Any
 
 from pcielab import Frames, _core, model
 from pcielab.analysis.why import Why
+from pcielab.analysis.why.gains import words_in
 from pcielab.analysis.why.nic import why_frames
 from pcielab.analysis.why.nic_rates import MachineRates
 from pcielab.analysis.why.one_test import why_test
@@ -330,7 +331,7 @@ def judged(case: Planted, most: int | None = None) -> Verdict:
         gain / best[1] if best[1] >= 1 else 1.0,
         best,
         gain,
-        max(len(sentence.split()) for sentence in answer.sentences),
+        max(map(words_in, answer.sentences)),
         seconds,
     )
 

@@ -225,7 +225,7 @@ def test_the_link_of_a_saved_machine_is_that_of_the_device_in_the_file(tmp_path:
         (("--mps", "300"), "--mps 300: give one of 128"),
         (("--numa", "-1"), "--numa: '-1' is not a whole number: give"),
         (("--address", "here"), "'here': not a PCI address"),
-        (("--size", "0"), "--size: '0' is not a size"),
+        (("--size", "0"), "--size: '0' is out of range: give 1 to"),
         (("--doctor", "nowhere.json"), "nowhere.json"),
     ],
 )

@@ -27,13 +27,25 @@ _EASY = ("setting", "driver", "slot")
 """Who can make a change without another device or processor, the easiest first."""
 
 
+def words_in(sentence: str) -> int:
+    """How many words and numbers a sentence has; arrows and units of one sign are none."""
+    return sum(any(letter.isalnum() for letter in word) for word in sentence.split())
+
+
 def text_of(gain: Gain) -> str:
-    """A change and its gain in words."""
-    change = gain.change
-    who = f" ({change.who})" if change.who and change.of != "test" else ""
+    """A change and its gain in words, with the value where it is of one test."""
+    value = f", {digits(gain.change.after)} {gain.change.unit}" if len(gain.percents) == 1 else ""
+    return f"{gain.change.what}{_who(gain.change)}{value} ({_percents(gain)})"
+
+
+def _who(change: Change) -> str:
+    return f" ({change.who})" if change.who and change.of != "test" else ""
+
+
+def _percents(gain: Gain) -> str:
     if len(gain.percents) == 1:
-        return f"{change.what}{who}, {digits(change.after)} {change.unit} ({change.percent_text})"
-    return f"{change.what}{who} ({percent_text(min(gain.percents))} to {percent_text(max(gain.percents))})"
+        return gain.change.percent_text
+    return f"{percent_text(min(gain.percents))} to {percent_text(max(gain.percents))}"
 
 
 def simulated_gains(
@@ -115,7 +127,7 @@ def advice(gains: Sequence[Gain], how: str) -> str:
     for gain in others:
         longer = f"{sentence}; {_beside(gain, most)}"
         # A second change that makes the sentence too long is left to picture and table.
-        sentence = longer if len(longer.split()) <= _WORDS_MOST else sentence
+        sentence = longer if words_in(longer) <= _WORDS_MOST else sentence
     return f"{sentence}."
 
 
@@ -162,12 +174,12 @@ def _named(gains: Sequence[Gain]) -> list[Gain]:
 
 def _beside(gain: Gain, most: Gain) -> str:
     """A second change, and what it is beside the first."""
-    if gain.how != "pair":
-        return f"{'of the test' if gain.change.of == 'test' else 'more easily'} by {text_of(gain)}"
     what = gain.change.what
+    if gain.how != "pair":
+        kind = "of the test" if gain.change.of == "test" else "more easily"
+        return f"{kind} by {what}{_who(gain.change)} ({_percents(gain)})"
     added = what.removeprefix(f"{most.change.what} and ").removesuffix(f" and {most.change.what}")
-    beside = f"with {added}, too" if added != what else f"as a pair by {what}"
-    return f"{beside}, {digits(gain.change.after)} {gain.change.unit} ({gain.change.percent_text})"
+    return f"{f'with {added}, too' if added != what else f'as a pair by {what}'} ({_percents(gain)})"
 
 
 def _gain(change: Change, before: Sequence[float | None], after: Sequence[float | None]) -> Gain | None:

@@ -52,6 +52,7 @@ def why_transfers(store: Store, tests: Sequence[str] = (), progress: Progress = 
     group = _largest_group(rows)
     focus = _spread(group)
     parameters = [row.parameters for row in focus]
+    notes = [*explanation.notes]
     if facts.system is not None:
         search = simulated_gains(facts.system, parameters, "Gb/s", progress)
         gains = [*search.gains] if search is not None else []
@@ -59,6 +60,7 @@ def why_transfers(store: Store, tests: Sequence[str] = (), progress: Progress = 
     else:
         gains = modelled_gains(facts, parameters, list(store.records()))
         last = bound_advice(gains)
+        notes.append("`pcielab calibrate` makes a system on which changes can be simulated")
     sure = _certainty(store, group, checks(store, explanation))
     return Why(
         question=f"{store.title}, {len(rows)} tests of bandwidth ({store.origin})",
@@ -70,7 +72,7 @@ def why_transfers(store: Store, tests: Sequence[str] = (), progress: Progress = 
         unit="Gb/s",
         bars=tuple(_bars(focus, store.origin)),
         rows=tuple(_cells(row, store.origin) for row in rows),
-        notes=tuple(explanation.notes),
+        notes=tuple(notes),
     )
 
 
