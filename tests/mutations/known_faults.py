@@ -1036,6 +1036,13 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "sealed-numbers",
+        "no bound of a NIC's frames",
+        "showed nan as a bound's name",
+        numbers("frames", "DELETE FROM scalar WHERE metric = 'binds'", "explain", "STORE", "--format", "json"),
+        "has no `binds`: run it again",
+    ),
+    Fault(
+        "sealed-numbers",
         "bandwidths of 1e308",
         "showed nan and inf",
         numbers("transfers", "UPDATE scalar SET value = 1e308 WHERE unit = 'Gb/s'", "compare", "STORE", "SOUND"),

@@ -34,11 +34,10 @@ def explain_frames(store: Store, tests: Sequence[int]) -> ExplainedRun:
     numbers = store.scalar_rows[store.scalar_rows["subject"].isin(reading)]
     numbers = numbers[numbers["metric"] == "in_flight"]
     in_flight = {int(str(test)): float(of["value"].sum()) for test, of in numbers.groupby("test")}
-    rows = [
-        _row(row, tags, in_flight.get(int(row["id"])))
-        for row in nic_rows(store).to_dict("records")
-        if int(row["id"]) in tests
-    ]
+    asked = [row for row in nic_rows(store).to_dict("records") if int(row["id"]) in tests]
+    for row in asked:
+        check_has(row, ("binds",), store.path)
+    rows = [_row(row, tags, in_flight.get(int(row["id"]))) for row in asked]
     about = f"{nic.name} on Gen{link.generation} x{link.lanes}, MPS {link.mps_bytes}, MRRS {link.mrrs_bytes}"
     return ExplainedRun(rows, f"{about}, {tags} tags", [])
 
