@@ -75,13 +75,17 @@ def test_a_read_beside_writes_waits_for_no_more_than_the_credits_hold(profile: s
     size = 256
     asked = {"sets": PLAIN, "sizes": [size], "writes": 1500, "read_after": 20}
     [row] = simulate.simulate("writes_beside_a_read", profile, "writes", **asked)
-    [alone] = trace.play(resolve(profile, PLAIN), f"{trace.HEADER}\n0 read 0 64\n")
+    # Of what a write left in the cache, as beside writes. Several, since they take unequal times, and far apart.
+    apart_ps = 4_000_000
+    reads = "".join(f"{apart_ps * nth} read 0 64\n" for nth in range(1, row["reads"]))
+    _, *played = trace.play(resolve(profile, PLAIN), f"{trace.HEADER}\n0 write 0 64\n{reads}")
+    alone_ns = [(one.done_ps - apart_ps * nth) / 1000 for nth, one in enumerate(played, 1)]
     headers, data = row["credits"]
     write_ns = 8 * size / bound_gbps(profile, size, "bw-wr")
     block_writes, block_ns = 6, 100
     in_front = min(headers, 16 * data // size) + block_writes
     assert row["reads"] > 20, row
-    assert alone.done_ps / 1000 < row["slowest_ns"] < alone.done_ps / 1000 + block_ns + in_front * write_ns, row
+    assert min(alone_ns) < row["slowest_ns"] < max(alone_ns) + block_ns + in_front * write_ns, row
 
 
 @pytest.mark.parametrize(
