@@ -28,6 +28,8 @@ _PIPED_WIDTH = 120
 """Letters of a line in a pipe or a file without COLUMNS."""
 _MANY_CELLS = 20_000
 """Cells of a table whose setting takes seconds."""
+_MANY_LETTERS = 2_000_000
+"""Letters of one."""
 _MOST_LETTERS = 10_000
 """Letters of the widest word that a table has room for."""
 
@@ -178,7 +180,8 @@ def print_rows(rows: Sequence[dict[str, Cell]], output_format: Format, title: st
         writer.writeheader()
         writer.writerows({key: guarded_cell(known(cell)) for key, cell in row.items()} for row in rows)
         return
-    if len(rows) * len(columns) > _MANY_CELLS:
+    letters = sum(len(cell) for row in rows for cell in row.values() if isinstance(cell, str))
+    if len(rows) * len(columns) > _MANY_CELLS or letters > _MANY_LETTERS:
         say(f"a table of {len(rows)} rows is made: --format csv prints them at once, Ctrl-C stops it")
     _print_table(rows, columns, title)
 

@@ -8,6 +8,7 @@ the columns that tell its rows apart. A single row is printed one column above t
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ _READABLE = 16
 """Letters to which a column of texts may be narrowed."""
 _MOST_CONSTANT = 60
 """Most letters of a value that is said above the table instead of in each row."""
+_MOST_HYPHENATED = 1_000
+"""Longest text that is broken at hyphens, in letters."""
 _MOST_KEYS = 3
 """Most columns that are repeated to tell rows apart; beyond them, rows are numbered."""
 
@@ -40,17 +43,17 @@ class Column:
         """Head and cells."""
         return (self.head, *self.cells)
 
-    @property
+    @cached_property
     def natural(self) -> int:
         """Letters of its longest text."""
         return max(map(len, self.texts))
 
-    @property
+    @cached_property
     def least(self) -> int:
         """Letters of its longest word."""
         return _longest_word(self.texts)
 
-    @property
+    @cached_property
     def readable(self) -> int:
         """Letters to which it may be narrowed if another table can take what does not fit."""
         return max(self.least, min(max(map(len, self.cells), default=0), _READABLE))
@@ -128,7 +131,7 @@ def _side_by_side(columns: Sequence[Column], width: int) -> "Table":
     widths = _widths(columns, width - between)
     for column, room in zip(columns, widths, strict=True):
         table.add_column(_broken(column.head, room), justify="right" if column.is_numeric else "left")
-    broken = [[_broken(cell, room) for cell in column.cells] for column, room in zip(columns, widths, strict=True)]
+    broken = [_each_broken(column.cells, room) for column, room in zip(columns, widths, strict=True)]
     for row in zip(*broken, strict=True):
         table.add_row(*row)
     return table
@@ -159,8 +162,19 @@ def _widths(columns: Sequence[Column], room: int) -> list[int]:
 
 
 def _longest_word(texts: Sequence[str]) -> int:
-    return max((len(word) for text in texts for word in textwrap.wrap(text, 1, break_long_words=False)), default=0)
+    return max((len(word) for text in set(texts) for word in _lines(text, 1)), default=0)
+
+
+def _each_broken(texts: Sequence[str], width: int) -> list[str]:
+    """Texts broken at a width, each once however often it stands there: sources repeat from row to row."""
+    broken = {text: _broken(text, width) for text in set(texts)}
+    return [broken[text] for text in texts]
 
 
 def _broken(text: str, width: int) -> str:
-    return text if len(text) <= width else textwrap.fill(text, width, break_long_words=False)
+    return text if len(text) <= width else "\n".join(_lines(text, width))
+
+
+def _lines(text: str, width: int) -> list[str]:
+    """A text's lines. Hyphens of long texts are left alone: looking for them takes the square of the time."""
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=len(text) <= _MOST_HYPHENATED)
