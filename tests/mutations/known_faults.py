@@ -1043,6 +1043,21 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "sealed-numbers",
+        "no window of a latency test",
+        TRACEBACK,
+        numbers(
+            "measured",
+            "UPDATE test SET parameters = json_set(parameters, '$.window_bytes', NULL)"
+            " WHERE json_extract(parameters, '$.operation') LIKE 'lat%'",
+            "why",
+            "STORE",
+            "--test",
+            "0",
+        ),
+        "has no `window_bytes`: run it again",
+    ),
+    Fault(
+        "sealed-numbers",
         "bandwidths of 1e308",
         "showed nan and inf",
         numbers("transfers", "UPDATE scalar SET value = 1e308 WHERE unit = 'Gb/s'", "compare", "STORE", "SOUND"),

@@ -62,8 +62,8 @@ _SLOW = {"report": 0.05, "export pcie-bench": 0.1, "calibrate": 0.3, "why frames
 each is drawn for one of those."""
 _PAGES = 0.1
 """The same for a command that writes a page."""
-_REFUSED = re.compile(r"is -?inf: a store has")
-"""Why `runs` cannot read a store."""
+_REFUSED = re.compile(r"-?inf:[\s│]+a[\s│]+store[\s│]+has")
+"""Why `runs` cannot read a store, perhaps on two lines of its table."""
 Change = Callable[[Draw, sqlite3.Connection], None]
 
 

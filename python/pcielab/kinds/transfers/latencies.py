@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pcielab.errors import found_in
-from pcielab.kinds.explained import Explained, ExplainedRun, Limit
+from pcielab.kinds.explained import Explained, ExplainedRun, Limit, check_has
 from pcielab.kinds.machine_facts import MachineFacts, facts_of, no_link
 from pcielab.kinds.measured_link import link_is_known
 from pcielab.kinds.transfers.bounds import bounds_of_tests, scalar
-from pcielab.kinds.transfers.reasons import reasons
+from pcielab.kinds.transfers.reasons import NEEDED, reasons
 from pcielab.store import Store
 
 _ASKED = ("operation", "path", "size_bytes", "window_bytes", "pattern", "cache", "host_offset_bytes")
@@ -25,6 +25,8 @@ def explain_latencies(store: Store, tests: Sequence[int]) -> ExplainedRun:
         record for record in store.records() if record["id"] in tests and scalar(record, "median") is not None
     ]
     facts = _facts(store)
+    for record in records if facts is not None else ():
+        check_has({**record["parameters"], "id": record["id"]}, NEEDED, store.path)
     with found_in(store.path):
         trips = _round_trips(facts, [record["parameters"] for record in records])
     rows = [_row(record, trip, facts) for record, trip in zip(records, trips, strict=True)]

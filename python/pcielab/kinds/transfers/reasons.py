@@ -12,6 +12,8 @@ from pcielab.library.profiles.parts import System
 from pcielab.wording import byte_size
 
 LINE_BYTES, WORD_BYTES = 64, 8
+NEEDED = ("operation", "cache", "size_bytes", "window_bytes", "host_offset_bytes", "device_offset_bytes")
+"""The parameters of a test that its reasons rest on."""
 _SMALLEST_IO_TLB = 64
 """Entries that the pcie-bench paper infers (section 6.5): the smallest IO-TLB measured."""
 
