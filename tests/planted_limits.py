@@ -46,7 +46,7 @@ class Plant:
         key: The key that is made worse; of a NIC it begins with `nic.`.
         factor: What it is multiplied by, again and again; or the values that it gets in turn.
         operations: Tests that it can limit, or directions of a NIC.
-        binds: Words that name it as the binding limit.
+        binds: Words that name it as the binding limit; without any, it must be the key that is changed.
         fallen: The share of the unplanted value to which it takes the value, or below.
     """
 
@@ -74,8 +74,8 @@ PLANTS = {
     "IO-TLB": Plant("host.iommu.tlb.entries", 0.5, _ANY, ("page-walks", "translation", "tags")),
     "page size": Plant("iommu", ("four-kib-pages",), _ANY, ("page-walks", "translation", "tags")),
     "write pool": Plant(f"{_COMPLEX}.write_pool_lines", 0.5, ("bw-wr",), ("write-pool",)),
-    "remote socket": Plant("memory_socket", (1,), ("bw-rd",), ("tags", "latency"), 0.95),
-    "device tags": Plant("device.dma.outstanding", 0.5, _ANY, ("latency",)),
+    "remote socket": Plant("memory_socket", (1,), ("bw-rd",), (), 0.95),
+    "device tags": Plant("device.dma.outstanding", 0.5, _ANY, ()),
     "lanes": Plant("link.lanes", 0.5, _ANY, ("wire-upstream", "wire-downstream", "device-port", "root-port")),
     "held descriptors": Plant("nic.queues.descriptors_held", 0.5, _DIRECTIONS, ("descriptors-held",)),
     "ring": Plant("nic.queues.ring_descriptors", 0.5, _DIRECTIONS, ("ring",)),

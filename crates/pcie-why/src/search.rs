@@ -212,8 +212,8 @@ impl Search<'_> {
             of_bound.into_iter().filter(|nth| !chosen.contains(nth)).take(OF_BOUND).collect();
         chosen.extend(more);
         let mut pairs = Vec::new();
-        for (place, one) in chosen.iter().enumerate() {
-            pairs.extend(chosen[place + 1..].iter().filter_map(|other| single[*one].and(&single[*other])));
+        for (nth, one) in chosen.iter().enumerate() {
+            pairs.extend(chosen[nth + 1..].iter().filter_map(|other| single[*one].and(&single[*other])));
         }
         let found = self.values(&pairs, Length::Short)?;
         let mut possible: Vec<(f64, Change)> = pairs

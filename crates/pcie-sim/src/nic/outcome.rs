@@ -74,7 +74,7 @@ impl Held {
 const FULL: f64 = 0.97;
 /// Share of the time from which on waiting for a resource makes it the bottleneck.
 const WAITING: f64 = 0.5;
-/// The same where packets are dropped: a ring that is full for a tenth of each period loses that tenth.
+/// The same where packets are dropped: what arrives while a ring is full is lost, however short that is.
 const DROPPING: f64 = 0.02;
 /// Share of the time from which on busy page walkers are the bottleneck: writes pass in order, so walkers wait
 /// for a walk that others wait for.

@@ -116,14 +116,22 @@ def enough_for(gains: Sequence[Gain], value: float) -> list[Gain]:
     return sorted((gain for gain in gains if gain.change.after >= value), key=lambda gain: gain.change.after)
 
 
-def advice(gains: Sequence[Gain], how: str) -> str:
-    """The sentence on the best changes; `how`: the engine that computed them, as a clause."""
+def advice(gains: Sequence[Gain], how: str, of: str = "") -> str:
+    """The sentence on the best changes.
+
+    Args:
+        gains: What each change gives.
+        how: The engine that computed them, as a clause.
+        of: What rises, where it is not the value in question: `the bound itself`.
+    """
     named = _named(gains)
     tried = [gain for gain in gains if gain.how == "single"]
     if not named:
-        return f"None of the {len(tried)} changes tried helps, nor a pair of them, {how}."
+        verb = f"raises {of}" if of else "helps"
+        return f"None of the {len(tried)} changes tried {verb}, nor a pair of them, {how}."
     most, *others = named
-    sentence = f"Most is gained by {text_of(most)}"
+    start = f"{of[:1].upper()}{of[1:]} would rise most with" if of else "Most is gained by"
+    sentence = f"{start} {text_of(most)}"
     for gain in others:
         longer = f"{sentence}; {_beside(gain, most)}"
         # A second change that makes the sentence too long is left to picture and table.

@@ -60,7 +60,7 @@ class Rates(ABC):
 
     @abstractmethod
     def of_nic(self, nic: NicProfile) -> "Rates":
-        """The rates of another NIC in the same place."""
+        """The rates of another NIC that is attached alike."""
 
     @abstractmethod
     def simulated(self, rate: NicRate) -> float | None:
@@ -118,6 +118,9 @@ class MachineRates(Rates):
     def __init__(self, frames: "Frames", system: "System") -> None:
         self.frames, self.system = frames, system
         self.keys = {key: getattr(system.link, key) for key in (*_LINK_KEYS, "tags")}
+        own_tags = system.device.dma.tags
+        if own_tags is not None:
+            self.keys["tags"] = min(own_tags, self.keys["tags"])
 
     @cached_property
     def link(self) -> model.Link:  # type: ignore[override]

@@ -100,7 +100,7 @@ def _held(case: NicCase) -> str | None:
     queues = case.frames.nic.queues
     held = {
         "descriptors-held": f"it holds {queues.descriptors_held} descriptors, the most it can",
-        "ring": f"all {queues.ring_descriptors * queues.pairs} descriptors of the ring are in use",
+        "ring": f"its ring of {queues.ring_descriptors * queues.pairs} descriptors fills",
         "transmit-fifo": f"the queue to the line, {queues.transmit_fifo_bytes} B, is full",
         "receive-fifo": f"the queue from the line, {queues.receive_fifo_bytes} B, overflows",
         "batch": "accesses wait until enough packets share them",
@@ -159,7 +159,9 @@ def advice(case: NicCase, gains: Sequence[Gain], causes: Sequence[Bar]) -> str:
         return f"Check {defect} first, with `pcielab doctor`: mended, it allows {value}."
     if case.now.binds == "line" and not helpful(gains):
         return "No change raises it: the line is full."
-    return named_advice(gains, "simulated again" if case.rates.simulated(case.now) is not None else "modelled")
+    is_held = measured_gbps is None or measured_gbps >= NEAR * case.now.gbps
+    how = "simulated again" if case.rates.simulated(case.now) is not None else "modelled"
+    return named_advice(gains, how, "" if is_held else "the bound itself")
 
 
 def counted(case: NicCase) -> Iterator[str]:

@@ -453,3 +453,21 @@ def test_a_number_of_changes_that_none_helps_counts_all_that_were_tried() -> Non
     answer = whole(pcielab.why(Frames(model.load_nic("niantic-dpdk"), [1500]), profile="gen5-x16"))
     assert (answer.binds, answer.change) == ("line", None)
     assert len(answer.changes) > 60
+
+
+def test_changes_of_a_bound_that_does_not_hold_the_rate_are_gains_of_the_bound_alone() -> None:
+    """Half of the bound is lost elsewhere: a faster link promises nothing for the measured rate."""
+    work = frames("niantic-dpdk", "rx")
+    [found] = model.nic(work.nic, LINK, [64])
+    assert found.rx is not None
+    far_below = whole(pcielab.why(work, link=LINK, measured=found.rx.gbps * 0.4))
+    assert far_below.sentences[2].startswith("The bound itself would rise most with ")
+    near = whole(pcielab.why(work, link=LINK, measured=found.rx.gbps * 0.97))
+    assert near.sentences[2].startswith("Most is gained by ")
+
+
+def test_the_tags_of_the_device_are_counted_where_they_are_fewer() -> None:
+    work = Frames(model.load_nic("niantic-dpdk"), [1500], Ethernet(line_gbps=200.0), "tx")
+    answer = whole(pcielab.why(work, profile="gen5-x16", sets=["device.dma.tags=2"]))
+    assert answer.binds == "tags"
+    assert "all 2 tags are in use" in answer.sentences[0]
