@@ -28,8 +28,12 @@ class Show(StrEnum):
     LOOPBACK = "loopback"
 
 
-def _option(option: str, text: str, panel: str) -> typer.models.OptionInfo:
-    info: typer.models.OptionInfo = typer.Option(option, help=text, rich_help_panel=panel, show_default=False)
+def _option(option: str, text: str, panel: str, most: int | None = None) -> typer.models.OptionInfo:
+    """An option without a default; with `most`, it takes 1 to that many."""
+    least = None if most is None else 1
+    info: typer.models.OptionInfo = typer.Option(
+        option, min=least, max=most, help=text, rich_help_panel=panel, show_default=False
+    )
     return info
 
 
@@ -64,9 +68,11 @@ def pio(
     flushes: Annotated[
         int, typer.Option("--flushes", min=0, help="Partial write-combining flushes in each message.")
     ] = 0,
-    buffers: Annotated[int | None, _option("--buffers", "Write-combining buffers of the core.", "Machine")] = None,
+    buffers: Annotated[
+        int | None, _option("--buffers", "Write-combining buffers of the core.", "Machine", 4096)
+    ] = None,
     in_flight: Annotated[
-        int | None, _option("--in-flight", "Messages that descriptor DMA has under way.", "Machine")
+        int | None, _option("--in-flight", "Messages that descriptor DMA has under way.", "Machine", 4096)
     ] = None,
     generation: Annotated[int | None, link_option("generation")] = None,
     lanes: Annotated[int | None, link_option("lanes")] = None,

@@ -33,7 +33,9 @@ _MOST_ROWS = 40
 def sweep(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The sweep: a TOML file.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder to write.")],
-    jobs: Annotated[int, typer.Option("--jobs", help="Local processes; 0 means one per core.")] = 0,
+    jobs: Annotated[
+        int, typer.Option("--jobs", min=0, max=1024, help="Local processes; 0 means one per core.")
+    ] = 0,
     dask: Annotated[
         str | None,
         typer.Option("--dask", metavar="ADDRESS", help="Use the workers of this Dask scheduler: tcp://HOST:PORT."),

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from typer.main import get_command
 
 from pcielab import InputError, model
+from pcielab.cli import commands
 from pcielab.cli.commands import COMMANDS, _loaded
 from pcielab.cli.model_options import MODEL_OPTIONS
 from pcielab.cli.quantities import range_of, unit_of
@@ -65,6 +67,28 @@ def test_the_ranges_are_those_of_the_model() -> None:
             with pytest.raises((InputError, OverflowError)):
                 model.bandwidth(link, [64], limits=model.Limits(**{**beside, one.key: 2 * most + 1}))
     assert tried > 20
+
+
+OUTSIDE = (
+    ("model", "pio", "--buffers", "4097"),
+    ("model", "pio", "--in-flight", "4097"),
+    ("model", "pio", "--flushes", "1000001"),
+    ("model", "engine", "nvme-gen4", "--depth", "65537"),
+    ("model", "host", "--misses", "1048577"),
+    ("model", "bandwidth", "--offset", "4294967296"),
+    ("model", "bandwidth", "--device-rate", "2e18"),
+    ("fabric", "simulate", "fabrex-u55c", "--flows", "latency", "--duration-us", "1000001"),
+    ("fabric", "simulate", "fabrex-u55c", "--flows", "latency", "--warm-up-us", "1000001"),
+    ("sweep", "none.toml", "-o", "none", "--jobs", "1025"),
+    ("run", "-o", "none.db", "--seed", "9223372036854775808"),
+)
+
+
+@pytest.mark.parametrize("words", OUTSIDE, ids=lambda words: f"{words[0]} {words[-2]}")
+def test_a_number_outside_the_range_is_refused(words: tuple[str, ...]) -> None:
+    """One above the most that the refusal of what is no number names."""
+    with pytest.raises(InputError, match=f"^{words[-2]}|^depth"):
+        get_command(commands.app)(list(words), standalone_mode=False)
 
 
 def test_every_option_with_decimals_has_a_unit() -> None:

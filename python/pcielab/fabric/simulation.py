@@ -173,11 +173,10 @@ def simulate(
 def check_options(duration_us: float, warm_up_us: float | None, seed: int) -> None:
     """Refuse times and a seed that are out of range."""
     if not LEAST_MICROSECONDS <= duration_us <= MOST_MICROSECONDS:
-        raise InputError(
-            f"--duration-us {duration_us:g}: give microseconds, {LEAST_MICROSECONDS:g} to {MOST_MICROSECONDS:g}"
-        )
+        allowed = f"{LEAST_MICROSECONDS:g} to {MOST_MICROSECONDS:.0f}"
+        raise InputError(f"--duration-us {duration_us:.12g}: give microseconds, {allowed}")
     if warm_up_us is not None and not 0 <= warm_up_us <= MOST_MICROSECONDS:
-        raise InputError(f"--warm-up-us {warm_up_us:g}: give microseconds, 0 to {MOST_MICROSECONDS:g}")
+        raise InputError(f"--warm-up-us {warm_up_us:.12g}: give microseconds, 0 to {MOST_MICROSECONDS:.0f}")
     check_seed(seed)
 
 
