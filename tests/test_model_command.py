@@ -149,7 +149,7 @@ def test_a_table_in_a_pipe_is_not_cut() -> None:
         ),
         (["pio", "--messages", "65537"], "--messages is 65537"),
         (["pio", "--flushes", "99"], "--flushes is 99"),
-        (["pio", "--buffers", "0"], "--buffers is 0"),
+        (["pio", "--buffers", "0"], "--buffers: '0' is out of range: give 1 to 4096"),
         (["pio", "--gen", "9"], "--gen is 9"),
         (["pio", "--profile", "kpio"], "did you mean kpio-2012"),
         (["pio", "--show", "loopback"], "exanic-2018"),

@@ -58,6 +58,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "--flushes": (0, 1_000_000),
     "--frame": (64, 65_535),
     "--in-flight": (1, _U32),
+    "--jobs": (0, 1024),
     "--line": (LINE_RATES_GBPS[0], LINE_RATES_GBPS[-1]),
     "--misses": (1e-9, 1 << 20),
     "--numa": (0, 65_535),
