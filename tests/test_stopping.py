@@ -4,7 +4,8 @@ The commands would run for minutes, or for as long as a lock is held: one that e
 """
 
 import signal
-import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,19 +67,31 @@ def test_a_run_of_many_messages_is_stopped(tmp_path: Path) -> None:
     assert len(open_store(output).tests) < len(sizes)
 
 
+HOLD_LOCK = f"""
+import sqlite3, sys
+
+store = sqlite3.connect(sys.argv[1], isolation_level=None, timeout={HANGS_AFTER_SECONDS})
+store.execute("BEGIN IMMEDIATE")
+print("locked", flush=True)
+sys.stdin.read()
+"""
+
+
 def test_a_locked_store_does_not_delay_a_stop(tmp_path: Path) -> None:
+    """Another process holds the lock: in one process, two copies of SQLite undo each other's locks."""
     output = tmp_path / "run.db"
-    locks = []
+    holders: list[subprocess.Popen[str]] = []
 
     def lock_and_stop(done: int, *_state: object) -> None:
-        if done >= 3 and not locks:
-            locks.append(sqlite3.connect(output, isolation_level=None, timeout=HANGS_AFTER_SECONDS))
-            locks[0].execute("BEGIN IMMEDIATE")
+        if done >= 3 and not holders:
+            command = [sys.executable, "-c", HOLD_LOCK, str(output)]
+            holders.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+            assert holders[0].stdout is not None
+            assert holders[0].stdout.readline() == "locked\n"
             signal.raise_signal(signal.SIGINT)
 
     # The store stays locked until the run has ended.
     with pytest.raises(StoppedError, match="--resume"):
         simulate("snb", "quick", output, progress=lock_and_stop)
-    locks[0].execute("ROLLBACK")
-    locks[0].close()
+    holders[0].communicate()
     assert set(simulate("snb", "quick", output, resume=True).tests["status"]) == {"ok"}
