@@ -203,6 +203,15 @@ def test_a_log_beside_registers_is_evidence_for_them() -> None:
     assert any("severity=Corrected" in sign for sign in first.explained)
 
 
+def test_a_line_of_a_log_names_the_function_before_a_colon() -> None:
+    """A driver writes a colon after the slot; of a port with several functions, each has events of its own."""
+    lines = [
+        "pcieport 0000:40:01.1: DPC: containment event, status:0x1f01",
+        "aer 0000:40:01.2:pcie004: AER: Corrected error",
+    ]
+    assert [event.slot for event in read("\n".join(lines)).log] == ["0000:40:01.1", "0000:40:01.2"]
+
+
 def test_a_bar_that_got_its_space_later_is_no_finding() -> None:
     failed = "pci 0000:01:00.0: BAR 0 [mem size 0x400000000 64bit pref]: can't assign; no space\n"
     later = "pci 0000:01:00.0: BAR 0 [mem 0x4000000000-0x43ffffffff 64bit pref]: assigned\n"

@@ -14,9 +14,9 @@ from pcielab.wording import printable
 
 _MOST_EVENTS = 256
 _MOST_LETTERS = 300
-_SLOT = re.compile(
-    r"\b(?:PCI:)?(?P<slot>[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.[0-7])?)(?![\w:])", re.IGNORECASE
-)
+_DEVICE = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}"
+_SLOT = re.compile(rf"\b(?:PCI:)?(?P<slot>{_DEVICE}(?:\.[0-7](?!\w)|(?!\w|:|\.\w)))", re.IGNORECASE)
+"""A slot, or a device without the number of a function; a colon may follow a slot, as after a driver's name."""
 _REPORTED = re.compile(
     r"(?:received: |from |source:|device \[?|device=)(?P<slot>(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])",
     re.IGNORECASE,

@@ -1,0 +1,12 @@
+//! A machine's PCIe tree, from whatever shows it: lspci in any verbosity and order, hex dumps, kernel logs.
+//!
+//! A reader keeps what its source shows and nothing else: a value that could not be read is `None`, never a guess,
+//! and [`Tree::unseen`] lists what is missing with the command that would show it. Judging the machine is another
+//! crate's work. Names of bits and registers are those of the PCI Express base specification, chapter 7.
+
+pub mod tree;
+
+pub use tree::{
+    Bridges, Control, ErrorReporting, Function, Host, IommuPages, Kind, Link, LinkEnd, LogEvent, LogKind,
+    Peer, Piece, ResizableBar, Tree,
+};
