@@ -54,7 +54,8 @@ pub(crate) fn bus_tree(text: &str) -> Vec<Function> {
 fn functions(line: &str, columns: &mut HashMap<usize, Bus>) -> Vec<Function> {
     let named = NAME.captures(line).and_then(|found| Some((found.get(1)?.start(), found.get(2)?.as_str())));
     let (end, name) = named.map_or((line.len(), None), |(end, name)| (end, Some(name)));
-    let (mut found, mut bus, mut slot): (Vec<Function>, Option<Bus>, Option<String>) = (Vec::new(), None, None);
+    let (mut found, mut bus, mut slot): (Vec<Function>, Option<Bus>, Option<String>) =
+        (Vec::new(), None, None);
     let (mut position, mut column) = (0, 0);
     while let Some(letter) = line[position..end].chars().next() {
         let Some((token, length)) = token(line, position, end) else {

@@ -30,12 +30,50 @@ const BARS_MOST: u32 = 6;
 pub(crate) const ACS_SERVICES: [&str; 7] =
     ["SrcValid", "TransBlk", "ReqRedir", "CmpltRedir", "UpstreamFwd", "EgressCtrl", "DirectTrans"];
 const CORRECTABLE: [&str; 16] = [
-    "RxErr", "", "", "", "", "", "BadTLP", "BadDLLP", "Rollover", "", "", "", "Timeout", "AdvNonFatalErr",
-    "CorrIntErr", "HeaderOF",
+    "RxErr",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "BadTLP",
+    "BadDLLP",
+    "Rollover",
+    "",
+    "",
+    "",
+    "Timeout",
+    "AdvNonFatalErr",
+    "CorrIntErr",
+    "HeaderOF",
 ];
 const UNCORRECTABLE: [&str; 27] = [
-    "", "", "", "", "DLP", "SDES", "", "", "", "", "", "", "TLP", "FCP", "CmpltTO", "CmpltAbrt", "UnxCmplt", "RxOF",
-    "MalfTLP", "ECRC", "UnsupReq", "ACSViol", "UncorrIntErr", "BlockedTLP", "AtomicOpBlocked", "TLPBlockedErr",
+    "",
+    "",
+    "",
+    "",
+    "DLP",
+    "SDES",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "TLP",
+    "FCP",
+    "CmpltTO",
+    "CmpltAbrt",
+    "UnxCmplt",
+    "RxOF",
+    "MalfTLP",
+    "ECRC",
+    "UnsupReq",
+    "ACSViol",
+    "UncorrIntErr",
+    "BlockedTLP",
+    "AtomicOpBlocked",
+    "TLPBlockedErr",
     "PoisonTLPBlocked",
 ];
 /// Messages of the root error status by their bits, as lspci prints them.
@@ -68,18 +106,16 @@ pub(crate) fn containment_reason(reason: u32, extension: u32) -> &'static str {
 pub(crate) struct ConfigSpace<'a> {
     read: &'a dyn Fn(usize, usize) -> Vec<u8>,
     header: Vec<u8>,
-    /// Whether the capabilities could be read; without root only the first 64 bytes can.
-    pub(crate) is_complete: bool,
     capabilities: HashMap<u32, usize>,
     extended: HashMap<u32, usize>,
 }
 
 impl<'a> ConfigSpace<'a> {
     pub(crate) fn new(read: &'a dyn Fn(usize, usize) -> Vec<u8>) -> Self {
-        let (header, is_complete) = (read(0, HEADER_BYTES), read(HEADER_BYTES, 4).len() == 4);
-        let mut space =
-            Self { read, header, is_complete, capabilities: HashMap::new(), extended: HashMap::new() };
-        if is_complete {
+        let header = read(0, HEADER_BYTES);
+        let mut space = Self { read, header, capabilities: HashMap::new(), extended: HashMap::new() };
+        // Users other than root see the first 64 bytes alone.
+        if read(HEADER_BYTES, 4).len() == 4 {
             space.capabilities = space.chain();
             space.extended = space.extended_chain();
         }
@@ -215,7 +251,8 @@ impl<'a> ConfigSpace<'a> {
 
     fn errors(&self, base: usize, is_root: bool) -> ErrorReporting {
         let control = self.number(base + 0x18, 4);
-        let shown = |offset, names: &[&str]| self.number(base + offset, 4).map(|register| named(register, names));
+        let shown =
+            |offset, names: &[&str]| self.number(base + offset, 4).map(|register| named(register, names));
         ErrorReporting {
             ecrc_generated: flag(control, 6),
             ecrc_checked: flag(control, 8),
@@ -265,7 +302,9 @@ impl<'a> ConfigSpace<'a> {
             if offset < 0x100 {
                 break;
             }
-            let Some(head) = self.number(offset, 4).filter(|head| ![0, 0xffff_ffff].contains(head)) else { break };
+            let Some(head) = self.number(offset, 4).filter(|head| ![0, 0xffff_ffff].contains(head)) else {
+                break;
+            };
             let identifier = head & 0xffff;
             if identifier != DVSEC || (!found.contains_key(&DVSEC) && self.is_cxl(offset)) {
                 found.entry(identifier).or_insert(offset);

@@ -53,7 +53,10 @@ static KINDS: std::sync::LazyLock<Vec<(LogKind, Option<Regex>)>> = std::sync::La
             LogKind::UncorrectedError,
             r"AER: (?:Multiple )?Uncorrect(?:ed|able)|severity=Uncorrect(?:ed|able)",
         ),
-        of(LogKind::CorrectedError, r"AER: (?:Multiple )?Correct(?:ed|able) error|severity=Correct(?:ed|able)"),
+        of(
+            LogKind::CorrectedError,
+            r"AER: (?:Multiple )?Correct(?:ed|able) error|severity=Correct(?:ed|able)",
+        ),
         of(LogKind::LinkDown, r"pciehp: Slot\([^)]*\): Link Down"),
         of(
             LogKind::RetrainFailed,
@@ -113,7 +116,9 @@ fn take(events: &mut IndexMap<Subject, LogEvent>, number: usize, line: &str) {
 }
 
 fn kind(line: &str) -> Option<LogKind> {
-    let says = |pattern: &Option<Regex>| pattern.as_ref().map_or_else(|| lacks_space(line), |one| one.is_match(line));
+    let says = |pattern: &Option<Regex>| {
+        pattern.as_ref().map_or_else(|| lacks_space(line), |one| one.is_match(line))
+    };
     KINDS.iter().find(|(_, pattern)| says(pattern)).map(|(kind, _)| *kind)
 }
 
@@ -135,13 +140,14 @@ fn slot(line: &str) -> Option<String> {
     Some(if rest.contains('.') { format!("{domain}:{rest}") } else { format!("{domain}:{rest}.0") })
 }
 
-/// The first slot that no letter, digit or colon follows.
+/// The first slot that ends there: no letter or digit follows, nor a colon or the number of a function a device.
 fn plain_slot(line: &str) -> Option<&str> {
     let mut from = 0;
     while let Some(found) = SLOT.captures_at(line, from) {
         let (whole, device) = (found.get(0)?, found.name("device")?);
-        let ends = found.name("function").map(|function| function.end()).into_iter().chain([device.end()]);
-        if let Some(end) = ends.into_iter().find(|end| ends_there(&line[*end..])) {
+        let function = found.name("function").map(|function| function.end());
+        let end = function.unwrap_or(device.end());
+        if !goes_on(&line[end..], function.is_some()) {
             return Some(&line[device.start()..end]);
         }
         from = whole.start() + line[whole.start()..].chars().next().map_or(1, char::len_utf8);
@@ -149,8 +155,13 @@ fn plain_slot(line: &str) -> Option<&str> {
     None
 }
 
-fn ends_there(rest: &str) -> bool {
-    !rest.chars().next().is_some_and(|letter| letter.is_alphanumeric() || letter == '_' || letter == ':')
+fn goes_on(rest: &str, has_function: bool) -> bool {
+    let number = rest.strip_prefix('.').is_some_and(|number| number.starts_with(is_word));
+    rest.starts_with(is_word) || (!has_function && (rest.starts_with(':') || number))
+}
+
+fn is_word(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
 }
 
 #[cfg(test)]
@@ -165,17 +176,45 @@ mod tests {
     fn each_kind_of_line_is_found() {
         let at = |slot: &str| Some(slot.to_owned());
         for (line, kind, slot) in [
-            ("NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.", LogKind::OffBus, at("0000:41:00.0")),
-            ("pcieport 0000:40:01.1: DPC: containment event, status:0x1f01", LogKind::Contained, at("0000:40:01.1")),
-            ("pcieport 0000:00:01.0: AER: Uncorrectable (Fatal) error message received from 0000:01:00.0", LogKind::UncorrectedError, at("0000:01:00.0")),
-            ("pcieport 0000:00:1c.5: AER: Corrected error received: 0000:00:1c.5", LogKind::CorrectedError, at("0000:00:1c.5")),
+            (
+                "NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.",
+                LogKind::OffBus,
+                at("0000:41:00.0"),
+            ),
+            (
+                "pcieport 0000:40:01.1: DPC: containment event, status:0x1f01",
+                LogKind::Contained,
+                at("0000:40:01.1"),
+            ),
+            (
+                "pcieport 0000:00:01.0: AER: Uncorrectable (Fatal) error message received from 0000:01:00.0",
+                LogKind::UncorrectedError,
+                at("0000:01:00.0"),
+            ),
+            (
+                "pcieport 0000:00:1c.5: AER: Corrected error received: 0000:00:1c.5",
+                LogKind::CorrectedError,
+                at("0000:00:1c.5"),
+            ),
             ("pcieport 0000:00:01.0: pciehp: Slot(1): Link Down", LogKind::LinkDown, at("0000:00:01.0")),
             ("pci 0000:02:03.0: retraining failed", LogKind::RetrainFailed, at("0000:02:03.0")),
-            ("mlx5_core 0000:01:00.0: 63.008 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x8 link", LogKind::BandwidthLimited, at("0000:01:00.0")),
-            ("pci 0000:01:00.0: BAR 1: no space for [mem size 0x10000000 64bit pref]", LogKind::NoSpace, at("0000:01:00.0")),
+            (
+                "mlx5_core 0000:01:00.0: 63.008 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x8 link",
+                LogKind::BandwidthLimited,
+                at("0000:01:00.0"),
+            ),
+            (
+                "pci 0000:01:00.0: BAR 1: no space for [mem size 0x10000000 64bit pref]",
+                LogKind::NoSpace,
+                at("0000:01:00.0"),
+            ),
             ("amdgpu 0000:01:00.0: PCIE atomic ops is not supported", LogKind::NoAtomics, at("0000:01:00.0")),
             ("nvme nvme0: controller is down; will reset: CSTS=0x3", LogKind::DeviceStopped, None),
-            ("DMAR: [DMA Read] Request device [03:00.0] fault addr 0", LogKind::AddressFault, at("0000:03:00.0")),
+            (
+                "DMAR: [DMA Read] Request device [03:00.0] fault addr 0",
+                LogKind::AddressFault,
+                at("0000:03:00.0"),
+            ),
         ] {
             assert_eq!(kinds(&format!("[    1.234567] {line}")), [(kind, slot)], "{line}");
         }
@@ -193,15 +232,16 @@ mod tests {
     fn a_bar_that_gets_its_space_later_is_no_event() {
         let failed = "pci 0000:01:00.0: BAR 1: no space for [mem size 0x1000]";
         let ports = "pci 0000:01:00.0: BAR 2: no space for [io size 0x1000]";
-        assert_eq!(kinds(&format!("{failed}\npci 0000:01:00.0: BAR 1: assigned\n")).len(), 1);
+        assert_eq!(kinds(&format!("{failed}\npci 0000:01:00.0: BAR 0: assigned\n")).len(), 1);
         assert!(kinds(&format!("{failed}\npci 0000:01:00.0: BAR 1 [mem 0x1-0x2]: assigned\n")).is_empty());
         assert!(kinds(ports).is_empty());
     }
 
     #[test]
     fn a_slot_that_goes_on_is_no_slot() {
-        assert_eq!(plain_slot("aer 0000:01:00.0:pcie004 at 0000:02:00.0"), Some("0000:01:00"));
-        assert_eq!(plain_slot("0000:01:00x"), None);
+        assert_eq!(plain_slot("aer 0000:01:00.1:pcie004 at 0000:02:00.0"), Some("0000:01:00.1"));
+        assert_eq!(plain_slot("0000:01:00:0 PCI:0000:41:00."), Some("0000:41:00"));
+        assert_eq!(plain_slot("0000:01:00x and 0000:01:00.9"), None);
     }
 
     #[test]

@@ -6,8 +6,7 @@ use pcie_refusal::shown::is_plain;
 
 const TAB_LETTERS: usize = 8;
 /// Blanks that move a terminal's cursor or are control characters.
-const TERMINAL_BLANKS: [char; 8] =
-    ['\u{b}', '\u{c}', '\r', '\u{1c}', '\u{1d}', '\u{1e}', '\u{1f}', '\u{85}'];
+const TERMINAL_BLANKS: [char; 8] = ['\u{b}', '\u{c}', '\r', '\u{1c}', '\u{1d}', '\u{1e}', '\u{1f}', '\u{85}'];
 /// What ends a line in a text of any origin.
 const LINE_ENDS: [char; 10] =
     ['\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'];
@@ -106,7 +105,10 @@ mod tests {
 
     #[test]
     fn lines_are_counted_without_an_empty_last_one() {
-        assert_eq!((line_count(""), line_count("a"), line_count("a\n"), line_count("a\r\nb\n\n")), (0, 1, 1, 3));
+        assert_eq!(
+            (line_count(""), line_count("a"), line_count("a\n"), line_count("a\r\nb\n\n")),
+            (0, 1, 1, 3)
+        );
     }
 
     #[test]

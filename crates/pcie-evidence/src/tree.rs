@@ -12,7 +12,7 @@ mod log;
 
 use serde::{Deserialize, Serialize};
 
-pub use function::{Control, ErrorReporting, Function, Kind, ResizableBar};
+pub use function::{Control, ErrorReporting, Function, Kind, ResizableBar, short_slot};
 pub use host::{Host, IommuPages};
 use index::Index;
 pub use link_end::LinkEnd;

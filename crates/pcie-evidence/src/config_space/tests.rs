@@ -34,16 +34,34 @@ fn port() -> Vec<u8> {
 #[test]
 fn a_port_is_decoded() {
     let found = decoded(&port());
-    assert_eq!((found.vendor_id, found.device_id, found.class_code), (Some(0x8086), Some(0x352a), Some(0x0604)));
-    assert_eq!((found.kind, found.secondary_bus, found.subordinate_bus), (Some(Kind::RootPort), Some(1), Some(3)));
+    assert_eq!(
+        (found.vendor_id, found.device_id, found.class_code),
+        (Some(0x8086), Some(0x352a), Some(0x0604))
+    );
+    assert_eq!(
+        (found.kind, found.secondary_bus, found.subordinate_bus),
+        (Some(Kind::RootPort), Some(1), Some(3))
+    );
     assert_eq!((found.has_slot, found.card_present, found.slot_off), (Some(true), Some(true), Some(false)));
     let control = found.control.unwrap();
-    assert_eq!((control.max_payload_bytes, control.mps_bytes, control.mrrs_bytes), (Some(512), Some(512), Some(512)));
+    assert_eq!(
+        (control.max_payload_bytes, control.mps_bytes, control.mrrs_bytes),
+        (Some(512), Some(512), Some(512))
+    );
     assert_eq!((control.extended_tags_possible, control.extended_tags), (Some(true), Some(true)));
     let link = found.link.unwrap();
-    assert_eq!((link.max_speed_gtps, link.max_lanes, link.speed_gtps, link.lanes), (Some(32.0), Some(16), Some(16.0), Some(8)));
-    assert_eq!((link.aspm_enabled.unwrap(), link.aspm_supported.unwrap()), (vec!["L1".to_owned()], vec!["L0s".into(), "L1".into()]));
-    assert_eq!((link.common_clock, link.retrained, link.target_speed_gtps), (Some(true), Some(true), Some(32.0)));
+    assert_eq!(
+        (link.max_speed_gtps, link.max_lanes, link.speed_gtps, link.lanes),
+        (Some(32.0), Some(16), Some(16.0), Some(8))
+    );
+    assert_eq!(
+        (link.aspm_enabled.unwrap(), link.aspm_supported.unwrap()),
+        (vec!["L1".to_owned()], vec!["L0s".into(), "L1".into()])
+    );
+    assert_eq!(
+        (link.common_clock, link.retrained, link.target_speed_gtps),
+        (Some(true), Some(true), Some(32.0))
+    );
 }
 
 #[test]

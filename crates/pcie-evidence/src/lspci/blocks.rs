@@ -27,7 +27,9 @@ const AROUND_LINES: usize = 8;
 const BLANK_MOST: f64 = 0.32;
 
 static HEADER: Pattern = Pattern::new(|| {
-    let path = format!(r"(?:{SLOT}|[0-9a-f]{{2}}:[0-9a-f]{{2}}\.[0-7])/(?:(?:[0-9a-f]{{2}}:)?[0-9a-f]{{2}}\.[0-7]/)*");
+    let path = format!(
+        r"(?:{SLOT}|[0-9a-f]{{2}}:[0-9a-f]{{2}}\.[0-7])/(?:(?:[0-9a-f]{{2}}:)?[0-9a-f]{{2}}\.[0-7]/)*"
+    );
     let slot = r"(?:(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:)?[0-9a-f]{2}\.[0-7]";
     compiled(&format!(r"^(?P<path>{path})?(?P<slot>{slot}) (?P<title>\S.*)"))
 });
@@ -43,15 +45,16 @@ static PROMPT: Pattern = Pattern::new(|| {
     compiled(r"^(?:\[?[\w.-]+@[\w.-]+[^$#\n]{0,60}|[~/][^$#\n]{0,40}|)[$#] +(?:sudo +)?[a-z./]")
 });
 /// What a function has once: a second one belongs to another function, whose header is lost.
-static ONCE: Pattern = Pattern::new(|| {
-    compiled(&[
+static ONCE: Pattern =
+    Pattern::new(|| {
+        compiled(&[
         r"^\s*(Control: I/O|Status: Cap[+-]|Bus: primary=|Kernel driver in use:|DeviceName:|",
         r"Flags: (?:bus master|fast devsel|medium devsel|slow devsel|66MHz|VGA palette|user-definable)|",
         r"Capabilities: \[[0-9a-f]{2,3}\] Express|",
         r"(?:DevCap|DevCtl|LnkCap|LnkCtl|LnkSta|DevCap2|DevCtl2|LnkCtl2|CESta|UESta|ACSCtl):)",
     ]
     .concat())
-});
+    });
 static INSIDE: Pattern = Pattern::new(|| {
     compiled(&[
         r"^\s*(?:Control: I/O|Status: Cap|Bus: primary=|Capabilities: \[|Region \d: |Kernel driver in use:|",
@@ -60,7 +63,8 @@ static INSIDE: Pattern = Pattern::new(|| {
     ]
     .concat())
 });
-static KEY: Pattern = Pattern::new(|| compiled(r"^(?:\s*[A-Z!](?:[A-Za-z0-9_!/ -]|[^\x00-\x7f]){1,40}: |\s*[A-Z]\w+:$)"));
+static KEY: Pattern =
+    Pattern::new(|| compiled(r"^(?:\s*[A-Z!](?:[A-Za-z0-9_!/ -]|[^\x00-\x7f]){1,40}: |\s*[A-Z]\w+:$)"));
 static QUOTED: Pattern = Pattern::new(|| compiled("\"([^\"]*)\""));
 static SECONDARY: Pattern = Pattern::new(|| compiled(r"\bsecondary=([0-9a-f]{2}),"));
 static PRIMARY: Pattern = Pattern::new(|| compiled("Bus: primary=([0-9a-f]{2})"));
@@ -204,7 +208,8 @@ impl<'a> Finder<'a> {
         let title = &header["title"];
         let following = self.lines.get(index + 1).map_or("", |line| trim(line));
         let continues = !following.is_empty() && !KEY.is_match(following);
-        let is_title = TITLE.is_match(title) || (continues && TITLE.is_match(&format!("{title} {following}")));
+        let is_title =
+            TITLE.is_match(title) || (continues && TITLE.is_match(&format!("{title} {following}")));
         is_title.then_some(header)
     }
 
@@ -253,7 +258,8 @@ fn named_block(
         }
         None => return None,
     };
-    let text = std::iter::once(&*printable(&header)).chain(rest.iter().copied()).collect::<Vec<_>>().join("\n");
+    let text =
+        std::iter::once(&*printable(&header)).chain(rest.iter().copied()).collect::<Vec<_>>().join("\n");
     if let Some(bus) = first_group(&SECONDARY, &text).and_then(|bus| u8::from_str_radix(bus, 16).ok()) {
         let key = format!("{}{}", block.path.unwrap_or_default(), block.slot.as_deref().unwrap_or_default());
         below.insert(key, (domain(&slot).to_owned(), bus));
@@ -310,7 +316,8 @@ fn title(header: &str) -> String {
     if !title.starts_with('"') {
         return title.to_owned();
     }
-    let parts: Vec<&str> = QUOTED.captures_iter(title).map(|found| found.get(1).map_or("", |part| part.as_str())).collect();
+    let parts: Vec<&str> =
+        QUOTED.captures_iter(title).map(|found| found.get(1).map_or("", |part| part.as_str())).collect();
     let name = parts.get(1..parts.len().min(3)).unwrap_or_default().join(" ");
     format!("{}: {name}", parts.first().unwrap_or(&""))
 }
@@ -325,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_function_ends_at_the_next_header_and_at_a_blank_line() {
-        let text = "01:00.0 Ethernet controller: A\n\tLnkSta: Speed 8GT/s\n01:00.1 Ethernet controller: B\n\n\tLnkSta: x\n";
+        let text = "01:00.0 Ethernet controller: A\n\tLnkSta: Speed 8GT/s\n01:00.1 Ethernet controller: B\n\tControl: I/O-\n\n\tLnkSta: x\n";
         let found = blocks(text).unwrap();
         assert_eq!(found.len(), 3);
         assert_eq!(found[0].register("LnkSta"), "Speed 8GT/s");
@@ -341,7 +348,8 @@ mod tests {
     #[test]
     fn paths_of_lspci_pp_name_their_own_function() {
         let bridge = "\tBus: primary=00, secondary=01, subordinate=01, sec-latency=0\n";
-        let text = format!("00:01.0 PCI bridge: A\n{bridge}\n00:01.0/00.0 Ethernet controller: B\n\tLnkSta: x\n");
+        let text =
+            format!("00:01.0 PCI bridge: A\n{bridge}\n00:01.0/00.0 Ethernet controller: B\n\tLnkSta: x\n");
         assert_eq!(slots(&text), ["00:01.0", "0000:01:00.0"]);
         assert_eq!(slots("00:01.0/01:00.0 Ethernet controller: B\n"), ["0000:01:00.0"]);
     }

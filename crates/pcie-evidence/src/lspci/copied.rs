@@ -26,9 +26,8 @@ static QUOTES: Pattern = Pattern::new(|| compiled(&format!("(?m)^{QUOTE}")));
 static FENCES: Pattern = Pattern::new(|| compiled(r"(?m)^[ \t]*(?:```|~~~).*$"));
 static BEFORE_SLOTS: Pattern = Pattern::new(|| compiled(&format!(r"(?m)^[ \t*`]+({ANY_SLOT}[ /])")));
 static UPPER_SLOT: Pattern = Pattern::new(|| compiled(&format!(r"(?m)^{ANY_SLOT}[ /]")));
-static PROMPT: Pattern = Pattern::new(|| {
-    compiled(&format!(r"(?m)^[^\n]{{0,80}}?[#$%>][ \t]+({ANY_SLOT} [A-Z][^\n:]{{2,80}}:)"))
-});
+static PROMPT: Pattern =
+    Pattern::new(|| compiled(&format!(r"(?m)^[^\n]{{0,80}}?[#$%>][ \t]+({ANY_SLOT} [A-Z][^\n:]{{2,80}}:)")));
 static COLOUR: Pattern = Pattern::new(|| compiled(r"\x1b\[[0-9;]*[A-Za-z]"));
 static TAGS: Pattern = Pattern::new(|| {
     let names = "pre|code|p|div|span|td|tr|table|tbody|b|i|em|strong|font|blockquote";
@@ -37,11 +36,11 @@ static TAGS: Pattern = Pattern::new(|| {
 static BREAKS: Pattern = Pattern::new(|| compiled("<br ?/?>\n?"));
 static ENTITY: Pattern =
     Pattern::new(|| compiled(r"&(?:lt|gt|amp|nbsp|quot|#[0-9]{1,5}|#x[0-9a-fA-F]{1,4});"));
-static ANY_ENTITY: Pattern =
-    Pattern::new(|| compiled(r"&(?:#([0-9]{1,7});?|#[xX]([0-9a-fA-F]{1,6});?|(lt|gt|amp|nbsp|quot|apos;);?)"));
-static MARK: Pattern = Pattern::new(|| {
-    compiled(&format!(r"(?m)^[ \t]{{0,3}}([|│┃#;!%:]{{1,3}})[ \t]?[*`]*{ANY_SLOT}[ /]"))
+static ANY_ENTITY: Pattern = Pattern::new(|| {
+    compiled(r"&(?:#([0-9]{1,7});?|#[xX]([0-9a-fA-F]{1,6});?|(lt|gt|amp|nbsp|quot|apos;);?)")
 });
+static MARK: Pattern =
+    Pattern::new(|| compiled(&format!(r"(?m)^[ \t]{{0,3}}([|│┃#;!%:]{{1,3}})[ \t]?[*`]*{ANY_SLOT}[ /]")));
 static STARTS_WITH_SLOT: Pattern = Pattern::new(|| compiled(&format!("^{ANY_SLOT}")));
 static NUMBERED: Pattern = Pattern::new(|| compiled(r"^ {0,6}[0-9]{1,6}[\t:] ?"));
 static DIFFERENCE: Pattern = Pattern::new(|| compiled(r"(?m)^@@ -[0-9]|^--- .*\n\+\+\+ "));
@@ -150,7 +149,8 @@ fn both_sides(text: String) -> String {
     if !DIFFERENCE.is_match(&text) {
         return text;
     }
-    let is_about = |line: &str| ["---", "+++", "@@", "diff ", "index "].iter().any(|mark| line.starts_with(mark));
+    let is_about =
+        |line: &str| ["---", "+++", "@@", "diff ", "index "].iter().any(|mark| line.starts_with(mark));
     let side = |other: char| -> String {
         let lines = text.split('\n').filter(|line| !is_about(line) && !line.starts_with(other));
         let lines: Vec<_> = lines.map(without_first).collect();
@@ -190,10 +190,10 @@ fn blanks_before_starts(line: &str) -> Vec<std::ops::Range<usize>> {
     for (position, letter) in line.char_indices() {
         if is_space(letter) {
             start.get_or_insert(position);
-        } else if let Some(start) = start.take() {
-            if START.is_match(&line[position..]) {
-                found.push(start..position);
-            }
+        } else if let Some(start) = start.take()
+            && START.is_match(&line[position..])
+        {
+            found.push(start..position);
         }
     }
     found
@@ -243,7 +243,8 @@ mod tests {
     #[test]
     fn a_function_on_one_line_is_taken_apart() {
         let filler = "Latency: 0, ".repeat(20);
-        let text = format!("01:00.0 Ethernet controller: Example {filler} Capabilities: [40] a DevCap: b LnkSta: c");
+        let text =
+            format!("01:00.0 Ethernet controller: Example {filler} Capabilities: [40] a DevCap: b LnkSta: c");
         assert_eq!(as_printed(&text).lines().count(), 4);
     }
 }

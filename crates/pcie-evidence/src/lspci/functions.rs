@@ -55,8 +55,7 @@ static CLASS_CODE: Pattern =
     Pattern::new(|| compiled(r" \[([0-9a-f]{4})\]$|^([0-9a-f]{4})$|^Class ([0-9a-f]{4})$"));
 static IDS: Pattern =
     Pattern::new(|| compiled(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]|^([0-9a-f]{4}):([0-9a-f]{4})\b"));
-static BUSES: Pattern =
-    Pattern::new(|| compiled(r"\bsecondary=([0-9a-f]{2}), subordinate=([0-9a-f]{2})"));
+static BUSES: Pattern = Pattern::new(|| compiled(r"\bsecondary=([0-9a-f]{2}), subordinate=([0-9a-f]{2})"));
 static BAR: Pattern = Pattern::new(|| {
     compiled(r"BAR (\d): current\s+size:\s+(\S+),\s+supported:\s+((?:[0-9]{1,6}[KMGT]B\s*)+)")
 });
@@ -100,7 +99,8 @@ pub(super) fn function(block: &Block) -> Function {
 /// Whether every register reads as ones: the device does not answer.
 pub(super) fn reads_ones(block: &Block) -> bool {
     let (capable, status) = (block.register("LnkCap"), block.register("LnkSta"));
-    let registers = capable.contains("Width x63") || (status.contains("Width x63") && status.contains("Train+"));
+    let registers =
+        capable.contains("Width x63") || (status.contains("Width x63") && status.contains("Train+"));
     registers || ALL_ONES.is_match(&block.text)
 }
 
@@ -123,7 +123,8 @@ fn add_bytes(decoded: &mut Function, space: &ConfigSpace<'_>) {
     fill!(vendor_id device_id class_code bus_master secondary_bus subordinate_bus power_state kind control link);
     fill!(has_slot card_present slot_off errors contained ats_enabled);
     if decoded.acs_enabled.as_ref().is_none_or(Vec::is_empty) {
-        decoded.acs_enabled = shown.acs_enabled.filter(|services| !services.is_empty()).or(decoded.acs_enabled.take());
+        decoded.acs_enabled =
+            shown.acs_enabled.filter(|services| !services.is_empty()).or(decoded.acs_enabled.take());
     }
     if decoded.resizable_bars.is_empty() {
         decoded.resizable_bars = shown.resizable_bars;
@@ -208,7 +209,8 @@ fn power_state(text: &str) -> Option<String> {
 }
 
 fn link(block: &Block) -> LinkEnd {
-    let (capable, status, control) = (block.register("LnkCap"), block.register("LnkSta"), block.register("LnkCtl"));
+    let (capable, status, control) =
+        (block.register("LnkCap"), block.register("LnkSta"), block.register("LnkCtl"));
     let max_lanes = lanes(capable);
     let lane_errors = block.registers.get("LaneErrStat");
     LinkEnd {
@@ -315,14 +317,22 @@ fn set_bits(register: &str) -> Vec<String> {
 
 /// Those of the names that a register shows as on.
 fn switched_on(register: &str, names: &[&str]) -> Vec<String> {
-    names.iter().filter(|name| register.contains(&format!("{name}+"))).map(|name| (*name).to_owned()).collect()
+    names
+        .iter()
+        .filter(|name| register.contains(&format!("{name}+")))
+        .map(|name| (*name).to_owned())
+        .collect()
 }
 
 fn resizable(text: &str) -> Vec<ResizableBar> {
     let Some((_, shown)) = text.split_once(RESIZABLE) else { return Vec::new() };
     let bar = |found: regex::Captures<'_>| {
         let largest = found[3].split_whitespace().filter_map(bytes).max()?;
-        Some(ResizableBar { bar: found[1].parse().ok()?, size_bytes: bytes(&found[2])?, largest_bytes: largest })
+        Some(ResizableBar {
+            bar: found[1].parse().ok()?,
+            size_bytes: bytes(&found[2])?,
+            largest_bytes: largest,
+        })
     };
     BAR.captures_iter(shown).take(BARS_MOST).filter_map(bar).collect()
 }
@@ -443,7 +453,9 @@ mod tests {
 
     #[test]
     fn sizes_of_bars_are_read() {
-        let function = shown("\tCapabilities: [1 v1] Physical Resizable BAR\n\t\tBAR 1: current size: 256MB, supported: 256MB 16GB\n");
+        let function = shown(
+            "\tCapabilities: [1 v1] Physical Resizable BAR\n\t\tBAR 1: current size: 256MB, supported: 256MB 16GB\n",
+        );
         let bar = ResizableBar { bar: 1, size_bytes: 1 << 28, largest_bytes: 1 << 34 };
         assert_eq!(function.resizable_bars, [bar]);
         assert_eq!((bytes("B"), bytes("KB"), bytes("1234567KB"), bytes("éB")), (None, None, None, None));
@@ -452,7 +464,10 @@ mod tests {
     #[test]
     fn classes_and_ids_are_found_in_any_verbosity() {
         assert_eq!(class_code("Ethernet controller [0200]"), Some(0x0200));
-        assert_eq!((class_code("0604"), class_code("Class 0108"), class_code("Thing")), (Some(0x0604), Some(0x0108), None));
+        assert_eq!(
+            (class_code("0604"), class_code("Class 0108"), class_code("Thing")),
+            (Some(0x0604), Some(0x0108), None)
+        );
         assert_eq!(ids("15b3:1021 (rev 01)"), Some((0x15b3, 0x1021)));
         assert_eq!(ids("Example [15b3:1021]"), Some((0x15b3, 0x1021)));
     }

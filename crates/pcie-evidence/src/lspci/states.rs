@@ -50,8 +50,11 @@ pub(super) fn states(blocks: &[Block]) -> States {
         }
     }
     let count = grouped.values().map(Vec::len).max().unwrap_or(1);
-    let state = |number: usize| grouped.values().filter_map(|of_slot| of_slot.get(number).or(of_slot.last()));
-    let first = |number: usize| grouped.values().filter_map(|of_slot| of_slot.get(number)).map(|one| one.line).min();
+    let state =
+        |number: usize| grouped.values().filter_map(move |of_slot| of_slot.get(number).or(of_slot.last()));
+    let first = |number: usize| {
+        grouped.values().filter_map(move |of_slot| of_slot.get(number)).map(|one| one.line).min()
+    };
     States {
         functions: (0..count).map(|number| state(number).cloned().collect()).collect(),
         lines: (0..count).map(|number| first(number).unwrap_or(1)).collect(),
@@ -74,7 +77,10 @@ fn of_one_machine(blocks: &[Block]) -> (&[Block], Option<OtherMachine>) {
             }
             Entry::Occupied(known) if !is_same(known.get(), block) => {
                 let (line, first_line) = (block.line, known.get().line);
-                return (&blocks[..number], Some(OtherMachine { line, slot: block.slot.clone(), first_line }));
+                return (
+                    &blocks[..number],
+                    Some(OtherMachine { line, slot: block.slot.clone(), first_line }),
+                );
             }
             Entry::Occupied(_) => {}
         }
@@ -115,8 +121,10 @@ fn add(found: &mut Vec<Block>, block: &Block) {
 }
 
 fn agree(one: &Block, other: &Block) -> bool {
-    let same = |(name, text): (&String, &String)| other.registers.get(name).is_none_or(|another| another == text);
-    one.registers.iter().all(same) && one.space.iter().zip(&other.space).all(|(byte, another)| byte == another)
+    let same =
+        |(name, text): (&String, &String)| other.registers.get(name).is_none_or(|another| another == text);
+    one.registers.iter().all(same)
+        && one.space.iter().zip(&other.space).all(|(byte, another)| byte == another)
 }
 
 /// Both as one: the richer text first, and the title with most in it.
@@ -147,7 +155,9 @@ mod tests {
 
     #[test]
     fn a_list_before_registers_is_merged_with_them() {
-        let shown = found(&format!("{LISTED}\n01:00.0 Ethernet controller [0200]: Example [15b3:1021]\n\tLnkSta: a\n"));
+        let shown = found(&format!(
+            "{LISTED}\n01:00.0 Ethernet controller [0200]: Example [15b3:1021]\n\tLnkSta: a\n"
+        ));
         assert_eq!((shown.functions.len(), shown.functions[0].len()), (1, 1));
         assert_eq!(shown.functions[0][0].title, "Ethernet controller [0200]: Example [15b3:1021]");
         assert_eq!(shown.functions[0][0].register("LnkSta"), "a");

@@ -22,9 +22,8 @@ const REGISTERS_OF_LINKS: [&str; 2] = ["LnkCap", "LnkSta"];
 
 /// What closes a block of code after its last line.
 static CLOSING: Pattern = Pattern::new(|| compiled(r"(?:`|</[A-Za-z0-9_]{1,10}>)+\s*$"));
-static LATE: Pattern = Pattern::new(|| {
-    compiled(r"Capabilities: \[[1-9a-f][0-9a-f]{2} v|Kernel driver in use:|Kernel modules:")
-});
+static LATE: Pattern =
+    Pattern::new(|| compiled(r"Capabilities: \[[1-9a-f][0-9a-f]{2} v|Kernel driver in use:|Kernel modules:"));
 
 /// What a text does not show; `tree` is that of its first state.
 pub(super) fn unseen(text: &str, found: &[Block], shown: &States, tree: &Tree) -> Vec<String> {
@@ -150,7 +149,8 @@ fn incomplete(found: &[Block]) -> Option<String> {
 
 /// Registers of a PCI Express capability that the block names and does not show, in text or as bytes.
 fn lacking(block: &Block) -> Vec<&'static str> {
-    let Some(kind) = kind(&block.text).filter(|_| block.space.len() <= HEADER_BYTES && !reads_ones(block)) else {
+    let Some(kind) = kind(&block.text).filter(|_| block.space.len() <= HEADER_BYTES && !reads_ones(block))
+    else {
         return Vec::new();
     };
     let has_link = !matches!(kind, Kind::IntegratedEndpoint | Kind::EventCollector);
@@ -222,19 +222,24 @@ mod tests {
 
     #[test]
     fn a_text_that_ends_within_a_function_is_cut() {
-        let text = format!("00:00.0 Host bridge: A\n\n01:00.0 Ethernet controller: B\n{EXPRESS}\t\tLnkCap:\tSpeed 8GT/s");
+        let text = format!(
+            "00:00.0 Host bridge: A\n\n01:00.0 Ethernet controller: B\n{EXPRESS}\t\tLnkCap:\tSpeed 8GT/s"
+        );
         assert!(notes(&text)[0].starts_with("line 5: the text ends inside 01:00.0"), "{:?}", notes(&text));
     }
 
     #[test]
     fn a_capability_without_its_registers_is_named() {
-        let text = format!("01:00.0 Ethernet controller: B\n{EXPRESS}\n02:00.0 Other: C\n\t\tDevCap:\tx\n\n00:00.0 Host bridge: A\n");
+        let text = format!(
+            "01:00.0 Ethernet controller: B\n{EXPRESS}\n02:00.0 Other: C\n\t\tDevCap:\tx\n\n00:00.0 Host bridge: A\n"
+        );
         assert!(notes(&text)[0].starts_with("registers of 01:00.0: the text names"), "{:?}", notes(&text));
     }
 
     #[test]
     fn one_device_has_no_port_above() {
-        let registers = "\t\tDevCap:\ta\n\t\tDevCtl:\tb\n\t\tLnkCap:\tSpeed 8GT/s\n\t\tLnkSta:\tSpeed 8GT/s\n";
+        let registers =
+            "\t\tDevCap:\ta\n\t\tDevCtl:\tb\n\t\tLnkCap:\tSpeed 8GT/s\n\t\tLnkSta:\tSpeed 8GT/s\n";
         let text = format!("01:00.0 Ethernet controller: B\n{EXPRESS}{registers}");
         assert_eq!(notes(&text).len(), 1);
         assert!(notes(&text)[0].starts_with("the port above 01:00.0: a link cannot"));

@@ -121,7 +121,8 @@ impl Found {
         // Without root, kinds are unknown, but the kernel still shows links: they alternate with the internal buses
         // of switches.
         let unknown = || function.kind.is_none() && function.link.as_ref().is_some_and(super::LinkEnd::is_up);
-        let is_below = || function.is_unnamed() || tree.is_selection() || self.depth(position) % 2 == 0;
+        let is_below =
+            || function.is_unnamed() || tree.is_selection() || self.depth(position).is_multiple_of(2);
         of_kind || (unknown() && is_below())
     }
 
