@@ -14,6 +14,7 @@ use pcie_refusal::shown::named;
 use pcie_refusal::{Kind as Wrong, Refusal};
 use roxmltree::{Document, Error, Node, ParsingOptions};
 
+use crate::letters::{line_count, printable};
 use crate::pattern::{Pattern, compiled, first_group};
 use crate::tree::{FUNCTIONS_MOST, Function, Host, Kind, LANES, LinkEnd, Peer, Piece, SPEEDS, Tree};
 
@@ -61,7 +62,7 @@ fn tree(reader: Reader, source: &str) -> Tree {
 
 fn read(text: &str) -> Result<Reader, Refusal> {
     let options = ParsingOptions { nodes_limit: u32::MAX, ..ParsingOptions::default() };
-    let document = Document::parse_with_options(text, options).map_err(|error| malformed(&error))?;
+    let document = Document::parse_with_options(text, options).map_err(|error| malformed(&error, text))?;
     let mut reader = Reader::default();
     reader.take(document.root_element())?;
     if reader.found.is_empty() {
@@ -70,12 +71,17 @@ fn read(text: &str) -> Result<Reader, Refusal> {
     Ok(reader)
 }
 
-fn malformed(error: &Error) -> Refusal {
-    if matches!(error, Error::DtdDetected) {
-        return Refusal::new("has a document type, which may define entities").remedy(REMEDY);
-    }
-    let line = error.pos().row;
-    Refusal::new(format!("line {line}: not well-formed XML ({error})")).remedy(REMEDY)
+fn malformed(error: &Error, text: &str) -> Refusal {
+    let line = match error {
+        Error::DtdDetected => {
+            return Refusal::new("has a document type, which may define entities").remedy(REMEDY);
+        }
+        Error::UnclosedRootNode | Error::UnexpectedEndOfStream | Error::NoRootNode => line_count(text),
+        _ => error.pos().row as usize,
+    };
+    let shown = error.to_string();
+    let reason = shown.rsplit_once(" at ").map_or(&*shown, |(reason, _)| reason);
+    Refusal::new(format!("line {line}: not well-formed XML ({})", printable(reason))).remedy(REMEDY)
 }
 
 /// A `pci` element.

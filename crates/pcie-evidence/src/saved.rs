@@ -78,10 +78,12 @@ pub(crate) fn of_text(text: &str, source: &str) -> Result<Tree, Refusal> {
         let refusal = Refusal::new(format!("{count} PCI functions")).remedy(remedy);
         return Err(refusal.kind(Kind::TooLarge).about(source));
     }
-    let mut reader = serde_json::Deserializer::from_str(text);
-    let read = serde_path_to_error::deserialize::<_, SavedTree<'_>>(&mut reader)
-        .map_err(|error| wrong_path(&error))
-        .and_then(|saved| reader.end().map_err(|_| String::new()).map(|()| saved.tree.into_owned()))
+    let read = serde_json::from_str::<Value>(text)
+        .map_err(|_| String::new())
+        .and_then(|content| {
+            serde_path_to_error::deserialize::<_, SavedTree<'_>>(content).map_err(|error| wrong_path(&error))
+        })
+        .map(|saved| saved.tree.into_owned())
         .and_then(|tree| wrong_value(&tree, "tree").map_or(Ok(tree), Err));
     let mut tree = read.map_err(|path| refusal(text, source, &path))?;
     tree.source = source.to_owned();
@@ -101,15 +103,12 @@ fn refusal(text: &str, source: &str, path: &str) -> Refusal {
 
 /// The path of what could not be read: `tree.functions.0.slot`; empty for the whole file.
 fn wrong_path(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
-    if !error.inner().is_data() {
-        return String::new();
-    }
     let path = error.path().to_string().replace('[', ".").replace(']', "");
     let message = error.inner().to_string();
     let parent = if path == "." { "" } else { &path };
     match FIELD.captures(&message) {
         Some(found) if parent.is_empty() => found[1].to_owned(),
-        Some(found) if parent.rsplit('.').next() != Some(&found[1]) => format!("{parent}.{}", &found[1]),
+        Some(found) if !parent.ends_with(&found[1]) => format!("{parent}.{}", &found[1]),
         _ => parent.to_owned(),
     }
 }
