@@ -1,7 +1,8 @@
-//! `pcielab-run` does what `pcielab run` and `pcielab devices` do, from JSON and without Python: for machines
-//! that are only measured, or an initramfs. Reports are made elsewhere, from the store.
+//! `pcielab-run` does what `pcielab run`, `pcielab devices` and `pcielab doctor` do, from files and without Python:
+//! for machines that are only measured, or an initramfs. Reports are made elsewhere, from the store.
 
 mod bench;
+mod doctor;
 mod failure;
 mod input;
 mod run;
@@ -13,7 +14,7 @@ use pcie_vfio::{Address, Purpose, Tree};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Runs a suite on a device or a simulated system into a store, without Python.
+/// Runs a suite on a device or a simulated system into a store, or examines a machine's links, without Python.
 #[derive(Parser)]
 #[command(version, after_help = EXAMPLES)]
 struct Arguments {
@@ -26,7 +27,8 @@ const EXAMPLES: &str = "Examples:
   echo '{\"kind\": \"nvme\", \"address\": \"0000:3b:00.0\"}' > bench.json
   sudo pcielab-run bind 0000:3b:00.0 --user $USER
   pcielab-run run bench.json nvme.json -o drive.db
-  sudo pcielab-run release 0000:3b:00.0";
+  sudo pcielab-run release 0000:3b:00.0
+  sudo lspci -vvv | pcielab-run doctor -";
 
 #[derive(Subcommand)]
 enum Command {
@@ -53,6 +55,8 @@ enum Command {
         /// PCI address.
         address: String,
     },
+    /// Find PCIe settings that cost a machine bandwidth or latency, worst first, with the modelled cost and a fix.
+    Doctor(doctor::DoctorArguments),
     /// Check a device against the contract of back ends; print one violation a line.
     Contract {
         /// The device, as for run.
@@ -98,6 +102,7 @@ fn carry_out(command: Command) -> Result<(), Failure> {
             Ok(pcie_vfio::bind(&Tree::here(), parse(&address)?, purpose, user.as_deref())?)
         }
         Command::Release { address } => Ok(pcie_vfio::release(&Tree::here(), parse(&address)?)?),
+        Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::Contract { bench, trial, faults } => run::contract(&bench, &trial, faults.as_deref()),
     }
 }

@@ -93,7 +93,7 @@ def _severities(examination: Examination, slot: str) -> str:
 
 def _finding(finding: Finding, tree: Tree, width: int) -> Iterator[str]:
     head = "the machine" if finding.device is None else f"{short(finding.device)} {tree.title(finding.device)}"
-    yield from textwrap.wrap(head, width, subsequent_indent="  ")
+    yield from _wrapped(head, width, "", "  ")
     yield from _item("", f"{finding.what} [{finding.sureness.value}; {finding.rule}, {finding.cause}]", width)
     if finding.values:
         shown = ", ".join(
@@ -120,11 +120,16 @@ def _finding(finding: Finding, tree: Tree, width: int) -> Iterator[str]:
 
 
 def _item(head: str, text: str, width: int) -> list[str]:
+    return _wrapped(text, width, f"  {head}", "    ")
+
+
+def _wrapped(text: str, width: int, head: str, indent: str) -> list[str]:
+    """The lines of a text, broken at spaces only, so that slots and commands stay whole."""
     return textwrap.wrap(
         text,
         width,
-        initial_indent=f"  {head}",
-        subsequent_indent="    ",
+        initial_indent=head,
+        subsequent_indent=indent,
         break_long_words=False,
         break_on_hyphens=False,
     )

@@ -230,7 +230,8 @@ def _possible(function: Function) -> Payload | None:
 def _path_values(tree: Tree, function: Function) -> tuple[Value, ...]:
     found = []
     for one in reversed(tree.path(function)):
-        if one.control is not None:
+        if one.control is not None and one.control.max_payload_bytes is not None:
             found.append(value(one, "DevCap MaxPayload", f"{one.control.max_payload_bytes} B"))
+        if one.control is not None and one.control.mps_bytes is not None:
             found.append(value(one, "DevCtl MaxPayload", f"{one.control.mps_bytes} B"))
     return tuple(found)
