@@ -163,9 +163,10 @@ class _Reader:
 
     def _target(self, link: Path) -> str | None:
         try:
-            return link.readlink().name
+            name = link.readlink().name
         except OSError:
             return None
+        return None if name in ("", "..") else name
 
     def _link(self, path: Path) -> LinkEnd | None:
         text = self._folder.text
