@@ -14,7 +14,8 @@ import machines
 import mutate
 import pytest
 
-from pcielab.doctor import machine_of_text
+from pcielab.doctor import machine_of_text, read_sysfs
+from pcielab.doctor.made_machine import server, write
 from pcielab.errors import InputError
 from test_doctor_pasted import MANGLED, _mangled
 
@@ -33,10 +34,18 @@ def reader() -> Path:
     return ROOT / "target" / "debug" / "examples" / "machine"
 
 
+def text(path: Path) -> str:
+    """The content of a file, as the doctor reads it."""
+    return path.read_bytes().decode(errors="replace")
+
+
 def in_python(path: Path) -> object:
-    """The tree of a file as JSON, or why it is refused."""
+    """The tree of a file or folder as JSON, or why it is refused."""
     try:
-        tree = machine_of_text(path.read_bytes().decode(errors="replace"), str(path))
+        is_copy = path.is_dir()
+        tree = (
+            read_sysfs(path) if is_copy else machine_of_text(path.read_bytes().decode(errors="replace"), str(path))
+        )
     except InputError as error:
         return REASON.sub("XML:", str(error))
     return json.loads(tree.model_dump_json())
@@ -72,3 +81,19 @@ def test_both_readers_see_the_same(reader: Path, tmp_path: Path) -> None:
     paths += TEXTS
     for path, tree in zip(paths, in_rust(reader, paths), strict=True):
         assert tree == in_python(path), path
+
+
+def test_both_readers_see_the_same_in_copies_of_sysfs(reader: Path, tmp_path: Path) -> None:
+    """Machines of which a register, a file or a link was changed."""
+    roots = []
+    for number in range(TRIED // 5):
+        draw = random.Random(number)
+        machine = server()
+        first = draw.randrange(len(machine))
+        root = write(tmp_path / str(number), machine[first : first + draw.choice([2, 3, 12])])
+        files = sorted(path for path in root.rglob("*") if path.is_file() or path.is_symlink())
+        for path in draw.sample(files, draw.choice([0, 1, 2, 4])):
+            machines._change(draw, path, machine)
+        roots.append(root)
+    for root, tree in zip(roots, in_rust(reader, roots), strict=True):
+        assert tree == in_python(root), root

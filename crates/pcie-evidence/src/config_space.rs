@@ -106,16 +106,18 @@ pub(crate) fn containment_reason(reason: u32, extension: u32) -> &'static str {
 pub(crate) struct ConfigSpace<'a> {
     read: &'a dyn Fn(usize, usize) -> Vec<u8>,
     header: Vec<u8>,
+    /// Whether the capabilities could be read; without root only the first 64 bytes can.
+    pub(crate) is_complete: bool,
     capabilities: HashMap<u32, usize>,
     extended: HashMap<u32, usize>,
 }
 
 impl<'a> ConfigSpace<'a> {
     pub(crate) fn new(read: &'a dyn Fn(usize, usize) -> Vec<u8>) -> Self {
-        let header = read(0, HEADER_BYTES);
-        let mut space = Self { read, header, capabilities: HashMap::new(), extended: HashMap::new() };
-        // Users other than root see the first 64 bytes alone.
-        if read(HEADER_BYTES, 4).len() == 4 {
+        let (header, is_complete) = (read(0, HEADER_BYTES), read(HEADER_BYTES, 4).len() == 4);
+        let mut space =
+            Self { read, header, is_complete, capabilities: HashMap::new(), extended: HashMap::new() };
+        if is_complete {
             space.capabilities = space.chain();
             space.extended = space.extended_chain();
         }

@@ -15,12 +15,16 @@ mod nccl_topology;
 mod pasted;
 mod pattern;
 mod saved;
+#[cfg(unix)]
+mod sysfs;
 pub mod tree;
 
 pub use lspci::COMMAND;
 pub use nccl_topology::read_nccl;
 pub use pasted::{machine_of_text, read_lspci};
 pub use saved::saved;
+#[cfg(unix)]
+pub use sysfs::read_sysfs;
 pub use tree::{
     Bridges, Control, ErrorReporting, Function, Host, IommuPages, Kind, Link, LinkEnd, LogEvent, LogKind,
     Peer, Piece, ResizableBar, Tree,
