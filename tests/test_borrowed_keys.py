@@ -66,6 +66,12 @@ def test_an_explained_run_names_them(loaded: Store) -> None:
 
 def test_an_answer_names_them_in_its_notes(loaded: Store) -> None:
     assert NONE_OF_MEMORY in pcielab.why(loaded).notes
+    [note] = pcielab.why(single_test("bw-wr", size=2048, window="64M"), profile="icx-6346").notes
+    assert note.startswith("borrowed keys behind page-walks: host.iommu.pending_walks, ")
+
+
+@pytest.mark.slow
+def test_an_answer_about_a_nic_names_them_in_its_notes() -> None:
     work = Frames(model.load_nic("connectx-6-kernel"), [1500], model.Ethernet(line_gbps=200), "rx")
     assert TRANSLATION in pcielab.why(work, profile="icx-6346").notes
 

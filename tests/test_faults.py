@@ -29,7 +29,7 @@ from suite_texts import LSPCI, messages, suite_text, transfers
 
 pytestmark = pytest.mark.skipif(not faults.is_possible(), reason="processes cannot be traced here")
 
-ASKED = os.environ.get("PCIELAB_FAULTS", "4")
+ASKED = os.environ.get("PCIELAB_FAULTS", "3")
 EVERY = ASKED == "all"
 TRIED = 0 if EVERY else int(ASKED)
 """Number of faults to try for each command, spread over all of them; not used if every one is tried."""

@@ -115,7 +115,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
         succeed(*words, "-o", f"{name}.db", cwd=folder)
 
     quick, kpio = SMALL / "quick.toml", SMALL / "messages" / "kpio.toml"
-    nic = ("--profile", "snb", "--frames", "64,512")
+    nic = ("--profile", "snb", "--frames", "512")
     run("transfers", "run", "--suite", quick)
     run("changed", "run", "--suite", quick, "--set", "link.tags=256")
     run("latency", "run", "--test", "lat-rd")

@@ -20,11 +20,11 @@ KILLS = int(os.environ.get("PCIELAB_KILLS", "2"))
 TESTS = 81
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 RUN = ("run", "--suite", "quick")
-MESSAGES = ("run", "--suite", "kpio")
+MESSAGES = ("run", "--suite", Path(__file__).parent / "documents" / "small" / "messages" / "kpio.toml")
 FABRIC = ("fabric", "run", "fabrex-u55c", "--flows", "latency", "--duration-us", "100")
 
 
-def killed(arguments: tuple[str, ...], output: Path, after_s: float, number: int) -> None:
+def killed(arguments: tuple[str | Path, ...], output: Path, after_s: float, number: int) -> None:
     """Start a command, and send it a signal `after_s` seconds after its first output appears."""
     process = started(*arguments, "-o", output, stdout=None, stderr=DEVNULL)
     while process.poll() is None and not any(output.parent.iterdir()):
@@ -35,7 +35,7 @@ def killed(arguments: tuple[str, ...], output: Path, after_s: float, number: int
 
 
 @pytest.mark.parametrize("arguments", [RUN, MESSAGES, FABRIC], ids=["run", "messages", "fabric"])
-def test_a_killed_command_can_be_resumed(arguments: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_killed_command_can_be_resumed(arguments: tuple[str | Path, ...], tmp_path: Path) -> None:
     whole = tmp_path / "whole.db"
     start = time.monotonic()
     succeed(*arguments, "-o", whole)

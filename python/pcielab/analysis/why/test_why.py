@@ -238,9 +238,9 @@ def test_a_bound_of_the_host_is_answered_by_a_change_of_the_host(
 @pytest.mark.parametrize(
     ("system", "sets", "binds", "change"),
     [
-        ("icx-6346", [], "translation", "iommu four-kib-pages -> "),
         ("clx-6234", ["host.load.cores=6"], "memory", "host.load.cores 6 -> 3"),
-        ("clx-6234", [*STRICT], "translation", "iommu four-kib-pages -> "),
+        pytest.param("icx-6346", [], "translation", "iommu four-kib-pages -> ", marks=pytest.mark.slow),
+        pytest.param("clx-6234", [*STRICT], "translation", "iommu four-kib-pages -> ", marks=pytest.mark.slow),
     ],
 )
 def test_a_nic_on_a_loaded_host_is_answered_by_a_change_of_the_host(
@@ -254,6 +254,7 @@ def test_a_nic_on_a_loaded_host_is_answered_by_a_change_of_the_host(
     assert f"by {change}" in answer.sentences[2]
 
 
+@pytest.mark.slow
 def test_more_page_walkers_help_a_nic_whose_pages_come_anew() -> None:
     work = Frames(model.load_nic("connectx-6-kernel"), [1500], Ethernet(line_gbps=200), "rx")
     answer = pcielab.why(work, profile="icx-6346")
