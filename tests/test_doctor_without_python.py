@@ -130,3 +130,18 @@ def test_texts_for_people_are_the_same(runner: Path, tmp_path: Path) -> None:
         ended = words(runner, text, "--tree")
         assert ended.stdout.rstrip("\n") == expected.rstrip("\n")
         assert ended.stderr.splitlines() == [f"not seen: {line}" for line in examination.unseen]
+
+
+def test_a_copy_of_sysfs_and_this_machine_are_examined_alike(runner: Path, tmp_path: Path) -> None:
+    def expected(root: Path | None) -> Any:
+        try:
+            return json.loads(examine(read_sysfs(root)).model_dump_json())
+        except InputError as error:
+            return f"pcielab-run: {error}\n"
+
+    root = write(tmp_path / "server", server())
+    for words, machine in (([root], root), ([root / "sys"], root / "sys"), ([], None), ([tmp_path], tmp_path)):
+        ended = subprocess.run(
+            [runner, "doctor", "--json", *words], capture_output=True, text=True, check=False, encoding="utf-8"
+        )
+        assert (json.loads(ended.stdout) if ended.stdout else ended.stderr) == expected(machine), words

@@ -3,24 +3,25 @@
 use crate::failure::{Failure, printable};
 use clap::Args;
 use pcie_doctor::{branches, describe, draw, examine};
-use pcie_evidence::{Tree, machine_of_text};
+use pcie_evidence::{Tree, machine_of_text, read_sysfs};
 use pcie_refusal::Refusal;
 use serde::Serialize;
 use serde_json::ser::{PrettyFormatter, Serializer};
 use std::fs::File;
 use std::io::{Read, Write, stdin, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const STANDARD_INPUT: &str = "-";
+const SYS: &str = "/sys";
 const MOST_BYTES: u64 = 32 << 20;
 const WIDTH: usize = 110;
 
 /// The machine, and how to report on it.
 #[derive(Args)]
 pub(crate) struct DoctorArguments {
-    /// Output of `sudo lspci -vvv`, a kernel's log, a topology, or a file that `pcielab doctor --save` wrote;
-    /// - is standard input.
-    file: PathBuf,
+    /// Output of `sudo lspci -vvv`, a kernel's log, a topology, a file that `pcielab doctor --save` wrote, or a copy
+    /// of /sys; - is standard input. Without it, this machine.
+    file: Option<PathBuf>,
     /// Write one JSON object, as `pcielab doctor --format json` does.
     #[arg(long)]
     json: bool,
@@ -66,7 +67,15 @@ fn write(text: &[u8]) -> Result<(), Failure> {
 }
 
 fn read(arguments: &DoctorArguments) -> Result<Tree, Refusal> {
-    let path = &arguments.file;
+    match arguments.file.as_deref() {
+        None => read_sysfs(None),
+        Some(path) if path == Path::new(SYS) => read_sysfs(None),
+        Some(path) if path.is_dir() => read_sysfs(Some(path)),
+        Some(path) => read_text(path),
+    }
+}
+
+fn read_text(path: &Path) -> Result<Tree, Refusal> {
     let is_input = path.as_os_str() == STANDARD_INPUT;
     let source = if is_input { "standard input".to_owned() } else { path.display().to_string() };
     let mut content = Vec::new();
