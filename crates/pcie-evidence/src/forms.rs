@@ -55,7 +55,7 @@ mod tests {
             ("  *-network\n", "the output of lshw"),
             ("| NVIDIA-SMI 550.54 |", "the table of nvidia-smi"),
             ("Bus 001 Device 001: ID 1d6b:0002 Linux\n", "the output of lsusb"),
-            ("Settings for eth0:\n", "the output of ethtool"),
+            ("$ ethtool eth0\nSettings for eth0:\n", "the output of ethtool"),
             ("00: 86 80 00 00 00\n", "a hex dump without the line that names its function"),
             ("[    0.000000] Linux version\n", "a kernel log without a message about PCIe"),
             (" [1]", "JSON"),

@@ -61,7 +61,13 @@ mod tests {
     }
 
     #[test]
-    fn one_row_is_no_matrix() {
+    fn a_device_is_no_neighbour_of_itself_where_a_row_is_missing() {
+        let text = "\tGPU0\tGPU1\tGPU2\nGPU1\tSYS\t X \tPIX\nGPU2\t X \tPIX\t X \n";
+        assert!(matrix(text).is_empty());
+    }
+
+    #[test]
+    fn rows_without_a_head_are_no_matrix() {
         assert!(matrix("GPU0\tX\n").is_empty());
     }
 }
