@@ -94,11 +94,12 @@ def markdown() -> str:
 
 def _nic_tables() -> Iterator[str]:
     schema = json_schema("nic")
-    parts, skip = schema["$defs"], {"switch", "change"}
+    parts, skip = schema["$defs"], {"assumed", "switch", "change"}
     yield _NICS
     yield _table_of(schema, skip=skip)
     yield from _tables_of("[[step]]", parts["Step"], parts)
     yield from _tables_of("queues", parts["Queues"], parts)
+    yield from _tables_of('assumed."KEY"', parts["Interval"], parts)
     yield from _tables_of("switch.NAME", parts["Switch"], parts, skip=skip)
     yield from _tables_of('switch.NAME.change."WHAT"', parts["StepChange"], parts)
 

@@ -19,7 +19,7 @@ def test_sentences_come_before_the_picture_and_the_table() -> None:
     lines = done.stdout.splitlines()
     assert lines[0].startswith("wire-upstream binds niantic-dpdk at 50.9 Gb/s")
     assert lines[1].startswith("Sure: the measured value is 98 % of what wire-upstream allows")
-    assert lines[2].startswith("Most is gained by link.generation 3 -> 4 (slot), 71.4 Gb/s (+40 %)")
+    assert lines[2].startswith("Most is gained by link.generation 3 -> 4 (slot and device), 71.4 Gb/s (+40 %)")
     assert done.stdout.index("█") < done.stdout.index("accesses")
 
 

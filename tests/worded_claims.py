@@ -139,7 +139,7 @@ def _of_sizing(random: Random, _case: int) -> Iterator[Claim]:
 # `why` about a test on a system.
 
 _BINDS = re.compile(
-    r"^(?P<bound>[\w-]+) binds at (?P<allows>[\d.]+) Gb/s; "
+    r"^(?P<bound>[\w-]+) binds at (?P<allows>[\d.]+) Gb/s(?: (?P<made>(?:with|over) [^;]+))?; "
     r"the simulated (?P<value>[\d.]+) Gb/s is (?P<share>\d+) % of it"
 )
 _NEXT = re.compile(
@@ -151,6 +151,29 @@ _MOST = re.compile(
     r"^Most is gained (?:by|with) (?P<what>.+?), "
     r"(?P<value>[\d.]+) (?P<unit>Gb/s|ns) \((?P<percent>[+-][\d.]+) %\)"
 )
+_MADE = re.compile(r"^(?:with|over) (?P<before>\D*?)(?P<value>[\d.]+)(?P<after>[^(]*?)(?: \(\w+\))?$")
+_RESOURCES: dict[str, tuple[str, ...]] = {
+    "tags": ("link.tags",),
+    "tags of the device": ("device.dma.tags",),
+    "DMAs in flight": ("device.dma.outstanding", "test.outstanding"),
+    "posted header credits": ("host.root_complex.posted_header_credits",),
+    "posted data credits": ("host.root_complex.posted_data_credits",),
+    "non-posted header credits": ("host.root_complex.non_posted_header_credits",),
+    "a read request every ns": ("host.root_complex.request_interval_ns",),
+    "a write TLP every ns": ("host.root_complex.write_interval_ns",),
+    "a written line every ns": ("host.root_complex.write_line_ns",),
+    "receive buffers": ("device.dma.receive_buffers",),
+    "B for completions": ("device.dma.completion_buffer_bytes",),
+    "completion headers": ("device.dma.completion_buffer_headers",),
+    "page walkers": ("host.iommu.walkers",),
+    "pending page walks": ("host.iommu.pending_walks",),
+    "IO-TLB entries": ("host.iommu.tlb.entries",),
+    "walks of ns": ("host.iommu.walker_busy_ns",),
+    "lines of writes": ("host.root_complex.write_pool_lines",),
+    "lines of reads": ("host.root_complex.read_pool_lines",),
+    "busy cores": ("host.load.cores",),
+}
+"""Keys of the resources that answers name."""
 _FLOOR_PERCENT = 1.5
 """A change that helps gains at least 1 %, computed again within the spread of simulations."""
 
@@ -166,6 +189,7 @@ def _of_tests(random: Random, number: int) -> Iterator[Claim]:
     ceilings = [(ceiling.bound, ceiling.gbps) for ceiling in bounds.answer.ceilings]
     [simulated] = predicted([(system, case.test)])
     yield from _of_bounds(answer, ceilings, simulated or math.nan, case.title)
+    yield from _of_resource(answer, system, case.test, ceilings[0], case.title)
     tried = [change for change in answer.changes if " and " not in change.what]
     after = dict(zip([change.what for change in tried], _values(system, case.test, tried), strict=True))
     yield from _of_changes(answer, after, simulated or math.nan, case.title)
@@ -217,6 +241,59 @@ def _of_bounds(answer: Why, ceilings: Sequence[tuple[str, float]], value: float,
         yield Claim(
             f"{sure} ({title})", share >= SURE_FROM - SIMULATED and far, f"share {share}, bounds {ordered[:2]}"
         )
+
+
+def _of_resource(
+    answer: Why, system: System, test: dict[str, Any], bound: tuple[str, float], title: str
+) -> Iterator[Claim]:
+    """The number of the resource that the first sentence names, which half or twice as much of it would change."""
+    match = _BINDS.match(answer.sentences[0])
+    if match is None:
+        return
+    made = _MADE.match(match["made"] or "")
+    words = f"{answer.sentences[0]} ({title})"
+    if made is None:
+        yield Claim(words, holds=False, computed="no resource is named")
+        return
+    value = _number(made["value"])
+    what = f"{made['before']}{made['after'].strip()}".strip()
+    if what == "a transfer every ns":
+        pace_ns = 8 * test["size_bytes"] / bound[1]
+        yield Claim(words, _close(value, pace_ns), f"a transfer every {pace_ns} ns")
+        return
+    if made["before"] == "Gen":
+        link = system.link
+        holds = (value, made["after"].strip()) == (link.generation, f"x{link.lanes}")
+        yield Claim(words, holds, f"Gen{link.generation} x{link.lanes}")
+        return
+    values = {key: _value_of(system, test, key) for key in _RESOURCES[what]}
+    known = [key for key, own in values.items() if own is not None and _close(value, own)]
+    yield Claim(words, bool(known), f"{values}")
+    for key in known:
+        rates = [_bound_with(system, test, key, factor, bound[0]) for factor in (0.5, 2.0)]
+        moved = any(rate is None or not _close(rate, bound[1], 1e-3) for rate in rates)
+        yield Claim(words, moved, f"{key} halved and doubled: {bound[0]} allows {rates} of {bound[1]}")
+
+
+def _value_of(system: System, test: dict[str, Any], key: str) -> float | None:
+    own = key.removeprefix("test.")
+    found = test.get(own) if own != key else system.handle.get(key)
+    return float(found) if isinstance(found, int | float) else None
+
+
+def _bound_with(system: System, test: dict[str, Any], key: str, factor: float, bound: str) -> float | None:
+    """What a bound allows with a key scaled; None if it is no bound then, or the value impossible."""
+    value = (_value_of(system, test, key) or 0.0) * factor
+    scaled = value if key.endswith("_ns") else max(1, int(value))
+    own = key.removeprefix("test.")
+    try:
+        changed = system if own != key else system.with_({key: scaled})
+    except InputError:
+        return None
+    [found] = system_bounds(changed.handle, [{**test, **({own: scaled} if own != key else {})}])
+    if found is None:
+        return None
+    return next((one.gbps for one in found.answer.ceilings if one.bound == bound), None)
 
 
 def _of_changes(answer: Why, after: dict[str, float | None], before: float, title: str) -> Iterator[Claim]:
@@ -297,7 +374,7 @@ def _is_of_test(what: str) -> bool:
 
 def _without_who(what: str) -> str:
     """The words of a change without those who can make it."""
-    return re.sub(r" \((?:setting|driver|slot|device|processor)\)$", "", what)
+    return re.sub(r" \((?:setting|driver|slot|slot and device|device|processor)\)$", "", what)
 
 
 # `why` about a NIC on a bare link.

@@ -303,6 +303,12 @@ impl<T: InFile> Single<T> {
     pub fn source(&self, key: &str) -> Option<String> {
         Some(self.merged.giver(key).file).filter(|file| !file.is_empty())
     }
+
+    /// Whether a caller changed the value of a dotted key.
+    #[must_use]
+    pub fn is_changed(&self, key: &str) -> bool {
+        changed_by(&self.merged.changes, key).is_some()
+    }
 }
 
 #[cfg(test)]

@@ -304,6 +304,7 @@ impl Engine {
             provenance: String::new(),
             steps: steps.collect(),
             queues: Queues::default(),
+            assumed: Default::default(),
         }
     }
 }

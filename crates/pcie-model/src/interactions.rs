@@ -1,5 +1,6 @@
 //! A NIC as data: the accesses over PCIe that it and its driver make for each packet.
 
+use indexmap::IndexMap;
 use pcie_refusal::Refusal;
 use pcie_schema::relief::{Who, either, less, more, off};
 use pcie_schema::{Fitting, Shape};
@@ -13,6 +14,9 @@ use crate::checks::no_steps;
 const MAX_STEP_BYTES: u64 = 1 << 20;
 /// The longest time between two interrupts: ten milliseconds. NICs allow one to eight milliseconds.
 const MAX_MODERATION_NS: u32 = 10_000_000;
+
+/// Keys of the queues begin with it.
+const QUEUES: &str = "queues.";
 
 /// The PCIe accesses of sending and receiving packets, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +36,23 @@ pub struct Interactions {
     /// Its queues and buffers. Bounds depend on header split alone, simulations on all of them.
     #[serde(default)]
     pub queues: Queues,
+    /// Intervals of keys that no document gives, by dotted key: `queues.descriptors_held`.
+    #[serde(default)]
+    pub assumed: IndexMap<String, Interval>,
+}
+
+/// The interval of a value that no document gives: the value of its key is a choice within it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Interval {
+    /// Least value.
+    #[schemars(extend("x-fact" = "what is known"))]
+    pub least: u32,
+    /// Greatest value.
+    #[schemars(extend("x-fact" = "what is known"))]
+    pub most: u32,
+    /// Why the value lies between them.
+    pub source: String,
 }
 
 /// Queues and buffers of a NIC, on the device and in host memory.
@@ -303,10 +324,24 @@ impl Fitting for Interactions {
 }
 
 impl Interactions {
+    fn check_intervals(&self) -> Result<(), Refusal> {
+        let known = Self::shape().keys();
+        for (key, interval) in &self.assumed {
+            let refused = |remedy: &str| Refusal::new(key).key("assumed").remedy(remedy);
+            if !key.starts_with(QUEUES) || !known.contains(key) {
+                return Err(refused("give intervals of keys of queues, as queues.descriptors_held"));
+            }
+            if interval.least > interval.most {
+                return Err(refused("give least, and most that is no less"));
+            }
+        }
+        Ok(())
+    }
+
     /// Check the rules that the types cannot express.
     ///
     /// # Errors
-    /// Names the step, or says that there are no steps.
+    /// Names the step or the interval, or says that there are no steps.
     pub fn check(&self) -> Result<(), Refusal> {
         if self.steps.is_empty() {
             return Err(no_steps());
@@ -317,6 +352,7 @@ impl Interactions {
             }
         }
         Self::shape().check(self)?;
+        self.check_intervals()?;
         for path in [Path::Tx, Path::Rx] {
             let steps: Vec<_> = self.steps.iter().enumerate().filter(|(_, step)| step.path == path).collect();
             let Some(packet) = steps.iter().position(|(_, step)| step.moves_packet()) else {

@@ -34,7 +34,7 @@ pub use engine::{
 pub use ethernet::{Ethernet, FCS_BYTES, InterpacketGap, LINE_RATES_GBPS};
 pub use features::{Nic, StepChange, Switch};
 pub use filling::LinkSizing;
-pub use interactions::{Actor, Interactions, Kind, Packet, Path, Queues, Step, StepBytes};
+pub use interactions::{Actor, Interactions, Interval, Kind, Packet, Path, Queues, Step, StepBytes};
 pub use limits::Limits;
 pub use load::{Load, lines_of};
 pub use model::{Model, ModelParameters};

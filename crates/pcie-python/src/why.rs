@@ -32,7 +32,10 @@ pub(crate) fn why_nic(
     progress: Py<PyAny>,
 ) -> Result<String> {
     let traffic = parse("traffic", traffic)?;
-    searched(py, NicQuestion::on_system(&nic.0.content, system.system().clone(), traffic)?, &progress)
+    let mut described = nic.0.content.clone();
+    // Whoever gives a value knows it.
+    described.plain.assumed.retain(|key, _| !nic.0.is_changed(key));
+    searched(py, NicQuestion::on_system(&described, system.system().clone(), traffic)?, &progress)
 }
 
 /// What every change of a NIC and of a bare link gives to frames, in closed form; null if it has no rate.

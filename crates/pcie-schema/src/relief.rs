@@ -19,6 +19,8 @@ pub enum Who {
     Driver,
     /// Whoever builds the machine: another slot, board or memory.
     Slot,
+    /// Whoever builds the machine, with a device that supports it: both ends of a link.
+    SlotAndDevice,
     /// The device's design.
     Device,
     /// The processor's design.

@@ -74,6 +74,11 @@ impl Change {
         })
     }
 
+    /// A change of one key to a value, for engines alone.
+    pub(crate) fn of_step(key: &str, value: Value) -> Self {
+        Self { keys: IndexMap::from([(key.to_owned(), value)]), ..Self::none() }
+    }
+
     /// A change of one key.
     #[cfg(test)]
     pub(crate) fn of_value(key: &str, of: Part, value: Value) -> Self {
@@ -117,13 +122,18 @@ fn shown(value: &Value) -> String {
     match value {
         Value::Null => "none".to_owned(),
         Value::String(word) => word.clone(),
-        other => other.as_f64().map_or_else(|| other.to_string(), |number| format!("{}", rounded(number))),
+        other => {
+            other.as_f64().map_or_else(|| other.to_string(), |number| format!("{}", rounded_to(number, 6)))
+        }
     }
 }
 
-/// A number with six digits.
-fn rounded(number: f64) -> f64 {
-    format!("{number:.5e}").parse().unwrap_or(number)
+/// A number with some digits; a whole number keeps all of its own.
+pub(crate) fn rounded_to(number: f64, digits: usize) -> f64 {
+    if number.fract() == 0.0 {
+        return number;
+    }
+    format!("{number:.*e}", digits - 1).parse().unwrap_or(number)
 }
 
 pub(crate) const NIC: &str = "nic.";

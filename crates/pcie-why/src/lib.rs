@@ -6,10 +6,12 @@
 
 mod changes;
 mod nics;
+mod resource;
 mod search;
 mod tests_on_systems;
 
 pub use changes::{Change, Part, of_link, of_nic, of_system, of_test};
 pub use nics::NicQuestion;
+pub use resource::{Assumed, Resource, resource};
 pub use search::{Engine, Found, How, Length, Tried, search};
 pub use tests_on_systems::TestQuestion;

@@ -4,11 +4,12 @@ use crate::changes::{
     Change, LINK, NIC, changed_link, changed_nic, changed_system, further, json_of, of_link, of_nic,
     of_system,
 };
+use crate::resource::{Resource, resource_of_nic};
 use crate::search::{Engine, Length};
 use pcie_model::{Answer, Ethernet, Interactions, Limits, Model, ModelParameters, Nic};
 use pcie_refusal::{Refusal, Unfinished};
 use pcie_schema::Fitting as _;
-use pcie_sim::nic::{Direction, NicSet, Traffic};
+use pcie_sim::nic::{Direction, NicBound, NicSet, Traffic};
 use pcie_sim::profile::{Link, System};
 use pcie_sim::{Machine, TestKey};
 use pcie_wire::{Accounting, LinkParameters};
@@ -20,6 +21,9 @@ const SHORT_PACKETS: u32 = 1_000;
 const SHORT_RINGS: u32 = 2;
 const KEY: TestKey = TestKey { seed: 1, test: 0 };
 
+/// A rate in Gb/s, and what a simulation shows to bind it.
+type Rate = (f64, Option<NicBound>);
+
 /// A NIC, its frames, and what it is attached to.
 #[derive(Debug)]
 pub struct NicQuestion {
@@ -27,6 +31,8 @@ pub struct NicQuestion {
     ground: Ground,
     traffic: Traffic,
     changes: Vec<Change>,
+    /// What binds the unchanged NIC, once it was simulated.
+    bound: Option<NicBound>,
 }
 
 /// What a NIC is attached to.
@@ -59,7 +65,7 @@ impl NicQuestion {
     fn new(nic: &Nic, ground: Ground, traffic: Traffic, of_ground: Vec<Change>) -> Result<Self, Refusal> {
         let changes = [of_nic(nic, traffic.frame_bytes)?, of_ground].concat();
         let nic = nic.for_frames(Some(traffic.frame_bytes)).into_owned();
-        Ok(Self { nic, ground, traffic, changes })
+        Ok(Self { nic, ground, traffic, changes, bound: None })
     }
 
     fn value(
@@ -67,12 +73,12 @@ impl NicQuestion {
         change: &Change,
         length: Length,
         stopped: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<f64>, Unfinished> {
+    ) -> Result<Option<Rate>, Unfinished> {
         let Ok(nic) = changed_nic(&self.nic, change) else { return Ok(None) };
         match &self.ground {
             Ground::Link(link) => {
                 let link = changed_link(link, change);
-                Ok(link.and_then(|link| self.in_closed_form(&nic, link)).ok())
+                Ok(link.and_then(|link| self.in_closed_form(&nic, link)).ok().map(|gbps| (gbps, None)))
             }
             Ground::System(system) => match changed_system(system, change) {
                 Ok(system) => self.simulated(&nic, system, length, stopped),
@@ -100,7 +106,7 @@ impl NicQuestion {
         system: System,
         length: Length,
         stopped: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<f64>, Unfinished> {
+    ) -> Result<Option<Rate>, Unfinished> {
         let traffic = match length {
             Length::Full => self.traffic,
             Length::Short => {
@@ -113,7 +119,7 @@ impl NicQuestion {
         let Ok(machine) = Machine::new(system) else { return Ok(None) };
         let Ok(set) = NicSet::new(&machine, nic, traffic, KEY) else { return Ok(None) };
         match set.run(stopped) {
-            Ok(outcome) => Ok(Some(outcome.packets_per_s * bits / 1e9)),
+            Ok(outcome) => Ok(Some((outcome.packets_per_s * bits / 1e9, Some(outcome.bound)))),
             Err(Unfinished::Refused(_)) => Ok(None),
             Err(stopped) => Err(stopped),
         }
@@ -133,8 +139,11 @@ impl Engine for NicQuestion {
     ) -> Result<Vec<Option<Vec<f64>>>, Unfinished> {
         let mut found = Vec::with_capacity(changes.len());
         for (done, change) in changes.iter().enumerate() {
-            let value = self.value(change, length, &mut || progress(done).is_break())?;
-            found.push(value.map(|value| vec![value]));
+            let rate = self.value(change, length, &mut || progress(done).is_break())?;
+            if change.keys.is_empty() && length == Length::Full {
+                self.bound = rate.and_then(|(_, bound)| bound);
+            }
+            found.push(rate.map(|(gbps, _)| vec![gbps]));
         }
         Ok(found)
     }
@@ -148,11 +157,25 @@ impl Engine for NicQuestion {
         further(change, &[nic, ground])
     }
 
+    /// A NIC's bound has no closed form: the key of its resource alone is taken to raise it, as much as it grows.
     fn raised(&self, changes: &[Change]) -> Vec<f64> {
-        vec![1.0; changes.len()]
+        let resource = self.resources().into_iter().next().flatten();
+        let raised = |change: &Change| {
+            let (key, value) = change.only_key()?;
+            let resource = resource.as_ref().filter(|resource| resource.key == key)?;
+            Some(value.as_f64()? / resource.value)
+        };
+        changes.iter().map(|change| raised(change).unwrap_or(1.0)).collect()
     }
 
     fn is_latency(&self) -> bool {
         false
+    }
+
+    fn resources(&self) -> Vec<Option<Resource>> {
+        match (&self.ground, self.bound) {
+            (Ground::System(system), Some(bound)) => vec![resource_of_nic(bound, &self.nic, system)],
+            _ => Vec::new(),
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The search: every change briefly, those that move the value at full length, further steps, and pairs.
 
 use crate::changes::{Change, Part};
+use crate::resource::Resource;
 use pcie_refusal::Unfinished;
 use serde::Serialize;
 use std::ops::ControlFlow;
@@ -38,6 +39,11 @@ pub trait Engine {
 
     /// Whether less is better.
     fn is_latency(&self) -> bool;
+
+    /// The resource behind the bound of each part of the question; none where no bound has one.
+    fn resources(&self) -> Vec<Option<Resource>> {
+        Vec::new()
+    }
 }
 
 /// Which changes were made together.
@@ -79,6 +85,8 @@ pub struct Found {
     pub best: Option<usize>,
     /// The index of a pair that gives clearly more than the best.
     pub pair: Option<usize>,
+    /// The resource behind the bound of each part of the question, where the engine knows it.
+    pub resources: Vec<Option<Resource>>,
 }
 
 /// Least gain of a change that is named, percent.
@@ -113,7 +121,8 @@ pub fn search(
     search.singles(&short, &full)?;
     search.further(&full)?;
     search.pairs(&short, &full)?;
-    Ok(Some(search.found(full)))
+    let resources = search.resources()?;
+    Ok(Some(search.found(full, resources)))
 }
 
 /// Indices of the highest values of at least `least`, at most as many as `most`.
@@ -122,6 +131,10 @@ fn best(values: &[f64], least: f64, most: usize) -> Vec<usize> {
     order.sort_by(|one, other| values[*other].total_cmp(&values[*one]));
     order.truncate(most);
     order
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
 struct Search<'a> {
@@ -232,6 +245,19 @@ impl Search<'_> {
         Ok(())
     }
 
+    /// The resources behind the bounds; of one that is only assumed, the values at both ends of its interval.
+    fn resources(&mut self) -> Result<Vec<Option<Resource>>, Unfinished> {
+        let mut resources = self.engine.resources();
+        for resource in resources.iter_mut().flatten() {
+            let Some(assumed) = &mut resource.assumed else { continue };
+            let ends = [assumed.least, assumed.most].map(|end| Change::of_step(resource.key, end.into()));
+            let found = self.values(&ends, Length::Full)?;
+            let mean = |values: &Option<Vec<f64>>| values.as_ref().map(|values| mean(values));
+            assumed.values = mean(&found[0]).zip(mean(&found[1])).map(Into::into);
+        }
+        Ok(resources)
+    }
+
     fn tried(&self, change: Change, how: How, before: &[f64], values: Vec<f64>) -> Tried {
         let gain_percent = self.gain(before, &values);
         Tried { change, how, values, gain_percent, is_full: true }
@@ -251,7 +277,7 @@ impl Search<'_> {
             .max_by(|one, other| gain(one).total_cmp(&gain(other)))
     }
 
-    fn found(mut self, values: Vec<f64>) -> Found {
+    fn found(mut self, values: Vec<f64>, resources: Vec<Option<Resource>>) -> Found {
         self.tried.sort_by(|one, other| other.gain_percent.total_cmp(&one.gain_percent));
         let alone = |one: &Tried| one.is_full && one.how != How::Pair && one.change.of != Part::Test;
         let most = self.best_of(alone).map_or(0.0, |nth| self.tried[nth].gain_percent);
@@ -264,7 +290,7 @@ impl Search<'_> {
             gain + WORTH_POINTS.max((1.0 - ALIKE) * gain)
         });
         let pair = self.best_of(|one| one.how == How::Pair && one.gain_percent >= least);
-        Found { values, tried: self.tried, best, pair }
+        Found { values, tried: self.tried, best, pair, resources }
     }
 }
 

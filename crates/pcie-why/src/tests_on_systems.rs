@@ -1,12 +1,12 @@
 //! Tests on a system, simulated with changes of both.
 
 use crate::changes::{Change, TEST, changed_system, changed_test, further, json_of, of_system, of_test};
+use crate::resource::{Resource, bounds, resource};
 use crate::search::{Engine, Length};
 use pcie_bench_sim::{Effort, Prediction, Predictor};
 use pcie_model::Bound;
 use pcie_refusal::{Refusal, Unfinished};
 use pcie_schema::Fitting as _;
-use pcie_sim::Machine;
 use pcie_sim::profile::System;
 use pcie_workload::{Suite, Test, TestRecord};
 use std::ops::ControlFlow;
@@ -61,11 +61,6 @@ impl TestQuestion {
             }
         };
         Ok(&mut self.predictors[at].1)
-    }
-
-    /// The bounds of the first test on a system.
-    fn bounds(&self, system: System, test: &Test) -> Option<pcie_sim::TestBounds> {
-        Machine::new(system).ok()?.bounds(test).ok().flatten()
     }
 }
 
@@ -126,12 +121,12 @@ impl Engine for TestQuestion {
     fn raised(&self, changes: &[Change]) -> Vec<f64> {
         let none = vec![1.0; changes.len()];
         let Some(test) = self.tests.first() else { return none };
-        let Some(before) = self.bounds(self.system.clone(), test) else { return none };
+        let Some(before) = bounds(self.system.clone(), test) else { return none };
         let (bound, gbps): (Bound, f64) = (before.answer.bound, before.answer.gbps);
         let raised = |change: &Change| {
             let (system, test) =
                 (changed_system(&self.system, change).ok()?, changed_test(test, change).ok()?);
-            let after = self.bounds(system, &test)?.answer;
+            let after = bounds(system, &test)?.answer;
             let own = after.ceilings.iter().find(|ceiling| ceiling.bound == bound);
             Some(own.map_or(f64::INFINITY, |ceiling| ceiling.gbps / gbps))
         };
@@ -140,6 +135,10 @@ impl Engine for TestQuestion {
 
     fn is_latency(&self) -> bool {
         self.tests.iter().all(|test| test.operation.is_latency())
+    }
+
+    fn resources(&self) -> Vec<Option<Resource>> {
+        self.tests.iter().map(|test| resource(&self.system, test)).collect()
     }
 }
 

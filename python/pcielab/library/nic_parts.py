@@ -56,6 +56,17 @@ class Queues(Values):
     (`host.iommu.page_life`)."""
 
 
+class Interval(Values):
+    """The interval of a value that no document gives: the value of its key is a choice within it."""
+
+    least: int
+    """Least value."""
+    most: int
+    """Greatest value."""
+    source: str
+    """Why the value lies between them."""
+
+
 class StepChange(Values):
     """New values of one step; keys that are left out keep theirs."""
 
@@ -99,6 +110,8 @@ class Nic(Described[_core.Nic]):
     """The steps, in the order in which they happen to a packet."""
     queues: Queues
     """Its queues and buffers. Bounds depend on header split alone, simulations on all of them."""
+    assumed: dict[str, Interval]
+    """Intervals of keys that no document gives, by dotted key: `queues.descriptors_held`."""
     switch: dict[str, Switch]
     """Features that change steps, by name."""
     on: list[str]

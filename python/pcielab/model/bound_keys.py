@@ -10,7 +10,8 @@ _READ = (
     "host.memory.miss_ns",
     "host.memory.busy_miss_ns",
 )
-_ROUND_TRIP = (*_READ, "host.root_complex.flight_ns", "host.iommu.walk_ns", "device.dma.tag_return_ns")
+ROUND_TRIP = (*_READ, "host.root_complex.flight_ns", "host.iommu.walk_ns", "device.dma.tag_return_ns")
+"""Keys of the time of a read."""
 _RETURN = ("host.root_complex.flight_ns", "host.root_complex.credit_return_ns")
 _WALKS = (
     "host.iommu.walk_ns",
@@ -27,14 +28,14 @@ _READS = ("link.mrrs_bytes", "link.rcb_bytes")
 KEYS_OF_BOUNDS: Mapping[str, tuple[str, ...]] = {
     "wire-upstream": (*_LINK, *_READS),
     "wire-downstream": (*_LINK, *_READS),
-    "tags": ("link.tags", "device.dma.tags", "link.mrrs_bytes", *_ROUND_TRIP),
+    "tags": ("link.tags", "device.dma.tags", "link.mrrs_bytes", *ROUND_TRIP),
     "posted-credits": (
         "host.root_complex.posted_header_credits",
         "host.root_complex.posted_data_credits",
         *_RETURN,
     ),
     "non-posted-credits": ("host.root_complex.non_posted_header_credits", *_RETURN),
-    "latency": ("device.dma.outstanding", *_ROUND_TRIP),
+    "latency": ("device.dma.outstanding", *ROUND_TRIP),
     "device-rate": ("device.dma.request_interval_ns", "device.dma.busy_request_interval_ns"),
     "device-port": (
         *_LINK,
@@ -62,7 +63,7 @@ KEYS_OF_BOUNDS: Mapping[str, tuple[str, ...]] = {
     "completion-buffer": (
         "device.dma.completion_buffer_bytes",
         "device.dma.completion_buffer_headers",
-        *_ROUND_TRIP,
+        *ROUND_TRIP,
     ),
     "page-walks": (*_WALKS, "host.iommu.walk_region_bytes"),
     "translation": (*_WALKS, "host.iommu.page_life"),

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::bandwidth::tests::printed;
-use crate::{InterpacketGap, Limits};
+use crate::{InterpacketGap, Interval, Limits};
 
 fn device(text: &str) -> Interactions {
     toml::from_str(text).unwrap()
@@ -175,4 +175,17 @@ proptest! {
             Err(refused) => prop_assert!(is_printable(&refused.to_string()), "{}", refused),
         }
     }
+}
+
+#[test]
+fn an_interval_is_of_a_key_of_queues_and_has_two_ends() {
+    let with = |key: &str, least, most| {
+        let interval = Interval { least, most, source: "a guess".to_owned() };
+        Interactions { assumed: [(key.to_owned(), interval)].into_iter().collect(), ..simple_nic() }.check()
+    };
+    assert!(with("queues.descriptors_held", 16, 1024).is_ok());
+    let refused = |key, least, most| with(key, least, most).unwrap_err().to_string();
+    assert!(refused("queues.held", 16, 1024).contains("give intervals of keys of queues"));
+    assert!(refused("step", 16, 1024).contains("give intervals of keys of queues"));
+    assert!(refused("queues.pairs", 2, 1).contains("give least, and most that is no less"));
 }

@@ -5,6 +5,7 @@ use pcie_model::Interactions;
 use pcie_time::Picoseconds;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::fmt;
 
 /// The bottleneck of a NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -44,6 +45,12 @@ pub enum NicBound {
     ReceiveFifo,
     /// No resource is full: descriptors, buffers and packets wait for round trips of one another.
     Latency,
+}
+
+impl fmt::Display for NicBound {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(to)
+    }
 }
 
 /// What keeps a path from its next access.

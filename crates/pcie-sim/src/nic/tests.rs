@@ -40,6 +40,7 @@ fn niantic() -> Interactions {
         provenance: text(),
         steps,
         queues: Queues::default(),
+        assumed: Default::default(),
     }
 }
 

@@ -13,11 +13,11 @@ const WIDEST_SLOT: u64 = 16;
 pub struct Link {
     /// PCIe generation.
     #[schemars(extend("enum" = [1, 2, 3, 4, 5, 6, 7]))]
-    #[schemars(extend("x-relief" = next(Who::Slot)))]
+    #[schemars(extend("x-relief" = next(Who::SlotAndDevice)))]
     pub generation: u32,
     /// Lanes in use.
     #[schemars(extend("enum" = [1, 2, 4, 8, 12, 16, 32]))]
-    #[schemars(extend("x-relief" = more(Who::Slot).most(WIDEST_SLOT)))]
+    #[schemars(extend("x-relief" = more(Who::SlotAndDevice).most(WIDEST_SLOT)))]
     pub lanes: u32,
     /// Maximum payload size (MPS).
     #[schemars(extend("enum" = [128, 256, 512, 1024, 2048, 4096]))]
@@ -43,7 +43,7 @@ pub struct Link {
     pub tags: u32,
     /// Flit mode: always in generations 6 and 7, optional at lower rates.
     #[serde(default)]
-    #[schemars(extend("x-relief" = better(Who::Slot, [false, true])))]
+    #[schemars(extend("x-relief" = better(Who::SlotAndDevice, [false, true])))]
     pub flit: bool,
 }
 

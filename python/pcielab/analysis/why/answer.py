@@ -45,8 +45,8 @@ class Change:
         after: The value that the same engine gives with it.
         unit: `Gb/s`, `GB/s`, or `ns`, where less is better.
         of: What changes: `device`, `link`, `host`, `nic`, `test`, `flows`.
-        who: Who can make the change, the easiest first: `workload`, `setting`, `driver`, `slot`, `device`,
-            `processor`; empty where nobody said.
+        who: Who can make the change, the easiest first: `workload`, `setting`, `driver`, `slot`,
+            `slot-and-device`, `device`, `processor`; empty where nobody said.
         keys: New values by dotted key; those of a NIC begin with `nic.`, those of a test with `test.`.
     """
 

@@ -146,7 +146,7 @@ def _loaded(asked: str | Path) -> "Store | Fabric":
 
 def _of_test(suite: "Suite", profile: Any, sets: Any, measured: float | None, progress: Progress) -> Why:
     from pcielab.analysis.why.one_test import why_test
-    from pcielab.library.profiles.borrowed import borrowed_keys
+    from pcielab.library.profiles.borrowed import borrowed_keys, unmeasured_keys
 
     if len(suite.entries) != 1:
         raise InputError(
@@ -154,7 +154,14 @@ def _of_test(suite: "Suite", profile: Any, sets: Any, measured: float | None, pr
         )
     system = _system(profile, sets)
     parameters = suite.tests[0]["parameters"]
-    answer = why_test(system.system, system.title, parameters, measured=measured, progress=progress)
+    answer = why_test(
+        system.system,
+        system.title,
+        parameters,
+        measured=measured,
+        unmeasured=unmeasured_keys(system),
+        progress=progress,
+    )
     answer = replace(answer, notes=(*answer.notes, *_marked(system.extrapolated)))
     return _with_borrowed(answer, borrowed_keys(system))
 
@@ -164,7 +171,7 @@ def _of_frames(
 ) -> Why:
     from pcielab.analysis.why.nic import on_assumed_link, why_frames
     from pcielab.analysis.why.nic_rates import LinkRates, MachineRates, usual_link
-    from pcielab.library.profiles.borrowed import borrowed_keys
+    from pcielab.library.profiles.borrowed import borrowed_keys, unmeasured_keys
     from pcielab.library.profiles.read import split_sets
 
     if len(frames.frames_bytes) != 1:
@@ -180,7 +187,8 @@ def _of_frames(
         system = _system(profile, sets, f"device={_PORT}")
         note = f"simulated on {profile if isinstance(profile, str) else system.system.name}"
         notes = [note, *_marked(system.extrapolated)]
-        answer = why_frames(frames, MachineRates(frames, system.system), measured, notes, progress)
+        rates = MachineRates(frames, system.system, unmeasured_keys(system))
+        answer = why_frames(frames, rates, measured, notes, progress)
         return _with_borrowed(answer, borrowed_keys(system))
     line_gbps = frames.ethernet.line_gbps
     if link is not None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pcielab.analysis.why.answer import Certainty
+from pcielab.analysis.why.answer import Certainty, Level
 from pcielab.analysis.why.numbers import listed
 
 NEAR = 0.95
@@ -14,6 +14,8 @@ _APART = 0.01
 _CLOSE_PERCENT = 5.0
 """A second bound this near binds almost as soon."""
 _FAR_PERCENT = 400.0
+_GUESSED = 2.0
+"""A bound below this times one that hangs on a guess may bind instead."""
 
 
 def certainty_of(
@@ -61,6 +63,25 @@ def simulated_certainty(bounds: Sequence[tuple[str, float]], value: float) -> Ce
         "fairly sure" if close else "sure",
         f"the simulation shows it, and {_next([(bounds[0][0], value), *bounds[1:]])}",
     )
+
+
+def with_unmeasured(
+    sure: Certainty, bounds: Sequence[tuple[str, float]], *, behind: int, is_resource: bool
+) -> Certainty:
+    """How sure the first of `bounds` still is where nobody measured some of its values; never surer than before.
+
+    Args:
+        sure: How sure it would be if all were measured.
+        bounds: Names and rates, tightest first.
+        behind: Unmeasured values behind the bound.
+        is_resource: Whether the key that sets the bound is among them: a guess may be off by half.
+    """
+    if not behind:
+        return sure
+    guessed = is_resource and len(bounds) > 1 and bounds[1][1] < _GUESSED * bounds[0][1]
+    level: Level = "not sure" if guessed or sure.level == "not sure" else "fairly sure"
+    values = "an unmeasured value" if behind == 1 else f"{behind} unmeasured values"
+    return Certainty(level, f"on {values}, {sure.reason}")
 
 
 def is_above(value: float, bound: float) -> bool:

@@ -18,7 +18,8 @@ from pcielab.work.effort import Progress
 LEAST_GAIN_PERCENT = 1.0
 """A change that gains less is not named."""
 _NAMED = 2
-_WORDS_MOST = 25
+WORDS_MOST = 25
+"""Most words of a sentence."""
 _LITTLE_PERCENT = 5.0
 _LINK_KEYS = ("mrrs_bytes", "mps_bytes", "generation", "lanes")
 _WORTH_PERCENT = 2.0
@@ -32,14 +33,21 @@ def words_in(sentence: str) -> int:
     return sum(any(letter.isalnum() for letter in word) for word in sentence.split())
 
 
-def text_of(gain: Gain) -> str:
-    """A change and its gain in words, with the value where it is of one test."""
+def text_of(gain: Gain, base: str = "") -> str:
+    """A change and its gain in words, with the value where it is of one test.
+
+    With a `base`, how that came about, the gain is a ratio to the value without the change: the value in question
+    is another one.
+    """
+    if base and len(gain.percents) == 1:
+        before = f"{digits(gain.change.before)} {gain.change.unit}"
+        return f"{gain.change.what}{_who(gain.change)}, {gain.change.percent_text} on the {base} {before}"
     value = f", {digits(gain.change.after)} {gain.change.unit}" if len(gain.percents) == 1 else ""
     return f"{gain.change.what}{_who(gain.change)}{value} ({_percents(gain)})"
 
 
 def _who(change: Change) -> str:
-    return f" ({change.who})" if change.who and change.of != "test" else ""
+    return f" ({change.who.replace('-', ' ')})" if change.who and change.of != "test" else ""
 
 
 def _percents(gain: Gain) -> str:
@@ -116,13 +124,14 @@ def enough_for(gains: Sequence[Gain], value: float) -> list[Gain]:
     return sorted((gain for gain in gains if gain.change.after >= value), key=lambda gain: gain.change.after)
 
 
-def advice(gains: Sequence[Gain], how: str, of: str = "") -> str:
+def advice(gains: Sequence[Gain], how: str, of: str = "", base: str = "") -> str:
     """The sentence on the best changes.
 
     Args:
         gains: What each change gives.
         how: The engine that computed them, as a clause.
         of: What rises, where it is not the value in question: `the bound itself`.
+        base: How the value without a change came about, where it is not the value in question.
     """
     named = _named(gains)
     tried = [gain for gain in gains if gain.how == "single"]
@@ -131,11 +140,11 @@ def advice(gains: Sequence[Gain], how: str, of: str = "") -> str:
         return f"None of the {len(tried)} changes tried {verb}, nor a pair of them, {how}."
     most, *others = named
     start = f"{of[:1].upper()}{of[1:]} would rise most with" if of else "Most is gained by"
-    sentence = f"{start} {text_of(most)}"
+    sentence = f"{start} {text_of(most, base)}"
     for gain in others:
         longer = f"{sentence}; {_beside(gain, most)}"
         # A second change that makes the sentence too long is left to picture and table.
-        sentence = longer if words_in(longer) <= _WORDS_MOST else sentence
+        sentence = longer if words_in(longer) <= WORDS_MOST else sentence
     return f"{sentence}."
 
 

@@ -8,10 +8,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pcielab.analysis.why.answer import Bar, Certainty, Change, Why
-from pcielab.analysis.why.certainty import NEAR, certainty_of, differs, is_above, near, simulated_certainty
+from pcielab.analysis.why.certainty import (
+    NEAR,
+    certainty_of,
+    differs,
+    is_above,
+    near,
+    simulated_certainty,
+    with_unmeasured,
+)
 from pcielab.analysis.why.defects import worse_links
 from pcielab.analysis.why.gains import best_of, enough_for, helpful
-from pcielab.analysis.why.nic_rates import Rates
+from pcielab.analysis.why.nic_rates import NicRate, Rates
 from pcielab.analysis.why.nic_steps import step_costs
 from pcielab.analysis.why.nic_words import (
     NicCase,
@@ -23,9 +31,11 @@ from pcielab.analysis.why.nic_words import (
     mended,
     with_features,
 )
+from pcielab.analysis.why.numbers import digits
 from pcielab.analysis.why.predicted import no_progress
 from pcielab.analysis.why.searches import Gain
 from pcielab.errors import InputError
+from pcielab.model.bound_keys import KEYS_OF_BOUNDS, ROUND_TRIP
 from pcielab.work.effort import Progress
 
 if TYPE_CHECKING:
@@ -34,6 +44,8 @@ if TYPE_CHECKING:
 
 _PATHS = {"both": "in both directions at once", "tx": "sending", "rx": "receiving"}
 _SHOWN_CHANGES = 5
+_ALIKE = 1.05
+"""Rates within this ratio are alike."""
 
 
 def why_frames(
@@ -42,6 +54,7 @@ def why_frames(
     measured_gbps: float | None,
     notes: Sequence[str] = (),
     progress: Progress = no_progress,
+    recorded: NicRate | None = None,
 ) -> Why:
     """Why frames of one size move no faster.
 
@@ -53,16 +66,17 @@ def why_frames(
         measured_gbps: The measured rate of one direction.
         notes: Assumptions, for the answer.
         progress: Called while changes are tried.
+        recorded: The rate that a run recorded, which is explained instead of a new one.
 
     Raises:
         InputError: The NIC cannot run there.
     """
-    now = rates.rate(frames.nic)
-    case = NicCase(frames, rates, now, measured_gbps)
+    now = rates.rate(frames.nic) if recorded is None else recorded
     search = rates.search(progress)
     if search is None:
         raise InputError(f"{frames.nic.name}: cannot run there: choose another --direction, --frame or --profile")
-    gains = search.gains
+    gains, resource = search.gains, search.resources[0] if search.resources else None
+    case = NicCase(frames, rates, now, measured_gbps, is_recorded=recorded is not None, resource=resource)
     fitting = _fitting_change(case, gains)
     if fitting is not None:
         nic = _changed(case, fitting)
@@ -140,14 +154,44 @@ def _causes(case: NicCase) -> Iterator[Bar]:
 def _certainty(case: NicCase, causes: Sequence[Bar]) -> Certainty:
     bounds = sorted(case.now.bounds, key=lambda bound: (bound[0] != case.now.binds, bound[1]))
     measured_gbps, simulated_gbps = case.measured_gbps, case.rates.simulated(case.now)
+    doubt = _doubt(case)
+    if doubt is not None:
+        return doubt
     if simulated_gbps is not None:
         # The ports allow less than the bare link, and tags and latency have no closed form: the simulation says.
         bounds = [(case.now.binds, simulated_gbps), *(one for one in bounds if one[0] != case.now.binds)]
     if measured_gbps is None and simulated_gbps is not None:
-        return simulated_certainty(bounds, simulated_gbps)
+        return _on_unmeasured(case, simulated_certainty(bounds, simulated_gbps), bounds)
     if measured_gbps is None or measured_gbps >= NEAR * case.now.gbps:
         return certainty_of(bounds, measured_gbps, "measured")
     return certainty_of(bounds, measured_gbps, "measured", beside(case, measured_gbps, causes))
+
+
+def _doubt(case: NicCase) -> Certainty | None:
+    """How sure a bound is whose value no document gives, if that changes the rate."""
+    resource = case.resource
+    if resource is None or resource.assumed is None or resource.bound != case.now.binds:
+        return None
+    assumed = resource.assumed
+    if assumed.values is None:
+        return Certainty("not sure", f"{resource.key} may be {assumed.least} to {assumed.most}")
+    low, high = sorted(assumed.values)
+    if high <= _ALIKE * low:
+        return None
+    known = f"{resource.key} may be {assumed.least} to {assumed.most}"
+    return Certainty("not sure", f"{known}, which would give {digits(low)} to {digits(high)} Gb/s")
+
+
+def _on_unmeasured(case: NicCase, sure: Certainty, bounds: Sequence[tuple[str, float]]) -> Certainty:
+    """How sure a simulated bound is on a system of which nobody measured some values."""
+    # What the NIC holds waits for round trips.
+    keys = () if case.now.binds == "line" else KEYS_OF_BOUNDS.get(case.now.binds, ROUND_TRIP)
+    behind = [key for key in keys if not key.startswith("link.")]
+    key = case.resource.key if case.resource is not None and case.resource.bound == case.now.binds else ""
+    if key and key not in behind:
+        behind.append(key)
+    many = sum(one in case.rates.unmeasured for one in behind)
+    return with_unmeasured(sure, bounds, behind=many, is_resource=key in case.rates.unmeasured)
 
 
 def _bars(case: NicCase, causes: Sequence[Bar], gains: Sequence[Gain]) -> Iterator[Bar]:

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pcielab import _core, model
@@ -48,11 +49,13 @@ class Rates(ABC):
         frames: One frame size; its NIC is replaced by that in question.
         link: The link without changes.
         keys: Values of the link that can change.
+        unmeasured: Keys of the machine that nobody measured, as `unmeasured_keys` names them.
     """
 
     frames: "Frames"
     link: model.Link
     keys: Mapping[str, int]
+    unmeasured: Mapping[str, str] = MappingProxyType({})
 
     @abstractmethod
     def rate(self, nic: NicProfile, changed: Mapping[str, int] | None = None) -> NicRate:
@@ -115,8 +118,10 @@ class LinkRates(Rates):
 class MachineRates(Rates):
     """Rates simulated on a machine, whose device is the port of the NIC."""
 
-    def __init__(self, frames: "Frames", system: "System") -> None:
-        self.frames, self.system = frames, system
+    def __init__(
+        self, frames: "Frames", system: "System", unmeasured: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        self.frames, self.system, self.unmeasured = frames, system, unmeasured
         self.keys = {key: getattr(system.link, key) for key in (*_LINK_KEYS, "tags")}
         own_tags = system.device.dma.tags
         if own_tags is not None:
@@ -129,7 +134,7 @@ class MachineRates(Rates):
 
     def of_nic(self, nic: NicProfile) -> Rates:
         """See `Rates`."""
-        return MachineRates(replace(self.frames, nic=nic), self.system)
+        return MachineRates(replace(self.frames, nic=nic), self.system, self.unmeasured)
 
     def rate(self, nic: NicProfile, changed: Mapping[str, int] | None = None) -> NicRate:
         """See `Rates`."""

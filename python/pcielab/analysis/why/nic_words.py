@@ -12,7 +12,7 @@ from pcielab.analysis.why.gains import advice as named_advice, enough_for, helpf
 from pcielab.analysis.why.nic_rates import NicRate, Rates
 from pcielab.analysis.why.nic_steps import StepCost
 from pcielab.analysis.why.numbers import digits, listed
-from pcielab.analysis.why.searches import Gain
+from pcielab.analysis.why.searches import Gain, Resource
 from pcielab.model.bound_keys import is_of_host
 
 if TYPE_CHECKING:
@@ -25,6 +25,12 @@ _SHOWN_SHARE = 0.01
 _PREAMBLE_BYTES, _GAP_BYTES, _VLAN_BYTES = 8, 12, 4
 _ROUND_TRIP_NS = 1000.0
 _NAMED_COSTS, _NAMED_CAUSES = 3, 2
+_HELD = {
+    "batch": "accesses wait until enough packets share them",
+    "moderation": "packets wait for moderated interrupts",
+    "completion-buffer": "reads wait for room for their completions",
+}
+"""Bounds of a NIC without a number, in words."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +42,16 @@ class NicCase:
         rates: The engine that gives rates.
         now: The rate of the NIC.
         measured_gbps: A measured rate to explain.
+        is_recorded: Whether a run recorded that rate of the NIC; otherwise the engine of changes gave it.
+        resource: The resource behind the simulated bound.
     """
 
     frames: "Frames"
     rates: Rates
     now: NicRate
     measured_gbps: float | None
+    is_recorded: bool = False
+    resource: Resource | None = None
 
     @property
     def frame_bytes(self) -> int:
@@ -97,19 +107,9 @@ def binding(case: NicCase, costs: Sequence[StepCost]) -> str:
 
 def _held(case: NicCase) -> str | None:
     """How much of a resource of NIC or link is in use where it binds."""
-    queues = case.frames.nic.queues
-    held = {
-        "descriptors-held": f"it holds {queues.descriptors_held} descriptors, the most it can",
-        "ring": f"its ring of {queues.ring_descriptors * queues.pairs} descriptors fills",
-        "transmit-fifo": f"the queue to the line, {queues.transmit_fifo_bytes} B, is full",
-        "receive-fifo": f"the queue from the line, {queues.receive_fifo_bytes} B, overflows",
-        "batch": "accesses wait until enough packets share them",
-        "moderation": "packets wait for moderated interrupts",
-        "tags": f"all {case.rates.keys.get('tags')} tags are in use",
-        "completion-buffer": "reads wait for room for their completions",
-        "non-posted-credits": "reads wait for credits of the root complex",
-    }
-    return held.get(case.now.binds)
+    if case.resource is not None and case.resource.bound == case.now.binds:
+        return case.resource.clause
+    return _HELD.get(case.now.binds)
 
 
 def _more_than(case: NicCase) -> str:
@@ -161,7 +161,8 @@ def advice(case: NicCase, gains: Sequence[Gain], causes: Sequence[Bar]) -> str:
         return "No change raises it: the line is full."
     is_held = measured_gbps is None or measured_gbps >= NEAR * case.now.gbps
     how = "simulated again" if case.rates.simulated(case.now) is not None else "modelled"
-    return named_advice(gains, how, "" if is_held else "the bound itself")
+    base = "simulated" if case.is_recorded else ""
+    return named_advice(gains, how, "" if is_held else "the bound itself", base)
 
 
 def counted(case: NicCase) -> Iterator[str]:

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from pcielab.analysis.why.answer import Bar, Cell, Certainty, Change, Level, Why
-from pcielab.analysis.why.certainty import certainty_of, differs, is_above, near, possible
+from pcielab.analysis.why.certainty import certainty_of, differs, is_above, near, possible, with_unmeasured
 from pcielab.analysis.why.defects import defects
 from pcielab.analysis.why.gains import (
     LEAST_GAIN_PERCENT,
@@ -18,13 +19,14 @@ from pcielab.analysis.why.gains import (
 )
 from pcielab.analysis.why.numbers import digits, listed, percent_text
 from pcielab.analysis.why.predicted import no_progress, predicted
-from pcielab.analysis.why.searches import Gain
+from pcielab.analysis.why.searches import Gain, Resource
 from pcielab.errors import InputError
 from pcielab.kinds.machine_facts import facts_of_system
 from pcielab.kinds.transfers.bounds import bounds_of_tests
 from pcielab.kinds.transfers.reasons import reasons
 from pcielab.kinds.transfers.words import asked
 from pcielab.library.profiles.parts import System
+from pcielab.model.bound_keys import KEYS_OF_BOUNDS
 from pcielab.work.effort import Progress
 
 FITS = 0.05
@@ -47,6 +49,8 @@ class _Case:
     causes: Sequence[Bar]
     reasons: Sequence[str]
     origin: str
+    resource: Resource | None
+    unmeasured: Mapping[str, str]
 
     @property
     def unit(self) -> str:
@@ -80,6 +84,7 @@ def why_test(
     *,
     measured: float | None = None,
     origin: str = "measured",
+    unmeasured: Mapping[str, str] = MappingProxyType({}),
     progress: Progress = no_progress,
 ) -> Why:
     """Why one test gives its value on a system.
@@ -90,6 +95,7 @@ def why_test(
         parameters: The test's parameters.
         measured: A value to explain: Gb/s, or the average in ns of a test of latency; absent: the simulated one.
         origin: Origin of that value.
+        unmeasured: Keys of the system that nobody measured, as `unmeasured_keys` names them.
         progress: Called while changes are simulated.
 
     Raises:
@@ -119,6 +125,8 @@ def why_test(
             reasons(facts, parameters, tags_charged=found is None or found.round_trip is not None), gains
         ),
         origin="simulated" if measured is None else origin,
+        resource=search.resources[0],
+        unmeasured=unmeasured,
     )
     sure = _certainty(case)
     return Why(
@@ -151,7 +159,15 @@ def _binding(case: _Case) -> str:
     name, bound = case.bounds[0]
     if _is_above(case):
         return f"{_capital(value)} is more than {name} allows, {case.shown(bound)}{beside}."
-    return f"{name} binds at {case.shown(bound)}; {value} is {100 * case.value / bound:.0f} % of it{beside}."
+    made_of = f" {case.resource.clause}{_unmeasured(case)}" if case.resource is not None else ""
+    share = f"{value} is {100 * case.value / bound:.0f} % of it"
+    return f"{name} binds at {case.shown(bound)}{made_of}; {share}{beside}."
+
+
+def _unmeasured(case: _Case) -> str:
+    """Why nobody knows the value of the binding resource; empty if it was measured or given."""
+    word = case.unmeasured.get(case.resource.key) if case.resource is not None else None
+    return f" ({word})" if word else ""
 
 
 def _certainty(case: _Case) -> Certainty:
@@ -162,7 +178,13 @@ def _certainty(case: _Case) -> Certainty:
     if not case.bounds:
         return _certainty_of_latency(case)
     beside = possible(case.reasons, len(case.reasons))
-    return certainty_of(case.bounds, case.value, case.origin, beside)
+    found = certainty_of(case.bounds, case.value, case.origin, beside)
+    # The link is what was asked about; its tags are a resource.
+    behind = [key for key in KEYS_OF_BOUNDS[case.bounds[0][0]] if not key.startswith("link.")]
+    if case.resource is not None and case.resource.key not in behind:
+        behind.append(case.resource.key)
+    many = sum(key in case.unmeasured for key in behind)
+    return with_unmeasured(found, case.bounds, behind=many, is_resource=bool(_unmeasured(case)))
 
 
 def _certainty_of_latency(case: _Case) -> Certainty:
@@ -197,7 +219,7 @@ def _advice(case: _Case) -> str:
         return allowing(case.gains, case.value)
     if _is_unexplained(case):
         return _unexplained(case)
-    return advice(case.gains, _HOW)
+    return advice(case.gains, _HOW, base="" if case.measured is None else "simulated")
 
 
 def _is_unexplained(case: _Case) -> bool:

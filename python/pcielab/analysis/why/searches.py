@@ -32,16 +32,52 @@ class Gain:
 
 
 @dataclass(frozen=True)
+class Assumed:
+    """A value of a NIC that no document gives.
+
+    Attributes:
+        least: Least value.
+        most: Greatest value.
+        values: The rate with each of them; None where that cannot run.
+    """
+
+    least: int
+    most: int
+    values: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Resource:
+    """What the bound of a test or a NIC is made of.
+
+    Attributes:
+        bound: The bound.
+        key: The key that sets it; one of a test begins with `test.`, one of a NIC with `nic.`.
+        value: The key's value; of a pace, the time for each transfer in ns.
+        clause: Both in words: `with 32 tags`.
+        assumed: What is known of the value, where no document gives it.
+    """
+
+    bound: str
+    key: str
+    value: float
+    clause: str
+    assumed: Assumed | None = None
+
+
+@dataclass(frozen=True)
 class Search:
     """What a search found.
 
     Attributes:
         values: The values without a change.
         gains: Every possible change, the best first.
+        resources: The resource behind the bound of each test, or of the NIC; None where none was found.
     """
 
     values: tuple[float, ...]
     gains: tuple[Gain, ...]
+    resources: tuple[Resource | None, ...] = ()
 
 
 def read_search(found: str, unit: str) -> Search | None:
@@ -54,7 +90,16 @@ def read_search(found: str, unit: str) -> Search | None:
         _gain(tried, before, unit, is_best=nth == read["best"], is_worth=nth == read["pair"])
         for nth, tried in enumerate(read["tried"])
     )
-    return Search(before, gains)
+    resources = tuple(_resource(one) if one else None for one in read["resources"])
+    return Search(before, gains, resources)
+
+
+def _resource(found: dict[str, Any]) -> Resource:
+    assumed = found["assumed"]
+    if assumed is not None:
+        values = tuple(assumed["values"]) if assumed["values"] else None
+        assumed = Assumed(assumed["least"], assumed["most"], values)
+    return Resource(found["bound"], found["key"], found["value"], found["clause"], assumed)
 
 
 def _gain(tried: dict[str, Any], before: Sequence[float], unit: str, *, is_best: bool, is_worth: bool) -> Gain:

@@ -74,9 +74,9 @@ def _average_ns(store: Store, test: int) -> float | None:
 def _frames(store: Store, found: "ExplainedRun") -> Why:
     """Why the frame size farthest below the line moves no faster."""
     from pcielab.analysis.why.nic import why_frames
-    from pcielab.analysis.why.nic_rates import MachineRates
+    from pcielab.analysis.why.nic_rates import MachineRates, NicRate
     from pcielab.model.link import Ethernet, Gap
-    from pcielab.store.manifest import nic_of, system_of
+    from pcielab.store.manifest import borrowed_of, nic_of, system_of
     from pcielab.work.frames import Frames
 
     below = min(
@@ -87,5 +87,7 @@ def _frames(store: Store, found: "ExplainedRun") -> Why:
     line = Ethernet(line_gbps=float(test["line_gbps"]), vlan=bool(test["vlan"]), gap=Gap(test["gap"]))
     frames = Frames(nic_of(store.manifest, store.path), [int(test["frame_bytes"])], line, test["direction"])
     notes = [f"{len(found.rows)} frame sizes: the one farthest below the line; choose with --test"]
-    rates = MachineRates(frames, system_of(store.manifest, store.path))
-    return why_frames(frames, rates, None, notes if len(found.rows) > 1 else [])
+    borrowed = dict.fromkeys(borrowed_of(store.manifest), "borrowed")
+    rates = MachineRates(frames, system_of(store.manifest, store.path), borrowed)
+    recorded = NicRate(below.value, below.limits[0].name, rates.bounds(frames.nic, rates.link))
+    return why_frames(frames, rates, None, notes if len(found.rows) > 1 else [], recorded=recorded)

@@ -2,7 +2,15 @@
 
 import pytest
 
-from pcielab.analysis.why.certainty import certainty_of, differs, is_above, near, possible, simulated_certainty
+from pcielab.analysis.why.certainty import (
+    certainty_of,
+    differs,
+    is_above,
+    near,
+    possible,
+    simulated_certainty,
+    with_unmeasured,
+)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +65,29 @@ def test_what_may_take_the_rest_is_named() -> None:
 def test_a_simulation_is_sure_of_a_bound_that_stands_apart() -> None:
     assert simulated_certainty([("tags", 90.0), ("the link", 105.0)], 100.0).level == "fairly sure"
     assert simulated_certainty([("tags", 90.0), ("the link", 106.0)], 100.0).level == "sure"
+
+
+@pytest.mark.parametrize(
+    ("value", "next_bound", "behind", "is_resource", "level"),
+    [
+        (96.0, 300.0, 0, False, "sure"),
+        (96.0, 300.0, 1, False, "fairly sure"),
+        (96.0, 300.0, 1, True, "fairly sure"),
+        (96.0, 199.0, 2, True, "not sure"),
+        (96.0, 199.0, 2, False, "fairly sure"),
+        (79.0, 300.0, 1, False, "not sure"),
+    ],
+)
+def test_what_nobody_measured_makes_an_answer_less_sure(
+    value: float, next_bound: float, behind: int, is_resource: bool, level: str
+) -> None:
+    bounds = [("tags", 100.0), ("the link", next_bound)]
+    measured = certainty_of(bounds, value, "simulated")
+    sure = with_unmeasured(measured, bounds, behind=behind, is_resource=is_resource)
+    assert sure.level == level
+    start = {0: "the ", 1: "on an unmeasured value, ", 2: "on 2 unmeasured values, "}[behind]
+    assert sure.reason.startswith(start)
+    assert sure.reason.endswith(measured.reason)
 
 
 def test_what_a_picture_shows_apart() -> None:

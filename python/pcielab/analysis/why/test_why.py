@@ -363,7 +363,8 @@ def test_a_latency_that_falls_has_a_negative_percentage_and_one_baseline(quick: 
     answer = whole(pcielab.why(quick, tests=["LAT"]))
     assert answer.change is not None
     fall = 100 * (answer.change.after / answer.change.before - 1)
-    assert f"({fall:+.0f} %)" in answer.sentences[2]
+    base = f"{answer.change.before:.0f}"
+    assert f", {fall:+.0f} % on the simulated {base} ns" in answer.sentences[2]
     rows = {row["name"]: row["against_simulated_percent"] for row in answer.rows}
     assert rows[answer.change.what] == pytest.approx(fall)
 
@@ -432,7 +433,7 @@ def test_the_number_that_a_nic_holds_is_named_and_more_of_it_helps() -> None:
     work = Frames(model.load_nic("connectx-7"), [64], Ethernet(line_gbps=400.0))
     answer = whole(pcielab.why(work, profile="gen5-x16"))
     assert answer.binds == "descriptors-held"
-    assert "it holds 128 descriptors" in answer.sentences[0]
+    assert "it holds 128 descriptors, the most it can (assumed)" in answer.sentences[0]
     assert answer.change is not None
     assert list(answer.change.keys) == ["nic.queues.descriptors_held"]
     more = work.nic.with_({key.removeprefix("nic."): value for key, value in answer.change.keys.items()})
@@ -472,3 +473,71 @@ def test_the_tags_of_the_device_are_counted_where_they_are_fewer() -> None:
     answer = whole(pcielab.why(work, profile="gen5-x16", sets=["device.dma.tags=2"]))
     assert answer.binds == "tags"
     assert "all 2 tags are in use" in answer.sentences[0]
+
+
+@pytest.mark.parametrize(
+    ("sets", "outstanding", "words"),
+    [
+        (["device.dma.outstanding=4"], None, "with 4 DMAs in flight (assumed)"),
+        ([], 2, "with 2 DMAs in flight"),
+    ],
+)
+def test_a_bound_by_latency_names_what_is_in_flight(sets: list[str], outstanding: int | None, words: str) -> None:
+    test = single_test("bw-rd", size=64, outstanding=outstanding)
+    answer = whole(pcielab.why(test, profile="gen5-x16", sets=sets))
+    assert answer.binds == "latency"
+    assert words.removesuffix(" (assumed)") in answer.sentences[0]
+
+
+def test_a_bound_that_hangs_on_a_guess_says_so_first() -> None:
+    guessed = whole(pcielab.why(single_test("bw-rd", size=64), profile="gen5-x16"))
+    assert "(assumed)" in guessed.sentences[0]
+    assert guessed.certainty.level != "sure"
+    assert re.match("on .*unmeasured value", guessed.certainty.reason)
+    given = pcielab.why(single_test("bw-rd", size=64), profile="gen5-x16", sets=["link.tags=16"])
+    assert "with 16 tags; " in given.sentences[0], "whoever asks gave it"
+    measured = pcielab.why(single_test("bw-rd", size=64), profile="snb")
+    assert "(assumed)" not in measured.sentences[0]
+
+
+def test_a_store_is_explained_with_its_own_number(tmp_path: Path) -> None:
+    """Its changes are ratios to what the simulator gives today."""
+    path = tmp_path / "run.db"
+    store = pcielab.simulate("hsw2620", single_test("bw-rd", cache="host-warm", transactions=3000), path)
+    answer = whole(pcielab.why(store))
+    stored = store.scalars["bandwidth"].iloc[0]
+    assert f"the simulated {stored:.1f} Gb/s is" in answer.sentences[0]
+    assert answer.change is not None
+    ratio = 100 * (answer.change.after / answer.change.before - 1)
+    assert f"{ratio:+.0f} % on the simulated {answer.change.before:.1f} Gb/s" in answer.sentences[2]
+
+
+def test_the_frames_of_a_store_are_explained_with_their_own_rate(tmp_path: Path) -> None:
+    work = Frames(model.load_nic("niantic-dpdk"), [64], HUNDRED)
+    store = pcielab.run(replace(work, packets=3000), output=tmp_path / "nic.db", profile="ib-000")
+    answer = whole(pcielab.why(store))
+    stored = store.scalars["bandwidth"].iloc[0]
+    assert f"niantic-dpdk at {stored:.1f} Gb/s" in answer.sentences[0]
+    assert answer.change is not None
+    assert f"on the simulated {answer.change.before:.1f} Gb/s" in answer.sentences[2]
+
+
+def test_a_faster_link_needs_another_device_too() -> None:
+    answer = pcielab.why(frames("niantic-dpdk"), link=LINK)
+    [faster] = [change for change in answer.changes if change.what == "link.generation 3 -> 4"]
+    assert faster.who == "slot-and-device"
+    assert "(slot and device)" in answer.sentences[2]
+
+
+def test_a_nic_that_hangs_on_a_guess_gives_the_rates_at_both_ends_of_its_interval() -> None:
+    work = Frames(model.load_nic("connectx-7"), [64], Ethernet(line_gbps=400.0))
+    answer = whole(pcielab.why(work, profile="gen5-x16"))
+    interval = work.nic.assumed["queues.descriptors_held"]
+    assert answer.certainty.level == "not sure"
+    assert f"may be {interval.least} to {interval.most}" in answer.certainty.reason
+    rates = [float(rate) for rate in re.findall(r"give ([\d.]+) to ([\d.]+) Gb/s", answer.certainty.reason)[0]]
+    for end, rate in zip((interval.least, interval.most), rates, strict=True):
+        run = pcielab.run(replace(work, nic=work.nic.with_({"queues.descriptors_held": end})), profile="gen5-x16")
+        assert run.scalars["bandwidth"].iloc[0] == pytest.approx(rate, rel=0.02)
+    given = replace(work, nic=model.load_nic("connectx-7", {"queues.descriptors_held": 128}))
+    assert "(assumed)" not in pcielab.why(given, profile="gen5-x16").sentences[0], "whoever asks gave it"

@@ -9,18 +9,30 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pcielab.analysis.why.answer import Bar, Cell, Certainty, Why
 from pcielab.analysis.why.certainty import certainty_of, possible
-from pcielab.analysis.why.gains import advice, best_of, bound_advice, modelled_gains, simulated_gains
+from pcielab.analysis.why.gains import (
+    WORDS_MOST,
+    advice,
+    best_of,
+    bound_advice,
+    modelled_gains,
+    simulated_gains,
+    words_in,
+)
 from pcielab.analysis.why.numbers import counted, listed
 from pcielab.analysis.why.one_test import why_test
 from pcielab.analysis.why.predicted import no_progress
+from pcielab.analysis.why.searches import Resource
 from pcielab.errors import InputError
 from pcielab.kinds.transfers.checks import Check, checks
 from pcielab.kinds.transfers.explain import Row, explain_run
 from pcielab.store import Store
+from pcielab.store.manifest import borrowed_of
 from pcielab.work.effort import Progress
 
 _FOCUS_MOST = 6
 """Most tests for which changes are simulated."""
+_IN_FLIGHT = "latency"
+"""The bound of DMAs in flight."""
 _DIRECTIONS = {"bw-rd": "reads", "bw-wr": "writes", "bw-rdwr": "both at once"}
 
 
@@ -47,15 +59,18 @@ def why_transfers(store: Store, tests: Sequence[str] = (), progress: Progress = 
             row.parameters,
             measured=row.value_gbps,
             origin=store.origin,
+            unmeasured=dict.fromkeys(borrowed_of(store.manifest), "borrowed"),
             progress=progress,
         )
     group = _largest_group(rows)
     focus = _spread(group)
     parameters = [row.parameters for row in focus]
     notes = [*explanation.notes]
+    clause = _requests(group)
     if facts.system is not None:
         search = simulated_gains(facts.system, parameters, "Gb/s", progress)
         gains = [*search.gains] if search is not None else []
+        clause = _common_clause(search.resources) if search is not None else clause
         last = advice(gains, f"{_of_tests(focus)} simulated again")
     else:
         gains = modelled_gains(facts, parameters, list(store.records()))
@@ -64,7 +79,7 @@ def why_transfers(store: Store, tests: Sequence[str] = (), progress: Progress = 
     sure = _certainty(store, group, checks(store, explanation))
     return Why(
         question=f"{store.title}, {len(rows)} tests of bandwidth ({store.origin})",
-        sentences=(_binding(rows, group), sure.sentence, last),
+        sentences=(_binding(rows, group, clause), sure.sentence, last),
         binds=group[0].answer.bound,
         certainty=sure,
         change=best_of(gains),
@@ -94,13 +109,32 @@ def _of_tests(rows: Sequence[Row]) -> str:
     return "that test" if len(rows) == 1 else f"{len(rows)} of these tests"
 
 
-def _binding(rows: Sequence[Row], group: Sequence[Row]) -> str:
-    """Which bounds bind how many tests, the most common one in detail."""
+def _requests(group: Sequence[Row]) -> str:
+    """The clause on the requests in flight of tests that they limit on a machine without a profile."""
+    many = {row.parameters["outstanding"] for row in group}
+    is_one = len(many) == 1 and group[0].answer.bound == _IN_FLIGHT
+    return f"with {next(iter(many))} DMAs in flight" if is_one else ""
+
+
+def _common_clause(resources: Sequence[Resource | None]) -> str:
+    """The clause on the resource behind the bound of every test; empty if they have several."""
+    clauses = {resource.clause if resource is not None else "" for resource in resources}
+    return next(iter(clauses)) if len(clauses) == 1 else ""
+
+
+def _binding(rows: Sequence[Row], group: Sequence[Row], clause: str) -> str:
+    """Which bounds bind how many tests, the most common one in detail with its resource."""
     counts = Counter(row.answer.bound for row in rows).most_common()
     others = [f"{bound} {count}" for bound, count in counts[1:]]
     tests = counted(len(group), len(rows), "test of bandwidth", "tests of bandwidth")
-    of = f"{group[0].answer.bound} binds {tests}, {_extent(group)}"
-    return f"{of}; {listed(others)}." if others else f"{of}."
+    bound = group[0].answer.bound
+    binds, extent = f"{bound} binds {tests}", f", {_extent(group)}"
+    more = f"; {listed(others)}." if others else "."
+    whole = f"{binds} {clause}{extent}{more}" if clause else ""
+    if whole and words_in(whole) <= WORDS_MOST:
+        return whole
+    # The name of this bound alone does not tell what is in flight.
+    return f"{binds} {clause}{more}" if clause and bound == _IN_FLIGHT else f"{binds}{extent}{more}"
 
 
 def _extent(rows: Sequence[Row]) -> str:

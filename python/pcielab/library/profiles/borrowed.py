@@ -1,6 +1,6 @@
-"""Borrowed keys: those that no row of a machine determines, with the value of another machine's profile.
+"""Keys that no measurement of a machine determines: borrowed from another machine's profile, or assumed.
 
-Provenance says so, as `borrowed from gen5-server (assumed there)`. A key that a caller changed is not borrowed.
+Provenance says so, as `borrowed from gen5-server (assumed there)`. A key that a caller changed is neither.
 """
 
 import re
@@ -12,12 +12,35 @@ if TYPE_CHECKING:
     from pcielab.library.profiles.system import ResolvedSystem
 
 _FROM = re.compile(r"borrowed from ([\w-]+)")
+_UNMEASURED = (
+    (_FROM, "borrowed"),
+    (re.compile("assum", re.IGNORECASE), "assumed"),
+    (re.compile("NOT IDENTIFIED"), "unidentified"),
+)
 
 
 def borrowed_keys(system: "ResolvedSystem") -> dict[str, str]:
     """The borrowed keys of a system, and the profile that each comes from; absent keys are left out."""
     found = ((key, _FROM.match(system.source_of(key))) for key in _present(system.system.dump()))
     return {key: match[1] for key, match in found if match}
+
+
+def unmeasured_keys(system: "ResolvedSystem") -> dict[str, str]:
+    """The keys of a system that nobody measured: `borrowed`, `assumed`, or `unidentified` by its rows."""
+    found = {}
+    for key in _present(system.system.dump()):
+        source = system.source_of(key) or _source_of_part(system, key)
+        for pattern, word in _UNMEASURED:
+            if pattern.match(source):
+                found[key] = word
+    return found
+
+
+def _source_of_part(system: "ResolvedSystem", key: str) -> str:
+    """The source of the part of a key, which stands for keys without one."""
+    part = key.partition(".")[0]
+    sources = next((found for kind, found in system.provenance.items() if kind == part), None)
+    return sources.source if sources is not None else ""
 
 
 def _present(table: Mapping[str, Any], below: str = "") -> Iterator[str]:
