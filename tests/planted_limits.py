@@ -36,6 +36,8 @@ FALLEN = 0.7
 ENOUGH = 0.8
 """The named change gains at least this share of what the best of the reference gains."""
 _STEPS_MOST = 14
+_DRAWS = 12
+"""Systems and tests that are drawn for a limit, until one of them is limited by it."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,10 @@ class Plant:
         operations: Tests that it can limit, or directions of a NIC.
         binds: Words that name it as the binding limit; without any, it must be the key that is changed.
         fallen: The share of the unplanted value to which it takes the value, or below.
+        bases: Systems on which it can limit.
+        windows: Windows of tests in which it can.
+        caches: States of the caches in which it can.
+        sets: Changes that make it matter, as with `--set`.
     """
 
     key: str
@@ -55,11 +61,18 @@ class Plant:
     operations: tuple[str, ...]
     binds: tuple[str, ...]
     fallen: float = FALLEN
+    bases: tuple[str, ...] = BASES
+    windows: tuple[str, ...] = ("8K",)
+    caches: tuple[str, ...] = ("cold", "host-warm")
+    sets: tuple[str, ...] = ()
 
 
 _DIRECTIONS = ("both", "tx", "rx")
 _READS, _WRITES, _ANY = ("bw-rd", "bw-rdwr"), ("bw-wr", "bw-rdwr"), ("bw-rd", "bw-wr", "bw-rdwr")
 _COMPLEX = "host.root_complex"
+_ALL = ("8K", "256K", "16M")
+_PAGES, _SUPER = ("iommu=four-kib-pages",), ("iommu=super-pages",)
+_MEASURED, _TWO_SOCKETS, _LOADED = ("hsw2620", "snb", "ib-000"), ("ib-000", "bdw-000"), ("clx-6234",)
 PLANTS = {
     "tags": Plant("link.tags", 0.5, _READS, ("tags",)),
     "MRRS": Plant("link.mrrs_bytes", 0.5, _READS, ("tags", "request-rate", "wire-upstream", "root-port"), 0.9),
@@ -70,11 +83,15 @@ PLANTS = {
     "posted data": Plant(f"{_COMPLEX}.posted_data_credits", 0.5, _WRITES, ("posted-credits",)),
     "non-posted headers": Plant(f"{_COMPLEX}.non_posted_header_credits", 0.5, _READS, ("non-posted-credits",)),
     "request interval": Plant(f"{_COMPLEX}.request_interval_ns", 2.0, _READS, ("request-rate",)),
-    "walkers": Plant("host.iommu.walkers", 0.5, _ANY, ("page-walks", "translation")),
-    "IO-TLB": Plant("host.iommu.tlb.entries", 0.5, _ANY, ("page-walks", "translation", "tags")),
-    "page size": Plant("iommu", ("four-kib-pages",), _ANY, ("page-walks", "translation", "tags")),
+    "walkers": Plant("host.iommu.walkers", 0.5, _ANY, ("page-walks", "translation"), windows=_ALL, sets=_PAGES),
+    "IO-TLB": Plant(
+        "host.iommu.tlb.entries", 0.5, _ANY, ("page-walks", "translation", "tags"), windows=_ALL, sets=_PAGES
+    ),
+    "page size": Plant(
+        "iommu", ("four-kib-pages",), _ANY, ("page-walks", "translation", "tags"), windows=_ALL, sets=_SUPER
+    ),
     "write pool": Plant(f"{_COMPLEX}.write_pool_lines", 0.5, ("bw-wr",), ("write-pool",)),
-    "remote socket": Plant("memory_socket", (1,), ("bw-rd",), (), 0.95),
+    "remote socket": Plant("memory_socket", (1,), ("bw-rd",), (), 0.95, _TWO_SOCKETS),
     "device tags": Plant("device.dma.outstanding", 0.5, _ANY, ()),
     "lanes": Plant("link.lanes", 0.5, _ANY, ("wire-upstream", "wire-downstream", "device-port", "root-port")),
     "held descriptors": Plant("nic.queues.descriptors_held", 0.5, _DIRECTIONS, ("descriptors-held",)),
@@ -83,6 +100,21 @@ PLANTS = {
     "NIC tags": Plant("link.tags", 0.5, ("tx", "both"), ("tags",)),
     "NIC posted data": Plant(f"{_COMPLEX}.posted_data_credits", 0.5, ("rx", "both"), ("posted-credits",)),
     "NIC lanes": Plant("link.lanes", 0.5, _DIRECTIONS, ("wire-upstream", "wire-downstream")),
+    "DDIO": Plant(
+        "host.llc.ddio_ways", 0.5, ("bw-rd",), ("tags",), 0.95, _MEASURED, ("1M", "2M"), ("device-warm",)
+    ),
+    "cores": Plant(
+        "host.load.cores", 2.0, ("bw-wr",), ("memory", "write-pool"), bases=_LOADED, sets=("host.load.cores=1",)
+    ),
+    "batch": Plant(
+        "nic.step.1.batch",
+        0.5,
+        ("tx", "both"),
+        ("wire-upstream", "wire-downstream", "tags", "descriptors-held"),
+        0.9,
+        FAST_BASES,
+    ),
+    "doorbells": Plant("nic.step.0.every_packets", 0.5, ("tx",), ("wire-downstream",), 0.95, FAST_BASES),
 }
 
 
@@ -133,19 +165,23 @@ def _nic_rate(system: System, frames: Frames, changes: Mapping[str, Any]) -> flo
 
 
 def planted(number: int) -> Planted | None:
-    """Case `number`; None if its limit cannot be planted there."""
+    """Case `number`; None if its limit cannot be planted in any of some draws."""
     kinds = list(PLANTS)
     kind = kinds[number % len(kinds)]
-    plant, random = PLANTS[kind], Random(f"planted {number}")
+    draws = (_drawn(kind, Random(f"planted {number} {draw}")) for draw in range(_DRAWS))
+    return next((case for case in draws if case is not None), None)
+
+
+def _drawn(kind: str, random: Random) -> Planted | None:
+    plant = PLANTS[kind]
     of_nic = plant.operations[0] in _DIRECTIONS
-    base = random.choice(FAST_BASES if of_nic else BASES)
+    base = random.choice(FAST_BASES if of_nic else plant.bases)
     frames = None
     test: Mapping[str, Any] | None = None
     if not of_nic:
         size = random.choice((64, 128, 256, 512, 1024, 2048))
-        window = random.choice(("8K", "256K", "16M")) if "iommu" in plant.key else "8K"
-        operation = random.choice(plant.operations)
-        cache = random.choice(("cold", "host-warm"))
+        window, operation = random.choice(plant.windows), random.choice(plant.operations)
+        cache = random.choice(plant.caches)
         test = single_test(operation, size=size, window=window, cache=cache).tests[0]["parameters"]
         work = f"{operation} of {size} B, {window}, {cache}"
     else:
@@ -155,15 +191,12 @@ def planted(number: int) -> Planted | None:
         nic = model.load_nic(name).with_({"queues.descriptors_held": 512, "queues.ring_descriptors": 2048})
         frames = Frames(nic, [size], model.Ethernet(line_gbps=line), direction)  # type: ignore[arg-type]
         work = f"{name}, {size} B, {line:g} Gb/s, {direction}"
-    sets = ["device=direct-dma"] if frames is not None else []
+    sets = [*plant.sets, *(["device=direct-dma"] if frames is not None else [])]
     try:
         system = resolve(base, parse_sets(sets)).system
-        if plant.key.startswith("host.iommu"):
-            system = system.with_({"iommu": "four-kib-pages"})
     except InputError:
         return None
-    case = Planted(kind, f"{base}, {work}", system, test, frames)
-    return _limited(case, plant)
+    return _limited(Planted(kind, f"{base}, {work}", system, test, frames), plant)
 
 
 def _limited(case: Planted, plant: Plant) -> Planted | None:
@@ -269,7 +302,7 @@ class Verdict:
     Attributes:
         case: The question.
         answer: The answer.
-        is_named: Whether the planted limit is named: as what binds, or as what to change.
+        is_named: Whether the planted limit is named: as what binds, or as a key to change.
         reached: The gain of the named change over the best of the reference; 1 where that gains nothing.
         best: The best single change of the reference, and its gain in percent.
         gain: The gain of the named change in percent.
@@ -324,10 +357,11 @@ def judged(case: Planted, most: int | None = None) -> Verdict:
     best = max(gains, key=lambda pair: pair[1])
     gain = answer.change.gain_percent if answer.change is not None else 0.0
     keys = set(answer.change.keys) if answer.change is not None else set()
+    is_named = answer.binds in plant.binds or plant.key in keys or f"{plant.key} " in answer.sentences[-1]
     return Verdict(
         case,
         answer,
-        answer.binds in plant.binds or plant.key in keys,
+        is_named,
         gain / best[1] if best[1] >= 1 else 1.0,
         best,
         gain,
