@@ -1,6 +1,6 @@
 """Write the page without a server into a folder: `python page/build.py COMPILED FOLDER`.
 
-COMPILED has the WebAssembly module and its script, as `make site` builds them.
+COMPILED has the WebAssembly modules and their scripts, as `make site` builds them.
 """
 
 import sys

@@ -1,9 +1,9 @@
 # What is released: the page without a server, the site, wheels, static binaries. `make checks` lists these targets, too.
 
-# The page without a server: the crates that it needs as WebAssembly, and the script that loads them.
-PAGE := target/page/pcie_page_bg.wasm
-PAGE_CRATES := page bench bench-sim describe fabric model refusal schema sim statistics store time wire workload
-PAGE_SOURCES := $(foreach crate,$(PAGE_CRATES),$(shell find crates/pcie-$(crate) -name '*.rs' -o -name Cargo.toml)) Cargo.toml $(wildcard Cargo.lock)
+# The page without a server: the crates that it needs as two modules of WebAssembly, and the scripts that load them.
+PAGE := target/page/pcie_page_bg.wasm target/page/pcie_doctor_bg.wasm
+PAGE_CRATES := page bench bench-sim describe doctor evidence fabric model refusal schema sim statistics store time wire workload
+PAGE_SOURCES := $(foreach crate,$(PAGE_CRATES),$(shell find crates/pcie-$(crate) -name '*.rs' -o -name Cargo.toml -o -path '*/data/*')) Cargo.toml $(wildcard Cargo.lock)
 
 .PHONY: wasm-target
 wasm-target:
@@ -13,10 +13,10 @@ wasm-target:
 target/bind/debug/bind: page/bind/Cargo.toml page/bind/Cargo.lock page/bind/src/main.rs | wasm-target
 	$(APART) CARGO_TARGET_DIR=target/bind cargo build --quiet --locked --manifest-path page/bind/Cargo.toml
 
-$(PAGE): $(PAGE_SOURCES) target/bind/debug/bind
-	$(APART) cargo rustc --release --quiet --target wasm32-unknown-unknown -p pcie-page --lib --crate-type cdylib
+target/page/pcie_%_bg.wasm: $(PAGE_SOURCES) target/bind/debug/bind
+	$(APART) cargo rustc --release --quiet --target wasm32-unknown-unknown -p pcie-$* --lib --crate-type cdylib
 	mkdir -p target/page
-	target/bind/debug/bind target/wasm32-unknown-unknown/release/pcie_page.wasm target/page
+	target/bind/debug/bind target/wasm32-unknown-unknown/release/pcie_$*.wasm target/page
 
 .PHONY: page
 page: extension $(PAGE) ## Build the page without a server in target/try (needs rustup, or Rust with the target wasm32-unknown-unknown)

@@ -16,6 +16,8 @@ import pytest
 
 from browser import Watch
 from pcielab import _core
+from pcielab.doctor import examine, machine_of_text
+from pcielab.doctor.text import describe, draw
 from shell import succeed
 
 from .conftest import Tab
@@ -182,6 +184,46 @@ def test_a_file_of_the_user_is_a_system_in_the_address_and_in_commands(
     other.until(lambda: other.data("pictureMs"), "the picture of another tab")
     assert "My machine" in other.page.inner_text("#title")
     assert tab.complaints + other.complaints == []
+
+
+MACHINE = Path(__file__).parents[1] / "lspci_texts" / "xeon-6230-bad-riser.txt"
+
+
+def test_a_machine_gets_the_findings_of_the_doctor(browser: Any, site: str) -> None:
+    tab = opened(browser, f"{site}?system=snb")
+    tab.until(lambda: tab.data("pictureMs"), "the picture")
+    assert not tab.page.is_visible("#machine")
+    dropped(tab, MACHINE.read_text(), "machine.txt")
+    tab.until(lambda: tab.page.is_visible("#machine"), "the report")
+    machine = machine_of_text(MACHINE.read_text(), "machine.txt")
+    examination = examine(machine)
+    assert tab.page.text_content("#findings") == describe(examination, machine)
+    assert tab.page.text_content("#tree") == draw(machine, examination)
+    assert "system=snb" in tab.address
+    assert tab.complaints == []
+
+
+def test_a_pasted_machine_is_examined_and_prose_is_left_alone(browser: Any, site: str) -> None:
+    tab = opened(browser, f"{site}?system=snb")
+    tab.until(lambda: tab.data("pictureMs"), "the picture")
+    paste = """(text) => {
+      const clipboardData = new DataTransfer();
+      clipboardData.setData("text", text);
+      document.body.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+    }"""
+    tab.page.evaluate(paste, "The link is slow.")
+    tab.page.evaluate(paste, MACHINE.read_text())
+    tab.until(lambda: tab.page.is_visible("#machine"), "the report")
+    assert tab.page.inner_text("#findings").startswith("pasted.txt: ")
+    assert tab.complaints == []
+
+
+def test_a_text_without_a_machine_is_refused(browser: Any, site: str) -> None:
+    tab = opened(browser, f"{site}?system=snb")
+    tab.until(lambda: tab.data("pictureMs"), "the picture")
+    dropped(tab, "It is slow.\n", "prose.txt")
+    tab.until(lambda: tab.page.inner_text("#problem").startswith("prose.txt: "), "the refusal")
+    assert not tab.page.is_visible("#machine")
 
 
 def test_wrong_files_of_the_user_are_refused_as_text(browser: Any, site: str) -> None:

@@ -23,6 +23,8 @@ mod rules;
 mod signs;
 mod symptom;
 mod text;
+#[cfg(target_family = "wasm")]
+mod web;
 mod wrap;
 
 pub use branches::{Branch, branches};

@@ -17,14 +17,14 @@ from pcielab.report.html import vega_script
 from pcielab.strict_json import strict_json
 
 _LINKS = {"./": "explore", "../": "documentation"}
-_COMPILED = ("pcie_page.js", "pcie_page_bg.wasm")
+_COMPILED = tuple(f"pcie_{module}{kind}" for module in ("page", "doctor") for kind in (".js", "_bg.wasm"))
 
 
 def site_files(compiled: Path) -> dict[str, bytes]:
     """The content of each file of the page, by its path.
 
     Args:
-        compiled: The folder with the WebAssembly module and its script.
+        compiled: The folder with the WebAssembly modules and their scripts.
     """
     systems = Systems()
     return {

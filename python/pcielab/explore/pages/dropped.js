@@ -1,11 +1,27 @@
-// Own systems and fabrics: TOML files that are dropped on a page, pasted or chosen, and checked by the back end.
+// Own systems, fabrics and machines: files that are dropped on a page, pasted or chosen, and checked by the back end.
 import { ask, showProblem } from "./session.js";
+
+// A line of lspci.
+const MACHINE = /^[ \t>]*(?:[\da-f]{4,8}:)?[\da-f]{2}:[\da-f]{2}\.[0-7] \S/m;
 
 const hasFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
 
+// What the doctor says of a machine: registers that are hidden, the findings, and the tree.
+const showMachine = ({ report }) => {
+  showProblem(null);
+  document.getElementById("unseen").textContent = report.unseen.map((line) => `not seen: ${line}`).join("\n");
+  document.getElementById("findings").textContent = report.findings;
+  document.getElementById("tree").textContent = report.tree;
+  const section = document.getElementById("machine");
+  section.hidden = false;
+  section.scrollIntoView({ block: "nearest" });
+};
+
 const take = async (file, took) => {
   try {
-    took(await ask("drop", { file: file.name, text: await file.text() }));
+    const own = await ask("drop", { file: file.name, text: await file.text() });
+    if (own.kind === "machine") showMachine(own);
+    else took(own);
   } catch (problem) {
     showProblem(problem);
     document.getElementById("problem").scrollIntoView({ block: "nearest" });
@@ -25,9 +41,10 @@ export const listenForFiles = (took = (own) => location.assign(pageOf(own))) => 
   });
   window.addEventListener("paste", (event) => {
     const text = event.clipboardData?.getData("text") ?? "";
-    if (/INPUT|TEXTAREA/.test(event.target.tagName) || !/^\s*\w+\s*=/m.test(text)) return;
+    const kind = MACHINE.test(text) ? "txt" : /^\s*\w+\s*=/m.test(text) ? "toml" : null;
+    if (/INPUT|TEXTAREA/.test(event.target.tagName) || !kind) return;
     event.preventDefault();
-    take(new File([text], "pasted.toml"), took);
+    take(new File([text], `pasted.${kind}`), took);
   });
   window.addEventListener("dragover", (event) => {
     if (!hasFiles(event)) return;

@@ -1,4 +1,4 @@
-// The browser as back end: the compiled half in workers, one for curves and others for points.
+// The browser as back end: the compiled half in workers, one for curves, one for the doctor and others for points.
 import { Problem } from "./problem.js";
 
 const CORES_MOST = 16, KEPT = 4096;
@@ -16,15 +16,19 @@ const fetched = async (path) => {
 };
 const json = async (path) => (await fetched(path)).json();
 
-const compiled = (async () => WebAssembly.compile(await (await fetched("pages/pcie_page_bg.wasm")).arrayBuffer()))();
+const compile = async (name) => WebAssembly.compile(await (await fetched(`pages/${name}_bg.wasm`)).arrayBuffer());
+const compiled = compile("pcie_page");
 
 // A worker that has one request at a time; a broken one is replaced.
 class Worked {
-  constructor() { this.start(); }
+  constructor(script, module) {
+    Object.assign(this, { script, module });
+    this.start();
+  }
 
   start() {
-    this.worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
-    this.ready = compiled.then((module) => this.worker.postMessage({ module }));
+    this.worker = new Worker(new URL(this.script, import.meta.url), { type: "module" });
+    this.ready = this.module.then((module) => this.worker.postMessage({ module }));
   }
 
   async ask(name, asked) {
@@ -46,8 +50,8 @@ class Worked {
 
 // Workers that share a queue: a request waits for the first idle one.
 class Pool {
-  constructor(count) {
-    this.idle = Array.from({ length: count }, () => new Worked());
+  constructor(count, script = "worker.js", module = compiled) {
+    this.idle = Array.from({ length: count }, () => new Worked(script, module));
     this.waiting = [];
   }
 
@@ -67,6 +71,9 @@ class Pool {
 const cores = Math.min(navigator.hardwareConcurrency || 2, CORES_MOST);
 const curves = new Pool(1);
 const simulations = new Pool(Math.max(1, cores - 1));
+// Its module is fetched for the first machine.
+let examining;
+const doctor = () => (examining ??= new Pool(1, "doctor-worker.js", compile("pcie_doctor")));
 
 let shipped;
 const shippedSetting = () => (shipped ??= json("data/setting.json"));
@@ -155,10 +162,10 @@ const ASKS = {
     return curves.ask("take-out", asked);
   },
   stores: async () => [],
-  // The rules of the doctor are Python's.
+  // Everything but a system of the user's own shows a machine.
   drop: async (own) => {
     if (own.file.endsWith(".toml")) return takeOwn(own);
-    throw new Problem(`${own.file}: reading a machine needs the command on yours: pcielab doctor --lspci ${own.file}`);
+    return { kind: "machine", name: own.file, report: await doctor().ask("report", own) };
   },
 };
 
