@@ -10,12 +10,14 @@ from pcielab.analysis.why.certainty import certainty_of, differs, is_above, near
 from pcielab.analysis.why.defects import defects
 from pcielab.analysis.why.gains import (
     LEAST_GAIN_PERCENT,
+    WORDS_MOST,
     advice,
     allowing,
     best_of,
     enough_for,
     helpful,
     simulated_gains,
+    words_in,
 )
 from pcielab.analysis.why.numbers import digits, listed, percent_text
 from pcielab.analysis.why.predicted import no_progress, predicted
@@ -177,7 +179,15 @@ def _certainty(case: _Case) -> Certainty:
         return Certainty(level, f"the measured value fits a defect of the machine, {fits}")
     if not case.bounds:
         return _certainty_of_latency(case)
-    beside = possible(case.reasons, len(case.reasons))
+    for named in range(len(case.reasons), 0, -1):
+        found = _certainty_of_bound(case, possible(case.reasons, named))
+        if words_in(found.sentence) <= WORDS_MOST:
+            return found
+    return _certainty_of_bound(case, possible(case.reasons, 1))
+
+
+def _certainty_of_bound(case: _Case, beside: str) -> Certainty:
+    """How sure the bound is, with what may take the rest."""
     found = certainty_of(case.bounds, case.value, case.origin, beside)
     # The link is what was asked about; its tags are a resource.
     behind = [key for key in KEYS_OF_BOUNDS[case.bounds[0][0]] if not key.startswith("link.")]

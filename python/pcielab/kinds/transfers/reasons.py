@@ -59,7 +59,7 @@ def _memory(facts: MachineFacts, test: Mapping[str, Any]) -> Iterator[str]:
         kept = facts.capacities
         kept_bytes = kept.host_lines_bytes if test["cache"] == "host-warm" else kept.device_lines_bytes
         if test["window_bytes"] > kept_bytes:
-            yield f"memory: the window exceeds the part of the cache that {test['cache']} fills"
+            yield f"memory: the window exceeds the cache that {test['cache']} fills"
 
 
 def _alignment(test: Mapping[str, Any]) -> Iterator[str]:
