@@ -1,6 +1,6 @@
 """The causes of low numbers that the doctor's findings and `normal` name, from `causes.toml`.
 
-Only the rules of the doctor, which are Python, and their readers need them.
+`pcie-doctor` embeds the same file.
 """
 
 from functools import cache
