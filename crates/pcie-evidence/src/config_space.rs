@@ -107,6 +107,7 @@ pub(crate) struct ConfigSpace<'a> {
     read: &'a dyn Fn(usize, usize) -> Vec<u8>,
     header: Vec<u8>,
     /// Whether the capabilities could be read; without root only the first 64 bytes can.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "the reader of /sys alone asks for it"))]
     pub(crate) is_complete: bool,
     capabilities: HashMap<u32, usize>,
     extended: HashMap<u32, usize>,
