@@ -4,7 +4,9 @@ A thousand flows have a million: memory is tested as the number of changes that 
 """
 
 import json
+import os
 import signal
+import subprocess
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,11 +23,13 @@ from pcielab.cli.output import Cell
 from pcielab.fabric import Influence, estimation, simulation
 from pcielab.fabric.estimation import free_shares
 from pcielab.library.fabrics.load import recorded
-from shell import ended, refuse, started, stop_after, succeed
+from shell import PCIELAB, ended, refuse, started, stop_after, succeed
 
 _ENDS = ("host1", "host2", "A", "B", "C", "D")
 _LONG_RUN = 24_001
 """Flows of a run whose description is longer than the compiled half reads of others."""
+_MOST_BYTES_PER_FLOW = 5_000
+"""Of a run: table, texts and numbers. With Python objects for each flow, and copies of texts, it is 5,700."""
 _PATHS = [(source, destination) for source in _ENDS for destination in _ENDS if source != destination]
 
 
@@ -148,9 +152,32 @@ def test_a_run_keeps_more_flows_than_a_description_has_room_for(long_run: Path) 
 
 
 def test_a_set_of_too_many_flows_is_refused_before_it_is_simulated(tmp_path: Path) -> None:
-    refused = refuse("fabric", "run", "fabrex-u55c", "--flows", flows_file(tmp_path, 50_001), "-o", tmp_path / "r")
-    assert "flows is 50001: give 50000 at most to keep, or simulate them without a store" in refused
+    refused = refuse(
+        "fabric", "run", "fabrex-u55c", "--flows", flows_file(tmp_path, 100_001), "-o", tmp_path / "r"
+    )
+    assert "flows is 100001: give 100000 at most to keep, or simulate them without a store" in refused
     assert [path.name for path in tmp_path.iterdir()] == ["flows.csv"]
+
+
+def _peak_bytes(folder: Path, flows: int) -> int:
+    """The most memory that a run of that many flows takes."""
+    file = flows_file(folder, flows)
+    how = ("--duration-us", "5", "--warm-up-us", "0", "--format", "csv", "--overwrite", "-o", folder / "run.db")
+    process = subprocess.Popen(
+        [PCIELAB, "fabric", "run", "fabrex-u55c", "--flows", file, *how],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return used.ru_maxrss * 1024
+
+
+def test_each_flow_of_a_run_takes_few_bytes(tmp_path: Path) -> None:
+    few, many = 1_000, 40_000
+    grown = _peak_bytes(tmp_path, many) - _peak_bytes(tmp_path, few)
+    assert grown / (many - few) < _MOST_BYTES_PER_FLOW
 
 
 def _announced_and_stopped(*arguments: str | Path) -> None:

@@ -55,7 +55,7 @@ impl Work for SimulatedNic {
         "frames"
     }
 
-    fn tests(&self) -> Result<Vec<Asked>, serde_json::Error> {
+    fn tests(&self) -> Result<Arc<[Asked]>, serde_json::Error> {
         let asked = |traffic: &Traffic| {
             let Traffic { ethernet, frame_bytes, direction, warm_up_packets, packets, nics } = *traffic;
             let mut parameters = json!({

@@ -14,7 +14,7 @@ use pcie_store::TestRecord;
 /// The number of tests is not one, or the device does not open. The record of a failed test is not an error.
 pub fn run_alone(work: &dyn Work, stop: &Stop) -> Result<TestRecord, RunError> {
     let tests = work.tests()?;
-    let [test] = tests.as_slice() else {
+    let [test] = &*tests else {
         let refusal = Refusal::new(format!("{} tests", tests.len()));
         return Err(refusal.remedy("give a suite of one test").into());
     };

@@ -48,7 +48,7 @@ impl Work for Benchmarks {
         &self.suite.name
     }
 
-    fn tests(&self) -> Result<Vec<Asked>, serde_json::Error> {
+    fn tests(&self) -> Result<Arc<[Asked]>, serde_json::Error> {
         let asked = |record: &pcie_workload::TestRecord| {
             Ok(Asked {
                 family: record.family.clone(),

@@ -121,7 +121,7 @@ impl Work for Messages {
         &self.suite.name
     }
 
-    fn tests(&self) -> Result<Vec<Asked>, serde_json::Error> {
+    fn tests(&self) -> Result<Arc<[Asked]>, serde_json::Error> {
         let asked = |record: &MessageTestRecord| {
             Ok(Asked {
                 family: record.family.clone(),

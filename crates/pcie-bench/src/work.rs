@@ -10,6 +10,7 @@ use crate::stop::Stop;
 use pcie_store::Origin;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Tests in order, and how to open their workers.
@@ -21,7 +22,7 @@ pub trait Work: Send + Sync {
     ///
     /// # Errors
     /// Their parameters cannot be written as JSON.
-    fn tests(&self) -> Result<Vec<Asked>, serde_json::Error>;
+    fn tests(&self) -> Result<Arc<[Asked]>, serde_json::Error>;
 
     /// Origin of the numbers.
     fn origin(&self) -> Origin;

@@ -88,14 +88,14 @@ impl Backend {
             Takes::Transfers(inner) => {
                 let suite = match asked {
                     Asked::Suite(suite) => suite.transfers()?.clone(),
-                    Asked::Json(json) => parse("suite", json)?,
+                    Asked::Json(json) | Asked::Made(json) => parse("suite", json)?,
                 };
                 Arc::new(Benchmarks::new(suite, samples, seed, Arc::clone(inner))?)
             }
             Takes::Messages(inner) => {
                 let suite = match asked {
                     Asked::Suite(suite) => suite.messages()?,
-                    Asked::Json(json) => parse("suite", json)?,
+                    Asked::Json(json) | Asked::Made(json) => parse("suite", json)?,
                 };
                 Arc::new(Messages::new(suite, Arc::clone(inner))?)
             }

@@ -37,13 +37,13 @@ impl Experimenter {
     /// Work for the runner from JSON of a `suite` and its `tests` with `family`, `name` and `parameters`.
     pub(crate) fn experiments(&self, asked: &str) -> Returned<impl Work + use<>> {
         let AskedInPython { suite, tests } = of_any_length("work", asked)?;
-        Ok(Experiments { suite, tests, experimenter: self.clone() })
+        Ok(Experiments { suite, tests: tests.into(), experimenter: self.clone() })
     }
 }
 
 struct Experiments {
     suite: String,
-    tests: Vec<Asked>,
+    tests: Arc<[Asked]>,
     experimenter: Experimenter,
 }
 
@@ -52,8 +52,8 @@ impl Work for Experiments {
         &self.suite
     }
 
-    fn tests(&self) -> Result<Vec<Asked>, serde_json::Error> {
-        Ok(self.tests.clone())
+    fn tests(&self) -> Result<Arc<[Asked]>, serde_json::Error> {
+        Ok(Arc::clone(&self.tests))
     }
 
     fn origin(&self) -> Origin {

@@ -12,6 +12,7 @@ use pcie_refusal::shown::named;
 use pcie_refusal::unknown::suggestion;
 use pcie_refusal::{Kind as RefusalKind, Refusal};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyDict, PyList};
 use serde_json::{Map, Value as Json};
 
@@ -285,7 +286,8 @@ impl Fabric {
     }
 }
 
-fn texts(columns: &Bound<'_, PyDict>, key: &str) -> Result<Vec<String>> {
+/// A column of texts, which Python keeps: copies of many flows fill memory.
+fn texts(columns: &Bound<'_, PyDict>, key: &str) -> Result<Vec<PyBackedStr>> {
     Ok(columns.get_item(key)?.map(|list| list.extract()).transpose()?.unwrap_or_default())
 }
 
@@ -294,7 +296,7 @@ fn named_columns(columns: &Bound<'_, PyDict>, of: &str) -> Result<()> {
     let [names, sources, destinations] =
         [texts(columns, "name")?, texts(columns, "source")?, texts(columns, "destination")?];
     let flows = names.iter().zip(&sources).zip(&destinations);
-    let names = flow_names(flows.map(|((name, from), to)| (name.as_str(), from.as_str(), to.as_str())), of)?;
+    let names = flow_names(flows.map(|((name, from), to)| (&**name, &**from, &**to)), of)?;
     Ok(columns.set_item("name", names)?)
 }
 

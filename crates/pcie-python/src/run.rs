@@ -44,7 +44,8 @@ pub(crate) fn run_work(
     progress: Py<PyAny>,
 ) -> Result<()> {
     let options: RunOptions = parse("options", options)?;
-    let work = backend.get().work(&work, options.samples, options.seed)?;
+    let carried = backend.get().work(&work, options.samples, options.seed)?;
+    drop(work);
     let manifest = Manifest::from_entries(parse("manifest", manifest)?)?;
     let mut watched = Watched::new();
     let result: std::result::Result<(), RunError> = py.detach(|| {
@@ -52,7 +53,7 @@ pub(crate) fn run_work(
             let (family, name) = state.last.clone().unwrap_or_default();
             watched.report(&progress, (state.done, state.total, family, name))
         };
-        run(work, options.whole, &path, manifest, &mut report)
+        run(carried, options.whole, &path, manifest, &mut report)
     });
     watched.result(result)
 }

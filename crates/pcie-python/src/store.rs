@@ -1,12 +1,12 @@
 //! Writes stores for importers, and reads stores. Manifests and tests are JSON.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pcie_store::{Contents, Damage, Kind, Manifest, Stop, Store, TestRecord};
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyString};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result, refused};
@@ -123,16 +123,18 @@ impl StoreContents {
         listed(py, self.contents.tests.iter().map(row))
     }
 
-    /// All scalars of all tests, by column.
+    /// All scalars of all tests, by column. Texts repeat from row to row, and are one object each.
     fn scalars<'py>(&self, py: Python<'py>) -> Result<ScalarColumns<'py>> {
         let rows = || {
             self.contents.tests.iter().flat_map(|test| test.scalars.iter().map(|scalar| (test.id, scalar)))
         };
+        let mut known: HashMap<&str, Bound<'py, PyString>> = HashMap::new();
+        let mut shared = |text| known.entry(text).or_insert_with(|| PyString::new(py, text)).clone();
         Ok((
             listed(py, rows().map(|(test, _)| test))?,
-            listed(py, rows().map(|(_, scalar)| &scalar.subject))?,
-            listed(py, rows().map(|(_, scalar)| &scalar.metric))?,
-            listed(py, rows().map(|(_, scalar)| &scalar.unit))?,
+            listed(py, rows().map(|(_, scalar)| shared(&scalar.subject)))?,
+            listed(py, rows().map(|(_, scalar)| shared(&scalar.metric)))?,
+            listed(py, rows().map(|(_, scalar)| shared(&scalar.unit)))?,
             listed(py, rows().map(|(_, scalar)| scalar.value))?,
         ))
     }

@@ -4,6 +4,7 @@ use pcie_describe::{Provenance, Suite as Inner, SuiteKind};
 use pcie_refusal::{Kind, Refusal};
 use pcie_workload::{MessageSuite, Suite as TransferSuite};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 
 use crate::describe::{ascii, written};
 use crate::error::{Error, Result, refused};
@@ -41,11 +42,17 @@ impl Suite {
     }
 }
 
-/// Work as Python gives it: a suite, or JSON of the kind that a back end takes.
+/// Work as Python gives it: a suite, or JSON of the kind that a back end takes, as text or from `to_json`.
 #[derive(FromPyObject)]
 pub(crate) enum Work<'py> {
     Suite(PyRef<'py, Suite>),
-    Json(String),
+    Json(PyBackedStr),
+    /// Only this keeps the text: that of many flows would fill memory as long as they are simulated.
+    Made(#[pyo3(from_py_with = made_json)] PyBackedStr),
+}
+
+fn made_json(work: &Bound<'_, PyAny>) -> PyResult<PyBackedStr> {
+    work.call_method0("to_json")?.extract()
 }
 
 impl Work<'_> {
@@ -53,7 +60,7 @@ impl Work<'_> {
     pub(crate) fn json(&self) -> Result<&str> {
         match self {
             Self::Suite(suite) => Err(suite.other("what the back end takes")),
-            Self::Json(json) => Ok(json),
+            Self::Json(json) | Self::Made(json) => Ok(json),
         }
     }
 }

@@ -64,7 +64,7 @@ class Carrier:
     """
 
     backend: _core.Backend
-    tests: "_core.Suite | str"
+    tests: "_core.Suite | str | _core._MadeWork"
     title: str
     name: str
     heading: str

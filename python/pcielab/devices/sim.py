@@ -131,7 +131,7 @@ def _flows(asked: Asked, flows: "Flows") -> Carrier:
     fabric = flows.fabric
     entries = manifest_of(fabric, flows.name, len(flows.points))
     backend, title = flows.backend(asked.options.seed), str(entries["title"])
-    return Carrier(backend, flows.to_json(), title, fabric.name, title, entries)
+    return Carrier(backend, flows, title, fabric.name, title, entries)
 
 
 TAKES: dict[WorkKind, Takes] = {

@@ -5,7 +5,6 @@ averages include the start or too few requests: the first requests meet empty qu
 ones.
 """
 
-from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,19 +30,20 @@ def departures(flows: "pd.DataFrame") -> "pd.Series":
     import pandas as pd
 
     needed = flows.reindex(columns=["size_bytes", "gbytes_per_s", "requests", "average_ns", "in_flight"])
-    found = [_departure(row) for row in needed.astype(float).to_dict("records")]
+    found = [_departure(*row) for row in needed.astype(float).itertuples(index=False, name=None)]
     return pd.Series(found, flows.index, dtype=object)
 
 
-def _departure(flow: dict[Hashable, float]) -> str | None:
-    in_flight = flow["in_flight"]
+def _departure(
+    size_bytes: float, gbytes_per_s: float, requests: float, average_ns: float, in_flight: float
+) -> str | None:
     if not in_flight > 0:
         return None
-    if not flow["requests"] > 0:
+    if not requests > 0:
         return "no request returned in the counted time: lengthen it"
-    if not flow["size_bytes"] > 0:
+    if not size_bytes > 0:
         return None
-    expected = flow["gbytes_per_s"] / flow["size_bytes"] * flow["average_ns"]
+    expected = gbytes_per_s / size_bytes * average_ns
     if expected != expected:  # the rate or the latency is missing
         return None
     if abs(expected / in_flight - 1) * 100 <= MOST_PERCENT:

@@ -1,9 +1,10 @@
 """Flows on a fabric as work: one test per simulation, with flows, edges and phases as subjects."""
 
+import ctypes
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 import pandas as pd
@@ -16,12 +17,14 @@ from pcielab.fabric.stored import pieces_of
 from pcielab.library.fabrics.experiments import Experiment, Point
 from pcielab.library.fabrics.flows import flows_of
 from pcielab.library.fabrics.load import Fabric
-from pcielab.library.fabrics.parts import Discipline, Primitive
+from pcielab.library.fabrics.parts import Discipline, Flow, Primitive
 
 WITH_REQUESTS = tuple(one for one in get_args(Primitive) if one != "stream")
 """Primitives whose flows consist of requests."""
-_FLOWS_MOST = 50_000
-"""Most flows of a set that is kept: a run of these takes 400 MB."""
+_FLOWS_MOST = 100_000
+"""Most flows of a set that is kept: a run of these takes 500 MB."""
+_MANY_FLOWS = 10_000
+"""Flows whose simulation frees tens of megabytes."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,9 @@ class Flows:
             stop=stop,
         )
         spans = {"warm_up": found.warm_up_us, "counted": found.counted_us}
-        return pieces_of(found.flows, found.edges, found.requests.finished, traced=self.trace, **spans)
+        yield from pieces_of(found.flows, found.edges, found.requests.finished, traced=self.trace, **spans)
+        if len(found.flows) > _MANY_FLOWS:
+            _give_memory_back()
 
 
 def manifest_of(fabric: Fabric, suite: str, tests: int) -> dict[str, Any]:
@@ -142,7 +147,19 @@ def _test(point: Point) -> dict[str, Any]:
         "discipline": experiment.discipline,
         "warm_up_us": experiment.warm_up_us,
         "duration_us": experiment.duration_us,
-        "flows": json.dumps([vars(flow) for flow in point.flows], sort_keys=True, separators=(",", ":")),
+        "flows": f"[{','.join(map(_text, point.flows))}]",
     }
     test = {"family": experiment.family, "name": experiment.series}
     return {**test, "parameters": dict(sorted(parameters.items()))}
+
+
+def _give_memory_back() -> None:
+    """Return what was freed to the system: glibc keeps it for this thread, and another one writes the store."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
+def _text(flow: Flow) -> str:
+    """A flow as JSON, one at a time: the dicts of many flows fill memory."""
+    return json.dumps(asdict(flow), sort_keys=True, separators=(",", ":"))

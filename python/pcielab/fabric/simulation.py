@@ -1,7 +1,7 @@
 """Simulate flows on a fabric: bandwidths, loads, and latencies by phase."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -13,7 +13,7 @@ from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import InputError
 from pcielab.fabric.flow_numbers import PHASES, TIMES, departures, fitting
 from pcielab.fabric.listed_shares import edges_of
-from pcielab.library.fabrics.flows import checked_frame
+from pcielab.library.fabrics.flows import cells_of, checked_frame
 from pcielab.library.fabrics.load import Fabric, RecordedFabric
 from pcielab.library.fabrics.parts import Discipline
 from pcielab.notebook import Pictured
@@ -69,6 +69,15 @@ def summary_of(requests: pd.DataFrame | dict[str, "np.ndarray[Any, Any]"]) -> di
     phases = {f"{phase}_ns": _mean(np.asarray(requests[phase])) for phase in PHASES}
     reached = {"reached_ns": _mean(np.asarray(requests["reached"]) - np.asarray(requests["submitted"]))}
     return {"requests": len(total), "average_ns": _mean(total), **quantiles, **phases, **reached}
+
+
+def _summaries(requests: Sequence[bytes]) -> pd.DataFrame:
+    """`summary_of` the requests of each flow, without a dict for each."""
+    columns = [*summary_of(_times_of(b""))]
+    found = np.empty((len(requests), len(columns)))
+    for row, times in zip(found, requests, strict=True):
+        row[:] = [*summary_of(_times_of(times)).values()]
+    return pd.DataFrame(found, columns=columns).astype({"requests": "int64"})
 
 
 def _mean(values: "np.ndarray[Any, Any]") -> float:
@@ -144,7 +153,7 @@ def simulate(
         "discipline": discipline,
         "seed": seed,
     }
-    found = _core.fabric_simulate(fabric.handle, _columns(flows), json.dumps(options), stop)
+    found = _core.fabric_simulate(fabric.handle, cells_of(flows), json.dumps(options), stop)
     requests = found.requests
     shares = pd.DataFrame(
         {
@@ -161,7 +170,7 @@ def simulate(
         raise InputError(
             f"--duration-us {duration_us:g}: no request of {whose} ended in the counted time: give a longer one"
         )
-    table = pd.concat([shares, pd.DataFrame([summary_of(_times_of(one)) for one in requests])], axis=1)
+    table = pd.concat([shares, _summaries(requests)], axis=1)
     table["fits"] = fitting(table.assign(standalone_gbytes_per_s=flows["standalone_gbytes_per_s"].to_numpy()))
     table["note"] = departures(table.assign(size_bytes=flows["size_bytes"].to_numpy()))
     edges = pd.DataFrame(edges_of(fabric.handle))
@@ -182,9 +191,4 @@ def check_options(duration_us: float, warm_up_us: float | None, seed: int) -> No
 
 def check_flows(fabric: Fabric, flows: pd.DataFrame) -> None:
     """Refuse flows that cannot exist on a fabric, without simulating them."""
-    _core.fabric_check_traffic(fabric.handle, _columns(checked_frame(flows, "flows")))
-
-
-def _columns(flows: pd.DataFrame) -> dict[str, list[Any]]:
-    """Flows as the simulator takes them."""
-    return {str(key): flows[key].tolist() for key in flows}
+    _core.fabric_check_traffic(fabric.handle, cells_of(checked_frame(flows, "flows")))

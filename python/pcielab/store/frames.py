@@ -113,7 +113,7 @@ class Frames:
     @cached_property
     def done(self) -> int:
         """Number of tests that have ended, with any status."""
-        return sum(status != "interrupted" for *_, status, _ in self._rows)
+        return sum(status != "interrupted" for status in self._statuses)
 
     @property
     def incomplete(self) -> bool:
@@ -123,7 +123,7 @@ class Frames:
     @property
     def extent(self) -> str:
         """The number of tests in words: `81 tests`, or `5 of 81 tests` of an incomplete run."""
-        number = f"{self.done} of {self.planned}" if self.incomplete else str(len(self._rows))
+        number = f"{self.done} of {self.planned}" if self.incomplete else str(len(self._statuses))
         return f"{number} {'test' if number == '1' else 'tests'}"
 
     @property
@@ -144,9 +144,9 @@ class Frames:
         return contents
 
     @cached_property
-    def _rows(self) -> list[tuple[int, str, str, str, str, str | None]]:
-        """Id, family, name, parameters (JSON), status and message of each test."""
-        return self._contents.tests()
+    def _statuses(self) -> list[str]:
+        """The status of each test; parameters are asked for anew, since those of many flows would fill memory."""
+        return [status for *_, status, _ in self._contents.tests()]
 
     @cached_property
     def tests(self) -> "pd.DataFrame":
@@ -173,9 +173,12 @@ class Frames:
 
     def test_rows(self) -> Iterator[dict[str, Any]]:
         """The rows of `tests` as plain data, without pandas: a row has only the parameters of its own test."""
-        for test, family, name, parameters, status, message in self._rows:
-            named = {"id": test, "family": family, "name": name}
-            yield named | self._parameters(test, parameters) | {"status": status, "message": message}
+        rows = self._contents.tests()[::-1]
+        while rows:
+            test, family, name, parameters, status, message = rows.pop()
+            row = {"id": test, "family": family, "name": name} | self._parameters(test, parameters)
+            del parameters
+            yield row | {"status": status, "message": message}
 
     @cached_property
     def metrics(self) -> dict[tuple[int, str], dict[str, float]]:

@@ -71,7 +71,7 @@ pub(super) fn open(
         let refusal = Refusal::of("jobs", options.jobs, format!("give {most} or fewer"));
         return Err(refusal.problem(format!("{kind} carries out {most} at a time")).into());
     }
-    let tests: Arc<[Asked]> = work.tests()?.into();
+    let tests = work.tests()?;
     let (sender, events) = mpsc::channel();
     let (first, introductions) = start_first(Arc::clone(work), stop.clone(), sender.clone());
     let state = Progress { done: 0, total: tests.len(), last: None };

@@ -11,7 +11,7 @@ use pcie_store::{Origin, Scalar, Store};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
 /// Course of a test of [`Rigged`].
@@ -54,7 +54,7 @@ impl Work for Rigged {
         "rigged"
     }
 
-    fn tests(&self) -> Result<Vec<Asked>, serde_json::Error> {
+    fn tests(&self) -> Result<Arc<[Asked]>, serde_json::Error> {
         let asked = |position: usize| Asked {
             family: "family".into(),
             name: format!("TEST_{position}"),

@@ -1,7 +1,8 @@
 """Tables of the flows in a store: a row per flow, or a row per request. `pcielab.fabric.stored` writes them."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pcielab.argument_types import refuses_wrong_types
@@ -35,6 +36,10 @@ _SPANS = ("warm_up", "counted")
 _ORDER = ("gbytes_per_s", "requests", "in_flight", "average_ns", "p50_ns", "p90_ns", "p99_ns", "reached_ns")
 
 
+_MARK = re.compile(r"[ \t\n\r]*([^ \t\n\r])")
+_END = re.compile(r"[ \t\n\r]*\][ \t\n\r]*")
+
+
 @refuses_wrong_types
 def flow_table(store: Frames) -> "pd.DataFrame":
     """One row per test and flow, in suite order: its parameters, bandwidth, latencies and phases.
@@ -49,8 +54,7 @@ def flow_table(store: Frames) -> "pd.DataFrame":
     import pandas as pd
 
     store.require_kind("flows", "a table of flows")
-    # Tuples, since the dicts of many flows fill memory.
-    table = pd.DataFrame.from_records((tuple(row.values()) for row in _asked(store)), columns=_ASKED)
+    table = _table(_asked(store))
     scalars = store.scalar_rows
     found = pd.concat([_wide(scalars, "flow "), _phase_averages(scalars)], axis=1)
     table = table.join(found, on=["id", "flow"])
@@ -64,6 +68,18 @@ def flow_table(store: Frames) -> "pd.DataFrame":
     return table.astype({"requests": "Int64"}) if "requests" in table else table
 
 
+def _table(rows: Iterable[Mapping[str, Any]]) -> "pd.DataFrame":
+    """Rows of `_asked` as a frame. Equal texts are one object: the rows of many flows would fill memory."""
+    import pandas as pd
+
+    columns: dict[str, list[Any]] = {name: [] for name in _ASKED}
+    known: dict[str, str] = {}
+    for row in rows:
+        for name, value in row.items():
+            columns[name].append(known.setdefault(value, value) if isinstance(value, str) else value)
+    return pd.DataFrame(columns)
+
+
 def flow_rows(store: Frames) -> Iterator[dict[str, Any]]:
     """The rows of `flow_table` as plain data, without pandas: parameters, bandwidth and latencies, if known."""
     store.require_kind("flows", "a table of flows")
@@ -74,15 +90,12 @@ def flow_rows(store: Frames) -> Iterator[dict[str, Any]]:
 
 def flow_counts(store: Frames, tests: Collection[int]) -> list[int]:
     """The number of flows of each of these tests."""
-    return [len(_flows(store, test)) for test in store.test_rows() if test["id"] in tests]
+    return [sum(1 for _ in _flows(store, test)) for test in store.test_rows() if test["id"] in tests]
 
 
 def _asked(store: Frames) -> Iterator[dict[str, Any]]:
     for test in store.test_rows():
-        # Each flow is dropped as its row is made.
-        flows = _flows(store, test)[::-1]
-        while flows:
-            flow = flows.pop()
+        for flow in _flows(store, test):
             yield {
                 "id": test["id"],
                 "family": test["family"],
@@ -97,21 +110,52 @@ def _asked(store: Frames) -> Iterator[dict[str, Any]]:
             }
 
 
-def _flows(store: Frames, test: Mapping[Any, Any]) -> list[dict[str, Any]]:
+def _flows(store: Frames, test: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
+    """The flows of a test, one by one: all of many would fill memory."""
     try:
-        flows = json.loads(str(test.get("flows")))
-    except ValueError:
-        flows = None
-    if not isinstance(flows, list) or not all(isinstance(flow, dict) for flow in flows):
-        raise InputError(f"{store.path}: test {test['id']}: flows is not a JSON list: the store is damaged")
-    for flow in flows:
-        for key in FLOW_KEYS:
-            if isinstance(flow.get(key), list | dict):
-                value = shown(flow[key])
-                raise InputError(
-                    f"{store.path}: test {test['id']}: {key} of a flow is {value}: give a plain value"
-                )
-    return flows
+        for flow in _items(str(test.get("flows"))):
+            if not isinstance(flow, dict):
+                raise ValueError
+            for key in FLOW_KEYS:
+                if isinstance(flow.get(key), list | dict):
+                    value = shown(flow[key])
+                    raise InputError(
+                        f"{store.path}: test {test['id']}: {key} of a flow is {value}: give a plain value"
+                    )
+            yield flow
+    except (ValueError, RecursionError):
+        raise InputError(
+            f"{store.path}: test {test['id']}: flows is not a JSON list: the store is damaged"
+        ) from None
+
+
+def _items(text: str) -> Iterator[Any]:
+    """The items of a list in JSON.
+
+    Raises:
+        ValueError: The text is no such list.
+    """
+    decoder = json.JSONDecoder()
+    mark, at = _mark(text, 0)
+    if mark != "[":
+        raise ValueError(at)
+    if not _END.match(text, at):
+        mark = ","
+        while mark == ",":
+            item, at = decoder.raw_decode(text, _mark(text, at)[1] - 1)
+            yield item
+            mark, at = _mark(text, at)
+        at -= 1
+    if not _END.fullmatch(text, at):
+        raise ValueError(at)
+
+
+def _mark(text: str, at: int) -> tuple[str, int]:
+    """The next letter that is no blank, and the position behind it."""
+    found = _MARK.match(text, at)
+    if found is None:
+        raise ValueError(at)
+    return found[1], found.end()
 
 
 def _wide(scalars: "pd.DataFrame", kind: str) -> "pd.DataFrame":

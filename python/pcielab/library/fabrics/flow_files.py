@@ -12,7 +12,7 @@ import pyarrow.parquet
 
 from pcielab import _core
 from pcielab.errors import InputError
-from pcielab.library.fabrics.flows import KEYS
+from pcielab.library.fabrics.flows import KEYS, shared
 from pcielab.library.input_files import read_bytes
 from pcielab.wording import printable
 
@@ -30,7 +30,7 @@ def read_columns(path: Path) -> dict[str, list[Any]]:
     try:
         table = _table(path)
         names: list[str] = table.column_names
-        cells = [table.column(at).to_pylist() if name in KEYS else [] for at, name in enumerate(names)]
+        cells = [shared(table.column(at).to_pylist()) if name in KEYS else [] for at, name in enumerate(names)]
     except InputError:
         raise
     except (OSError, ValueError, pyarrow.ArrowException) as error:
@@ -53,7 +53,9 @@ def _table(path: Path) -> pyarrow.Table:
         strings_can_be_null=True,
     )
     parsed = pyarrow.csv.ParseOptions(newlines_in_values=True)
-    table = pyarrow.csv.read_csv(source, parse_options=parsed, convert_options=texts)
+    # Arrow's own pool keeps tens of megabytes of what was read.
+    pool = pyarrow.system_memory_pool()
+    table = pyarrow.csv.read_csv(source, parse_options=parsed, convert_options=texts, memory_pool=pool)
     _check_count(table.num_rows, path)
     return table
 

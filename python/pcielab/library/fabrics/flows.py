@@ -48,11 +48,22 @@ def frame_of(flows: Sequence[Flow], where: str) -> "pd.DataFrame":
     return frame_in(columns_of(flows, where))
 
 
+def cells_of(frame: "pd.DataFrame") -> dict[str, list[Any]]:
+    """The columns of a frame."""
+    return {str(key): shared(frame[key].tolist()) for key in frame.columns}
+
+
+def shared(cells: Iterable[Any]) -> list[Any]:
+    """The cells, with equal texts as one object, and equal whole numbers: those of many flows fill memory."""
+    known: dict[type, dict[Any, Any]] = {str: {}, int: {}}
+    return [known[type(cell)].setdefault(cell, cell) if type(cell) in known else cell for cell in cells]
+
+
 def checked_frame(frame: "pd.DataFrame", where: str) -> "pd.DataFrame":
     """A frame of flows, checked; errors as `columns_of`."""
-    return frame_in(checked_columns({key: frame[key].tolist() for key in frame.columns}, where))
+    return frame_in(checked_columns(cells_of(frame), where))
 
 
 def flows_of(frame: "pd.DataFrame", where: str) -> list[Flow]:
     """The checked flows of a frame; errors as `columns_of`."""
-    return flows_in(checked_columns({key: frame[key].tolist() for key in frame.columns}, where))
+    return flows_in(checked_columns(cells_of(frame), where))

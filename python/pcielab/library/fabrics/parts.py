@@ -21,7 +21,7 @@ Discipline: TypeAlias = Literal["per-flow", "per-destination", "fifo"]
 """Granularity of the queues and credits of ports."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Flow:
     """Traffic from one node to another."""
 
