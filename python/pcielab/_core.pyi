@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, Protocol, final
+from typing import Any, Literal, final
 
 from pcielab.store.kinds import RunKind
+from pcielab.work.options import Work
 
 __all__ = [
     "FCS_BYTES",
@@ -578,20 +579,16 @@ def address_offsets(test: str, seed: int, position: int, first: int, count: int)
 def read_manifest(path: str | PathLike[str]) -> str: ...
 def read_store(path: str | PathLike[str]) -> StoreContents: ...
 def store_metrics() -> str: ...
-
-class _MadeWork(Protocol):
-    def to_json(self) -> str: ...
-
 def run(
     path: str | PathLike[str],
     backend: Backend,
-    work: Suite | str | _MadeWork,
+    work: Suite | str | Work,
     options: str,
     manifest: str,
     progress: Callable[[int, int, str, str], None],
 ) -> None: ...
 def run_alone(
-    backend: Backend, work: Suite | str | _MadeWork, *, seed: int, samples: str, stop: Stop | None = None
+    backend: Backend, work: Suite | str | Work, *, seed: int, samples: str, stop: Stop | None = None
 ) -> str: ...
 def list_devices(root: str | PathLike[str]) -> str: ...
 def survey_device(root: str | PathLike[str], address: str, *, unbound: bool) -> str: ...

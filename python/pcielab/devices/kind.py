@@ -64,7 +64,7 @@ class Carrier:
     """
 
     backend: _core.Backend
-    tests: "_core.Suite | str | _core._MadeWork"
+    tests: "_core.Suite | str | Work"
     title: str
     name: str
     heading: str
