@@ -439,7 +439,7 @@ ENTRY_POINTS: dict[str, Long | Short] = {
         "one row", modelled(_core.model_message_crossings, lambda: model.crossings(MESSAGES))
     ),
     "model_host": Short("4,096 numbers of cores at most"),
-    "model_engine": Short(_ROWS, modelled(_core.model_engine, lambda: model.engine(ENGINE, SIZES))),
+    "model_engine": Long(modelled(_core.model_engine, lambda: model.engine(ENGINE, SIZES))),
     **dict.fromkeys(
         (
             *("Nic.of_json", "Nic.recorded", "Engine.of_json", "Messages.of_json", "Messages.recorded"),

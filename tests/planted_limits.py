@@ -302,7 +302,7 @@ class Verdict:
     Attributes:
         case: The question.
         answer: The answer.
-        is_named: Whether the planted limit is named: as what binds, or as a key to change.
+        is_named: Whether the planted limit is named: as what binds, or as what to change.
         reached: The gain of the named change over the best of the reference; 1 where that gains nothing.
         best: The best single change of the reference, and its gain in percent.
         gain: The gain of the named change in percent.
@@ -357,7 +357,7 @@ def judged(case: Planted, most: int | None = None) -> Verdict:
     best = max(gains, key=lambda pair: pair[1])
     gain = answer.change.gain_percent if answer.change is not None else 0.0
     keys = set(answer.change.keys) if answer.change is not None else set()
-    is_named = answer.binds in plant.binds or plant.key in keys or f"{plant.key} " in answer.sentences[-1]
+    is_named = answer.binds in plant.binds or plant.key in keys
     return Verdict(
         case,
         answer,

@@ -5,6 +5,8 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from shell import PCIELAB, refuse, stop_after
 
 _FEW, _MANY = 1_000, 200_000
@@ -47,3 +49,13 @@ def test_a_long_trace_needs_a_limit_is_announced_and_stopped(tmp_path: Path) -> 
     assert "16384000 TLPs are simulated: Ctrl-C stops it" in done.stderr
     assert "Traceback" not in done.stderr
     assert not output.exists()
+
+
+@pytest.mark.parametrize("wrong", ["0 read 0 {}", "0 read 0 64 {}", "{} read 0 64", "0 {} 0 64"])
+def test_a_wrong_line_of_many_letters_is_shown_by_its_head(tmp_path: Path, wrong: str) -> None:
+    file = tmp_path / "wrong.trace"
+    file.write_text(f"# pcielab trace 1\n{wrong.format('9' * 5_000_000)}\n", encoding="utf-8")
+    refused = refuse("trace", "play", file, "-o", tmp_path / "out.csv")
+    assert "line 2" in refused
+    assert "999" in refused
+    assert len(refused) < 1500
