@@ -18,4 +18,5 @@ _WORDS = ("NodeKind", "Primitive", "Arrivals", "Discipline")
 def module() -> str:
     """The module."""
     models = Models(schemas("fabric"), named=_WORDS, renamed={"Traffic": "Flow"})
-    return "\n".join([_HEAD, *map(models.words, _WORDS), "", models.record("Traffic", enumerations=False)])
+    flow = models.record("Traffic", enumerations=False, slots=True)
+    return "\n".join([_HEAD, *map(models.words, _WORDS), "", flow])

@@ -104,9 +104,13 @@ class Models:
         """The model of an answer: every key is present."""
         return self._class(name, f"class {self.called(name)}({base}):", [self.kinds[name]])
 
-    def record(self, name: str, *, enumerations: bool = True) -> str:
-        """A dataclass whose fields may have defaults; those of words are members of enumerations, or literals."""
-        head = f"@dataclass(frozen=True, kw_only=True)\nclass {self.called(name)}:"
+    def record(self, name: str, *, enumerations: bool = True, slots: bool = False) -> str:
+        """A dataclass whose fields may have defaults; those of words are members of enumerations, or literals.
+
+        With slots, many objects take less memory.
+        """
+        options = "frozen=True, kw_only=True" + (", slots=True" if slots else "")
+        head = f"@dataclass({options})\nclass {self.called(name)}:"
         default = self._default if enumerations else _literal_default
         return self._class(name, head, [self.kinds[name]], default)
 

@@ -14,7 +14,7 @@ from moments import wait_for_work, wait_until
 from patience import HANGS_AFTER_SECONDS
 from pcielab import open_store
 from pcielab.devices.running import simulate
-from pcielab.errors import StoppedError
+from pcielab.errors import InputError, StoppedError
 from shell import Done, ended, started, succeed
 from suite_texts import messages, suite_text
 
@@ -77,6 +77,15 @@ sys.stdin.read()
 """
 
 
+def is_in_use(store: Path) -> bool:
+    """Whether a writer has a store open."""
+    try:
+        simulate("snb", "quick", store, resume=True)
+    except InputError as error:
+        return "is open in another process" in str(error)
+    return False
+
+
 def test_a_locked_store_does_not_delay_a_stop(tmp_path: Path) -> None:
     """Another process holds the lock: in one process, two copies of SQLite undo each other's locks."""
     output = tmp_path / "run.db"
@@ -94,4 +103,6 @@ def test_a_locked_store_does_not_delay_a_stop(tmp_path: Path) -> None:
     with pytest.raises(StoppedError, match="--resume"):
         simulate("snb", "quick", output, progress=lock_and_stop)
     holders[0].communicate()
+    # The run's writer has the store open until it gets the lock.
+    wait_until(lambda: not is_in_use(output))
     assert set(simulate("snb", "quick", output, resume=True).tests["status"]) == {"ok"}

@@ -77,7 +77,8 @@ def _table(rows: Iterable[Mapping[str, Any]]) -> "pd.DataFrame":
     for row in rows:
         for name, value in row.items():
             columns[name].append(known.setdefault(value, value) if isinstance(value, str) else value)
-    return pd.DataFrame(columns)
+    # Without a row, nothing shows the type of a column.
+    return pd.DataFrame(columns).astype({"id": "int64", "flow": "str"})
 
 
 def flow_rows(store: Frames) -> Iterator[dict[str, Any]]:
@@ -123,6 +124,8 @@ def _flows(store: Frames, test: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
                         f"{store.path}: test {test['id']}: {key} of a flow is {value}: give a plain value"
                     )
             yield flow
+    except InputError:
+        raise
     except (ValueError, RecursionError):
         raise InputError(
             f"{store.path}: test {test['id']}: flows is not a JSON list: the store is damaged"
