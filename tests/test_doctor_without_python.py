@@ -23,7 +23,7 @@ from pcielab.errors import InputError
 from test_doctor_pasted import MANGLED
 
 ROOT = Path(__file__).parents[1]
-CASES = int(os.environ.get("PCIELAB_CASES", "300"))
+CASES = int(os.environ.get("PCIELAB_CASES", "60"))
 TEXTS = {path.stem: path.read_text() for path in sorted((ROOT / "tests/lspci_texts").glob("*.txt"))}
 WHOLE = {**TEXTS, **{name: made() for name, made in MACHINES.items()}, **PASTED, **MANGLED, "nccl": NCCL}
 MOST_BLOCKS = (1, 3, 8)
