@@ -23,7 +23,7 @@ from shell import Done, pcielab, succeed
 from suite_texts import suite_text, transfers
 from test_bad_files import LSPCI
 
-ASKED = os.environ.get("PCIELAB_NAMES", "12")
+ASKED = os.environ.get("PCIELAB_NAMES", "8")
 NAMES = hostile_names()
 TRIED = NAMES if ASKED == "all" else NAMES[:: -(-len(NAMES) // int(ASKED))]
 SUITE = suite_text(transfers("bw_dma_sz_sweep", "BW_DMA_RD", 64, 256, transactions=500))

@@ -155,7 +155,7 @@ def _certainty(store: Store, group: Sequence[Row], fitting: Sequence[Check]) -> 
     found = certainty_of(ceilings, median.value_gbps, store.origin, beside)
     if len(group) == 1:
         return found
-    return Certainty(found.level, f"for the median of these tests, {found.reason}")
+    return Certainty(found.level, f"in the median test, {found.reason}")
 
 
 def _bars(focus: Sequence[Row], origin: str) -> Iterator[Bar]:
