@@ -4,7 +4,7 @@ import pytest
 
 from planted_limits import ENOUGH, judged, planted
 
-CASES = (3, 4, 5, 6, 12, 15, 20)
+CASES = (3, pytest.param(4, marks=pytest.mark.slow), 5, 6, 12, 15, 20)
 """Credits of each kind, the pace of requests, DMAs in flight; the ring of a NIC; DDIO ways."""
 _REFERENCE = 6
 _WORDS_MOST = 25

@@ -529,6 +529,7 @@ def test_a_faster_link_needs_another_device_too() -> None:
     assert "(slot and device)" in answer.sentences[2]
 
 
+@pytest.mark.long("two searches of a NIC's changes, and runs at both ends of an interval")
 def test_a_nic_that_hangs_on_a_guess_gives_the_rates_at_both_ends_of_its_interval() -> None:
     work = Frames(model.load_nic("connectx-7"), [64], Ethernet(line_gbps=400.0))
     answer = whole(pcielab.why(work, profile="gen5-x16"))
