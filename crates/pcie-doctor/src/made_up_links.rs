@@ -28,8 +28,7 @@ static TUNNEL: LazyLock<Regex> = LazyLock::new(|| {
 pub(crate) fn made_up(tree: &Tree, port: Option<&Function>, device: &Function) -> Option<String> {
     let ends = || port.into_iter().chain([device]);
     if let Some(function) = ends().find(|function| is_emulated(function)) {
-        let slot = function.slot.strip_prefix("0000:").unwrap_or(&function.slot);
-        return Some(format!("{slot} ({}) is made by a hypervisor", function.name()));
+        return Some(format!("{} ({}) is made by a hypervisor", function.short_slot(), function.name()));
     }
     if ends().any(|function| TUNNEL.is_match(&function.title)) {
         let reason = "it is tunnelled, so its ports report about 2.5 GT/s whatever the tunnel carries";

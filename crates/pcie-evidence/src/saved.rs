@@ -67,7 +67,7 @@ fn remove_absent(value: &mut Value) {
     }
 }
 
-/// The tree of the content of such a file.
+/// The tree of the content of a saved file.
 ///
 /// # Errors
 /// It is not a saved tree, or was made by a later version.
@@ -94,8 +94,8 @@ fn refusal(text: &str, source: &str, path: &str) -> Refusal {
     let refusal = if OF_LSPCI.is_match(first_letters(text, HEAD_LETTERS)) {
         Refusal::new("the output of lspci, not a saved tree").remedy(format!("give it with --lspci {source}"))
     } else {
-        let place = named(if path.is_empty() { "the whole file" } else { path });
-        Refusal::new(format!("not a saved tree ({place} is wrong)"))
+        let wrong = named(if path.is_empty() { "the whole file" } else { path });
+        Refusal::new(format!("not a saved tree ({wrong} is wrong)"))
             .remedy("give a file that `pcielab doctor --save` wrote")
     };
     refusal.kind(Kind::Malformed).about(source)

@@ -149,7 +149,7 @@ fn bad_signals(link: &Link<'_>) -> Option<Observation> {
     } else {
         String::new()
     };
-    let what = format!("correctable errors on the link: {}", place(link, &marked, both));
+    let what = format!("correctable errors on the link: {}", origin(link, &marked, both));
     Some(
         Observation::new(severity, Sureness::LookUnderLoad, what)
             .on(link.device)
@@ -162,7 +162,8 @@ fn bad_signals(link: &Link<'_>) -> Option<Observation> {
     )
 }
 
-fn place(link: &Link<'_>, marked: &[&Function], both: bool) -> String {
+/// Which end saw the errors, and on which lanes.
+fn origin(link: &Link<'_>, marked: &[&Function], both: bool) -> String {
     if marked.is_empty() {
         let words = if both {
             "both ends saw them, so the link replays; signal integrity, or a link that wakes uncleanly"

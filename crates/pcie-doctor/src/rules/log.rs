@@ -69,95 +69,67 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 fn retraining_failed(machine: &Machine<'_>) -> Vec<Observation> {
-    events(machine, LogKind::RetrainFailed)
-        .map(|event| {
-            observed(
-                machine,
-                event,
-                Severity::Warning,
-                "the kernel could not train the link and limited its speed",
-                "look at the port's target speed (LnkCtl2) and raise it; if the link does not hold, suspect riser, \
-                 cable or the device; later kernels lift the limit again",
-            )
-        })
-        .collect()
+    observed(
+        machine,
+        events(machine, LogKind::RetrainFailed),
+        Severity::Warning,
+        |_| "the kernel could not train the link and limited its speed".to_owned(),
+        "look at the port's target speed (LnkCtl2) and raise it; if the link does not hold, suspect riser, cable or \
+         the device; later kernels lift the limit again",
+    )
 }
 
 fn link_went_down(machine: &Machine<'_>) -> Vec<Observation> {
-    events(machine, LogKind::LinkDown)
-        .map(|event| {
-            observed(
-                machine,
-                event,
-                Severity::Warning,
-                format!("the kernel's log says that the link went down {}", times(event)),
-                "unless somebody pulled the device: look for errors before it in the log, at the device's power, \
-                 and at riser and cable",
-            )
-        })
-        .collect()
+    observed(
+        machine,
+        events(machine, LogKind::LinkDown),
+        Severity::Warning,
+        |event| format!("the kernel's log says that the link went down {}", times(event)),
+        "unless somebody pulled the device: look for errors before it in the log, at the device's power, and at \
+         riser and cable",
+    )
 }
 
 fn limited_in_log(machine: &Machine<'_>) -> Vec<Observation> {
-    events(machine, LogKind::BandwidthLimited)
-        .filter(|event| !has_registers(machine, event))
-        .map(|event| {
-            observed(
-                machine,
-                event,
-                Severity::Warning,
-                "the kernel's log says that a link above limits the device",
-                "look at the link that the line names: a slower slot is a limit, a link below both its ends is a \
-                 fault",
-            )
-        })
-        .collect()
+    observed(
+        machine,
+        events(machine, LogKind::BandwidthLimited).filter(|event| !has_registers(machine, event)),
+        Severity::Warning,
+        |_| "the kernel's log says that a link above limits the device".to_owned(),
+        "look at the link that the line names: a slower slot is a limit, a link below both its ends is a fault",
+    )
 }
 
 fn corrected_in_log(machine: &Machine<'_>) -> Vec<Observation> {
-    events(machine, LogKind::CorrectedError)
-        .filter(|event| !has_registers(machine, event))
-        .map(|event| {
-            observed(
-                machine,
-                event,
-                Severity::Warning,
-                format!("the kernel's log has corrected errors of the link, {}", times(event)),
-                "boot once with pcie_aspm=off: if they stop, a link does not wake cleanly; otherwise reseat the \
-                 device and try a shorter riser or cable, or one generation lower",
-            )
-        })
-        .collect()
+    observed(
+        machine,
+        events(machine, LogKind::CorrectedError).filter(|event| !has_registers(machine, event)),
+        Severity::Warning,
+        |event| format!("the kernel's log has corrected errors of the link, {}", times(event)),
+        "boot once with pcie_aspm=off: if they stop, a link does not wake cleanly; otherwise reseat the device and \
+         try a shorter riser or cable, or one generation lower",
+    )
 }
 
 fn device_stopped(machine: &Machine<'_>) -> Vec<Observation> {
-    events(machine, LogKind::DeviceStopped)
-        .map(|event| {
-            observed(
-                machine,
-                event,
-                Severity::Warning,
-                format!("the driver gave the device up, {} in the kernel's log", times(event)),
-                "look at the findings on its link first: errors, power saving, uncorrectable errors; then update \
-                 its firmware",
-            )
-        })
-        .collect()
+    observed(
+        machine,
+        events(machine, LogKind::DeviceStopped),
+        Severity::Warning,
+        |event| format!("the driver gave the device up, {} in the kernel's log", times(event)),
+        "look at the findings on its link first: errors, power saving, uncorrectable errors; then update its \
+         firmware",
+    )
 }
 
 fn address_faults(machine: &Machine<'_>) -> Vec<Observation> {
-    events(machine, LogKind::AddressFault)
-        .map(|event| {
-            observed(
-                machine,
-                event,
-                Severity::Error,
-                format!("the IOMMU refused requests of the device, {} in the kernel's log", times(event)),
-                "suspect the driver or the device's firmware; between devices, ACS and the IOMMU must allow \
-                 peer-to-peer",
-            )
-        })
-        .collect()
+    observed(
+        machine,
+        events(machine, LogKind::AddressFault),
+        Severity::Error,
+        |event| format!("the IOMMU refused requests of the device, {} in the kernel's log", times(event)),
+        "suspect the driver or the device's firmware; between devices, ACS and the IOMMU must allow peer-to-peer",
+    )
 }
 
 fn events<'tree>(machine: &Machine<'tree>, kind: LogKind) -> impl Iterator<Item = &'tree LogEvent> {
@@ -173,17 +145,22 @@ fn times(event: &LogEvent) -> String {
     if event.count == 1 { "once".to_owned() } else { format!("{} times", event.count) }
 }
 
-fn observed(
-    machine: &Machine<'_>,
-    event: &LogEvent,
+/// An observation for each of some events.
+fn observed<'tree>(
+    machine: &Machine<'tree>,
+    events: impl Iterator<Item = &'tree LogEvent>,
     severity: Severity,
-    what: impl Into<String>,
+    what: impl Fn(&LogEvent) -> String,
     remedy: &str,
-) -> Observation {
-    let function = machine.function(event.slot.as_deref());
-    Observation::new(severity, Sureness::Certain, what)
-        .on_slot(event.slot.as_deref())
-        .below(function.and_then(|function| machine.tree.parent(function)))
-        .values([Value::of_machine(format!("log, line {}", event.line), &event.text)])
-        .remedy(remedy)
+) -> Vec<Observation> {
+    events
+        .map(|event| {
+            let function = machine.function(event.slot.as_deref());
+            Observation::new(severity, Sureness::Certain, what(event))
+                .on_slot(event.slot.as_deref())
+                .below(function.and_then(|function| machine.tree.parent(function)))
+                .values([Value::of_machine(format!("log, line {}", event.line), &event.text)])
+                .remedy(remedy)
+        })
+        .collect()
 }

@@ -50,7 +50,7 @@ impl Folder {
         self.long_text(path, ATTRIBUTE_BYTES)
     }
 
-    /// The same of a file of at most so many bytes.
+    /// The first `most_bytes` of a file as text, without blanks around them; None if it cannot be read.
     pub(super) fn long_text(&self, path: &Path, most_bytes: usize) -> Option<String> {
         let bytes = bytes_of(self.opened(path).as_ref(), 0, most_bytes);
         (!bytes.is_empty()).then(|| trim(&String::from_utf8_lossy(&bytes)).to_owned())

@@ -39,7 +39,7 @@ pub struct LinkEnd {
     pub aspm_supported: Option<Vec<String>>,
     /// L1 substates that are on (L1SubCtl1): `ASPM L1.2`, `ASPM L1.1`, `PCI-PM L1.2`, `PCI-PM L1.1`.
     pub l1_substates: Option<Vec<String>>,
-    /// Whether this end is told that both ends have one reference clock (LnkCtl).
+    /// Whether Common Clock Configuration is set: both ends have one reference clock (LnkCtl).
     pub common_clock: Option<bool>,
     /// Of a port: whether the link changed speed or width, or retrained, since the bits were cleared (LnkSta).
     pub retrained: Option<bool>,
