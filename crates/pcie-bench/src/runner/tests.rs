@@ -7,7 +7,7 @@ use crate::facts::Condition;
 use crate::outcome::Outcome;
 use crate::run_alone;
 use crate::work::{Asked, Worker};
-use pcie_store::{Origin, Scalar, Store};
+use pcie_store::{Origin, Resumed, Scalar, Store};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -160,6 +160,9 @@ fn new_path() -> (TempDir, PathBuf) {
 }
 
 fn try_run(work: Rigged, path: &Path, resume: bool) -> Result<(), RunError> {
+    if resume {
+        drop(settled(path));
+    }
     run_with(Arc::new(work), 1, resume, path, &mut |_| ControlFlow::Continue(()))
 }
 
@@ -174,8 +177,19 @@ fn run_with(
     run(work, options, path, Manifest::new(Origin::Emulated), progress)
 }
 
+/// A run that was ended does not wait for a slow disk: its recorder may still be closing the store. Another
+/// thread closes it for certain, so that this has no deadline.
+fn settled(path: &Path) -> Resumed {
+    loop {
+        match Store::open_for_resume(path) {
+            Err(pcie_store::Error::InUse { .. }) => std::thread::sleep(TICK),
+            opened => return opened.unwrap(),
+        }
+    }
+}
+
 fn finished(path: &Path) -> Vec<u64> {
-    Store::open_for_resume(path).unwrap().finished.into_iter().collect()
+    settled(path).finished.into_iter().collect()
 }
 
 #[test]
