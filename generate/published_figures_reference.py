@@ -1,7 +1,7 @@
 """`docs/reference/published-figures.md`: all published figures, and how well they predict each other."""
 
 from pcielab.analysis.normal.comparable import question_of, ratio_of
-from pcielab.analysis.normal.left_out import leave_one_source_out
+from pcielab.analysis.normal.left_out import LOSSES, LeftOut, Share, leave_one_source_out
 from pcielab.library.figure_words import STATES
 from pcielab.library.published_figures import PublishedFigure, published_figures
 
@@ -19,17 +19,11 @@ with a cause are no standard for others.
 def markdown() -> str:
     """The page."""
     figures = published_figures().values()
-    score = leave_one_source_out()
     sources = len({figure.source_key for figure in figures})
     lines = [
         _HEAD,
         f"{len(figures)} figures of {sources} sources.\n\n## Score\n\n",
-        "Each bandwidth whose source states a link, judged without the figures of that source:\n\n",
-        "| bandwidths with a link | answered | inside 10 to 90 % | median of upper over lower point |\n",
-        "|---|---|---|---|\n",
-        f"| {score.figures} | {score.answered} ({score.answered / score.figures:.0%}) "
-        f"| {score.inside} ({score.inside / score.answered:.0%}) | {score.width:.2f} |\n\n",
-        "Rows that an asker would expect to be low (a known cause) count as outside.\n\n",
+        *_score(leave_one_source_out()),
         "## Conditions\n\n",
         *[f"* `{state}`: {meaning}\n" for state, meaning in STATES.items()],
         "\n## Figures\n\n",
@@ -40,6 +34,34 @@ def markdown() -> str:
         *sorted({_source(figure) for figure in figures}),
     ]
     return "".join(lines)
+
+
+def _score(score: LeftOut) -> list[str]:
+    losses = [f"a loss of {loss:.0%}" for loss in LOSSES]
+    return [
+        "Each bandwidth whose source states a link, judged without the figures of that source:\n\n",
+        "| bandwidths with a link | answered | without a named cause | of those inside | highest over lowest |\n",
+        "|---|---|---|---|---|\n",
+        f"| {score.figures} | {score.answered} ({score.answered / score.figures:.0%}) | {score.standards} "
+        f"| {score.inside} ({score.inside / score.standards:.0%}) | {score.width:.2f} |\n\n",
+        f"Of the {score.answered - score.standards} with a cause that their source names, {score.caused} are "
+        "outside, as they should be. Highest over lowest usual value: the median, without figures under a "
+        "condition.\n\n",
+        "Shares called low, as they are and with a loss: each source's figures share one vote; 90 % intervals for "
+        "that many sources:\n\n",
+        f"| kind | sources | figures | low as they are | {' | '.join(losses)} | highest over lowest |\n",
+        f"|{'---|' * (5 + len(LOSSES))}\n",
+        *[
+            f"| {power.kind} | {power.sources} | {power.figures} | {_share(power.called_low)} "
+            f"| {' | '.join(map(_share, power.noticed))} | {power.width:.2f} |\n"
+            for power in sorted(score.kinds, key=lambda power: -power.sources)
+        ],
+        "\n",
+    ]
+
+
+def _share(share: Share) -> str:
+    return f"{share.value:.0%} ({share.low:.0%} to {share.high:.0%})"
 
 
 def _row(figure: PublishedFigure) -> str:

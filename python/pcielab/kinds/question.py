@@ -19,13 +19,26 @@ Kind: TypeAlias = Literal["gpu", "nic", "nvme", "fpga", "accelerator"]
 _SAME: Mapping[str, What] = {"read": "h2d", "write": "d2h"}
 _SAME_BY_CORE: Mapping[str, What] = {"read": "d2h", "write": "h2d"}
 _KINDS = (
-    ("nic", r"connectx|mlx|bcm57|thor|e810|8259\d|x710|pensando|bluefield|\bnic\b|ethernet|infiniband|\befa\b"),
-    ("nvme", r"nvme|ssd|optane|p5800x|pm1753|pm9a3|99\d pro|t70\d"),
-    ("fpga", r"fpga|alveo|\bu(?:50|55c|200|250|280)\b|xdma|qdma|agilex|stratix|versal|ultrascale|kintex|virtex"),
+    (
+        "nic",
+        r"connect-?x|\bcx-?[3-8]\b|mlx|bcm57|thor|e8[123]0|8259\d|x[57]\d0\b|\bi[23][15]0\b|pensando|bluefield|\bnic\b"
+        r"|ethernet|infiniband|\befa\b|slingshot|cassini|chelsio|solarflare|aqc\d{3}|rtl8\d{3}",
+    ),
+    (
+        "nvme",
+        r"nvme|\bssd|optane|\bp[45]\d{3}x?\b|\bpm[19]\w{2,3}\b|\bcm[5-7]\b|\bd[57]-p\d{4}|\bsn\d{3,4}\b"
+        r"|9[789]0 (?:pro|evo)|\bt[57]\d{2}\b|firecuda|kioxia|solidigm|micron|mz[a-z0-9]{2}\w{4,}",
+    ),
+    (
+        "fpga",
+        r"fpga|alveo|\bu(?:50|55c|200|250|280)\b|xdma|qdma|agilex|stratix|versal|ultrascale|kintex|virtex|artix|zynq"
+        r"|\bvu\d+p\b|\b[kv]cu\d{3}\b|litepcie|nitefury",
+    ),
     ("accelerator", r"tenstorrent|blackhole|wormhole|gaudi|trainium|inferentia|\btpu\b"),
     (
         "gpu",
-        r"gpu|nvidia|geforce|rtx|gtx|quadro|tesla|\b[aghlbvpt]\d{1,3}0{0,2}\b|instinct|\bmi\d{2,3}|radeon|\brx\b",
+        r"gpu|nvidia|geforce|rtx|gtx|quadro|tesla|\bg?[ahlbvpt]-?\d{1,3}[a-z]?\b(?<!p2p)|instinct|\bmi-?\d{2,3}|radeon"
+        r"|\brx\b|\barc\b",
     ),
 )
 LINE_RATE = re.compile(r"(?<![\d.])(\d{1,4}(?:\.\d)?) ?(?:G|GbE|Gb/s|Gbps|Gbit/s)\b(?!B)", re.IGNORECASE)

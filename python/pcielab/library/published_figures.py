@@ -23,7 +23,7 @@ class PublishedFigure(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
 
     id: str
-    """M and a number; never renumbered, new rows go to the end."""
+    """M or X and a number; never renumbered, new rows go to the end."""
     evidence: str
     """`opened`: the text with the figure was read. `opened-secondary`: the text read quotes the measurement."""
     category: str
@@ -33,7 +33,7 @@ class PublishedFigure(BaseModel):
     value: float
     """The number, in `unit`."""
     unit: str
-    """Unit of `value` as the source has it; GB is 10^9 bytes, GiB 2^30."""
+    """Unit of `value` as the source has it; GB is 10^9 bytes, GiB 2^30; %: a loss of the figure `against`."""
     direction: str
     """H2D: towards the device; D2H: towards the host; P2P, D2D: between devices; CPU: a core's view."""
     size_bytes: int | None

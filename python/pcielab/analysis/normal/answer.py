@@ -19,7 +19,7 @@ class Normal:
 
     Attributes:
         question: The value and what is known about it.
-        verdict: `low` and `high` are outside the 10 and 90 % points elsewhere (of a latency, `low` is long).
+        verdict: `low` and `high` are outside what is usual elsewhere (of a latency, `low` is long).
         sentences: The answer in words: the bound, what others have, and what may be wrong.
         bounds: What link, path and engine allow, the least first.
         ratio: The value over the least bound; of a latency, over the median elsewhere; None without either.

@@ -16,9 +16,10 @@ from pcielab.model.questions import bandwidth
 from pcielab.wording import byte_size, time_text
 
 _LINE_BYTES = 64
-"""A core sends its write-combining buffer, one cache line, in one TLP, and loads no more at a time."""
+"""What a core stores in one TLP, its write-combining buffer, or loads at a time; less if less is asked."""
 _FRAME_GAP_BYTES = 20
 """Preamble, start and gap of an Ethernet frame on its line."""
+_LEAST_MPS_BYTES = 128
 _LARGE_BYTES = 1 << 20
 _TLP_BYTES = 24
 """Framing, sequence number, header of 4 dwords, LCRC: of a request with a 64-bit address."""
@@ -85,10 +86,13 @@ def _wire(question: Question) -> list[Bound]:
     if question.width is None:
         return []
     width, mps = question.width, question.mps_bytes or USUAL_MPS_BYTES
-    mps = _LINE_BYTES if question.engine == "core" and question.what in ("h2d", "d2h") else mps
-    size = question.size_bytes if question.engine == "dma" and question.size_bytes else _LARGE_BYTES
-    rate = _wire_gbytes(width.generation, width.lanes, mps, min(size, _LARGE_BYTES), _way(question))
-    assumed = "" if question.mps_bytes or mps == _LINE_BYTES else f"MPS {mps} B assumed"
+    assumed = "" if question.mps_bytes else f"MPS {mps} B assumed"
+    size = question.size_bytes if question.engine in ("dma", "core") and question.size_bytes else _LARGE_BYTES
+    if question.engine == "core" and question.what in ("h2d", "d2h"):
+        mps, size, assumed = _LINE_BYTES, min(size, _LINE_BYTES), ""
+    rate = _wire_gbytes(
+        width.generation, width.lanes, max(mps, _LEAST_MPS_BYTES), min(size, _LARGE_BYTES), _way(question)
+    )
     payload = f"{width} with {mps} B of payload in a TLP"
     if size < mps:
         payload = f"{width} with transfers of {size} B"
@@ -105,8 +109,6 @@ def _way(question: Question) -> str:
 @cache
 def _wire_gbytes(generation: int, lanes: int, mps: int, size: int, way: str) -> float:
     """Payload rate of one link: of reads, of writes, or of both at once, their sum."""
-    if mps == _LINE_BYTES:
-        mps, size = 128, _LINE_BYTES
     link = Link(generation=generation, lanes=lanes, mps_bytes=mps, mrrs_bytes=usual_mrrs_bytes(mps))
     [answer] = bandwidth(link, [_whole(size)], accounting=Accounting.SPEC)
     rates = {"read": answer.read.gbps, "write": answer.write.gbps, "both": 2 * answer.rdwr.gbps}

@@ -1,5 +1,11 @@
-"""Causes of a low value: those with a measured effect of its size, and links and payloads that fit it."""
+"""Causes of a low value: those with a measured effect of its size, and links and payloads that fit it.
 
+A cause that what is known of the machine rules out is not named. The others are ranked by how well their measured
+effect matches the loss, and by how much the machine of the effect resembles the asker's.
+"""
+
+import math
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -22,6 +28,20 @@ _LEAST_LINE_GBPS = 10.0
 _LINE_SHARE = 0.85
 """Least share of a line that makes a value one of that line."""
 _SLOWER_SHOWN = 3
+_MATCH_STEP = 0.1
+"""Effects whose distances from the loss differ by less match alike: their machines decide."""
+_MAKERS = {
+    "AMD": r"\bamd\b|epyc|ryzen|threadripper|opteron",
+    "Intel": r"\bintel\b|xeon|\bcore i\d|\bcore ultra",
+    "Arm": r"\barm\b|grace|neoverse|graviton|ampere|altra|\bbcm2\d{3}|rk3\d{3}|\bgb10\b",
+}
+"""Makers of processors by the words of their names."""
+_ONLY_OF_MAKER = {"D29": "Intel", "D30": "AMD", "D32": "Intel"}
+"""Causes that processors of one maker have."""
+_ONLY_OF_KIND = {"D33": "nic", "D41": "nic", "D42": "nic", "D43": "nic", "D44": "nvme"}
+"""Causes that devices of one kind have."""
+_NOT_OF_ENGINE = {"D16": "copy"}
+"""Causes that an engine rules out."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +73,7 @@ class _Effect:
 
 
 def candidates(question: Question, ratio: float, usual: Elsewhere) -> list[Candidate]:
-    """What would make a usual value as low as this one, computed causes first, then measured ones by grade."""
+    """What would make a usual value as low as this one: computed causes, then measured ones by likelihood."""
     return [
         *_line(question, usual),
         *_slower_links(question, usual),
@@ -66,18 +86,57 @@ def _measured(question: Question, ratio: float, usual: Elsewhere) -> list[Candid
     factor = usual.median / ratio if question.what == "latency" else ratio / usual.median
     found: dict[str, list[_Effect]] = defaultdict(list)
     for effect in _effects():
-        if _applies(effect.question, question) and effect.figure.source_key != question.source_key:
+        own = effect.figure.source_key == question.source_key
+        if not own and _applies(effect.question, question) and not _is_ruled_out(effect.figure.cause, question):
             found[effect.figure.cause].append(effect)
     known = causes()
-    result = []
+    result: list[tuple[tuple[int, int, str, str], Candidate]] = []
     for key, effects in found.items():
         low, high = min(one.factor for one in effects), max(one.factor for one in effects)
         if _is_near(factor, low, high) and key in known:
             ids = tuple(one.figure.id for one in effects)
             span = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}"
             cost = f"{span} of the value without it"
-            result.append(Candidate(key, known[key].title, cost, True, known[key].check, ids))
-    return sorted(result, key=lambda one: (known[one.key].grade, one.key))
+            rank = (_mismatch(factor, low, high), -_likeness(effects, question), known[key].grade, key)
+            result.append((rank, Candidate(key, known[key].title, cost, True, known[key].check, ids)))
+    return [candidate for _, candidate in sorted(result, key=lambda one: one[0])]
+
+
+def _is_ruled_out(cause: str, question: Question) -> bool:
+    """Whether the question names a processor, a kind of device or an engine that cannot have the cause."""
+    maker, kind, engine = _maker_of(question.cpu), question.kind, question.engine
+    other_maker = maker is not None and _ONLY_OF_MAKER.get(cause, maker) != maker
+    other_kind = kind is not None and _ONLY_OF_KIND.get(cause, kind) != kind
+    return other_maker or other_kind or (engine is not None and _NOT_OF_ENGINE.get(cause) == engine)
+
+
+def _maker_of(cpu: str) -> str | None:
+    for maker, words in _MAKERS.items():
+        if re.search(words, cpu, re.IGNORECASE | re.ASCII):
+            return maker
+    return None
+
+
+def _mismatch(factor: float, low: float, high: float) -> int:
+    """How far a loss is from those measured, in steps."""
+    away = max(math.log(low / factor), math.log(factor / high), 0.0)
+    return round(away / _MATCH_STEP)
+
+
+def _likeness(effects: list[_Effect], question: Question) -> int:
+    """The most that a machine of these effects has in common with the asker's."""
+    maker = _maker_of(question.cpu)
+    words = set(question.device.lower().split())
+    return max(
+        (one.question.what == question.what)
+        + (one.question.kind == question.kind)
+        + bool(words & set(one.question.device.lower().split()))
+        + (maker is not None and _maker_of(one.question.cpu) == maker)
+        + bool(
+            one.question.width and question.width and one.question.width.generation == question.width.generation
+        )
+        for one in effects
+    )
 
 
 def _is_near(factor: float, low: float, high: float) -> bool:

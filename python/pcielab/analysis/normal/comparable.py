@@ -1,19 +1,21 @@
-"""What others measured: ratios of published figures to their own bounds, and where the next source would lie.
+"""What others measured: ratios of published figures to their own bounds, the closest figures first.
 
-Figures are pooled over generations and widths: ratios agree where rates do not. A figure whose source names a
-cause of a low value, and one above its own bound, is no standard. Rows of one source count as one.
+Figures of the same generation, direction, engine, kind and condition are compared if three sources have any; then
+those of both directions, and of all generations. A figure whose source names a cause of a low value, and one above
+its own bound, is no standard. Rows of one source count as one.
 """
 
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeAlias
 
 from pcielab._core import read_width
 from pcielab.analysis.normal.bound import Call, bounds
+from pcielab.analysis.normal.spread import spread_of, usual_range
 from pcielab.kinds.question import COUNTS, RATES, TIMES, Question, Value, What
 from pcielab.library.published_figures import PublishedFigure, published_figures
 
@@ -25,13 +27,6 @@ _CALL_SHARE = 0.05
 """Share of the time of a copy from which the cost of a call matters."""
 _SMALL_BYTES = 1024
 """Below it, headers, descriptors and packets matter, not only the bound of the payload."""
-_PRIOR_SOURCES = 1
-"""Degrees of freedom that the spread of all kinds of figures has beside the spread of one kind."""
-_T90 = (3.078, 1.886, 1.638, 1.533, 1.476, 1.440, 1.415, 1.397, 1.383, 1.372, 1.363, 1.356, 1.350, 1.345, 1.341,
-        1.337, 1.333, 1.330, 1.328, 1.325, 1.323, 1.321, 1.319, 1.318, 1.316, 1.315, 1.314, 1.313, 1.311,
-        1.310)  # fmt: skip
-"""The 90 % points of Student's t with 1 to 30 degrees of freedom."""
-_NORMAL90 = 1.2816
 _Key: TypeAlias = tuple[object, ...]
 
 
@@ -46,15 +41,15 @@ class Comparable:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """Where the next source would lie, with a chance of 80 %.
+    """Where the next source would lie.
 
     Attributes:
-        low: 10 %: ratio, or time in ns.
+        low: Ratio, or time in ns, below which a value is out of the ordinary.
         median: The median of the sources.
-        high: 90 %.
+        high: Above which it is.
         sources: Number of sources.
         figures: The figures, by ratio.
-        pooled: What was pooled beyond figures of the same kind, in words; empty: nothing.
+        pooled: What was pooled beyond figures of the same generation and direction, in words; empty: nothing.
     """
 
     low: float
@@ -88,7 +83,7 @@ def elsewhere(question: Question) -> Elsewhere | None:
     for same, pooled in _LADDER:
         found = _of_key(question, same)
         if len({one.figure.source_key for one in found}) >= LEAST_SOURCES:
-            return _interval(question, found, same, pooled)
+            return _range(question, found, same, pooled)
     return None
 
 
@@ -106,14 +101,13 @@ def comparables() -> tuple[Comparable, ...]:
 
 def question_of(figure: PublishedFigure) -> tuple[PublishedFigure, Question] | None:
     """The question that a figure answers; None if it answers none."""
-    what = figure.what
-    units = TIMES if what == "latency" else RATES if what != "iops" else COUNTS
-    if not what or figure.unit not in units:
+    value = _value(figure) if figure.what else None
+    if value is None:
         return None
     depth = figure.queue_depth
     return figure, Question(
-        what=_what(what),
-        value=Value(figure.value, figure.unit, units[figure.unit]),
+        what=_what(figure.what),
+        value=value,
         width=read_width(figure.question_link, "question_link") if figure.question_link else None,
         engine=figure.engine or None,  # type: ignore[arg-type]
         kind=figure.kind or None,  # type: ignore[arg-type]
@@ -126,6 +120,15 @@ def question_of(figure: PublishedFigure) -> tuple[PublishedFigure, Question] | N
         cpu=figure.cpu,
         source_key=figure.source_key,
     )
+
+
+def _value(figure: PublishedFigure) -> Value | None:
+    """The figure with its unit; of a loss in per cent, what is left of the figure that it is against."""
+    if figure.unit == "%" and figure.against in (figures := published_figures()):
+        without = _value(figures[figure.against])
+        return without and replace(without, number=without.number * (1 - figure.value / 100))
+    units = TIMES if figure.what == "latency" else RATES if figure.what != "iops" else COUNTS
+    return Value(figure.value, figure.unit, units[figure.unit]) if figure.unit in units else None
 
 
 def ratio_of(question: Question) -> float | None:
@@ -172,8 +175,7 @@ _ONE_WAY = {"h2d": "one way", "d2h": "one way"}
 
 
 def _same_kind(question: Question) -> _Key:
-    state = question.state
-    return (question.what, question.engine, question.kind, state, is_small(question))
+    return (question.what, question.engine, question.kind, question.state, is_small(question))
 
 
 def _same_engine(question: Question) -> _Key:
@@ -182,11 +184,28 @@ def _same_engine(question: Question) -> _Key:
     return (way, question.engine, question.kind, question.state, is_small(question))
 
 
+def _whatever_kind(question: Question) -> _Key:
+    """A core's loads take a round trip, and an IOMMU's misses cost the same, whatever kind of device it is."""
+    if question.state == "iommu" and question.what in _ONE_WAY:
+        return (question.engine, question.state, is_small(question))
+    if question.what == "latency" and question.engine == "core":
+        return (question.what, question.engine, question.state)
+    return (question.source_key, question.kind, question)
+
+
+def _in_generation(same: Callable[[Question], _Key]) -> Callable[[Question], _Key]:
+    return lambda question: (*same(question), question.width.generation if question.width else None)
+
+
 _LADDER: tuple[tuple[Callable[[Question], _Key], str], ...] = (
-    (_same_kind, ""),
-    (_same_engine, "both directions"),
+    (_in_generation(_same_kind), ""),
+    (_in_generation(_same_engine), "both directions"),
+    (_same_kind, "all generations"),
+    (_same_engine, "both directions, all generations"),
+    (_whatever_kind, "all kinds of devices"),
 )
-"""Keys of comparable figures, the closest first; an engine or kind that is not given matches every one."""
+"""Keys of comparable figures, the closest first; an engine or kind that is not given matches every one. The maker
+of a GPU is no key: with it, twice as many standards are called low, and no more losses."""
 
 
 def _of_key(question: Question, same: Callable[[Question], _Key]) -> list[Comparable]:
@@ -202,21 +221,16 @@ def _matches(wanted: _Key, found: _Key) -> bool:
     return all(want is None or want == have for want, have in zip(wanted, found, strict=True))
 
 
-def _interval(
+def _range(
     question: Question, found: list[Comparable], same: Callable[[Question], _Key], pooled: str
 ) -> Elsewhere:
-    """The 10 and 90 % points of the next source: Student's t of the logarithms of the sources' medians."""
     logs = _of_sources(found)
-    middle, freedom = statistics.median(logs), len(logs) - 1
-    squares = statistics.variance(logs) * freedom + _PRIOR_SOURCES * _usual_variance(question, same)
-    freedom += _PRIOR_SOURCES
-    points = _T90[freedom - 1] if freedom <= len(_T90) else _NORMAL90
-    reach = points * math.sqrt(squares / freedom * (1 + 1 / len(logs)))
-    high = math.exp(middle + reach)
+    is_time = question.what == "latency"
+    low, middle, high = usual_range(logs, _related_spread(question, same), low_is_bad=not is_time)
     return Elsewhere(
-        low=math.exp(middle - reach),
+        low=math.exp(low),
         median=math.exp(middle),
-        high=high if question.what == "latency" else min(high, 1.0),
+        high=math.exp(high) if is_time else min(math.exp(high), 1.0),
         sources=len(logs),
         figures=tuple(sorted(found, key=lambda one: one.ratio)),
         pooled=pooled,
@@ -231,16 +245,27 @@ def _of_sources(found: Iterable[Comparable]) -> list[float]:
     return [statistics.median(values) for values in sources.values()]
 
 
-def _usual_variance(question: Question, same: Callable[[Question], _Key]) -> float:
-    """The variance within kinds of figures, over all of them, without the asker's own source."""
+def _related_spread(question: Question, same: Callable[[Question], _Key]) -> float | None:
+    """The spread within kinds of related figures, without the asker's own source; None if there are too few."""
     kinds: dict[_Key, list[Comparable]] = defaultdict(list)
     for one in comparables():
-        if one.figure.source_key != question.source_key:
+        if one.figure.source_key != question.source_key and _is_related(one.question, question):
             kinds[same(one.question)].append(one)
-    logs = [values for members in kinds.values() if len(values := _of_sources(members)) >= LEAST_SOURCES]
-    return _pooled_variance(logs)
+    groups = [logs for members in kinds.values() if len(logs := _of_sources(members)) >= LEAST_SOURCES]
+    return spread_of(groups) if groups else None
 
 
-def _pooled_variance(groups: Sequence[Sequence[float]]) -> float:
-    freedom = sum(len(group) - 1 for group in groups)
-    return sum(statistics.variance(group) * (len(group) - 1) for group in groups) / freedom if freedom else 0.0
+def _is_related(figure: Question, question: Question) -> bool:
+    """Whether figures have a like spread. Under a condition, such as an IOMMU, they differ most."""
+    return bool(figure.state) if question.state else _relation(figure) == _relation(question)
+
+
+def _relation(question: Question) -> str:
+    """Copy engines one way, whatever else GPUs do, the DMA of other devices, and so on."""
+    if question.what in ("latency", "iops"):
+        return question.what
+    if question.engine == "core":
+        return "cores"
+    if question.engine == "copy" and question.what in _ONE_WAY:
+        return "copies one way"
+    return "GPUs" if question.kind == "gpu" else "others"

@@ -200,7 +200,7 @@ def _elsewhere_sentence(
         f"{share_text(usual.low)} to {share_text(usual.high)} of the bound, "
         f"{text(usual.low * at)} to {text(usual.high * at)} here"
     )
-    return f"Elsewhere values are {span} (10 to 90 %; median {usual.median:.2f}; {who}): this one is {verdict}."
+    return f"Elsewhere values are {span} (median {usual.median:.2f}; {who}): this one is {verdict}."
 
 
 def _years(usual: Elsewhere) -> str:

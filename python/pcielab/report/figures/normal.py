@@ -14,7 +14,7 @@ _NAME_LETTERS = 46
 
 
 def draw_normal(answer: Normal) -> Figure:
-    """Comparable figures by ratio, 10 to 90 % of them as a band, and the value as a line.
+    """Comparable figures by ratio, what is usual as a band, and the value as a line.
 
     Raises:
         InputError: There is nothing to draw: neither a bound nor a comparable figure.
@@ -51,7 +51,7 @@ def _band(answer: Normal, title: str) -> list[alt.Chart]:
     usual = answer.elsewhere
     if usual is None:
         return []
-    span = alt.InlineData(values=[{"ratio": usual.low, "high": usual.high, "range": "10 to 90 % elsewhere"}])
+    span = alt.InlineData(values=[{"ratio": usual.low, "high": usual.high, "range": "usual elsewhere"}])
     colour = alt.Color("range:N", title=None)
     return [alt.Chart(span).mark_rect(opacity=0.25).encode(x=_axis(title), x2="high:Q", color=colour)]
 
