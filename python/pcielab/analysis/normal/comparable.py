@@ -6,6 +6,7 @@ its own bound, is no standard. Rows of one source count as one.
 """
 
 import math
+import re
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -27,6 +28,7 @@ _CALL_SHARE = 0.05
 """Share of the time of a copy from which the cost of a call matters."""
 _SMALL_BYTES = 1024
 """Below it, headers, descriptors and packets matter, not only the bound of the payload."""
+_FAST_MEDIUM = re.compile(r"optane|\bp[45]8\d\dx\b|z-ssd|\bslc\b|dram", re.IGNORECASE)
 _Key: TypeAlias = tuple[object, ...]
 
 
@@ -175,13 +177,24 @@ _ONE_WAY = {"h2d": "one way", "d2h": "one way"}
 
 
 def _same_kind(question: Question) -> _Key:
-    return (question.what, question.engine, question.kind, question.state, is_small(question))
+    return (*_same_device(question), question.what)
 
 
 def _same_engine(question: Question) -> _Key:
     # A core's stores are combined and posted, its loads are not: their ratios are hundreds apart.
     way = question.what if question.engine == "core" else _ONE_WAY.get(question.what, question.what)
-    return (way, question.engine, question.kind, question.state, is_small(question))
+    return (*_same_device(question), way)
+
+
+def _same_device(question: Question) -> _Key:
+    return (question.engine, question.kind, question.state, is_small(question), _has_fast_medium(question))
+
+
+def _has_fast_medium(question: Question) -> bool | None:
+    """Whether the time of a drive is that of a memory that reads in microseconds, or of flash, which takes tens."""
+    if question.what != "latency" or question.kind != "nvme" or not question.device:
+        return None
+    return bool(_FAST_MEDIUM.search(question.device))
 
 
 def _whatever_kind(question: Question) -> _Key:

@@ -207,6 +207,15 @@ def test_commands_latencies_and_iommus_have_something_to_compare_with() -> None:
         assert sum(found) / len(found) >= 0.30, kind
 
 
+def test_flash_is_not_compared_with_memories_that_read_in_microseconds() -> None:
+    given = {"link": "gen4x4", "engine": "dma", "size_bytes": 4096}
+    flash, optane = (
+        normal("latency", "80us", device=name, **given)  # type: ignore[call-overload]
+        for name in ("PM9A3", "Optane P5800X")
+    )
+    assert (flash.verdict, optane.verdict) == ("nothing to compare with", "low")
+
+
 def test_a_loss_in_per_cent_is_of_the_figure_that_it_is_against() -> None:
     figures = published_figures()
     lost = question_of(figures["M118"])
