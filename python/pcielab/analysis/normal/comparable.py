@@ -191,7 +191,7 @@ def _same_device(question: Question) -> _Key:
 
 
 def _has_fast_medium(question: Question) -> bool | None:
-    """Whether the time of a drive is that of a memory that reads in microseconds, or of flash, which takes tens."""
+    """Whether a drive has a memory that reads in microseconds, or flash, which takes tens; None: unknown."""
     if question.what != "latency" or question.kind != "nvme" or not question.device:
         return None
     return bool(_FAST_MEDIUM.search(question.device))
