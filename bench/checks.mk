@@ -239,6 +239,10 @@ doctor-readings: build ## Shuffle and mangle 2,000 lspci texts: each register st
 tool-mutations: build ## Import 10,000 mutated outputs each of nvbandwidth, perftest and fio (5 minutes)
 	$(BIN)/python tests/mutations/fuzz.py --count 30000 --kind tool-nvbandwidth --kind tool-perftest --kind tool-fio
 
+.PHONY: paste-mutations
+paste-mutations: build ## Import 20,000 mutated pastes of every tool's output (minutes)
+	$(BIN)/python tests/mutations/fuzz.py --count 20000 --kind tool-pasted
+
 .PHONY: guide-figures
 guide-figures: build ## Draw the simulated pictures of the guides again, in docs/images (10 s)
 	$(BIN)/python bench/guide_figures.py

@@ -22,7 +22,7 @@ from pcielab.charts.selection import MissingDataError
 from pcielab.devices.running import run, simulate
 from pcielab.doctor.stores import tree_of_store
 from pcielab.formats.exporters import EXPORTERS, export
-from pcielab.formats.importers import import_fio, import_nvbandwidth, import_pcie_bench
+from pcielab.formats.importers import import_output, import_pcie_bench
 from pcielab.formats.importers.tools.given import Given
 from pcielab.kinds.beside_published import compare_with_published
 from pcielab.kinds.rooms import room
@@ -58,8 +58,8 @@ def prepare(folder: Path, tiny: Path, published: Path) -> None:
     import_pcie_bench(published, seeds / "measured.db")
     outputs = Path(__file__).parents[1] / "tool_outputs"
     linked = Given(link="gen5x16", mps_bytes=256, mrrs_bytes=512, numa_node=0)
-    import_nvbandwidth(outputs / "nvbandwidth" / "0.5-one-gpu.txt", seeds / "gpu.db", given=linked)
-    import_fio(outputs / "fio" / "3.36-mixed.json", seeds / "drive.db")
+    import_output(outputs / "nvbandwidth" / "0.5-one-gpu.txt", seeds / "gpu.db", given=linked)
+    import_output(outputs / "fio" / "3.36-mixed.json", seeds / "drive.db")
     small = Path(__file__).parents[1] / "documents" / "small"
     chosen = suites.load_message_suite(str(small / "messages" / "kpio.toml"))
     run(chosen, profile="kpio-2012", output=seeds / "messages.db")

@@ -260,6 +260,9 @@ READERS: dict[str, Reader] = {
         )
         for tool in ("nvbandwidth", "perftest", "fio")
     },
+    "pasted outputs of tools": Reader(
+        "mine.txt", lambda: tools._samples("pasted"), command("import", "output", "FILE", "-o", "OUT.db")
+    ),
     "raw results": Reader(
         "mine.txt", lambda: [kinds.RAW_RESULTS.encode()], command("import", "netfpga", "FILE", "-o", "OUT.db")
     ),

@@ -22,7 +22,7 @@ from pcielab import InputError, fabric, model, sweeps
 from pcielab.doctor import Tree, read_file, read_lspci_file, read_sysfs
 from pcielab.doctor.made_machine import server, write
 from pcielab.doctor.nccl_topology import read_nccl_file
-from pcielab.formats.importers import import_fio, import_netfpga, import_pcie_bench
+from pcielab.formats.importers import import_netfpga, import_output, import_pcie_bench
 from pcielab.formats.raw_results import COUNTER_NS, FIRST_LINE
 from pcielab.kinds.flows.tree import tree
 from pcielab.library import validation
@@ -172,7 +172,7 @@ def published(path: Path) -> None:
 
 
 def import_tool(path: Path) -> None:
-    import_fio(path, path.with_suffix(".db"))
+    import_output(path, path.with_suffix(".db"))
 
 
 def nccl(content: Callable[[int], str]) -> Input:

@@ -12,6 +12,7 @@ from pcielab.cli.quantities import size_option
 
 if TYPE_CHECKING:
     from pcielab.formats.importers.tools.given import Given
+    from pcielab.kinds.tools.rows import Tool
 
 _PANEL = "Machine"
 
@@ -27,7 +28,12 @@ def _size(name: str, meaning: str) -> Any:
 
 
 _OPTIONS = [
-    _option("doctor", Path | None, "FILE", "Machine of `pcielab doctor --save`: gives link, MPS and MRRS."),
+    _option(
+        "doctor",
+        Path | None,
+        "FILE",
+        "Machine of `pcielab doctor --save`, or text of lspci -vvv: gives link, MPS and MRRS.",
+    ),
     _option("address", str | None, "BDF", "PCI address of the device, e.g. 0000:17:00.0."),
     _option("link", str | None, "LINK", "Negotiated link, generation and lanes, e.g. gen5x16."),
     _size("mps", "Maximum payload size of the device."),
@@ -41,10 +47,10 @@ def _given(options: Mapping[str, Any]) -> "Given":
 
     machine: dict[str, dict[str, Any]] = {}
     if options["doctor"] is not None:
-        from pcielab.doctor import device_links, read_file
+        from pcielab.doctor import device_links, read_machine
         from pcielab.errors import InputError
 
-        machine = device_links(read_file(options["doctor"]))
+        machine = device_links(read_machine(options["doctor"]))
         if not machine:
             raise InputError(f"--doctor {options['doctor']}: no device with a link: run the doctor with sudo")
     return Given(
@@ -95,24 +101,51 @@ def netfpga(
     _report(output)
 
 
+_BufferOption = Annotated[int | None, size_option("--size", "Buffer size of nvbandwidth (`-b`), e.g. 512M.")]
+_LastOption = Annotated[
+    str | None,
+    typer.Option("--last", metavar="TEST", help="Last test of nvbandwidth that ran: refuse a text without it."),
+]
+
+
+@app.command("output")
+@takes_machine_options
+def output_of_tools(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="What one tool or several printed, with any text around it.")
+    ],
+    output: Output,
+    given: "Given",
+    size: _BufferOption = None,
+    last: _LastOption = None,
+    overwrite: OverwriteOption = False,
+) -> None:
+    """Import what tools printed: the command finds the output of each in a file with any text around it.
+
+    It reads nvbandwidth, perftest, fio, bandwidthTest, p2pBandwidthLatencyTest, rocm-bandwidth-test, nccl-tests
+    and Intel MLC. Prompts, quotes, colours and other text around them do no harm. stderr lists what was not read.
+
+    Examples:
+    `pcielab import output paste.txt -o run.db`
+
+    `pcielab import output paste.txt --link gen4x16 -o run.db`
+    """
+    _import(None, file, output, given=given, size_bytes=size, last_test=last, overwrite=overwrite)
+
+
 @app.command("nvbandwidth")
 @takes_machine_options
 def nvbandwidth(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Output of nvbandwidth 0.2 to 0.10, text or JSON (`-j`).")
+        Path,
+        typer.Argument(
+            metavar="FILE", help="Output of nvbandwidth 0.2 to 0.10, text or JSON (`-j`); excerpts, too."
+        ),
     ],
     output: Output,
     given: "Given",
-    size: Annotated[
-        int | None,
-        size_option("--size", "Buffer size (`nvbandwidth -b`), e.g. 512M."),
-    ] = None,
-    last: Annotated[
-        str | None,
-        typer.Option(
-            "--last", metavar="TEST", help="Last test that ran: for a text without a closing note to show its end."
-        ),
-    ] = None,
+    size: _BufferOption = None,
+    last: _LastOption = None,
     overwrite: OverwriteOption = False,
 ) -> None:
     """Import the bandwidths and latencies that nvbandwidth measured between host and GPUs.
@@ -127,10 +160,7 @@ def nvbandwidth(
 
     `pcielab import nvbandwidth result.json --doctor machine.json -o gpu.db`
     """
-    from pcielab.formats.importers import import_nvbandwidth
-
-    import_nvbandwidth(file, output, given=given, size_bytes=size, last_test=last, overwrite=overwrite)
-    _report(output)
+    _import("nvbandwidth", file, output, given=given, size_bytes=size, last_test=last, overwrite=overwrite)
 
 
 @app.command("perftest")
@@ -140,14 +170,14 @@ def perftest(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="Report that the client printed, or its file of `--out_json`.",
+            help="Reports as printed, or a file of `--out_json`.",
         ),
     ],
     output: Output,
     given: "Given",
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Import the bandwidths or latencies that ib_write_bw, ib_read_bw, ib_send_bw or ib_*_lat measured over RDMA.
+    """Import what ib_write_bw, ib_read_bw, ib_send_bw, ib_atomic_bw or ib_*_lat measured over RDMA.
 
     The path includes the network and the other host. The file does not give the link, MPS or the NUMA node. They
     stay unknown, unless an option or a machine that `pcielab doctor --save` wrote gives them.
@@ -157,17 +187,14 @@ def perftest(
 
     `pcielab import perftest perftest_out.json --doctor machine.json --address 0000:17:00.0 -o nic.db`
     """
-    from pcielab.formats.importers import import_perftest
-
-    import_perftest(file, output, given=given, overwrite=overwrite)
-    _report(output)
+    _import("perftest", file, output, given=given, overwrite=overwrite)
 
 
 @app.command("fio")
 @takes_machine_options
 def fio(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="JSON of fio 3: `fio --output-format=json --output=FILE`.")
+        Path, typer.Argument(metavar="FILE", help="Output of fio 3: JSON, json+, normal, or terse 3 to 5.")
     ],
     output: Output,
     given: "Given",
@@ -183,10 +210,16 @@ def fio(
 
     `pcielab import fio randread.json --link gen4x4 --mps 256 --mrrs 512 -o drive.db`
     """
-    from pcielab.formats.importers import import_fio
+    _import("fio", file, output, given=given, overwrite=overwrite)
 
-    import_fio(file, output, given=given, overwrite=overwrite)
+
+def _import(tool: "Tool | None", file: Path, output: Path, **options: Any) -> None:
+    from pcielab.formats.importers import import_output
+
+    notes = import_output(file, output, tool=tool, **options)
     _report(output)
+    for note in notes:
+        say(note)
 
 
 def _report(output: Path) -> None:

@@ -81,6 +81,8 @@ def pins(rows: Sequence[MeasuredRow], link: Link | None) -> list[Pin]:
         rows: Of one store: `pcielab.kinds.tools.rows.measured_rows`.
         link: The device's link; None if it is unknown, which leaves payload ratios unidentified.
     """
+    # Memory of the host is no device, and pageable memory or a copy through it is another path.
+    rows = [row for row in rows if row.tool != "mlc" and row.counted != "total" and row.state is None]
     alone = [row for row in rows if _is_rate(row) and row.beside is None and row.counted == "one"]
     return [
         *_payload_ratios(alone, link),

@@ -377,8 +377,7 @@ def test_rows_of_other_tools_are_judged(
     tmp_path: Path, tool: str, sample: str, link: str | None, expected: dict[str, str]
 ) -> None:
     path = tmp_path / "tool.db"
-    importer = getattr(importers, f"import_{tool}")
-    importer(TOOLS / tool / sample, path, given=Given(link=link))
+    importers.import_output(TOOLS / tool / sample, path, given=Given(link=link))
     verdicts = {f"{one.question.what} {one.question.engine}": one.verdict for one in reversed(normal(path))}
     assert verdicts.items() >= expected.items()
     assert {one.origin for one in normal(path)} == {"measured"}
@@ -386,7 +385,7 @@ def test_rows_of_other_tools_are_judged(
 
 def test_the_line_of_a_nic_may_be_what_binds(tmp_path: Path) -> None:
     path = tmp_path / "tool.db"
-    importers.import_perftest(TOOLS / "perftest/write-bw.txt", path, given=Given(link="gen4x16"))
+    importers.import_output(TOOLS / "perftest/write-bw.txt", path, given=Given(link="gen4x16"))
     [without] = normal(path)
     assert without.causes[0].key == "line"
     [answer] = normal(path, line_gbps=100)

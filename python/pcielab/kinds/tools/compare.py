@@ -6,7 +6,7 @@ from pcielab.strict_json import known
 
 _PARAMETERS = (
     *("tool", "direction", "beside", "counted", "engine", "pair", "part"),
-    *("queues", "outstanding", "transport", "io_engine", "access"),
+    *("queues", "outstanding", "transport", "io_engine", "access", "state"),
 )
 """Parameters besides size and pattern."""
 _ASKED = ("direction", "pair", "part", "queues", "outstanding", "pattern", "size_bytes")

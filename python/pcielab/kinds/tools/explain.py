@@ -91,7 +91,7 @@ def limits_of_tool(parameters: Mapping[str, Any], link: Link) -> tuple[Limit, ..
     """The bounds of the wire, tightest first; none if the data need not cross the link."""
     moved = MOVED.get((str(parameters.get("tool")), parameters.get("direction")))
     of_devices = parameters.get("pair") == "sum" or parameters.get("counted") == "total"
-    if moved is None or of_devices or parameters.get("access") == "buffered":
+    if moved is None or of_devices or parameters.get("access") == "buffered" or parameters.get("state"):
         return ()
     size = parameters.get("size_bytes")
     [answer] = model.bandwidth(link, [_LONG if size is None else min(int(size), _LONG)])

@@ -1,4 +1,4 @@
-"""The rows that other tools measured (nvbandwidth, perftest, fio), as plain facts of a store.
+"""The rows that other tools measured, as plain facts of a store.
 
 An importer writes one test for each number that a tool prints, or for each group of numbers of one measurement.
 `measured_rows` reads them back, one row for each number. A fact that the tool's file does not give is None.
@@ -10,8 +10,18 @@ from typing import Any, Literal, TypeAlias
 
 from pcielab.store.frames import Frames
 
-Tool: TypeAlias = Literal["nvbandwidth", "perftest", "fio"]
-Direction: TypeAlias = Literal["h2d", "d2h", "p2p", "local", "read", "write", "send", "trim"]
+Tool: TypeAlias = Literal[
+    "nvbandwidth",
+    "perftest",
+    "fio",
+    "bandwidthTest",
+    "p2pBandwidthLatencyTest",
+    "rocm-bandwidth-test",
+    "nccl-tests",
+    "mlc",
+]
+"""The tools that are read, by the names of their programs."""
+Direction: TypeAlias = Literal["h2d", "d2h", "p2p", "local", "read", "write", "send", "atomic", "trim"]
 """Where data go: to or from the host's memory, between devices, within one; or the tool's own operation."""
 Beside: TypeAlias = Literal["opposite", "others", "others-opposite", "mixed"]
 """Traffic that the tool runs at the same time: the opposite direction, other devices, both, other operations."""
@@ -19,15 +29,19 @@ Counted: TypeAlias = Literal["one", "both", "total"]
 """Directions or devices that a value counts: one, both directions, or all devices together."""
 Engine: TypeAlias = Literal["copy", "kernel"]
 """What moves the data, where the tool names it: a copy engine, or the processors of a GPU."""
+State: TypeAlias = Literal["pageable", "through-host"]
+"""A condition that the tool names, by its word in `pcielab normal --state`."""
 Quantity: TypeAlias = Literal["bandwidth", "latency", "iops"]
 What: TypeAlias = Literal["h2d", "d2h", "both-ways", "p2p", "read", "write", "latency", "iops"]
 """The question that a value answers, as `pcielab normal` asks it."""
 
 Moved: TypeAlias = Literal["read", "write"]
 """What a device does to the memory of its host."""
+COPIERS = ("nvbandwidth", "bandwidthTest", "p2pBandwidthLatencyTest", "rocm-bandwidth-test")
+"""Tools that copy between the memories of hosts and GPUs."""
 MOVED: Mapping[tuple[str, str | None], Moved] = {
-    ("nvbandwidth", "h2d"): "read",
-    ("nvbandwidth", "d2h"): "write",
+    **{(tool, "h2d"): "read" for tool in COPIERS},
+    **{(tool, "d2h"): "write" for tool in COPIERS},
     ("perftest", "write"): "read",
     ("perftest", "send"): "read",
     ("perftest", "read"): "write",
@@ -36,6 +50,8 @@ MOVED: Mapping[tuple[str, str | None], Moved] = {
 }
 """What the device does to the host's memory, by tool and direction of its rows."""
 _QUESTIONS: Mapping[str, What] = {"h2d": "h2d", "d2h": "d2h", "p2p": "p2p", "read": "read", "write": "write"}
+_PCIE_PATHS = ("PIX", "PXB", "PHB", "NODE", "SYS", "SOC")
+"""Words of `nvidia-smi topo -m` for a path over PCIe."""
 _QUANTITIES: Mapping[str, tuple[Quantity, str]] = {
     "bandwidth": ("bandwidth", "average"),
     "bandwidth_peak": ("bandwidth", "peak"),
@@ -62,15 +78,21 @@ class MeasuredSetting:
         counted: What a bandwidth counts.
         engine: What moves the data; None if the tool does not name it.
         pair: The ends as the tool labels them, `CPU 0 -> GPU 1`; `sum` for the sum of a table.
-        part: The table of a test with several: `Read1`, `Total`.
+        part: The table of a test with several: `Read1`, `Total`; a port of perftest; `bus` or `algorithm` of
+            nccl-tests; the traffic of mlc.
         size_bytes: Size of a transfer, message or block.
         outstanding: Most requests in flight in a queue.
-        queues: Queue pairs (perftest), or jobs that a row adds up (fio).
+        queues: Queue pairs (perftest), or jobs that a row adds up (fio). Several jobs share a row where fio
+            groups them.
         pattern: `sequential` or `random`.
         transport: `RC`, `UC`, `UD`... of perftest.
         io_engine: `libaio`, `io_uring`... of fio.
         access: `direct`, or `buffered` if the page cache of the host may answer; of fio.
         clock: What a latency of fio includes: `clat` from submission to completion, `lat` also the submission.
+        state: A condition that the tool names: memory that is not pinned, or copies between devices through the
+            host's memory.
+        path: What connects two GPUs, in the words of `nvidia-smi topo -m`: `NV4`, `PIX`, `SYS`.
+        device: Name of the device, where the text gives it.
     """
 
     tool: Tool
@@ -88,6 +110,14 @@ class MeasuredSetting:
     io_engine: str | None = None
     access: Literal["direct", "buffered"] | None = None
     clock: Literal["clat", "lat"] | None = None
+    state: State | None = None
+    path: str | None = None
+    device: str | None = None
+
+    @property
+    def over_pcie(self) -> bool:
+        """Whether a copy between devices is known to cross PCIe."""
+        return self.state == "through-host" or self.path in _PCIE_PATHS
 
     @property
     def depth(self) -> int | None:

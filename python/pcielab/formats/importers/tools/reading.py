@@ -28,24 +28,26 @@ def read_text(file: Path) -> str:
     return text
 
 
-def parse_json(text: str, file: Path, gathered: str = "") -> Any:
-    """The content of a JSON file.
+def parse_json(text: str, file: Path, gathered: str = "", start: int = 0) -> tuple[Any, int]:
+    """A JSON value in a text, and where it ends.
 
     Args:
-        text: The content as text.
+        text: The text.
         file: The file, for errors.
         gathered: A key that may repeat: its value is a list of all its values.
+        start: Where it begins.
 
     Raises:
         InputError: It is not JSON, or truncated.
     """
+    decoder = json.JSONDecoder(
+        parse_constant=_no_constant, object_pairs_hook=lambda pairs: _object(pairs, gathered)
+    )
     try:
-        found = json.loads(
-            text, parse_constant=_no_constant, object_pairs_hook=lambda pairs: _object(pairs, gathered)
-        )
-        if "\\ud" in text.lower():
+        found, end = decoder.raw_decode(text, start)
+        if "\\ud" in text[start:end].lower():
             json.dumps(found, ensure_ascii=False).encode()
-        return found
+        return found, end
     except json.JSONDecodeError as error:
         raise InputError(
             f"{file}, line {error.lineno}, column {error.colno}: not valid JSON ({error.msg}): the file is "

@@ -16,6 +16,8 @@ MEBIBYTES_GBPS = Decimal(8 << 20) / 10**9
 """A MiB/s in Gb/s; perftest writes it MB/sec."""
 GIGABYTES_GBPS = Decimal(8)
 """A GB/s in Gb/s."""
+MEGABYTES_GBPS = Decimal(8) / 1000
+"""A MB/s of 10^6 B/s in Gb/s; bandwidthTest and mlc print it."""
 UNITS = {
     "bandwidth": "Gb/s",
     "bandwidth_peak": "Gb/s",
@@ -60,6 +62,9 @@ class Measured:
         device: Name of the device; None if the file gives none, or several.
         addresses: PCI addresses of the devices that it names.
         facts: Other facts of its head, by name.
+        notes: What the text may lack, as sentences.
+        devices: Names of its devices, in the order of their numbers.
+        form: The form of its text, where a tool has several that may hold the same run.
     """
 
     tool: Tool
@@ -68,33 +73,52 @@ class Measured:
     device: str | None = None
     addresses: Sequence[str] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    devices: Sequence[str] = ()
+    form: str = ""
 
 
-def write(found: Measured, given: Given, file: Path, text: str, output: Path, *, overwrite: bool) -> None:
+def write(
+    found: Sequence[Measured], given: Given, file: Path, text: str, output: Path, *, overwrite: bool
+) -> None:
     """Write a store; `text` is the whole file, which is attached.
+
+    Args:
+        found: What each tool measured; one for each tool.
+        given: Facts about the machine.
+        file: Where it was read.
+        text: Its content.
+        output: The store.
+        overwrite: Replace an existing one.
 
     Raises:
         InputError: The file has no result, a given fact is wrong, or the output is refused.
     """
-    if not found.tests:
-        raise InputError(f"{file}: has no test: give the whole output of {found.tool}")
-    device = given.device(found.addresses)
+    tests = [test for one in found for test in one.tests]
+    tools = ", ".join(one.tool for one in found)
+    if not tests:
+        raise InputError(f"{file}: has no test: give the whole output of {tools}")
+    names = {one.device for one in found if one.device}
+    device = given.device([address for one in found for address in one.addresses])
+    version = found[0].version if len(found) == 1 else None
+    facts = {key: value for one in found for key, value in one.facts.items()}
     manifest = {
         "origin": "measured",
-        "title": f"{found.tool} {found.version or ''}".strip() + f", {file.name}",
-        "suite": found.tool,
+        "title": f"{tools} {version or ''}".strip() + f", {file.name}",
+        "suite": tools,
         "system": None,
         "overrides": {},
         "options": {},
-        "device": ({"name": found.device} if found.device else {}) | device,
+        "device": ({"name": names.pop()} if len(names) == 1 else {}) | device,
         "host": given.host(),
-        "source": {"format": found.tool, "file": file.name, "version": found.version, **found.facts},
+        "source": {"format": tools, "file": file.name, "version": version, **facts},
     }
     with StoreWriter.create(output, json.dumps(manifest), overwrite=overwrite) as store:
-        for identifier, test in enumerate(found.tests):
+        for identifier, test in enumerate(tests):
             with found_in(file):
                 store.write_test(json.dumps(_record(identifier, test)))
-        store.attach(f"{found.tool}{'.json' if text.lstrip()[:1] == '{' else '.txt'}", text)
+        kind = ".json" if text.lstrip()[:1] == "{" else ".txt"
+        store.attach(f"{found[0].tool if len(found) == 1 else 'tools'}{kind}", text)
 
 
 def _record(identifier: int, test: Measurement) -> dict[str, Any]:

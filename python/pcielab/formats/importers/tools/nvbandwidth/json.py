@@ -1,8 +1,7 @@
 """Read the JSON of nvbandwidth (`nvbandwidth -j`)."""
 
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,7 +13,6 @@ from pcielab.formats.importers.tools.nvbandwidth.tables import (
     version_of,
     without_result,
 )
-from pcielab.formats.importers.tools.reading import parse_json
 from pcielab.formats.importers.tools.writing import Measured
 from pcielab.library.validation import checked
 from pcielab.wording import shown
@@ -50,15 +48,15 @@ class _File(_Part):
     nvbandwidth: _Run
 
 
-def read_json(text: str, file: Path, size_bytes: int | None) -> Measured:
-    """The tests of a JSON file.
+def read_json(content: Any, where: str, size_bytes: int | None) -> Measured:
+    """The tests of the JSON of a run; `where` is for errors.
 
     Raises:
-        InputError: It is foreign, truncated or damaged.
+        InputError: It is foreign or damaged.
     """
-    run = checked(_File, parse_json(text, file), str(file)).nvbandwidth
-    version = version_of(run.version, f"{file}: nvbandwidth.version")
-    name, addresses = devices_of(run.devices)
+    run = checked(_File, content, where).nvbandwidth
+    version = version_of(run.version, f"{where}: nvbandwidth.version")
+    names, addresses = devices_of(run.devices)
     tests = []
     for index, case in enumerate(run.testcases):
         if case.status == "Waived":
@@ -67,11 +65,12 @@ def read_json(text: str, file: Path, size_bytes: int | None) -> Measured:
             message = f"nvbandwidth: {shown(case.error or 'no reason given')}"
             tests.append(without_result(case.name, size_bytes, "failed", message))
         else:
-            table = _table(case, f"{file}: nvbandwidth.testcases.{index}, {case.name}")
-            tests += measurements(case.name, [table], size_bytes)
+            table = _table(case, f"{where}: nvbandwidth.testcases.{index}, {case.name}")
+            tests += measurements(case.name, [table], size_bytes, dict(enumerate(names)))
     facts = {key: getattr(run, key) for key in ("cuda_runtime", "cuda_driver", "driver")}
     known = {key: str(value)[:_MOST_FACT] for key, value in facts.items() if value is not None}
-    return Measured("nvbandwidth", version, tests, name, addresses, known)
+    name = names[0] if len(set(names)) == 1 else None
+    return Measured("nvbandwidth", version, tests, name, addresses, known, devices=names)
 
 
 def _table(case: _Testcase, where: str) -> Table:

@@ -1,8 +1,8 @@
 """The tables of nvbandwidth, and what the names of its tests say."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from pcielab.errors import InputError
@@ -12,7 +12,7 @@ from pcielab.wording import shown
 
 FIRST_VERSION, LAST_VERSION = (0, 2), (0, 10)
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:[.\-+][\w.\-+]{0,40})?", re.ASCII)
-_DEVICE = re.compile(r"(\d{1,4}): (.{1,200}?)(?: \(([0-9a-fA-F:.]{5,20})\))?", re.ASCII)
+_DEVICE = re.compile(r"(\d{1,4}): (.{1,200}?)(?: \(([0-9a-fA-F:.]{5,20})\)(?:: ?\(.{0,80}\))?)?", re.ASCII)
 _ENGINES: dict[str, Engine] = {"ce": "copy", "sm": "kernel"}
 _COPIES: dict[str, tuple[Direction | None, Beside | None, Counted]] = {
     "host_to_device_memcpy": ("h2d", None, "one"),
@@ -33,6 +33,9 @@ _COPIES: dict[str, tuple[Direction | None, Beside | None, Counted]] = {
 _UNKNOWN: tuple[Direction | None, Beside | None, Counted] = (None, None, "one")
 _PARTS = re.compile(r"\b(Read1|Read2|Write1|Write2|Total)\b", re.ASCII)
 _ENDS = re.compile(r"(\w+)\((row|column)\)", re.ASCII)
+_DESCRIBED = re.compile(r"(?:memcpy|memory latency) (CE|SM)\b", re.ASCII)
+"""The name of a test that is known by the description of its table only."""
+_GPU = re.compile(r"GPU (\d{1,4})", re.ASCII)
 _ARROW = re.compile(r"<->|<-|->")
 _TOTAL = "Total"
 
@@ -80,11 +83,10 @@ def version_of(text: str, where: str) -> str:
     return f"{found[1]}.{found[2]}"
 
 
-def devices_of(texts: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The name that all devices share, or None, and their addresses, from texts like `0: NVIDIA H100 (...)`."""
+def devices_of(texts: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The names of devices, and their addresses, from texts like `0: NVIDIA H100 (00000000:19:00): (host)`."""
     found = [one for text in texts if (one := _DEVICE.fullmatch(text.strip()))]
-    names = {one[2].strip() for one in found}
-    return (names.pop() if len(names) == 1 else None), [one[3] for one in found if one[3]]
+    return [one[2].strip() for one in found], [one[3] for one in found if one[3]]
 
 
 def without_result(name: str, size_bytes: int | None, status: str, message: str) -> Measurement:
@@ -92,7 +94,9 @@ def without_result(name: str, size_bytes: int | None, status: str, message: str)
     return Measurement(name, name, _setting(name, size_bytes), status=status, message=message)
 
 
-def measurements(name: str, tables: Sequence[Table], size_bytes: int | None) -> Iterator[Measurement]:
+def measurements(
+    name: str, tables: Sequence[Table], size_bytes: int | None, devices: Mapping[int, str]
+) -> Iterator[Measurement]:
     """The tests of a store for the tables of one test: a test for each cell, and one for the sum of several."""
     numbers = 0
     for table in tables:
@@ -101,6 +105,8 @@ def measurements(name: str, tables: Sequence[Table], size_bytes: int | None) -> 
             numbers += 1
             # A latency is of single accesses, not of the buffer.
             setting = _setting(name, size_bytes if kind == "bandwidth" else None, table.part, pair)
+            gpu = _GPU.search(pair)
+            setting = replace(setting, device=devices.get(int(gpu[1])) if gpu else None)
             yield Measurement(name, name, setting, {kind: value * factor})
     if not numbers:
         yield without_result(name, size_bytes, "not-supported", "no pair of devices: every cell is N/A")
@@ -128,10 +134,18 @@ def _setting(
 ) -> MeasuredSetting:
     """What a test measures, as far as its name says."""
     plain, _, engine = name.rpartition("_")
-    if engine not in _ENGINES:
+    described = _DESCRIBED.match(name)
+    if described:
+        engine = described[1].lower()
+    if engine not in _ENGINES or described:
         plain = name
     plain = plain.removeprefix("multinode_").removesuffix("_read").removesuffix("_write")
     direction, beside, counted = _COPIES.get(plain, _UNKNOWN)
+    if described:
+        arrow = _ARROW.search(name)
+        beside = "opposite" if arrow and arrow[0] == "<->" else None
+        ways: dict[str, Direction] = {"->": "h2d", "<-": "d2h"}
+        direction = "p2p" if "CPU" not in name else ways.get(arrow[0]) if arrow else None
     return MeasuredSetting(
         tool="nvbandwidth",
         direction=direction,

@@ -5,18 +5,17 @@ Bandwidths have no unit in either form; the rate of messages and their size dete
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 from pcielab.errors import InputError
+from pcielab.formats.importers.tools.pasted import Lines
 from pcielab.formats.importers.tools.perftest.report import Result, Title, measured
-from pcielab.formats.importers.tools.reading import NUMBER, parse_json, refuse
+from pcielab.formats.importers.tools.reading import NUMBER
 from pcielab.formats.importers.tools.writing import Measured
 from pcielab.wording import shown
 
-_QUOTED = re.compile(r'\{\s*"')
 _OPENS = re.compile(r"(test_info|results): \{", re.ASCII)
 _VALUE = re.compile(r'([A-Za-z]\w*(?:\.\d)?)\s*: ("[^"]*"|[^,{}"]*),?', re.ASCII)
 _NUMBER = re.compile(NUMBER, re.ASCII)
@@ -35,20 +34,65 @@ _NUMBERS = frozenset(
     }
 )
 _DAMAGED = "the file is truncated or damaged; copy it again"
-_Sections = tuple[dict[str, Any], list[tuple[str, dict[str, Any]]]]
 
 
-def read_json(text: str, file: Path) -> Measured:
-    """The tests of a report.
+def read_json(content: Mapping[str, Any], where: str) -> Measured:
+    """The tests of JSON whose repeated key `results` is a list; `where` is for errors.
+
+    Raises:
+        InputError: It is foreign or damaged.
+    """
+    info, results = content.get("test_info"), content.get("results", [])
+    if not isinstance(info, dict):
+        raise InputError(f"{where}: test_info is {shown(info)}: give a report of perftest with an object")
+    sections = []
+    for index, one in enumerate(results, 1):
+        if not isinstance(one, dict):
+            raise InputError(f"{where}: results, {index}: is {shown(one)}: give an object with MsgSize")
+        sections.append((f"{where}: results, {index}", one))
+    return _measured(info, sections, where)
+
+
+def read_unquoted(lines: Lines) -> Measured:
+    """The tests of a file without quotes, from the next line on; in `results`, each MsgSize begins another one.
 
     Raises:
         InputError: It is foreign, truncated or damaged.
     """
-    info, found = _quoted(text, file) if _QUOTED.match(text.lstrip()) else _unquoted(text, file)
-    title = Title.of(str(info.get("test", "")), f"{file}: test_info.test")
+    info: dict[str, Any] = {}
+    found: list[tuple[str, dict[str, Any]]] = []
+    open_braces: list[str] = []
+    closed: list[str] = []
+    while not (closed and not open_braces and ("" in closed or "results" in closed)):
+        line, opens = lines.peek(), _OPENS.fullmatch(lines.peek())
+        if line == "{" and not open_braces and not closed:
+            open_braces.append("")
+        elif opens and open_braces in ([], [""]):
+            open_braces.append(opens[1])
+        elif line in ("}", "},") and open_braces:
+            closed.append(open_braces.pop())
+        elif (pair := _VALUE.fullmatch(line)) and open_braces and open_braces[-1]:
+            values = info
+            if open_braces[-1] == "results":
+                if pair[1] == "MsgSize":
+                    found.append((f"{lines.file}, line {lines.number}", {}))
+                if not found:
+                    lines.refuse(line, f"a result begins with MsgSize: {_DAMAGED}")
+                values = found[-1][1]
+            values[pair[1]] = pair[2].strip().strip('"')
+        elif line:
+            lines.refuse(line, f"give `key: value,`: {_DAMAGED}")
+        else:
+            raise InputError(f"{lines.file}, line {lines.number}: the report does not end: {_DAMAGED}")
+        lines.take()
+    return _measured(info, found, str(lines.file))
+
+
+def _measured(info: Mapping[str, Any], sections: Sequence[tuple[str, Mapping[str, Any]]], where: str) -> Measured:
+    title = Title.of(str(info.get("test", "")), f"{where}: test_info.test")
     head = {key: str(info[name])[:60] for key, name in _FACTS.items() if info.get(name) is not None}
-    results = [Result(_numbers(values, where), where) for where, values in found]
-    return measured(title, results, None, head, str(file))
+    results = [Result(_numbers(values, at), at) for at, values in sections]
+    return measured(title, results, None, head, where)
 
 
 def _numbers(values: Mapping[str, Any], where: str) -> dict[str, Decimal]:
@@ -63,55 +107,3 @@ def _numbers(values: Mapping[str, Any], where: str) -> dict[str, Decimal]:
             raise InputError(f"{where}: {key} is {shown(value)}: give a number: {_DAMAGED}")
         numbers[key] = Decimal(text)
     return numbers
-
-
-def _quoted(text: str, file: Path) -> _Sections:
-    """The sections of a JSON file. Runs over all sizes repeat the key `results`."""
-    content = parse_json(text, file, "results")
-    info, results = content.get("test_info"), content.get("results", [])
-    if not isinstance(info, dict):
-        raise InputError(f"{file}: test_info is {shown(info)}: give a report of perftest with an object")
-    found = []
-    for index, one in enumerate(results, 1):
-        where = f"{file}: results, {index}"
-        if not isinstance(one, dict):
-            raise InputError(f"{where}: is {shown(one)}: give an object with MsgSize")
-        found.append((where, one))
-    return info, found
-
-
-def _unquoted(text: str, file: Path) -> _Sections:
-    """The sections of a file without quotes; in `results`, each MsgSize begins another line of the report."""
-    info: dict[str, Any] = {}
-    found: list[tuple[str, dict[str, Any]]] = []
-    open_braces: list[str] = []
-    closed: list[str] = []
-    for number, line in _lines(text):
-        opens = _OPENS.fullmatch(line)
-        if "" in closed or (closed.count("results") and not open_braces):
-            refuse(file, number, line, "the report has ended: give one report")
-        elif line == "{" and not open_braces and not closed:
-            open_braces.append("")
-        elif opens and open_braces in ([], [""]):
-            open_braces.append(opens[1])
-        elif line in ("}", "},") and open_braces:
-            closed.append(open_braces.pop())
-        elif (pair := _VALUE.fullmatch(line)) and open_braces and open_braces[-1]:
-            values = info
-            if open_braces[-1] == "results":
-                if pair[1] == "MsgSize":
-                    found.append((f"{file}, line {number}", {}))
-                if not found:
-                    refuse(file, number, line, f"a result begins with MsgSize: {_DAMAGED}")
-                values = found[-1][1]
-            values[pair[1]] = pair[2].strip().strip('"')
-        else:
-            refuse(file, number, line, f"give `key: value,`: {_DAMAGED}")
-    if open_braces or "results" not in closed:
-        raise InputError(f"{file}, line {text.count(chr(10)) + 1}: the report does not end: {_DAMAGED}")
-    return info, found
-
-
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines that are not blank, with their numbers."""
-    return ((number, line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip())

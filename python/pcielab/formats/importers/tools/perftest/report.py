@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
@@ -13,12 +13,22 @@ from pcielab.wording import shown
 
 RateUnit: TypeAlias = Literal["MB/sec", "Gb/sec"]
 """Units of bandwidths; MB are MiB."""
-_TITLE = re.compile(
-    r"(RDMA_Write|RDMA_Read|Send)[ _](Bidirectional[ _])?(?:Post[ _]List[ _])?(BW|Latency)[ _]Test", re.ASCII
+TITLE = re.compile(
+    r"(RDMA_Write|RDMA_Read|Send|Atomic(?:[ _](?:FETCH_AND_ADD|COMPARE_AND_SWAP))?)[ _](Bidirectional[ _])?"
+    r"(?:Dual-port[ _])?(?:Post[ _]List[ _])?(BW|Latency)[ _]Test",
+    re.ASCII,
 )
-_DIRECTIONS: dict[str, Direction] = {"RDMA_Write": "write", "RDMA_Read": "read", "Send": "send"}
+"""Title of a report."""
+_DIRECTIONS: dict[str, Direction] = {
+    "RDMA_Write": "write",
+    "RDMA_Read": "read",
+    "Send": "send",
+    "Atomic": "atomic",
+}
 _FACTORS: dict[RateUnit, Decimal] = {"MB/sec": MEBIBYTES_GBPS, "Gb/sec": Decimal(1)}
 _NS = Decimal(1000)
+PORTS = ("port_1", "port_2")
+"""Ports of a report with two, as keys of its results end."""
 TIMES = {
     "t_min": "minimum",
     "t_max": "maximum",
@@ -29,7 +39,7 @@ TIMES = {
     "percentile_99.9": "p999",
 }
 """Metric of each time, by its key in JSON. `t_typical` is the median."""
-_REMEDY = "give a report of ib_write_bw, ib_read_bw, ib_send_bw, ib_write_lat, ib_read_lat or ib_send_lat"
+_REMEDY = "give a report of ib_write_bw, ib_read_bw, ib_send_bw, ib_atomic_bw, or of one of their latencies"
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,7 @@ class Title:
 
     name: str
     title: str
-    direction: Direction
+    direction: Direction | None
     both_ways: bool
     is_latency: bool
 
@@ -57,12 +67,17 @@ class Title:
         Raises:
             InputError: It is of another test.
         """
-        found = _TITLE.fullmatch(text.strip())
+        found = TITLE.fullmatch(text.strip())
         if found is None:
             raise InputError(f"{where}: {shown(text.strip())}: not a known test of perftest: {_REMEDY}")
-        direction, is_latency = _DIRECTIONS[found[1]], found[3] == "Latency"
+        direction, is_latency = _DIRECTIONS[re.split("[ _](?=FETCH|COMP)", found[1])[0]], found[3] == "Latency"
         name = f"ib_{direction}_{'lat' if is_latency else 'bw'}"
         return cls(name, found[0].replace("_Test", " Test"), direction, bool(found[2]), is_latency)
+
+    @classmethod
+    def unknown(cls, *, is_latency: bool) -> "Title":
+        """The test of a table without a title."""
+        return cls("perftest", "perftest", None, False, is_latency)
 
 
 @dataclass(frozen=True)
@@ -101,18 +116,33 @@ def measured(
         size = result.values["MsgSize"]
         if not 1 <= size < 1 << 40 or size % 1:
             raise InputError(f"{result.where}: a message of {size} bytes: the file is damaged; copy it again")
+        ports = [port for port in PORTS if f"BW_{port}" in result.values]
         setting = MeasuredSetting(
             tool="perftest",
             direction=title.direction,
             beside="opposite" if title.both_ways else None,
             counted="both" if title.both_ways else "one",
+            part="both ports" if ports else None,
             size_bytes=int(size),
             outstanding=outstanding,
             queues=queues,
             transport=head.get("transport"),
+            device=head.get("device"),
         )
         metrics = _times(result) if title.is_latency else _rates(title, result, unit)
         tests.append(Measurement(title.title, title.name, setting, metrics))
+        for port in ports:
+            one = {"BW_average": f"BW_{port}", "MsgRate": f"MsgRate_{port}"}
+            of_names = {key: result.values[name] for key, name in one.items() if name in result.values}
+            values = {**result.values, **of_names, "BW_peak": Decimal()}
+            of_port = replace(
+                setting,
+                beside="others-opposite" if title.both_ways else "others",
+                part=port.replace("_", " "),
+            )
+            rates = _rates(title, Result(values, result.where), unit)
+            rates.pop("transactions")
+            tests.append(Measurement(title.title, title.name, of_port, rates))
     return Measured("perftest", None, tests, head.get("device"))
 
 
@@ -137,8 +167,27 @@ def _times(result: Result) -> dict[str, Decimal]:
 
 def _rates(title: Title, result: Result, unit: RateUnit | None) -> dict[str, Decimal]:
     values = result.values
-    if any(key not in values for key in ("BW_average", "BW_peak", "MsgRate")):
-        raise InputError(f"{result.where}: has no BW_average, BW_peak and MsgRate: copy the file again")
+    if "BW_average" not in values or (unit is None and "MsgRate" not in values):
+        raise InputError(f"{result.where}: has no BW_average and MsgRate: copy the file again")
+    factor = _FACTORS[unit] if unit and "MsgRate" not in values else _FACTORS[_unit(title, result, unit)]
+    # Without `--noPeak`, a peak is at least the average.
+    peak = {"bandwidth_peak": values["BW_peak"] * factor} if values.get("BW_peak") else {}
+    rate = {"rate": values["MsgRate"] * 10**6} if "MsgRate" in values else {}
+    return {
+        "bandwidth": values["BW_average"] * factor,
+        **peak,
+        **rate,
+        "transactions": values["n_iterations"],
+    }
+
+
+def _unit(title: Title, result: Result, unit: RateUnit | None) -> RateUnit:
+    """The unit in which the bandwidth fits the rate of messages.
+
+    Raises:
+        InputError: There is none, or there are two.
+    """
+    values = result.values
     fitting = [one for one in _FACTORS if unit in (None, one) and _fits(title, values, one)]
     if len(fitting) != 1:
         problem = (
@@ -149,15 +198,7 @@ def _rates(title: Title, result: Result, unit: RateUnit | None) -> dict[str, Dec
         )
         remedy = "import the text of the report" if len(fitting) > 1 else "the file is damaged; copy it again"
         raise InputError(f"{result.where}: {problem}: {remedy}")
-    factor = _FACTORS[fitting[0]]
-    # Without `--noPeak`, a peak is at least the average.
-    peak = {"bandwidth_peak": values["BW_peak"] * factor} if values["BW_peak"] else {}
-    return {
-        "bandwidth": values["BW_average"] * factor,
-        **peak,
-        "rate": values["MsgRate"] * 10**6,
-        "transactions": values["n_iterations"],
-    }
+    return fitting[0]
 
 
 def _fits(title: Title, values: Mapping[str, Decimal], unit: RateUnit) -> bool:

@@ -1,104 +1,153 @@
-"""Read the text that a client of perftest prints: a framed head, and a framed table.
+"""Read the text that perftest prints: a framed head, and a framed table.
 
     ---------------------------------------------------------------------------------------
      #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]
      65536      5000             11719.06            11718.72                  0.187500
     ---------------------------------------------------------------------------------------
 
-The line below the table shows that it is whole.
+An excerpt may lack frames and title. The line below the table shows that it is whole.
 """
 
 import re
-from pathlib import Path
+from decimal import Decimal
 
 from pcielab.errors import InputError
-from pcielab.formats.importers.tools.perftest.report import RateUnit, Result, Title, measured
-from pcielab.formats.importers.tools.reading import number, refuse
+from pcielab.formats.importers.tools.pasted import Lines
+from pcielab.formats.importers.tools.perftest.report import TITLE, RateUnit, Result, Title, measured
+from pcielab.formats.importers.tools.reading import NUMBER
 from pcielab.formats.importers.tools.writing import Measured
 
-_TITLE = re.compile(r"\S.{0,100} Test", re.ASCII)
-_BANDWIDTHS = re.compile(
-    r"#bytes\s+#iterations\s+BW peak\[(?P<unit>MB/sec|Gb/sec)\]\s+BW average\[(?P=unit)\]\s+MsgRate\[Mpps\]"
-    r"(?P<cpu>\s+CPU_Util\[%\])?",
-    re.ASCII,
+_RATE = r"\[(MB/sec|Gb/sec)\]"
+_COLUMNS = tuple(
+    (re.compile(pattern, re.ASCII), key)
+    for pattern, key in (
+        (r"#bytes", "MsgSize"),
+        (r"#iterations", "n_iterations"),
+        (rf"BW peak{_RATE}", "BW_peak"),
+        (rf"BW average{_RATE}", "BW_average"),
+        (r"MsgRate\[Mpps\]", "MsgRate"),
+        (rf"BW Port1{_RATE}", "BW_port_1"),
+        (r"MsgRate Port1\[Mpps\]", "MsgRate_port_1"),
+        (rf"BW Port2{_RATE}", "BW_port_2"),
+        (r"MsgRate Port2\[Mpps\]", "MsgRate_port_2"),
+        (r"t_min\[usec\]", "t_min"),
+        (r"t_max\[usec\]", "t_max"),
+        (r"t_typical\[usec\]", "t_typical"),
+        (r"t_avg\[usec\]", "t_avg"),
+        (r"t_stdev\[usec\]", "t_stdev"),
+        (r"99% percentile\[usec\]", "percentile_99"),
+        (r"99\.9% percentile\[usec\]", "percentile_99.9"),
+        (r"tps average", "tps_average"),
+        (r"CPU_Util\[%\]", "cpu"),
+    )
 )
-_LATENCIES = re.compile(
-    r"#bytes\s+#iterations\s+t_min\[usec\]\s+t_max\[usec\]\s+t_typical\[usec\]\s+t_avg\[usec\]\s+t_stdev\[usec\]\s+"
-    r"99% percentile\[usec\]\s+99\.9% percentile\[usec\](?P<cpu>\s+CPU_Util\[%\])?",
-    re.ASCII,
-)
-_DURATIONS = re.compile(r"#bytes\s+#iterations\s+t_avg\[usec\]\s+tps average(?P<cpu>\s+CPU_Util\[%\])?", re.ASCII)
-_OF_BANDWIDTHS = ("MsgSize", "n_iterations", "BW_peak", "BW_average", "MsgRate")
-_OF_LATENCIES = (
-    *("MsgSize", "n_iterations", "t_min", "t_max", "t_typical", "t_avg", "t_stdev"),
-    *("percentile_99", "percentile_99.9"),
-)
-_OF_DURATIONS = ("MsgSize", "n_iterations", "t_avg", "tps_average")
-_NAMES = {_BANDWIDTHS: _OF_BANDWIDTHS, _LATENCIES: _OF_LATENCIES, _DURATIONS: _OF_DURATIONS}
-"""The keys of the columns, as JSON has them."""
+"""The titles of columns, and their keys in JSON."""
+_DECIMALS = {"MsgSize": 0, "n_iterations": 0, **dict.fromkeys(("MsgRate", "MsgRate_port_1", "MsgRate_port_2"), 6)}
+"""Decimals of the numbers of a column; two, if it is not here."""
 _FACTS = {
-    "device": re.compile(r"\bDevice\s+: (\S{1,60})", re.ASCII),
-    "transport": re.compile(r"\bConnection type : (\w{1,10})", re.ASCII),
-    "queues": re.compile(r"\bNumber of qps\s+: (\d{1,7})\b", re.ASCII),
-    "tx_depth": re.compile(r"\bTX depth\s+: (\d{1,7})\b", re.ASCII),
+    "device": re.compile(r"\bDevice\s*: (\S{1,60})", re.ASCII),
+    "transport": re.compile(r"\bConnection type\s*: (\w{1,10})", re.ASCII),
+    "queues": re.compile(r"\bNumber of qps\s*: (\d{1,7})\b", re.ASCII),
+    "tx_depth": re.compile(r"\bTX depth\s*: (\d{1,7})\b", re.ASCII),
 }
-_FRAME = re.compile(r"-+")
+BEGINS = (re.compile(r"(?:[A-Z]\w{1,20} ){1,4}(?:BW|Latency) Test|#bytes\s.*", re.ASCII), TITLE)
+"""Lines with which a report begins."""
+_FRAME = re.compile(r"-{4,}")
 _WARNING = re.compile(r"(Conflicting CPU frequency|Test integrity|Warning|WARNING|CPU frequency is not max).*")
+_PROGRAM = re.compile(r".*\bib_(write|read|send|atomic)_(bw|lat)\b.*", re.ASCII)
+_PROGRAMS = {"write": "RDMA_Write", "read": "RDMA_Read", "send": "Send", "atomic": "Atomic"}
+_MOST_HEAD = 80
+_NUMBER = re.compile(NUMBER, re.ASCII)
+_CUT = "the file is truncated or damaged; copy it again"
 
 
-def read_report(text: str, file: Path) -> Measured:
-    """The tests of a report.
+def read_report(lines: Lines, previous: Measured | None) -> Measured:
+    """The tests of the report that begins with the next line.
 
     Raises:
-        InputError: It is foreign, truncated or damaged.
+        InputError: Its table is truncated or damaged, or its test is not known.
     """
-    lines = [line.strip() for line in text.split("\n")]
-    start = next((index for index, line in enumerate(lines) if line.startswith("#bytes")), None)
-    if start is None:
-        raise InputError(
-            f"{file}, line {len(lines)}: no line with #bytes: the file is truncated, or no report of perftest"
-        )
-    title = _title(lines[:start], file)
-    head = {key: found[1] for key, fact in _FACTS.items() if (found := fact.search("\n".join(lines[:start])))}
-    unit, names, cpu = _columns(lines[start], title, file, start + 1)
+    where = f"{lines.file}, line {lines.number}"
+    head = _head(lines)
+    if not lines.peek().startswith("#bytes"):
+        return Measured("perftest", None, (), notes=("perftest: a report without results: give the client's",))
+    keys, unit = _columns(lines)
+    title = _title(head, lines, is_latency="BW_average" not in keys, where=where)
+    facts = {key: found[1] for key, fact in _FACTS.items() if (found := fact.search("\n".join(head)))}
     results: list[Result] = []
-    for index, line in enumerate(lines[start + 1 :], start + 1):
-        if _FRAME.fullmatch(line):
-            _refuse_more(lines, index + 1, file)
-            return measured(title, results, unit, head, str(file))
-        if not line or _WARNING.fullmatch(line):
-            continue
-        cells = line.split()
-        if len(cells) != len(names) + cpu:
-            refuse(file, index + 1, line, f"give {len(names) + cpu} numbers: the file is truncated or damaged")
-        values = [number(cell, file, index + 1) for cell in cells]
-        results.append(Result(dict(zip(names, values[: len(names)], strict=True)), f"{file}, line {index + 1}"))
-    raise InputError(
-        f"{file}, line {len(lines)}: no line of dashes below the table: the file is truncated; copy it again"
-    )
+    while line := lines.peek():
+        if line[0].isdigit():
+            results.append(_result(lines, keys))
+        elif not _WARNING.fullmatch(line):
+            break
+        lines.take()
+    report = measured(title, results, unit, facts, str(lines.file))
+    if not _FRAME.fullmatch(lines.peek()):
+        note = f"perftest: no line of dashes below the table at line {lines.number}: later sizes may be missing"
+        return Measured("perftest", None, report.tests, report.device, notes=(note,))
+    lines.take()
+    return report
 
 
-def _title(head: list[str], file: Path) -> Title:
-    found = [(index, line) for index, line in enumerate(head, 1) if _TITLE.fullmatch(line)]
-    if not found:
-        raise InputError(f"{file}, line 1: no title like RDMA_Write BW Test: give the whole report of perftest")
-    if len(found) > 1:
-        refuse(file, found[1][0], found[1][1], "a second report begins: give one report")
-    return Title.of(found[0][1], f"{file}, line {found[0][0]}")
+def _head(lines: Lines) -> list[str]:
+    """The lines above the table, from the title on; the next line is then that of the columns, if there is one."""
+    head: list[str] = []
+    while (line := lines.peek()) and not line.startswith("#bytes") and len(head) < _MOST_HEAD:
+        if head and any(begin.fullmatch(line) for begin in BEGINS):
+            break
+        head.append(line)
+        lines.take()
+    return head
 
 
-def _columns(line: str, title: Title, file: Path, at: int) -> tuple[RateUnit | None, tuple[str, ...], int]:
-    """The unit of bandwidths, the columns, and the number of further columns."""
-    known = (_LATENCIES, _DURATIONS) if title.is_latency else (_BANDWIDTHS,)
-    found = next((one for pattern in known if (one := pattern.fullmatch(line))), None)
-    if found is None:
-        refuse(file, at, line, f"not the columns of {title.title}: the file is truncated, or of another version")
-    units: dict[str, RateUnit] = {"MB/sec": "MB/sec", "Gb/sec": "Gb/sec"}
-    unit = None if title.is_latency else units[found["unit"]]
-    return unit, _NAMES[found.re], int(found["cpu"] is not None)
+def _title(head: list[str], lines: Lines, *, is_latency: bool, where: str) -> Title:
+    """The test of the title, or of the command above a table without one."""
+    if head:
+        title = Title.of(head[0], where)
+        if title.is_latency != is_latency:
+            raise InputError(f"{where}: not the columns of {title.title}: {_CUT}")
+        return title
+    program = _PROGRAM.fullmatch(lines.command)
+    if program is None or (program[2] == "lat") != is_latency:
+        return Title.unknown(is_latency=is_latency)
+    return Title.of(f"{_PROGRAMS[program[1]]} {'Latency' if is_latency else 'BW'} Test", where)
 
 
-def _refuse_more(lines: list[str], start: int, file: Path) -> None:
-    for index, line in enumerate(lines[start:], start + 1):
-        if line.startswith("#bytes") or _TITLE.fullmatch(line):
-            refuse(file, index, line, "a second report follows: give one report")
+def _columns(lines: Lines) -> tuple[list[str], RateUnit | None]:
+    """The keys of the columns, and the unit of bandwidths; the titles of the columns may be wrapped."""
+    line = lines.take()
+    while lines.peek() and not lines.peek()[0].isdigit() and _of_columns(f"{line} {lines.peek()}") is not None:
+        line = f"{line} {lines.take()}"
+    found = _of_columns(line)
+    if found is None or "MsgSize" not in found[0] or not {"BW_average", "t_avg", "t_typical"} & {*found[0]}:
+        lines.refuse(line, "not the columns of a table of perftest: the file is truncated, or of another version")
+    return found
+
+
+def _of_columns(line: str) -> tuple[list[str], RateUnit | None] | None:
+    """The keys of the columns of a line, and the unit of its bandwidths; None if it has other words."""
+    keys: list[str] = []
+    units: set[str] = set()
+    rest = line
+    while rest := rest.strip():
+        match = next(((one, key) for pattern, key in _COLUMNS if (one := pattern.match(rest))), None)
+        if match is None or match[1] in keys:
+            return None
+        keys.append(match[1])
+        units.update(match[0].groups())
+        rest = rest[match[0].end() :]
+    known: dict[str, RateUnit] = {"MB/sec": "MB/sec", "Gb/sec": "Gb/sec"}
+    return (keys, known[units.pop()]) if len(units) == 1 else (keys, None) if not units else None
+
+
+def _result(lines: Lines, keys: list[str]) -> Result:
+    """A line of the table, which may be wrapped; the last of its lines is then the next one."""
+    where = f"{lines.file}, line {lines.number}"
+    words = lines.cells(len(keys), lines.peek().split())
+    values: dict[str, Decimal] = {}
+    for key, word in zip(keys, words, strict=True):
+        if not _NUMBER.fullmatch(word) or len(word.partition(".")[2]) != _DECIMALS.get(key, 2):
+            lines.refuse(word, f"give a number with {_DECIMALS.get(key, 2)} decimals: {_CUT}")
+        values[key] = Decimal(word)
+    values.pop("cpu", None)
+    return Result(values, where)

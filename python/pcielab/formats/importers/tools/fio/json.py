@@ -1,4 +1,4 @@
-"""Import the JSON of fio 3 (`fio --output-format=json`, or json+).
+"""Read the JSON of fio 3 (`fio --output-format=json`, or json+).
 
 Each operation of a job becomes a test of the store: its bandwidth, its operations a second, and its latencies.
 What the options of a job do not say, like a block size that varies, stays unknown. With `group_reporting`, fio
@@ -6,20 +6,17 @@ adds up the jobs of a group under the options of the first. Source: fio's HOWTO,
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from pcielab.errors import InputError
-from pcielab.formats.importers.tools.given import Given
-from pcielab.formats.importers.tools.reading import parse_json, read_text
-from pcielab.formats.importers.tools.writing import Measured, Measurement, write
+from pcielab.formats.importers.tools.writing import Measured, Measurement
 from pcielab.kinds.tools.rows import MeasuredSetting
 from pcielab.library.validation import checked
-from pcielab.outputs import check_new_store
 from pcielab.wording import shown
 
 _VERSION = re.compile(r"fio-(3\.\d{1,3}(?:[.\-][\w.\-]{1,40})?)", re.ASCII)
@@ -27,7 +24,8 @@ _SIZE = re.compile(r"(\d{1,12})([kmgt]?)(?:i?b)?", re.ASCII | re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _WHOLE = re.compile(r"\d{1,7}", re.ASCII)
 _PERCENTILES = {"50.000000": "median", "95.000000": "p95", "99.000000": "p99", "99.900000": "p999"}
-_OPERATIONS: tuple[Literal["read", "write", "trim"], ...] = ("read", "write", "trim")
+OPERATIONS: tuple[Literal["read", "write", "trim"], ...] = ("read", "write", "trim")
+"""Operations, in the order in which fio reports them."""
 _SEQUENTIAL = ("read", "write", "trim", "rw", "readwrite", "trimwrite")
 _RANDOM = ("randread", "randwrite", "randtrim", "randrw", "randtrimwrite")
 _VARYING_SIZES = ("bsrange", "bssplit", "bs_unaligned", "blocksize_range")
@@ -63,6 +61,7 @@ class _Operation(_Part):
 class _Job(_Part):
     jobname: str
     error: int
+    groupid: int = 0
     options: dict[str, Any] = Field(default={}, alias="job options")
     read: _Operation | None = None
     write: _Operation | None = None
@@ -75,69 +74,68 @@ class _File(_Part):
     options: dict[str, Any] = Field(default={}, alias="global options")
 
 
-def import_fio(
-    file: str | Path, output: str | Path, *, given: Given | None = None, overwrite: bool = False
-) -> None:
-    """Read the JSON of fio and write it as a store.
-
-    Args:
-        file: The JSON.
-        output: The store to create.
-        given: Facts about the machine.
-        overwrite: Replace an existing file.
+def read_json(content: Any, where: str) -> Measured:
+    """The tests in the JSON of fio; `where` is for errors.
 
     Raises:
-        InputError: The file is foreign, truncated or damaged, a given fact is wrong, or the output is refused;
-            nothing has been written.
+        InputError: It is foreign or damaged.
     """
-    file, output = Path(file), Path(output)
-    check_new_store(output, overwrite=overwrite)
-    text = read_text(file)
-    write(read_fio(text, file), given or Given(), file, text, output, overwrite=overwrite)
-
-
-def read_fio(text: str, file: Path) -> Measured:
-    """The tests in the JSON of fio; `file` is for errors.
-
-    Raises:
-        InputError: The text is foreign, truncated or damaged.
-    """
-    if text.lstrip()[:1] != "{":
-        raise InputError(f"{file}, line 1: not JSON: run fio with --output-format=json --output=FILE")
-    content = parse_json(text, file)
-    _check_version(content, file)
-    found = checked(_File, content, str(file))
+    _check_version(content, where)
+    found = checked(_File, content, where)
     options = [{**found.options, **job.options} for job in found.jobs]
-    alone = _alone(options)
+    grouped = _grouped(options, found.jobs)
+    alone = _alone(options, grouped)
     tests = [
         test
         for index, job in enumerate(found.jobs)
-        for test in _tests(options[index], job, f"{file}: jobs.{index}", alone=alone[index])
+        for test in _tests(
+            options[index], job, f"{where}: jobs.{index}", grouped=grouped[index], alone=alone[index]
+        )
     ]
-    return Measured("fio", found.version.removeprefix("fio-"), tests)
+    return Measured("fio", found.version.removeprefix("fio-"), tests, form="json")
 
 
-def _check_version(content: Mapping[str, Any], file: Path) -> None:
+def _check_version(content: Mapping[str, Any], where: str) -> None:
     """Refuse another version before its keys, which may differ."""
     version = content.get("fio version")
     if not isinstance(version, str) or not _VERSION.fullmatch(version):
-        raise InputError(f"{file}: fio version is {shown(version)}: give the JSON of fio 3, like fio-3.33")
+        raise InputError(f"{where}: fio version is {shown(version)}: give the JSON of fio 3, like fio-3.33")
 
 
-def _alone(options: Sequence[Mapping[str, Any]]) -> list[bool]:
+def _grouped(options: Sequence[Mapping[str, Any]], jobs: Sequence[_Job]) -> list[bool]:
+    """Whether each entry adds up the clones of its job.
+
+    fio 3.33 and others leave out an option `group_reporting` without a value. Then a job of several clones that
+    has one entry only is a group.
+    """
+    entries = Counter((job.jobname, job.groupid) for job in jobs)
+    return [
+        str(one["group_reporting"]) != "0"
+        if "group_reporting" in one
+        else (_whole(one.get("numjobs", 1)) or 1) > 1 and entries[job.jobname, job.groupid] == 1
+        for one, job in zip(options, jobs, strict=True)
+    ]
+
+
+def _alone(options: Sequence[Mapping[str, Any]], grouped: Sequence[bool]) -> list[bool]:
     """Whether each entry ran without another: a job waits for those before it only with `stonewall`."""
     batches: list[list[int]] = []
     for index, one in enumerate(options):
         if not batches or "stonewall" in one or "wait_for_previous" in one:
             batches.append([])
         batches[-1].append(index)
-    clones = [str(one.get("numjobs", "1")) != "1" and not _is_grouped(one) for one in options]
+    clones = [
+        str(one.get("numjobs", "1")) != "1" and not is_group
+        for one, is_group in zip(options, grouped, strict=True)
+    ]
     return [len(batch) == 1 and not clones[index] for batch in batches for index in batch]
 
 
-def _tests(options: Mapping[str, Any], job: _Job, where: str, *, alone: bool) -> Iterator[Measurement]:
+def _tests(
+    options: Mapping[str, Any], job: _Job, where: str, *, grouped: bool, alone: bool
+) -> Iterator[Measurement]:
     """A test for each operation that a job carried out."""
-    done = [name for name in _OPERATIONS if (one := getattr(job, name)) is not None and one.total_ios]
+    done = [name for name in OPERATIONS if (one := getattr(job, name)) is not None and one.total_ios]
     name = job.jobname[:_NAMED]
     if job.error:
         setting = MeasuredSetting(tool="fio")
@@ -151,9 +149,9 @@ def _tests(options: Mapping[str, Any], job: _Job, where: str, *, alone: bool) ->
             tool="fio",
             direction=direction,
             beside="others" if not alone else "mixed" if len(done) > 1 else None,
-            size_bytes=_block_bytes(options, _OPERATIONS.index(direction), operation),
+            size_bytes=_block_bytes(options, OPERATIONS.index(direction), operation),
             outstanding=_whole(options.get("iodepth")),
-            queues=_jobs(options),
+            queues=_whole(options.get("numjobs", 1)) if grouped else 1,
             pattern=_pattern(options),
             io_engine=_word(options.get("ioengine")),
             access=_access(options),
@@ -212,18 +210,14 @@ def _block_bytes(options: Mapping[str, Any], nth: int, operation: _Operation) ->
     return size if size and abs(size - average) <= size / 100 else None
 
 
-def _jobs(options: Mapping[str, Any]) -> int | None:
-    """The jobs that one entry adds up: all clones of a job with `group_reporting`, else one."""
-    return _whole(options.get("numjobs", 1)) if _is_grouped(options) else 1
-
-
-def _is_grouped(options: Mapping[str, Any]) -> bool:
-    return str(options.get("group_reporting", "0")) != "0"
-
-
 def _pattern(options: Mapping[str, Any]) -> Literal["sequential", "random"] | None:
-    word = str(options.get("rw", options.get("readwrite", ""))).partition(":")[0]
-    return "sequential" if word in _SEQUENTIAL else "random" if word in _RANDOM else None
+    return pattern_of(str(options.get("rw", options.get("readwrite", ""))))
+
+
+def pattern_of(word: str) -> Literal["sequential", "random"] | None:
+    """The pattern of a word of `rw`: `randread`, `rw:8`."""
+    plain = word.partition(":")[0]
+    return "sequential" if plain in _SEQUENTIAL else "random" if plain in _RANDOM else None
 
 
 def _access(options: Mapping[str, Any]) -> Literal["direct", "buffered"] | None:
