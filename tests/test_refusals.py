@@ -1,15 +1,19 @@
 """An InputError has its parts as attributes, so that programs need not parse its text."""
 
+import ast
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import pcielab
 from pcielab import InputError, _core, fabric, model
-from pcielab.errors import KINDS_OF_REFUSALS, found_in
+from pcielab.errors import KINDS_OF_REFUSALS, KindOfRefusal, found_in
 from pcielab.library import shipped
+from pcielab.store import open_store
+from pcielab.sweeps.journal import Journal
 
 Parts = tuple[str | None, str | None, str | None, str | None]
 """Subject, key, value and remedy."""
@@ -145,3 +149,84 @@ def test_a_refusal_says_what_kind_of_thing_is_wrong(action: Callable[[], object]
     with pytest.raises(InputError) as refused:
         action()
     assert refused.value.kind == kind, refused.value
+
+
+def written(path: Path, content: str = "") -> Path:
+    path.write_text(content)
+    return path
+
+
+def cut_store(folder: Path) -> Path:
+    """A store that ends in its middle."""
+    path = folder / "cut.db"
+    pcielab.run(pcielab.single_test("bw-rd", size=64), profile="snb", output=path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    return path
+
+
+def held(folder: Path) -> None:
+    """Open the journal of a sweep twice."""
+    with Journal(folder), Journal(folder):
+        pass
+
+
+def stored(folder: Path) -> None:
+    """Write a store over a file that is none."""
+    _core.StoreWriter.create(written(folder / "notes.txt", "mine"), '{"origin": "simulated"}', overwrite=True)
+
+
+def later(folder: Path) -> Path:
+    """A store that a later version wrote."""
+    path = folder / "later.db"
+    pcielab.run(pcielab.single_test("bw-rd", size=64), profile="snb", output=path)
+    content = bytearray(path.read_bytes())
+    content[60:64] = (10**6).to_bytes(4, "big")
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("kind", "action"),
+    [
+        ("unknown-key", lambda _: pcielab.load_system("snb").with_(no_such_key=1)),
+        ("missing", lambda _: model.bandwidth(link(), [64], limits=model.Limits(tags=8))),
+        ("wrong-type", lambda _: pcielab.run(3)),
+        ("out-of-range", lambda _: pcielab.Frames(model.load_nic("simple-nic"), [64], nics=99)),
+        ("wrong-value", lambda _: model.bandwidth(link(lanes=3), [64])),
+        ("conflict", lambda _: pcielab.RunOptions(resume=True, overwrite=True)),
+        ("not-found", lambda folder: open_store(folder / "no.db").tests),
+        ("too-large", lambda _: _core.System.of_json(" " * (9 << 20))),
+        ("malformed", lambda folder: open_store(written(folder / "text.db", "text")).tests),
+        ("unsupported", lambda folder: open_store(later(folder)).tests),
+        ("damaged", lambda folder: open_store(cut_store(folder)).tests),
+        ("in-use", held),
+        ("exists", lambda folder: _core.check_file(written(folder / "a.csv"), overwrite=False)),
+        ("exists", stored),
+        ("not-allowed", lambda folder: _core.check_file(folder / "no" / "a.csv", overwrite=False)),
+    ],
+)
+def test_every_kind_of_refusal_is_raised(
+    kind: KindOfRefusal, action: Callable[[Path], object], tmp_path: Path
+) -> None:
+    with pytest.raises(InputError) as refused:
+        action(tmp_path)
+    assert refused.value.kind == kind, refused.value
+
+
+def test_both_halves_know_the_same_kinds() -> None:
+    assert list(get_args(KindOfRefusal)) == KINDS_OF_REFUSALS
+
+
+def test_every_refusal_of_python_has_a_kind() -> None:
+    """`refusal` makes them: only `errors.py` calls `InputError` itself."""
+    package = Path(pcielab.__file__).parent
+    modules = [path for path in package.rglob("*.py") if not path.name.startswith("test_")]
+    without = [
+        f"{path.relative_to(package)}:{call.lineno}"
+        for path in modules
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("InputError")
+    ]
+    allowed = ("errors.py", "doctor/")
+    assert [line for line in without if not line.startswith(allowed)] == []

@@ -4,20 +4,45 @@
 and the remedy. `RunError` (exit code 1): the input was fine, but the work failed. `StoppedError` (exit code 130):
 the user stopped the work.
 
-An `InputError` has the attributes `subject` (a file, a system, a flow), `key`, `value`, `remedy`, `beside` (a key
-that the message names, too), and `kind` (a word of `KINDS_OF_REFUSALS`); unknown ones are None.
+An `InputError` has the attribute `kind`, a word of `KINDS_OF_REFUSALS`: `refusal` makes one. `subject` (a file, a
+system, a flow), `key`, `value`, `remedy` and `beside` (a key that the message names, too) are None where unknown.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Literal, TypeAlias
 
 from pcielab._core import KINDS_OF_REFUSALS, InputError, RunError
 
+KindOfRefusal: TypeAlias = Literal[
+    "unknown-key",
+    "missing",
+    "wrong-type",
+    "out-of-range",
+    "wrong-value",
+    "conflict",
+    "not-found",
+    "too-large",
+    "malformed",
+    "unsupported",
+    "damaged",
+    "in-use",
+    "exists",
+    "not-allowed",
+]
+"""What is wrong with an input; `crates/pcie-refusal` has the meanings."""
 _PARTS = ("kind", "subject", "key", "value", "remedy", "beside")
 
 
 class StoppedError(RunError):
     """Ctrl-C stopped the work; the message says which results are kept."""
+
+
+def refusal(kind: KindOfRefusal, message: object) -> InputError:
+    """The error of a wrong input: what is wrong in a word, and a message."""
+    error = InputError(str(message))
+    error.kind = kind
+    return error
 
 
 def out_of_range(key: str, value: object, right: str) -> InputError:
@@ -29,15 +54,8 @@ def out_of_range(key: str, value: object, right: str) -> InputError:
 
 def wrong_value(key: str, value: object, remedy: str) -> InputError:
     """The error of a key whose value contradicts other keys."""
-    error = InputError(f"{key} is {value}: {remedy}")
-    error.kind, error.key, error.value, error.remedy = "wrong-value", key, str(value), remedy
-    return error
-
-
-def of_kind(kind: str | None, message: object) -> InputError:
-    """The error of an input of which only the message is known, and what is wrong; `kind` as in `InputError`."""
-    error = InputError(str(message))
-    error.kind = kind
+    error = refusal("wrong-value", f"{key} is {value}: {remedy}")
+    error.key, error.value, error.remedy = key, str(value), remedy
     return error
 
 
@@ -63,11 +81,12 @@ def found_in(subject: object) -> Iterator[None]:
 __all__ = [
     "KINDS_OF_REFUSALS",
     "InputError",
+    "KindOfRefusal",
     "RunError",
     "StoppedError",
     "found_in",
-    "of_kind",
     "out_of_range",
+    "refusal",
     "with_message",
     "wrong_value",
 ]

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pcielab import _core
-from pcielab.errors import InputError, with_message
+from pcielab.errors import InputError, refusal, with_message
 
 _PICTURES = (".pdf", ".png", ".svg")
 _PAGES = ("", ".htm", ".html", ".xhtml")
@@ -39,7 +39,9 @@ def check_page(path: Path, *, overwrite: bool) -> None:
     ending = path.suffix.lower()
     if ending not in _PAGES:
         printed = ", and print it from a browser for a PDF" if ending in _PICTURES else ""
-        raise InputError(f"{path}: {ending} is no format of a page: give {path.with_suffix('.html')}{printed}")
+        raise refusal(
+            "unsupported", f"{path}: {ending} is no format of a page: give {path.with_suffix('.html')}{printed}"
+        )
 
 
 def check_folder(path: Path, *, overwrite: bool, mark: str) -> None:

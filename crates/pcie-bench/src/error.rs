@@ -61,7 +61,7 @@ impl RunError {
         match self {
             Self::Refused(refusal) | Self::Open(OpenError::Refused(refusal)) => Ok(refusal),
             #[cfg(not(target_family = "wasm"))]
-            Self::Store(error) if error.is_input() => Ok(Refusal::new(error)),
+            Self::Store(error) => error.refusal().map_err(Self::Store),
             failed => Err(failed),
         }
     }

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use pcie_refusal::Kind as RefusalKind;
+
 /// The result of an attempt to write an output.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -78,8 +80,14 @@ impl Error {
         }
     }
 
-    /// True if the user's input is at fault, false if writing failed.
-    pub fn is_input(&self) -> bool {
-        !matches!(self, Self::Failed { .. })
+    /// What is wrong with the user's input; None if writing failed.
+    pub fn kind(&self) -> Option<RefusalKind> {
+        match self {
+            Self::Exists(_) | Self::ForeignFolder { .. } => Some(RefusalKind::Exists),
+            Self::NotAFile { .. } | Self::DanglingLink(_) => Some(RefusalKind::WrongValue),
+            Self::Name { .. } => Some(RefusalKind::Malformed),
+            Self::Unwritable { .. } => Some(RefusalKind::NotAllowed),
+            Self::Failed { .. } => None,
+        }
     }
 }

@@ -17,7 +17,7 @@ create_exception!(
     "An input is wrong; the message names it and the remedy. Attributes, None where unknown: `subject` (for example a file \
      or a flow), `key`, `value`, `remedy`, `beside` (another key that the message names), and `kind`, what is wrong: \
      `unknown-key`, `missing`, `wrong-type`, `out-of-range`, `wrong-value`, `conflict`, `not-found`, `too-large`, \
-     `malformed` or `unsupported`."
+     `malformed`, `unsupported`, `damaged`, `in-use`, `exists` or `not-allowed`."
 );
 create_exception!(_core, RunError, PyException, "The work failed while running.");
 create_exception!(
@@ -153,7 +153,7 @@ impl From<Unfinished> for Error {
 
 impl From<pcie_store::Error> for Error {
     fn from(error: pcie_store::Error) -> Self {
-        if error.is_input() { refused(error) } else { Self::Failed(error.to_string()) }
+        error.refusal().map_or_else(|failed| Self::Failed(failed.to_string()), Self::Refused)
     }
 }
 

@@ -24,11 +24,19 @@ pub enum Kind {
     Malformed,
     /// The device, the machine or this version cannot do it.
     Unsupported,
+    /// It is not as it was written: cut short, or changed since.
+    Damaged,
+    /// Another process uses it.
+    InUse,
+    /// An output would replace something that is there already.
+    Exists,
+    /// The operating system does not let this process read or write it.
+    NotAllowed,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 14] = [
         Self::UnknownKey,
         Self::Missing,
         Self::WrongType,
@@ -39,6 +47,10 @@ impl Kind {
         Self::TooLarge,
         Self::Malformed,
         Self::Unsupported,
+        Self::Damaged,
+        Self::InUse,
+        Self::Exists,
+        Self::NotAllowed,
     ];
 
     /// Its word.
@@ -55,6 +67,10 @@ impl Kind {
             Self::TooLarge => "too-large",
             Self::Malformed => "malformed",
             Self::Unsupported => "unsupported",
+            Self::Damaged => "damaged",
+            Self::InUse => "in-use",
+            Self::Exists => "exists",
+            Self::NotAllowed => "not-allowed",
         }
     }
 }

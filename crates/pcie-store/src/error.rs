@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use pcie_refusal::{Kind as RefusalKind, Refusal};
+
 use crate::damage::Damage;
 use crate::metrics::Kind;
 
@@ -177,13 +179,32 @@ pub enum Error {
 }
 
 impl Error {
-    /// True if the user's input is at fault, false if writing failed.
-    pub fn is_input(&self) -> bool {
-        match self {
-            Self::Sqlite { .. } | Self::NotOnDisk { .. } => false,
-            Self::Output(error) => error.is_input(),
-            _ => true,
-        }
+    /// What is wrong with the user's input; None if reading or writing failed.
+    pub fn kind(&self) -> Option<RefusalKind> {
+        Some(match self {
+            Self::Sqlite { .. } | Self::NotOnDisk { .. } => return None,
+            Self::Output(error) => return error.kind(),
+            Self::NotAFile(_) | Self::InMemory(_) | Self::Manifest { .. } | Self::Record { .. } => {
+                RefusalKind::WrongValue
+            }
+            Self::Missing(_) => RefusalKind::NotFound,
+            Self::NotAllowed { .. } | Self::Unrecovered { .. } => RefusalKind::NotAllowed,
+            Self::NotAStore(_) | Self::ForeignTables { .. } | Self::Mixed { .. } => RefusalKind::Malformed,
+            Self::NotOverwritten(_) | Self::AttachmentExists(_) => RefusalKind::Exists,
+            Self::NewerSchema { .. } | Self::OlderSchema { .. } => RefusalKind::Unsupported,
+            Self::InUse(_) => RefusalKind::InUse,
+            Self::Endless(_) | Self::AttachmentTooLong { .. } => RefusalKind::TooLarge,
+            Self::Damaged { .. } => RefusalKind::Damaged,
+            Self::Number { .. } => RefusalKind::OutOfRange,
+        })
+    }
+
+    /// The refusal of wrong input; the error itself if reading or writing failed.
+    ///
+    /// # Errors
+    /// Reading or writing failed.
+    pub fn refusal(self) -> std::result::Result<Refusal, Self> {
+        self.kind().map(|kind| Refusal::new(&self).kind(kind)).ok_or(self)
     }
 }
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab.cli.output import Cell, Format, OverwriteOption, is_stdout, print_rows, say
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 
 if TYPE_CHECKING:
     from pcielab.store import Store
@@ -69,7 +69,7 @@ def calibrate(
         _print_pins(store, output_format)
         return
     if output is None:
-        raise InputError("-o: missing: give the system profile to write, for example -o mine.toml")
+        raise refusal("missing", "-o: missing: give the system profile to write, for example -o mine.toml")
     from pcielab.analysis.calibrate import calibrate as calibrate_machine, read_measured
     from pcielab.cli.progress import Bar
 
@@ -118,7 +118,7 @@ def _refuse_beside_tool(
     for option, given in (("-o", output), ("--pack", pack), ("--name", name), ("--device", device)):
         if given is not None:
             needs = f"{option} needs one of kind transfers: leave {option} out"
-            raise InputError(f"{store.path}: is a run of kind {store.kind}: {needs}")
+            raise refusal("unsupported", f"{store.path}: is a run of kind {store.kind}: {needs}")
 
 
 def _print_pins(store: "Store", output_format: Format) -> None:
@@ -143,7 +143,7 @@ def _print_pins(store: "Store", output_format: Format) -> None:
         for row in rows:
             row["value"] = "NOT IDENTIFIED" if row["value"] is None else float(f"{row['value']:.4g}")
     if not rows:
-        raise InputError(f"{store.path}: no row of one direction, size or latency: nothing to calibrate")
+        raise refusal("missing", f"{store.path}: no row of one direction, size or latency: nothing to calibrate")
     print_rows(rows, output_format, title=f"{store.title}: what its {store.origin} rows determine")
 
 

@@ -8,7 +8,7 @@ import typer
 
 from pcielab.cli.output import Cell, Format, FormatOption, OverwriteOption, is_stdout, print_rows, say
 from pcielab.cli.stores import opened
-from pcielab.errors import InputError, RunError
+from pcielab.errors import RunError, refusal
 from pcielab.kinds.rooms import room_of
 from pcielab.strict_json import known
 
@@ -76,7 +76,7 @@ def compare(
 
     limit = parse_limit(fail_above, "--fail-above") if fail_above is not None else None
     if worse_only and limit is None:
-        raise InputError("--worse-only: tells what fails: give --fail-above N% as well")
+        raise refusal("missing", "--worse-only: tells what fails: give --fail-above N% as well")
     if output is not None:
         check_page(output, overwrite=overwrite)
     comparison = compare_stores(opened(run_a), opened(run_b))

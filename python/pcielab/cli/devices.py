@@ -9,7 +9,7 @@ import typer
 from pcielab.cli.completion import profile_names
 from pcielab.cli.output import Cell, Format, FormatOption, print_data, print_rows
 from pcielab.cli.profiles import print_listing
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 
 app = typer.Typer()
 
@@ -78,7 +78,7 @@ def bind(
     ]
     print_rows(rows, output_format, f"{address}: uses that were looked for")
     if survey.refusal is not None:
-        raise InputError(survey.refusal)
+        raise refusal("unsupported", survey.refusal)
 
 
 @app.command()
@@ -144,7 +144,7 @@ def schema(
     if found is None:
         from pcielab.library.alike import suggestion
 
-        raise InputError(f"{kind}: unknown kind of device: {suggestion(kind, _kinds())}")
+        raise refusal("not-found", f"{kind}: unknown kind of device: {suggestion(kind, _kinds())}")
     print_data(json.dumps(found.schema, indent=1))
 
 

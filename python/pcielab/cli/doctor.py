@@ -110,13 +110,13 @@ def doctor(
 
 
 def _refuse_two_machines(run: Path | None, lspci: Path | None, sysfs: Path | None, watch: float | None) -> None:
-    from pcielab.errors import InputError
+    from pcielab.errors import refusal
 
     given = sum(source is not None for source in (run, lspci, sysfs))
     if given > 1:
-        raise InputError("RUN, --lspci and --sysfs name different machines: give one of them")
+        raise refusal("conflict", "RUN, --lspci and --sysfs name different machines: give one of them")
     if given and watch is not None:
-        raise InputError("--watch reads this machine twice: leave out RUN, --lspci and --sysfs")
+        raise refusal("conflict", "--watch reads this machine twice: leave out RUN, --lspci and --sysfs")
 
 
 def _read(run: Path | None, lspci: Path | None, sysfs: Path | None) -> "Tree":

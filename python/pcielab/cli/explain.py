@@ -27,7 +27,7 @@ from pcielab.cli.output import (
     say,
 )
 from pcielab.cli.stores import opened, say_borrowed
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.model.taking_part import taking_part
 from pcielab.store.manifest import borrowed_of
 
@@ -134,13 +134,13 @@ def explain(
                 refuse_without_effect(context, _OF_PICTURE, "describes a picture: give -o FILE as well")
             explain_two(run, other, tests or [], picture, output_format, theme=theme, overwrite=overwrite)
         elif picture is not None:
-            raise InputError("-o needs a second run: pass RUN_B")
+            raise refusal("missing", "-o needs a second run: pass RUN_B")
         else:
             refuse_without_effect(context, _OF_PICTURE, "describes a picture of two runs: give RUN_B and -o FILE")
             _explain_run(run, tests or [], output_format)
         return
     if tests:
-        raise InputError(f"--test {tests[0]}: needs a run to choose from: give RUN, the path of a store")
+        raise refusal("missing", f"--test {tests[0]}: needs a run to choose from: give RUN, the path of a store")
     refuse_without_effect(
         context, ("picture", *_OF_PICTURE), "describes a picture of two runs: give RUN and RUN_B"
     )
@@ -176,7 +176,9 @@ def _refuse_options_of_links(context: typer.Context) -> None:
     """Refuse options of a link beside a run, which has its own link and would ignore them."""
     for name, option in given_options(context).items():
         if name not in _OF_RUNS:
-            raise InputError(f"{option}: describes a link, but RUN has its own: leave out {option} or RUN")
+            raise refusal(
+                "conflict", f"{option}: describes a link, but RUN has its own: leave out {option} or RUN"
+            )
 
 
 def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:

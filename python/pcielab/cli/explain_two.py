@@ -9,7 +9,7 @@ from pcielab.analysis.explain.sentences import sentences
 from pcielab.cli.output import Cell, Format, Theme, print_rows, print_text, say
 from pcielab.cli.progress import Bar
 from pcielab.cli.stores import opened
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.kinds.rooms import room
 from pcielab.outputs import check_file
 
@@ -59,7 +59,7 @@ def _draw(found: Contrast, names: tuple[str, str], picture: Path, theme: Theme, 
     try:
         figure = draw_both(found, *names)
     except MissingDataError as missing:
-        raise InputError(f"-o {picture}: needs {missing}: leave -o out") from None
+        raise refusal("missing", f"-o {picture}: needs {missing}: leave -o out") from None
     save_figure(figure, picture, theme=theme.value, overwrite=overwrite)
 
 

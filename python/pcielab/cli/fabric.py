@@ -33,7 +33,7 @@ from pcielab.cli.output import (
 from pcielab.cli.paper import validate
 from pcielab.cli.progress import carry_out
 from pcielab.cli.run_options import takes_run_options
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.wording import named
 
 if TYPE_CHECKING:
@@ -234,9 +234,9 @@ def estimate(
             context, _OF_SIMULATION, "describes a simulation: give --standalone simulated as well"
         )
     if rounds and method is not Method.ECR:
-        raise InputError(f"--rounds: {method.value} has no rounds: give --method ecr")
+        raise refusal("conflict", f"--rounds: {method.value} has no rounds: give --method ecr")
     if rounds and edges:
-        raise InputError("--edges: --rounds prints edges of its own: give one of them")
+        raise refusal("conflict", "--edges: --rounds prints edges of its own: give one of them")
     chosen = _loaded(file, sets)
     is_written = bool(flow) or pattern is not None
     needs_frames = rounds or standalone is Standalone.SIMULATED or is_written or chosen.is_machine
@@ -520,7 +520,9 @@ def _listed(chosen: "Fabric", flows: str | None, flow: list[str] | None, pattern
     if not flow and pattern is None:
         return chosen.flows(flows)
     if flows is not None:
-        raise InputError("--flows and --flow or --pattern exclude each other: give a set of flows, or write them")
+        raise refusal(
+            "conflict", "--flows and --flow or --pattern exclude each other: give a set of flows, or write them"
+        )
     return fabric.written_flows(chosen, flow or (), pattern)
 
 
@@ -588,7 +590,9 @@ def run_fabric(
     chosen = _loaded(file, sets)
     if suite is not None:
         if flow or pattern is not None:
-            raise InputError("--suite and --flow or --pattern exclude each other: a suite has its own flows")
+            raise refusal(
+                "conflict", "--suite and --flow or --pattern exclude each other: a suite has its own flows"
+            )
         for name in _OF_SIMULATION:
             refuse_without_effect(context, [name], f"set {name} of the suite's experiments instead")
         points, name = _points_of_suite(chosen, suite, flows)
@@ -660,13 +664,14 @@ def _points_of_suite(chosen: "Fabric", suite: str, flows: str | None) -> "tuple[
     from pcielab import fabric
 
     if flows is not None:
-        raise InputError("--suite and --flows exclude each other: a suite has its own flows")
+        raise refusal("conflict", "--suite and --flows exclude each other: a suite has its own flows")
     experiments = fabric.load_fabric_suite(suite)
     foreign = sorted(experiments.nodes - {*chosen.node_names})
     if foreign:
-        raise InputError(
+        raise refusal(
+            "conflict",
             f"--suite {suite}: needs the fabric {experiments.fabric}: {chosen.name} has no node "
-            f"{', '.join(map(named, foreign[:3]))}"
+            f"{', '.join(map(named, foreign[:3]))}",
         )
     return experiments.points(), experiments.name
 

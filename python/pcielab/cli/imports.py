@@ -48,11 +48,12 @@ def _given(options: Mapping[str, Any]) -> "Given":
     machine: dict[str, dict[str, Any]] = {}
     if options["doctor"] is not None:
         from pcielab.doctor import device_links, read_machine
-        from pcielab.errors import InputError
 
         machine = device_links(read_machine(options["doctor"]))
         if not machine:
-            raise InputError(f"--doctor {options['doctor']}: no device with a link: run the doctor with sudo")
+            raise refusal(
+                "missing", f"--doctor {options['doctor']}: no device with a link: run the doctor with sudo"
+            )
     return Given(
         link=options["link"],
         mps_bytes=options["mps"],

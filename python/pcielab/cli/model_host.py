@@ -12,7 +12,7 @@ from pcielab.cli.output import Cell, Format, FormatOption, print_rows, say
 from pcielab.cli.quantities import size_option
 from pcielab.cli.stores import say_borrowed
 from pcielab.cli.system_options import Profile, Sets
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.wording import shown
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def host(
     for link in links:
         read_width(link, "--devices")
     if kind not in (None, *_KINDS):
-        raise InputError(f"--kind {shown(kind)}: give {' or '.join(_KINDS)}")
+        raise refusal("not-found", f"--kind {shown(kind)}: give {' or '.join(_KINDS)}")
     with errors_name_options(
         cores="--load", size_bytes="--size", misses_per_mib="--misses", offered_gbps="--offered"
     ):

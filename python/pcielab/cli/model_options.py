@@ -15,7 +15,7 @@ import typer
 from pcielab.cli.completion import set_option
 from pcielab.cli.option_groups import Command, annotated, takes
 from pcielab.cli.quantities import size_option
-from pcielab.errors import InputError, with_message
+from pcielab.errors import InputError, refusal, with_message
 from pcielab.library.link import Link
 from pcielab.library.usual_link import USUAL_MPS_BYTES, USUAL_MRRS_BYTES
 from pcielab.model.link import Accounting, Limits
@@ -205,7 +205,9 @@ def nic_with(nic: str | None, sets: list[str] | None) -> "NicProfile | None":
 
     if nic is None:
         if sets:
-            raise InputError(f"--set {named(sets[0].partition('=')[0])}: changes a NIC: give --nic NAME as well")
+            raise refusal(
+                "missing", f"--set {named(sets[0].partition('=')[0])}: changes a NIC: give --nic NAME as well"
+            )
         return None
     return load_nic(nic, own_sets("nic", sets or (), "the NIC of --nic"))
 

@@ -19,7 +19,7 @@ from pcielab.cli.model_options import (
 )
 from pcielab.cli.output import Cell, Format, FormatOption, print_rows
 from pcielab.cli.quantities import size_option
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.model.link import Ethernet, Gap
 
 if TYPE_CHECKING:
@@ -128,9 +128,9 @@ def sizing(
         return
     for line_option, value in of_line.items():
         if value is not None:
-            raise InputError(f"{line_option} cannot be combined with {option}: give a line, or a link")
+            raise refusal("conflict", f"{line_option} cannot be combined with {option}: give a line, or a link")
     if generation is None or lanes is None:
-        raise InputError(f"{option}: needs both --gen and --lanes: give them, or leave {option} out")
+        raise refusal("missing", f"{option}: needs both --gen and --lanes: give them, or leave {option} out")
     options = ModelOptions(link=link_with(**given))
     with errors_name_options():
         answers = model.link_sizing(

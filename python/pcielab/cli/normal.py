@@ -20,7 +20,7 @@ from pcielab.cli.output import (
     say,
 )
 from pcielab.cli.quantities import size_option
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library.figure_words import ENGINES, STATES, WHATS
 from pcielab.library.usual_link import USUAL_MPS_BYTES
 from pcielab.strict_json import strict_json
@@ -163,7 +163,7 @@ def normal(
         _print_run(run, tests or [], line, output_format)
         return
     if tests:
-        raise InputError("--test: has no effect without RUN: leave --test out")
+        raise refusal("conflict", "--test: has no effect without RUN: leave --test out")
     answer = _answer(given)
     if picture is not None:
         from pcielab.report.figures.normal import draw_normal
@@ -176,7 +176,9 @@ def normal(
 def _refuse_beside_run(given: dict[str, object]) -> None:
     for option, value in given.items():
         if value is not None:
-            raise InputError(f"{option}: has no effect with RUN, which has its own values: leave {option} out")
+            raise refusal(
+                "conflict", f"{option}: has no effect with RUN, which has its own values: leave {option} out"
+            )
 
 
 def _answer(given: dict[str, Any]) -> "Normal":
@@ -185,7 +187,7 @@ def _answer(given: dict[str, Any]) -> "Normal":
     what, value = given["--what"], given["--value"]
     for option, example in (("--what", "--what h2d"), ("--value", "--value 54.1GB/s")):
         if given[option] is None:
-            raise InputError(f"{option}: missing: give RUN, or one value, for example {example}")
+            raise refusal("missing", f"{option}: missing: give RUN, or one value, for example {example}")
     return answer(
         what,
         value,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 
 
 def given_options(context: typer.Context) -> dict[str, str]:
@@ -34,7 +34,7 @@ def refuse_without_effect(context: typer.Context, names: Iterable[str], remedy: 
     given = given_options(context)
     for name in names:
         if name in given:
-            raise InputError(f"{given[name]}: {remedy}")
+            raise refusal("conflict", f"{given[name]}: {remedy}")
 
 
 Command: TypeAlias = Callable[..., None]

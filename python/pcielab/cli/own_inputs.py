@@ -7,7 +7,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from pcielab.errors import InputError
+from pcielab.errors import InputError, refusal
 
 OUTPUTS = frozenset({"--output", "--pack", "--picture", "--save"})
 """Options that name what a command writes."""
@@ -61,8 +61,9 @@ def refuse_own_inputs(parameters: Sequence[Any], values: Mapping[str, Any]) -> N
 
 
 def _refusal(output: Path, relation: str, path: Path, parameter: Any, remedy: str) -> InputError:
-    return InputError(
-        f"{output}: {relation} an input of this command ({path}): give {parameter.opts[0]} another {remedy}"
+    return refusal(
+        "conflict",
+        f"{output}: {relation} an input of this command ({path}): give {parameter.opts[0]} another {remedy}",
     )
 
 

@@ -9,7 +9,7 @@ import typer
 
 from pcielab.cli.output import Format, FormatOption, OverwriteOption, print_frame, print_rows, print_text, say
 from pcielab.cli.stores import opened
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.model.link import Accounting
 
 if TYPE_CHECKING:
@@ -95,7 +95,6 @@ def findings(
 
     `pcielab paper findings local.db remote.db translated.db --format csv`
     """
-    from pcielab.errors import InputError
     from pcielab.paper import claims as find
 
     stores = [opened(path) for path in runs]
@@ -104,9 +103,10 @@ def findings(
         store.require_speed("what caches and IOMMU cost")
     found = find(stores)
     if not found:
-        raise InputError(
+        raise refusal(
+            "missing",
             "these runs show no cost of caches, NUMA or IOMMU: give a run with reads of cold and warm windows, or "
-            "two runs of one machine that differ in the memory's socket or the IOMMU (suite fig8-fig9)"
+            "two runs of one machine that differ in the memory's socket or the IOMMU (suite fig8-fig9)",
         )
     print_rows([asdict(one) for one in found], output_format, title="What these runs show, and what to do")
 
@@ -165,7 +165,7 @@ def numbers(
     if run is None:
         compared = _pcie_bench(section, runs)
     elif section is not None or runs is not None:
-        raise InputError("--section and --runs: only without RUN.db: leave one of them out")
+        raise refusal("conflict", "--section and --runs: only without RUN.db: leave one of them out")
     else:
         compared = _of_run(opened(run))
     if output_format is not Format.TABLE:
@@ -188,8 +188,9 @@ def _pcie_bench(section: str | None, runs: Path | None) -> "pd.DataFrame":
     known = of_paper.numbers(section)
     if not known.value:
         sections = dict.fromkeys(name for one in of_paper.numbers().value for name in of_paper.sections(one))
-        raise InputError(
-            f"--section is {section}: the paper has no numbers there: give one of {', '.join(sections)}"
+        raise refusal(
+            "not-found",
+            f"--section is {section}: the paper has no numbers there: give one of {', '.join(sections)}",
         )
     with Bar() as bar:
         return of_paper.compare_numbers(known, runs=runs, progress=bar.update)
@@ -200,9 +201,10 @@ def _of_run(store: "Store") -> "pd.DataFrame":
 
     compared = compare_with_published(store)
     if compared is None:
-        raise InputError(
+        raise refusal(
+            "missing",
             f"{store.path}: suite {store.manifest.get('suite')} has no published numbers: give a run of "
-            "`pcielab run --suite kpio` or `pcielab fabric run fabrex-u55c --suite rpciebench`"
+            "`pcielab run --suite kpio` or `pcielab fabric run fabrex-u55c --suite rpciebench`",
         )
     _warn_unsteady(store)
     return compared

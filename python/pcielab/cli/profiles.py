@@ -8,7 +8,7 @@ import typer
 
 from pcielab.cli.completion import profile_names, set_option
 from pcielab.cli.output import Cell, Format, FormatOption, OverwriteOption, is_stdout, print_data, print_rows, say
-from pcielab.errors import InputError
+from pcielab.errors import InputError, refusal, with_message
 from pcielab.library import catalog, shipped
 from pcielab.library.input_files import read_text_roughly
 from pcielab.library.shipped import ProfileKind
@@ -87,9 +87,9 @@ def show(
     kinds = [kind] if kind else catalog.profile_kinds(name)
     if resolved:
         if kinds[0] != "system":
-            raise InputError(f"--resolved: shows systems only, not a {kinds[0]}")
+            raise refusal("conflict", f"--resolved: shows systems only, not a {kinds[0]}")
         if output_format is Format.CSV:
-            raise InputError("--resolved: prints JSON only: leave out --format")
+            raise refusal("conflict", "--resolved: prints JSON only: leave out --format")
         from pcielab.library import profiles
 
         print_data(profiles.resolve(name, sets or ()).to_json())
@@ -132,7 +132,7 @@ def make_skeleton(
     try:
         made = skeleton(text, "mine" if is_stdout(output) else output.stem, device, host, card)
     except InputError as error:
-        raise InputError(f"--lspci {lspci}: {error}") from None
+        raise with_message(error, f"--lspci {lspci}: {error}") from None
     write_file(output, made.text.encode(), overwrite=overwrite)
     chosen = f"{made.function.slot} {made.function.title}"
     host = f"host {made.host} ({made.host_reason})"

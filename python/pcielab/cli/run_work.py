@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pcielab._core import read_sizes
 from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.cli.stores import say_borrowed
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library.suites.parameters import PARAMETERS
 from pcielab.store.manifest import borrowed_of
 
@@ -147,7 +147,7 @@ def asked(given: Mapping[str, Any]) -> tuple[Way, "Work"]:
         _refuse_more(way, chosen or [_SUITE], given)
     if len(chosen) > 1:
         options = " and ".join(f"--{way.option}" for way in chosen)
-        raise InputError(f"{options}: give one of them: each chooses its own tests")
+        raise refusal("conflict", f"{options}: give one of them: each chooses its own tests")
     [way] = chosen or [_SUITE]
     return way, way.load({**given, "suite": given["suite"] or _DEFAULT})
 
@@ -155,11 +155,11 @@ def asked(given: Mapping[str, Any]) -> tuple[Way, "Work"]:
 def refuse_unkept(way: Way, options: "RunOptions") -> None:
     """Refuse work without `--output` that prints no results, or that continues a store."""
     if way is _SUITE:
-        raise InputError(
-            "--output: a suite prints no results: give -o RUN.db; --test prints the result of one test"
+        raise refusal(
+            "missing", "--output: a suite prints no results: give -o RUN.db; --test prints the result of one test"
         )
     if options.resume:
-        raise InputError("--resume: continues a store: give -o RUN.db")
+        raise refusal("missing", "--resume: continues a store: give -o RUN.db")
 
 
 def _refuse_more(way: Way, chosen: list[Way], given: Mapping[str, Any]) -> None:
@@ -170,4 +170,4 @@ def _refuse_more(way: Way, chosen: list[Way], given: Mapping[str, Any]) -> None:
     other = chosen[0]
     asked_for = given[other.option]
     remedy = f"leave it out with --{other.option} {asked_for}" if asked_for else f"give --{way.option} as well"
-    raise InputError(f"{', '.join(more)}: {way.effect}: {remedy}")
+    raise refusal("conflict", f"{', '.join(more)}: {way.effect}: {remedy}")

@@ -25,10 +25,10 @@ def runs(
 
         pcielab runs results --format json
     """
-    from pcielab.errors import InputError
+    from pcielab.errors import refusal
 
     if not folder.is_dir():
-        raise InputError(f"{folder}: not a folder: give one with stores (*.db)")
+        raise refusal("not-found", f"{folder}: not a folder: give one with stores (*.db)")
     rows = [_row(path, folder) for path in sorted(folder.rglob("*.db")) if path.is_file()]
     print_rows(sorted(rows, key=lambda row: str(row["started"] or "")), output_format)
     say(f"{len(rows)} stores in {folder}")

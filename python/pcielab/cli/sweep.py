@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab.cli.output import Format, FormatOption, records, say
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.work.options import Samples
 
 if TYPE_CHECKING:
@@ -81,8 +81,9 @@ def sweep(
     plan = load_sweep(spec)
     is_sobol = bool(plan.ranges) and plan.draws.method == "sobol"
     if picture is Picture.HEAT_MAP and (plan.ranges or len(plan.varying) not in _DRAWN_AXES[picture]):
-        raise InputError(
-            f"--picture heat-map: draws lists of two axes or three: {spec} has other axes: leave it out"
+        raise refusal(
+            "conflict",
+            f"--picture heat-map: draws lists of two axes or three: {spec} has other axes: leave it out",
         )
     work = Work(jobs=jobs, dask=dask, samples=samples, seed=seed)
     with Bar() as bar:

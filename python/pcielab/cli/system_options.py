@@ -7,7 +7,7 @@ import typer
 from pcielab.cli.completion import choice, profile_names, set_option
 from pcielab.cli.output import say
 from pcielab.cli.quantities import size_option
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 
 _CACHES = ("cold", "device-thrash", "device-warm", "host-warm")
 
@@ -50,4 +50,4 @@ def refuse_device_changes(changes: list[str] | None, reason: str) -> None:
     """
     for change in changes or []:
         if change.partition("=")[0].partition(".")[0] == "device":
-            raise InputError(f"--set {change}: {reason}; the command uses the system's link and host")
+            raise refusal("conflict", f"--set {change}: {reason}; the command uses the system's link and host")

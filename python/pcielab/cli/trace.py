@@ -16,7 +16,7 @@ from pcielab.cli.output import Cell, Format, FormatOption, OverwriteOption, is_s
 from pcielab.cli.progress import Bar
 from pcielab.cli.quantities import size_option
 from pcielab.cli.system_options import Cache, Profile, Seed, Sets, WarmWindow, refuse_device_changes
-from pcielab.errors import InputError
+from pcielab.errors import InputError, refusal, with_message
 from pcielab.wording import shown
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def play(
     refuse_device_changes(changes, "what the device does is in the trace, so record it with the change")
     system = resolve(profile, changes or [])
     if is_stdout(output) and output_format is not Format.TABLE:
-        raise InputError("--output -: stdout takes one of both: leave out --format, or give a file")
+        raise refusal("conflict", "--output -: stdout takes one of both: leave out --format, or give a file")
     text = read_text(trace, MOST_BYTES)
     total = None
     try:
@@ -141,7 +141,7 @@ def play(
             else:
                 played = play_columns(system, text, **how)
     except InputError as error:
-        raise error if str(output) in str(error) else InputError(f"{trace}: {error}") from error
+        raise error if str(output) in str(error) else with_message(error, f"{trace}: {error}") from error
     if output is not None and total is None:
         _write(output, _csv(played), overwrite=overwrite)
     if not is_stdout(output):
@@ -192,7 +192,7 @@ def convert(
     try:
         text, others = converted(content, skip_bytes=skip, requester=identifier, link_type=link_type)
     except InputError as error:
-        raise InputError(f"{capture}: {error}") from error
+        raise with_message(error, f"{capture}: {error}") from error
     if others:
         say(f"note: {others} packets are no memory reads or writes{' of the device' if requester else ''}")
     _write(output, [text], overwrite=overwrite)
@@ -202,7 +202,7 @@ def _requester(text: str) -> int:
     """The requester ID of a device."""
     found = re.fullmatch(r"([0-9a-f]{1,2}):([01]?[0-9a-f])\.([0-7])", text, re.IGNORECASE)
     if found is None:
-        raise InputError(f"--requester {shown(text)}: give bus, device and function, as 03:00.0")
+        raise refusal("malformed", f"--requester {shown(text)}: give bus, device and function, as 03:00.0")
     bus, device, function = (int(part, 16) for part in found.groups())
     return bus << 8 | device << 3 | function
 

@@ -28,7 +28,7 @@ from pcielab.cli.output import (
 from pcielab.cli.progress import Bar
 from pcielab.cli.quantities import named_range
 from pcielab.cli.single_options import takes_test_options
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.model.link import Ethernet
 from pcielab.strict_json import strict_json
 
@@ -216,9 +216,9 @@ def _answer(
     _refuse(of_nics, "without --nic")
     if not tests:
         _refuse(own, "without --test")
-        raise InputError("nothing to ask about: give RUN, a fabric, --test TEST or --nic NAME")
+        raise refusal("missing", "nothing to ask about: give RUN, a fabric, --test TEST or --nic NAME")
     if len(tests) > 1:
-        raise InputError(f"--test {tests[1]}: without RUN, one test is asked about: give --test once")
+        raise refusal("conflict", f"--test {tests[1]}: without RUN, one test is asked about: give --test once")
     from pcielab.library.suites import single_test
 
     words = {word: value for word, value in single.items() if value is not None}
@@ -246,7 +246,7 @@ def _refuse(given: dict[str, object], where: str) -> None:
     """Refuse options that do not belong to the question."""
     if given:
         name = next(iter(given))
-        raise InputError(f"{name}: has no effect {where}: leave {name} out")
+        raise refusal("conflict", f"{name}: has no effect {where}: leave {name} out")
 
 
 def _of_nic(nic: str, of_nic: dict[str, Any], common: dict[str, Any]) -> "Why":

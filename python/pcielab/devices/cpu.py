@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field, WithJsonSchema
 
 from pcielab import _core
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library.profiles.part import Part
 from pcielab.library.profiles.quantity_types import Size
 
@@ -42,9 +42,9 @@ def make(options: CpuOptions, address: str | None) -> _core.Backend:
     host = options.host
     if address is not None:
         if not (address.isascii() and address.isdigit()) or len(address) > len("65535"):
-            raise InputError(f"--device cpu:{address}: give the number of a core, for example cpu:2")
+            raise refusal("wrong-value", f"--device cpu:{address}: give the number of a core, for example cpu:2")
         if host.core is not None:
-            raise InputError(f"--device cpu:{address} and host.core={host.core}: give one of them")
+            raise refusal("conflict", f"--device cpu:{address} and host.core={host.core}: give one of them")
         host = host.model_copy(update={"core": int(address)})
     return _core.Backend.cpu(host.model_dump_json())
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from pcielab import _core
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library.input_files import given_path, read_toml
 from pcielab.library.profiles.files import system_schema
 from pcielab.library.profiles.part import Part
@@ -141,12 +141,13 @@ class Kind:
             InputError: An option is wrong, or the address is missing.
         """
         if self.make is None or self.options is None:
-            raise InputError(f"--device {device}: runs on a system: give the system's name to pcielab.run")
+            raise refusal("missing", f"--device {device}: runs on a system: give the system's name to pcielab.run")
         options = checked(self.options, _with_changes(profile, sets), f"--device {self.name}")
         if self.needs_address and address is None:
-            raise InputError(
+            raise refusal(
+                "missing",
                 f"--device {self.name}: give the device's address, for example {self.name}:0000:3b:00.0: "
-                "`pcielab devices list`"
+                "`pcielab devices list`",
             )
         return self.make(options, address)
 
@@ -157,9 +158,10 @@ def _options_file(asked: Asked) -> Mapping[str, Any]:
     if profile is None or isinstance(profile, Mapping):
         return profile or {}
     if not str(profile).endswith(".toml"):
-        raise InputError(
+        raise refusal(
+            "conflict",
             f"--profile {profile}: names a system for --device sim: give {asked.device} a file of its options "
-            "(*.toml), or --set device.KEY=VALUE and --set host.KEY=VALUE"
+            "(*.toml), or --set device.KEY=VALUE and --set host.KEY=VALUE",
         )
     return read_toml(given_path(str(profile)))
 
@@ -170,6 +172,6 @@ def _with_changes(content: Mapping[str, Any], changes: Mapping[str, object]) -> 
         table, _, last = key.partition(".")
         inner = changed.setdefault(table, {})
         if not last or not isinstance(inner, dict):
-            raise InputError(f"--set {key}: give device.KEY=VALUE or host.KEY=VALUE")
+            raise refusal("unknown-key", f"--set {key}: give device.KEY=VALUE or host.KEY=VALUE")
         inner[last] = value
     return changed

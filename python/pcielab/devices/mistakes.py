@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from pcielab import _core
 from pcielab.devices.facts import Condition, DeviceFacts, HostFacts, Remarks, Timer
 from pcielab.devices.protocols import Device, Host
-from pcielab.errors import InputError
+from pcielab.errors import InputError, refusal
 from pcielab.library.suites.benchmark import BENCHMARKS
 
 _ORIGINS = ("measured", "simulated", "emulated", "rtl")
@@ -78,12 +78,16 @@ def check_backend(backend: Any) -> None:
     owner = type(backend).__name__
     for name, example in (("kind", '"mycard"'), ("origin", '"measured"')):
         if not isinstance(getattr(backend, name, None), str):
-            raise InputError(f"back end {owner}: attribute {name}: give a str, for example {name} = {example}")
+            raise refusal(
+                "wrong-type", f"back end {owner}: attribute {name}: give a str, for example {name} = {example}"
+            )
     if backend.origin not in _ORIGINS:
-        raise InputError(f"back end {owner}: attribute origin is {backend.origin!r}: give {_either(_ORIGINS)}")
+        raise refusal(
+            "wrong-value", f"back end {owner}: attribute origin is {backend.origin!r}: give {_either(_ORIGINS)}"
+        )
     for name in ("open", "options", "attachments"):
         if not callable(getattr(backend, name, None)):
-            raise InputError(f"back end {owner}: it has no method {name}: inherit from devices.Backend")
+            raise refusal("missing", f"back end {owner}: it has no method {name}: inherit from devices.Backend")
 
 
 def options_as_json(options: Any, kind: str) -> str:
@@ -96,7 +100,9 @@ def options_as_json(options: Any, kind: str) -> str:
     try:
         return json.dumps(named, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise InputError(f"options of {kind}: {error}: give numbers, texts, lists and mappings of them") from None
+        raise refusal(
+            "wrong-type", f"options of {kind}: {error}: give numbers, texts, lists and mappings of them"
+        ) from None
 
 
 def check_attachments(attachments: Any, kind: str) -> Mapping[str, str]:
@@ -107,13 +113,13 @@ def check_attachments(attachments: Any, kind: str) -> Mapping[str, str]:
     """
     for name, text in _named(attachments, "attachments", kind).items():
         if not isinstance(text, str):
-            raise InputError(f"attachments of {kind}: {name} is {_shown(text)}: give a str")
+            raise refusal("wrong-type", f"attachments of {kind}: {name} is {_shown(text)}: give a str")
     return dict(attachments)
 
 
 def _named(found: Any, method: str, kind: str) -> dict[str, Any]:
     if not isinstance(found, Mapping) or not all(isinstance(key, str) for key in found):
-        raise InputError(f"{method} of {kind} returned {_shown(found)}: return a dict with str keys")
+        raise refusal("wrong-type", f"{method} of {kind} returned {_shown(found)}: return a dict with str keys")
     return dict(found)
 
 

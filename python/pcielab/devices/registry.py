@@ -18,7 +18,7 @@ from pcielab.devices import cpu, real, rtl, sim
 from pcielab.devices.cuda import kind as cuda
 from pcielab.devices.cuda.options import CudaOptions
 from pcielab.devices.kind import OF_DEVICES, Kind, Takes, messages_by_options
-from pcielab.errors import InputError
+from pcielab.errors import InputError, refusal
 from pcielab.library.alike import suggestion
 from pcielab.library.profiles.part import Part
 from pcielab.work.options import WorkKind
@@ -105,10 +105,10 @@ def _guarded(kind: Kind) -> Kind:
         except (InputError, _core.UnavailableError):
             raise
         except Exception as error:
-            raise InputError(f"{where}: {type(error).__name__}: {error}") from error
+            raise refusal("wrong-value", f"{where}: {type(error).__name__}: {error}") from error
         if not isinstance(backend, _core.Backend):
             shown = type(backend).__name__
-            raise InputError(f"{where}: make returned {shown}: return devices.bridged({shown}(...))")
+            raise refusal("wrong-type", f"{where}: make returned {shown}: return devices.bridged({shown}(...))")
         return backend
 
     def present() -> list[tuple[str, str]]:
@@ -124,7 +124,7 @@ def _guarded(kind: Kind) -> Kind:
 
 def _broken(name: str, reason: str) -> Kind:
     def make(_options: Part, _address: str | None) -> _core.Backend:
-        raise InputError(f"--device {name}: {reason}")
+        raise refusal("unsupported", f"--device {name}: {reason}")
 
     return Kind(name, "cannot be loaded", Part, make, lambda: [(name, reason)])
 
@@ -158,10 +158,10 @@ def kind_of(device: str) -> tuple[Kind, str | None]:
     known = _SHIPPED if name in _SHIPPED else kinds()
     if name not in known:
         systems_first = sorted(known, key=lambda one: known[one].make is not None)
-        raise InputError(f"--device {name}: unknown: {suggestion(name, systems_first)}")
+        raise refusal("not-found", f"--device {name}: unknown: {suggestion(name, systems_first)}")
     kind = known[name]
     if address and kind.make is None:
-        raise InputError(
-            f"--device {device}: runs on a system (--profile) and has no address: give --device {name}"
+        raise refusal(
+            "conflict", f"--device {device}: runs on a system (--profile) and has no address: give --device {name}"
         )
     return kind, address or None

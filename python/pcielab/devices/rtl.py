@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pcielab import _core
 from pcielab.devices.kind import OF_TRANSFERS, Asked, Carrier, Takes
 from pcielab.devices.sim import described, system_of
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.wording import named
 from pcielab.work.options import WorkKind
 
@@ -61,9 +61,12 @@ def _check_changes(sets: Sequence[str]) -> None:
     for one in sets:
         key = one.partition("=")[0].strip()
         if key == "device":
-            raise InputError(f"--set {named(one)}: with --device rtl the core is the device: leave it out")
+            raise refusal(
+                "conflict", f"--set {named(one)}: with --device rtl the core is the device: leave it out"
+            )
         if key.startswith("device.") and not key.startswith(PORT):
-            raise InputError(
+            raise refusal(
+                "conflict",
                 f"--set {named(key)}: with --device rtl the RTL decides it: change link.*, host.* or {PORT}*, or "
-                f"simulate the device: --set device={CARD} --set {named(key)}=..., without --device rtl"
+                f"simulate the device: --set device={CARD} --set {named(key)}=..., without --device rtl",
             )

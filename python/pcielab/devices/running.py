@@ -25,7 +25,7 @@ from pcielab.devices.kind import (
     messages_by_options,
 )
 from pcielab.devices.registry import kind_of, kinds
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library.catalog import load_work
 from pcielab.library.profiles.part import Part
 from pcielab.store import Store
@@ -141,7 +141,9 @@ def open_work(
     """Prepare work on a device, ready to be run; arguments and errors as in `run`."""
     work = load_work(work) if isinstance(work, str) else work
     if not hasattr(work, "kind"):
-        raise InputError(f"work is {shown(work)}: give a suite, a test, frames or a fabric suite, or a name")
+        raise refusal(
+            "wrong-type", f"work is {shown(work)}: give a suite, a test, frames or a fabric suite, or a name"
+        )
     if isinstance(device, str):
         kind, address = kind_of(device)
     else:
@@ -151,14 +153,14 @@ def open_work(
     most = carrier.backend.jobs_most
     if not 0 <= options.jobs <= most:
         many = f"1 to {most}" if most > 1 else f"1: {carrier.backend.kind} does one test at a time"
-        raise InputError(f"--jobs {options.jobs}: give {many}, or 0 for one per core")
+        raise refusal("out-of-range", f"--jobs {options.jobs}: give {many}, or 0 for one per core")
     return carrier
 
 
 def _kind_of_backend(backend: _core.Backend) -> Kind:
     """Make a kind of an existing back end; refuse anything else."""
     if not isinstance(backend, _core.Backend):
-        raise InputError(f"device is {shown(backend)}: give the name of a device, or a back end")
+        raise refusal("wrong-type", f"device is {shown(backend)}: give the name of a device, or a back end")
     work: WorkKind = backend.takes
     is_real = work == "messages" and backend.origin != "simulated"
     options = OF_TRANSFERS - OF_DEVICES if work == "transfers" else frozenset()
@@ -172,14 +174,15 @@ def _taken(asked: Asked, work: WorkKind) -> Takes:
     if work not in kind.takes:
         own = ", or ".join(ASKED_BY[one] for one in kind.takes)
         others = _either([other.as_written for other in kinds().values() if work in other.takes])
-        raise InputError(
+        raise refusal(
+            "unsupported",
             f"--device {asked.device}: takes {' and '.join(kind.takes)}, not {work}: give it {own}; "
-            f"or give --device {others}"
+            f"or give --device {others}",
         )
     takes = kind.takes[work]
     for option, value in asked.given.items():
         if option not in takes.options:
-            raise InputError(f"--{option} {value}: {_where_taken(option)}")
+            raise refusal("conflict", f"--{option} {value}: {_where_taken(option)}")
     return takes
 
 

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from pcielab.errors import InputError
+from pcielab.errors import InputError, refusal
 from pcielab.explore import answers, normal
 from pcielab.explore.answers import taken_out
 from pcielab.explore.dropped import Dropped
@@ -123,9 +123,9 @@ class Server:
         question, value = question_of(fields.get("question")), fields.get("gbps")
         operation = fields.get("operation")
         if operation not in (question.bandwidth, question.latency):
-            raise InputError("operation: give the question's `bandwidth` or `latency`")
+            raise refusal("wrong-value", "operation: give the question's `bandwidth` or `latency`")
         if value is not None and not isinstance(value, int | float):
-            raise InputError("gbps: give a number")
+            raise refusal("wrong-type", "gbps: give a number")
         return {"sentences": answers.why(question, self.systems.resolved(question), str(operation), value)}
 
     def _presence(self, _request: Request) -> Response:
@@ -136,7 +136,7 @@ class Server:
             fields = _table(await _asked(request))
             page = fields.get("page")
             if not isinstance(page, str) or not 1 <= len(page) <= _MOST_NAME:
-                raise InputError("page: give a short name")
+                raise refusal("wrong-value", "page: give a short name")
             question = question_of(fields.get("question"))
             # Refuse impossible tests before the stream starts.
             question.suite(question.bandwidth)
@@ -168,12 +168,12 @@ async def _asked(request: Request) -> Any:
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
-        raise InputError("the request is not JSON: send an object") from None
+        raise refusal("malformed", "the request is not JSON: send an object") from None
 
 
 def _table(asked: Any) -> Mapping[str, Any]:
     if not isinstance(asked, dict):
-        raise InputError("give an object")
+        raise refusal("wrong-type", "give an object")
     return asked
 
 

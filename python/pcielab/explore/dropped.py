@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field
 
 from pcielab.doctor import machine_of_text
-from pcielab.errors import InputError, with_message
+from pcielab.errors import InputError, refusal, with_message
 from pcielab.explore.fabrics import Fabrics
 from pcielab.explore.question import Systems
 from pcielab.fabric import fabric_of
@@ -68,7 +68,7 @@ class Dropped:
         content = _content(text, label)
         kind = kind_of(content, label)
         if len(self.names) >= FILES_MOST and (kind, str(content.get("name"))) not in self.names:
-            raise InputError(f"{label}: the server has {FILES_MOST} files: start it again")
+            raise refusal("too-large", f"{label}: the server has {FILES_MOST} files: start it again")
         try:
             name = self.systems.drop(label, file.text) if kind == "system" else self.fabrics.drop(label, text)
         except InputError as error:
@@ -83,9 +83,10 @@ def _text(file: File, label: str) -> str:
     """The text of a TOML file, or of the fabric of a machine."""
     if not file.file.endswith(".toml"):
         if _MACHINE.search(file.text[:_HEAD_LETTERS]) is None:
-            raise InputError(
+            raise refusal(
+                "malformed",
                 f"{label}: is neither a TOML file (*.toml) nor a machine: drop a system profile, a fabric, or the "
-                "output of `sudo lspci -vvv`; give stores to the command: pcielab explore RUN.db"
+                "output of `sudo lspci -vvv`; give stores to the command: pcielab explore RUN.db",
             )
         return fabric_of(machine_of_text(file.text, label), Path(file.file).stem).text
     return file.text
@@ -95,7 +96,7 @@ def _content(text: str, label: str) -> dict[str, Any]:
     try:
         return parse_toml(text)
     except ValueError as error:
-        raise InputError(f"{label}: not valid TOML: {error}") from None
+        raise refusal("malformed", f"{label}: not valid TOML: {error}") from None
 
 
 def kind_of(content: Mapping[str, Any], label: str) -> OwnKind:
@@ -108,7 +109,8 @@ def kind_of(content: Mapping[str, Any], label: str) -> OwnKind:
         return "fabric"
     if any(key in content for key in ("base", *PARTS)):
         return "system"
-    raise InputError(
+    raise refusal(
+        "malformed",
         f"{label}: is neither a system nor a fabric: a system has the keys link, host and device, or base; a "
-        "fabric has tables [[node]]"
+        "fabric has tables [[node]]",
     )

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pandas as pd
 
 from pcielab import fabric
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.fabric.paths import described
 from pcielab.kinds.flows.tree import tree_positions
 from pcielab.library.alike import suggestion
@@ -47,11 +47,14 @@ class Fabrics:
         loaded = of_text(text, Path(label))
         nodes = len(loaded.nodes)
         if nodes > NODES_MOST:
-            raise InputError(
-                f"{label}: has {nodes} nodes: give {NODES_MOST} at most, or use pcielab fabric estimate"
+            raise refusal(
+                "too-large",
+                f"{label}: has {nodes} nodes: give {NODES_MOST} at most, or use pcielab fabric estimate",
             )
         if loaded.name not in self._dropped and loaded.name in self.names:
-            raise InputError(f"{label}: name is {loaded.name}: a fabric of the server has this name: give another")
+            raise refusal(
+                "exists", f"{label}: name is {loaded.name}: a fabric of the server has this name: give another"
+            )
         self._own[loaded.name] = loaded
         self._dropped.add(loaded.name)
         return loaded.name
@@ -76,11 +79,13 @@ class Fabrics:
             InputError: One of these is wrong.
         """
         if not isinstance(asked, Mapping):
-            raise InputError("give an object")
+            raise refusal("wrong-type", "give an object")
         loaded = self._loaded(str(asked.get("name")))
         method = asked.get("method", "max-min")
         if method not in get_args(fabric.Method):
-            raise InputError(f"method {shown(method)}: {suggestion(str(method), get_args(fabric.Method))}")
+            raise refusal(
+                "not-found", f"method {shown(method)}: {suggestion(str(method), get_args(fabric.Method))}"
+            )
         columns = _columns(loaded, asked)
         if not columns:
             return {**_tree(loaded), "flows": [], "edges": [], "influences": []}
@@ -109,7 +114,7 @@ class Fabrics:
             InputError: One of these is wrong.
         """
         if not isinstance(asked, Mapping):
-            raise InputError("give an object")
+            raise refusal("wrong-type", "give an object")
         loaded = self._loaded(str(asked.get("name")))
         found = fabric.path(loaded, str(asked.get("source")), str(asked.get("destination")))
         return {"nodes": list(found.nodes), "text": described(found), "edges": found.edges.to_dict("records")}
@@ -118,7 +123,7 @@ class Fabrics:
         if name in self._own:
             return self._own[name]
         if name not in fabric.names():
-            raise InputError(f"fabric {shown(name)}: {suggestion(name, self.names)}")
+            raise refusal("not-found", f"fabric {shown(name)}: {suggestion(name, self.names)}")
         return _shipped(name)
 
 
@@ -134,10 +139,10 @@ def _columns(loaded: fabric.Fabric, asked: Mapping[str, Any]) -> dict[str, list[
         found = loaded.handle.flows(name, "flows") if name in loaded.flow_sets else {}
         return {key: cells[:FLOWS_MOST] for key, cells in found.items()}
     if not isinstance(given, list) or len(given) > FLOWS_MOST:
-        raise InputError(f"flows: give a list of {FLOWS_MOST} at most")
+        raise refusal("too-large", f"flows: give a list of {FLOWS_MOST} at most")
     for number, flow in enumerate(given, start=1):
         if not isinstance(flow, dict):
-            raise InputError(f"flows: flow {number}: is {shown(flow)}: give a table")
+            raise refusal("wrong-type", f"flows: flow {number}: is {shown(flow)}: give a table")
     keys = dict.fromkeys(key for flow in given for key in flow)
     return checked_columns({key: [flow.get(key) for flow in given] for key in keys}, "flows") if given else {}
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from pcielab._core import read_number, read_size, read_whole
 from pcielab.analysis.normal import normal
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library.figure_words import ENGINES, STATES, WHATS
 from pcielab.report.figures.normal import draw_normal
 
@@ -28,11 +28,11 @@ def answered(asked: Any) -> dict[str, Any]:
         InputError: A field is no text, or its value is refused.
     """
     if not isinstance(asked, Mapping):
-        raise InputError("give an object")
+        raise refusal("wrong-type", "give an object")
     given = {key: _text(key, asked[key]) for key in _TEXTS if asked.get(key)}
     for key in ("what", "value"):
         if key not in given:
-            raise InputError(f"--{key}: missing: fill in {key}")
+            raise refusal("missing", f"--{key}: missing: fill in {key}")
     answer = normal(
         given["what"],
         given["value"],
@@ -54,5 +54,5 @@ def answered(asked: Any) -> dict[str, Any]:
 
 def _text(key: str, value: object) -> str:
     if not isinstance(value, str) or len(value) > _MOST_LETTERS:
-        raise InputError(f"--{key}: give a text of at most {_MOST_LETTERS} letters")
+        raise refusal("too-large", f"--{key}: give a text of at most {_MOST_LETTERS} letters")
     return value

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library.alike import suggestion
 from pcielab.library.profiles import ResolvedSystem, resolve, resolve_alone
 from pcielab.library.profiles.keys import Value
@@ -133,7 +133,7 @@ class Systems:
         """
         name = resolve_alone(text, label).system.name
         if name not in self._dropped and name in self.names:
-            raise InputError(f"{label}: name is {name}: a system of the server has this name: give another")
+            raise refusal("exists", f"{label}: name is {name}: a system of the server has this name: give another")
         self._dropped[name] = label, text
         self._resolved.cache_clear()
         return name
@@ -145,7 +145,7 @@ class Systems:
             InputError: No system has this name; paths are no names.
         """
         if name not in self.names:
-            raise InputError(f"system {named(name)}: {suggestion(name, self.names)}")
+            raise refusal("not-found", f"system {named(name)}: {suggestion(name, self.names)}")
         return self._dropped[name][0] if name in self._dropped else self._files.get(name, name)
 
     def resolved(self, question: Question) -> ResolvedSystem:
@@ -159,7 +159,7 @@ class Systems:
     def _resolve(self, name: str, sets: tuple[tuple[str, Value], ...]) -> ResolvedSystem:
         for key, _ in sets:
             if key in ("link", "host", "device"):
-                raise InputError(f"{key}: is a whole part: change single values, like {key}.KEY")
+                raise refusal("wrong-value", f"{key}: is a whole part: change single values, like {key}.KEY")
         if name in self._dropped:
             label, text = self._dropped[name]
             return resolve_alone(text, label, dict(sets))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import uvicorn
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.explore.app import Presence, Server, application
 from pcielab.explore.connections import AT_ONCE, QUEUE, Brief, Connection
 from pcielab.explore.dropped import kind_of
@@ -112,7 +112,7 @@ def _listen(port: int) -> socket.socket:
         listening.listen()
     except (OSError, OverflowError) as error:
         listening.close()
-        raise InputError(
-            f"--port {port}: cannot listen: {error}: give another port, or leave out --port"
+        raise refusal(
+            "in-use", f"--port {port}: cannot listen: {error}: give another port, or leave out --port"
         ) from None
     return listening

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from pcielab.analysis.compare import compare
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.explore.columns import Column, columns_of_pairs, columns_of_summary, columns_of_tests
 from pcielab.store import Store, open_store
 from pcielab.store.exercised import exercised
@@ -78,7 +78,7 @@ class Stores:
         store, test, flow = self._store(asked), _of(asked, "test", None), _of(asked, "flow", None)
         store.require_speed("a distribution")
         if not isinstance(test, int) or test not in set(store.tests["id"]):
-            raise InputError(f"test {test!r}: {store.path.name} has no test with this number")
+            raise refusal("not-found", f"test {test!r}: {store.path.name} has no test with this number")
         metric = "latency" if flow is None else f"total of {flow}"
         found = store.distribution(test, metric)
         every = max(1, math.ceil(len(found) / _BINS_SHOWN))
@@ -103,13 +103,13 @@ class Stores:
     def _store(self, asked: Any, key: str = "store") -> Store:
         number = _of(asked, key, None)
         if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < len(self._paths):
-            raise InputError(f"{key}: give the number of a listed store")
+            raise refusal("not-found", f"{key}: give the number of a listed store")
         return self._opened(self._paths[number])
 
 
 def _of(asked: Any, key: str, default: object) -> Any:
     if not isinstance(asked, Mapping):
-        raise InputError("give an object")
+        raise refusal("wrong-type", "give an object")
     return asked.get(key, default)
 
 

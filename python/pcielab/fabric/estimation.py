@@ -10,7 +10,7 @@ import pandas as pd
 
 from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.fabric.answers import RoundTables
 from pcielab.fabric.flow_texts import asked_gbytes_per_s, bounds_of, with_limits
 from pcielab.fabric.listed_shares import ROUNDING, Method, bar_ends, edges_of, without_engines
@@ -175,9 +175,10 @@ def _few(changes: Iterable[Influence]) -> Iterator[Influence]:
     for one in changes:
         rows += len(one.flows)
         if rows > _ROWS_MOST:
-            raise InputError(
+            raise refusal(
+                "too-large",
                 f"influences: more than {_ROWS_MOST} rows: give fewer flows, or take the changes one by one "
-                "(influence_of_each)"
+                "(influence_of_each)",
             )
         yield one
 

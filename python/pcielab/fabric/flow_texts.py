@@ -11,7 +11,7 @@ import pandas as pd
 
 from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.fabric.paths import Limit, capacities_of, limits_of, way_between
 from pcielab.library.alike import suggestion
 from pcielab.library.fabrics.flows import frame_of
@@ -50,7 +50,9 @@ def written_flows(fabric: Fabric, flows: Sequence[str] = (), pattern: str | None
     if pattern is not None:
         asked += [(source, destination, None) for source, destination in _of_pattern(pattern, routes)]
     if len(asked) > MOST_FLOWS:
-        raise InputError(f"--flow: {len(asked)} flows: give {MOST_FLOWS} at most, or a file with --flows")
+        raise refusal(
+            "too-large", f"--flow: {len(asked)} flows: give {MOST_FLOWS} at most, or a file with --flows"
+        )
     return frame_of([_flow(*one) for one in asked], "--flow")
 
 
@@ -113,7 +115,9 @@ def _flow(source: str, destination: str, rate: float | None) -> Flow:
 def _read(text: str, routes: Routes) -> tuple[str, str, float | None]:
     source, arrow, rest = (part.strip() for part in text.partition("->"))
     if not arrow:
-        raise InputError(f"--flow: {shown(text)} has no arrow: give SOURCE->DESTINATION, as gpu0->nic1:20GB/s")
+        raise refusal(
+            "malformed", f"--flow: {shown(text)} has no arrow: give SOURCE->DESTINATION, as gpu0->nic1:20GB/s"
+        )
     destination, rate = rest, None
     if rest not in routes.nodes and ":" in rest:
         destination, _, given = (part.strip() for part in rest.rpartition(":"))
@@ -121,11 +125,11 @@ def _read(text: str, routes: Routes) -> tuple[str, str, float | None]:
         rate = number * gbytes_per_s
     for name in (source, destination):
         if name not in routes.nodes:
-            raise InputError(
-                f"--flow {named(text)}: {named(name)}: unknown node: {suggestion(name, routes.nodes)}"
+            raise refusal(
+                "not-found", f"--flow {named(text)}: {named(name)}: unknown node: {suggestion(name, routes.nodes)}"
             )
     if source == destination:
-        raise InputError(f"--flow {named(text)}: {named(source)} is both ends: give two nodes")
+        raise refusal("conflict", f"--flow {named(text)}: {named(source)} is both ends: give two nodes")
     return source, destination, rate
 
 
@@ -135,7 +139,7 @@ Pairs = Iterator[tuple[str, str]]
 def _of_pattern(pattern: str, routes: Routes) -> list[tuple[str, str]]:
     word, _, names = pattern.partition(":")
     if word not in PATTERNS or (names and word != "ring"):
-        raise InputError(f"--pattern {named(pattern)}: unknown: {suggestion(word, PATTERNS)}")
+        raise refusal("not-found", f"--pattern {named(pattern)}: unknown: {suggestion(word, PATTERNS)}")
     made: dict[str, Callable[[Routes], Pairs]] = {
         "all-to-host": _all_to_host,
         "pairs": lambda known: _to_nearest(known, ("nic",), pattern),
@@ -153,7 +157,9 @@ def _all_to_host(routes: Routes) -> Pairs:
     hosts = [name for name, node in routes.nodes.items() if node.kind == "host"]
     devices = _of_kinds(routes, _GPUS) or [name for name in routes.nodes if routes.part(name) == "device"]
     if not hosts or not devices:
-        raise InputError("--pattern all-to-host: the fabric has no host or no device: give flows with --flow")
+        raise refusal(
+            "missing", "--pattern all-to-host: the fabric has no host or no device: give flows with --flow"
+        )
     for device in devices:
         yield device, min(hosts, key=lambda host: _distance(routes, device, host))
 
@@ -163,7 +169,9 @@ def _to_nearest(routes: Routes, kinds: Sequence[DeviceKind], pattern: str) -> Pa
     targets, used = _of_kinds(routes, kinds), dict.fromkeys(_of_kinds(routes, kinds), 0)
     gpus = _of_kinds(routes, _GPUS)
     if not gpus or not targets:
-        raise InputError(f"--pattern {pattern}: the fabric has no GPU or no {kinds[0]}: give flows with --flow")
+        raise refusal(
+            "missing", f"--pattern {pattern}: the fabric has no GPU or no {kinds[0]}: give flows with --flow"
+        )
     for gpu in gpus:
         target = min(targets, key=lambda name: (_distance(routes, gpu, name), used[name]))
         used[target] += 1
@@ -174,9 +182,11 @@ def _ring(routes: Routes, names: list[str]) -> Pairs:
     ring = names or _of_kinds(routes, _GPUS)
     for name in ring:
         if name not in routes.nodes:
-            raise InputError(f"--pattern ring: {named(name)}: unknown node: {suggestion(name, routes.nodes)}")
+            raise refusal(
+                "not-found", f"--pattern ring: {named(name)}: unknown node: {suggestion(name, routes.nodes)}"
+            )
     if len(set(ring)) < max(2, len(ring)):
-        raise InputError("--pattern ring: give at least two devices, each once: ring:gpu0,gpu1")
+        raise refusal("wrong-value", "--pattern ring: give at least two devices, each once: ring:gpu0,gpu1")
     yield from zip(ring, [*ring[1:], ring[0]], strict=True)
 
 

@@ -14,7 +14,7 @@ from pcielab._core import INSIDE_GBYTES_PER_S
 from pcielab.argument_types import refuses_wrong_types
 from pcielab.doctor import Position, Topology, Tree, topology
 from pcielab.doctor.loss import LARGE_BYTES, generation, loss, use_of
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.fabric.borrowed import memory_gbytes_per_s
 from pcielab.library.usual_link import USUAL_MPS_BYTES
 from pcielab.wording import printable
@@ -72,7 +72,9 @@ def fabric_of(tree: Tree, name: str) -> WrittenFabric:
     links = [position for position in found.positions if position.end is not None]
     if not links:
         reasons = "; ".join((*found.left_out, *tree.unseen))
-        raise InputError(f"{tree.source}: shows no link with both ends{reasons and f' ({reasons})'}: {_REMEDY}")
+        raise refusal(
+            "missing", f"{tree.source}: shows no link with both ends{reasons and f' ({reasons})'}: {_REMEDY}"
+        )
     assumed = tuple(f"assumed: {text}" for text in found.assumed)
     left_out = tuple(f"left out: {text}" for text in found.left_out)
     notes = (*assumed, *left_out, *(f"not seen: {text}" for text in tree.unseen))

@@ -13,7 +13,7 @@ import pandas as pd
 
 from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.fabric.borrowed import (
     Borrowed,
     Operation,
@@ -118,9 +118,9 @@ def path_on(routes: Routes, source: str, destination: str, capacities: Mapping[s
     """As `path`, on a tree with the capacities of its edges."""
     for name in (source, destination):
         if name not in routes.nodes:
-            raise InputError(f"node {named(name)}: unknown: {suggestion(name, list(routes.nodes))}")
+            raise refusal("not-found", f"node {named(name)}: unknown: {suggestion(name, list(routes.nodes))}")
     if source == destination:
-        raise InputError(f"node {named(source)}: is both ends: give two nodes")
+        raise refusal("conflict", f"node {named(source)}: is both ends: give two nodes")
     way, top, kind = way_between(routes, source, destination)
     posted, non_posted, borrowed = limits_of(routes, way, top, kind, capacities)
     forth = [f"{one}->{two}" for one, two in pairwise(way)]

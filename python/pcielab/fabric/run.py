@@ -11,7 +11,7 @@ import pandas as pd
 
 from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
-from pcielab.errors import InputError, found_in, out_of_range
+from pcielab.errors import found_in, out_of_range, refusal
 from pcielab.fabric.simulation import check_flows, check_options, simulate
 from pcielab.fabric.stored import pieces_of
 from pcielab.library.fabrics.experiments import Experiment, Point
@@ -51,9 +51,10 @@ class Flows:
     def __post_init__(self) -> None:
         """Refuse a trace of streams alone, which have no requests."""
         if self.trace and all(flow.primitive == "stream" for point in self.points for flow in point.flows):
-            raise InputError(
+            raise refusal(
+                "conflict",
                 f"--trace: all flows of {self.name} are streams, which have no requests: give the flows a "
-                f"primitive ({', '.join(WITH_REQUESTS)}), or leave out --trace"
+                f"primitive ({', '.join(WITH_REQUESTS)}), or leave out --trace",
             )
 
     def to_json(self) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.fabric.flow_numbers import PHASES, TIMES, departures, fitting
 from pcielab.fabric.listed_shares import edges_of
 from pcielab.library.fabrics.flows import cells_of, checked_frame
@@ -167,8 +167,9 @@ def simulate(
     if is_on.any() and not shares["gbytes_per_s"].any():
         first, *others = map(str, flows["name"][is_on])
         whose = f"flow {shown(first)}{f' and of {len(others)} more' if others else ''}"
-        raise InputError(
-            f"--duration-us {duration_us:g}: no request of {whose} ended in the counted time: give a longer one"
+        raise refusal(
+            "out-of-range",
+            f"--duration-us {duration_us:g}: no request of {whose} ended in the counted time: give a longer one",
         )
     table = pd.concat([shares, _summaries(requests)], axis=1)
     table["fits"] = fitting(table.assign(standalone_gbytes_per_s=flows["standalone_gbytes_per_s"].to_numpy()))
@@ -183,9 +184,11 @@ def check_options(duration_us: float, warm_up_us: float | None, seed: int) -> No
     """Refuse times and a seed that are out of range."""
     if not LEAST_MICROSECONDS <= duration_us <= MOST_MICROSECONDS:
         allowed = f"{LEAST_MICROSECONDS:g} to {MOST_MICROSECONDS:.0f}"
-        raise InputError(f"--duration-us {duration_us:.12g}: give microseconds, {allowed}")
+        raise refusal("out-of-range", f"--duration-us {duration_us:.12g}: give microseconds, {allowed}")
     if warm_up_us is not None and not 0 <= warm_up_us <= MOST_MICROSECONDS:
-        raise InputError(f"--warm-up-us {warm_up_us:.12g}: give microseconds, 0 to {MOST_MICROSECONDS:.0f}")
+        raise refusal(
+            "out-of-range", f"--warm-up-us {warm_up_us:.12g}: give microseconds, 0 to {MOST_MICROSECONDS:.0f}"
+        )
     check_seed(seed)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pcielab import _core
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.fabric.flow_numbers import PHASES
 from pcielab.fabric.run import manifest_of
 from pcielab.fabric.simulation import summary_of
@@ -78,7 +78,7 @@ class Trace:
             InputError: The trace is empty, or the store exists or cannot be written.
         """
         if self.requests.empty:
-            raise InputError("trace: has no finished request: call run() before saving")
+            raise refusal("missing", "trace: has no finished request: call run() before saving")
         record = {"id": 0, "family": "trace", "name": title, "status": "ok", **self._recorded(title)}
         manifest = manifest_of(self.fabric, title, 1) | this_computer()
         with _core.StoreWriter.create(path, json.dumps(manifest), overwrite=overwrite) as store:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 
 KEY_COLUMNS = ("Test", "PAT", "Cache", "HO", "DO", "WinSZ", "SZ")
 
@@ -120,9 +120,10 @@ class Timer:
             timer = manifest["device"]["timer"]
             return cls._within_limits(Fraction(timer["numerator_ns"], timer["denominator"]), int(timer["cycles"]))
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
-            raise InputError(
+            raise refusal(
+                "missing",
                 f"{where}: the manifest has no usable `device.timer` for times in cycles: it needs numerator_ns, "
-                "denominator and cycles"
+                "denominator and cycles",
             ) from error
 
 

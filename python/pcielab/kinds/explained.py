@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 
 if TYPE_CHECKING:
     from pcielab.store import Store
@@ -88,7 +88,7 @@ def check_has(row: Mapping[Any, Any], keys: Iterable[str], path: Path) -> None:
     for key in keys:
         value = row.get(key)
         if value is None or value != value:
-            raise InputError(f"{path}: test {row['id']}: has no `{key}`: run it again with this version")
+            raise refusal("missing", f"{path}: test {row['id']}: has no `{key}`: run it again with this version")
 
 
 def matching(store: "Store", tests: Sequence[str]) -> list[int]:
@@ -102,9 +102,10 @@ def matching(store: "Store", tests: Sequence[str]) -> list[int]:
     for wanted in tests:
         found = {test["id"] for test in named if is_meant(wanted, test)}
         if not found:
-            raise InputError(
+            raise refusal(
+                "not-found",
                 f"--test {wanted}: matches no test of {store.path}: give a number (0 to {len(named) - 1}), or "
-                "part of a family or name, like bw_dma_sz or BW_DMA_RD"
+                "part of a family or name, like bw_dma_sz or BW_DMA_RD",
             )
         matched |= found
     return [test["id"] for test in named if not tests or test["id"] in matched]

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from pcielab import _core, model
-from pcielab.errors import InputError
+from pcielab.errors import InputError, refusal
 from pcielab.kinds.measured_link import LSPCI, measured_link, named_in_texts
 from pcielab.library.profiles.parts import Link, System
 from pcielab.model.answers import Capacities
@@ -126,8 +126,8 @@ def _addresses(store: Store) -> tuple[int, ...]:
     try:
         return tuple(int(word, 16) for word in store.attachments.get(_ADDRESSES, "").split())
     except ValueError as error:
-        raise InputError(
-            f"{store.path}: attachment {_ADDRESSES}: {error}: give addresses as hexadecimal numbers"
+        raise refusal(
+            "malformed", f"{store.path}: attachment {_ADDRESSES}: {error}: give addresses as hexadecimal numbers"
         ) from None
 
 
@@ -135,9 +135,10 @@ def _link_of_profile(store: Store, described: Mapping[str, Any]) -> Link:
     try:
         return Link.of(described.get("link") or {}, "link")
     except InputError as error:
-        raise InputError(
+        raise refusal(
+            "missing",
             f"{store.path}: the manifest's system has no complete link ({str(error).splitlines()[0]}): give a run "
-            "with a complete profile"
+            "with a complete profile",
         ) from None
 
 

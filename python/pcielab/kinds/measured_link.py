@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library import lspci
 from pcielab.library.profiles.parts import Link
 from pcielab.store import Store
@@ -51,9 +51,10 @@ def measured_link(store: Store) -> MeasuredLink:
     device = store.manifest.get("device") or {}
     reported, shown = _reported(store, device), _shown(store, device)
     if reported is None and shown is None:
-        raise InputError(
+        raise refusal(
+            "missing",
             f"{store.path}: unknown link: the manifest has no system and no complete device.link, and the store "
-            f"no attachment {LSPCI}: import a directory that holds it (`lspci -vvv`, as root)"
+            f"no attachment {LSPCI}: import a directory that holds it (`lspci -vvv`, as root)",
         )
     if reported is None or shown is None:
         link = reported or shown

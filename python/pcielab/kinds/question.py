@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, cast, get_args
 
 from pcielab import _core
 from pcielab._core import Width
-from pcielab.errors import InputError
+from pcielab.errors import InputError, refusal
 from pcielab.library.alike import alike
 from pcielab.library.figure_words import ENGINES, STATES, WHATS
 from pcielab.wording import shown
@@ -183,4 +183,4 @@ def share_text(share: float) -> str:
 def _unknown(option: str, text: str, known: Mapping[str, str]) -> InputError:
     near = alike(text.strip().lower(), known)
     hint = f"did you mean {near[0]}?" if near else f"give one of {', '.join(known)}"
-    return InputError(f"{option} {shown(text)}: {hint}")
+    return refusal("not-found", f"{option} {shown(text)}: {hint}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeAlias
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.store import Store
 
 Event: TypeAlias = dict[str, Any]
@@ -57,7 +57,7 @@ def events_of_tests(
         if record["status"] == "ok" and (found := list(of(record, threads))):
             events += [named_process(record["id"], _named(record)), *found]
     if not events:
-        raise InputError(f"{store.path}: has no {needs}")
+        raise refusal("missing", f"{store.path}: has no {needs}")
     return events
 
 

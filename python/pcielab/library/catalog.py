@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library import shipped
 from pcielab.library.input_files import given_path, read_toml
 from pcielab.library.lookup import existing, is_path, profile_kinds as profile_kinds_of_name, suite_kinds, unknown
@@ -64,7 +64,7 @@ def load_work(name_or_path: str) -> "Suite | MessageSuite":
     }
     kind = suite_kind(name_or_path)
     if kind not in loaders:
-        raise InputError(f"--suite {name_or_path}: is a {kind} suite: run it with `pcielab {kind} run`")
+        raise refusal("conflict", f"--suite {name_or_path}: is a {kind} suite: run it with `pcielab {kind} run`")
     return loaders[kind](name_or_path)
 
 

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pcielab.errors import InputError, of_kind
+from pcielab.errors import refusal
 from pcielab.wording import byte_size, shown
 
 MOST_BYTES = 16 << 20
@@ -52,13 +52,14 @@ def given_path(reference: str, beside: Path | None = None) -> Path:
         InputError: It is not a path, or the user is unknown.
     """
     if "\0" in reference or len(reference) > _MOST_PATH:
-        raise InputError(
-            f"{shown(reference)}: not a path: give one of at most {_MOST_PATH} characters, without NUL"
+        raise refusal(
+            "malformed",
+            f"{shown(reference)}: not a path: give one of at most {_MOST_PATH} characters, without NUL",
         )
     try:
         return (beside or Path()) / Path(reference).expanduser()
     except RuntimeError:
-        raise InputError(f"{reference}: unknown user: write out the path of the folder") from None
+        raise refusal("not-found", f"{reference}: unknown user: write out the path of the folder") from None
 
 
 def is_there(path: Path) -> bool:
@@ -82,7 +83,7 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
     try:
         return read_bytes(path, most_bytes).decode()
     except UnicodeDecodeError as error:
-        raise of_kind(
+        raise refusal(
             "malformed", f"{path}, byte {error.start}: is not text in UTF-8: the file is damaged or foreign"
         ) from None
 
@@ -105,10 +106,12 @@ def read_bytes(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
             os.set_blocking(handle, True)
             content = first + file.read(most_bytes + 1 - len(first))
     except OSError as error:
-        kind = "not-found" if error.errno == errno.ENOENT else None
-        raise of_kind(kind, f"{path}: cannot be read: {error.strerror}") from None
+        raise refusal(
+            "not-found" if error.errno == errno.ENOENT else "not-allowed",
+            f"{path}: cannot be read: {error.strerror}",
+        ) from None
     if len(content) > most_bytes:
-        raise of_kind("too-large", f"{path}: is longer than {byte_size(most_bytes)}: give a shorter file")
+        raise refusal("too-large", f"{path}: is longer than {byte_size(most_bytes)}: give a shorter file")
     return content
 
 
@@ -117,7 +120,7 @@ def _opened(path: Path) -> int:
     try:
         return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except ValueError:
-        raise InputError(f"{shown(str(path))}: a path has no null characters: give another") from None
+        raise refusal("malformed", f"{shown(str(path))}: a path has no null characters: give another") from None
 
 
 def _first_of_pipe(handle: int, path: Path) -> bytes:
@@ -133,7 +136,7 @@ def _first_of_pipe(handle: int, path: Path) -> bytes:
         if first or written:
             return first
         if time.monotonic() > until:
-            raise InputError(f"{path}: is a pipe without a writer: start the writer first, or give a file")
+            raise refusal("missing", f"{path}: is a pipe without a writer: start the writer first, or give a file")
         time.sleep(_PIPE_SECONDS / 100)
 
 
@@ -143,7 +146,7 @@ def read_toml_text(path: Path) -> str:
     try:
         _refuse_too_much(text)
     except ValueError as error:
-        raise of_kind("malformed", f"{path}: not valid TOML: {error}") from None
+        raise refusal("malformed", f"{path}: not valid TOML: {error}") from None
     return text
 
 
@@ -153,7 +156,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         return parse_toml(text)
     except ValueError as error:
-        raise of_kind("malformed", f"{path}: not valid TOML: {error}") from None
+        raise refusal("malformed", f"{path}: not valid TOML: {error}") from None
 
 
 def parse_toml(text: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 
-from pcielab.errors import InputError, of_kind
+from pcielab.errors import InputError, refusal
 from pcielab.library import shipped
 from pcielab.library.alike import alike, either, suggestion, with_parts
 from pcielab.library.input_files import given_path, is_folder, is_there
@@ -83,7 +83,7 @@ def existing(path: Path, label: str, names: Iterable[str] = ()) -> Path:
     why = "it is a folder" if is_folder(path) else "no such file"
     near = files_alike(path) or alike(path.stem, names)
     remedy = f"did you mean {either(near)}?" if near else ""
-    error = of_kind("not-found", f"{path}: {label} not found: {why}{f': {remedy}' if remedy else ''}")
+    error = refusal("not-found", f"{path}: {label} not found: {why}{f': {remedy}' if remedy else ''}")
     error.subject, error.remedy = str(path), remedy or None
     raise error
 
@@ -119,7 +119,7 @@ def unknown(label: str, name: str, files: Mapping[str, Path], aliases: Iterable[
         matches = named_alike or _titled_alike(name, files)
         remedy = f"did you mean {either(matches)}?" if matches else suggestion(name, files)
     remedy = f"{remedy}; for a file give its path (*.toml)"
-    error = of_kind("not-found", f"no {label} is named {shown(name)}: {remedy}")
+    error = refusal("not-found", f"no {label} is named {shown(name)}: {remedy}")
     error.value, error.remedy = name, remedy
     return error
 

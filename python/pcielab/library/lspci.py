@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pcielab._core import generation_of
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library.lspci_blocks import Block, blocks
 from pcielab.library.lspci_states import states
 from pcielab.library.profiles.parts import Link
@@ -71,7 +71,9 @@ class Function(Block):
         speed, lanes = speed_and_width(self._find("LnkSta", f"({SPEED_AND_WIDTH.pattern})"))
         generation = generation_of(speed)
         if generation is None:
-            raise InputError(f"{self.slot}: LnkSta: {speed:g} GT/s is not a PCIe speed: check the text")
+            raise refusal(
+                "wrong-value", f"{self.slot}: LnkSta: {speed:g} GT/s is not a PCIe speed: check the text"
+            )
         values = {
             "generation": generation,
             "lanes": lanes,
@@ -93,7 +95,9 @@ class Function(Block):
             return found[1]
         if otherwise is not None:
             return otherwise
-        raise InputError(f"{self.slot} {self.title}: the text does not show {register}: run lspci -vvv as root")
+        raise refusal(
+            "missing", f"{self.slot} {self.title}: the text does not show {register}: run lspci -vvv as root"
+        )
 
 
 def speed_and_width(register: str) -> tuple[float, int]:
@@ -110,7 +114,7 @@ def parse(text: str) -> list[Function]:
     """
     found = [block for block in blocks(text) if not block.is_unnamed]
     if not found:
-        raise InputError(f"no PCI function in this text: give the output of `{COMMAND}`")
+        raise refusal("malformed", f"no PCI function in this text: give the output of `{COMMAND}`")
     return [Function(one.slot, one.title, one.text, one.line, one.below) for one in states(found).functions[0]]
 
 
@@ -124,8 +128,8 @@ def find(functions: Iterable[Function], device: str | None = None) -> Function:
     devices = [function for function in known if function.is_endpoint and function.may_do_dma]
     if device is None:
         if not devices:
-            raise InputError(
-                "no device in this text has bus mastering on: name a function by its slot, as 02:00.0"
+            raise refusal(
+                "missing", "no device in this text has bus mastering on: name a function by its slot, as 02:00.0"
             )
         return max(devices, key=lambda one: one.link_speed)
     fitting = [function for function in known if function.matches(device)]
@@ -133,6 +137,6 @@ def find(functions: Iterable[Function], device: str | None = None) -> Function:
         return fitting[0]
     if not fitting:
         shown = "".join(f"\n  {function.slot} {function.title}" for function in devices) or " none"
-        raise InputError(f"{named(device)}: not in this text; its devices:{shown}")
+        raise refusal("not-found", f"{named(device)}: not in this text; its devices:{shown}")
     slots = ", ".join(function.slot for function in fitting)
-    raise InputError(f"{device}: matches {len(fitting)} functions: name one by its slot: {slots}")
+    raise refusal("conflict", f"{device}: matches {len(fitting)} functions: name one by its slot: {slots}")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library.copied_lspci import SLOT, as_printed
 from pcielab.wording import printable
 
@@ -117,7 +117,7 @@ def blocks(text: str) -> list[Block]:
         InputError: The text is too long.
     """
     if text.count("\n") > _MOST_LINES:
-        raise InputError(f"more than {_MOST_LINES} lines: give the output of `{COMMAND}` on one machine")
+        raise refusal("too-large", f"more than {_MOST_LINES} lines: give the output of `{COMMAND}` on one machine")
     lines = [line[:_MOST_LETTERS] for line in as_printed(text).split("\n")]
     return _Finder(lines).found()
 

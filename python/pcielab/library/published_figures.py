@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library import shipped
 from pcielab.library.input_files import read_text
 
@@ -111,13 +111,17 @@ def read_figures(path: Path) -> list[PublishedFigure]:
             figure = PublishedFigure.model_validate({key: _value(key, text) for key, text in row.items()})
         except ValidationError as error:
             first = error.errors()[0]
-            raise InputError(f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+            raise refusal("malformed", f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
         if not (figure.source_key and figure.source_title and figure.source_ref):
-            raise InputError(f"{place}: {figure.id}: no source: give source_key, source_title and source_ref")
+            raise refusal(
+                "missing", f"{place}: {figure.id}: no source: give source_key, source_title and source_ref"
+            )
         if figure.evidence not in ("opened", "opened-secondary"):
-            raise InputError(f"{place}: {figure.id}: evidence {figure.evidence}: give a figure that was read")
+            raise refusal(
+                "wrong-value", f"{place}: {figure.id}: evidence {figure.evidence}: give a figure that was read"
+            )
         if figure.id in seen:
-            raise InputError(f"{place}: {figure.id} is there twice: number new rows on")
+            raise refusal("conflict", f"{place}: {figure.id} is there twice: number new rows on")
         seen.add(figure.id)
         figures.append(figure)
     return figures

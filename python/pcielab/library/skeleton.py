@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library.lookup import profile_file
 from pcielab.library.lspci import Function, find, parse, speed_and_width
 from pcielab.wording import shown
@@ -59,7 +59,9 @@ def skeleton(
         InputError: The text lacks the device or one of its registers, or a profile is missing.
     """
     if not (name.isprintable() and 1 <= len(name) <= _MOST_LETTERS):
-        raise InputError(f"{shown(name)}: is the system's name: give 1 to {_MOST_LETTERS} printable characters")
+        raise refusal(
+            "malformed", f"{shown(name)}: is the system's name: give 1 to {_MOST_LETTERS} printable characters"
+        )
     functions = parse(lspci_text)
     function = find(functions, device or _known_card(functions))
     link = function.link()

@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from pcielab.errors import InputError
+from pcielab.errors import InputError, KindOfRefusal, refusal
 from pcielab.library.alike import closest, suggestion
 from pcielab.library.input_files import read_toml
 from pcielab.wording import named, shown
@@ -95,8 +95,8 @@ def refuse_wrong(model: type[BaseModel], content: object, where: str) -> None:
 
 def _first(details: Sequence[ErrorDetails], model: type[BaseModel], where: str) -> InputError:
     wrong = details[0]
-    refused = InputError(f"{where}: {' '.join(_problem(wrong, model).split())}")
-    refused.kind, refused.subject, refused.key = _kind(wrong), where, _dotted(path_of(wrong))
+    refused = refusal(_kind(wrong), f"{where}: {' '.join(_problem(wrong, model).split())}")
+    refused.subject, refused.key = where, _dotted(path_of(wrong))
     refused.value, refused.remedy = _value(wrong), remedy_of(wrong, model)
     return refused
 
@@ -119,20 +119,21 @@ def explain(error: ValidationError, model: type[BaseModel], where: str) -> Input
     details = [one for one in details if not (one["type"] == "missing" and _dotted(one["loc"]) in renamed)]
     if len(details) == 1:
         [detail] = details
-        refused = InputError(f"{where}: {_problem(detail, model)}")
+        refused = refusal(_kind(detail), f"{where}: {_problem(detail, model)}")
         refused.key, refused.value = _dotted(path_of(detail)), _value(detail)
         refused.remedy = remedy_of(detail, model)
     else:
         listed = [_problem(detail, model) for detail in details[:_SHOWN_PROBLEMS]]
         if len(details) > len(listed):
             listed.append(f"and {len(details) - len(listed)} more")
-        refused = InputError(f"{where}: {len(details)} problems" + "".join(f"\n  {problem}" for problem in listed))
-    refused.kind, refused.subject = _kind(details[0]), where
+        problems = "".join(f"\n  {problem}" for problem in listed)
+        refused = refusal(_kind(details[0]), f"{where}: {len(details)} problems{problems}")
+    refused.subject = where
     return refused
 
 
-def _kind(detail: ErrorDetails) -> str:
-    """The kind of a refusal (`KINDS_OF_REFUSALS`) for an error of pydantic."""
+def _kind(detail: ErrorDetails) -> KindOfRefusal:
+    """The kind of a refusal for an error of pydantic."""
     kind = detail["type"]
     if kind in _KINDS or kind in _RIGHT_KINDS:
         return _KINDS.get(kind, "wrong-type")
@@ -191,7 +192,7 @@ def _value(detail: ErrorDetails) -> str | None:
     return None if detail["type"] == "missing" else shown(detail["input"])
 
 
-_KINDS = {
+_KINDS: dict[str, KindOfRefusal] = {
     "extra_forbidden": "unknown-key",
     "greater_than": "out-of-range",
     "greater_than_equal": "out-of-range",

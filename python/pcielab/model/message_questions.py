@@ -6,7 +6,7 @@ from pydantic import TypeAdapter
 
 from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library.link import Link
 from pcielab.library.message_profiles import MessageProfile, RecordedMessages
 from pcielab.model.answer_list import Answers
@@ -81,7 +81,9 @@ def loopback(
     answers = _LOOPBACKS.validate_json(_core.model_loopback(profile.handle, question))
     found = [answer for answer in answers if answer is not None]
     if len(found) < len(answers):
-        raise InputError(f"profile {profile.name}: has no [loopback]: give one that has, for example exanic-2018")
+        raise refusal(
+            "missing", f"profile {profile.name}: has no [loopback]: give one that has, for example exanic-2018"
+        )
     return found
 
 

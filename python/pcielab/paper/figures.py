@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from pcielab import model
 from pcielab.devices.running import carry_out, open_work
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library.profiles import resolve
 from pcielab.model.link import Accounting
 from pcielab.report import figures
@@ -115,7 +115,7 @@ def make_figure(
     """
     wanted = FIGURES.get(number)
     if wanted is None:
-        raise InputError(f"figure {number}: the paper has figures 1 to {max(FIGURES)}")
+        raise refusal("not-found", f"figure {number}: the paper has figures 1 to {max(FIGURES)}")
     if runs is not None:
         runs.mkdir(parents=True, exist_ok=True)
         return _drawn(wanted, runs, accounting, progress)

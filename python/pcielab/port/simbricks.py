@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pcielab import _core
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library.suites.parameters import Cache
 from pcielab.port.trace import HEADER, play
 from pcielab.wording import shown
@@ -63,7 +63,7 @@ def couple(
         UnavailableError: This is not Linux.
     """
     if not devices:
-        raise InputError("devices: give the socket of at least one device")
+        raise refusal("missing", "devices: give the socket of at least one device")
     _check_time("latency_ns", latency_ns, 0.001, _MOST_LATENCY_NS)
     _check_time("patience_s", patience_s, 0, _DAY_S)
     if not hasattr(_core, "simbricks"):
@@ -122,4 +122,4 @@ def time_of_a_read(
 def _check_time(name: str, value: float, least: float, most: float) -> None:
     """Refuse a time out of range, NaN too."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise InputError(f"{name} is {shown(value)}: give {least:g} to {most:g}")
+        raise refusal("out-of-range", f"{name} is {shown(value)}: give {least:g} to {most:g}")

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pcielab import _core
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library.suites import single_test
 from pcielab.library.suites.parameters import Cache, Operation
 
@@ -114,12 +114,12 @@ def record(
         InputError: The test is impossible, does not fit the device or the host, or is no bandwidth test.
     """
     if test not in _OPERATIONS:
-        raise InputError(f"{test}: has no stream of TLPs to record: give {', '.join(_OPERATIONS)}")
+        raise refusal("unsupported", f"{test}: has no stream of TLPs to record: give {', '.join(_OPERATIONS)}")
     [one] = single_test(test, **{"transactions": 10_000, **parameters}).tests
     found = one["parameters"]
     count, size = found["transactions"], found["size_bytes"]
     if count > _MOST_TRANSACTIONS:
-        raise InputError(f"transactions is {count}: give at most {_MOST_TRANSACTIONS}")
+        raise refusal("too-large", f"transactions is {count}: give at most {_MOST_TRANSACTIONS}")
     device, name = system.system.device.name, system.system.name
     words = f"simulated: {count} of {test}, {size} B from {device} on {name}, seed {seed}"
     return _core.trace_record(system.handle, json.dumps(found), seed, words, progress)

@@ -6,7 +6,7 @@ from typing import Any
 from pcielab.argument_types import refuses_wrong_types
 from pcielab.charts.frame import Figure
 from pcielab.charts.style import PAGE, Theme, configuration
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.outputs import write_file
 from pcielab.report.drawing_engine import drawing_engine
 from pcielab.report.html import Pictured, figures_page
@@ -40,7 +40,9 @@ def save_figure(figure: Figure, path: Path | str, *, theme: Theme = "light", ove
     path = Path(path)
     kind = path.suffix.removeprefix(".").lower()
     if kind not in FIGURE_FORMATS:
-        raise InputError(f"{path}: {path.suffix!r} is no figure format: give .png, .svg, .pdf or .html")
+        raise refusal(
+            "unsupported", f"{path}: {path.suffix!r} is no figure format: give .png, .svg, .pdf or .html"
+        )
     spec = specification(figure, theme)
     content: bytes | str
     if kind == "png":

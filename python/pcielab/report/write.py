@@ -6,7 +6,7 @@ from pathlib import Path
 from pcielab.argument_types import refuses_wrong_types
 from pcielab.charts.run import everyone
 from pcielab.charts.style import Theme
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.outputs import check_file, check_page, write_file
 from pcielab.report.catalogue import Drawn, draw_all
 from pcielab.report.page import render
@@ -65,7 +65,9 @@ def _picture_paths(drawn: Sequence[Drawn], folder: Path, figure_format: str, *, 
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: cannot create the folder for figures: {error.strerror}") from error
+        raise refusal(
+            "not-allowed", f"{folder}: cannot create the folder for figures: {error.strerror}"
+        ) from error
     paths = [folder / f"{one.entry.name}.{figure_format}" for one in drawn]
     for path in paths:
         check_file(path, overwrite=overwrite)

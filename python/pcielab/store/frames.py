@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pcielab import _core
-from pcielab.errors import InputError, with_message
+from pcielab.errors import InputError, refusal, with_message
 from pcielab.library.alike import either
 from pcielab.library.input_files import is_folder, is_there
 from pcielab.library.lookup import files_alike
@@ -83,7 +83,9 @@ class Frames:
     def require_speed(self, purpose: str) -> None:
         """Refuse an emulated run, whose times mean nothing; `purpose` is the use in the error."""
         if not self.tells_speed:
-            raise InputError(f"{self.path}: {NOTICE}: {purpose} needs a run of real or simulated times")
+            raise refusal(
+                "unsupported", f"{self.path}: {NOTICE}: {purpose} needs a run of real or simulated times"
+            )
 
     @property
     def title(self) -> str:
@@ -102,7 +104,9 @@ class Frames:
     def require_kind(self, kind: RunKind, purpose: str) -> None:
         """Refuse a run of another kind; `purpose` is the use in the error."""
         if not self.is_of(kind):
-            raise InputError(f"{self.path}: is a run of kind {self.kind}: {purpose} needs one of kind {kind}")
+            raise refusal(
+                "unsupported", f"{self.path}: is a run of kind {self.kind}: {purpose} needs one of kind {kind}"
+            )
 
     @property
     def planned(self) -> int | None:
@@ -140,7 +144,7 @@ class Frames:
     def _contents(self) -> _core.StoreContents:
         contents = _core.read_store(self.path)
         if json.loads(contents.manifest) != self.manifest:
-            raise InputError(f"{self.path}: the store was replaced since it was opened: open it again")
+            raise refusal("conflict", f"{self.path}: the store was replaced since it was opened: open it again")
         return contents
 
     @cached_property
@@ -167,7 +171,7 @@ class Frames:
         parameters: dict[str, Any] = json.loads(text)
         taken = {"id", "family", "name", "status", "message"} & parameters.keys()
         if taken:
-            raise InputError(f"{self.path}: test {test}: `{min(taken)}` is not the name of a parameter")
+            raise refusal("malformed", f"{self.path}: test {test}: `{min(taken)}` is not the name of a parameter")
         check_parameters(parameters, self.path, f"test {test}")
         return parameters
 
@@ -211,7 +215,9 @@ class Frames:
         asked = self.tests.rename(columns={"transactions": "transactions_asked"})
         taken = sorted(set(asked.columns) & set(wide.columns))
         if taken:
-            raise InputError(f"{self.path}: `{taken[0]}` names a parameter and a metric: rename one of them")
+            raise refusal(
+                "conflict", f"{self.path}: `{taken[0]}` names a parameter and a metric: rename one of them"
+            )
         return asked.join(wide, on="id")
 
     @cached_property
@@ -244,7 +250,7 @@ class Frames:
         try:
             return Fraction(tick), bins, counts
         except (ValueError, ZeroDivisionError):
-            raise InputError(f"{self.path}: test {test_id}: tick {tick!r} is not a fraction") from None
+            raise refusal("malformed", f"{self.path}: test {test_id}: tick {tick!r} is not a fraction") from None
 
     def tick_ns(self, test_id: int, metric: str = "latency") -> float:
         """Length of a tick of a test's distribution and series, ns; 1 without a distribution."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pcielab import _core
-from pcielab.errors import InputError, with_message
+from pcielab.errors import InputError, refusal, with_message
 
 if TYPE_CHECKING:
     from pcielab.library.nics import NicProfile
@@ -72,5 +72,5 @@ def nic_of(manifest: Mapping[str, Any], source: Path) -> "NicProfile":
 
 def _part(manifest: Mapping[str, Any], key: str, source: Path) -> Any:
     if manifest.get(key) is None:
-        raise InputError(f"{source}: manifest: `{key}` is missing: give a simulated run, which has one")
+        raise refusal("missing", f"{source}: manifest: `{key}` is missing: give a simulated run, which has one")
     return manifest[key]

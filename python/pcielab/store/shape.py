@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.store.kinds import KINDS, TEXT as _TEXT, WHOLE as _WHOLE, Type, columns_of
 
 _OBJECT, _LIST = (dict, "an object"), (list, "a list")
@@ -42,7 +42,9 @@ def check_shape(values: Mapping[str, Any], kinds: Mapping[str, tuple[Any, str]],
             value = value.get(step) if isinstance(value, Mapping) else None
         # A bool is an int.
         if value is not None and (not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)):
-            raise InputError(f"{source}: {part}: `{key}` is {str(value)[:60]!r}: it must be {named} or null")
+            raise refusal(
+                "wrong-type", f"{source}: {part}: `{key}` is {str(value)[:60]!r}: it must be {named} or null"
+            )
 
 
 @cache
@@ -58,6 +60,8 @@ def check_parameters(parameters: Mapping[str, Any], source: Path, part: str) -> 
     for key in types.keys() & parameters.keys():
         value = parameters[key]
         if key in _ABOVE_ZERO and value is not None and not value > 0:
-            raise InputError(f"{source}: {part}: `{key}` is {value!r}: it must be above 0")
+            raise refusal("out-of-range", f"{source}: {part}: `{key}` is {value!r}: it must be above 0")
         if isinstance(value, int | float) and not 0 <= value <= _MOST:
-            raise InputError(f"{source}: {part}: `{key}` is {str(value)[:60]}: it must be from 0 to {_MOST}")
+            raise refusal(
+                "out-of-range", f"{source}: {part}: `{key}` is {str(value)[:60]}: it must be from 0 to {_MOST}"
+            )

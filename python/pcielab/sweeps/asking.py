@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from pcielab.argument_types import refuses_wrong_types
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library.profiles import ResolvedSystem, load_system
 from pcielab.model.questions import system_bounds
 from pcielab.sweeps.axes import axes_of
@@ -90,7 +90,7 @@ def bounds(system: ResolvedSystem | str, **axes: object) -> Results:
 def _plan(system: ResolvedSystem | str, axes: dict[str, Any], draws: Draws) -> Plan:
     found = load_system(system) if isinstance(system, str) else system
     if not isinstance(found, ResolvedSystem):
-        raise InputError(f"system is {shown(found)}: give a system, or its name")
+        raise refusal("wrong-type", f"system is {shown(found)}: give a system, or its name")
     return Plan(found, axes_of(axes), draws)
 
 

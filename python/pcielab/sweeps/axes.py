@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from pcielab._core import read_sizes
 from pcielab.argument_types import refuses_wrong_types
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library.profiles.parts import System
 from pcielab.library.profiles.values import is_ending, key_of
 from pcielab.library.suites.parameters import PARAMETERS
@@ -38,11 +38,12 @@ class Between:
 
     def __post_init__(self) -> None:
         if self.scale not in get_args(Scale):
-            raise InputError(f"scale is {shown(self.scale)}: give linear or log")
+            raise refusal("wrong-value", f"scale is {shown(self.scale)}: give linear or log")
         if not self.low < self.high or (self.scale == "log" and self.low <= 0):
-            raise InputError(
+            raise refusal(
+                "wrong-value",
                 f"between {shown(self.low)} and {shown(self.high)}: give a low value below the high one"
-                + (", both above 0 for scale log" if self.scale == "log" else "")
+                + (", both above 0 for scale log" if self.scale == "log" else ""),
             )
 
     def at(self, share: float) -> float:
@@ -92,12 +93,12 @@ def axes_of(given: Mapping[str, object]) -> list[Axis]:
         InputError: A name is unknown or repeats another one, a list is empty, or there are too many axes.
     """
     if len(given) > _MOST_AXES:
-        raise InputError(f"{len(given)} axes: give {_MOST_AXES} at most")
+        raise refusal("too-large", f"{len(given)} axes: give {_MOST_AXES} at most")
     axes: list[Axis] = []
     for name, value in given.items():
         key = name if name in TEST_COLUMNS or name == SYSTEM else _system_key(name)
         if key in (other.key for other in axes):
-            raise InputError(f"{named(name)}: given twice: give one list of values for {named(key)}")
+            raise refusal("conflict", f"{named(name)}: given twice: give one list of values for {named(key)}")
         axes.append(
             Axis(name, key, [], value) if isinstance(value, Between) else Axis(name, key, _values(name, value))
         )
@@ -112,7 +113,9 @@ def _system_key(name: str) -> str:
     """
     words = get_close_matches(name, TEST_COLUMNS, n=1)
     if words and "." not in name and not is_ending(name, System):
-        raise InputError(f"{named(name)}: no word of a test and no key ends with it: did you mean {words[0]}?")
+        raise refusal(
+            "unknown-key", f"{named(name)}: no word of a test and no key ends with it: did you mean {words[0]}?"
+        )
     return key_of(name, System)
 
 
@@ -124,5 +127,5 @@ def _values(name: str, value: object) -> Sequence[Any]:
     # Convert NumPy's numbers to Python's.
     values = [one.item() if hasattr(one, "item") else one for one in value]
     if not values:
-        raise InputError(f"{named(name)}: an empty list: give a value, or several")
+        raise refusal("missing", f"{named(name)}: an empty list: give a value, or several")
     return values

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pcielab.errors import InputError, RunError
+from pcielab.errors import RunError, refusal
 
 NAME = "points.jsonl"
 """The journal's file, which identifies the folder of a sweep."""
@@ -37,7 +37,7 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self._path = folder / NAME
         if self._path.exists() and not self._path.is_file():
-            raise InputError(f"{self._path}: is not a regular file: give another folder")
+            raise refusal("wrong-value", f"{self._path}: is not a regular file: give another folder")
         with self._failing("opened"):
             self._file = self._path.open("a+b", buffering=0)
         try:
@@ -73,7 +73,7 @@ class Journal:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             message = f"{self._path.parent}: another sweep is writing there: wait for its end"
-            raise InputError(message) from None
+            raise refusal("in-use", message) from None
 
     def _read(self) -> None:
         whole = 0
@@ -95,7 +95,7 @@ class Journal:
             yield
         except PermissionError as error:
             message = f"{self._path}: could not be {action}: {error.strerror}: give another folder"
-            raise InputError(message) from None
+            raise refusal("not-allowed", message) from None
         except OSError as error:
             remedy = "fix this, then pass --resume: finished points are kept"
             raise RunError(f"{self._path}: could not be {action}: {error.strerror}: {remedy}") from None

@@ -10,7 +10,7 @@ from pcielab.charts.axes import bytes_axis
 from pcielab.charts.frame import CLAIMS, Figure
 from pcielab.charts.run import ORIGIN_BADGES
 from pcielab.charts.style import configuration
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.sweeps.plan import Plan
 
 _WIDTH, _HEIGHT, _PANEL_WIDTH = 620, 300, 300
@@ -27,12 +27,12 @@ def chart(frame: pd.DataFrame, plan: Plan, x: str | None, y: str, colour: str | 
     free = list(dict.fromkeys(free))
     x = x or (free.pop() if free else None)
     if x is None:
-        raise InputError("plot: every axis has one value: give at least one axis several")
+        raise refusal("missing", "plot: every axis has one value: give at least one axis several")
     colour = colour or (free.pop(0) if free else None)
     panel = panel or (free.pop(0) if free else None)
     for column in (x, y, colour, panel):
         if column is not None and column not in frame:
-            raise InputError(f"plot: there is no column {column}: known: {', '.join(frame.columns)}")
+            raise refusal("not-found", f"plot: there is no column {column}: known: {', '.join(frame.columns)}")
     columns = list(dict.fromkeys(one for one in (x, y, colour, panel) if one is not None))
     rows = frame[columns].dropna(subset=[y])
     base = alt.Chart(_inline(rows)).encode(
@@ -55,13 +55,13 @@ def heat_map(
     """Values over two axes by colour; see `Results.plot_heat_map`."""
     free = [axis.column for axis in plan.varying if axis.column not in (x, y, panel)]
     if plan.ranges or not 2 <= len(plan.varying) <= _HEAT_MAP_AXES:
-        raise InputError("heat map: needs lists of two axes, or of three")
+        raise refusal("missing", "heat map: needs lists of two axes, or of three")
     x = x or free.pop()
     y = y or free.pop()
     panel = panel or (free.pop(0) if free else None)
     for column in (x, y, value, panel):
         if column is not None and column not in frame:
-            raise InputError(f"heat map: there is no column {column}: known: {', '.join(frame.columns)}")
+            raise refusal("not-found", f"heat map: there is no column {column}: known: {', '.join(frame.columns)}")
     columns = [one for one in (x, y, value, panel) if one is not None]
     rows = frame[columns].dropna(subset=[value])
     cells = (

@@ -6,7 +6,7 @@ from itertools import product
 from math import prod
 from typing import Any, Literal, TypeAlias
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.extras import needed
 from pcielab.library.profiles import ResolvedSystem, load_system
 from pcielab.library.profiles.files import PARTS
@@ -100,7 +100,9 @@ class Plan:
             InputError: There are too many points, or one is wrong; the message names it.
         """
         if self.count > MOST_POINTS:
-            raise InputError(f"{self.count} points: give {MOST_POINTS} at most: shorter lists, or fewer draws")
+            raise refusal(
+                "too-large", f"{self.count} points: give {MOST_POINTS} at most: shorter lists, or fewer draws"
+            )
         lists, shares, systems = self._lists, self._shares(), _Systems(self.system)
         for combined in product(*(axis.values for axis in lists)):
             fixed = {axis.key: value for axis, value in zip(lists, combined, strict=True)}
@@ -121,7 +123,9 @@ class Plan:
             hypercube = qmc.LatinHypercube(d=len(self.ranges), rng=self.draws.seed)
             return [[float(share) for share in row] for row in hypercube.random(self.draws.count)]
         if self.draws.count & (self.draws.count - 1):
-            raise InputError(f"{self.draws.count} draws: give a power of two for sobol, for example 64")
+            raise refusal(
+                "wrong-value", f"{self.draws.count} draws: give a power of two for sobol, for example 64"
+            )
         sample = needed("SALib.sample.sobol", "sweep")
         rows = sample.sample(problem(self), self.draws.count, calc_second_order=False, seed=self.draws.seed)
         return [[float(share) for share in row] for row in rows]
@@ -170,7 +174,7 @@ def _checked(word: str, value: Any) -> Any:
     elif word in _SIZES:
         kinds, wanted = (int, str), "a size, for example 64 or '4K'"
     if not isinstance(value, kinds) or isinstance(value, bool):
-        raise InputError(f"{word} is {shown(value)}: give {wanted}")
+        raise refusal("wrong-value", f"{word} is {shown(value)}: give {wanted}")
     return value
 
 

@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pcielab import _core
+from pcielab.errors import refusal
 
 if TYPE_CHECKING:
     from pcielab.work.options import Samples
@@ -71,8 +72,9 @@ def plain(points: Iterable[Point]) -> list[Plain]:
 def results(points: Sequence[Plain], version: str) -> list[str]:
     """The results of points from another process."""
     if version != _core.__version__:
-        raise _core.InputError(
-            f"a worker has pcielab {_core.__version__}, the sweep has {version}: install the same version"
+        raise refusal(
+            "unsupported",
+            f"a worker has pcielab {_core.__version__}, the sweep has {version}: install the same version",
         )
     return [Point(*point).result() for point in points]
 

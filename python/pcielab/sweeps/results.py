@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.extras import needed
 from pcielab.notebook import Pictured
 from pcielab.sweeps.plan import Plan
@@ -82,7 +82,7 @@ class Results(Pictured):
         found = [column for column in _VALUES if column in self.frame and self.frame[column].notna().any()]
         if not found:
             reasons = "; ".join(sorted({str(text) for text in self.frame["message"].dropna()}))
-            raise InputError(f"no point has a result: {reasons or 'the sweep is empty'}")
+            raise refusal("missing", f"no point has a result: {reasons or 'the sweep is empty'}")
         return found[0]
 
     def polars(self) -> "polars.DataFrame":
@@ -98,7 +98,7 @@ class Results(Pictured):
         """
         needed("xarray", "notebook")
         if self.plan.ranges or not self.axes:
-            raise InputError("xarray: needs a grid: give lists of values, no ranges")
+            raise refusal("missing", "xarray: needs a grid: give lists of values, no ranges")
         metrics = [column for column in self.frame.columns if column not in self._axis_columns]
         dataset: xarray.Dataset = self.frame.set_index(self.axes)[metrics].to_xarray()
         # xarray sorts coordinates: restore the plan's order.

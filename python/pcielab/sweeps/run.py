@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.outputs import write_file
 from pcielab.store.table import column_of
 from pcielab.sweeps import journal
@@ -57,13 +57,13 @@ def open_folder(folder: Path, *, resume: bool) -> None:
     known = folder / journal.NAME
     if known.exists():
         if not resume:
-            raise InputError(f"{folder}: exists: give --resume to continue it, or another folder")
+            raise refusal("exists", f"{folder}: exists: give --resume to continue it, or another folder")
     elif folder.is_dir() and any(folder.iterdir()):
-        raise InputError(f"{folder}: exists and is not the folder of a sweep: give another one")
+        raise refusal("exists", f"{folder}: exists and is not the folder of a sweep: give another one")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: cannot create it: {error.strerror}") from None
+        raise refusal("not-allowed", f"{folder}: cannot create it: {error.strerror}") from None
 
 
 def carry_out(
@@ -90,7 +90,7 @@ def carry_out(
     work = work or Work()
     check_seed(work.seed)
     if work.jobs < 0:
-        raise InputError(f"--jobs {work.jobs}: give the number of processes, or 0 for one per core")
+        raise refusal("out-of-range", f"--jobs {work.jobs}: give the number of processes, or 0 for one per core")
     settings = list(plan.settings())
     points = [_point(setting, work) for setting in settings]
     with ExitStack() as stack:

@@ -5,7 +5,7 @@ Saltelli et al., "Variance based sensitivity analysis of model output", Computer
 
 from typing import TYPE_CHECKING
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.extras import needed
 from pcielab.sweeps.plan import Plan, problem
 
@@ -24,9 +24,11 @@ def indices(frame: "pd.DataFrame", plan: Plan, metric: str) -> "pd.DataFrame":
     import pandas as pd
 
     if not plan.ranges or plan.draws.method != "sobol":
-        raise InputError("sensitivity: needs ranges drawn by sobol: give between(low, high), and method sobol")
+        raise refusal(
+            "missing", "sensitivity: needs ranges drawn by sobol: give between(low, high), and method sobol"
+        )
     if metric not in frame:
-        raise InputError(f"sensitivity: there is no column {metric}: give one of the results' metrics")
+        raise refusal("not-found", f"sensitivity: there is no column {metric}: give one of the results' metrics")
     ranges = {axis.column for axis in plan.ranges}
     lists = [axis.column for axis in plan.varying if axis.column not in ranges]
     groups = frame.groupby(lists, sort=False) if lists else [((), frame)]
@@ -35,7 +37,7 @@ def indices(frame: "pd.DataFrame", plan: Plan, metric: str) -> "pd.DataFrame":
         values = rows[metric].to_numpy(dtype=float)
         missing = int((values != values).sum())
         if missing:
-            raise InputError(f"sensitivity: {missing} points have no {metric}: narrow the ranges")
+            raise refusal("missing", f"sensitivity: {missing} points have no {metric}: narrow the ranges")
         parts.append(pd.DataFrame([dict(zip(lists, at, strict=True))]).join(_indices(plan, values), how="cross"))
     return pd.concat(parts, ignore_index=True)[
         [*lists, "knob", "first_order", "first_order_conf", "total", "total_conf"]

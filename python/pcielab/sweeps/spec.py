@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
-from pcielab.errors import InputError, found_in
+from pcielab.errors import found_in, refusal
 from pcielab.library.input_files import given_path
 from pcielab.library.lookup import is_path
 from pcielab.library.profiles import resolve
@@ -86,6 +86,8 @@ def _once(*tables: dict[str, Any]) -> dict[str, object]:
     for table in tables:
         twice = together.keys() & table.keys()
         if twice:
-            raise InputError(f"{min(twice)}: is in two tables: give it in one of test, grid and draw.between")
+            raise refusal(
+                "conflict", f"{min(twice)}: is in two tables: give it in one of test, grid and draw.between"
+            )
         together.update(table)
     return together

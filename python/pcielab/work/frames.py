@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library.alike import suggestion
 from pcielab.library.nics import NicProfile
 from pcielab.model.link import Ethernet
@@ -51,13 +51,15 @@ class Frames:
     def __post_init__(self) -> None:
         known = get_args(Direction)
         if self.direction not in known:
-            raise InputError(f"--direction: {shown(self.direction)}: {suggestion(self.direction, known)}")
+            raise refusal(
+                "not-found", f"--direction: {shown(self.direction)}: {suggestion(self.direction, known)}"
+            )
         if not 1 <= self.nics <= _NICS_MOST:
-            raise InputError(f"--nics: {self.nics}: give 1 to {_NICS_MOST}")
+            raise refusal("out-of-range", f"--nics: {self.nics}: give 1 to {_NICS_MOST}")
         limits, sizes = self.nic.limits(), self.frames_bytes
         if any(min(sizes, default=0) <= limit < max(sizes, default=0) for limit in limits.values()):
             acting = ", ".join(f"{name} acts on frames of at most {limit} B" for name, limit in limits.items())
-            raise InputError(f"{self.source or self.name}: {acting}: run the sizes below and above apart")
+            raise refusal("conflict", f"{self.source or self.name}: {acting}: run the sizes below and above apart")
 
     @property
     def name(self) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 
 WorkKind: TypeAlias = Literal["transfers", "messages", "frames", "flows"]
 Samples: TypeAlias = Literal["full", "adaptive"]
@@ -64,9 +64,11 @@ class RunOptions:
     def __post_init__(self) -> None:
         check_seed(self.seed)
         if self.resume and self.overwrite:
-            raise InputError("--resume and --overwrite exclude each other: continue the run or start anew")
+            raise refusal(
+                "conflict", "--resume and --overwrite exclude each other: continue the run or start anew"
+            )
         if self.repeat_damaged and not self.resume:
-            raise InputError("--repeat-damaged needs --resume")
+            raise refusal("missing", "--repeat-damaged needs --resume")
 
     def to_json(self, jobs: int, only: Collection[int] | None = None) -> str:
         """The options as the compiled half takes them, with defaults filled in.
@@ -83,4 +85,4 @@ class RunOptions:
 def check_seed(seed: int) -> None:
     """Refuse a seed that is out of range."""
     if not 0 <= seed < 1 << 63:
-        raise InputError(f"--seed {seed}: give a whole number from 0 to 2^63 - 1")
+        raise refusal("out-of-range", f"--seed {seed}: give a whole number from 0 to 2^63 - 1")

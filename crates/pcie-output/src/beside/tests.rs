@@ -54,7 +54,7 @@ fn a_link_is_followed_and_one_to_nothing_is_refused() {
 fn devices_are_written_into_and_never_replaced() {
     write_file(Path::new("/dev/null"), b"new", true).unwrap();
     let full = write_file(Path::new("/dev/full"), b"new", true).unwrap_err();
-    assert!(matches!(full, Error::Failed { .. }) && !full.is_input(), "{full}");
+    assert!(matches!(full, Error::Failed { .. }) && full.kind().is_none(), "{full}");
     for device in ["/dev/null", "/dev/full"] {
         assert_eq!(Target::find(Path::new(device)).unwrap().found, Found::Stream);
     }
@@ -70,7 +70,7 @@ fn an_unwritable_path_is_an_error_with_its_cause() {
     fs::write(folder.path().join("file"), "").unwrap();
     for (path, cause) in [("nowhere/a", "there is no such folder"), ("file/a", "not a directory")] {
         let refused = write_file(&folder.path().join(path), b"", false).unwrap_err();
-        assert!(matches!(refused, Error::Unwritable { .. }) && refused.is_input());
+        assert!(matches!(refused, Error::Unwritable { .. }) && refused.kind().is_some());
         assert!(refused.to_string().contains(cause), "{refused}");
     }
 }

@@ -97,7 +97,7 @@ fn an_existing_store_is_kept_without_overwrite() {
     let (folder, path) = folder();
     Store::create(&path, &manifest("old"), false).unwrap().close().unwrap();
     let refused = Store::create(&path, &manifest("new"), false).unwrap_err();
-    assert!(matches!(refused, Error::Output(pcie_output::Error::Exists { .. })) && refused.is_input());
+    assert!(matches!(refused, Error::Output(pcie_output::Error::Exists { .. })) && refused.kind().is_some());
     assert!(refused.to_string().contains("run.db: exists already"));
     assert_eq!(title(&path), "\"old\"");
     Store::create(&path, &manifest("new"), true).unwrap().close().unwrap();
@@ -113,7 +113,7 @@ fn only_a_store_is_overwritten_by_a_store() {
         [Store::create(&path, &manifest("t"), true), Store::create_beside(&path, &manifest("t"), true)]
     {
         let refused = overwritten.unwrap_err();
-        assert!(matches!(refused, Error::NotOverwritten { .. }) && refused.is_input(), "{refused}");
+        assert!(matches!(refused, Error::NotOverwritten { .. }) && refused.kind().is_some(), "{refused}");
     }
     assert!(fs::read_to_string(&path).unwrap().starts_with("title"));
     fs::write(&path, "").unwrap();
@@ -282,7 +282,7 @@ fn numbers_that_no_test_has_are_refused_by_readers_and_resumers() {
     changed.scalars[0].value = 1e308;
     resealed(&path, "UPDATE scalar SET value = 1e308", &changed);
     for refused in [read(&path).unwrap_err(), Store::open_for_resume(&path).unwrap_err()] {
-        assert!(matches!(refused, Error::Number { .. }) && refused.is_input());
+        assert!(matches!(refused, Error::Number { .. }) && refused.kind().is_some());
         let text = refused.to_string();
         let expected = ": test 0 (lat_cmd_sizes LAT_CMD_RD): `median` is 1e308: a store has 0, or 1e-30 to 1e17 ns: \
                         take the store as pcielab wrote it, or make it again";

@@ -19,7 +19,7 @@ from pcielab.analysis.calibrate.recorded_system import (
     part,
 )
 from pcielab.analysis.compare import Difference, differences
-from pcielab.errors import InputError
+from pcielab.errors import InputError, refusal
 from pcielab.library.profiles import Link, names, resolve
 from pcielab.library.profiles.values import Table, keys_of_table
 from pcielab.store import Store
@@ -107,9 +107,10 @@ def system_of_store(store: Store, device: GivenDevice) -> RecordedSystem:
 
 
 def _without_profile(store: Store, name: object) -> InputError:
-    return InputError(
+    return refusal(
+        "missing",
         f"{store.path}: the store has no profile of its device {shown(str(name))}: give one with --device, for "
-        f"example --device {names('device')[-1]}"
+        f"example --device {names('device')[-1]}",
     )
 
 
@@ -120,9 +121,10 @@ def _check_timer(store: Store, device: GivenDevice) -> None:
         return
     store_ns, profile_ns = timer["numerator_ns"] / timer["denominator"], tick_ns_of(device.table)
     if abs(store_ns - profile_ns) > 1e-6 * profile_ns:
-        raise InputError(
+        raise refusal(
+            "wrong-value",
             f"--device {device.profile}: its timer ticks every {profile_ns:g} ns, and that of the device in "
-            f"{store.path} every {store_ns:g} ns: give the profile of the device that was measured"
+            f"{store.path} every {store_ns:g} ns: give the profile of the device that was measured",
         )
 
 
@@ -137,9 +139,10 @@ def _link(store: Store, facts: Facts) -> Table:
     """The link of the manifest; a real device uses as many tags as it says that it has."""
     found = link_parameters(store.manifest)
     if not found.get("generation") or not found.get("lanes"):
-        raise InputError(
+        raise refusal(
+            "missing",
             f"{store.path}: the manifest has no generation and lanes of the device's link, which calibration "
-            "needs: measure again with the link in sight of lspci"
+            "needs: measure again with the link in sight of lspci",
         )
     fields = {key: value for key, value in found.items() if key in keys_of_table(Link) and value is not None}
     outstanding = facts.device.outstanding if facts.device else None

@@ -35,7 +35,7 @@ from pcielab.analysis.calibrate.scatter import Scatter, scatter
 from pcielab.analysis.calibrate.start import contradictions, solve_start
 from pcielab.analysis.calibrate.structure import Choice, choose
 from pcielab.analysis.calibrate.twin import Progress, Twin, Values
-from pcielab.errors import InputError, with_message
+from pcielab.errors import InputError, refusal, with_message
 
 _ROWS_MOST = 400
 """Of more rows, this many are used, spread evenly over the suite."""
@@ -222,7 +222,7 @@ def _fitted(twin: Twin, parameters: Sequence[Parameter], base: Values) -> tuple[
             twin.keep({one.parameter.key: value})
             lost[one.parameter.key] = replace(one, value=value, evidence=())
         unknowns = [one for one in unknowns if one.parameter.key not in lost]
-    raise InputError("these rows do not determine any parameter: give more rows, latencies and bandwidths")
+    raise refusal("missing", "these rows do not determine any parameter: give more rows, latencies and bandwidths")
 
 
 def _unexplained(rows: Sequence[Row], left: Vector) -> list[str]:
@@ -232,8 +232,9 @@ def _unexplained(rows: Sequence[Row], left: Vector) -> list[str]:
         return []
     first = ", ".join(far[:3])
     if len(far) > _UNEXPLAINED_MOST * len(rows):
-        raise InputError(
+        raise refusal(
+            "wrong-value",
             f"{len(far)} of {len(rows)} rows fit no values, {first} first: check that they are of this "
-            "device, and all of one machine"
+            "device, and all of one machine",
         )
     return [f"{len(far)} of {len(rows)} rows fit no values, {first} first"]

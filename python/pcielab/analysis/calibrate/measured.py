@@ -17,7 +17,7 @@ from typing import Any, TypeAlias, get_args
 
 from pcielab.analysis.calibrate.given_device import device_of_store, system_of_store, tick_ns_of
 from pcielab.analysis.calibrate.recorded_system import RecordedSystem
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.formats.importers.pcie_bench.distributions import FORMS, Section, sections_of
 from pcielab.formats.importers.pcie_bench.origin import folder_origin
 from pcielab.formats.importers.pcie_bench.rows import read_rows
@@ -127,8 +127,8 @@ def read_measured(path: Path, pack: Path | None = None, device: str | None = Non
             return replace(_of_other_device(store, system_of_store(store, given), chosen, pack), origin=origin)
         records, texts, refresh, warnings = _of_store(store)
     elif device is not None:
-        raise InputError(
-            f"--device {device}: {path} is in the published format, of an NFP-6000: leave --device out"
+        raise refusal(
+            "conflict", f"--device {device}: {path} is in the published format, of an NFP-6000: leave --device out"
         )
     else:
         origin = _origin_of_folder(path)
@@ -139,9 +139,10 @@ def read_measured(path: Path, pack: Path | None = None, device: str | None = Non
     rows = _chosen(rows, chosen, pack, warnings)
     if not rows:
         named = f" that {pack} names" if pack is not None else ""
-        raise InputError(
+        raise refusal(
+            "missing",
             f"{path}: has no row{named} of the suite paper: give a folder with bw_*.csv and lat_*.csv files of a "
-            "pcie-bench run, or a store of one"
+            "pcie-bench run, or a store of one",
         )
     return Measured(path.resolve().name, tuple(rows), texts, refresh, tuple(warnings), origin=origin)
 
@@ -150,7 +151,9 @@ def _origin(word: str, path: Path) -> FittedTo:
     known: tuple[FittedTo, ...] = get_args(FittedTo)
     found = next((origin for origin in known if origin == word), None)
     if found is None:
-        raise InputError(f"{path}: origin {shown(word)}: calibration needs rows that are {' or '.join(known)}")
+        raise refusal(
+            "wrong-value", f"{path}: origin {shown(word)}: calibration needs rows that are {' or '.join(known)}"
+        )
     return found
 
 
@@ -162,9 +165,10 @@ def _origin_of_folder(folder: Path) -> FittedTo:
     """
     found = folder_origin(folder)
     if found.timer != NFP6000_TIMER:
-        raise InputError(
+        raise refusal(
+            "wrong-value",
             f"{folder / ORIGIN_FILE}: device {shown(found.device)} is no NFP-6000, whose timer a folder in the "
-            "published format has: calibrate from the store that was exported"
+            "published format has: calibrate from the store that was exported",
         )
     return _origin(found.origin, folder / ORIGIN_FILE)
 
@@ -194,13 +198,17 @@ def read_pack(path: Path) -> set[RowKey]:
     columns = ("family", "test", "cache", "window_bytes", "size_bytes")
     head, *lines = read_text(path).splitlines() or [""]
     if head != ",".join(columns):
-        raise InputError(f"{path}, line 1: the columns are {head[:200]!r}: a pack has {','.join(columns)!r}")
+        raise refusal(
+            "malformed", f"{path}, line 1: the columns are {head[:200]!r}: a pack has {','.join(columns)!r}"
+        )
     chosen = set()
     for number, line in _rows(path, columns, lines):
         try:
             sizes = int(line["window_bytes"]), int(line["size_bytes"])
         except (TypeError, ValueError):
-            raise InputError(f"{path}, line {number}: give window_bytes and size_bytes as whole numbers") from None
+            raise refusal(
+                "malformed", f"{path}, line {number}: give window_bytes and size_bytes as whole numbers"
+            ) from None
         chosen.add((line["family"], line["test"], line["cache"], *sizes))
     return chosen
 
@@ -212,8 +220,8 @@ def _rows(path: Path, columns: Sequence[str], lines: list[str]) -> Iterator[tupl
         for row in rows:
             yield rows.line_num + 1, row
     except csv.Error as error:
-        raise InputError(
-            f"{path}, line {rows.line_num + 2}: {error}: give rows of {','.join(columns)!r}"
+        raise refusal(
+            "malformed", f"{path}, line {rows.line_num + 2}: {error}: give rows of {','.join(columns)!r}"
         ) from None
 
 
@@ -279,7 +287,9 @@ def _of_other_device(
     rows = _chosen(rows, chosen, pack, warnings)
     if not rows:
         named = f" that {pack} names" if pack is not None else ""
-        raise InputError(f"{store.path}: has no finished test{named}: give a store of a run with transfers")
+        raise refusal(
+            "missing", f"{store.path}: has no finished test{named}: give a store of a run with transfers"
+        )
     suite = json.dumps({"name": "measured", "title": store.title, "tests": tests})
     return Measured(store.path.name, tuple(rows), {}, (), tuple(warnings), suite, recorded)
 

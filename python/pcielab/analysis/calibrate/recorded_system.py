@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from pcielab.errors import InputError
+from pcielab.errors import InputError, refusal
 from pcielab.library.lspci import find, parse
 from pcielab.library.profiles import Kind, check_file
 from pcielab.library.profiles.values import Table
@@ -122,9 +122,10 @@ def _board(texts: Mapping[str, str]) -> str | None:
     if not found:
         return None
     if found[1] not in BOARDS:
-        raise InputError(
+        raise refusal(
+            "unsupported",
             f"sys-nfp-hwinfo.txt: assembly.partno={found[1]}: calibration knows the constants of the NFP-6000 "
-            f"boards {', '.join(BOARDS)} only"
+            f"boards {', '.join(BOARDS)} only",
         )
     return BOARDS[found[1]]
 
@@ -137,8 +138,8 @@ def _add_link(recorded: RecordedSystem, lspci: str) -> None:
     try:
         card = find(parse(lspci), CARD)
     except InputError as error:
-        raise InputError(
-            f"sys-lspci.txt: {error}: calibration knows the constants of the NFP-6000 ({CARD}) only"
+        raise refusal(
+            "unsupported", f"sys-lspci.txt: {error}: calibration knows the constants of the NFP-6000 ({CARD}) only"
         ) from None
     recorded.system["link"] = card.link().dump()
     recorded.sources["link"] = f"sys-lspci.txt: {card.slot}"

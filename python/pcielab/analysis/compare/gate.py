@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pcielab.analysis.compare.pairs import METRICS, Comparison
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.kinds.rooms import Row
 from pcielab.wording import shown
 
@@ -54,7 +54,9 @@ def parse_limit(text: str, option: str) -> float:
     """
     found = _PERCENT.fullmatch(text.strip())
     if found is None:
-        raise InputError(f"{option} {shown(text)}: give a number from 0 and a percent sign, like 2% or 0.5%")
+        raise refusal(
+            "malformed", f"{option} {shown(text)}: give a number from 0 and a percent sign, like 2% or 0.5%"
+        )
     return float(found[1])
 
 

@@ -14,7 +14,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pcielab.analysis.compare.systems import Difference, differences, nic_differences
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.kinds.rooms import Row, room_of
 from pcielab.notebook import Pictured
 from pcielab.store import Store
@@ -144,9 +144,10 @@ def compare(a: Store, b: Store) -> Comparison:
         rest = [row for row in left if row["id"] not in done_a], [row for row in right if row["id"] not in done_b]
         pairs += _paired(*rest, key, of.unsaid)
     if not pairs:
-        raise InputError(
+        raise refusal(
+            "missing",
             f"{a.path} and {b.path}: have no finished test in common: compare runs of the same suite, or of tests "
-            "with the same parameters"
+            "with the same parameters",
         )
     pairs.sort(key=lambda pair: int(pair[0]["id"]))
     paired = {of_a["id"] for of_a, _, _ in pairs}

@@ -14,7 +14,7 @@ from pcielab import _core
 from pcielab.analysis.compare import Difference, compare
 from pcielab.analysis.explain.moved import Contrast, Moved
 from pcielab.analysis.explain.side_by_side import side_by_side
-from pcielab.errors import InputError
+from pcielab.errors import InputError, refusal
 from pcielab.kinds.explained import is_meant
 from pcielab.kinds.rooms import room_of
 from pcielab.kinds.transfers.compare import sort
@@ -108,8 +108,9 @@ def _chosen(store: Store, pairs: Any, tests: Sequence[str], most_rows: int) -> t
         meant = {record["id"] for record in records if any(is_meant(wanted, record) for wanted in tests)}
         kept = [test for test in both if test in meant]
         if not kept:
-            raise InputError(
-                f"--test {' '.join(tests)}: matches no test of both runs: give numbers or parts of names"
+            raise refusal(
+                "not-found",
+                f"--test {' '.join(tests)}: matches no test of both runs: give numbers or parts of names",
             )
         return kept, []
     latency = pairs["average_difference_ns"].abs() / pairs["average_a_ns"]

@@ -9,7 +9,7 @@ from typing import Any
 from pcielab.analysis.compare import Comparison, Difference, compare
 from pcielab.analysis.explain.moved import Contrast, Moved
 from pcielab.analysis.explain.run import explain_rows
-from pcielab.errors import InputError
+from pcielab.errors import InputError, refusal
 from pcielab.kinds.explained import matching
 from pcielab.kinds.rooms import room_of
 from pcielab.store import Store
@@ -39,10 +39,13 @@ def side_by_side(a: Store, b: Store, tests: Sequence[str] = ()) -> Contrast:
     rows = list(_rows(comparison, chosen, joint=bool(apart)))
     if not rows:
         if tests:
-            raise InputError(
-                f"--test {' '.join(tests)}: matches no test of both runs: give numbers or parts of names"
+            raise refusal(
+                "not-found",
+                f"--test {' '.join(tests)}: matches no test of both runs: give numbers or parts of names",
             )
-        raise InputError(f"{a.path} and {b.path}: have no test in common with results: give runs of one suite")
+        raise refusal(
+            "missing", f"{a.path} and {b.path}: have no test in common with results: give runs of one suite"
+        )
     # Both profiles are known, or a list of differences would name the keys of one.
     known = all(any(store.manifest.get(key) for key in _PROFILES) for store in (a, b))
     note = "" if known else "a run without a profile: the values in which the machines differ are not known"

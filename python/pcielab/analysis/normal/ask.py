@@ -9,7 +9,7 @@ from pcielab.analysis.normal.answer import Normal
 from pcielab.analysis.normal.bound import raw_rate
 from pcielab.analysis.normal.judge import judge
 from pcielab.argument_types import refuses_wrong_types
-from pcielab.errors import InputError, out_of_range
+from pcielab.errors import out_of_range, refusal
 from pcielab.kinds.question import (
     Question,
     kind_of,
@@ -118,13 +118,15 @@ def normal(
         source_key=_known_source(source),
     )
     if moved == "iops" and size_bytes is None:
-        raise InputError("--what iops: no size: give --size, the bytes of a command")
+        raise refusal("missing", "--what iops: no size: give --size, the bytes of a command")
     raw = raw_rate(question)
     if raw is not None and question.value.plain > raw:
         both = "both ways together" if moved == "both" else "of one direction"
         remedy = "check unit and link" if moved == "both" else "check unit and link, or give --what both for a sum"
-        raise InputError(
-            f"--value {value}: above the raw rate of {question.width}, {question.value.text(raw)} {both}: {remedy}"
+        raise refusal(
+            "wrong-value",
+            f"--value {value}: above the raw rate of {question.width}, {question.value.text(raw)} {both}: "
+            f"{remedy}",
         )
     return judge(question)
 
@@ -134,7 +136,7 @@ def _known_source(key: str) -> str:
     if key and key not in keys:
         near = alike(key, keys)
         hint = f"did you mean {near[0]}?" if near else "docs/reference/published-figures.md lists them"
-        raise InputError(f"--source {shown(key)}: no published figure is of this source: {hint}")
+        raise refusal("not-found", f"--source {shown(key)}: no published figure is of this source: {hint}")
     return key
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from pcielab.analysis.normal.answer import Normal
 from pcielab.analysis.normal.judge import judge
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.kinds.explained import matching
 from pcielab.kinds.rooms import room_of
 from pcielab.store import Store
@@ -32,7 +32,7 @@ def judge_run(store: Store, tests: Sequence[str] = (), line_gbps: float | None =
         questions = [replace(question, line_gbps=line_gbps) for question in questions]
     found = [judge(question, store.origin) for question in questions]
     if not found:
-        raise InputError(f"{store.path}: no test has a result: give a finished run, or other tests")
+        raise refusal("missing", f"{store.path}: no test has a result: give a finished run, or other tests")
     return found
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 from pcielab.analysis.calibrate.measured import REFRESH_FAMILY, RowKey
 from pcielab.analysis.compare import Comparison, compare
 from pcielab.analysis.validate.regimes import regimes_of
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.formats.published import CACHE_STATES, NFP6000_TIMER
 from pcielab.library.suites.load import Suite
 from pcielab.store import Store
@@ -81,9 +81,10 @@ def require_common(measured: Store, suite: Suite, subject: str) -> None:
     """
     known = {_setting(test["parameters"]) for test in suite.tests}
     if not any(_setting(row) in known for row in measured.test_rows() if row["status"] == "ok"):
-        raise InputError(
+        raise refusal(
+            "missing",
             f"{subject}: has no finished test of the suite {suite.name}: give a run of that suite, or of tests "
-            "with the same parameters"
+            "with the same parameters",
         )
 
 

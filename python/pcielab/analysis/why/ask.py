@@ -9,7 +9,7 @@ from pcielab.analysis.why.answer import Why
 from pcielab.analysis.why.numbers import check_measured
 from pcielab.analysis.why.predicted import no_progress
 from pcielab.argument_types import refuses_wrong_types
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.wording import named, shown
 from pcielab.work.effort import Progress
 
@@ -116,7 +116,7 @@ def _refuse(kind: str, given: set[str]) -> None:
     wrong = sorted(given - _TAKES[kind])
     if wrong:
         name = "a second store" if wrong[0] == "other" else f"--{wrong[0]}"
-        raise InputError(f"{name}: {_CALLED[kind]}: leave {name} out")
+        raise refusal("conflict", f"{name}: {_CALLED[kind]}: leave {name} out")
 
 
 def _loaded(asked: str | Path) -> "Store | Fabric":
@@ -135,9 +135,10 @@ def _loaded(asked: str | Path) -> "Store | Fabric":
         fabrics = ", ".join(shipped.profile_files("fabric"))
         near = files_alike(Path(text)) or alike(text, shipped.profile_files("fabric"))
         hint = f"did you mean {either(near)}? Otherwise give" if near else "give"
-        raise InputError(
+        raise refusal(
+            "not-found",
             f"{named(text)}: no such store or fabric: {hint} the path of a store, or a fabric: {fabrics}, or "
-            "*.toml"
+            "*.toml",
         )
     from pcielab.store import open_store
 
@@ -149,8 +150,9 @@ def _of_test(suite: "Suite", profile: Any, sets: Any, measured: float | None, pr
     from pcielab.library.profiles.borrowed import borrowed_keys, unmeasured_keys
 
     if len(suite.entries) != 1:
-        raise InputError(
-            f"{suite.name}: has {len(suite.entries)} tests: give one (single_test), or a store of a run of it"
+        raise refusal(
+            "wrong-value",
+            f"{suite.name}: has {len(suite.entries)} tests: give one (single_test), or a store of a run of it",
         )
     system = _system(profile, sets)
     parameters = suite.tests[0]["parameters"]
@@ -175,14 +177,15 @@ def _of_frames(
     from pcielab.library.profiles.read import split_sets
 
     if len(frames.frames_bytes) != 1:
-        raise InputError(f"--frame: {len(frames.frames_bytes)} frame sizes: give one")
+        raise refusal("wrong-value", f"--frame: {len(frames.frames_bytes)} frame sizes: give one")
     if not isinstance(sets, Mapping):
         of_nic, sets = split_sets("nic", sets)
         frames = frames.with_nic(of_nic)
     if profile is not None or sets:
         if link is not None:
-            raise InputError(
-                "--gen, --lanes, --mps, --mrrs: a profile has its own link: give --set link.lanes=8 instead"
+            raise refusal(
+                "conflict",
+                "--gen, --lanes, --mps, --mrrs: a profile has its own link: give --set link.lanes=8 instead",
             )
         system = _system(profile, sets, f"device={_PORT}")
         note = f"simulated on {profile if isinstance(profile, str) else system.system.name}"
@@ -205,9 +208,10 @@ def _fabric(question: object, chosen: set[str]) -> "Fabric":
     from pcielab.library.fabrics.load import Fabric
 
     if not isinstance(question, Fabric):
-        raise InputError(
+        raise refusal(
+            "wrong-type",
             f"{shown(question)}: give a store, a fabric, frames (pcielab.Frames) or a test; for one number, "
-            "why(single_test('bw-rd', size=256), measured=41)"
+            "why(single_test('bw-rd', size=256), measured=41)",
         )
     _refuse("fabric", chosen)
     return question

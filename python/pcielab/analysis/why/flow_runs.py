@@ -12,7 +12,7 @@ from pcielab.analysis.why.answer import Bar, Cell, Change, Why
 from pcielab.analysis.why.certainty import certainty_of, near, possible
 from pcielab.analysis.why.flows import LEAST_GAIN_PERCENT, UNIT, advice, flow_names, influenced
 from pcielab.analysis.why.numbers import counted, digits
-from pcielab.errors import InputError, found_in, wrong_value
+from pcielab.errors import found_in, refusal, wrong_value
 from pcielab.kinds.explained import Explained, ExplainedRun
 from pcielab.kinds.flows.explain import IN_FLIGHT
 from pcielab.library.fabrics.flows import KEYS
@@ -62,8 +62,8 @@ def why_flow_run(
     rows = [row for row in found.rows if row.test == test]
     asking = [row for row in rows if _asks(row)]
     if not asking:
-        raise InputError(
-            f"{store.path}: test {test}: no flow asks for anything: give a run of flows with a demand"
+        raise refusal(
+            "missing", f"{store.path}: test {test}: no flow asks for anything: give a run of flows with a demand"
         )
     group = _largest_group(asking)
     row = sorted(group, key=lambda one: one.share or 0.0)[len(group) // 2]
@@ -141,7 +141,9 @@ def _with_more_requests(
 
     [asked] = store.tests[store.tests["id"] == test].to_dict("records")
     if asked["duration_us"] is None:
-        raise InputError(f"{store.path}: test {test}: has no `duration_us`: run it again with this version")
+        raise refusal(
+            "missing", f"{store.path}: test {test}: has no `duration_us`: run it again with this version"
+        )
     duration_us, seed = float(asked["duration_us"]), int(store.manifest.get("seed") or 1)
     warm_up_us = asked.get("warm_up_us")
     if warm_up_us is None or warm_up_us != warm_up_us:

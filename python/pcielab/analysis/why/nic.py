@@ -34,7 +34,7 @@ from pcielab.analysis.why.nic_words import (
 from pcielab.analysis.why.numbers import digits
 from pcielab.analysis.why.predicted import no_progress
 from pcielab.analysis.why.searches import Gain
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.model.bound_keys import KEYS_OF_BOUNDS, ROUND_TRIP
 from pcielab.work.effort import Progress
 
@@ -74,7 +74,9 @@ def why_frames(
     now = rates.rate(frames.nic) if recorded is None else recorded
     search = rates.search(progress)
     if search is None:
-        raise InputError(f"{frames.nic.name}: cannot run there: choose another --direction, --frame or --profile")
+        raise refusal(
+            "unsupported", f"{frames.nic.name}: cannot run there: choose another --direction, --frame or --profile"
+        )
     gains, resource = search.gains, search.resources[0] if search.resources else None
     case = NicCase(frames, rates, now, measured_gbps, is_recorded=recorded is not None, resource=resource)
     fitting = _fitting_change(case, gains)

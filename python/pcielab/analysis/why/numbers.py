@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.wording import shown
 
 LEAST_MEASURED, MOST_MEASURED = 1e-6, 1e9
@@ -20,9 +20,10 @@ def check_measured(value: float | None) -> None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not LEAST_MEASURED <= value <= MOST_MEASURED:
         given = f"{value:g}" if isinstance(value, float) else shown(value)
-        raise InputError(
+        raise refusal(
+            "out-of-range",
             f"--measured {given}: give a value above 0, from {LEAST_MEASURED:g} to {MOST_MEASURED:g}, in Gb/s, or "
-            "in ns for a test of latency"
+            "in ns for a test of latency",
         )
 
 

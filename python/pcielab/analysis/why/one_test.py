@@ -22,7 +22,7 @@ from pcielab.analysis.why.gains import (
 from pcielab.analysis.why.numbers import digits, listed, percent_text
 from pcielab.analysis.why.predicted import no_progress, predicted
 from pcielab.analysis.why.searches import Gain, Resource
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.kinds.machine_facts import facts_of_system
 from pcielab.kinds.transfers.bounds import bounds_of_tests
 from pcielab.kinds.transfers.reasons import reasons
@@ -106,8 +106,9 @@ def why_test(
     unit = "Gb/s" if parameters["operation"].startswith("bw-") else "ns"
     search = simulated_gains(system, [parameters], unit, progress)
     if search is None:
-        raise InputError(
-            f"--test {parameters['operation']}: {title} cannot run it: choose another test or --profile"
+        raise refusal(
+            "unsupported",
+            f"--test {parameters['operation']}: {title} cannot run it: choose another test or --profile",
         )
     [simulated], gains = search.values, search.gains
     facts = facts_of_system(system)

@@ -9,7 +9,7 @@ from pcielab.analysis.why.limits import why_limits
 from pcielab.analysis.why.one_test import why_test
 from pcielab.analysis.why.predicted import no_progress
 from pcielab.analysis.why.transfers import why_transfers
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.kinds.machine_facts import facts_of
 from pcielab.store import Store
 from pcielab.work.effort import Progress
@@ -43,7 +43,7 @@ def why_store(
         progress(0, sum(counts))
     found = explain_rows(store, tests)
     if not found.rows:
-        raise InputError(f"{store.path}: no test has a result: give a finished run, or other tests")
+        raise refusal("missing", f"{store.path}: no test has a result: give a finished run, or other tests")
     asked = found.rows[0].asked
     if "frame_bytes" in asked:
         return _frames(store, found)

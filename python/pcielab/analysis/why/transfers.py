@@ -22,7 +22,7 @@ from pcielab.analysis.why.numbers import counted, listed
 from pcielab.analysis.why.one_test import why_test
 from pcielab.analysis.why.predicted import no_progress
 from pcielab.analysis.why.searches import Resource
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.kinds.transfers.checks import Check, checks
 from pcielab.kinds.transfers.explain import Row, explain_run
 from pcielab.store import Store
@@ -50,7 +50,9 @@ def why_transfers(store: Store, tests: Sequence[str] = (), progress: Progress = 
     explanation = explain_run(store, tests)
     facts, rows = explanation.facts, explanation.rows
     if facts is None or not rows:
-        raise InputError(f"{store.path}: no test of bandwidth has a result: give a finished run, or other tests")
+        raise refusal(
+            "missing", f"{store.path}: no test of bandwidth has a result: give a finished run, or other tests"
+        )
     if len(rows) == 1 and facts.system is not None:
         [row] = rows
         return why_test(

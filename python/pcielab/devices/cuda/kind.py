@@ -3,7 +3,7 @@
 from pcielab import _core
 from pcielab.devices.cuda.driver import DriverError, NoDriverError
 from pcielab.devices.cuda.options import CudaOptions, unusable
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 
 TITLE = "An NVIDIA GPU: its processors as the path command, its copy engines as the path dma"
 
@@ -14,8 +14,9 @@ def make(options: CudaOptions, address: str | None) -> _core.Backend:
     from pcielab.devices.cuda.backend import CudaBackend
 
     if address is not None and (not (address.isascii() and address.isdigit()) or len(address) > len("1023")):
-        raise InputError(
-            f"--device cuda:{address}: give the number of a GPU, for example cuda:0; see devices list"
+        raise refusal(
+            "wrong-value",
+            f"--device cuda:{address}: give the number of a GPU, for example cuda:0; see devices list",
         )
     return bridged(CudaBackend(options, int(address or 0)))
 

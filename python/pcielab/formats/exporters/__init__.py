@@ -6,7 +6,7 @@ A new exporter is an `Exporter` of a module, listed here; the command line then 
 from collections.abc import Sequence
 from pathlib import Path
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.formats.exporters import json, netfpga, pcie_bench, perfetto, tables
 from pcielab.formats.exporters.exporter import Exporter
 from pcielab.store import Store
@@ -41,7 +41,7 @@ def export(store: Store, name: str, output: str | Path, *, overwrite: bool = Fal
         InputError: The format is unknown, the output is refused, or the store lacks data of the format.
     """
     if name not in EXPORTERS:
-        raise InputError(f"{name!r} is no format: give one of {', '.join(EXPORTERS)}")
+        raise refusal("not-found", f"{name!r} is no format: give one of {', '.join(EXPORTERS)}")
     return EXPORTERS[name].write(store, Path(output), overwrite=overwrite) or ()
 
 

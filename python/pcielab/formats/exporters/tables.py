@@ -6,7 +6,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.formats.exporters.exporter import Exporter
 from pcielab.formats.spreadsheet import guarded_frame
 from pcielab.outputs import check_file, write_file
@@ -31,8 +31,9 @@ def _write_parquet(store: Store, output: Path, *, overwrite: bool) -> None:
     try:
         content = store.frame.to_parquet(index=False)
     except (TypeError, ValueError) as error:  # a foreign store, whose tests have a parameter of several types
-        raise InputError(
-            f"{store.path}: a column has values of several types ({shown(str(error))}): export csv or json"
+        raise refusal(
+            "unsupported",
+            f"{store.path}: a column has values of several types ({shown(str(error))}): export csv or json",
         ) from None
     write_file(output, content, overwrite=overwrite)
 

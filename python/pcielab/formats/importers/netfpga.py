@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pcielab._core import StoreWriter
-from pcielab.errors import InputError, found_in
+from pcielab.errors import InputError, found_in, refusal
 from pcielab.formats.importers.pcie_bench.text import read_text
 from pcielab.formats.published import CACHE_STATES, PATTERNS
 from pcielab.formats.raw_results import (
@@ -68,7 +68,9 @@ def _read(file: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
     """The facts in the file's head, and the records of its tests."""
     lines = read_text(file).splitlines()
     if lines[0] != FIRST_LINE:
-        raise InputError(f"{file}, line 1: is {shown(lines[0])}: a file of raw results begins with {FIRST_LINE!r}")
+        raise refusal(
+            "malformed", f"{file}, line 1: is {shown(lines[0])}: a file of raw results begins with {FIRST_LINE!r}"
+        )
     facts: dict[str, str] = {}
     records: list[dict[str, Any]] = []
     head: dict[str, str] | None = None
@@ -85,14 +87,15 @@ def _read(file: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
         elif line.strip():
             tick = _whole(line.strip(), _TICKS_MOST)
             if tick is None:
-                raise InputError(f"{file}, line {number}: {shown(line)}: give a whole number of ticks")
+                raise refusal("malformed", f"{file}, line {number}: {shown(line)}: give a whole number of ticks")
             ticks.append(tick)
     if facts.get("counter_ns") != str(COUNTER_NS):
-        raise InputError(
-            f"{file}: counter_ns is {facts.get('counter_ns')}: the NetFPGA's counter has {COUNTER_NS} ns"
+        raise refusal(
+            "unsupported",
+            f"{file}: counter_ns is {facts.get('counter_ns')}: the NetFPGA's counter has {COUNTER_NS} ns",
         )
     if not records:
-        raise InputError(f"{file}: has no test: the file is truncated; copy it again")
+        raise refusal("damaged", f"{file}: has no test: the file is truncated; copy it again")
     return facts, records
 
 
@@ -115,7 +118,7 @@ class _Section:
     head: dict[str, str]
 
     def refuse(self, problem: str) -> InputError:
-        return InputError(f"{self.position}: {problem}")
+        return refusal("malformed", f"{self.position}: {problem}")
 
     def word(self, key: str, words: dict[str, Any]) -> Any:
         found = self.head.get(key)

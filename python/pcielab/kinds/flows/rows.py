@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pcielab.argument_types import refuses_wrong_types
-from pcielab.errors import InputError
+from pcielab.errors import InputError, refusal
 from pcielab.fabric.flow_numbers import PHASES, TIMES, departures, fitting
 from pcielab.store.frames import Frames
 from pcielab.wording import shown
@@ -120,15 +120,16 @@ def _flows(store: Frames, test: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
             for key in FLOW_KEYS:
                 if isinstance(flow.get(key), list | dict):
                     value = shown(flow[key])
-                    raise InputError(
-                        f"{store.path}: test {test['id']}: {key} of a flow is {value}: give a plain value"
+                    raise refusal(
+                        "wrong-type",
+                        f"{store.path}: test {test['id']}: {key} of a flow is {value}: give a plain value",
                     )
             yield flow
     except InputError:
         raise
     except (ValueError, RecursionError):
-        raise InputError(
-            f"{store.path}: test {test['id']}: flows is not a JSON list: the store is damaged"
+        raise refusal(
+            "damaged", f"{store.path}: test {test['id']}: flows is not a JSON list: the store is damaged"
         ) from None
 
 
@@ -197,7 +198,9 @@ def request_table(store: Frames) -> "pd.DataFrame":
     kept = [_requests(store, test, str(flow.get("name"))) for test, flow in flows]
     kept = [one for one in kept if len(one)]
     if not kept:
-        raise InputError(f"{store.path}: has no traced requests: {_to_trace(store, [flow for _, flow in flows])}")
+        raise refusal(
+            "missing", f"{store.path}: has no traced requests: {_to_trace(store, [flow for _, flow in flows])}"
+        )
     table = pd.concat(kept, ignore_index=True)
     return table if table["value"].notna().any() else table.drop(columns="value")
 

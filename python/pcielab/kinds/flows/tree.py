@@ -12,7 +12,7 @@ import pandas as pd
 from pcielab.charts.frame import CLAIMS, Figure
 from pcielab.charts.run import Run, Sources, of_kind, runs_of
 from pcielab.charts.selection import MissingDataError
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.fabric.estimation import Estimate
 from pcielab.fabric.listed_shares import edges_of
 from pcielab.library.fabrics.load import Fabric, RecordedFabric, recorded
@@ -38,9 +38,10 @@ def tree(fabric: Fabric, estimate: Estimate) -> Figure:
         InputError: It is too large for a picture.
     """
     if _cells(fabric) > _MOST_CELLS:
-        raise InputError(
+        raise refusal(
+            "too-large",
             f"{fabric.name}: has too many levels of nodes and leaves for a picture: draw a fabric whose levels "
-            f"times leaves are {_MOST_CELLS} at most"
+            f"times leaves are {_MOST_CELLS} at most",
         )
     title = alt.TitleParams(text=fabric.title, subtitle=[f"MODELLED, {estimate.method}: {_NOTE}"])
     figure: Figure = _tree(fabric, estimate.edges, title).properties(usermeta={CLAIMS: []})

@@ -4,7 +4,7 @@ import json
 from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.store.frames import Frames
 
 if TYPE_CHECKING:
@@ -50,7 +50,9 @@ def _connections(store: Frames, test: dict[Any, Any]) -> Iterator[dict[str, Any]
         connections = json.loads(text)
         yield from (one for one in connections if one["name"] and one["sizes"])
     except (ValueError, TypeError, KeyError):
-        raise InputError(f"{store.path}: test {test['id']}: `connections` must be a JSON list") from None
+        raise refusal(
+            "wrong-type", f"{store.path}: test {test['id']}: `connections` must be a JSON list"
+        ) from None
 
 
 def _parameters(connection: dict[str, Any], test: dict[Any, Any]) -> dict[str, Any]:

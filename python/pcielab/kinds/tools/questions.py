@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from pcielab._core import Width
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.kinds.question import Kind, Question, Value, What, kind_of, line_of
 from pcielab.kinds.tools.rows import COPIERS, MOVED, MeasuredRow, measured_rows
 from pcielab.store import Store
@@ -29,8 +29,9 @@ def tool_questions(store: Store, tests: Set[int]) -> list[Question]:
     """
     found = list(_questions(store, tests))
     if not found:
-        raise InputError(
-            f"{store.path}: no number stands for one device, unlike sums and mixed jobs: give another file"
+        raise refusal(
+            "unsupported",
+            f"{store.path}: no number stands for one device, unlike sums and mixed jobs: give another file",
         )
     return found
 

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from pcielab import model
-from pcielab.errors import InputError, found_in
+from pcielab.errors import found_in, refusal
 from pcielab.kinds.explained import (
     MARKED_BELOW,
     NO_KNOWN_CAUSE,
@@ -248,7 +248,9 @@ def _has_link_bounds(store: Store, tests: Sequence[int]) -> bool:
 def _has_bandwidths(store: Store, tests: Sequence[int]) -> bool:
     chosen, rows = {*tests}, [*store.test_rows()]
     if not any("operation" in row for row in rows):
-        raise InputError(f"{store.path}: its tests have no `operation`: give a run that this version can read")
+        raise refusal(
+            "missing", f"{store.path}: its tests have no `operation`: give a run that this version can read"
+        )
     return any(str(row.get("operation")).startswith("bw-") for row in rows if row["id"] in chosen)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from pcielab._core import Width
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.kinds.machine_facts import MachineFacts, facts_of, no_link
 from pcielab.kinds.question import Kind, Question, Value, What, kind_of
 from pcielab.kinds.transfers.bounds import scalar
@@ -16,7 +16,9 @@ _WAYS: Mapping[str, What] = {"rd": "h2d", "wr": "d2h", "rdwr": "both", "wrrd": "
 def transfer_questions(store: Store, chosen: Set[int]) -> Iterator[Question]:
     """The questions of a run of transfers."""
     if no_link(store):
-        raise InputError(f"{store.path}: unknown link: give one value with --what, --value and --link instead")
+        raise refusal(
+            "missing", f"{store.path}: unknown link: give one value with --what, --value and --link instead"
+        )
     facts = facts_of(store)
     device = str((store.manifest.get("device") or {}).get("name") or "")
     for record in store.records():

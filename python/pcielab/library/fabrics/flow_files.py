@@ -11,7 +11,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from pcielab import _core
-from pcielab.errors import InputError
+from pcielab.errors import InputError, refusal
 from pcielab.library.fabrics.flows import KEYS, shared
 from pcielab.library.input_files import read_bytes
 from pcielab.wording import printable
@@ -35,13 +35,13 @@ def read_columns(path: Path) -> dict[str, list[Any]]:
         raise
     except (OSError, ValueError, pyarrow.ArrowException) as error:
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise InputError(f"{path}: cannot be read as flows: {printable(reason)}") from None
+        raise refusal("malformed", f"{path}: cannot be read as flows: {printable(reason)}") from None
     return _core.flow_columns(names, cells, str(path))
 
 
 def _table(path: Path) -> pyarrow.Table:
     if path.stat().st_size > _MOST_BYTES:
-        raise InputError(f"{path}: is longer than {_MOST_BYTES >> 30} GiB: give a shorter file")
+        raise refusal("too-large", f"{path}: is longer than {_MOST_BYTES >> 30} GiB: give a shorter file")
     source = path if path.is_file() else pyarrow.BufferReader(read_bytes(path))
     if path.suffix == ".parquet":
         with pyarrow.parquet.ParquetFile(source) as file:
@@ -62,4 +62,4 @@ def _table(path: Path) -> pyarrow.Table:
 
 def _check_count(rows: int, path: Path) -> None:
     if rows > MOST_FLOWS:
-        raise InputError(f"{path}: has {rows} flows: give {MOST_FLOWS} at most")
+        raise refusal("too-large", f"{path}: has {rows} flows: give {MOST_FLOWS} at most")

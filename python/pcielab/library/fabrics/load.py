@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
-from pcielab.errors import InputError, found_in
+from pcielab.errors import found_in, refusal
 from pcielab.library import shipped
 from pcielab.library.alike import suggestion
 from pcielab.library.fabrics.flows import flows_in, frame_in
@@ -147,19 +147,23 @@ class Fabric:
         known = [*self.flow_sets, *files]
         chosen = chosen or self.handle.default_set() or (known[0] if len(known) == 1 else None)
         if chosen is None and not known:
-            raise InputError(
+            raise refusal(
+                "missing",
                 f"{self.path}: has no flows: add a table [[flow]] with source and destination for each, or give "
-                "--flows FILE.csv, or --flow 'A->B' or --pattern of pcielab fabric"
+                "--flows FILE.csv, or --flow 'A->B' or --pattern of pcielab fabric",
             )
         if chosen is None:
-            raise InputError(f"{self.path}: name a set of flows with --flows; the file has: {', '.join(known)}")
+            raise refusal(
+                "missing", f"{self.path}: name a set of flows with --flows; the file has: {', '.join(known)}"
+            )
         if chosen in self.flow_sets:
             return chosen
         if chosen in files or chosen.endswith((".csv", ".parquet")):
             return given_path(files[chosen], self.path.parent) if chosen in files else given_path(chosen)
-        raise InputError(
+        raise refusal(
+            "not-found",
             f"--flows {named(chosen)}: not a set of {self.path}: {suggestion(chosen, known)}; for a file give its "
-            "path (*.csv, *.parquet)"
+            "path (*.csv, *.parquet)",
         )
 
 
@@ -193,7 +197,7 @@ def recorded(manifest: Mapping[str, Any], where: str) -> RecordedFabric:
     """The fabric that the manifest of a run describes; `where` is the run's path for errors."""
     description = (manifest.get("system") or {}).get("fabric")
     if not isinstance(description, dict):
-        raise InputError(f"{where}: the manifest describes no fabric: give a run of pcielab fabric run")
+        raise refusal("missing", f"{where}: the manifest describes no fabric: give a run of pcielab fabric run")
     with found_in(f"{where}: system.fabric"):
         return RecordedFabric(_core.Fabric.of_json(json.dumps(description)))
 

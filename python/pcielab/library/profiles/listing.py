@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library.profiles.files import Kind
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.profiles.system import check_file, resolve
@@ -30,7 +30,7 @@ def listing(kind: Kind, name: str, sets: Mapping[str, object] | Sequence[str] = 
         values = [_value(*item, resolved.source_of(item[0])) for item in flat]
         return Listing(resolved.system.title, sources, values)
     if sets:
-        raise InputError("--set: changes only values of a system, its link, host and device")
+        raise refusal("conflict", "--set: changes only values of a system, its link, host and device")
     file = check_file(kind, name)
     return document_listing(kind, file.title, file.provenance, file.values)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pcielab import _core
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library import shipped
 from pcielab.library.input_files import read_toml_text
 from pcielab.library.lookup import profile_file
@@ -53,7 +53,9 @@ def own_sets(kind: DescriptionKind, sets: Sequence[str], given: str) -> dict[str
     """
     own, others = split_sets(kind, sets)
     for key in parse_sets(others):
-        raise InputError(f"--set {named(key)}: unknown key: only {given} can change: give {kind}.KEY=VALUE")
+        raise refusal(
+            "unknown-key", f"--set {named(key)}: unknown key: only {given} can change: give {kind}.KEY=VALUE"
+        )
     return own
 
 

@@ -24,7 +24,7 @@ from typing import (
 )
 
 from pcielab import _core
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library.alike import suggestion
 from pcielab.wording import named
 
@@ -242,8 +242,10 @@ def key_of(name: str, kind: type) -> str:
         return found[0]
     if found:
         listed = ", ".join(key.replace(".", "_") for key in found[:_SHOWN])
-        raise InputError(f"{named(name)}: {len(found)} keys end with it: give a longer end of one: {listed}")
-    raise InputError(f"{named(name)}: no key ends with it: {suggestion(name, _ending(kind))}")
+        raise refusal(
+            "conflict", f"{named(name)}: {len(found)} keys end with it: give a longer end of one: {listed}"
+        )
+    raise refusal("unknown-key", f"{named(name)}: no key ends with it: {suggestion(name, _ending(kind))}")
 
 
 def is_ending(name: str, kind: type) -> bool:

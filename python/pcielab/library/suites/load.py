@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library import shipped
 from pcielab.library.alike import suggestion
 from pcielab.library.input_files import read_toml_text
@@ -63,7 +63,9 @@ class _Tests:
         known = list(dict.fromkeys(self.handle.families()))
         for family in families:
             if not any(fnmatchcase(name, family) for name in known):
-                raise InputError(f"suite {self.name} has no family {shown(family)}: {suggestion(family, known)}")
+                raise refusal(
+                    "not-found", f"suite {self.name} has no family {shown(family)}: {suggestion(family, known)}"
+                )
         chosen = [name for name in known if any(fnmatchcase(name, family) for family in families)]
         return type(self)(self.handle.only(chosen, f"{self.name} ({', '.join(families)})"))
 

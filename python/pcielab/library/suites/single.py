@@ -7,7 +7,7 @@ from typing import Any
 from pcielab import _core
 from pcielab._core import read_size
 from pcielab.argument_types import refuses_wrong_types
-from pcielab.errors import InputError, with_message
+from pcielab.errors import InputError, refusal, with_message
 from pcielab.library.alike import suggestion
 from pcielab.library.suites.benchmark import BENCHMARKS, Test, published_transactions
 from pcielab.library.suites.load import Suite
@@ -77,7 +77,9 @@ def _read(parameter: Parameter, value: Any) -> Any:
 
 def _one_of(parameter: Parameter, word: Any) -> Any:
     if not isinstance(word, str):
-        raise InputError(f"{parameter.option} {shown(word)}: give one of {', '.join(parameter.choices)}")
+        raise refusal(
+            "wrong-type", f"{parameter.option} {shown(word)}: give one of {', '.join(parameter.choices)}"
+        )
     if word in parameter.choices:
         return word
     published = BENCHMARKS.get(word.upper())
@@ -86,4 +88,4 @@ def _one_of(parameter: Parameter, word: Any) -> Any:
         if published
         else suggestion(word, parameter.choices)
     )
-    raise InputError(f"{parameter.option} {named(word)}: unknown: {hint}")
+    raise refusal("not-found", f"{parameter.option} {named(word)}: unknown: {hint}")

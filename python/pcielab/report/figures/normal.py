@@ -6,7 +6,7 @@ import altair as alt
 
 from pcielab.analysis.normal import Normal
 from pcielab.charts.frame import Figure
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 
 _LETTERS = 110
 _WIDTH, _ROW_HEIGHT = 520, 16
@@ -22,7 +22,7 @@ def draw_normal(answer: Normal) -> Figure:
     latency = answer.question.what == "latency"
     value = answer.question.value.plain if latency else answer.ratio
     if value is None:
-        raise InputError("-o: nothing to draw without a bound: give --link")
+        raise refusal("missing", "-o: nothing to draw without a bound: give --link")
     title = "ns" if latency else "ratio to the bound"
     layers = [*_band(answer, title), *_points(answer, title), _line(value, title)]
     subtitle = [line for sentence in answer.sentences for line in textwrap.wrap(sentence, _LETTERS)]

@@ -8,7 +8,7 @@ curves. The columns have no room for the origin, so `ORIGIN.txt` has it.
 from collections import defaultdict
 from pathlib import Path
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.formats.exporters.exporter import Exporter
 from pcielab.formats.exporters.pcie_bench.curves import curve_files, link_of
 from pcielab.formats.exporters.pcie_bench.distributions import cdf_of_none, distribution_files
@@ -27,8 +27,8 @@ def _write(store: Store, output: Path, *, overwrite: bool) -> list[str]:
     timer = Timer.of_manifest(store.manifest, str(store.path))
     families = _families(store, timer)
     if not families:
-        raise InputError(
-            f"{store.path}: holds no finished test that the published format knows: nothing to export"
+        raise refusal(
+            "missing", f"{store.path}: holds no finished test that the published format knows: nothing to export"
         )
     shape = Shape(store.path, timer)
     files: dict[str, str] = {}
@@ -69,7 +69,7 @@ def _add(files: dict[str, str], more: dict[str, str], subject: str) -> None:
     """Add files; refuse one that exists already."""
     taken = files.keys() & more.keys()
     if taken:
-        raise InputError(f"{subject}: would overwrite another file of the export, {min(taken)}")
+        raise refusal("exists", f"{subject}: would overwrite another file of the export, {min(taken)}")
     files |= more
 
 

@@ -5,7 +5,7 @@ Each begins with its lowest value at a share of 0. Only the `.dat` and `.txt` fo
 
 from collections.abc import Sequence
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.formats.exporters.pcie_bench.rows import CACHE_WORDS, Row
 from pcielab.formats.exporters.pcie_bench.shape import Shape
 from pcielab.formats.published import CDF_HEAD
@@ -26,9 +26,10 @@ def distribution_files(family: str, store: Store, rows: Sequence[Row], shape: Sh
         return cdf_of_none(family, shape)
     for row, section in zip(rows, points, strict=True):
         if not section:
-            raise InputError(
+            raise refusal(
+                "missing",
                 f"{store.path}: test {row.test['id']} ({family}, {row.test['name']}) has no distribution, though "
-                "others of its family have: the published format has one for each row"
+                "others of its family have: the published format has one for each row",
             )
     cells = [f"{cycles},{ns},{share}" for section in points for cycles, ns, share in section]
     texts = [_section(row, section) for row, section in zip(rows, points, strict=True)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.formats.published import CACHE_STATES, LATENCY_COLUMNS, PATTERNS, Timer
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -61,9 +61,10 @@ class Row:
         """A number of the test."""
         value = self.test.get(name, math.nan)
         if math.isnan(value):
-            raise InputError(
+            raise refusal(
+                "missing",
                 f"{self.store}: test {self.test['id']} ({self.test['family']}, {self.test['name']}) has no "
-                f"{name!r}, which the published format needs"
+                f"{name!r}, which the published format needs",
             )
         return float(value)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pcielab._core import StoreWriter
-from pcielab.errors import InputError, found_in
+from pcielab.errors import found_in, refusal
 from pcielab.formats.importers.pcie_bench.distributions import add_distributions
 from pcielab.formats.importers.pcie_bench.origin import FolderOrigin, folder_origin
 from pcielab.formats.importers.pcie_bench.rows import read_rows
@@ -54,15 +54,18 @@ def import_pcie_bench(directory: str | Path, output: str | Path, *, overwrite: b
 def _family_files(directory: Path) -> list[Path]:
     """The families' files in run order; families that the suite lacks follow in alphabetical order."""
     if not directory.is_dir():
-        raise InputError(f"{directory}: not a folder: give one with published bw_*.csv and lat_*.csv files")
+        raise refusal(
+            "not-found", f"{directory}: not a folder: give one with published bw_*.csv and lat_*.csv files"
+        )
     files = {
         path.stem: path
         for path in sorted(directory.glob("*.csv"))
         if path.stem.startswith(("bw_", "lat_")) and not path.stem.endswith("_cdf")
     }
     if not files:
-        raise InputError(
-            f"{directory}: holds no bw_*.csv or lat_*.csv file: give a folder in the published pcie-bench format"
+        raise refusal(
+            "missing",
+            f"{directory}: holds no bw_*.csv or lat_*.csv file: give a folder in the published pcie-bench format",
         )
     known = [files.pop(family) for family in FAMILIES if family in files]
     return known + list(files.values())

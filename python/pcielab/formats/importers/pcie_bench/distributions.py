@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.formats.importers.pcie_bench.rows import MOST_NUMBER
 from pcielab.formats.importers.pcie_bench.text import read_text
 from pcielab.formats.published import CACHE_STATES, CDF_HEAD, Timer
@@ -48,15 +48,17 @@ def add_distributions(directory: Path, family: str, records: list[dict[str, Any]
     if not sections and _FILLED.search(read_text(path)):
         return
     if len(sections) != len(records):
-        raise InputError(
+        raise refusal(
+            "damaged",
             f"{path}: {len(sections)} distributions where {family}.csv has {len(records)} rows: the file is "
-            "truncated, or belongs to another run; copy both again"
+            "truncated, or belongs to another run; copy both again",
         )
     for section, record in zip(sections, records, strict=True):
         if section.label not in (None, _label(record)):
-            raise InputError(
+            raise refusal(
+                "malformed",
                 f"{path}, line {section.line}: the section is {shown(section.label)}: {family}.csv has "
-                f"{_label(record)!r} here"
+                f"{_label(record)!r} here",
             )
         samples = next(round(scalar["value"]) for scalar in record["scalars"] if scalar["metric"] == "samples")
         record["distributions"] = [
@@ -76,8 +78,9 @@ def sections_of(path: Path) -> list[Section]:
     separator = "," if path.suffix == ".csv" else None
     lines = read_text(path).splitlines()
     if lines[0].lstrip("#").replace(",", " ").split() != list(CDF_HEAD):
-        raise InputError(
-            f"{path}, line 1: the columns are {shown(lines[0])}: a _cdf file has {','.join(CDF_HEAD)!r}"
+        raise refusal(
+            "malformed",
+            f"{path}, line 1: the columns are {shown(lines[0])}: a _cdf file has {','.join(CDF_HEAD)!r}",
         )
     sections: list[Section] = []
     label = None
@@ -96,15 +99,16 @@ def sections_of(path: Path) -> list[Section]:
             label = None
             continue
         if not (0 <= point[0] <= MOST_NUMBER and 0 <= point[1] <= 1):
-            raise InputError(
+            raise refusal(
+                "damaged",
                 f"{path}, line {number}: {shown(line.strip())}: give three numbers (cycles, ns, cdf from 0 "
-                "to 1); the file is truncated or damaged"
+                "to 1); the file is truncated or damaged",
             )
         if point[1] == 0:
             sections.append(Section(number, label))
             label = None
         if not sections:
-            raise InputError(f"{path}, line {number}: the cdf starts at {share}: it must start at 0")
+            raise refusal("malformed", f"{path}, line {number}: the cdf starts at {share}: it must start at 0")
         sections[-1].cycles.append(point[0])
         sections[-1].shares.append(point[1])
     return sections
@@ -118,16 +122,18 @@ def _bins(path: Path, section: Section, samples: int, timer: Timer) -> list[tupl
         upto = round(share * samples)
         ticks, rest = divmod(cycles, timer.cycles)
         if rest or upto < below:
-            raise InputError(
+            raise refusal(
+                "malformed",
                 f"{path}, line {section.line + offset}: "
-                + (f"{cycles} cycles: give a multiple of {timer.cycles}" if rest else f"the cdf falls to {share}")
+                + (f"{cycles} cycles: give a multiple of {timer.cycles}" if rest else f"the cdf falls to {share}"),
             )
         if upto > below:
             bins.append((ticks, upto - below))
         below = upto
     if below != samples:
-        raise InputError(
+        raise refusal(
+            "damaged",
             f"{path}, line {section.line + len(section.cycles) - 1}: the distribution ends at cdf "
-            f"{section.shares[-1]}: it must reach 1; the file is truncated or damaged"
+            f"{section.shares[-1]}: it must reach 1; the file is truncated or damaged",
         )
     return bins

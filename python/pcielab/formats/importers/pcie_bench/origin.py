@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.formats.importers.pcie_bench.text import read_text
 from pcielab.formats.published import NFP6000_TIMER, ORIGIN_FILE, Timer
 
@@ -36,7 +36,8 @@ def folder_origin(directory: Path) -> FolderOrigin:
             timer=Timer.of_texts(facts["tick_ns"], facts["tick_cycles"]),
         )
     except (KeyError, ValueError) as error:
-        raise InputError(
+        raise refusal(
+            "missing",
             f"{path}: has no usable origin, device, tick_ns and tick_cycles: export the folder again, or delete "
-            "this file"
+            "this file",
         ) from error

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.formats.importers.pcie_bench.text import read_text
 from pcielab.formats.published import BANDWIDTH_HEAD, CACHE_STATES, LATENCY_COLUMNS, LATENCY_HEAD, PATTERNS, Timer
 from pcielab.library.suites.benchmark import BENCHMARKS
@@ -36,7 +36,7 @@ class Row:
     def refuse(self, column: str, expected: str) -> NoReturn:
         """Raise an error that names file, line, column and value."""
         cell = shown(self.cells[column])
-        raise InputError(f"{self.path}, line {self.line}: column {column!r} is {cell}: give {expected}")
+        raise refusal("malformed", f"{self.path}, line {self.line}: column {column!r} is {cell}: give {expected}")
 
     def number(self, column: str) -> float:
         """The number in a column, from 0 to `MOST_NUMBER`."""
@@ -95,15 +95,17 @@ def _rows(path: Path, head: Sequence[str]) -> Iterator[Row]:
     text = read_text(path)
     if not text.endswith("\n"):
         last = text.count("\n") + 1
-        raise InputError(
+        raise refusal(
+            "damaged",
             f"{path}, line {last}: the last line does not end: the file is truncated; copy it again, or end the "
-            "line if it is complete"
+            "line if it is complete",
         )
     lines = text.splitlines()
     found = [name.strip() for name in lines[0].split(",")]
     if found != list(head):
-        raise InputError(
-            f"{path}, line 1: the columns are {shown(lines[0])}: a file of this name has {','.join(head)!r}"
+        raise refusal(
+            "malformed",
+            f"{path}, line 1: the columns are {shown(lines[0])}: a file of this name has {','.join(head)!r}",
         )
     rows = 0
     for number, line in enumerate(lines[1:], start=2):
@@ -111,14 +113,15 @@ def _rows(path: Path, head: Sequence[str]) -> Iterator[Row]:
             continue
         cells = [cell.strip() for cell in line.split(",")]
         if len(cells) != len(head):
-            raise InputError(
+            raise refusal(
+                "damaged",
                 f"{path}, line {number}: {len(cells)} columns where {len(head)} are expected: the file is "
-                "truncated or damaged; copy it again"
+                "truncated or damaged; copy it again",
             )
         rows += 1
         yield Row(path, number, dict(zip(head, cells, strict=True)))
     if not rows:
-        raise InputError(f"{path}, line 2: no rows after the header: the file is truncated; copy it again")
+        raise refusal("damaged", f"{path}, line 2: no rows after the header: the file is truncated; copy it again")
 
 
 def _parameters(row: Row, operation: str, transfer_path: str, details: bool) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library import input_files
 
 
@@ -10,5 +10,5 @@ def read_text(path: Path) -> str:
     """The content of a file, with its line ends."""
     text = input_files.read_text(path)
     if not text:
-        raise InputError(f"{path}, line 1: the file is empty: copy it again")
+        raise refusal("damaged", f"{path}, line 1: the file is empty: copy it again")
     return text

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pcielab._core import SPEEDS_GTPS, read_width
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.wording import shown
 
 _ADDRESS = re.compile(r"(?:([0-9a-f]{1,8}):)?([0-9a-f]{2}):([0-9a-f]{2})(?:\.([0-7]))?", re.ASCII)
@@ -41,7 +41,7 @@ class Given:
         if self.numa_node is None:
             return {}
         if not 0 <= self.numa_node < 1 << 16:
-            raise InputError(f"--numa {self.numa_node}: give the number of a NUMA node, from 0")
+            raise refusal("out-of-range", f"--numa {self.numa_node}: give the number of a NUMA node, from 0")
         return {"node": self.numa_node}
 
     def device(self, addresses: Sequence[str] = ()) -> dict[str, Any]:
@@ -57,9 +57,10 @@ class Given:
         known = self._of_machine(addresses)
         for key in sorted(known.keys() & asked.keys()):
             if known[key] != asked[key]:
-                raise InputError(
+                raise refusal(
+                    "conflict",
                     f"{_OPTIONS[key]}: {self.machine_source} has {key} {known[key]}, not {asked[key]}: "
-                    f"leave out {_OPTIONS[key]}, or give another machine"
+                    f"leave out {_OPTIONS[key]}, or give another machine",
                 )
         link = {**known, **asked}
         address = self._address(addresses)
@@ -71,7 +72,9 @@ class Given:
         if self.link is not None:
             width = read_width(self.link, "--link")
             if width.links != 1:
-                raise InputError(f"--link {shown(self.link)}: give the link of one device, for example gen5x16")
+                raise refusal(
+                    "wrong-value", f"--link {shown(self.link)}: give the link of one device, for example gen5x16"
+                )
             asked |= {"rate_gtps": SPEEDS_GTPS[width.generation - 1], "lanes": width.lanes}
         for option, key, value in (
             ("--mps", "mps_bytes", self.mps_bytes),
@@ -80,7 +83,9 @@ class Given:
             if value is None:
                 continue
             if value not in _PAYLOADS:
-                raise InputError(f"{option} {value}: give one of {', '.join(map(str, _PAYLOADS))} bytes")
+                raise refusal(
+                    "wrong-value", f"{option} {value}: give one of {', '.join(map(str, _PAYLOADS))} bytes"
+                )
             asked[key] = value
         return asked
 
@@ -97,14 +102,16 @@ class Given:
             return {}
         address = self._address(addresses)
         if address is None:
-            raise InputError(
+            raise refusal(
+                "missing",
                 f"{self.machine_source}: the tool's file does not name one device: choose one with --address, "
-                f"for example --address {next(iter(self.machine))}"
+                f"for example --address {next(iter(self.machine))}",
             )
         if address not in self.machine:
-            raise InputError(
+            raise refusal(
+                "not-found",
                 f"{self.machine_source}: has no device {address}: give the --address of one of its devices, like "
-                f"{next(iter(self.machine))}"
+                f"{next(iter(self.machine))}",
             )
         return self.machine[address]
 
@@ -117,7 +124,7 @@ def full_address(text: str) -> str:
     """
     found = _ADDRESS.fullmatch(text.strip().lower())
     if found is None:
-        raise InputError(f"{shown(text)}: not a PCI address: give one like 0000:17:00.0")
+        raise refusal("malformed", f"{shown(text)}: not a PCI address: give one like 0000:17:00.0")
     domain, bus, device, function = found.groups(default="0")
     return f"{int(domain, 16):04x}:{bus}:{device}.{function}"
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.formats.importers.tools import (
     cuda_bandwidth,
     cuda_p2p,
@@ -143,7 +143,7 @@ def read_output(
     found = [one for one in found if one.tests and tool in (None, one.tool)]
     notes = _first([note for part in parts for note in part.notes])
     if not found:
-        raise InputError(f"{file}, line {foreign.first_line}: {_refusal(tool, others, foreign, notes)}")
+        raise refusal("malformed", f"{file}, line {foreign.first_line}: {_refusal(tool, others, foreign, notes)}")
     if last_test is not None:
         _check_last(found, last_test, file)
     more = [f"not read: {form}" for form in foreign.forms(around={one.tool for one in found})]
@@ -285,9 +285,10 @@ def _check_last(found: Sequence[Measured], last_test: str, file: Path) -> None:
     """Refuse a text that does not end with the test that ran last."""
     names = [test.name for one in found if one.tool == "nvbandwidth" for test in one.tests]
     if not names:
-        raise InputError(f"--last {last_test}: {file} has no test of nvbandwidth: leave out --last")
+        raise refusal("conflict", f"--last {last_test}: {file} has no test of nvbandwidth: leave out --last")
     if names[-1] != last_test:
-        raise InputError(
+        raise refusal(
+            "damaged",
             f"--last {last_test}: {file} ends with {names[-1]}: the text is truncated; copy it again, or give "
-            f"--last {names[-1]}"
+            f"--last {names[-1]}",
         )

@@ -6,7 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.library import input_files
 from pcielab.wording import shown
 
@@ -24,7 +24,7 @@ def read_text(file: Path) -> str:
     """
     text = input_files.read_text(file, _MOST_BYTES)
     if not text.strip():
-        raise InputError(f"{file}, line 1: the file is empty: copy it again")
+        raise refusal("damaged", f"{file}, line 1: the file is empty: copy it again")
     return text
 
 
@@ -49,16 +49,21 @@ def parse_json(text: str, file: Path, gathered: str = "", start: int = 0) -> tup
             json.dumps(found, ensure_ascii=False).encode()
         return found, end
     except json.JSONDecodeError as error:
-        raise InputError(
+        raise refusal(
+            "malformed",
             f"{file}, line {error.lineno}, column {error.colno}: not valid JSON ({error.msg}): the file is "
-            "truncated or damaged; copy it again"
+            "truncated or damaged; copy it again",
         ) from None
     except RecursionError:
-        raise InputError(f"{file}: not valid JSON: brackets are nested too deeply: copy the file again") from None
+        raise refusal(
+            "malformed", f"{file}: not valid JSON: brackets are nested too deeply: copy the file again"
+        ) from None
     except UnicodeEncodeError:
-        raise InputError(f"{file}: not valid JSON: a text has half a character: copy the file again") from None
+        raise refusal(
+            "malformed", f"{file}: not valid JSON: a text has half a character: copy the file again"
+        ) from None
     except ValueError as error:
-        raise InputError(f"{file}: not valid JSON: {shown(str(error))}: copy the file again") from None
+        raise refusal("malformed", f"{file}: not valid JSON: {shown(str(error))}: copy the file again") from None
 
 
 def _object(pairs: list[tuple[str, Any]], gathered: str) -> dict[str, Any]:
@@ -75,7 +80,7 @@ def _no_constant(name: str) -> NoReturn:
 
 def refuse(file: Path, line: int, text: str, expected: str) -> NoReturn:
     """Raise an error that names file, line and text."""
-    raise InputError(f"{file}, line {line}: {shown(text)}: {expected}")
+    raise refusal("malformed", f"{file}, line {line}: {shown(text)}: {expected}")
 
 
 def number(text: str, file: Path, line: int) -> Decimal:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pcielab._core import StoreWriter
-from pcielab.errors import InputError, found_in
+from pcielab.errors import found_in, refusal
 from pcielab.formats.importers.tools.given import Given
 from pcielab.kinds.tools.rows import MeasuredSetting, Tool
 
@@ -97,7 +97,7 @@ def write(
     tests = [test for one in found for test in one.tests]
     tools = ", ".join(one.tool for one in found)
     if not tests:
-        raise InputError(f"{file}: has no test: give the whole output of {tools}")
+        raise refusal("missing", f"{file}: has no test: give the whole output of {tools}")
     names = {one.device for one in found if one.device}
     device = given.device([address for one in found for address in one.addresses])
     version = found[0].version if len(found) == 1 else None

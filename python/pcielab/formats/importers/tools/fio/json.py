@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.formats.importers.tools.writing import Measured, Measurement
 from pcielab.kinds.tools.rows import MeasuredSetting
 from pcielab.library.validation import checked
@@ -99,7 +99,9 @@ def _check_version(content: Mapping[str, Any], where: str) -> None:
     """Refuse another version before its keys, which may differ."""
     version = content.get("fio version")
     if not isinstance(version, str) or not _VERSION.fullmatch(version):
-        raise InputError(f"{where}: fio version is {shown(version)}: give the JSON of fio 3, like fio-3.33")
+        raise refusal(
+            "unsupported", f"{where}: fio version is {shown(version)}: give the JSON of fio 3, like fio-3.33"
+        )
 
 
 def _grouped(options: Sequence[Mapping[str, Any]], jobs: Sequence[_Job]) -> list[bool]:
@@ -170,9 +172,10 @@ def _check_sums(operation: _Operation, where: str) -> None:
     """Refuse numbers that lost digits: a bandwidth is the operations a second times their average size."""
     expected = operation.iops * operation.io_bytes / operation.total_ios
     if abs(operation.bw_bytes - expected) > 0.05 * max(expected, operation.bw_bytes) + 1024:
-        raise InputError(
+        raise refusal(
+            "damaged",
             f"{where}: bw_bytes is {operation.bw_bytes:g}, but iops, io_bytes and total_ios give {expected:g}: "
-            "the file is damaged; copy it again"
+            "the file is damaged; copy it again",
         )
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.formats.importers.tools.nvbandwidth.tables import (
     Table,
     devices_of,
@@ -76,19 +76,24 @@ def read_json(content: Any, where: str, size_bytes: int | None) -> Measured:
 def _table(case: _Testcase, where: str) -> Table:
     """The table of a test that passed."""
     if not case.bandwidth_matrix or not case.bandwidth_matrix[0] or case.bandwidth_description is None:
-        raise InputError(f"{where}: passed, but has no bandwidth_matrix with a description: copy the file again")
+        raise refusal(
+            "damaged", f"{where}: passed, but has no bandwidth_matrix with a description: copy the file again"
+        )
     words, bracket, unit = case.bandwidth_description.strip().removesuffix(")").rpartition("(")
     if not bracket or unit not in ("GB/s", "ns"):
-        raise InputError(
+        raise refusal(
+            "malformed",
             f"{where}: bandwidth_description is {shown(case.bandwidth_description)}: give one that ends with its "
-            "unit, (GB/s) or (ns)"
+            "unit, (GB/s) or (ns)",
         )
     if len({len(row) for row in case.bandwidth_matrix}) > 1:
-        raise InputError(f"{where}: bandwidth_matrix has rows of different lengths: copy the file again")
+        raise refusal("damaged", f"{where}: bandwidth_matrix has rows of different lengths: copy the file again")
     cells = [[_decimal(cell) for cell in row] for row in case.bandwidth_matrix]
     table = Table(words.strip(), unit, cells, _decimal(case.sum))
     if table.total is not None and not table.sums_to(table.total):
-        raise InputError(f"{where}: sum is {case.sum}: bandwidth_matrix has another sum: copy the file again")
+        raise refusal(
+            "damaged", f"{where}: sum is {case.sum}: bandwidth_matrix has another sum: copy the file again"
+        )
     return table
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.formats.importers.tools.writing import GIGABYTES_GBPS, Measurement
 from pcielab.kinds.tools.rows import Beside, Counted, Direction, Engine, MeasuredSetting
 from pcielab.wording import shown
@@ -77,8 +77,10 @@ def version_of(text: str, where: str) -> str:
     """
     found = _VERSION.fullmatch(text.strip())
     if found is None or not FIRST_VERSION <= (int(found[1]), int(found[2])) <= LAST_VERSION:
-        raise InputError(
-            f"{where}: version {shown(text.strip())} of nvbandwidth: give the output of a version from 0.2 to 0.10"
+        raise refusal(
+            "unsupported",
+            f"{where}: version {shown(text.strip())} of nvbandwidth: give the output of a version from 0.2 to "
+            "0.10",
         )
     return f"{found[1]}.{found[2]}"
 

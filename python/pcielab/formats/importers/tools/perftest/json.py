@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.formats.importers.tools.pasted import Lines
 from pcielab.formats.importers.tools.perftest.report import Result, Title, measured
 from pcielab.formats.importers.tools.reading import NUMBER
@@ -44,11 +44,13 @@ def read_json(content: Mapping[str, Any], where: str) -> Measured:
     """
     info, results = content.get("test_info"), content.get("results", [])
     if not isinstance(info, dict):
-        raise InputError(f"{where}: test_info is {shown(info)}: give a report of perftest with an object")
+        raise refusal(
+            "wrong-type", f"{where}: test_info is {shown(info)}: give a report of perftest with an object"
+        )
     sections = []
     for index, one in enumerate(results, 1):
         if not isinstance(one, dict):
-            raise InputError(f"{where}: results, {index}: is {shown(one)}: give an object with MsgSize")
+            raise refusal("wrong-type", f"{where}: results, {index}: is {shown(one)}: give an object with MsgSize")
         sections.append((f"{where}: results, {index}", one))
     return _measured(info, sections, where)
 
@@ -83,7 +85,7 @@ def read_unquoted(lines: Lines) -> Measured:
         elif line:
             lines.refuse(line, f"give `key: value,`: {_DAMAGED}")
         else:
-            raise InputError(f"{lines.file}, line {lines.number}: the report does not end: {_DAMAGED}")
+            raise refusal("damaged", f"{lines.file}, line {lines.number}: the report does not end: {_DAMAGED}")
         lines.take()
     return _measured(info, found, str(lines.file))
 
@@ -98,12 +100,12 @@ def _measured(info: Mapping[str, Any], sections: Sequence[tuple[str, Mapping[str
 def _numbers(values: Mapping[str, Any], where: str) -> dict[str, Decimal]:
     for key in _NEEDED:
         if key not in values:
-            raise InputError(f"{where}: has no {key}: {_DAMAGED}")
+            raise refusal("damaged", f"{where}: has no {key}: {_DAMAGED}")
     numbers = {}
     for key in _NUMBERS & values.keys():
         value = values[key]
         text = f"{value:.9f}" if isinstance(value, float) else shown(value) if isinstance(value, int) else value
         if not isinstance(text, str) or not _NUMBER.fullmatch(text):
-            raise InputError(f"{where}: {key} is {shown(value)}: give a number: {_DAMAGED}")
+            raise refusal("damaged", f"{where}: {key} is {shown(value)}: give a number: {_DAMAGED}")
         numbers[key] = Decimal(text)
     return numbers

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.formats.importers.tools.writing import MEBIBYTES_GBPS, Measured, Measurement
 from pcielab.kinds.tools.rows import Direction, MeasuredSetting
 from pcielab.wording import shown
@@ -69,7 +69,9 @@ class Title:
         """
         found = TITLE.fullmatch(text.strip())
         if found is None:
-            raise InputError(f"{where}: {shown(text.strip())}: not a known test of perftest: {_REMEDY}")
+            raise refusal(
+                "unsupported", f"{where}: {shown(text.strip())}: not a known test of perftest: {_REMEDY}"
+            )
         direction, is_latency = _DIRECTIONS[re.split("[ _](?=FETCH|COMP)", found[1])[0]], found[3] == "Latency"
         name = f"ib_{direction}_{'lat' if is_latency else 'bw'}"
         return cls(name, found[0].replace("_Test", " Test"), direction, bool(found[2]), is_latency)
@@ -109,13 +111,15 @@ def measured(
         InputError: There are no results, or their numbers contradict one another.
     """
     if not results:
-        raise InputError(f"{where}: has no result: give the report of the client, which prints them")
+        raise refusal("missing", f"{where}: has no result: give the report of the client, which prints them")
     outstanding, queues = (_count(head, key) for key in ("tx_depth", "queues"))
     tests = []
     for result in results:
         size = result.values["MsgSize"]
         if not 1 <= size < 1 << 40 or size % 1:
-            raise InputError(f"{result.where}: a message of {size} bytes: the file is damaged; copy it again")
+            raise refusal(
+                "damaged", f"{result.where}: a message of {size} bytes: the file is damaged; copy it again"
+            )
         ports = [port for port in PORTS if f"BW_{port}" in result.values]
         setting = MeasuredSetting(
             tool="perftest",
@@ -156,10 +160,10 @@ def _times(result: Result) -> dict[str, Decimal]:
     values = result.values
     found = {metric: values[key] * _NS for key, metric in TIMES.items() if key in values}
     if not found:
-        raise InputError(f"{result.where}: has no times: the file is damaged; copy it again")
+        raise refusal("damaged", f"{result.where}: has no times: the file is damaged; copy it again")
     ordered = [values[key] for key in ("t_min", "t_typical", "percentile_99", "percentile_99.9") if key in values]
     if ordered != sorted(ordered) or ("t_max" in values and values["t_max"] < max(ordered)):
-        raise InputError(f"{result.where}: its times are not in order: the file is damaged; copy it again")
+        raise refusal("damaged", f"{result.where}: its times are not in order: the file is damaged; copy it again")
     if "tps_average" in values:
         found["rate"] = values["tps_average"]
     return found | {"samples": values["n_iterations"]}
@@ -168,7 +172,7 @@ def _times(result: Result) -> dict[str, Decimal]:
 def _rates(title: Title, result: Result, unit: RateUnit | None) -> dict[str, Decimal]:
     values = result.values
     if "BW_average" not in values or (unit is None and "MsgRate" not in values):
-        raise InputError(f"{result.where}: has no BW_average and MsgRate: copy the file again")
+        raise refusal("damaged", f"{result.where}: has no BW_average and MsgRate: copy the file again")
     factor = _FACTORS[unit] if unit and "MsgRate" not in values else _FACTORS[_unit(title, result, unit)]
     # Without `--noPeak`, a peak is at least the average.
     peak = {"bandwidth_peak": values["BW_peak"] * factor} if values.get("BW_peak") else {}
@@ -197,7 +201,7 @@ def _unit(title: Title, result: Result, unit: RateUnit | None) -> RateUnit:
             f"{values['MsgSize']} bytes"
         )
         remedy = "import the text of the report" if len(fitting) > 1 else "the file is damaged; copy it again"
-        raise InputError(f"{result.where}: {problem}: {remedy}")
+        raise refusal("damaged", f"{result.where}: {problem}: {remedy}")
     return fitting[0]
 
 

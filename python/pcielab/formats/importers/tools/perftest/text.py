@@ -11,7 +11,7 @@ An excerpt may lack frames and title. The line below the table shows that it is 
 import re
 from decimal import Decimal
 
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.formats.importers.tools.pasted import Lines
 from pcielab.formats.importers.tools.perftest.report import TITLE, RateUnit, Result, Title, measured
 from pcielab.formats.importers.tools.reading import NUMBER
@@ -105,7 +105,7 @@ def _title(head: list[str], lines: Lines, *, is_latency: bool, where: str) -> Ti
     if head:
         title = Title.of(head[0], where)
         if title.is_latency != is_latency:
-            raise InputError(f"{where}: not the columns of {title.title}: {_CUT}")
+            raise refusal("damaged", f"{where}: not the columns of {title.title}: {_CUT}")
         return title
     program = _PROGRAM.fullmatch(lines.command)
     if program is None or (program[2] == "lat") != is_latency:
