@@ -386,7 +386,7 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     **dict.fromkeys(("System.read", "System.read_text", "read_profile", "complete_part"), Short(_TABLE)),
     **dict.fromkeys(
         (
-            *("System.with_", "System.json", "System.values", "System.get", "System.source", "System.origins"),
+            *("System.with_", "System.json", "System.values", "System.get", "System.source", "System.described"),
             "System.capacities",
             *("System.changes", "link_changes"),
         ),

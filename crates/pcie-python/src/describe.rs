@@ -123,6 +123,9 @@ fn kind_of(word: &str) -> Result<Kind> {
     Kind::of_word(word).ok_or_else(|| refused(format!("{word}: not a kind of profile")))
 }
 
+/// Values, changes of the file, files and sources of a system.
+type Origins<'py> = (Bound<'py, PyAny>, Bound<'py, PyDict>, Bound<'py, PyDict>, Bound<'py, PyDict>);
+
 /// A complete, checked system.
 #[pyclass(frozen, module = "pcielab._core")]
 pub(crate) struct System {
@@ -257,9 +260,9 @@ impl System {
         self.read.as_ref().map(|read| read.source(key))
     }
 
-    /// The changes of its file's `[set]`; the file of the system and of each part, by kind; and the sources of the
-    /// values of each file, by kind.
-    fn origins<'py>(&self, py: Python<'py>) -> Result<[Bound<'py, PyDict>; 3]> {
+    /// Its values as nested tables; the changes of its file's `[set]`; the file of the system and of each part, by
+    /// kind; and the sources of the values of each file, by kind.
+    fn described<'py>(&self, py: Python<'py>) -> Result<Origins<'py>> {
         let (files, provenance) = (PyDict::new(py), PyDict::new(py));
         let changes = self.read.as_ref().map(|read| read.merged.own_changes.clone()).unwrap_or_default();
         for part in self.read.iter().flat_map(|read| &read.merged.parts) {
@@ -268,7 +271,7 @@ impl System {
         for (kind, sources) in self.read.iter().flat_map(|read| &read.provenance) {
             provenance.set_item(kind.word(), written(py, serde_json::to_value(sources)?)?)?;
         }
-        Ok([dictionary(py, changes)?, files, provenance])
+        Ok((written(py, self.value()?)?, dictionary(py, changes)?, files, provenance))
     }
 
     /// Capacities that a window can exceed, as JSON.

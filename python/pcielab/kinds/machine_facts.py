@@ -103,11 +103,10 @@ def facts_of_system(system: System) -> MachineFacts:
 
 def _of_profile(store: Store, described: Mapping[str, Any]) -> MachineFacts:
     missing = []
-    system = None
-    try:
-        system = System.of(described)
+    system = store.system
+    if system is not None:
         link = system.link
-    except InputError:
+    else:
         missing.append("the manifest has no complete system profile: only link and tags are bounds")
         link = _link_of_profile(store, described)
     addresses = tuple(described.get("chunk_addresses") or ())

@@ -9,7 +9,7 @@ from pcielab.kinds.machine_facts import no_link
 from pcielab.kinds.messages.combining import caution
 from pcielab.kinds.transfers.link_bounds import link_of, link_text
 from pcielab.library.profiles.borrowed import borrowed_in_short
-from pcielab.store.manifest import borrowed_of, system_of
+from pcielab.store.manifest import borrowed_of
 from pcielab.store.setup import setup_of
 
 # Keys shown separately, or not at all.
@@ -87,7 +87,7 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     yield "system", _system(run)
     borrowed = borrowed_of(manifest)
     if borrowed:
-        yield "borrowed", borrowed_in_short(borrowed, system_of(manifest, run.store.path))
+        yield "borrowed", borrowed_in_short(borrowed, run.store.require_system())
     if manifest.get("fitted_to"):
         yield "fitted to", str(manifest["fitted_to"])
     if manifest.get("extrapolated"):

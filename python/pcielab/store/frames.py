@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pcielab import _core
 from pcielab.errors import InputError, refusal, with_message
@@ -18,11 +18,13 @@ from pcielab.library.input_files import is_folder, is_there
 from pcielab.library.lookup import files_alike
 from pcielab.store.exercised import NOTICE
 from pcielab.store.kinds import RunKind
-from pcielab.store.manifest import check_manifest
+from pcielab.store.manifest import check_manifest, recorded_system, system_of
 from pcielab.store.shape import MANIFEST, check_parameters, check_shape
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from pcielab.library.profiles.parts import System
 
 METRICS = (
     "time",
@@ -44,6 +46,10 @@ METRICS = (
     "samples",
 )
 """The metrics of the published suite, in display order; others follow in alphabetical order."""
+_Test: TypeAlias = tuple[int, str, str, str, str, str | None]
+"""Id, family, name, parameters as JSON, status, message."""
+_KEPT_LETTERS = 1 << 20
+"""Most letters of the parameters of all tests that are kept."""
 
 
 class Frames:
@@ -59,6 +65,7 @@ class Frames:
     def __init__(self, path: Path, contents: _core.StoreContents | None = None) -> None:
         """Read and check the manifest, or take the contents of a store that this process has written."""
         self.path = path
+        self._few_tests: tuple[_Test, ...] | None = None
         if contents is not None:
             self._contents = contents
         text = _manifest_text(path) if contents is None else contents.manifest
@@ -66,6 +73,7 @@ class Frames:
         if contents is None:
             check_shape(self.manifest, MANIFEST, path, "manifest")
             check_manifest(self.manifest, path)
+        self._system = recorded_system(self.manifest, path)
 
     def __repr__(self) -> str:
         return f"<Store {self.path}: {self.title}, {self.origin}, {self.extent}>"
@@ -86,6 +94,17 @@ class Frames:
             raise refusal(
                 "unsupported", f"{self.path}: {NOTICE}: {purpose} needs a run of real or simulated times"
             )
+
+    @cached_property
+    def system(self) -> "System | None":
+        """The complete system of a simulated run; None without one, or if this version knows other keys."""
+        from pcielab.library.profiles.parts import System
+
+        return None if self._system is None else System(self._system)
+
+    def require_system(self) -> "System":
+        """The system of a simulated run; refused if it is not complete."""
+        return self.system or system_of(self.manifest, self.path)
 
     @property
     def title(self) -> str:
@@ -147,10 +166,18 @@ class Frames:
             raise refusal("conflict", f"{self.path}: the store was replaced since it was opened: open it again")
         return contents
 
+    def _listed(self) -> list[_Test]:
+        """The tests; long ones are asked for anew, since the parameters of many flows would fill memory."""
+        if self._few_tests is not None:
+            return [*self._few_tests]
+        tests = self._contents.tests()
+        if sum(len(parameters) for _, _, _, parameters, _, _ in tests) <= _KEPT_LETTERS:
+            self._few_tests = tuple(tests)
+        return tests
+
     @cached_property
     def _statuses(self) -> list[str]:
-        """The status of each test; parameters are asked for anew, since those of many flows would fill memory."""
-        return [status for *_, status, _ in self._contents.tests()]
+        return [status for *_, status, _ in self._listed()]
 
     @cached_property
     def tests(self) -> "pd.DataFrame":
@@ -177,7 +204,7 @@ class Frames:
 
     def test_rows(self) -> Iterator[dict[str, Any]]:
         """The rows of `tests` as plain data, without pandas: a row has only the parameters of its own test."""
-        rows = self._contents.tests()[::-1]
+        rows = self._listed()[::-1]
         while rows:
             test, family, name, parameters, status, message = rows.pop()
             row = {"id": test, "family": family, "name": name} | self._parameters(test, parameters)

@@ -27,12 +27,17 @@ def check_manifest(manifest: Mapping[str, Any], source: Path) -> None:
     for key, recorded in (("messages", _core.Messages.recorded), ("nic", _core.Nic.recorded)):
         if manifest.get(key) is not None:
             recorded(json.dumps(manifest[key]), where, key)
-    system = manifest.get("system") or {}
-    if system and "fabric" not in system:
-        _core.System.recorded(json.dumps(system), where, "system")
-    fabric = system.get("fabric")
+    fabric = (manifest.get("system") or {}).get("fabric")
     if fabric is not None:
         _checked(_core.Fabric.of_json, json.dumps(fabric), f"{where}: system.fabric")
+
+
+def recorded_system(manifest: Mapping[str, Any], source: Path) -> _core.System | None:
+    """The system of a simulated run, checked; None without one, or if it lacks a key or has an unknown one."""
+    described = manifest.get("system") or {}
+    if not described or "fabric" in described:
+        return None
+    return _core.System.recorded(json.dumps(described), f"{source}: manifest", "system")
 
 
 def _checked(check: Callable[[str], object], content: str, where: str) -> None:
@@ -48,17 +53,14 @@ def borrowed_of(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def system_of(manifest: Mapping[str, Any], source: Path) -> "System":
-    """The complete resolved system of a simulated run."""
+    """The complete resolved system of a simulated run; an error names the key that it lacks."""
     from pcielab.library.profiles.parts import System
 
     described = _part(manifest, "system", source)
-    handle = _core.System.recorded(json.dumps(described), f"{source}: manifest", "system")
-    if handle is None:  # one that lacks a key is refused with it
-        try:
-            handle = _core.System.of_json(json.dumps(described))
-        except InputError as error:
-            raise with_message(error, f"{source}: manifest: {error}") from None
-    return System(handle)
+    try:
+        return System.of(described)
+    except InputError as error:
+        raise with_message(error, f"{source}: manifest: {error}") from None
 
 
 def nic_of(manifest: Mapping[str, Any], source: Path) -> "NicProfile":

@@ -13,7 +13,6 @@ from pcielab.analysis.validate.known_errors import Difference, KnownErrors, know
 from pcielab.analysis.validate.row_classes import METRICS, RowClass, RowClasses
 from pcielab.kinds.rooms import room_of
 from pcielab.store import Store
-from pcielab.store.manifest import system_of
 
 UNITS = {"bandwidth": "gbps", "median": "ns", "average": "ns"}
 
@@ -73,7 +72,7 @@ def twin_of(store: Store, errors: KnownErrors | None = None) -> Twin | None:
         return None
     if not (manifest.get("system") or {}).get("calibrated") or not room_of(store).explain.simulated_again:
         return None
-    system = system_of(manifest, store.path)
+    system = store.require_system()
     known = errors or known_errors()
     if system.host.idle is not None or not _is_of(system.device.name, known.device):
         return None
@@ -129,7 +128,7 @@ def _sides(comparison: Comparison, errors: KnownErrors | None) -> tuple[str, str
 
 def differences(comparison: Comparison, machine: str, system: str) -> list[Difference]:
     """The differences of a measured run (A) from a twin's (B), by class, to learn errors from."""
-    classes = RowClasses.of(system_of(comparison.b.manifest, comparison.b.path))
+    classes = RowClasses.of(comparison.b.require_system())
     found = []
     for row in comparison.pairs:
         for metric in METRICS:

@@ -10,7 +10,6 @@ from pcielab.model.answers import Capacities
 from pcielab.model.questions import system_capacities
 from pcielab.store import Store
 from pcielab.store.identity import Identity, identity
-from pcielab.store.manifest import system_of
 
 _BOUNDS = {
     "tags": "tag-limited",
@@ -82,7 +81,7 @@ class Regimes:
 
 def regimes_of(predicted: Store) -> Regimes:
     """The regimes of the rows of a simulated run."""
-    system = system_of(predicted.manifest, predicted.path)
+    system = predicted.require_system()
     explained = explain_run(predicted).rows
     bounds = {
         identity(row.family, row.name, row.parameters): next(

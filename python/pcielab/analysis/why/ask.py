@@ -1,7 +1,7 @@
 """`pcielab.why`: the question chooses the engine."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
@@ -155,7 +155,7 @@ def _of_test(suite: "Suite", profile: Any, sets: Any, measured: float | None, pr
             f"{suite.name}: has {len(suite.entries)} tests: give one (single_test), or a store of a run of it",
         )
     system = _system(profile, sets)
-    parameters = suite.tests[0]["parameters"]
+    parameters = asdict(suite.entries[0].parameters)
     answer = why_test(
         system.system,
         system.title,

@@ -76,7 +76,7 @@ def _frames(store: Store, found: "ExplainedRun") -> Why:
     from pcielab.analysis.why.nic import why_frames
     from pcielab.analysis.why.nic_rates import MachineRates, NicRate
     from pcielab.model.link import Ethernet, Gap
-    from pcielab.store.manifest import borrowed_of, nic_of, system_of
+    from pcielab.store.manifest import borrowed_of, nic_of
     from pcielab.work.frames import Frames
 
     below = min(
@@ -88,6 +88,6 @@ def _frames(store: Store, found: "ExplainedRun") -> Why:
     frames = Frames(nic_of(store.manifest, store.path), [int(test["frame_bytes"])], line, test["direction"])
     notes = [f"{len(found.rows)} frame sizes: the one farthest below the line; choose with --test"]
     borrowed = dict.fromkeys(borrowed_of(store.manifest), "borrowed")
-    rates = MachineRates(frames, system_of(store.manifest, store.path), borrowed)
+    rates = MachineRates(frames, store.require_system(), borrowed)
     recorded = NicRate(below.value, below.limits[0].name, rates.bounds(frames.nic, rates.link))
     return why_frames(frames, rates, None, notes if len(found.rows) > 1 else [], recorded=recorded)

@@ -11,7 +11,7 @@ from pcielab.kinds.explained import Explained, ExplainedRun, Limit, check_has
 from pcielab.kinds.frames.rows import nic_rows
 from pcielab.kinds.rooms import Explain
 from pcielab.store import Store
-from pcielab.store.manifest import nic_of, system_of
+from pcielab.store.manifest import nic_of
 
 _DROPPED = 0.001
 _NO_RESOURCE = "latency"
@@ -27,7 +27,7 @@ def explain_frames(store: Store, tests: Sequence[int]) -> ExplainedRun:
     """The frame sizes of a NIC's run among `tests`, each with its limits."""
     for row in store.scalars[store.scalars["status"] == "ok"].to_dict("records"):
         check_has(row, _NEEDED, store.path)
-    nic, system = nic_of(store.manifest, store.path), system_of(store.manifest, store.path)
+    nic, system = nic_of(store.manifest, store.path), store.require_system()
     own, link = system.device.dma.tags, system.link
     tags = link.tags if own is None else min(own, link.tags)
     reading = {f"{one.path}: {one.what}" for one in nic.step if one.kind == "dma-read"}

@@ -6,7 +6,7 @@ from pcielab import model
 from pcielab._core import low_share
 from pcielab.errors import found_in
 from pcielab.model.link import Ethernet
-from pcielab.store.manifest import nic_of, system_of
+from pcielab.store.manifest import nic_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +67,7 @@ def _packet_reads(store: "Store", rows: "pd.DataFrame") -> dict[str, "pd.Series[
 
 def _closed_form(store: "Store", frames_bytes: list[int], line_gbps: float, direction: str) -> "list[Answer]":
     """Rates of the bare link, with headers as long as the buffer's addresses need."""
-    device, system = nic_of(store.manifest, store.path), system_of(store.manifest, store.path)
+    device, system = nic_of(store.manifest, store.path), store.require_system()
     ethernet = Ethernet(line_gbps=line_gbps)
     chosen = {"both": "bi", "tx": "tx", "rx": "rx"}[direction]
 

@@ -11,7 +11,6 @@ from pcielab import model
 from pcielab.kinds.explained import Explained, ExplainedRun, Limit
 from pcielab.kinds.rooms import Explain
 from pcielab.store import Store
-from pcielab.store.manifest import system_of
 
 DEMAND = "own-demand"
 _ASKED = ("trace", "direction", "cache", "window_bytes")
@@ -21,7 +20,7 @@ _WAITED = 0.01
 
 def explain_traces(store: Store, tests: Sequence[int]) -> ExplainedRun:
     """The reads and writes of a trace among `tests`, each with its limits."""
-    link = system_of(store.manifest, store.path).link
+    link = store.require_system().link
     rows = [
         _row(record, link)
         for record in store.records()

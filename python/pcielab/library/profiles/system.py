@@ -32,28 +32,28 @@ class ResolvedSystem:
     @cached_property
     def system(self) -> System:
         """Its values: `system.host.llc.ddio_ways`."""
-        return System(self.handle)
+        return System(self.handle, self._described[0])
 
     @cached_property
     def own_changes(self) -> dict[str, Any]:
         """The file's own `[set]`."""
-        return self._origins[0]
+        return self._described[1]
 
     @cached_property
     def provenance(self) -> dict[Kind, Provenance]:
         """The sources of each part's values; under `system` those of the system file."""
-        found: Any = self._origins[2]
+        found: Any = self._described[3]
         return {kind: Provenance(**sources) for kind, sources in found.items()}
 
     @cached_property
     def files(self) -> dict[Kind, Path]:
         """The file of each part."""
-        found: Any = self._origins[1]
+        found: Any = self._described[2]
         return {kind: Path(path) for kind, path in found.items()}
 
     @cached_property
-    def _origins(self) -> tuple[dict[str, Any], dict[str, str], dict[str, Any]]:
-        return self.handle.origins()
+    def _described(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, str], dict[str, Any]]:
+        return self.handle.described()
 
     @property
     def title(self) -> str:

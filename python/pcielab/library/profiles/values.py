@@ -8,6 +8,7 @@ import json
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -122,9 +123,9 @@ class Described(Values, Generic[_HandleT]):
     __slots__ = ("handle",)
     handle: _HandleT
 
-    def __init__(self, handle: _HandleT) -> None:
-        """Hold a description of the compiled half."""
-        super().__init__({})
+    def __init__(self, handle: _HandleT, values: Mapping[str, Any] = MappingProxyType({})) -> None:
+        """Hold a description of the compiled half; its values are read at first use, unless they are given."""
+        super().__init__(values)
         object.__setattr__(self, "handle", handle)
 
     @classmethod

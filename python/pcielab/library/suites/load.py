@@ -90,8 +90,11 @@ class Suite(_Tests):
         Raises:
             InputError: A test is impossible; the error has key, value and remedy.
         """
+        tests = tuple(tests)
         content = {"name": name, "title": title, "tests": [test.to_dict() for test in tests]}
-        return Suite(_core.Suite.of_json("transfers", json.dumps(content)))
+        suite = Suite(_core.Suite.of_json("transfers", json.dumps(content)))
+        suite.__dict__["entries"] = tests  # what was just checked is not read back
+        return suite
 
     @cached_property
     def tests(self) -> list[dict[str, Any]]:
