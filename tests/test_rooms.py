@@ -71,6 +71,40 @@ def package_files() -> Iterator[tuple[str, ast.Module]]:
             yield str(path.relative_to(package)), ast.parse(path.read_text())
 
 
+def imported_by(tree: ast.Module) -> Iterator[str]:
+    """The modules that a module imports, and names that may be modules."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (one.name for one in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield str(node.module)
+            yield from (f"{node.module}.{one.name}" for one in node.names)
+
+
+REASONS = re.compile(r"^Stands alone: |^Written by `make generate` ", re.MULTILINE)
+"""How the head of a small module says why it is a file."""
+SMALL = 60
+"""Fewer lines are read together with what needs them."""
+
+
+def test_a_small_module_says_why_it_stands_alone() -> None:
+    """Reading one thing in many small files costs more than in one; the doctor's are not yet merged."""
+    trees = {f"pcielab.{path.removesuffix('.py').replace('/', '.')}": tree for path, tree in package_files()}
+    importers: dict[str, set[str]] = {name: set() for name in trees}
+    for importer, tree in trees.items():
+        for name in imported_by(tree):
+            importers.get(name, set()).add(importer.removesuffix(".__init__"))
+    without = []
+    for name, tree in trees.items():
+        package = name.rpartition(".")[0]
+        is_small = len((ROOT / "python" / f"{name.replace('.', '/')}.py").read_text().splitlines()) < SMALL
+        is_own = all(package in (one, one.rpartition(".")[0]) for one in importers[name])
+        is_plain = not name.endswith("__") and not name.startswith("pcielab.doctor.")
+        if is_small and is_own and is_plain and not REASONS.search(ast.get_docstring(tree) or ""):
+            without.append(name)
+    assert without == [], "merge them with what needs them, or let their heads say why they stand alone"
+
+
 def test_one_module_reads_toml() -> None:
     """Another reader would have no limit on nesting, and other messages."""
     found = {

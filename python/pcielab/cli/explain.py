@@ -10,7 +10,6 @@ from pcielab import model
 from pcielab._core import read_sizes
 from pcielab.cli.completion import profile_names
 from pcielab.cli.explain_kinds import print_explained
-from pcielab.cli.limits import announce_many
 from pcielab.cli.model import Sizes
 from pcielab.cli.model_options import ModelOptions, NicSets, nic_with, takes_model_options
 from pcielab.cli.option_groups import GROUP, given_options, refuse_without_effect
@@ -191,6 +190,8 @@ def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
         _print_exercised(store, output_format)
         return
     if not has_link_bounds(store, tests):
+        from pcielab.cli.progress import announce_many
+
         announce_many(0, sum(flow_counts(store, tests)))
         explained = explain_rows(store, tests)
         bounds = ("latency" if row.is_latency else row.limits[0].name for row in explained.rows if row.limits)

@@ -1,4 +1,7 @@
-"""`pcielab explore`: the live instrument in a browser."""
+"""`pcielab explore`: the live instrument in a browser.
+
+Stands alone: `commands.py` loads each command at its use.
+"""
 
 from pathlib import Path
 from typing import Annotated

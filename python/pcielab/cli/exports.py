@@ -1,4 +1,7 @@
-"""`pcielab export`: stores in formats that other tools read, one command for each exporter."""
+"""`pcielab export`: stores in formats that other tools read, one command for each exporter.
+
+Stands alone: `commands.py` loads each command at its use.
+"""
 
 from pathlib import Path
 from typing import Annotated

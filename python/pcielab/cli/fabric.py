@@ -13,8 +13,8 @@ import typer
 from pcielab.cli.completion import profile_names, set_option, suite_names
 from pcielab.cli.fabric_machine import from_machine, paths
 from pcielab.cli.fabric_tables import print_flows, print_listed
-from pcielab.cli.limits import Limit, announce_flows, announce_many
 from pcielab.cli.option_groups import GROUP, refuse_without_effect
+from pcielab.cli.option_sets import takes_run_options
 from pcielab.cli.output import (
     Cell,
     Format,
@@ -31,8 +31,7 @@ from pcielab.cli.output import (
     say,
 )
 from pcielab.cli.paper import validate
-from pcielab.cli.progress import carry_out
-from pcielab.cli.run_options import takes_run_options
+from pcielab.cli.progress import Limit, announce_flows, announce_many, carry_out
 from pcielab.errors import refusal
 from pcielab.wording import named
 

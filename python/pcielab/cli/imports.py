@@ -48,6 +48,7 @@ def _given(options: Mapping[str, Any]) -> "Given":
     machine: dict[str, dict[str, Any]] = {}
     if options["doctor"] is not None:
         from pcielab.doctor import device_links, read_machine
+        from pcielab.errors import refusal
 
         machine = device_links(read_machine(options["doctor"]))
         if not machine:

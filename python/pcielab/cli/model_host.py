@@ -8,10 +8,10 @@ from pcielab import model
 from pcielab._core import read_counts, read_width
 from pcielab.cli.completion import choice
 from pcielab.cli.model_options import errors_name_options
+from pcielab.cli.option_sets import Profile, Sets
 from pcielab.cli.output import Cell, Format, FormatOption, print_rows, say
 from pcielab.cli.quantities import size_option
 from pcielab.cli.stores import say_borrowed
-from pcielab.cli.system_options import Profile, Sets
 from pcielab.errors import refusal
 from pcielab.wording import shown
 

@@ -1,13 +1,18 @@
-"""A progress bar that appears once something has taken a while, on a terminal only, and runs that show one."""
+"""Long work: a progress bar once it has taken a while, on a terminal only, and words before much of it begins.
+
+And the options that limit the work that a small input can ask for.
+"""
 
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from pcielab.cli.output import say
 from pcielab.wording import printable
 
 if TYPE_CHECKING:
@@ -74,3 +79,53 @@ class Bar:
     def __exit__(self, *_exception: object) -> None:
         if self._shown:
             self._bar.stop()
+
+
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        "--limit",
+        min=1,
+        metavar="N",
+        help="Most shares to estimate: changes times flows [default: 100000000, about 10 s].",
+        show_default=False,
+    ),
+]
+"""Of the changes of flows: `FabricInfluences` has the default."""
+TlpLimit = Annotated[
+    int | None,
+    typer.Option(
+        "--limit",
+        min=1,
+        metavar="N",
+        help="Most TLPs to simulate [default: 10000000, about 10 s].",
+        show_default=False,
+    ),
+]
+"""Of a trace: `trace_play` has the default."""
+_MANY_CHANGES = 3_000
+"""Changes of a fabric whose estimates may take seconds: each takes longer, too, the more flows there are."""
+_MANY_FLOWS = 2_000
+"""Flows whose simulation, or whose rows of a store, may take seconds."""
+_MANY_TLPS = 1_000_000
+"""TLPs of a trace whose simulation takes seconds."""
+
+
+def announce_many(done: int, changes: int) -> bool:
+    """Say before the first of many changes of a fabric that they take a while; return whether it was said."""
+    if done > 0 or changes <= _MANY_CHANGES:
+        return False
+    say(f"{changes} changes are estimated, one at a time: Ctrl-C stops it")
+    return True
+
+
+def announce_tlps(done: int, tlps: int) -> None:
+    """Say before the first of many TLPs of a trace that they take a while."""
+    if done == 0 and tlps > _MANY_TLPS:
+        say(f"{tlps} TLPs are simulated: Ctrl-C stops it")
+
+
+def announce_flows(flows: int) -> None:
+    """Say before many flows are simulated that they take a while."""
+    if flows > _MANY_FLOWS:
+        say(f"{flows} flows are simulated: Ctrl-C stops it")

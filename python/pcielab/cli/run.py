@@ -8,12 +8,11 @@ import typer
 
 from pcielab.cli.completion import choice, device_kinds, profile_names, set_option, suite_names
 from pcielab.cli.option_groups import GROUP, refuse_without_effect
+from pcielab.cli.option_sets import takes_run_options, takes_test_options
 from pcielab.cli.outcome import report_outcome
 from pcielab.cli.output import Format, say
 from pcielab.cli.progress import carry_out
-from pcielab.cli.run_options import takes_run_options
 from pcielab.cli.run_work import asked, refuse_unkept
-from pcielab.cli.single_options import takes_test_options
 from pcielab.library.suites import benchmark
 from pcielab.model.link import Ethernet
 

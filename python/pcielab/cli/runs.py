@@ -1,4 +1,7 @@
-"""`pcielab runs`: the stores of a folder."""
+"""`pcielab runs`: the stores of a folder.
+
+Stands alone: `commands.py` loads each command at its use.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

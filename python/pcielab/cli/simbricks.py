@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from pcielab.cli.option_sets import Cache, Profile, Seed, Sets, WarmWindow, refuse_device_changes
 from pcielab.cli.output import say
-from pcielab.cli.system_options import Cache, Profile, Seed, Sets, WarmWindow, refuse_device_changes
 
 
 def simbricks(

@@ -1,4 +1,7 @@
-"""Open the stores of commands, with warnings and borrowed keys on stderr."""
+"""Open the stores of commands, with warnings and borrowed keys on stderr.
+
+Stands alone: ten commands open stores by it, and others load none.
+"""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path

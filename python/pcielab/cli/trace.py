@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pcielab.cli.completion import choice
-from pcielab.cli.limits import TlpLimit, announce_tlps
 from pcielab.cli.option_groups import refuse_without_effect
+from pcielab.cli.option_sets import Cache, Profile, Seed, Sets, WarmWindow, refuse_device_changes
 from pcielab.cli.output import Cell, Format, FormatOption, OverwriteOption, is_stdout, print_rows, say
-from pcielab.cli.progress import Bar
+from pcielab.cli.progress import Bar, TlpLimit, announce_tlps
 from pcielab.cli.quantities import size_option
-from pcielab.cli.system_options import Cache, Profile, Seed, Sets, WarmWindow, refuse_device_changes
 from pcielab.errors import InputError, refusal, with_message
 from pcielab.wording import shown
 

@@ -9,9 +9,9 @@ import typer
 
 from pcielab._core import read_number
 from pcielab.cli.completion import choice, profile_names, set_option
-from pcielab.cli.limits import Limit, announce_many
 from pcielab.cli.model_options import errors_name_options, link_option
 from pcielab.cli.option_groups import GROUP
+from pcielab.cli.option_sets import takes_test_options
 from pcielab.cli.output import (
     Cell,
     Format,
@@ -25,9 +25,8 @@ from pcielab.cli.output import (
     print_text,
     say,
 )
-from pcielab.cli.progress import Bar
+from pcielab.cli.progress import Bar, Limit, announce_many
 from pcielab.cli.quantities import named_range
-from pcielab.cli.single_options import takes_test_options
 from pcielab.errors import refusal
 from pcielab.model.link import Ethernet
 from pcielab.strict_json import strict_json

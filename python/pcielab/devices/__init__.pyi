@@ -6,9 +6,8 @@ from pcielab._core import (
     Stop as Stop,
     UnavailableError as UnavailableError,
 )
-from pcielab.devices.backends import run as run
+from pcielab.devices.backends import broken_promises as broken_promises, run as run
 from pcielab.devices.bridge import bridged as bridged
-from pcielab.devices.contract import broken_promises as broken_promises
 from pcielab.devices.cpu import HostOptions as HostOptions
 from pcielab.devices.facts import (
     Condition as Condition,

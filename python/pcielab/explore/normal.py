@@ -1,4 +1,7 @@
-"""Whether a value is normal, for the page that asks: the answer, and its picture as a specification."""
+"""Whether a value is normal, for the page that asks: the answer, and its picture as a specification.
+
+Stands alone: one page asks this.
+"""
 
 from collections.abc import Mapping
 from typing import Any

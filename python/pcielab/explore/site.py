@@ -2,6 +2,8 @@
 
 The compiled half comes as WebAssembly from `make site`. Shipped systems are resolved here; the page has the
 tables of their files, too, which a file of the user may name.
+
+Stands alone: only `make site` loads it.
 """
 
 import json

@@ -20,8 +20,7 @@ from markupsafe import Markup
 from pcielab import _core
 from pcielab.charts.frame import Figure
 from pcielab.charts.style import configuration
-from pcielab.report.drawing_engine import drawing_engine
-from pcielab.report.specification import vega_lite
+from pcielab.report.drawing import drawing_engine, vega_lite
 from pcielab.strict_json import strict_json
 
 _FILES = resources.files("pcielab.report") / "template"

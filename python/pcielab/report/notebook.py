@@ -25,7 +25,7 @@ from pcielab.model.answer_list import Answers
 from pcielab.model.answers import Bandwidth, LinkSizing, Messages, NicThroughput, Sizing
 from pcielab.notebook import Pictured
 from pcielab.report.comparison import families, runs_of_comparison
-from pcielab.report.drawing_engine import drawing_engine
+from pcielab.report.drawing import drawing_engine
 from pcielab.report.figures.why import draw_why
 from pcielab.report.save import specification
 from pcielab.report.titles import test_title

@@ -1,4 +1,7 @@
-"""Figures in notebooks: SVG without scripts or a network; other charts of Altair keep the reader's renderer."""
+"""Figures in notebooks: SVG without scripts or a network; other charts of Altair keep the reader's renderer.
+
+Stands alone: `pcielab.report` loads it where Altair is there.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,8 +11,7 @@ import altair as alt
 from pcielab.charts.frame import CLAIMS
 from pcielab.charts.style import PAGE, configuration
 from pcielab.notebook import SVG, TEXT
-from pcielab.report.drawing_engine import drawing_engine
-from pcielab.report.specification import writable
+from pcielab.report.drawing import drawing_engine, writable
 
 _RENDERER, _DEFAULT = "pcielab", "default"
 

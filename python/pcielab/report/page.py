@@ -1,12 +1,12 @@
 """The page of a report: runs and systems, main numbers, figures, every row."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pcielab.charts.run import Run
 from pcielab.kinds.transfers.summary import summary
 from pcielab.report.catalogue import Drawn, LeftOut
 from pcielab.report.doctor import machines
-from pcielab.report.exercised import exercised_of
 from pcielab.report.html import html_page
 from pcielab.report.provenance import provenance
 from pcielab.report.table import family_tables
@@ -41,3 +41,34 @@ def _by_section(drawn: Sequence[Drawn]) -> dict[str, list[Drawn]]:
     for one in drawn:
         sections.setdefault(one.entry.section, []).append(one)
     return sections
+
+
+@dataclass(frozen=True)
+class Exercised:
+    """The tests of a run.
+
+    Attributes:
+        label: The run's name.
+        entry: The run as legends name it.
+        device: Name of the device.
+        heads: Column heads: name, number of tests, and number by status.
+        lines: One for each name, in the order of the suite.
+    """
+
+    label: str
+    entry: str
+    device: str
+    heads: list[str]
+    lines: list[list[str]]
+
+
+def exercised_of(run: Run) -> Exercised:
+    """The tests of a run by name."""
+    tests = run.store.tests
+    ends = [str(status) for status in tests["status"].unique()]
+    lines = [
+        [str(name), str(len(rows)), *(str(int((rows["status"] == end).sum())) for end in ends)]
+        for name, rows in tests.groupby("name", sort=False)
+    ]
+    device = run.manifest.get("device") or {}
+    return Exercised(run.label, run.entry, str(device.get("name", "unknown")), ["test", "tests", *ends], lines)

@@ -8,9 +8,8 @@ from pcielab.charts.frame import Figure
 from pcielab.charts.style import PAGE, Theme, configuration
 from pcielab.errors import refusal
 from pcielab.outputs import write_file
-from pcielab.report.drawing_engine import drawing_engine
+from pcielab.report.drawing import drawing_engine, vega_lite
 from pcielab.report.html import Pictured, figures_page
-from pcielab.report.specification import vega_lite
 
 FIGURE_FORMATS = ("png", "svg", "pdf", "html")
 _PNG_SCALE = 2.0

@@ -5,7 +5,7 @@ import resource
 import pytest
 
 from pcielab.errors import RunError
-from pcielab.report.drawing_engine import NEEDED_BYTES, drawing_engine
+from pcielab.report.drawing import NEEDED_BYTES, drawing_engine
 
 
 def test_a_low_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 import altair
 import pytest
 
-from pcielab.report.specification import vega_lite, writable
+from pcielab.report.drawing import vega_lite, writable
 
 
 @pytest.mark.parametrize("escape", [r"\u001b[2J", r"\x1b", r"\33", r"\b"])

@@ -7,8 +7,8 @@ import pytest
 
 import pcielab
 from pcielab.analysis.why import Why
+from pcielab.report.drawing import vega_lite
 from pcielab.report.figures.why import draw_why
-from pcielab.report.specification import vega_lite
 
 
 @pytest.fixture(scope="module")

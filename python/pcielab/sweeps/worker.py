@@ -1,6 +1,8 @@
 """A worker process: reads lists of points on stdin and writes their results on stdout, line by line.
 
 It ends when its stdin closes, and so with its parent.
+
+Stands alone: it is the program of a process.
 """
 
 import json

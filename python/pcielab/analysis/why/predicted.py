@@ -1,4 +1,7 @@
-"""Tests of transfers, simulated on changed systems."""
+"""Tests of transfers, simulated on changed systems.
+
+Stands alone: every question of `why` about transfers simulates by it.
+"""
 
 import json
 from collections.abc import Mapping, Sequence

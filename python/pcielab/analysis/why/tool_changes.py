@@ -1,4 +1,7 @@
-"""Changes for what other tools measured: another link, by the bound of its wire, or more requests in flight."""
+"""Changes for what other tools measured: another link, by the bound of its wire, or more requests in flight.
+
+Stands alone: only stores of other tools load it.
+"""
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pcielab.devices.cuda.addresses import LIST_LENGTH, AddressList
 from pcielab.devices.cuda.clocks import Clock, check_events
 from pcielab.devices.cuda.compiler import ReadForm, latency_kernel
+from pcielab.devices.cuda.launches import LIST_LENGTH, AddressList, Pace
 from pcielab.devices.cuda.limits import piece_bytes
 from pcielab.devices.cuda.opened import OpenCard, Report
-from pcielab.devices.cuda.pace import Pace
 from pcielab.devices.cuda.pattern import MARK_UNIT, WORD_BYTES, expected_sum
 from pcielab.devices.protocols import BandwidthSlice, LatencySlice, Start
 from pcielab.library.suites.benchmark import Parameters

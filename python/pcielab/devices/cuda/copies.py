@@ -9,10 +9,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from pcielab.devices.cuda.addresses import LIST_LENGTH, AddressList
+from pcielab.devices.cuda.launches import LIST_LENGTH, AddressList, Pace
 from pcielab.devices.cuda.limits import DMA_BYTES_LEAST
 from pcielab.devices.cuda.opened import OpenCard
-from pcielab.devices.cuda.pace import Pace
 from pcielab.devices.cuda.pattern import MARK_UNIT, WORD_BYTES
 from pcielab.devices.protocols import BandwidthSlice, Start
 from pcielab.library.suites.benchmark import Parameters

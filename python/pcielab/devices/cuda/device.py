@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from pcielab import _core
 from pcielab._core import generation_of
 from pcielab.devices.cuda import pattern
-from pcielab.devices.cuda.addresses import AddressList
 from pcielab.devices.cuda.clocks import Clock, measure_steps
 from pcielab.devices.cuda.commands import Commands
 from pcielab.devices.cuda.compiler import TRANSFER_BYTES_MOST, ReadForm
 from pcielab.devices.cuda.copies import Copies
 from pcielab.devices.cuda.driver import Card, DriverError
 from pcielab.devices.cuda.host import CudaHost
+from pcielab.devices.cuda.launches import AddressList
 from pcielab.devices.cuda.limits import DMA_BYTES_MOST, WARPS_OF_PROCESSOR, refusal
 from pcielab.devices.cuda.link import Link
 from pcielab.devices.cuda.monitor import Monitor

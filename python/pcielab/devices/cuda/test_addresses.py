@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pcielab import devices, single_test
-from pcielab.devices.cuda.addresses import LIST_LENGTH, AddressList
+from pcielab.devices.cuda.launches import LIST_LENGTH, AddressList
 from pcielab.library.suites import benchmark
 
 

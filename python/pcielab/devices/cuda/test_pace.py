@@ -2,7 +2,7 @@
 
 import pytest
 
-from pcielab.devices.cuda.pace import Pace
+from pcielab.devices.cuda.launches import Pace
 
 
 @pytest.mark.parametrize("transfer_ns", [0.5, 20.0, 1500.0, 3e4])

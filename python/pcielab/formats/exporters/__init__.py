@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pcielab.errors import refusal
-from pcielab.formats.exporters import json, netfpga, pcie_bench, perfetto, tables
-from pcielab.formats.exporters.exporter import Exporter
+from pcielab.formats.exporters import netfpga, pcie_bench
+from pcielab.formats.exporters.exporter import CSV, JSON, PARQUET, PERFETTO, REQUESTS, Exporter
 from pcielab.store import Store
 
 EXPORTERS = {
     one.name: one
     for one in (
         pcie_bench.EXPORTER,
-        tables.CSV,
-        tables.PARQUET,
-        json.EXPORTER,
+        CSV,
+        PARQUET,
+        JSON,
         netfpga.EXPORTER,
-        tables.REQUESTS,
-        perfetto.EXPORTER,
+        REQUESTS,
+        PERFETTO,
     )
 }
 

@@ -1,4 +1,7 @@
-"""Pairs of flows: by family, experiment, swept value and name; the rest by ends, primitive, size and requests."""
+"""Pairs of flows: by family, experiment, swept value and name; the rest by ends, primitive, size and requests.
+
+Stands alone: `kinds/rooms.py` loads each part at its use.
+"""
 
 import math
 from typing import Any

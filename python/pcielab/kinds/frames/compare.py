@@ -1,4 +1,7 @@
-"""Pairs of tests of a NIC: by frames, line and direction."""
+"""Pairs of tests of a NIC: by frames, line and direction.
+
+Stands alone: `kinds/rooms.py` loads each part at its use.
+"""
 
 from pcielab.kinds.rooms import Cells, Compare, Row
 from pcielab.store.identity import NAMED, SETTING

@@ -1,4 +1,7 @@
-"""Frames as trace events: the average time of each of the NIC's steps, in their order. In a run they overlap."""
+"""Frames as trace events: the average time of each of the NIC's steps, in their order. In a run they overlap.
+
+Stands alone: `kinds/rooms.py` loads each part at its use.
+"""
 
 from collections.abc import Iterator, Mapping
 from functools import partial

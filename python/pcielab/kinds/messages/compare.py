@@ -1,4 +1,7 @@
-"""Pairs of tests of messages, and of the connections of a mux."""
+"""Pairs of tests of messages, and of the connections of a mux.
+
+Stands alone: `kinds/rooms.py` loads each part at its use.
+"""
 
 from typing import Any
 

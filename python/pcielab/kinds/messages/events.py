@@ -1,4 +1,7 @@
-"""Messages alone as trace events: the average time of each step after the first packet."""
+"""Messages alone as trace events: the average time of each step after the first packet.
+
+Stands alone: `kinds/rooms.py` loads each part at its use.
+"""
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise

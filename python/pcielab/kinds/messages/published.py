@@ -1,4 +1,7 @@
-"""The numbers of a run of messages, by the selections of the published ones."""
+"""The numbers of a run of messages, by the selections of the published ones.
+
+Stands alone: it needs pandas, which most questions about messages do not.
+"""
 
 import pandas as pd
 

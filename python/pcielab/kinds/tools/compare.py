@@ -1,4 +1,7 @@
-"""Pairs of what other tools measured: by direction, ends, engine and queues."""
+"""Pairs of what other tools measured: by direction, ends, engine and queues.
+
+Stands alone: `kinds/rooms.py` loads each part at its use.
+"""
 
 from pcielab.kinds.rooms import Cells, Compare, Row
 from pcielab.store.identity import NAMED, SETTING

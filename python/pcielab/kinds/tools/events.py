@@ -1,4 +1,7 @@
-"""Why what another tool measured has no trace events."""
+"""Why what another tool measured has no trace events.
+
+Stands alone: `kinds/rooms.py` loads each part at its use.
+"""
 
 from pcielab.errors import refusal
 from pcielab.kinds.rooms import Events

@@ -1,4 +1,7 @@
-"""Pairs of the reads, and of the writes, of one trace on two hosts."""
+"""Pairs of the reads, and of the writes, of one trace on two hosts.
+
+Stands alone: `kinds/rooms.py` loads each part at its use.
+"""
 
 from pcielab.kinds.rooms import Cells, Compare, Row
 

@@ -1,4 +1,7 @@
-"""Transfers of a trace as trace events: reads and writes at the times when they were sent."""
+"""Transfers of a trace as trace events: reads and writes at the times when they were sent.
+
+Stands alone: `kinds/rooms.py` loads each part at its use.
+"""
 
 import heapq
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,7 @@
-"""Latencies of tests with `details` as trace events: in the order in which they were made, end to end."""
+"""Latencies of tests with `details` as trace events: in the order in which they were made, end to end.
+
+Stands alone: `kinds/rooms.py` loads each part at its use.
+"""
 
 from collections.abc import Iterator, Mapping
 from functools import partial

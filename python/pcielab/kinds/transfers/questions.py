@@ -1,4 +1,7 @@
-"""The questions of a run of transfers: each bandwidth, and each latency of a read."""
+"""The questions of a run of transfers: each bandwidth, and each latency of a read.
+
+Stands alone: only `normal` asks these, of the runs of each kind.
+"""
 
 from collections.abc import Iterator, Mapping, Set
 from typing import Any

@@ -11,9 +11,8 @@ from typing import Any
 from pcielab._core import StoreWriter
 from pcielab.errors import found_in, refusal
 from pcielab.formats.importers.pcie_bench.distributions import add_distributions
-from pcielab.formats.importers.pcie_bench.origin import FolderOrigin, folder_origin
+from pcielab.formats.importers.pcie_bench.origin import FolderOrigin, device_facts, folder_origin, host_facts
 from pcielab.formats.importers.pcie_bench.rows import read_rows
-from pcielab.formats.importers.pcie_bench.system import device_facts, host_facts
 from pcielab.formats.importers.pcie_bench.text import read_text
 from pcielab.formats.published import FAMILIES
 from pcielab.outputs import check_new_store
