@@ -10,18 +10,6 @@ use crate::describe::{Opened, ascii, table, written};
 use crate::error::Result;
 use crate::json::{parse, text};
 
-/// A NIC and its features, complete and checked.
-#[pyclass(frozen, module = "pcielab._core")]
-pub(crate) struct Nic(pub(crate) Single<pcie_model::Nic>);
-
-/// An engine that works on commands, complete and checked.
-#[pyclass(frozen, module = "pcielab._core")]
-pub(crate) struct Engine(pub(crate) Single<pcie_model::Engine>);
-
-/// Messages of a core to a device, complete and checked.
-#[pyclass(frozen, module = "pcielab._core")]
-pub(crate) struct Messages(pub(crate) Single<MessageProfile>);
-
 /// Canonical JSON: keys sorted, no spaces, ASCII only.
 fn canonical<T: InFile>(single: &Single<T>) -> Result<String> {
     let mut value = single.values()?;
@@ -38,197 +26,144 @@ fn get<'py, T: InFile>(py: Python<'py>, single: &Single<T>, key: &str) -> Result
     Ok(written(py, value.unwrap_or_default())?)
 }
 
-#[pymethods]
-impl Nic {
-    /// Reads a NIC by the name or path of its file, with changes by dotted key; `opened` reads files.
-    ///
-    /// `NAME+SWITCH` or `FILE+SWITCH` turns switches on.
-    #[staticmethod]
-    fn read(reference: &str, changes: &Bound<'_, PyDict>, opened: &Bound<'_, PyAny>) -> Result<Self> {
-        let (file, switches) = pcie_model::Nic::split(reference);
-        let source = Source::Named(file.to_owned());
-        let mut read = pcie_describe::read_nic(source, table(changes)?, &mut Opened(opened))?;
-        if !switches.is_empty() {
-            read.content = read.content.with_switches(&switches)?;
+/// A handle of a description in one file, with the methods that all of them have and its own.
+macro_rules! handle {
+    ($(#[$about:meta])* $name:ident of $content:ty { $($own:tt)* }) => {
+        $(#[$about])*
+        #[pyclass(frozen, module = "pcielab._core")]
+        pub(crate) struct $name(pub(crate) Single<$content>);
+
+        #[pymethods]
+        impl $name {
+            $($own)*
+
+            /// A complete description of its JSON; `giver` names its source in messages.
+            #[staticmethod]
+            fn of_json(json: &str, giver: &str) -> Result<Self> {
+                Ok(Self(Single::complete(parse(giver, json)?, giver)?))
+            }
+
+            /// The description with changes by dotted key; `giver`, unless empty, names what gave them in messages.
+            #[pyo3(signature = (changes, giver = ""))]
+            fn with_(&self, changes: &Bound<'_, PyDict>, giver: &str) -> Result<Self> {
+                Ok(Self(self.0.with_(&table(changes)?, giver)?))
+            }
+
+            /// Canonical JSON: keys sorted, no spaces, ASCII only.
+            fn json(&self) -> Result<String> {
+                canonical(&self.0)
+            }
+
+            /// Nested tables of all values, and of the keys that only its file has.
+            fn values<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+                Ok(written(py, self.0.values()?)?)
+            }
+
+            /// The value of a dotted key; None where the description lacks its part.
+            fn get<'py>(&self, py: Python<'py>, key: &str) -> Result<Bound<'py, PyAny>> {
+                get(py, &self.0, key)
+            }
+
+            /// The dotted keys that changes may have, each with the first sentence of its meaning.
+            fn keys(&self) -> Result<Vec<(String, String)>> {
+                Ok(self.0.keys()?)
+            }
+
+            /// What gave the value of a dotted key: a file, or `--set`; None of a description without a file.
+            fn source(&self, key: &str) -> Option<String> {
+                self.0.source(key)
+            }
         }
-        Ok(Self(read))
-    }
+    };
+}
 
-    /// A complete NIC of its JSON; `giver` names its source in messages.
-    #[staticmethod]
-    fn of_json(json: &str, giver: &str) -> Result<Self> {
-        Ok(Self(Single::complete(parse(giver, json)?, giver)?))
-    }
+handle! {
+    /// A NIC and its features, complete and checked.
+    Nic of pcie_model::Nic {
+        /// Reads a NIC by the name or path of its file, with changes by dotted key; `opened` reads files.
+        ///
+        /// `NAME+SWITCH` or `FILE+SWITCH` turns switches on.
+        #[staticmethod]
+        fn read(reference: &str, changes: &Bound<'_, PyDict>, opened: &Bound<'_, PyAny>) -> Result<Self> {
+            let (file, switches) = pcie_model::Nic::split(reference);
+            let source = Source::Named(file.to_owned());
+            let mut read = pcie_describe::read_nic(source, table(changes)?, &mut Opened(opened))?;
+            if !switches.is_empty() {
+                read.content = read.content.with_switches(&switches)?;
+            }
+            Ok(Self(read))
+        }
 
-    /// A NIC that an earlier or later version recorded. None if a key is missing, null or unknown.
-    ///
-    /// `giver` names its source in messages, and `below` its table there.
-    #[staticmethod]
-    fn recorded(json: &str, giver: &str, below: &str) -> Result<Option<Self>> {
-        Ok(Single::recorded(parse(giver, json)?, giver, below)?.map(Self))
-    }
+        /// A NIC that an earlier or later version recorded. None if a key is missing, null or unknown.
+        ///
+        /// `giver` names its source in messages, and `below` its table there.
+        #[staticmethod]
+        fn recorded(json: &str, giver: &str, below: &str) -> Result<Option<Self>> {
+            Ok(Single::recorded(parse(giver, json)?, giver, below)?.map(Self))
+        }
 
-    /// The name or path of a NIC, and the switches after it.
-    #[staticmethod]
-    fn split(reference: &str) -> (&str, Vec<&str>) {
-        pcie_model::Nic::split(reference)
-    }
+        /// The name or path of a NIC, and the switches after it.
+        #[staticmethod]
+        fn split(reference: &str) -> (&str, Vec<&str>) {
+            pcie_model::Nic::split(reference)
+        }
 
-    /// The NIC with changes by dotted key; `giver`, unless empty, names what gave them in messages.
-    #[pyo3(signature = (changes, giver = ""))]
-    fn with_(&self, changes: &Bound<'_, PyDict>, giver: &str) -> Result<Self> {
-        Ok(Self(self.0.with_(&table(changes)?, giver)?))
-    }
+        /// The NIC with more switches on, which its name then shows.
+        fn with_switches(&self, names: Vec<String>) -> Result<Self> {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let content = self.0.content.clone().with_switches(&names)?;
+            Ok(Self(self.0.with_content(content)))
+        }
 
-    /// The NIC with more switches on, which its name then shows.
-    fn with_switches(&self, names: Vec<String>) -> Result<Self> {
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let content = self.0.content.clone().with_switches(&names)?;
-        Ok(Self(self.0.with_content(content)))
-    }
+        /// The NIC for frames of a size, FCS included: its steps with the switches that act on them, and no
+        /// switches.
+        ///
+        /// Without a size, switches that act on small frames only are off.
+        fn for_frames(&self, frame_bytes: Option<u64>) -> Self {
+            Self(self.0.with_content(self.0.content.for_frames(frame_bytes).into_owned().into()))
+        }
 
-    /// The NIC for frames of a size, FCS included: its steps with the switches that act on them, and no switches.
-    ///
-    /// Without a size, switches that act on small frames only are off.
-    fn for_frames(&self, frame_bytes: Option<u64>) -> Self {
-        Self(self.0.with_content(self.0.content.for_frames(frame_bytes).into_owned().into()))
-    }
+        /// Switches that are on and act on small frames only, with the largest of these frames.
+        fn limits(&self) -> Vec<(&str, u32)> {
+            self.0.content.limits()
+        }
 
-    /// Switches that are on and act on small frames only, with the largest of these frames.
-    fn limits(&self) -> Vec<(&str, u32)> {
-        self.0.content.limits()
-    }
-
-    /// One step of every key, each feature that is off and acts on frames of a size, and changes of all steps of a kind
-    /// at once, as JSON.
-    fn changes(&self, frame_bytes: u64) -> Result<String> {
-        text(&pcie_why::of_nic(&self.0.content, frame_bytes)?)
-    }
-
-    /// Canonical JSON: keys sorted, no spaces, ASCII only.
-    fn json(&self) -> Result<String> {
-        canonical(&self.0)
-    }
-
-    /// Nested tables of all values, and of the keys that only its file has.
-    fn values<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
-        Ok(written(py, self.0.values()?)?)
-    }
-
-    /// The value of a dotted key; None where the NIC lacks its part.
-    fn get<'py>(&self, py: Python<'py>, key: &str) -> Result<Bound<'py, PyAny>> {
-        get(py, &self.0, key)
-    }
-
-    /// The dotted keys that changes may have, each with the first sentence of its meaning.
-    fn keys(&self) -> Result<Vec<(String, String)>> {
-        Ok(self.0.keys()?)
-    }
-
-    /// What gave the value of a dotted key: a file, or `--set`; None of a NIC without a file.
-    fn source(&self, key: &str) -> Option<String> {
-        self.0.source(key)
+        /// One step of every key, each feature that is off and acts on frames of a size, and changes of all steps
+        /// of a kind at once, as JSON.
+        fn changes(&self, frame_bytes: u64) -> Result<String> {
+            text(&pcie_why::of_nic(&self.0.content, frame_bytes)?)
+        }
     }
 }
 
-#[pymethods]
-impl Engine {
-    /// Reads an engine by the name or path of its file, with changes by dotted key; `opened` reads files.
-    #[staticmethod]
-    fn read(reference: &str, changes: &Bound<'_, PyDict>, opened: &Bound<'_, PyAny>) -> Result<Self> {
-        let source = Source::Named(reference.to_owned());
-        Ok(Self(pcie_describe::read_engine(source, table(changes)?, &mut Opened(opened))?))
-    }
-
-    /// A complete engine of its JSON; `giver` names its source in messages.
-    #[staticmethod]
-    fn of_json(json: &str, giver: &str) -> Result<Self> {
-        Ok(Self(Single::complete(parse(giver, json)?, giver)?))
-    }
-
-    /// The engine with changes by dotted key; `giver`, unless empty, names what gave them in messages.
-    #[pyo3(signature = (changes, giver = ""))]
-    fn with_(&self, changes: &Bound<'_, PyDict>, giver: &str) -> Result<Self> {
-        Ok(Self(self.0.with_(&table(changes)?, giver)?))
-    }
-
-    /// Canonical JSON: keys sorted, no spaces, ASCII only.
-    fn json(&self) -> Result<String> {
-        canonical(&self.0)
-    }
-
-    /// Nested tables of all values, and of the keys that only its file has.
-    fn values<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
-        Ok(written(py, self.0.values()?)?)
-    }
-
-    /// The value of a dotted key; None where the engine lacks its part.
-    fn get<'py>(&self, py: Python<'py>, key: &str) -> Result<Bound<'py, PyAny>> {
-        get(py, &self.0, key)
-    }
-
-    /// The dotted keys that changes may have, each with the first sentence of its meaning.
-    fn keys(&self) -> Result<Vec<(String, String)>> {
-        Ok(self.0.keys()?)
-    }
-
-    /// What gave the value of a dotted key: a file, or `--set`; None of an engine without a file.
-    fn source(&self, key: &str) -> Option<String> {
-        self.0.source(key)
+handle! {
+    /// An engine that works on commands, complete and checked.
+    Engine of pcie_model::Engine {
+        /// Reads an engine by the name or path of its file, with changes by dotted key; `opened` reads files.
+        #[staticmethod]
+        fn read(reference: &str, changes: &Bound<'_, PyDict>, opened: &Bound<'_, PyAny>) -> Result<Self> {
+            let source = Source::Named(reference.to_owned());
+            Ok(Self(pcie_describe::read_engine(source, table(changes)?, &mut Opened(opened))?))
+        }
     }
 }
 
-#[pymethods]
-impl Messages {
-    /// Reads messages by the name or path of their file, with changes by dotted key; `opened` reads files.
-    #[staticmethod]
-    fn read(reference: &str, changes: &Bound<'_, PyDict>, opened: &Bound<'_, PyAny>) -> Result<Self> {
-        let source = Source::Named(reference.to_owned());
-        Ok(Self(pcie_describe::read_messages(source, table(changes)?, &mut Opened(opened))?))
-    }
+handle! {
+    /// Messages of a core to a device, complete and checked.
+    Messages of MessageProfile {
+        /// Reads messages by the name or path of their file, with changes by dotted key; `opened` reads files.
+        #[staticmethod]
+        fn read(reference: &str, changes: &Bound<'_, PyDict>, opened: &Bound<'_, PyAny>) -> Result<Self> {
+            let source = Source::Named(reference.to_owned());
+            Ok(Self(pcie_describe::read_messages(source, table(changes)?, &mut Opened(opened))?))
+        }
 
-    /// A complete profile of messages of its JSON, with its link; `giver` names its source in messages.
-    #[staticmethod]
-    fn of_json(json: &str, giver: &str) -> Result<Self> {
-        Ok(Self(Single::complete(parse(giver, json)?, giver)?))
-    }
-
-    /// Messages that an earlier or later version recorded. None if a key is missing, null or unknown.
-    ///
-    /// `giver` names their source in messages, and `below` their table there.
-    #[staticmethod]
-    fn recorded(json: &str, giver: &str, below: &str) -> Result<Option<Self>> {
-        Ok(Single::recorded(parse(giver, json)?, giver, below)?.map(Self))
-    }
-
-    /// The messages with changes by dotted key; `giver`, unless empty, names what gave them in messages.
-    #[pyo3(signature = (changes, giver = ""))]
-    fn with_(&self, changes: &Bound<'_, PyDict>, giver: &str) -> Result<Self> {
-        Ok(Self(self.0.with_(&table(changes)?, giver)?))
-    }
-
-    /// Canonical JSON: keys sorted, no spaces, ASCII only.
-    fn json(&self) -> Result<String> {
-        canonical(&self.0)
-    }
-
-    /// Nested tables of all values, and of the keys that only their file has.
-    fn values<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
-        Ok(written(py, self.0.values()?)?)
-    }
-
-    /// The value of a dotted key; None where the messages lack its part.
-    fn get<'py>(&self, py: Python<'py>, key: &str) -> Result<Bound<'py, PyAny>> {
-        get(py, &self.0, key)
-    }
-
-    /// The dotted keys that changes may have, each with the first sentence of its meaning.
-    fn keys(&self) -> Result<Vec<(String, String)>> {
-        Ok(self.0.keys()?)
-    }
-
-    /// What gave the value of a dotted key: a file, or `--set`; None of messages without a file.
-    fn source(&self, key: &str) -> Option<String> {
-        self.0.source(key)
+        /// Messages that an earlier or later version recorded. None if a key is missing, null or unknown.
+        ///
+        /// `giver` names their source in messages, and `below` their table there.
+        #[staticmethod]
+        fn recorded(json: &str, giver: &str, below: &str) -> Result<Option<Self>> {
+            Ok(Single::recorded(parse(giver, json)?, giver, below)?.map(Self))
+        }
     }
 }
