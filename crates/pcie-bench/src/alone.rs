@@ -5,7 +5,7 @@ use crate::outcome::Outcome;
 use crate::pulse::Pulse;
 use crate::stop::Stop;
 use crate::work::Work;
-use pcie_refusal::Refusal;
+use pcie_refusal::{Kind, Refusal};
 use pcie_store::TestRecord;
 
 /// Carries out the only test of `work` in this thread and returns its record, the same as a run would store.
@@ -15,7 +15,7 @@ use pcie_store::TestRecord;
 pub fn run_alone(work: &dyn Work, stop: &Stop) -> Result<TestRecord, RunError> {
     let tests = work.tests()?;
     let [test] = &*tests else {
-        let refusal = Refusal::new(format!("{} tests", tests.len()));
+        let refusal = Refusal::new(format!("{} tests", tests.len())).kind(Kind::WrongValue);
         return Err(refusal.remedy("give a suite of one test").into());
     };
     let mut worker = work.open()?;

@@ -245,7 +245,9 @@ pub fn read_part(kind: Kind, values: Json, giver: &str) -> Result<Json, Refusal>
         Kind::Host => complete::<Host>(values, giver),
         Kind::Device => complete::<Card>(values, giver),
         Kind::Nic | Kind::Engine | Kind::Messages => {
-            Err(Refusal::new(format!("a file of kind {}", kind.word())).remedy("give a part of a system"))
+            Err(Refusal::new(format!("a file of kind {}", kind.word()))
+                .kind(pcie_refusal::Kind::Unsupported)
+                .remedy("give a part of a system"))
         }
     }
 }

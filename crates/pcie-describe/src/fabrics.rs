@@ -277,7 +277,9 @@ fn place(nodes: &mut [NodeParameters], bars: &[Bar]) -> Result<(), Refusal> {
     }
     if free > 1 << 64 {
         let problem = "the BARs of all devices end beyond 2^64";
-        return Err(Refusal::new(problem).remedy("give smaller bar_bytes or bar_addresses"));
+        return Err(Refusal::new(problem)
+            .kind(Kind::TooLarge)
+            .remedy("give smaller bar_bytes or bar_addresses"));
     }
     Ok(())
 }

@@ -151,7 +151,10 @@ pub fn with_bases<F: Files>(kind: Kind, reference: &str, files: &mut F) -> Resul
     let found = layers(kind, Some(&Value::Text(reference.to_owned())), None, 0, files)?;
     match flattened(&found) {
         Some(whole) => Ok((whole, found)),
-        None => Err(Refusal::new("give a name or a path").key(kind.word()).into()),
+        None => Err(Refusal::new("give a name or a path")
+            .kind(pcie_refusal::Kind::WrongType)
+            .key(kind.word())
+            .into()),
     }
 }
 

@@ -57,7 +57,10 @@ pub fn resolve<F: Files>(source: Source, changes: Table, files: &mut F) -> Resul
     let (exchanged, changes): (Table, Table) =
         changes.into_iter().partition(|(key, _)| PARTS.iter().any(|part| part.word() == key));
     let Some(mut whole) = flattened(&stack) else {
-        return Err(Refusal::new("give a name or a path").key("system").into());
+        return Err(Refusal::new("give a name or a path")
+            .kind(pcie_refusal::Kind::WrongType)
+            .key("system")
+            .into());
     };
     whole.table.extend(exchanged.clone());
     let mut parts = Vec::new();

@@ -220,6 +220,7 @@ fn parents(
     match (roots.next(), roots.next()) {
         (Some(first), Some(second)) => {
             let roots = Refusal::new("no link leads up from either of them")
+                .kind(Kind::NotFound)
                 .about(format!("nodes {} and {}", first.name, second.name));
             Err(roots.remedy("link one below the other or both below a switch, as a fabric is one tree"))
         }

@@ -269,7 +269,8 @@ impl Engine {
         let pace = &self.pace;
         let to_device_ns = pace.to_device_command_ns.unwrap_or(pace.command_ns);
         let rate = |link: Option<Answer>, command_ns, commands, device: &[Option<f64>]| {
-            let link = link.ok_or_else(|| Refusal::new("the engine moves no data"))?;
+            let link = link
+                .ok_or_else(|| Refusal::new("the engine moves no data").kind(pcie_refusal::Kind::Missing))?;
             Ok::<_, Refusal>(rate(&link, size_bytes, depth, command_ns, commands, device))
         };
         let (commands, taken, given) =

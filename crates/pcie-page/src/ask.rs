@@ -75,7 +75,7 @@ fn read<T: DeserializeOwned>(asked: &str) -> Result<T, Refusal> {
     let value: Value = serde_json::from_str(asked)
         .map_err(|error| Refusal::new(format!("the request is not JSON: {error}")).kind(Kind::Malformed))?;
     serde_path_to_error::deserialize(value)
-        .map_err(|error| Refusal::new(error.inner()).key(error.path().to_string()))
+        .map_err(|error| Refusal::new(error.inner()).kind(Kind::Malformed).key(error.path().to_string()))
 }
 
 fn text(answer: &impl Serialize) -> Result<String, Refusal> {

@@ -59,7 +59,7 @@ impl<'a> Shipped<'a> {
     fn found(&self, kind: Kind, reference: &str) -> Result<(&'a str, &'a Value), Refusal> {
         let (known, wanted) = (self.0.get(kind.word()).and_then(Value::as_object), reference.to_lowercase());
         let Some(known) = known else {
-            return Err(Refusal::new(format!("no {} is shipped", kind.word())));
+            return Err(Refusal::new(format!("no {} is shipped", kind.word())).kind(RefusalKind::NotFound));
         };
         let called = |(name, content): &(&String, &Value)| {
             let aliases = content.get("aliases").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -80,7 +80,7 @@ impl Files for Shipped<'_> {
     fn read(&mut self, kind: Kind, reference: &str, _: Option<&str>) -> Result<Layer, Refusal> {
         let (name, content) = self.found(kind, reference)?;
         let Written::Table(table) = Written::of_json(content.clone()) else {
-            return Err(Refusal::new(format!("{name}: not a table")));
+            return Err(Refusal::new(format!("{name}: not a table")).kind(RefusalKind::WrongType));
         };
         Ok(Layer { table, path: format!("{name}.toml"), is_file: true })
     }

@@ -88,7 +88,8 @@ pub fn read_unless(
     }
     let found = transfers(packets, selection, stopped)?;
     if found.lines.is_empty() {
-        let none = Refusal::new(format!("none of its {} packets is a memory read or write", found.others));
+        let none = Refusal::new(format!("none of its {} packets is a memory read or write", found.others))
+            .kind(RefusalKind::Missing);
         return Err(none.remedy("give the bytes before each TLP (--skip), or another requester"));
     }
     Ok(found)
@@ -128,7 +129,8 @@ fn transfers(
         };
         let since = at - *start.get_or_insert(at);
         let ready = u64::try_from(since).map(Picoseconds);
-        let ready = ready.map_err(|_| Refusal::new("the capture is longer than 200 days"))?;
+        let ready = ready
+            .map_err(|_| Refusal::new("the capture is longer than 200 days").kind(RefusalKind::TooLarge))?;
         let page_bytes = u64::from(PAGE_BYTES);
         let next = pages.len() as u64;
         let page = *pages.entry(address / page_bytes).or_insert(next);
@@ -140,9 +142,11 @@ fn transfers(
 /// The refusal of a capture whose packets have another link type.
 fn foreign(link_type: u32, selection: Selection) -> Refusal {
     let wanted = selection.link_type.map_or("125 or 147 to 162".to_owned(), |wanted| wanted.to_string());
-    Refusal::new(format!("its packets are {}, not TLPs (link type {wanted})", link_name(link_type))).remedy(
-        format!("export TLPs from the analyser, or say --link-type {link_type} if each packet holds one"),
-    )
+    Refusal::new(format!("its packets are {}, not TLPs (link type {wanted})", link_name(link_type)))
+        .kind(RefusalKind::Unsupported)
+        .remedy(format!(
+            "export TLPs from the analyser, or say --link-type {link_type} if each packet holds one"
+        ))
 }
 
 /// A link type in words; see the list of link types at tcpdump.org.

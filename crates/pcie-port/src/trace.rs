@@ -240,7 +240,9 @@ fn check(
         }
         if refused.is_none() {
             let checked = requester.check(line.kind(), line.offset, line.bytes, line.ready);
-            refused = checked.err().map(|error| Refusal::new(error).about(format!("transfer {count}")));
+            refused = checked.err().map(|error| {
+                Refusal::new(error).kind(RefusalKind::Malformed).about(format!("transfer {count}"))
+            });
         }
     }
     match refused {

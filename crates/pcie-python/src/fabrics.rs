@@ -107,7 +107,12 @@ impl Fabric {
 
     fn file(&self) -> Result<&File> {
         let file = self.read.as_ref().map(|(file, _)| file);
-        Ok(file.ok_or_else(|| Refusal::new("has no file").remedy("read it from a file").about("fabric"))?)
+        Ok(file.ok_or_else(|| {
+            Refusal::new("has no file")
+                .kind(RefusalKind::Missing)
+                .remedy("read it from a file")
+                .about("fabric")
+        })?)
     }
 
     fn described(&self) -> FabricParameters {

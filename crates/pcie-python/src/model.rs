@@ -1,7 +1,7 @@
 //! `pcie-model` for Python: questions and answers are JSON.
 
 use pcie_model::{Ethernet, InterpacketGap, Model, ModelParameters, Transfer, sizing, with_addresses};
-use pcie_refusal::Refusal;
+use pcie_refusal::{Kind, Refusal};
 use pcie_wire::LinkParameters;
 use pyo3::prelude::*;
 use schemars::JsonSchema;
@@ -205,7 +205,10 @@ fn write<T: Serialize>(rows: impl Iterator<Item = std::result::Result<T, Refusal
     for row in rows.take_while(|_| !watched.is_signalled()) {
         if found.len() == ROWS_MOST {
             let problem = format!("the answer has more than {ROWS_MOST} rows");
-            return Err(Refusal::new(problem).remedy("give fewer sizes or latencies").into());
+            return Err(Refusal::new(problem)
+                .kind(Kind::TooLarge)
+                .remedy("give fewer sizes or latencies")
+                .into());
         }
         found.push(row?);
     }

@@ -131,7 +131,9 @@ pub(crate) fn read_whole(text: &str, name: &str, kind: &str, allowed: Option<All
         }
     };
     let number = read.map(u128::from).ok_or_else(|| {
-        Refusal::new(format!("{} is not {noun}", pcie_refusal::shown::quoted(text))).remedy(remedy)
+        Refusal::new(format!("{} is not {noun}", pcie_refusal::shown::quoted(text)))
+            .kind(pcie_refusal::Kind::Malformed)
+            .remedy(remedy)
     });
     named(number, name)
 }

@@ -311,7 +311,10 @@ fn open(topology: &Topology, program: &Path, node: NodeId, number: u64) -> Resul
     let limits = commands.limits();
     let memory = parameters.and_then(|device| device.memories.first());
     let Some((memory, bar)) = memory.and_then(|memory| Some((memory, memory.bar?))) else {
-        return Err(Refusal::new("it has no memory with a BAR").about(name).remedy("give it one"));
+        return Err(Refusal::new("it has no memory with a BAR")
+            .kind(Kind::Missing)
+            .about(name)
+            .remedy("give it one"));
     };
     if memory.size_bytes > limits.memory_bytes || u64::from(memory.alignment_bytes) < COMMAND_ALIGNMENT {
         let problem =
@@ -366,6 +369,7 @@ impl Carrier for Cores {
                 let at = format!("{:#x}", if wrong { one.other_address } else { one.device_address });
                 let remedy = format!("give multiples of {COMMAND_ALIGNMENT} in the BAR of the description");
                 return Err(Refusal::new("the core does not reach it")
+                    .kind(Kind::OutOfRange)
                     .about(format!("address {at}"))
                     .remedy(remedy));
             }

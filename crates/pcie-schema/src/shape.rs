@@ -95,8 +95,9 @@ impl Shape {
 
     /// Refuses the first value that does not fit, keys in the order of the type.
     pub fn check<T: Serialize>(&self, value: &T) -> Result<(), Refusal> {
-        let written =
-            serde_json::to_value(value).map_err(|error| Refusal::new("no JSON").remedy(error.to_string()))?;
+        let written = serde_json::to_value(value).map_err(|error| {
+            Refusal::new("no JSON").kind(RefusalKind::Malformed).remedy(error.to_string())
+        })?;
         self.check_json(&written)
     }
 

@@ -434,7 +434,9 @@ fn check_queues(nic: &Interactions, frame: u64, packet_bytes: u64) -> Result<(),
 
 fn one_way(path: Path) -> Refusal {
     let name = if path == Path::Tx { "tx" } else { "rx" };
-    Refusal::new(format!("the NIC has no steps for {name}")).remedy("choose the direction that it has")
+    Refusal::new(format!("the NIC has no steps for {name}"))
+        .kind(pcie_refusal::Kind::Missing)
+        .remedy("choose the direction that it has")
 }
 
 fn stuck() -> Refusal {

@@ -157,7 +157,7 @@ pub(crate) fn page_size(asked: u64, remedy: impl Into<String>) -> Refusal {
 
 pub(crate) fn no_room(bytes: u64) -> Refusal {
     let problem = format!("{bytes} bytes of bus addresses: the IOMMU has no free range of this size");
-    Refusal::new(problem).remedy("give a smaller host.buffer_bytes")
+    Refusal::new(problem).kind(Kind::TooLarge).remedy("give a smaller host.buffer_bytes")
 }
 
 #[cfg(not(target_os = "linux"))]

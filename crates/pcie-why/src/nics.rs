@@ -7,7 +7,7 @@ use crate::changes::{
 use crate::resource::{Resource, resource_of_nic};
 use crate::search::{Engine, Length};
 use pcie_model::{Answer, Ethernet, Interactions, Limits, Model, ModelParameters, Nic};
-use pcie_refusal::{Refusal, Unfinished};
+use pcie_refusal::{Kind, Refusal, Unfinished};
 use pcie_schema::Fitting as _;
 use pcie_sim::nic::{Direction, NicBound, NicSet, Traffic};
 use pcie_sim::profile::{Link, System};
@@ -96,7 +96,8 @@ impl NicQuestion {
             Direction::Tx => found.tx,
             Direction::Rx => found.rx,
         };
-        let answer = answer.ok_or_else(|| Refusal::new("the NIC has no steps for this direction"))?;
+        let answer = answer
+            .ok_or_else(|| Refusal::new("the NIC has no steps for this direction").kind(Kind::Missing))?;
         Ok(answer.gbps.min(found.line_gbps))
     }
 

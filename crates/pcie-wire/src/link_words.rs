@@ -31,7 +31,9 @@ impl Links {
         let (count, link) = several(&lower).unwrap_or((1, &lower));
         let Some((generation, lanes)) = of_lower(link) else {
             let remedy = "give generation and lanes, for example gen5x16 or 32GT/s x16";
-            return Err(Refusal::new(format!("{} is not a link", quoted(text))).remedy(remedy));
+            return Err(Refusal::new(format!("{} is not a link", quoted(text)))
+                .kind(Kind::Malformed)
+                .remedy(remedy));
         };
         match (Generation::try_from(generation), Lanes::try_from(lanes)) {
             (Ok(generation), Ok(lanes)) if (1..=LINKS_MOST).contains(&count) => {

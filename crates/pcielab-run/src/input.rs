@@ -1,7 +1,7 @@
 //! JSON in and out.
 
 use crate::failure::Failure;
-use pcie_refusal::Refusal;
+use pcie_refusal::{Kind, Refusal};
 use pcie_schema::Fitting;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -10,10 +10,10 @@ use std::path::Path;
 /// Reads a JSON file.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
     let text = std::fs::read_to_string(path)
-        .map_err(|error| Refusal::new(error).about(path.display().to_string()))?;
+        .map_err(|error| Refusal::new(error).kind(Kind::NotFound).about(path.display().to_string()))?;
     let mut deserializer = serde_json::Deserializer::from_str(&text);
     serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-        let refusal = Refusal::new(error.inner()).about(path.display().to_string());
+        let refusal = Refusal::new(error.inner()).kind(Kind::Malformed).about(path.display().to_string());
         match error.path().to_string() {
             root if root == "." => refusal.into(),
             key => refusal.key(key).into(),

@@ -1,8 +1,8 @@
 //! Groups of tests of transfers.
 
-use pcie_refusal::Refusal;
 use pcie_refusal::shown::quoted;
 use pcie_refusal::unknown::suggestion;
+use pcie_refusal::{Kind, Refusal};
 use pcie_schema::quantity::{Count, Size};
 use pcie_workload::{CacheState, PUBLISHED, Pattern, Test, TestRecord, published_transactions};
 use schemars::JsonSchema;
@@ -150,6 +150,7 @@ impl Group for TransferGroup {
             match (parts.key, parts.value, parts.remedy) {
                 (Some(key), Some(value), Some(remedy)) => {
                     Refusal::worded(format!("{name} where {key} is {value}: {remedy}"))
+                        .kind(Kind::WrongValue)
                         .key(key)
                         .value(Some(value))
                         .remedy(remedy)

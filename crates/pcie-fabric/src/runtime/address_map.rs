@@ -117,7 +117,7 @@ impl AddressMap {
         checked?;
         if region.segments.is_some() {
             region.bar = before;
-            let in_use = Refusal::new("its memory is in use").about(&region.label);
+            let in_use = Refusal::new("its memory is in use").kind(Kind::InUse).about(&region.label);
             return Err(in_use.remedy("map its BAR before memory_init"));
         }
         Ok(())
@@ -204,7 +204,7 @@ impl AddressMap {
             Some(bar.address + offset)
         });
         found.ok_or_else(|| {
-            let unmapped = Refusal::new(format!("no memory of {name} is mapped there"));
+            let unmapped = Refusal::new(format!("no memory of {name} is mapped there")).kind(Kind::NotFound);
             let at = format!("address {host_address:#x} of {host}");
             unmapped.about(at).remedy("map it with setup_mapping")
         })
@@ -303,7 +303,7 @@ impl AddressMap {
         let found =
             self.devices.iter().find_map(|(id, regions)| Some((*id, regions.iter().position(shown)?)));
         found.ok_or_else(|| {
-            let nobody = Refusal::new("no initialised device has memory there");
+            let nobody = Refusal::new("no initialised device has memory there").kind(Kind::NotFound);
             nobody.about(format!("region {address:#x}")).remedy("give a bus address of one that has a BAR")
         })
     }
@@ -311,7 +311,7 @@ impl AddressMap {
     fn region_of(&self, name: &str, address: u64) -> Result<(NodeId, usize), Refusal> {
         let (id, found) = device(&self.topology, name)?;
         if found.memories.is_empty() {
-            let bare = Refusal::new("it has no memory").about(format!("device {name}"));
+            let bare = Refusal::new("it has no memory").kind(Kind::Missing).about(format!("device {name}"));
             return Err(bare.remedy("give a device that has one"));
         }
         let regions = self.initialised(id, name)?;
@@ -396,7 +396,7 @@ fn unknown(
 }
 
 fn without_bar(label: &str) -> Refusal {
-    let unseen = Refusal::new("it has no BAR: only its device can access it");
+    let unseen = Refusal::new("it has no BAR: only its device can access it").kind(Kind::Missing);
     unseen.about(label).remedy("give it one with map_bar")
 }
 

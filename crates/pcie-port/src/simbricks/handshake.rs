@@ -5,7 +5,7 @@ use super::peer::Peer;
 use super::ring::{Layout, Mapping, Ring};
 use super::socket::{MadeSocket, is_other_file};
 use super::wait::Wait;
-use pcie_refusal::Refusal;
+use pcie_refusal::{Kind, Refusal};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
@@ -41,6 +41,7 @@ pub(super) fn connect(path: &Path, wait: &mut Wait<'_>) -> Result<(Peer, Vec<u8>
             Err(_) if is_other_file(path) => {
                 let remedy = "give the path of the socket on which the device's simulator listens";
                 return Err(Refusal::new("is not a socket")
+                    .kind(Kind::WrongValue)
                     .about(path.display().to_string())
                     .remedy(remedy)
                     .into());

@@ -8,7 +8,7 @@
 use crate::machine::Machine;
 use crate::profile::{IommuMode, LoadKind, PageLife, System};
 use pcie_model::{Answer, Bound};
-use pcie_refusal::Refusal;
+use pcie_refusal::{Kind, Refusal};
 use pcie_workload::{LINE_BYTES, Operation, Pattern, Test};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -125,7 +125,8 @@ impl Machine {
         match (&mut system.host.load, cores) {
             (None, 0) => {}
             (None, _) => {
-                let missing = Refusal::new(format!("{} says nothing about busy cores", system.name));
+                let missing = Refusal::new(format!("{} says nothing about busy cores", system.name))
+                    .kind(Kind::Missing);
                 return Err(missing.key("cores").remedy("give its keys host.load, or 0 cores"));
             }
             (Some(load), _) => {

@@ -66,7 +66,9 @@ impl Layout {
         let buffer_bytes = system.buffer_bytes();
         if end > buffer_bytes {
             let has = format!("the system's host buffer has {buffer_bytes}");
-            let full = Refusal::new(format!("rings and buffers take {end} B, and {has}")).key("queues");
+            let full = Refusal::new(format!("rings and buffers take {end} B, and {has}"))
+                .kind(pcie_refusal::Kind::TooLarge)
+                .key("queues");
             return Err(full.remedy("give fewer buffers"));
         }
         let pages = match system.host.iommu.page_life.unwrap_or_default() {

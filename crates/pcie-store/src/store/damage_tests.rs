@@ -176,7 +176,10 @@ fn refuses_tables_that_are_not_strict() {
          UPDATE test SET name = x'ff00' WHERE id = 7",
     );
     let refused = read(&path).unwrap_err();
-    assert!(matches!(refused, Error::ForeignTables { schema: 2, .. }) && refused.kind().is_some(), "{refused}");
+    assert!(
+        matches!(refused, Error::ForeignTables { schema: 2, .. }) && refused.kind().is_some(),
+        "{refused}"
+    );
 }
 
 #[test]
@@ -185,7 +188,10 @@ fn refuses_thousands_of_tables() {
     let tables = (0..3000).map(|number| format!("CREATE TABLE t{number} (a);")).collect::<String>();
     change(&path, &format!("BEGIN; {tables} COMMIT"));
     let refused = read(&path).unwrap_err();
-    assert!(matches!(refused, Error::ForeignTables { schema: 2, .. }) && refused.kind().is_some(), "{refused:?}");
+    assert!(
+        matches!(refused, Error::ForeignTables { schema: 2, .. }) && refused.kind().is_some(),
+        "{refused:?}"
+    );
 }
 
 #[test]

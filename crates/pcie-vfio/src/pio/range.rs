@@ -30,7 +30,8 @@ impl Part {
         let remedy = format!("{} has these prefetchable BARs: {known}", function.address);
         let Some(text) = text else {
             let refusal =
-                Refusal::new("name the part of a BAR that may be stored into, --set device.range=BAR2:0+64K");
+                Refusal::new("name the part of a BAR that may be stored into, --set device.range=BAR2:0+64K")
+                    .kind(pcie_refusal::Kind::Missing);
             return Err(refusal.key("device.range").remedy(remedy));
         };
         let refusal = |remedy: String| Refusal::of("device.range", text, remedy);
