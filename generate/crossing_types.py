@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 '''
 _ANSWERS = '''\
-"""Answers of the model.
+"""Answers of the model, which pydantic makes of the compiled half's JSON.
 
 Written by `make generate` from `crates/pcie-model/src`: change the types there.
 """

@@ -105,6 +105,17 @@ def test_a_small_module_says_why_it_stands_alone() -> None:
     assert without == [], "merge them with what needs them, or let their heads say why they stand alone"
 
 
+def test_heads_of_modules_say_what_pydantic_is_for() -> None:
+    """The compiled half checks descriptions; pydantic stays where Python alone has a shape."""
+    without = [
+        path
+        for path, tree in package_files()
+        if not path.startswith("doctor/") and any(name.startswith("pydantic") for name in imported_by(tree))
+        if "pydantic" not in (ast.get_docstring(tree) or "")
+    ]
+    assert without == []
+
+
 def test_one_module_reads_toml() -> None:
     """Another reader would have no limit on nesting, and other messages."""
     found = {

@@ -1,4 +1,7 @@
-"""`cpu`: a core of this machine as the device, and the host options that all real devices share."""
+"""`cpu`: a core of this machine as the device, and the host options that all real devices share.
+
+Options of devices are models of pydantic, since packages in Python define some (`devices/registry.py`).
+"""
 
 import platform
 from typing import Annotated, Literal, TypeAlias

@@ -1,4 +1,7 @@
-"""Mistakes in back ends that are written in Python: each error names the device, the method and the remedy."""
+"""Mistakes in back ends that are written in Python: each error names the device, the method and the remedy.
+
+pydantic checks what such a back end returns against the annotations of `devices/protocols.py`.
+"""
 
 import json
 import operator

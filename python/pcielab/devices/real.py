@@ -2,6 +2,8 @@
 
 Binding is a separate step that needs root; running does not. Each obstacle is reported with the command that
 removes it.
+
+Options are models of pydantic, as of every device (`devices/registry.py`).
 """
 
 import json

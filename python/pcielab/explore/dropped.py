@@ -3,6 +3,8 @@
 A machine (the output of lspci, a saved tree, an NCCL topology) becomes a fabric. Files given at the start may name
 other files. Dropped ones come without their folder and may name shipped profiles only, so that no page makes the
 server read a file. They stay in memory until the server ends.
+
+What a page sends is a shape of Python alone, checked by pydantic.
 """
 
 import re

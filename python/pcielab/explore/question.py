@@ -1,6 +1,7 @@
 """A page's question: a system with changes, and a test; all of it is untrusted and checked.
 
-Only the server takes it: its systems may be files given at the start, or dropped on a page.
+Only the server takes it, so that pydantic checks it. Its systems may be files given at the start, or dropped on a
+page.
 """
 
 from collections.abc import Mapping, Sequence

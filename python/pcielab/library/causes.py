@@ -3,19 +3,17 @@
 `pcie-doctor` embeds the same file.
 """
 
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from pcielab.library.input_files import read_toml
 
 
-class Cause(BaseModel):
+@dataclass(frozen=True)
+class Cause:
     """One cause."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     title: str
     grade: Literal["A", "B", "C", "D"]
@@ -35,4 +33,7 @@ class Cause(BaseModel):
 def causes() -> dict[str, Cause]:
     """All causes by their key, in the order of the file."""
     tables = read_toml(Path(__file__).with_name("causes.toml"))
-    return {key: Cause.model_validate(table) for key, table in tables.items()}
+    return {
+        key: Cause(**table | {name: tuple(table[name]) for name in ("symptoms", "sources")})
+        for key, table in tables.items()
+    }

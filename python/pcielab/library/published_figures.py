@@ -1,7 +1,7 @@
 """Published figures of machines, each with its source: what `pcielab normal` compares with.
 
 `profiles/published/figures.csv` has one figure a row. CONTRIBUTING.md says how to add one.
-Python alone compares with them.
+Python alone compares with them, and reads them by pydantic.
 """
 
 import csv

@@ -1,4 +1,4 @@
-"""Answers of the model.
+"""Answers of the model, which pydantic makes of the compiled half's JSON.
 
 Written by `make generate` from `crates/pcie-model/src`: change the types there.
 """

@@ -1,6 +1,8 @@
-"""Questions about a loaded host: what busy cores, an IOMMU and the root complex's pools leave to its devices."""
+"""Questions about a loaded host: what busy cores, an IOMMU and the root complex's pools leave to its devices.
 
-import math
+pydantic makes the objects of answers, as in `model/questions.py`.
+"""
+
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -30,6 +32,8 @@ class LoadedHost(HostRates):
 
 _RATES = TypeAdapter(list[LoadedHost])
 _SIZE_BYTES = 4096
+_OFFERED_MOST_GBPS = 1_000_000
+"""Hundreds of times what the widest link gives."""
 
 
 @refuses_wrong_types
@@ -71,8 +75,8 @@ def host(
     resolved = load_system(system) if isinstance(system, str) else system
     widths = [read_width(link, "devices") for link in devices]
     if offered_gbps is not None:
-        if not 0 < offered_gbps < math.inf:
-            raise out_of_range("offered_gbps", offered_gbps, "above 0 Gb/s")
+        if not 0 < offered_gbps <= _OFFERED_MOST_GBPS:
+            raise out_of_range("offered_gbps", offered_gbps, f"above 0, at most {_OFFERED_MOST_GBPS} Gb/s")
         widths = widths or [Width(resolved.link.generation, resolved.link.lanes)]
     question: HostQuestion = {
         "cores": list(cores),

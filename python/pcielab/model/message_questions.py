@@ -1,4 +1,7 @@
-"""Questions about messages: stores through write-combining buffers, uncached stores, descriptor DMA."""
+"""Questions about messages: stores through write-combining buffers, uncached stores, descriptor DMA.
+
+pydantic makes the objects of answers, as in `model/questions.py`.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,7 @@
-"""Questions to the model."""
+"""Questions to the model.
+
+pydantic makes the objects of answers, which the compiled half has computed, from their JSON.
+"""
 
 import json
 import math

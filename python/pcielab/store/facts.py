@@ -1,7 +1,7 @@
 """Facts about devices and hosts in a manifest, as `crates/pcie-bench` and importers write them.
 
 A missing or null key is unknown; keys without a field here are ignored. Manifests of foreign stores are checked
-when Python opens them: the compiled half passes their facts on as they are.
+when Python opens them, by pydantic: the compiled half passes their facts on as they are.
 """
 
 from typing import Any, Literal, TypeAlias

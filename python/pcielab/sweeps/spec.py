@@ -1,6 +1,7 @@
 """The model of sweep files: values of all points, lists of values, ranges to draw from.
 
-Python alone makes the points of a sweep, and the compiled half carries each of them out.
+Python alone reads the file, by pydantic, and makes the points of a sweep. The compiled half carries each of them
+out.
 """
 
 from pathlib import Path

@@ -2,6 +2,8 @@
 
 Learnt from twins that were calibrated with 81 rows of their machine, and with device constants of other machines.
 The errors therefore hold both what the simulator lacks and what 81 rows leave open of a machine's own values.
+
+Python alone reads their file, by pydantic.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""Options of `--device cuda`, and the choice of a GPU."""
+"""Options of `--device cuda`, and the choice of a GPU.
+
+They are models of pydantic, as of every device (`devices/registry.py`).
+"""
 
 from typing import Annotated, TypeAlias
 

@@ -3,6 +3,8 @@
 The numbers are in `suites/**/published`, each with its source. None is left out because it does not fit:
 contradictions within a paper are shown, and so is the missing mechanism where the simulation is off. A number
 that is an input of a profile is shown, but not counted.
+
+Python alone reads them, by pydantic.
 """
 
 from typing import Any, Literal, Self, TypeAlias

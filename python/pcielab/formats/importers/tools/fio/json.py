@@ -3,6 +3,8 @@
 Each operation of a job becomes a test of the store: its bandwidth, its operations a second, and its latencies.
 What the options of a job do not say, like a block size that varies, stays unknown. With `group_reporting`, fio
 adds up the jobs of a group under the options of the first. Source: fio's HOWTO, "JSON output".
+
+Python alone reads it, by pydantic.
 """
 
 import re

@@ -1,4 +1,7 @@
-"""Read the JSON of nvbandwidth (`nvbandwidth -j`)."""
+"""Read the JSON of nvbandwidth (`nvbandwidth -j`).
+
+Python alone reads it, by pydantic.
+"""
 
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, Literal
