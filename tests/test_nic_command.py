@@ -63,7 +63,8 @@ def test_more_busy_cores_than_were_measured_are_marked(tmp_path: Path) -> None:
     for cores, marks in ((6, 0), (7, 1)):
         load, path = ("--set", f"host.load.cores={cores}"), tmp_path / f"{cores}.db"
         ran = succeed("run", *asked, *load, "-o", path)
-        for done in (ran, succeed("why", *asked, *load)):
+        stored = [succeed(command, path) for command in ("explain", "why")]
+        for done in (ran, succeed("why", *asked, *load), *stored):
             assert done.stderr.count("extrapolated: the law of host.load.cores was fitted") == marks
         page = tmp_path / f"{cores}.html"
         succeed("report", path, "-o", page)

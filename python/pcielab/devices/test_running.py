@@ -132,3 +132,8 @@ def test_run_without_output_keeps_its_store_while_in_use() -> None:
 
 def test_pio_messages_omit_parameters_of_simulators() -> None:
     assert devices.kinds()["pio"].takes["messages"].carrier is messages_by_options
+
+
+def test_schemas_of_options_have_titles() -> None:
+    assert {kind.schema.get("title") for kind in devices.kinds().values()}.isdisjoint({None, ""})
+    assert devices.kinds()["sim"].schema["title"] == "System"

@@ -52,6 +52,11 @@ def borrowed_of(manifest: Mapping[str, Any]) -> dict[str, str]:
     return {str(key): str(profile) for key, profile in (manifest.get("borrowed") or {}).items()}
 
 
+def extrapolated_of(manifest: Mapping[str, Any]) -> list[str]:
+    """The note on values of a simulated run's system that lie outside what measurements cover; mostly none."""
+    return [f"extrapolated: {manifest['extrapolated']}"] if manifest.get("extrapolated") else []
+
+
 def system_of(manifest: Mapping[str, Any], source: Path) -> "System":
     """The complete resolved system of a simulated run; an error names the key that it lacks."""
     from pcielab.library.profiles.parts import System

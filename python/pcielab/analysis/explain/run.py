@@ -12,6 +12,7 @@ from pcielab.kinds.explained import ExplainedRun, matching, without_result
 from pcielab.kinds.rooms import room_of
 from pcielab.kinds.transfers.explain import explained_bandwidths
 from pcielab.store import Store
+from pcielab.store.manifest import extrapolated_of
 
 
 def explain_rows(store: Store, tests: Sequence[str] = ()) -> ExplainedRun:
@@ -31,7 +32,8 @@ def explain_rows(store: Store, tests: Sequence[str] = ()) -> ExplainedRun:
     if explain.has_link_bounds(store, chosen):
         return explained_bandwidths(store, tests)
     found = explain.rows(store, chosen)
-    return ExplainedRun(found.rows, found.about, [*found.notes, *without_result(store, chosen)])
+    notes = [*extrapolated_of(store.manifest), *found.notes, *without_result(store, chosen)]
+    return ExplainedRun(found.rows, found.about, notes)
 
 
 def flow_counts(store: Store, tests: Sequence[str] = ()) -> list[int]:

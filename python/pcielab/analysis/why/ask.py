@@ -90,9 +90,11 @@ def why(
     _refuse("store", chosen)
     if other is None:
         from pcielab.analysis.why.stores import why_store
-        from pcielab.store.manifest import borrowed_of
+        from pcielab.store.manifest import borrowed_of, extrapolated_of
 
-        return _with_borrowed(why_store(question, tests, progress, limit), borrowed_of(question.manifest))
+        answer = why_store(question, tests, progress, limit)
+        notes = dict.fromkeys((*extrapolated_of(question.manifest), *answer.notes))
+        return _with_borrowed(replace(answer, notes=tuple(notes)), borrowed_of(question.manifest))
     from pcielab.analysis.why.two import why_two
 
     return why_two(question, other if isinstance(other, Store) else open_store(other), tests, progress)

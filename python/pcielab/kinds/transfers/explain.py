@@ -28,6 +28,7 @@ from pcielab.kinds.transfers.reasons import reasons
 from pcielab.kinds.transfers.sweeps import Sweep, sweeps_of
 from pcielab.notebook import Pictured
 from pcielab.store import Store
+from pcielab.store.manifest import extrapolated_of
 
 if TYPE_CHECKING:
     from pcielab.kinds.question import Question
@@ -156,7 +157,13 @@ def explain_run(store: Store, tests: Sequence[str] = ()) -> Explanation:
     with found_in(store.path):
         bounds = bounds_of_tests(facts, [record["parameters"] for record in explained], records)
     rows = [row_of(facts, record, found) for record, found in zip(explained, bounds, strict=True) if found]
-    notes = [*facts.missing, *_left_out(chosen), *_without_tags(rows), *_beyond_bounds(rows)]
+    notes = [
+        *extrapolated_of(store.manifest),
+        *facts.missing,
+        *_left_out(chosen),
+        *_without_tags(rows),
+        *_beyond_bounds(rows),
+    ]
     sweeps = sweeps_of(chosen, {row.test: _wire_gbps(row) for row in rows})
     return Explanation(rows, facts, notes, sweeps, store.described)
 

@@ -47,8 +47,7 @@ def compiled(schema: str, title: str) -> dict[str, Any]:
 
 def system_schema() -> dict[str, Any]:
     """The JSON Schema of a complete system."""
-    found: dict[str, Any] = plain(json.loads(_core.System.schema()))
-    return found
+    return compiled(_core.System.schema(), "System")
 
 
 def plain(schema: Any, key: str = "") -> Any:
