@@ -5,14 +5,15 @@
 
 use crate::cache::history::TestKey;
 use crate::profile::Host;
-use pcie_time::{Draws, Picoseconds, Stream};
+use pcie_time::{Blocks, Draws, Picoseconds, Stream};
 use pcie_workload::LINE_BYTES;
 
 #[derive(Debug)]
 pub(super) struct MemoryQueue {
     line_ns: f64,
     draws: Draws,
-    drawn: u64,
+    /// The draws of lines, each block made with the processor's vectors.
+    drawn: Blocks<f64>,
     free_at: Picoseconds,
     served: Picoseconds,
 }
@@ -25,7 +26,7 @@ impl MemoryQueue {
             line_ns: LINE_BYTES as f64 / rate,
             draws: key.draws(Stream::MemoryTime),
             // A TLP draws for each of its lines.
-            drawn: first_draw << LINES_OF_A_TLP.trailing_zeros(),
+            drawn: Blocks::new((first_draw << LINES_OF_A_TLP.trailing_zeros()) + 1),
             free_at: Picoseconds::ZERO,
             served: Picoseconds::ZERO,
         })
@@ -46,8 +47,8 @@ impl MemoryQueue {
     }
 
     fn service(&mut self) -> f64 {
-        self.drawn += 1;
-        self.line_ns * self.draws.exponential(self.drawn)
+        let draws = self.draws;
+        self.line_ns * self.drawn.next(|first, block| draws.exponentials(first, block))
     }
 }
 
