@@ -42,6 +42,11 @@ port-speed: build port ## Measure reads per second through the C library, and me
 	target/port/port_reads target/port/hsw2620.json
 	cargo test -p pcie-port --release --quiet --test simbricks -- --ignored --nocapture speed
 
+.PHONY: rust-long
+rust-long: target/rtl/pcielab-rtl ## Compare both engines of the simulator, the FPGA core and Little's law at full length (3 minutes)
+	PCIELAB_TRANSACTIONS=20000 cargo test -p pcie-rtl -p pcie-sim --quiet --test contract --test engines_agree
+	PROPTEST_CASES=100 cargo test -p pcie-fabric --quiet simulate
+
 .PHONY: macos-check
 macos-check: ## Type-check the Rust half for macOS (rustup target add x86_64-apple-darwin; needs no C compiler for it)
 	CC_x86_64_apple_darwin=true AR_x86_64_apple_darwin=true PYO3_NO_PYTHON=1 RUSTFLAGS='-D warnings' \

@@ -143,7 +143,7 @@ fn latencies_differ_from_the_simulated_device_as_the_readme_explains() {
         let (mut card, machine) = (card(system), machine(system));
         for size_bytes in [8, 32, 64, 128, 256, 512, 1024, 2048] {
             let mut apart = |operation| {
-                let test = Test { size_bytes, transactions: 2000, ..test(operation) };
+                let test = Test { size_bytes, transactions: 1000, ..test(operation) };
                 mean_ns(&mut core, &test) - mean_ns(&mut card, &test)
             };
             let (read, pair) = (apart(Operation::LatRd), apart(Operation::LatWrrd));

@@ -295,7 +295,7 @@ fn endpoints() -> impl Strategy<Value = Vec<(&'static str, &'static str, f64)>> 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(cases(24))]
 
     /// With credits per flow the fabric gives max-min shares, and so at least those of ecr.
     #[test]
@@ -353,8 +353,15 @@ fn given_warm_up_is_exact() {
     assert!(ratio < 0.95, "the first requests are faster: {ratio}");
 }
 
+/// This number of cases, or `PROPTEST_CASES`.
+fn cases(few: u32) -> ProptestConfig {
+    let asked = ProptestConfig::default();
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { asked.cases } else { few };
+    ProptestConfig { cases, ..asked }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(cases(8))]
 
     /// Little's law holds for every flow, whatever is outstanding.
     #[test]
