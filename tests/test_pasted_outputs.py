@@ -487,3 +487,35 @@ def values_of(found: list[Measured]) -> set[tuple[str, str | None, str | None, s
         for test in one.tests
         for metric, value in test.metrics.items()
     }
+
+
+def test_normal_says_one_sentence_for_a_file_then_what_falls_out(tmp_path: Path) -> None:
+    run, text = tmp_path / "run.db", (SAMPLES / "nvbandwidth/0.3-two-gpus.txt").read_text(encoding="utf-8")
+    table = r"(bandwidth \(GB/s\)\n +0 +1\n *0) +[\d.]+ +[\d.]+\n\nSUM (\w+) [\d.]+"
+    slow = re.sub(table, r"\1     18.00     12.00\n\nSUM \2 30.00", text, count=1)
+    assert slow != text
+    (tmp_path / "mine.txt").write_text(slow, encoding="utf-8")
+    succeed("import", "output", tmp_path / "mine.txt", "-o", run)
+    assert "not given: --link" in succeed("normal", run).stderr
+    done = succeed("normal", run, "--link", "gen4x16")
+    first, *rest = done.stdout.splitlines()
+    tests = [test for test in open_store(run).test_rows() if test["status"] == "ok"]
+    counts = r"(?:\d+ normal, )?2 low, \d+ not comparable \(.*of no single device's link\)"
+    assert re.fullmatch(rf"{len(tests)} measured rows: {counts}\. .*", first)
+    shown = "\n".join(rest)
+    assert shown.index("GPU 1") < shown.index("GPU 0")  # the worst first
+    assert "the other rows, counted" in shown
+    rows = json.loads(succeed("normal", run, "--link", "gen4x16", "--format", "json").stdout)
+    assert len(rows) == len(tests)
+    assert [row["verdict"] for row in rows].count("low") == 2
+    numbers = [int(row["row"].split()[0]) for row in rows]
+    assert numbers == sorted(numbers)
+
+
+def test_a_link_that_contradicts_the_store_is_refused(tmp_path: Path) -> None:
+    run, linked = tmp_path / "run.db", ("--link", "gen3x16", "--mps", "256")
+    succeed("import", "output", SAMPLES / "bandwidthTest/10.2-quick.txt", *linked, "-o", run)
+    assert "--link gen4x16: the store says Gen3 x16" in refuse("normal", run, "--link", "gen4x16")
+    assert "--mps 512: the store says 256" in refuse("normal", run, "--mps", "512")
+    same = succeed("normal", run, *linked).stdout
+    assert same == succeed("normal", run).stdout

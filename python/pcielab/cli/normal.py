@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from pcielab.analysis.normal import Normal
 
 
+_MOST_ROWS = 40
+"""Rows of a run that fall out and are shown one by one."""
+
+
 def _listed(meanings: Any) -> str:
     return "; ".join(f"{word}: {meaning}" for word, meaning in meanings.items())
 
@@ -54,7 +58,7 @@ def normal(
         typer.Option(
             "--link",
             metavar="LINK",
-            help="The device's link: gen5x16; several side by side: '4x gen3x4'.",
+            help="The device's link: gen5x16; several side by side: '4x gen3x4'; also with RUN.",
             show_default=False,
         ),
     ] = None,
@@ -138,6 +142,8 @@ def normal(
     `pcielab normal --what latency --link gen3x16 --value 860ns --engine core --figures`
 
     `pcielab normal run.db`
+
+    `pcielab normal imported.db --link gen4x16`
     """
     if picture is not None:
         from pcielab.outputs import check_file
@@ -159,8 +165,9 @@ def normal(
         "--source": source,
     }
     if run is not None:
-        _refuse_beside_run({**given, "--line": None, "-o": picture, "--figures": figures or None})
-        _print_run(run, tests or [], line, output_format)
+        of_run = dict.fromkeys(("--line", "--link", "--mps"))
+        _refuse_beside_run({**given, **of_run, "-o": picture, "--figures": figures or None})
+        _print_run(run, tests or [], output_format, line_gbps=line, link=link, mps_bytes=mps)
         return
     if tests:
         raise refusal("conflict", "--test: has no effect without RUN: leave --test out")
@@ -205,14 +212,27 @@ def _answer(given: dict[str, Any]) -> "Normal":
     )
 
 
-def _print_run(run: Path, tests: list[str], line_gbps: float | None, output_format: Format) -> None:
+def _print_run(run: Path, tests: list[str], output_format: Format, **given: Any) -> None:
+    """Print the answers to a run: a sentence, the rows that fall out, and the others counted."""
     from pcielab.analysis.normal import normal as answer
-    from pcielab.analysis.normal.rows import rows_of, summary
+    from pcielab.analysis.normal.rows import fallen_out, folded, not_asked, rows_of, summary, whole_file
+    from pcielab.store import open_store
 
-    answers = answer(run, tests=tests, line_gbps=line_gbps)
-    if output_format is Format.TABLE:
-        print_text(summary(answers))
-    print_rows(list(rows_of(answers)), output_format)
+    store = open_store(run)
+    answers = answer(store, tests=tests, **given)
+    if output_format is not Format.TABLE:
+        print_rows(whole_file(store, answers, tests), output_format)
+        return
+    print_text(summary(answers, len(not_asked(store, answers, tests))))
+    if any("--link" in one.missing and one.question.what != "p2p" for one in answers):
+        say("not given: --link: without it there is no bound of the wire")
+    out = fallen_out(answers)
+    if out:
+        first = list(rows_of(out[:_MOST_ROWS]))
+        more = f"; {len(out) - _MOST_ROWS} more with --format json" if len(out) > _MOST_ROWS else ""
+        print_rows(_rounded(first), output_format, f"rows that fall out, the worst first{more}")
+    if len(out) < len(answers):
+        print_rows(_rounded(folded(answers)), output_format, "the other rows, counted; --format json has each")
 
 
 def _print(answer: "Normal", figures: bool, output_format: Format) -> None:

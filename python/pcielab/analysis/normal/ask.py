@@ -49,7 +49,13 @@ def normal(
 ) -> Normal: ...
 @overload
 def normal(
-    asked: "Store | Path | str", value: None = None, *, tests: Sequence[str] = (), line_gbps: float | None = None
+    asked: "Store | Path | str",
+    value: None = None,
+    *,
+    tests: Sequence[str] = (),
+    link: str | None = None,
+    mps_bytes: int | None = None,
+    line_gbps: float | None = None,
 ) -> list[Normal]: ...
 @refuses_wrong_types
 def normal(
@@ -96,8 +102,8 @@ def normal(
         InputError: A value is impossible, or its unit does not fit.
     """
     if value is None or not isinstance(asked, str):
-        _check(None, None, None, None, line_gbps)
-        return _of_store(asked, tests, line_gbps)
+        _check(None, None, None, mps_bytes, line_gbps)
+        return _of_store(asked, tests, line_gbps, link, mps_bytes)
     by = read_engine(engine)
     moved = read_what(asked, by)
     _check(size_bytes, depth, round_trip_ns, mps_bytes, line_gbps)
@@ -140,11 +146,18 @@ def _known_source(key: str) -> str:
     return key
 
 
-def _of_store(asked: "Store | Path | str", tests: Sequence[str], line_gbps: float | None) -> list[Normal]:
+def _of_store(
+    asked: "Store | Path | str",
+    tests: Sequence[str],
+    line_gbps: float | None,
+    link: str | None,
+    mps_bytes: int | None,
+) -> list[Normal]:
     from pcielab.analysis.normal.rows import judge_run
     from pcielab.store import Store, open_store
 
-    return judge_run(asked if isinstance(asked, Store) else open_store(asked), tests, line_gbps)
+    store = asked if isinstance(asked, Store) else open_store(asked)
+    return judge_run(store, tests, line_gbps, link=link, mps_bytes=mps_bytes)
 
 
 def _check(

@@ -16,6 +16,7 @@ from pcielab.store import Store
 from pcielab.store.setup import link_parameters
 
 _KINDS: Mapping[str, Kind] = {**dict.fromkeys(COPIERS, "gpu"), "perftest": "nic", "fio": "nvme"}
+_SMALL_BYTES = 16 << 10
 _STATES = {None: "", "opposite": "other-way-busy", "others": "others-busy"}
 _WHATS: Mapping[str, What] = {"read": "h2d", "write": "d2h"}
 _VALUES = {"Gb/s": 0.125, "ns": 1.0, "1/s": 1.0}
@@ -73,8 +74,10 @@ def _is_chosen(row: MeasuredRow, with_median: Set[int]) -> bool:
         return False
     if row.beside not in _STATES:
         return False
+    # One small command at a time: its rates are those of its latency.
+    one_at_a_time = row.tool == "fio" and row.depth == 1 and (row.size_bytes or 0) <= _SMALL_BYTES
     if row.quantity != "latency":
-        return row.statistic == "average"
+        return row.statistic == "average" and not (one_at_a_time and row.test in with_median)
     alone = row.tool != "fio" or row.depth == 1
     return alone and row.statistic == ("median" if row.test in with_median else "average")
 

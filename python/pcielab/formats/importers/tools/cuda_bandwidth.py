@@ -6,7 +6,7 @@
        33554432                     12180.7
 
 MB/s are read as 10^6 B/s, as printed. Versions before CUDA 10.1 divided by a binary unit, so that their true rates
-are up to 5 % higher. Source: the program's own output; NVIDIA/cuda-samples.
+are a few percent higher. Source: the program's own output; NVIDIA/cuda-samples.
 """
 
 import re
