@@ -60,6 +60,7 @@ TOOLS = {
     "h2d.txt": "nvbandwidth/0.3-one-test.txt",
     "write.txt": "perftest/write-bw-all-sizes.txt",
     "randread.json": "fio/3.33-randread.json",
+    "paste.txt": "pasted/several-tools.txt",
     "machine.json": "machine.json",
 }
 """Outputs of other tools in the documents, and the machine where they ran."""
