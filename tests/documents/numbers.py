@@ -43,15 +43,15 @@ profiles or a specification. `arithmetic`: they follow from numbers beside them.
 them, and no test compares. `name`: versions, years and products. `question`: a reader's example. `experiment`:
 results of experiments that no command of this repository repeats."""
 WRITTEN = {
-    "reference/api.md": "tests/test_api_page.py",
-    "reference/doctor.md": "tests/test_generated_pages.py",
+    "reference/api.md": "generate/__main__.py",
+    "reference/doctor.md": "generate/__main__.py",
     "reference/fabric-paper.md": "tests/test_fabric.py",
-    "reference/hardware.md": "tests/test_generated_pages.py",
+    "reference/hardware.md": "generate/__main__.py",
     "reference/kpio-paper.md": "tests/test_published_messages.py",
-    "reference/loaded-hosts.md": "tests/test_loaded_hosts.py",
+    "reference/loaded-hosts.md": "generate/__main__.py",
     "reference/paper.md": "tests/test_paper_commands.py",
-    "reference/profiles.md": "tests/test_generated_pages.py",
-    "reference/published-figures.md": "tests/test_generated_pages.py",
+    "reference/profiles.md": "generate/__main__.py",
+    "reference/published-figures.md": "generate/__main__.py",
     "reference/rtl-registers.md": "rtl/tb/test_registers.py",
 }
 """Pages that a script writes, and what compares them."""
