@@ -203,6 +203,22 @@ def test_fio_in_two_forms_is_one_run() -> None:
     assert len(of_text(other, "fio/3.33-randread.json")) == 2
 
 
+def test_older_forms_have_the_same_numbers() -> None:
+    """Numbers of any decimals in a table of sizes, the matrix of MLC before 3.9, and several devices."""
+    sizes = (SAMPLES / "rocm-bandwidth-test/2.6-sizes.txt").read_text(encoding="utf-8")
+    older = sizes.replace("42.000         24.966         41.500", "42             24.9660        41.5")
+    assert [test.metrics for test in of_text(older)] == [test.metrics for test in of_text(sizes)]
+    nodes = "\tMemory node\n Socket\t 0\t 1\n 0\t 70.1\t 117.8\n 1\t 118.0\t 70.5\n"
+    found = of_text(f"Intel(R) Memory Latency Checker - v3.5\nMeasuring idle latencies (in ns)...\n{nodes}")
+    assert [test.metrics["average"] for test in found] == [
+        Decimal(time) for time in ("70.1", "117.8", "118.0", "70.5")
+    ]
+    quick = (SAMPLES / "bandwidthTest/10.2-quick.txt").read_text(encoding="utf-8")
+    many = "!!!!!Cumulative Bandwidth to be computed from all the devices !!!!!!\n\nRunning on..."
+    [first, *_] = of_text(quick.replace("Running on...", many).replace("1 Device(s)", "2 Device(s)"))
+    assert (first.setting.counted, first.setting.device) == ("total", "Tesla T4")
+
+
 def test_the_sum_of_an_excerpt_names_its_test() -> None:
     table = "memcpy SM CPU(row) <- GPU(column) bandwidth (GB/s)\n 0 1\n 0 11.10 11.20\n"
     assert {test.name for test in of_text(table)} == {"memcpy SM CPU(row) <- GPU(column) bandwidth"}

@@ -35,7 +35,9 @@ _DEVICE = re.compile(r"Device (\d{1,3}): (\S.{0,100})", re.ASCII)
 _MEMORY = re.compile(r"(PINNED|PAGEABLE) Memory Transfers.*")
 _HEAD = re.compile(r"Transfer Size \(Bytes\)\s+Bandwidth\((?P<unit>[MG]B/s)\)", re.ASCII)
 _ROW = re.compile(rf"(?P<size>\d{{1,12}})\s+(?P<rate>{NUMBER})", re.ASCII)
-_SKIPPED = re.compile(r"Running on\.{3}|(?:Quick|Range|Shmoo) Mode|NOTE: The CUDA Samples.*|\.{2,}")
+_SKIPPED = re.compile(
+    r"!+Cumulative Bandwidth.*|Running on\.{3}|(?:Quick|Range|Shmoo) Mode|NOTE: The CUDA Samples.*|\.{2,}"
+)
 _RESULT = re.compile(r"Result = (?:PASS|FAIL)")
 _FACTORS = {"MB/s": MEGABYTES_GBPS, "GB/s": GIGABYTES_GBPS}
 _WAYS: dict[str, Direction] = {

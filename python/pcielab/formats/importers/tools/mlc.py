@@ -26,8 +26,8 @@ _SECTION = re.compile(
 BEGINS = (_VERSION, _SECTION, re.compile("Numa node"))
 """Lines with which a report begins, or goes on."""
 _TRAFFIC = re.compile(r"Using (\S.{0,60}?) traffic type")
-_NODES = re.compile(r"(?:Reader |Writer |Memory )?Numa Node", re.IGNORECASE)
-_CORNER = re.compile(r"(?:Writer |Memory )?Numa Node", re.IGNORECASE)
+_NODES = re.compile(r"(?:Reader |Writer )?Numa Node|Memory node|Socket(?=\s+\d)", re.IGNORECASE)
+_CORNER = re.compile(r"(?:Writer )?Numa Node|Socket", re.IGNORECASE)
 _MIX = re.compile(rf"(?P<mix>ALL Reads|\d:\d Reads-Writes|Stream-triad like)\s*:\s*(?P<rate>{NUMBER})", re.ASCII)
 _LOADED = re.compile(rf"(?P<delay>\d{{5}})\s+(?P<time>{NUMBER})\s+(?P<rate>{NUMBER})", re.ASCII)
 _CACHE = re.compile(rf"(?P<what>(?:Local|Remote) Socket .{{1,60}}? latency)\s+(?P<time>{NUMBER})", re.ASCII)

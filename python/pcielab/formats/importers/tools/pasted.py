@@ -39,6 +39,7 @@ class Lines:
 
     Attributes:
         file: The file, for errors.
+        ends_in_line: Whether the text ends without a line's end, so that its last line may be cut.
         command: The last line that was skipped and may be a command: it has the tool's options.
     """
 
@@ -54,6 +55,7 @@ class Lines:
                 self._lines.append((at, offset + line.find(stripped[0]), stripped))
             offset += len(line) + 1
         self._last = len(whole)
+        self.ends_in_line = bool(whole[-1])
         self._next = 0
 
     def peek(self, ahead: int = 0) -> str:

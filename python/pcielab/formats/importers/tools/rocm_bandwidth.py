@@ -74,8 +74,8 @@ def read_rocm_bandwidth(lines: Lines, previous: Measured | None) -> Measured:
         elif _SIZES.fullmatch(line):
             pass
         elif len(ends) == 2 and (found := _ROW.fullmatch(line)):
-            if len({len(found[at].partition(".")[2]) for at in range(3, 7)}) != 1:
-                lines.refuse(line, "give numbers with the same decimals: the file is truncated or damaged")
+            if not _is_whole(found, is_cut=lines.ends_in_line and not lines.peek(1)):
+                lines.refuse(line, "a rate is not the size over its time: the file is truncated or damaged")
             tests.append(_sized(found, ends, both=both))
         elif not _SKIPPED.fullmatch(line):
             break
@@ -115,6 +115,19 @@ def _sized(row: re.Match[str], ends: Mapping[str, tuple[bool, int]], *, both: bo
     }
     name = f"{'Bi' if both else 'Uni'}directional Benchmark"
     return Measurement(name, name, setting, metrics)
+
+
+def _is_whole(row: re.Match[str], *, is_cut: bool) -> bool:
+    """Whether rates are the size over their times; both ways and within a device, it counts twice or four times.
+
+    A line that may have lost digits at its end has numbers of the same decimals.
+    """
+    size = Decimal(row[1]) * _UNITS[row[2]]
+    for time, rate in ((Decimal(row[3]), Decimal(row[4])), (Decimal(row[5]), Decimal(row[6]))):
+        expected = [factor * size / time / 1000 for factor in (1, 2, 4)] if time else [rate]
+        if not any(abs(rate - one) <= Decimal("0.001") + one / 50 for one in expected):
+            return False
+    return not is_cut or len({len(row[at].partition(".")[2]) for at in range(3, 7)}) == 1
 
 
 def _setting(

@@ -110,7 +110,10 @@ def read_normal(lines: Lines, previous: Measured | None) -> Measured:
                 if one["share"] in _WHICH:
                     shares[_WHICH[one["share"]]] = _scaled(one["time"]) * _NS[unit]
         elif re.match(r"(?:read|write|trim)\s*: ", line) and jobs:
-            lines.refuse(line, "give IOPS, BW and the bytes in brackets: the file is truncated or damaged")
+            lines.refuse(
+                line,
+                "give IOPS, BW and the bytes in brackets, of fio 3: the file is truncated, or of another version",
+            )
         elif found := re.fullmatch(r"fio-(3\.\S{1,40})", line, re.ASCII):
             version = found[1]
         elif not _OF_REPORT.fullmatch(line):
