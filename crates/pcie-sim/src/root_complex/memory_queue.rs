@@ -74,4 +74,20 @@ mod tests {
         host.memory.saturated_gbytes_per_s = None;
         assert!(MemoryQueue::new(&host, key, 0).is_none());
     }
+
+    #[test]
+    fn each_line_takes_the_draw_of_its_number() {
+        let mut host = snb().system().host.clone();
+        host.memory.saturated_gbytes_per_s = Some(32.0);
+        let key = TestKey { seed: 1, test: 0 };
+        let line_ns = LINE_BYTES as f64 / host.writable_gbytes_per_s().unwrap();
+        let mut queue = MemoryQueue::new(&host, key, 3).unwrap();
+        let mut served = Picoseconds::ZERO;
+        for line in 1..=200 {
+            queue.accept(1, Picoseconds::ZERO);
+            let draw = key.draws(Stream::MemoryTime).exponential(3 * LINES_OF_A_TLP + line);
+            served += Picoseconds::from_ns(line_ns * draw);
+            assert_eq!(queue.served(), served, "line {line}");
+        }
+    }
 }
