@@ -1,16 +1,14 @@
 """The reference of the doctor (`docs/reference/doctor.md` and its JSON Schema), from rules and causes."""
 
-import inspect
 import json
 
-from pcielab.doctor.examine import Examination
-from pcielab.doctor.rules import RULES
+from pcielab.doctor import RULES, Examination
 from pcielab.library.causes import Cause, causes
 
 _INTRODUCTION = """\
 # Doctor
 
-<!-- Written by `make generate`: change python/pcielab/doctor/rules, or causes.toml. -->
+<!-- Written by `make generate`: change crates/pcie-doctor/src/rules, or causes.toml. -->
 
 `pcielab doctor` reads a machine's PCIe tree and lists settings that cost bandwidth or latency, with a fix for
 each. [Is my link right?](../guides/is-my-link-right.md) shows every finding. `--format json` writes one object;
@@ -39,7 +37,7 @@ _WATCHED = (
 
 def markdown() -> str:
     """The whole reference."""
-    rules = [f"| `{rule.name}` | {rule.cause} | {_flowing(rule.about)} |" for rule in RULES]
+    rules = [f"| `{rule.name}` | {rule.cause} | {rule.about} |" for rule in RULES]
     watched = [f"| `{name}` | {cause} | {about} |" for name, cause, about in _WATCHED]
     return "\n".join(
         [
@@ -77,7 +75,3 @@ def _cause(key: str, cause: Cause) -> str:
         f"* Sources: {'; '.join(cause.sources)}\n",
     ]
     return "\n".join(lines)
-
-
-def _flowing(about: str) -> str:
-    return " ".join(inspect.cleandoc(about).split())

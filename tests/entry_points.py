@@ -18,6 +18,7 @@ import numpy as np
 
 from pcielab import _core, fabric, model
 from pcielab.devices import HostOptions
+from pcielab.doctor.made_machine import server, write
 from pcielab.library.message_profiles import load_message_profile
 from pcielab.library.nics import load_nic
 from pcielab.library.profiles import resolve
@@ -272,6 +273,27 @@ def run_whole(folder: Path) -> Call:
     )
 
 
+def lspci_text() -> str:
+    """A text of lspci of 7,000 functions, 22 MB."""
+    return (Path(__file__).parent / "lspci_texts" / "pciutils-3.9.txt").read_text() * 500
+
+
+def large_machine() -> str:
+    """A machine of 8,192 functions: ports, each with a device at half its speed."""
+    machine = []
+    for domain in range(4096):
+        port = {
+            "slot": f"{domain:04x}:00:01.0",
+            "title": "PCI bridge: Port",
+            "kind": "root-port",
+            "secondary_bus": 1,
+        }
+        device = {"slot": f"{domain:04x}:01:00.0", "title": "Ethernet controller: NIC", "kind": "endpoint"}
+        link = {"max_speed_gtps": 16.0, "max_lanes": 16, "speed_gtps": 8.0, "lanes": 16}
+        machine += [port | {"link": link}, device | {"link": link}]
+    return json.dumps({"source": "a", "functions": machine})
+
+
 def modelled(function: Callable[..., str], ask: Call) -> Prepare:
     """The function of the model on the question that a function of Python asks it."""
 
@@ -312,6 +334,7 @@ _PARSED = "JSON of 8 MiB at most, whose parsing asks for signals"
 _TABLE = "nested to 64 levels at most; otherwise in proportion to a table that Python holds"
 _PATH = Short("looks at one path, or puts one file in place")
 _ROWS = "100,000 rows at most"
+_FUNCTIONS = "8,192 functions at most"
 _WRITTEN = Short("copies bytes to a file that Python holds already")
 _RUNTIME = Short("changes an entry of a table of what a program has set up, or copies bytes that it holds")
 _PORT = Short("one TLP, on a machine with a few hundred in flight at most")
@@ -479,6 +502,21 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     "run_alone": Long(of(_core.run_alone, simulated(), BANDWIDTH.to_json(), seed=1, samples="full")),
     **dict.fromkeys(("list_devices", "survey_device", "bind_device", "release_device"), _KERNEL),
     "test_bounds": Long(of(_core.test_bounds, HANDLE, json.dumps([ONE] * 25_000)), repeats=True),
+    "read_machine": Long(lambda _folder: partial(_core.read_machine, lspci_text(), "a")),
+    "lspci_functions": Long(lambda _folder: partial(_core.lspci_functions, lspci_text()), repeats=True),
+    "read_sysfs": Long(
+        lambda folder: partial(_core.read_sysfs, write(folder / "machine", server())), repeats=True
+    ),
+    "doctor_rules": Short(_TABLE),
+    **dict.fromkeys(
+        ("describe_examination", "describe_finding", "draw_machine", "machine_branches", "machine_changes"),
+        Short("8,192 functions at most, which one pass reads"),
+    ),
+    "saved_machine": Short(_FUNCTIONS, lambda _folder: partial(_core.saved_machine, large_machine(), "0")),
+    "examine_machine": Short(
+        _FUNCTIONS, lambda _folder: partial(_core.examine_machine, large_machine(), "[]", None)
+    ),
+    "machine_topology": Short(_FUNCTIONS, lambda _folder: partial(_core.machine_topology, large_machine())),
     "why_tests": Long(of(_core.why_tests, HANDLE, json.dumps([ONE] * 1_000), lambda _done, _total: None)),
     "why_nic": Long(searched_nic),
     "write_file": _WRITTEN,

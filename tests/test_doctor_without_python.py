@@ -1,33 +1,25 @@
-"""`pcielab-run doctor` says of a machine what `pcielab doctor` says: the same findings, tree, and refusals.
+"""`pcielab-run doctor` reports a machine as `pcielab doctor` does: findings, tree, words and refusals.
 
-Texts are those of the repository, whole and mangled. PCIELAB_CASES is the number of mangled ones.
+Both ask the same crates, so a few machines are enough: what is tried is how each passes questions and answers on.
 """
 
 import json
-import os
-import random
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fabric_machines import MACHINES, NCCL
+from fabric_machines import NCCL
 from pcielab.doctor import examine, machine_of_text, read_sysfs, saved
 from pcielab.doctor.branches import branches
 from pcielab.doctor.made_machine import server, write
-from pcielab.doctor.test_rules import BROKEN, PASTED
 from pcielab.doctor.text import describe, draw
 from pcielab.errors import InputError
-from test_doctor_pasted import MANGLED
 
 ROOT = Path(__file__).parents[1]
-CASES = int(os.environ.get("PCIELAB_CASES", "60"))
-TEXTS = {path.stem: path.read_text() for path in sorted((ROOT / "tests/lspci_texts").glob("*.txt"))}
-WHOLE = {**TEXTS, **{name: made() for name, made in MACHINES.items()}, **PASTED, **MANGLED, "nccl": NCCL}
-MOST_BLOCKS = (1, 3, 8)
-LETTERS = "\t\n :.-+[]()0123456789abcdefxABC\x1b\u00e9\u2003"
+RISER = (ROOT / "tests/lspci_texts/xeon-6230-bad-riser.txt").read_text()
+TEXTS = {"lspci": RISER, "topology": NCCL, "foreign": "hello\nworld\n", "empty": ""}
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +39,9 @@ def report(text: str, symptom: str | None = None) -> Any:
     """What `pcielab doctor` writes of a text as JSON, with its tree; the refusal as a text."""
     try:
         tree = machine_of_text(text, "standard input")
+        examination = examine(tree, symptom=symptom)
     except InputError as error:
         return str(error)
-    examination = examine(tree, symptom=symptom)
     return json.loads(examination.model_copy(update={"tree": tuple(branches(tree))}).model_dump_json())
 
 
@@ -62,68 +54,18 @@ def report_of_runner(runner: Path, text: str, *options: str) -> Any:
     return ended.stderr.removeprefix("pcielab-run: ").rstrip("\n")
 
 
-def mangled(draw: random.Random) -> str:
-    """A few functions of a text, in another order, with lines and letters lost, doubled or changed."""
-    blocks = TEXTS[draw.choice(sorted(TEXTS))].strip().split("\n\n")
-    first = draw.randrange(len(blocks))
-    chosen = blocks[first : first + draw.choice(MOST_BLOCKS)]
-    draw.shuffle(chosen)
-    lines = "\n\n".join(chosen).split("\n")
-    for _ in range(draw.choice([0, 1, 4])):
-        at = draw.randrange(len(lines))
-        line, cut = lines[at], draw.randrange(len(lines[at]) + 1)
-        lines[at] = draw.choice(["", line * 2, line[:cut], line[:cut] + draw.choice(LETTERS) + line[cut + 1 :]])
-    return "\n".join(lines) + "\n"
-
-
-def machines() -> Iterator[str]:
-    draw = random.Random(7)
-    for _ in range(CASES):
-        yield mangled(draw)
-
-
-@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("name", TEXTS)
 def test_texts_give_the_same_report(runner: Path, name: str) -> None:
-    assert report_of_runner(runner, WHOLE[name]) == report(WHOLE[name])
+    assert report_of_runner(runner, TEXTS[name]) == report(TEXTS[name])
 
 
-def test_mangled_texts_give_the_same_report(runner: Path) -> None:
-    reports = 0
-    for text in machines():
-        expected = report(text)
-        assert report_of_runner(runner, text) == expected, text
-        reports += not isinstance(expected, str)
-    assert reports >= CASES / 2
-
-
-def test_saved_machines_give_the_same_report(runner: Path, tmp_path: Path) -> None:
-    found = set()
-    for number, broken in enumerate(BROKEN):
-        tree = read_sysfs(write(tmp_path / str(number), broken.functions(), broken.files))
-        text = saved(tree, "0").decode()
-        expected = report(text)
-        assert report_of_runner(runner, text) == expected, broken.name
-        found |= {finding["rule"] for finding in expected["findings"]}
-    assert found >= {rule for broken in BROKEN for rule, _ in broken.findings}
-
-
-@pytest.mark.parametrize("symptom", ["RX slow", "p2p", "3.2 GB/s", "hangs"])
-def test_a_symptom_gives_the_same_order(runner: Path, symptom: str) -> None:
-    text = TEXTS["xeon-6230-bad-riser"]
-    assert report_of_runner(runner, text, "--symptom", symptom) == report(text, symptom)
-
-
-def test_an_unknown_symptom_is_refused_alike(runner: Path) -> None:
-    with pytest.raises(InputError) as refused:
-        report(TEXTS["raspberry-pi-5"], "purple")
-    ended = words(runner, TEXTS["raspberry-pi-5"], "--symptom", "purple")
-    assert (ended.returncode, ended.stderr) == (2, f"pcielab-run: {refused.value}\n")
+@pytest.mark.parametrize("symptom", ["RX slow", "purple"])
+def test_a_symptom_gives_the_same_order_or_refusal(runner: Path, symptom: str) -> None:
+    assert report_of_runner(runner, RISER, "--symptom", symptom) == report(RISER, symptom)
 
 
 def test_texts_for_people_are_the_same(runner: Path, tmp_path: Path) -> None:
-    tree = read_sysfs(write(tmp_path / "server", server()))
-    texts = [*(TEXTS[name] for name in ("xeon-6230-bad-riser", "desktop-x570")), saved(tree, "0").decode()]
-    for text in texts:
+    for text in (RISER, saved(read_sysfs(write(tmp_path / "server", server())), "0").decode()):
         tree = machine_of_text(text, "standard input")
         examination = examine(tree)
         expected = draw(tree, examination) + "\n" + describe(examination, tree)

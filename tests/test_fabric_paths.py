@@ -7,9 +7,8 @@ import pytest
 
 from fabric_machines import MACHINES
 from pcielab import fabric
-from pcielab.doctor import machine_of_text
+from pcielab.doctor import machine_of_text, read_sysfs
 from pcielab.doctor.made_machine import server, write
-from pcielab.doctor.sysfs import read_sysfs
 from pcielab.errors import InputError
 from pcielab.fabric import Fabric, fabric_of, path
 from pcielab.library.fabrics.load import of_text

@@ -56,8 +56,13 @@ __all__ = [
     "closest",
     "complete_part",
     "damaged_tests",
+    "describe_examination",
+    "describe_finding",
+    "doctor_rules",
+    "draw_machine",
     "ethernet_need",
     "ethernet_suiting",
+    "examine_machine",
     "fabric_check_traffic",
     "fabric_estimate",
     "fabric_rounds",
@@ -67,6 +72,10 @@ __all__ = [
     "link_changes",
     "list_devices",
     "low_share",
+    "lspci_functions",
+    "machine_branches",
+    "machine_changes",
+    "machine_topology",
     "model_bandwidth",
     "model_engine",
     "model_host",
@@ -81,6 +90,7 @@ __all__ = [
     "raw_gbps",
     "read_counts",
     "read_link",
+    "read_machine",
     "read_manifest",
     "read_number",
     "read_profile",
@@ -88,6 +98,7 @@ __all__ = [
     "read_size",
     "read_sizes",
     "read_store",
+    "read_sysfs",
     "read_whole",
     "read_width",
     "release_device",
@@ -95,6 +106,7 @@ __all__ = [
     "replaced",
     "run",
     "run_alone",
+    "saved_machine",
     "schemas",
     "simbricks",
     "store_metrics",
@@ -598,6 +610,18 @@ def remedy(schema: str) -> str: ...
 def schemas() -> str: ...
 def test_bounds(system: System, tests: str) -> str: ...
 def link_changes(link: str) -> str: ...
+def read_machine(content: str, source: str, form: Literal["lspci", "saved", "topology"] | None = None) -> str: ...
+def read_sysfs(root: str | PathLike[str] | None) -> str: ...
+def lspci_functions(content: str) -> str: ...
+def saved_machine(tree: str, version: str) -> str: ...
+def examine_machine(tree: str, more: str, symptom: str | None) -> str: ...
+def machine_changes(before: str, after: str, seconds: float) -> str: ...
+def machine_branches(tree: str) -> str: ...
+def machine_topology(tree: str) -> str: ...
+def describe_examination(examination: str, tree: str, width: int, in_order: bool) -> str: ...
+def describe_finding(finding: str, tree: str, width: int) -> str: ...
+def draw_machine(tree: str, examination: str) -> str: ...
+def doctor_rules() -> str: ...
 def why_tests(system: System, tests: str, progress: Callable[[int, int], None]) -> str: ...
 def why_nic(nic: Nic, system: System, traffic: str, progress: Callable[[int, int], None]) -> str: ...
 def why_nic_on_link(nic: Nic, link: str, traffic: str, progress: Callable[[int, int], None]) -> str: ...

@@ -16,11 +16,11 @@ from typing import Any
 
 import mutate
 
+from copied_lspci import as_printed
 from fabric_machines import MACHINES, NCCL
 from pcielab.doctor import Tree, machine_of_text, merged, read_machine
 from pcielab.errors import InputError
 from pcielab.fabric import Fabric, drawn, fabric_of, placements, shares, written_flows
-from pcielab.library.copied_lspci import as_printed
 from pcielab.library.fabrics.load import of_text
 
 Draw = random.Random
@@ -111,7 +111,9 @@ def _check_nccl(content: dict[str, Any], text: bytes) -> None:
 
 
 def _elements(text: bytes) -> dict[str, ElementTree.Element]:
-    return {one.get("busid", "").lower(): one for one in ElementTree.fromstring(text).iter("pci")}
+    # A name may have the letter that stands for a wrong byte in one edition of XML, and not in another.
+    shown = text.decode(errors="replace").replace("\ufffd", "x")
+    return {one.get("busid", "").lower(): one for one in ElementTree.fromstring(shown).iter("pci")}
 
 
 def _trained_to(element: ElementTree.Element, generation: int, lanes: str) -> bool:

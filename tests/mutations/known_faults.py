@@ -839,7 +839,7 @@ FAULTS: tuple[Fault, ...] = (
         "a key with control characters",
         CONTROL,
         saved('{"source":"","functions":[],"\\u001b[2J":1}'),
-        "'tree.\\x1b[2J' is wrong",
+        "'tree.\\u{1b}[2J' is wrong",
     ),
     Fault(
         "doctor-saved",

@@ -2,7 +2,7 @@
 
 use pcie_evidence::{Function, Kind, Tree};
 use pcie_model::Bound;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::finding::Operation;
 use crate::loss::{Use, loss};
@@ -10,7 +10,7 @@ use crate::machine::{Link, Machine};
 use crate::rules::link::rate_gbps;
 
 /// A function, with the link above it if it has one.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Branch {
     /// Its slot.
     pub slot: String,

@@ -1,11 +1,12 @@
 //! Examine a tree: apply every rule and sort the findings, worst first.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use pcie_evidence::{Piece, Tree};
 use pcie_refusal::Refusal;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::branches::Branch;
 use crate::finding::{Finding, Severity};
@@ -19,10 +20,10 @@ const FORMAT: &str = "pcielab-doctor-1";
 const VERSION: u32 = 2;
 
 /// The doctor's report on a machine, as JSON has it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Examination {
     /// The name of the format.
-    pub format: &'static str,
+    pub format: Cow<'static, str>,
     /// Version of the fields: 2 adds `explains`, `explained`, `confirm`, `commands`, `guide` and `pieces` to 1.
     pub version: u32,
     /// The file, folder or machine that was read.
@@ -60,17 +61,18 @@ impl Examination {
 /// Apply every rule to a tree.
 ///
 /// Findings are sorted by severity; of one severity, those come first that explain most of the visible evidence. With
-/// a symptom, as `RX slow`, findings that explain it come before all others.
+/// a symptom, as `RX slow`, findings that explain it come before all others. `more` are findings from several readings
+/// of the machine ([`changes`](crate::changes)).
 ///
 /// # Errors
 /// [`Refusal`]: the symptom is not known.
-pub fn examine(tree: &Tree, symptom: Option<&str>) -> Result<Examination, Refusal> {
+pub fn examine(tree: &Tree, more: Vec<Finding>, symptom: Option<&str>) -> Result<Examination, Refusal> {
     let complaint = symptom.map(Complaint::of).transpose()?;
     let machine = Machine::of(tree);
     let shown = signs(tree);
-    let mut found = findings(&machine);
-    let later = in_later_readings(tree, &found);
-    found.extend(later);
+    let first = findings(&machine);
+    let later = in_later_readings(tree, &first);
+    let mut found: Vec<_> = more.into_iter().chain(first).chain(later).collect();
     for finding in &mut found {
         let more = explained(finding, &shown);
         finding.seen.explained.extend(more);
@@ -80,7 +82,7 @@ pub fn examine(tree: &Tree, symptom: Option<&str>) -> Result<Examination, Refusa
         complaint.order(&mut found);
     }
     Ok(Examination {
-        format: FORMAT,
+        format: FORMAT.into(),
         version: VERSION,
         source: tree.source.clone(),
         functions: tree.functions().len(),
@@ -105,14 +107,14 @@ fn rank(one: &Finding, other: &Finding) -> Ordering {
 /// What differs in later readings of the same machine, and the errors and warnings that only those have.
 fn in_later_readings(tree: &Tree, first: &[Finding]) -> Vec<Finding> {
     let known: HashSet<(&str, Option<&str>)> =
-        first.iter().map(|finding| (finding.rule, finding.device.as_deref())).collect();
+        first.iter().map(|finding| (&*finding.rule, finding.device.as_deref())).collect();
     let mut found = Vec::new();
     for later in &tree.later {
         found.extend(differences(tree, later));
         let machine = Machine::of(later);
         for mut finding in all().flat_map(|rule| rule.findings(&machine)) {
             if finding.severity != Severity::Note
-                && !known.contains(&(finding.rule, finding.device.as_deref()))
+                && !known.contains(&(&*finding.rule, finding.device.as_deref()))
             {
                 let reading = later.source.rsplit_once(',').map_or(later.source.as_str(), |(_, last)| last);
                 finding.seen.what = format!("{} (in the reading{reading})", finding.what);

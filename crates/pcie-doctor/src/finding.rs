@@ -1,15 +1,16 @@
 //! Findings: observations with their values, modelled cost, sureness and fix.
 
+use std::borrow::Cow;
 use std::ops::Deref;
 
 use pcie_evidence::Function;
 use pcie_model::Bound;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::cause::Grade;
 
 /// Severity of a finding, the worst first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// A fault that the registers or counters show; a modelled loss alone is never one.
@@ -36,7 +37,7 @@ impl Severity {
 }
 
 /// Confidence in a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sureness {
     /// The registers show it, on both ends of a link.
@@ -61,7 +62,7 @@ impl Sureness {
 }
 
 /// What somebody notices, and what a cause may explain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Symptom {
     /// Errors that a register, a counter or the kernel's log shows.
     #[serde(rename = "errors")]
@@ -84,7 +85,7 @@ pub enum Symptom {
 }
 
 /// A value that a finding rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Value {
     /// Register and field, or file: `LnkSta speed`.
     pub name: String,
@@ -107,7 +108,7 @@ impl Value {
 }
 
 /// Kind of transfers of a modelled loss.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Operation {
     /// The device reads host memory.
@@ -119,7 +120,7 @@ pub enum Operation {
 }
 
 /// Modelled bandwidth, now and after the fix; for reads and writes together, of one direction.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Loss {
     /// Kind of transfers.
     pub operation: Operation,
@@ -161,7 +162,7 @@ impl Loss {
 }
 
 /// One match of a rule.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
     /// How bad it is.
     pub severity: Severity,
@@ -271,25 +272,25 @@ impl Observation {
 }
 
 /// An observation with its rule and the evidence for its cause.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// The observation.
     #[serde(flatten)]
     pub seen: Observation,
     /// Name of the rule.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
     /// Cause of low numbers: an ID of `causes.toml`, as D01, or a word if that list has none.
-    pub cause: &'static str,
+    pub cause: Cow<'static, str>,
     /// Cost measured elsewhere, or consequence of the specification.
-    pub evidence: &'static str,
+    pub evidence: Cow<'static, str>,
     /// Quality of the evidence.
     pub grade: Grade,
     /// Sources of the evidence.
-    pub sources: &'static [String],
+    pub sources: Cow<'static, [String]>,
     /// Symptoms that the cause explains where they show.
-    pub explains: &'static [Symptom],
+    pub explains: Cow<'static, [Symptom]>,
     /// What would confirm the cause.
-    pub confirm: Option<&'static str>,
+    pub confirm: Option<Cow<'static, str>>,
     /// The section of the guide that explains the finding, below the root of the documentation.
     pub guide: String,
 }

@@ -6,7 +6,6 @@
 
 mod branches;
 mod cause;
-mod edges;
 mod examine;
 mod finding;
 mod hardware;
@@ -23,16 +22,19 @@ mod rules;
 mod signs;
 mod symptom;
 mod text;
+mod topology;
+mod watch;
 #[cfg(target_family = "wasm")]
 mod web;
-mod wrap;
 
 pub use branches::{Branch, branches};
 pub use cause::{Cause, Grade, causes};
 pub use examine::{Examination, examine};
 pub use finding::{Finding, Loss, Observation, Operation, Severity, Sureness, Symptom, Value};
 pub use rules::{RuleDescription, rules};
-pub use text::{describe, draw};
+pub use text::{describe, draw, finding_text};
+pub use topology::{Part, Position, Topology, topology};
+pub use watch::changes;
 
 #[cfg(test)]
 mod tests;

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 
 use pcie_evidence::{Function, Kind, Tree};
 
-use crate::edges::edges;
 use crate::hardware::fact;
 use crate::internal_links::internal;
 use crate::made_up_links::made_up;
+use crate::topology::edges;
 
 /// A link with both ends, and why it is not judged.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ pub(crate) struct Machine<'tree> {
     links: Vec<Link<'tree>>,
     by_slot: HashMap<&'tree str, usize>,
     by_end: HashMap<&'tree str, Vec<usize>>,
-    edges: OnceCell<HashMap<&'tree str, String>>,
+    edges: OnceCell<HashMap<String, String>>,
 }
 
 impl<'tree> Machine<'tree> {

@@ -49,13 +49,13 @@ pub(crate) fn finding(
     let known = causes().get(cause)?;
     Some(Finding {
         seen,
-        rule,
-        cause,
-        evidence: &known.expect,
+        rule: rule.into(),
+        cause: cause.into(),
+        evidence: known.expect.as_str().into(),
         grade: known.grade,
-        sources: &known.sources,
-        explains,
-        confirm,
+        sources: known.sources.as_slice().into(),
+        explains: explains.into(),
+        confirm: confirm.map(Into::into),
         guide: section.map_or_else(|| GUIDE.to_owned(), |section| format!("{GUIDE}#{section}")),
     })
 }

@@ -17,6 +17,8 @@ mod power;
 mod requests;
 mod sharing;
 
+use serde::Serialize;
+
 use crate::finding::{Finding, Symptom};
 use crate::machine::Machine;
 use crate::rule::Rule;
@@ -38,7 +40,7 @@ const MODULES: [&[Rule]; 13] = [
 ];
 
 /// What a rule looks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct RuleDescription {
     /// Its name in findings.
     pub name: &'static str,

@@ -140,12 +140,12 @@ fn logged(kind: LogKind, text: &str) -> Tree {
 }
 
 fn examined(tree: &Tree) -> Examination {
-    examine(tree, None).unwrap()
+    examine(tree, Vec::new(), None).unwrap()
 }
 
-fn found(tree: &Tree) -> Vec<(&'static str, Option<String>)> {
+fn found(tree: &Tree) -> Vec<(String, Option<String>)> {
     let findings = examined(tree).findings;
-    findings.into_iter().map(|finding| (finding.rule, finding.seen.device)).collect()
+    findings.into_iter().map(|finding| (finding.rule.into_owned(), finding.seen.device)).collect()
 }
 
 fn aspm(function: &mut Function) {
@@ -489,7 +489,7 @@ fn finds_exactly_the_fault() {
     for (name, tree, expected) in cases() {
         let found: BTreeSet<_> = found(&tree).into_iter().collect();
         let expected: BTreeSet<_> =
-            expected.iter().map(|(rule, device)| (*rule, device.map(str::to_owned))).collect();
+            expected.iter().map(|(rule, device)| ((*rule).to_owned(), device.map(str::to_owned))).collect();
         assert_eq!(found, expected, "{name}");
     }
 }
@@ -525,8 +525,8 @@ fn the_worst_comes_first_unless_a_symptom_names_another() {
     let functions = with(functions, &[DRIVE], |one| control(one).completion_timeout_off = Some(true));
     let tree = Tree::new("server", functions);
     let order = |symptom| {
-        let findings = examine(&tree, symptom).unwrap().findings;
-        findings.iter().map(|finding| finding.rule).collect::<Vec<_>>()
+        let findings = examine(&tree, Vec::new(), symptom).unwrap().findings;
+        findings.into_iter().map(|finding| finding.rule).collect::<Vec<_>>()
     };
     assert_eq!(order(None), ["below-both-ends", "completion-timeout-off"]);
     assert_eq!(order(Some("hang")), ["completion-timeout-off", "below-both-ends"]);
@@ -551,7 +551,7 @@ fn two_readings_are_compared() {
     let later = with(server(), &NIC_LINK, |one| end(one).speed_gtps = Some(8.0));
     tree.later = vec![slow("text, line 900", later)];
     let findings = examined(&tree).findings;
-    let shown: Vec<_> = findings.iter().map(|finding| (finding.rule, finding.what.as_str())).collect();
+    let shown: Vec<_> = findings.iter().map(|finding| (&*finding.rule, finding.what.as_str())).collect();
     assert_eq!(shown[0].0, "below-both-ends");
     assert!(shown[0].1.ends_with("(in the reading line 900)"), "{shown:?}");
     let what = "two readings of this machine differ: LnkSta 32 GT/s x16, then 8 GT/s x16";

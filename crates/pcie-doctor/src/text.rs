@@ -1,13 +1,16 @@
 //! Findings and trees as text for people.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+
 use pcie_evidence::Tree;
 use pcie_evidence::tree::short_slot;
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 use crate::branches::{Branch, branches};
 use crate::examine::Examination;
 use crate::finding::{Finding, Loss, Operation, Severity};
 use crate::numbers::general;
-use crate::wrap::wrap;
 
 const LEAST_WIDTH: usize = 60;
 const MOST_WIDTH: usize = 110;
@@ -62,6 +65,12 @@ pub fn describe(examination: &Examination, tree: &Tree, width: usize, in_order: 
     lines.join("\n")
 }
 
+/// One finding of a tree, as [`describe`] writes it.
+#[must_use]
+pub fn finding_text(finding: &Finding, tree: &Tree, width: usize) -> String {
+    finding_lines(finding, tree, width.clamp(LEAST_WIDTH, MOST_WIDTH)).join("\n")
+}
+
 /// The tree, one function per line, with the modelled rates of its link and the severities of its findings.
 ///
 /// Functions without a link or a finding are counted.
@@ -69,8 +78,12 @@ pub fn describe(examination: &Examination, tree: &Tree, width: usize, in_order: 
 pub fn draw(tree: &Tree, examination: &Examination) -> String {
     let mut lines = Vec::new();
     let mut left_out = tree.functions().len();
+    let mut by_slot: HashMap<&str, Vec<&Finding>> = HashMap::new();
+    for finding in &examination.findings {
+        by_slot.entry(finding.device.as_deref().unwrap_or_default()).or_default().push(finding);
+    }
     for branch in branches(tree) {
-        let found = severities(examination, &branch.slot);
+        let found = severities(by_slot.get(branch.slot.as_str()).map_or(&[], Vec::as_slice));
         if branch.depth > 0 || branch.is_port() || branch.lanes.is_some() || !found.is_empty() {
             lines.push(line(&branch) + &found);
             left_out = left_out.saturating_sub(1);
@@ -119,9 +132,8 @@ fn numbers<'a>(findings: impl Iterator<Item = &'a Finding> + Clone) -> String {
 }
 
 /// The severities of the findings on a function, as the end of its line.
-fn severities(examination: &Examination, slot: &str) -> String {
-    let here = examination.findings.iter().filter(|finding| finding.device.as_deref() == Some(slot));
-    let numbers = numbers(here);
+fn severities(findings: &[&Finding]) -> String {
+    let numbers = numbers(findings.iter().copied());
     if numbers.is_empty() { numbers } else { format!(" | {numbers}") }
 }
 
@@ -160,7 +172,7 @@ fn finding_lines(finding: &Finding, tree: &Tree, width: usize) -> Vec<String> {
         item("measured elsewhere: ", &format!("{} (grade {})", finding.evidence, finding.grade.word()));
     }
     item("fix: ", &finding.remedy);
-    if let Some(confirm) = finding.confirm.filter(|_| !is_note) {
+    if let Some(confirm) = finding.confirm.as_deref().filter(|_| !is_note) {
         item("confirm: ", confirm);
     }
     let commands =
@@ -171,6 +183,19 @@ fn finding_lines(finding: &Finding, tree: &Tree, width: usize) -> Vec<String> {
         lines.extend(commands.iter().map(|command| format!("    {command}")));
     }
     lines
+}
+
+/// The lines of a text, the first after `head` and the others after `indent`, broken at spaces only: slots and commands
+/// stay whole.
+fn wrap(text: &str, width: usize, head: &str, indent: &str) -> Vec<String> {
+    let options = Options::new(width)
+        .initial_indent(head)
+        .subsequent_indent(indent)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit)
+        .break_words(false);
+    textwrap::wrap(text, options).into_iter().map(Cow::into_owned).collect()
 }
 
 fn loss_text(loss: &Loss) -> String {

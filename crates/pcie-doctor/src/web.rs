@@ -23,7 +23,7 @@ pub struct Report {
 pub fn report(text: &str, source: &str) -> Result<Report, JsValue> {
     let refused = |refusal: pcie_refusal::Refusal| JsValue::from_str(&refusal.to_string());
     let machine = machine_of_text(text, source).map_err(refused)?;
-    let examination = examine(&machine, None).map_err(refused)?;
+    let examination = examine(&machine, Vec::new(), None).map_err(refused)?;
     let (findings, tree) = (describe(&examination, &machine, WIDTH, false), draw(&machine, &examination));
     Ok(Report { findings, unseen: examination.unseen, tree })
 }

@@ -10,8 +10,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use pcie_refusal::Unfinished;
+
 use crate::letters::expand_tabs;
 use crate::pattern::{Pattern, compiled};
+use crate::stop::Stop;
 use crate::tree::{FUNCTIONS_MOST, Function};
 
 static ROOT: Pattern = Pattern::new(|| {
@@ -34,20 +37,21 @@ enum Token<'a> {
 }
 
 /// The functions that a drawing shows, with the buses below bridges; empty if the text has none.
-pub(crate) fn bus_tree(text: &str) -> Vec<Function> {
+pub(crate) fn bus_tree(text: &str, stop: Stop<'_>) -> Result<Vec<Function>, Unfinished> {
     let mut found: BTreeMap<String, Function> = BTreeMap::new();
     if !ROOT.is_match(text) {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let mut columns = HashMap::new();
-    for line in text.split('\n') {
+    for (number, line) in text.split('\n').enumerate() {
+        stop.check_at(number)?;
         for function in functions(&expand_tabs(line), &mut columns) {
             if found.len() < FUNCTIONS_MOST {
                 found.entry(function.slot.clone()).or_insert(function);
             }
         }
     }
-    found.into_values().collect()
+    Ok(found.into_values().collect())
 }
 
 /// The functions of a line. `columns` has the bus of the connector in each column; new connectors are added.
@@ -128,7 +132,7 @@ mod tests {
 
     #[test]
     fn connectors_belong_to_the_bus_of_their_column() {
-        let slots: Vec<_> = bus_tree(DRAWN).into_iter().map(|one| one.slot).collect();
+        let slots: Vec<_> = bus_tree(DRAWN, Stop::NEVER).unwrap().into_iter().map(|one| one.slot).collect();
         assert_eq!(
             slots,
             ["0000:00:00.0", "0000:00:01.0", "0000:00:1c.0", "0000:01:00.0", "0000:02:00.0", "0000:02:03.1"]
@@ -137,14 +141,14 @@ mod tests {
 
     #[test]
     fn bridges_have_their_buses_and_functions_their_names() {
-        let found = bus_tree(DRAWN);
+        let found = bus_tree(DRAWN, Stop::NEVER).unwrap();
         assert_eq!((found[2].secondary_bus, found[2].subordinate_bus), (Some(2), Some(5)));
         assert_eq!((&*found[3].title, &*found[2].title), ("Device: Network controller", "Device: not named"));
     }
 
     #[test]
     fn other_texts_draw_nothing() {
-        assert!(bus_tree("01:00.0 Ethernet controller: A\n").is_empty());
-        assert!(bus_tree("é-[00]-\u{e9}\n").is_empty());
+        assert!(bus_tree("01:00.0 Ethernet controller: A\n", Stop::NEVER).unwrap().is_empty());
+        assert!(bus_tree("é-[00]-\u{e9}\n", Stop::NEVER).unwrap().is_empty());
     }
 }

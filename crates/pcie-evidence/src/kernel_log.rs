@@ -5,10 +5,12 @@
 //! them.
 
 use indexmap::IndexMap;
+use pcie_refusal::Unfinished;
 use regex::Regex;
 
 use crate::letters::{first_letters, printable, trim};
 use crate::pattern::{Pattern, compiled, first_group};
+use crate::stop::Stop;
 use crate::tree::{LogEvent, LogKind};
 
 const EVENTS_MOST: usize = 256;
@@ -77,16 +79,17 @@ static KINDS: std::sync::LazyLock<Vec<(LogKind, Option<Regex>)>> = std::sync::La
 type Subject = (LogKind, Option<String>, Option<String>);
 
 /// The events of a text, in its order; those that a later line takes back are left out.
-pub(crate) fn log_events(text: &str) -> Vec<LogEvent> {
+pub(crate) fn log_events(text: &str, stop: Stop<'_>) -> Result<Vec<LogEvent>, Unfinished> {
     let mut events: IndexMap<Subject, LogEvent> = IndexMap::new();
     for (index, line) in text.split('\n').enumerate() {
+        stop.check_at(index)?;
         if HINT.is_match(line) {
             take(&mut events, index + 1, first_letters(line, LETTERS_MOST));
         }
     }
     let mut found: Vec<_> = events.into_values().collect();
     found.sort_by_key(|event| event.line);
-    found
+    Ok(found)
 }
 
 /// Whether a text has lines with the times of a kernel's log.
@@ -169,7 +172,7 @@ mod tests {
     use super::*;
 
     fn kinds(text: &str) -> Vec<(LogKind, Option<String>)> {
-        log_events(text).into_iter().map(|event| (event.kind, event.slot)).collect()
+        log_events(text, Stop::NEVER).unwrap().into_iter().map(|event| (event.kind, event.slot)).collect()
     }
 
     #[test]
@@ -223,7 +226,7 @@ mod tests {
     #[test]
     fn equal_lines_are_counted_and_their_time_is_dropped() {
         let line = "[    1.234567] pcieport 0000:00:1c.5: AER: Corrected error received: 0000:00:1c.5";
-        let events = log_events(&format!("{line}\n{line}\n"));
+        let events = log_events(&format!("{line}\n{line}\n"), Stop::NEVER).unwrap();
         assert_eq!((events.len(), events[0].count, events[0].line), (1, 2, 1));
         assert!(events[0].text.starts_with("pcieport 0000:00:1c.5: AER"), "{}", events[0].text);
     }

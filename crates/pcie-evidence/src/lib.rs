@@ -15,16 +15,18 @@ mod nccl_topology;
 mod pasted;
 mod pattern;
 mod saved;
+mod stop;
 #[cfg(unix)]
 mod sysfs;
 pub mod tree;
 
-pub use lspci::COMMAND;
+pub use lspci::{COMMAND, ShownFunction, shown_functions};
 pub use nccl_topology::read_nccl;
-pub use pasted::{machine_of_text, read_lspci};
-pub use saved::saved;
+pub use pasted::{machine_of_text, machine_of_text_until, read_lspci, read_lspci_until};
+pub use saved::{read_saved, saved};
+pub use stop::Stop;
 #[cfg(unix)]
-pub use sysfs::read_sysfs;
+pub use sysfs::{read_sysfs, read_sysfs_until};
 pub use tree::{
     Bridges, Control, ErrorReporting, Function, Host, IommuPages, Kind, Link, LinkEnd, LogEvent, LogKind,
     Peer, Piece, ResizableBar, Tree,

@@ -8,8 +8,12 @@ mod registers;
 mod states;
 mod unseen;
 
-use pcie_refusal::{Kind as Wrong, Refusal};
+use std::collections::HashMap;
 
+use pcie_refusal::{Kind as Wrong, Refusal, Unfinished};
+use serde::Serialize;
+
+use crate::stop::Stop;
 use crate::tree::{FUNCTIONS_MOST, Piece, Tree};
 use blocks::{Block, blocks};
 use functions::function;
@@ -22,22 +26,61 @@ pub const COMMAND: &str = "sudo lspci -vvv";
 ///
 /// # Errors
 /// It is too long, or shows more functions than a machine has.
-pub(crate) fn lspci_tree(text: &str, source: &str) -> Result<Option<Tree>, Refusal> {
-    let found = blocks(text).map_err(|refusal| refusal.about(source))?;
+pub(crate) fn lspci_tree(text: &str, source: &str, stop: Stop<'_>) -> Result<Option<Tree>, Unfinished> {
+    let found = blocks(text, stop).map_err(|unfinished| unfinished.about(source))?;
     if found.len() > FUNCTIONS_MOST {
         let problem = format!("{} PCI functions", found.len());
         let remedy = format!("give a machine of {FUNCTIONS_MOST} at most");
-        return Err(Refusal::new(problem).kind(Wrong::TooLarge).remedy(remedy).about(source));
+        return Err(Refusal::new(problem).kind(Wrong::TooLarge).remedy(remedy).about(source).into());
     }
     let Some(first) = found.first() else { return Ok(None) };
-    let shown = states(&found);
-    let mut trees = (0..shown.functions.len()).map(|number| state(number, &shown, source));
+    let shown = states(&found, stop)?;
+    let mut trees = Vec::new();
+    for number in 0..shown.functions.len() {
+        stop.check()?;
+        trees.push(state(number, &shown, source));
+    }
+    let mut trees = trees.into_iter();
     let Some(mut tree) = trees.next() else { return Ok(None) };
     tree.later = trees.collect();
+    stop.check()?;
     tree.unseen = unseen::unseen(text, &found, &shown, &tree);
     tree.pieces =
         vec![Piece { form: form(&found).into(), first_line: first.line, used_for: Some(used_for(&found)) }];
     Ok(Some(tree))
+}
+
+/// What a text of lspci shows of one function, as it is printed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShownFunction {
+    /// Its slot, with the domain where the text shows it.
+    pub slot: String,
+    /// Class and name.
+    pub title: String,
+    /// Its lines.
+    pub text: String,
+    /// Text of each decoded register.
+    pub registers: HashMap<String, String>,
+}
+
+/// Every function of a text that has a slot; of several readings of one machine, the first.
+///
+/// # Errors
+/// The text shows none, or is too long, or the reading was stopped.
+pub fn shown_functions(text: &str, stop: Stop<'_>) -> Result<Vec<ShownFunction>, Unfinished> {
+    let found: Vec<_> = blocks(text, stop)?.into_iter().filter(|block| !block.is_unnamed()).collect();
+    if found.is_empty() {
+        let refusal = Refusal::new("no PCI function in this text").kind(Wrong::Malformed);
+        return Err(refusal.remedy(format!("give the output of `{COMMAND}`")).into());
+    }
+    let first = states(&found, stop)?.functions.into_iter().next().unwrap_or_default();
+    let shown = |block: Block| ShownFunction {
+        slot: block.slot,
+        title: block.title,
+        text: block.text,
+        registers: block.registers,
+    };
+    Ok(first.into_iter().map(shown).collect())
 }
 
 fn state(number: usize, shown: &States, source: &str) -> Tree {

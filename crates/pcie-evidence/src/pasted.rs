@@ -4,7 +4,7 @@
 //! [`Tree::unseen`].
 
 use pcie_refusal::shown::named;
-use pcie_refusal::{Kind, Refusal};
+use pcie_refusal::{Kind, Refusal, Unfinished};
 
 use crate::bus_tree::bus_tree;
 use crate::forms::form_of;
@@ -14,7 +14,8 @@ use crate::lspci::{COMMAND, lspci_tree};
 use crate::matrix::matrix;
 use crate::nccl_topology::read_nccl;
 use crate::pattern::{Pattern, compiled};
-use crate::saved::of_text;
+use crate::saved::read_saved;
+use crate::stop::{Stop, refusal as without_stop};
 use crate::tree::{Piece, Tree};
 
 const HEAD_LETTERS: usize = 4096;
@@ -29,11 +30,19 @@ static TOPOLOGY: Pattern = Pattern::new(|| compiled(r"<system\b"));
 /// # Errors
 /// It is malformed, or shows nothing of a machine.
 pub fn machine_of_text(text: &str, source: &str) -> Result<Tree, Refusal> {
+    machine_of_text_until(text, source, Stop::NEVER).map_err(without_stop)
+}
+
+/// The same, unless it is stopped.
+///
+/// # Errors
+/// It is malformed, or shows nothing of a machine, or the reading was stopped.
+pub fn machine_of_text_until(text: &str, source: &str, stop: Stop<'_>) -> Result<Tree, Unfinished> {
     let head = first_letters(text, HEAD_LETTERS);
     if head.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).starts_with('{') {
-        return of_text(text, source);
+        return read_saved(text, source, stop);
     }
-    if XML.is_match(head) { read_nccl(text, source) } else { read_lspci(text, source) }
+    if XML.is_match(head) { Ok(read_nccl(text, source)?) } else { read_lspci_until(text, source, stop) }
 }
 
 /// The tree that a pasted text shows: output of lspci in any verbosity, with or without a kernel's log, `lspci -t`,
@@ -42,11 +51,19 @@ pub fn machine_of_text(text: &str, source: &str) -> Result<Tree, Refusal> {
 /// # Errors
 /// It shows nothing of a machine; the message names the form that it has.
 pub fn read_lspci(text: &str, source: &str) -> Result<Tree, Refusal> {
-    let (log, peers, drawn) = (log_events(text), matrix(text), bus_tree(text));
+    read_lspci_until(text, source, Stop::NEVER).map_err(without_stop)
+}
+
+/// The same, unless it is stopped.
+///
+/// # Errors
+/// It shows nothing of a machine, or the reading was stopped.
+pub fn read_lspci_until(text: &str, source: &str, stop: Stop<'_>) -> Result<Tree, Unfinished> {
+    let (log, peers, drawn) = (log_events(text, stop)?, matrix(text), bus_tree(text, stop)?);
     let (has_matrix, is_drawn) = (!peers.is_empty(), !drawn.is_empty());
-    let mut tree = match registers(text, source)? {
+    let mut tree = match registers(text, source, stop)? {
         Some(tree) => tree,
-        None if log.is_empty() && !has_matrix && !is_drawn => return Err(refusal(text, source)),
+        None if log.is_empty() && !has_matrix && !is_drawn => return Err(refusal(text, source).into()),
         None => {
             let mut tree = Tree::new(source, drawn);
             tree.unseen.push(without_registers(is_drawn, !log.is_empty()));
@@ -61,14 +78,14 @@ pub fn read_lspci(text: &str, source: &str) -> Result<Tree, Refusal> {
 }
 
 /// The tree of the registers or the topology within a text.
-fn registers(text: &str, source: &str) -> Result<Option<Tree>, Refusal> {
-    if let Some(tree) = lspci_tree(text, source)? {
+fn registers(text: &str, source: &str, stop: Stop<'_>) -> Result<Option<Tree>, Unfinished> {
+    if let Some(tree) = lspci_tree(text, source, stop)? {
         return Ok(Some(tree));
     }
     let Some(start) = TOPOLOGY.find(text) else { return Ok(None) };
     let topology = &text[start.start()..];
     match topology.find(TOPOLOGY_END) {
-        Some(end) => read_nccl(&topology[..end + TOPOLOGY_END.len()], source).map(Some),
+        Some(end) => Ok(read_nccl(&topology[..end + TOPOLOGY_END.len()], source).map(Some)?),
         None => Ok(None),
     }
 }

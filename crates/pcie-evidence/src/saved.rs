@@ -3,16 +3,22 @@
 //! The file identifies neither machine nor device: it has no serial numbers, MAC addresses or host name, and of the
 //! kernel's command line only the parameters about PCI, IOMMU and power.
 
+use std::io::{BufReader, Read};
+
 use pcie_refusal::shown::named;
-use pcie_refusal::{Kind, Refusal};
+use pcie_refusal::{Kind, Refusal, Unfinished};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_path_to_error::Segment;
 
 use crate::letters::first_letters;
 use crate::pattern::{Pattern, SLOT, compiled};
+use crate::stop::Stop;
 use crate::tree::{FUNCTIONS_MOST, Function, LinkEnd, PAYLOADS, SPEEDS, Tree};
 
 const HEAD_LETTERS: usize = 65_536;
+/// Bytes between two questions whether to stop: less than a millisecond.
+const PIECE_BYTES: usize = 1 << 16;
 const RCB_BYTES: [u32; 2] = [64, 128];
 
 static OF_LSPCI: Pattern = Pattern::new(|| compiled(&format!(r"(?m)^[ \t>]*{SLOT} \S")));
@@ -70,15 +76,18 @@ fn remove_absent(value: &mut Value) {
 /// The tree of the content of a saved file.
 ///
 /// # Errors
-/// It is not a saved tree, or was made by a later version.
-pub(crate) fn of_text(text: &str, source: &str) -> Result<Tree, Refusal> {
+/// It is not a saved tree, was made by a later version, or the reading was stopped.
+pub fn read_saved(text: &str, source: &str, stop: Stop<'_>) -> Result<Tree, Unfinished> {
     let count = text.matches("\"slot\"").count();
     if count > FUNCTIONS_MOST {
         let remedy = format!("give a machine of {FUNCTIONS_MOST} at most");
         let refusal = Refusal::new(format!("{count} PCI functions")).remedy(remedy);
-        return Err(refusal.kind(Kind::TooLarge).about(source));
+        return Err(refusal.kind(Kind::TooLarge).about(source).into());
     }
-    let read = serde_json::from_str::<Value>(text)
+    let pieces = BufReader::with_capacity(PIECE_BYTES, InPieces { left: text.as_bytes(), stop });
+    let content = serde_json::from_reader::<_, Value>(pieces);
+    stop.check()?;
+    let read = content
         .map_err(|_| String::new())
         .and_then(|content| {
             serde_path_to_error::deserialize::<_, SavedTree<'_>>(content).map_err(|error| wrong_path(&error))
@@ -88,6 +97,19 @@ pub(crate) fn of_text(text: &str, source: &str) -> Result<Tree, Refusal> {
     let mut tree = read.map_err(|path| refusal(text, source, &path))?;
     tree.source = source.to_owned();
     Ok(tree)
+}
+
+/// Bytes that are read until they are all read, or the reading is stopped.
+struct InPieces<'a> {
+    left: &'a [u8],
+    stop: Stop<'a>,
+}
+
+impl Read for InPieces<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        self.stop.check().map_err(std::io::Error::other)?;
+        self.left.read(into)
+    }
 }
 
 fn refusal(text: &str, source: &str, path: &str) -> Refusal {
@@ -103,13 +125,17 @@ fn refusal(text: &str, source: &str, path: &str) -> Refusal {
 
 /// The path of what could not be read: `tree.functions.0.slot`; empty for the whole file.
 fn wrong_path(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
-    let path = error.path().to_string().replace('[', ".").replace(']', "");
+    let keys = error.path().iter().filter_map(|segment| match segment {
+        Segment::Seq { index } => Some(index.to_string()),
+        Segment::Map { key } => Some(key.clone()),
+        Segment::Enum { .. } | Segment::Unknown => None,
+    });
+    let parent = keys.collect::<Vec<_>>().join(".");
     let message = error.inner().to_string();
-    let parent = if path == "." { "" } else { &path };
     match FIELD.captures(&message) {
         Some(found) if parent.is_empty() => found[1].to_owned(),
         Some(found) if !parent.ends_with(&found[1]) => format!("{parent}.{}", &found[1]),
-        _ => parent.to_owned(),
+        _ => parent,
     }
 }
 
@@ -164,7 +190,7 @@ mod tests {
     use super::*;
 
     fn refused(text: &str) -> String {
-        of_text(text, "a.json").unwrap_err().to_string()
+        read_saved(text, "a.json", Stop::NEVER).unwrap_err().to_string()
     }
 
     #[test]
@@ -175,7 +201,7 @@ mod tests {
         let text = saved(&tree, "1.2").unwrap();
         assert!(text.starts_with("{\n \"format\": \"pcielab-tree-1\",\n \"pcielab\": \"1.2\","), "{text}");
         assert!(!text.contains("null") && text.contains("\"speed_gtps\": 16.0"), "{text}");
-        assert_eq!(of_text(&text, "a.json").unwrap(), tree);
+        assert_eq!(read_saved(&text, "a.json", Stop::NEVER).unwrap(), tree);
     }
 
     #[test]
@@ -186,6 +212,14 @@ mod tests {
             ("{}", "pcielab"),
             (r#"{"pcielab": "1", "tree": {"source": "a"}}"#, "tree.functions"),
             (r#"{"pcielab": "1", "more": 1}"#, "more"),
+            (
+                r#"{"pcielab": "1", "tree": {"source": "a", "functions": [], "\u001b[2J": 1}}"#,
+                "'tree.\\u{1b}[2J'",
+            ),
+            (
+                r#"{"pcielab": "1", "tree": {"source": "a", "functions": [{"slot": "0000:01:00.0", "title": "", "vendor_id": 4294967296}]}}"#,
+                "tree.functions.0.vendor_id",
+            ),
             (
                 r#"{"pcielab": "1", "tree": {"source": "a", "functions": [{"slot": "1", "title": ""}]}}"#,
                 "tree.functions.0.slot",

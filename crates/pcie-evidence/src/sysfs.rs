@@ -9,10 +9,11 @@ mod host;
 
 use std::path::{Path, PathBuf};
 
-use pcie_refusal::{Kind, Refusal};
+use pcie_refusal::{Kind, Refusal, Unfinished};
 
 use crate::config_space::ConfigSpace;
 use crate::pattern::{Pattern, compiled};
+use crate::stop::{Stop, refusal as without_stop};
 use crate::tree::{FUNCTIONS_MOST, Function, Tree};
 use files::KernelFiles;
 use folder::Folder;
@@ -48,11 +49,19 @@ static SLOT: Pattern = Pattern::new(|| compiled(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-
 /// # Errors
 /// It has no PCI functions.
 pub fn read_sysfs(root: Option<&Path>) -> Result<Tree, Refusal> {
-    let source = root.map_or_else(|| "this machine".to_owned(), |root| root.display().to_string());
-    read(root, &source).map_err(|refusal| refusal.about(source.as_str()))
+    read_sysfs_until(root, Stop::NEVER).map_err(without_stop)
 }
 
-fn read(root: Option<&Path>, source: &str) -> Result<Tree, Refusal> {
+/// The same, unless it is stopped.
+///
+/// # Errors
+/// It has no PCI functions, or the reading was stopped.
+pub fn read_sysfs_until(root: Option<&Path>, stop: Stop<'_>) -> Result<Tree, Unfinished> {
+    let source = root.map_or_else(|| "this machine".to_owned(), |root| root.display().to_string());
+    read(root, &source, stop).map_err(|unfinished| unfinished.about(&source))
+}
+
+fn read(root: Option<&Path>, source: &str, stop: Stop<'_>) -> Result<Tree, Unfinished> {
     let (base, sys) = root.map_or_else(|| Ok(("/".into(), "/sys".into())), roots)?;
     let folder = Folder::new(&base);
     let devices = sys.join(DEVICES);
@@ -61,15 +70,19 @@ fn read(root: Option<&Path>, source: &str) -> Result<Tree, Refusal> {
         let remedy = format!("give a machine of {FUNCTIONS_MOST} at most");
         return Err(Refusal::new(format!("{} PCI functions", slots.len()))
             .kind(Kind::TooLarge)
-            .remedy(remedy));
+            .remedy(remedy)
+            .into());
     }
     let host = read_host(&folder, &sys);
     let nodes = nodes_of(&folder, &sys);
     let mut reader = Reader::new(KernelFiles::new(&folder, &nodes));
-    let functions: Vec<_> =
-        slots.iter().filter_map(|slot| reader.function(slot, &devices.join(slot))).collect();
+    let mut functions = Vec::new();
+    for slot in &slots {
+        stop.check()?;
+        functions.extend(reader.function(slot, &devices.join(slot)));
+    }
     if functions.is_empty() {
-        return Err(nothing(&devices, root.is_none()));
+        return Err(nothing(&devices, root.is_none()).into());
     }
     let unseen = reader.unseen(functions.len());
     let mut tree = Tree::new(source, functions).with_host(host);

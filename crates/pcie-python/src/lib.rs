@@ -14,6 +14,7 @@ mod fabrics;
 #[cfg(target_os = "linux")]
 mod host;
 mod json;
+mod machine;
 mod model;
 mod output;
 mod page;
@@ -61,6 +62,11 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::host::RealHost;
+    #[pymodule_export]
+    use super::machine::{
+        describe_examination, describe_finding, doctor_rules, draw_machine, examine_machine, lspci_functions,
+        machine_branches, machine_changes, machine_topology, read_machine, read_sysfs, saved_machine,
+    };
     #[pymodule_export]
     use super::model::{
         ethernet_need, ethernet_suiting, low_share, model_bandwidth, model_engine, model_link_sizing,

@@ -175,6 +175,17 @@ pub enum Unfinished {
     Stopped,
 }
 
+impl Unfinished {
+    /// A refusal with the input that it is about in front; a stop stays one.
+    #[must_use]
+    pub fn about(self, subject: &str) -> Self {
+        match self {
+            Self::Refused(refusal) => refusal.about(subject).into(),
+            Self::Stopped => Self::Stopped,
+        }
+    }
+}
+
 impl From<Refusal> for Unfinished {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)

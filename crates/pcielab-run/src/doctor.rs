@@ -37,7 +37,7 @@ pub(crate) struct DoctorArguments {
 /// Examines a machine and prints the findings.
 pub(crate) fn doctor(arguments: &DoctorArguments) -> Result<(), Failure> {
     let tree = read(arguments)?;
-    let mut examination = examine(&tree, arguments.symptom.as_deref())?;
+    let mut examination = examine(&tree, Vec::new(), arguments.symptom.as_deref())?;
     if arguments.json {
         examination.tree = arguments.tree.then(|| branches(&tree));
         let mut text = Vec::new();

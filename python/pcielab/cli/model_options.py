@@ -119,6 +119,8 @@ MODEL_OPTIONS = (
         unless="the specification's guideline",
     ),
 )
+_IDLE_NS, _LOADED_NS = 500, 1000
+"""Duration of a memory read on a server, idle and under load; most measured ones lie in between."""
 _BY_KEY = {one.key: one for one in MODEL_OPTIONS}
 _ACCOUNTING = typer.Option(
     "--accounting",
@@ -259,7 +261,6 @@ def _typical(option: str) -> str:
     """Typical values of an option that is missing, as words of its error."""
     if option != "--rtt-ns":
         return ""
-    from pcielab.doctor.loss import ROUND_TRIPS_NS
-
-    idle, loaded = ROUND_TRIPS_NS
-    return f" (most servers take {idle:g} idle to {loaded:g} under load; `pcielab run --test lat-rd` measures it)"
+    return (
+        f" (most servers take {_IDLE_NS} idle to {_LOADED_NS} under load; `pcielab run --test lat-rd` measures it)"
+    )

@@ -13,10 +13,8 @@ from pcielab.doctor.examine import Examination, examine
 from pcielab.doctor.files import read_file, read_lspci_file, read_lspci_stream, read_machine
 from pcielab.doctor.finding import Finding, Loss, Severity, Sureness, Value
 from pcielab.doctor.merged import merged
-from pcielab.doctor.pasted import machine_of_text, read_lspci
+from pcielab.doctor.reading import machine_of_text, read_lspci, read_sysfs, saved
 from pcielab.doctor.rules import RULES
-from pcielab.doctor.saved import saved
-from pcielab.doctor.sysfs import read_sysfs
 from pcielab.doctor.topology import Position, Topology, topology
 from pcielab.doctor.tree import Control, ErrorReporting, Function, Host, Link, LinkEnd, ResizableBar, Tree
 from pcielab.doctor.watch import changes

@@ -1,19 +1,16 @@
-"""Examine a tree: apply every rule and sort the findings, worst first."""
+"""Examine a tree with the rules of `crates/pcie-doctor`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
+from pydantic import TypeAdapter
+
+from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
 from pcielab.doctor.branches import Branch
 from pcielab.doctor.finding import Finding, Severity
-from pcielab.doctor.readings import differences
-from pcielab.doctor.rules import RULES
-from pcielab.doctor.signs import explained, signs
-from pcielab.doctor.symptom import by_symptom, complaint
 from pcielab.doctor.tree import Piece, Record, Tree
 from pcielab.notebook import Pictured
-
-_ORDER = list(Severity)
 
 
 class Examination(Pictured, Record):
@@ -64,40 +61,5 @@ def examine(tree: Tree, more: Sequence[Finding] = (), symptom: str | None = None
     Raises:
         InputError: The symptom is not known.
     """
-    shown = signs(tree)
-    found = [*more, *(finding for rule in RULES for finding in rule.findings(tree)), *_later(tree)]
-    found = [
-        finding.model_copy(update={"explained": (*finding.explained, *explained(finding, shown))})
-        for finding in found
-    ]
-    found.sort(key=_rank)
-    findings = by_symptom(found, complaint(symptom)) if symptom is not None else tuple(found)
-    return Examination(
-        source=tree.source,
-        functions=len(tree.functions),
-        links=len(tree.links),
-        hypervisor=tree.host.hypervisor,
-        unseen=tree.unseen,
-        pieces=tree.pieces,
-        findings=findings,
-    )
-
-
-def _rank(finding: Finding) -> tuple[int, int, int, float]:
-    """Severity, then the evidence that it explains, then whether it explains any symptom, then what it costs."""
-    is_setting = not finding.explains and finding.severity is Severity.NOTE
-    return _ORDER.index(finding.severity), -len(finding.explained), is_setting, -finding.lost_gbps
-
-
-def _later(tree: Tree) -> Iterator[Finding]:
-    """What differs in later readings of the same machine, and the errors and warnings that only those have."""
-    first = {(finding.rule, finding.device) for rule in RULES for finding in rule.findings(tree)}
-    for later in tree.later:
-        yield from differences(tree, later)
-        for finding in (finding for rule in RULES for finding in rule.findings(later)):
-            if finding.severity is not Severity.NOTE and (finding.rule, finding.device) not in first:
-                yield finding.model_copy(update={"what": f"{finding.what} ({_since(later)})"})
-
-
-def _since(later: Tree) -> str:
-    return f"in the reading{later.source.rpartition(',')[2]}"
+    findings = TypeAdapter(list[Finding]).dump_json(list(more)).decode()
+    return Examination.model_validate_json(_core.examine_machine(tree.model_dump_json(), findings, symptom))

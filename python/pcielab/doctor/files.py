@@ -4,18 +4,17 @@ import re
 from pathlib import Path
 from typing import BinaryIO
 
+from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
-from pcielab.doctor.nccl_topology import read_nccl_file
-from pcielab.doctor.pasted import machine_of_text
-from pcielab.doctor.saved import read_saved
-from pcielab.doctor.sysfs import read_sysfs
+from pcielab.doctor.reading import machine_of_text, read_sysfs
 from pcielab.doctor.tree import Tree
-from pcielab.errors import InputError
-from pcielab.library.input_files import read_text_roughly
+from pcielab.errors import refusal
+from pcielab.library.input_files import read_text, read_text_roughly
 from pcielab.wording import byte_size, shown
 
 _STORE_HEAD = b"SQLite format 3\0"
 _LSPCI_BYTES = 32 << 20
+_NCCL_BYTES = 16 << 20
 _HEAD_BYTES = 4096
 
 
@@ -30,11 +29,13 @@ def read_file(path: Path) -> Tree:
         # A store is a regular file; a pipe can be read only once, so it is not probed.
         head = path.open("rb").read(len(_STORE_HEAD)) if path.is_file() else b""
     except OSError as error:
-        raise InputError(
-            f"{path}: cannot be read: {error.strerror}: give a store, or a file that `pcielab doctor --save` wrote"
+        raise refusal(
+            "not-allowed",
+            f"{path}: cannot be read: {error.strerror}: give a store, or a file that `pcielab doctor --save` "
+            "wrote",
         ) from error
     if head != _STORE_HEAD:
-        return read_saved(path)
+        return Tree.model_validate_json(_core.read_machine(read_text(path), str(path), "saved"))
     # Imported here because these modules take half a second to load.
     from pcielab.doctor.stores import tree_of_store
     from pcielab.store import open_store
@@ -60,7 +61,7 @@ def read_machine(path: Path) -> Tree:
     try:
         head = path.open("rb").read(_HEAD_BYTES) if path.is_file() else b""
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+        raise refusal("not-allowed", f"{path}: cannot be read: {error.strerror}") from error
     if head.startswith(_STORE_HEAD) or head.lstrip().startswith(b"{"):
         return read_file(path)
     return read_nccl_file(path) if _is_xml(head) else read_lspci_file(path)
@@ -68,6 +69,16 @@ def read_machine(path: Path) -> Tree:
 
 def _is_xml(head: bytes) -> bool:
     return re.match(rb"(?:\xef\xbb\xbf)?\s*<(?:\?xml|!|system\b)", head) is not None
+
+
+def read_nccl_file(path: Path) -> Tree:
+    """The tree of a topology that NCCL dumps (`NCCL_TOPO_DUMP_FILE`).
+
+    Raises:
+        InputError: It cannot be read, is not well-formed, or shows no device.
+    """
+    text = read_text(path, _NCCL_BYTES)
+    return Tree.model_validate_json(_core.read_machine(text, str(path), "topology"))
 
 
 @refuses_wrong_types
@@ -85,7 +96,9 @@ def read_lspci_stream(stream: BinaryIO, source: str) -> Tree:
         raise TypeError(f"read_lspci_stream: stream is {shown(stream)}: give a BinaryIO")
     content = stream.read(_LSPCI_BYTES + 1)
     if len(content) > _LSPCI_BYTES:
-        raise InputError(f"{source}: is longer than {byte_size(_LSPCI_BYTES)}: give the text of one machine")
+        raise refusal(
+            "too-large", f"{source}: is longer than {byte_size(_LSPCI_BYTES)}: give the text of one machine"
+        )
     return machine_of_text(content.decode(errors="replace"), source)
 
 

@@ -7,9 +7,9 @@ import struct
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pcielab.doctor.config_space import ACS_SERVICES
 from pcielab.doctor.tree import PAYLOADS, SPEEDS
 
+_ACS_SERVICES = ("SrcValid", "TransBlk", "ReqRedir", "CmpltRedir", "UpstreamFwd", "EgressCtrl", "DirectTrans")
 KINDS = {
     "endpoint": 0,
     "legacy-endpoint": 1,
@@ -113,7 +113,7 @@ class Made:
     def _extended(self, space: bytearray) -> None:
         parts = [(0x0001, 2, self._aer()), (0x0003, 1, b"\x11\x22\x33\x44\x55\x66\x77\x88")]
         if self.acs is not None:
-            bits = sum(1 << ACS_SERVICES.index(name) for name in self.acs)
+            bits = sum(1 << _ACS_SERVICES.index(name) for name in self.acs)
             parts.append((0x000D, 1, struct.pack("<HH", 0x7F, bits)))
         if self.rebar is not None:
             shown, largest = (size.bit_length() - 1 for size in self.rebar)

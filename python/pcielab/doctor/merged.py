@@ -4,7 +4,7 @@ from typing import Any
 
 from pcielab.argument_types import refuses_wrong_types
 from pcielab.doctor.tree import Function, Tree
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 
 _MOST_NAMED = 4
 _ADDED = ("label", "numa_node", "iommu_type", "iommu_group", "driver", "control", "acs_enabled", "ats_enabled")
@@ -25,8 +25,9 @@ def merged(first: Tree, second: Tree) -> Tree:
         first, second = second, first
     others = {function.slot: function for function in second.functions}
     if not any(function.slot in others for function in first.functions):
-        raise InputError(
-            f"{first.source} and {second.source}: have no function in common: give two readings of one machine"
+        raise refusal(
+            "conflict",
+            f"{first.source} and {second.source}: have no function in common: give two readings of one machine",
         )
     functions = tuple(_with(one, others.get(one.slot)) for one in first.functions)
     host = first.host.model_copy(

@@ -1,8 +1,8 @@
 """The tree of the machine of a store, from the lspci text that the store carries."""
 
-from pcielab.doctor.pasted import read_lspci
+from pcielab.doctor.reading import read_lspci
 from pcielab.doctor.tree import Tree
-from pcielab.errors import InputError
+from pcielab.errors import refusal
 from pcielab.store import Store
 from pcielab.store.setup import setup_of
 
@@ -17,9 +17,10 @@ def tree_of_store(store: Store) -> Tree:
     """
     text = store.attachments.get(ATTACHMENT)
     if text is None:
-        raise InputError(
+        raise refusal(
+            "missing",
             f"{store.path}: {store.origin}, without the machine's {ATTACHMENT}: "
-            "import a folder that holds one (`sudo lspci -vvv`), or give the text with --lspci"
+            "import a folder that holds one (`sudo lspci -vvv`), or give the text with --lspci",
         )
     tree = read_lspci(text, f"{store.path}, {ATTACHMENT}")
     pages = setup_of(store.manifest).iommu

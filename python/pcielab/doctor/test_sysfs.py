@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pcielab.doctor import Function, Tree, examine, read_sysfs, saved
+from pcielab.doctor import Function, Tree, examine, read_file, read_sysfs, saved
 from pcielab.doctor.branches import branches
 from pcielab.doctor.made_machine import Made, server, write
-from pcielab.doctor.saved import read_saved
 from pcielab.doctor.test_rules import BROKEN, NIC, Broken
 from pcielab.errors import InputError
 
@@ -66,7 +65,7 @@ def test_a_saved_tree_gives_the_same_findings_elsewhere(broken: Broken, tmp_path
     tree = read_sysfs(write(tmp_path / "machine", broken.functions(), broken.files))
     path = tmp_path / "machine.json"
     path.write_bytes(saved(tree, "0"))
-    elsewhere = read_saved(path)
+    elsewhere = read_file(path)
     assert examine(elsewhere).findings == examine(tree).findings
     assert elsewhere.source == str(path)
 
@@ -85,7 +84,7 @@ def test_refuses_a_file_that_is_not_a_saved_tree(content: bytes, tmp_path: Path)
     path = tmp_path / "machine.json"
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"machine\.json: not a saved tree .*pcielab doctor --save"):
-        read_saved(path)
+        read_file(path)
 
 
 def test_a_device_in_d3cold_is_not_woken(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from pcielab._core import read_machine as read_machine_text
 from pcielab.doctor import (
     Topology,
     Tree,
@@ -17,7 +18,6 @@ from pcielab.doctor import (
 )
 from pcielab.doctor.branches import branches
 from pcielab.doctor.made_machine import server, write
-from pcielab.doctor.nccl_topology import read_nccl
 from pcielab.errors import InputError
 
 XML = """<system version="1"><cpu numaid="1"><pci busid="0000:16:00.0" class="0x060400" vendor="0x1000"
@@ -37,7 +37,7 @@ def above(found: Topology) -> dict[str, str | None]:
 
 
 def nccl(text: str) -> Tree:
-    return read_nccl(text.encode(), "topo.xml")
+    return Tree.model_validate_json(read_machine_text(text, "topo.xml", "topology"))
 
 
 def test_a_server_has_a_place_for_each_device_and_one_for_a_switch(machine: Tree) -> None:
@@ -120,7 +120,7 @@ def test_functions_of_a_saved_tree_cannot_be_above_each_other() -> None:
         ("<graphs/>", "the outermost element is graphs"),
         ('<system><pci busid="x"/></system>', "busid is x"),
         ('<system><pci busid="0000:01:00.0"/><pci busid="0000:01:00.0"/></system>', "is there twice"),
-        ("<system>" * 100, "levels"),
+        ("<system>" * 100 + "</system>" * 100, "levels"),
         ('<?xml version="1.0" encoding="nonsense"?><system/>', "topo.xml"),
     ],
 )

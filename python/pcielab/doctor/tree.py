@@ -3,7 +3,7 @@
 The data do not depend on the source; a value that could not be read is None, never a guess. The bridge above a
 function follows from bus numbers alone, which every source shows. Names of bits and registers are those of the PCI
 Express base specification, chapter 7. A tree has no serial numbers and no MAC addresses.
-The doctor is Python, and so is this shape, which saved files have, too.
+`crates/pcie-evidence` reads machines, and has the same shape, which saved files have, too.
 """
 
 from collections import defaultdict
@@ -502,11 +502,3 @@ class Tree(Record):
     def _is_lower_end(self, function: Function) -> bool:
         """Whether a function of unknown kind is below a link: links and internal buses of switches alternate."""
         return function.is_unnamed or self.is_selection or len(self.path(function)) % 2 == 0
-
-    def link_of(self, function: Function) -> Link | None:
-        """The link above a function, if it is on the lower end of one."""
-        return self._links_by_slot.get(function.slot)
-
-    @cached_property
-    def _links_by_slot(self) -> dict[str, Link]:
-        return {function.slot: link for link in self.links for function in link.functions}

@@ -20,14 +20,14 @@ from pcielab.errors import InputError, refusal, with_message
 from pcielab.explore.fabrics import Fabrics
 from pcielab.explore.question import Systems
 from pcielab.fabric import fabric_of
-from pcielab.library.copied_lspci import SLOT
 from pcielab.library.input_files import parse_toml
 from pcielab.library.profiles.files import PARTS
 from pcielab.library.profiles.part import Part
 from pcielab.library.validation import checked
 from pcielab.wording import named
 
-_MACHINE = re.compile(rf"^[ \t>]*{SLOT} \S|<system\b|^\s*\{{\s*\"format\": \"pcielab-tree", re.MULTILINE)
+_SLOT = r"(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
+_MACHINE = re.compile(rf"^[ \t>]*{_SLOT} \S|<system\b|^\s*\{{\s*\"format\": \"pcielab-tree", re.MULTILINE)
 """Texts that show a machine: a line of lspci, a topology of NCCL, a saved tree."""
 _HEAD_LETTERS = 65_536
 FILES_MOST = 100

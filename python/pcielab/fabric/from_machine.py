@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pcielab._core import INSIDE_GBYTES_PER_S
+from pcielab import model
+from pcielab._core import INSIDE_GBYTES_PER_S, SPEEDS_GTPS as SPEEDS
 from pcielab.argument_types import refuses_wrong_types
 from pcielab.doctor import Position, Topology, Tree, topology
-from pcielab.doctor.loss import LARGE_BYTES, generation, loss, use_of
 from pcielab.errors import refusal
 from pcielab.fabric.borrowed import memory_gbytes_per_s
 from pcielab.library.usual_link import USUAL_MPS_BYTES
@@ -29,6 +29,7 @@ _KINDS = {
     "device": "device",
 }
 _REDIRECTS = {"ReqRedir", "CmpltRedir"}
+_LARGE_BYTES = 4096
 _MOST_LETTERS, _MOST_NOTES = 160, 1000
 _NOTES = (
     "Links have the speed and width that they trained to. Their capacities are modelled: payload of large "
@@ -191,18 +192,24 @@ def _inside(position: Position) -> Iterator[str]:
 def _trained(position: Position, payloads: dict[str, int]) -> Iterator[str]:
     """The keys of a PCIe link, with its capacities."""
     end, device = position.end, position.function
-    if end is None or end.speed_gtps is None or device is None:
+    if end is None or end.speed_gtps is None or not end.lanes or device is None:
         return
-    use = use_of(device, end, payloads.get(position.name))
-    if use is None:
-        return
-    use = use.with_mrrs(LARGE_BYTES)
-    read, write = loss(use, use, "read"), loss(use, use, "write")
-    mps = f"MPS {use.link.mps_bytes} B{'' if position.name in payloads else ' (not read: assumed)'}"
+    mps_bytes = (device.control and device.control.mps_bytes) or USUAL_MPS_BYTES
+    link = model.Link(
+        generation=SPEEDS.index(end.speed_gtps) + 1,
+        lanes=end.lanes,
+        mps_bytes=min(mps_bytes, payloads.get(position.name, mps_bytes)),
+        mrrs_bytes=_LARGE_BYTES,
+        rcb_bytes=end.rcb_bytes or 64,
+        ecrc=bool(device.errors and device.errors.ecrc_generated),
+        flit_mode=end.flit_mode or None,
+    )
+    [row] = model.bandwidth(link, [_LARGE_BYTES])
+    mps = f"MPS {link.mps_bytes} B{'' if position.name in payloads else ' (not read: assumed)'}"
     yield f"# trained to {end.speed_gtps:g} GT/s x{end.lanes}, {mps}{_below_both_ends(position)}"
-    yield f'link = "gen{generation(end.speed_gtps)}x{end.lanes}"'
-    yield f"down_gbytes_per_s = {read.now_gbps / 8:.3f}"
-    yield f"up_gbytes_per_s = {write.now_gbps / 8:.3f}"
+    yield f'link = "gen{link.generation}x{end.lanes}"'
+    yield f"down_gbytes_per_s = {row.read.gbps / 8:.3f}"
+    yield f"up_gbytes_per_s = {row.write.gbps / 8:.3f}"
 
 
 def _below_both_ends(position: Position) -> str:

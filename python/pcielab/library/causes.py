@@ -1,6 +1,6 @@
 """The causes of low numbers that the doctor's findings and `normal` name, from `causes.toml`.
 
-`pcie-doctor` embeds the same file.
+`crates/pcie-doctor` embeds the same file.
 """
 
 from dataclasses import dataclass

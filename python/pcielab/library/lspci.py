@@ -1,29 +1,36 @@
 """Parse the text of `lspci -vvv`: a machine's PCIe functions with their negotiated links and settings.
 
 It accepts text of old and new pciutils, also as mail, forums and Markdown change it. A function is found by
-its slot, or by the IDs or the `Device 6000` that the text shows. `library.lspci_blocks` finds the functions.
+its slot, or by the IDs or the `Device 6000` that the text shows. `crates/pcie-evidence` finds the functions.
 """
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pcielab._core import generation_of
+from pcielab._core import generation_of, lspci_functions
 from pcielab.errors import refusal
-from pcielab.library.lspci_blocks import Block, blocks
-from pcielab.library.lspci_states import states
 from pcielab.library.profiles.parts import Link
 from pcielab.wording import named
 
-COMMAND = "sudo lspci -vvv"
 _IDS = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]")
 _TAGS_5_BIT, _TAGS_8_BIT, _TAGS_10_BIT = 32, 256, 768
 SPEED_AND_WIDTH = re.compile(r"Speed (\d{1,3}(?:\.\d)?)GT/s.*?Width x(\d{1,4})\b")
 
 
 @dataclass(frozen=True)
-class Function(Block):
+class Function:
     """One PCIe function, as a block of `lspci -vvv`."""
+
+    slot: str
+    """Bus, device and function, with the domain where the text shows it."""
+    title: str
+    """Class and name."""
+    text: str
+    """Its lines."""
+    registers: Mapping[str, str]
+    """Text of each decoded register, continuation lines included: `DevCtl`, `LnkSta`, `AERCap`..."""
 
     @property
     def is_endpoint(self) -> bool:
@@ -112,10 +119,7 @@ def parse(text: str) -> list[Function]:
     Raises:
         InputError: The text shows none.
     """
-    found = [block for block in blocks(text) if not block.is_unnamed]
-    if not found:
-        raise refusal("malformed", f"no PCI function in this text: give the output of `{COMMAND}`")
-    return [Function(one.slot, one.title, one.text, one.line, one.below) for one in states(found).functions[0]]
+    return [Function(**found) for found in json.loads(lspci_functions(text))]
 
 
 def find(functions: Iterable[Function], device: str | None = None) -> Function:

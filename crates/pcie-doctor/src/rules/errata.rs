@@ -15,7 +15,7 @@ pub(super) const RULES: &[Rule] = &[
         section: "known-faults-of-hardware",
         explains: &[Symptom::Errors, Symptom::LostRate, Symptom::Hang],
         confirm: Some("the fault goes away with the setting changed"),
-        about: "A device with a published fault, set as the fault needs it (`library/hardware.csv`). ASPM on \
+        about: "A device with a published fault, set as the fault needs it (`hardware.csv`). ASPM on \
              where the device must not use it, an MPS or MRRS above what it handles, ACS redirection in \
              switches that then block packets, a link below both ends at a port that is known for it. One \
              finding per link and fault. Facts of general knowledge make none.",
@@ -28,7 +28,7 @@ pub(super) const RULES: &[Rule] = &[
         explains: &[Symptom::PeerToPeer],
         confirm: Some("p2pBandwidthLatencyTest prints 0 for the pair, or copies go through host memory"),
         about: "Some GPUs refuse peer-to-peer by their driver, whatever the fabric allows \
-             (`library/hardware.csv`).",
+             (`hardware.csv`).",
         see: no_peer_to_peer,
     },
 ];

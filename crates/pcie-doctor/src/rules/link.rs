@@ -24,7 +24,7 @@ pub(super) const RULES: &[Rule] = &[
              at 2.5 GT/s: look at them under load. A network controller that the link carries all the same is \
              a note: boards wire one lane to two ports of 1 Gb/s. Links inside a chip are not judged. Silent \
              where `target-speed-lowered` fires, and on the soldered link of a chipset that runs as \
-             `library/hardware.csv` says. A slower one is a warning.",
+             `hardware.csv` says. A slower one is a warning.",
         see: below_both_ends,
     },
     Rule {
@@ -85,7 +85,7 @@ pub(super) const RULES: &[Rule] = &[
         explains: &[],
         confirm: None,
         about: "Some devices sit behind a switch on their card, and report a nominal link whatever the card \
-             does. The rows of `library/hardware.csv` name them and the value. The link of the card is that \
+             does. The rows of `hardware.csv` name them and the value. The link of the card is that \
              of the switch's upstream port. One finding per card, on its first device.",
         see: on_card_link,
     },
@@ -126,7 +126,7 @@ pub(super) const RULES: &[Rule] = &[
         explains: &[Symptom::LostRate],
         confirm: Some("the device is faster in a slot of the processor, or when its neighbours rest"),
         about: "Slots of a chipset share its one link to the processor, which matters to devices that could fill \
-             it. Chipsets are recognised by the IDs of their ports (`library/hardware.csv`), or by the name \
+             it. Chipsets are recognised by the IDs of their ports (`hardware.csv`), or by the name \
              of the root port. The rate counts that both ends of the device's link support, since it may \
              rest.",
         see: chipset_slot,

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use pcie_refusal::{Kind, Refusal};
+use pcie_refusal::{Kind, Refusal, Unfinished};
 use regex::Captures;
 
 use super::COMMAND;
@@ -14,6 +14,7 @@ use super::copied::as_printed;
 use super::registers::{is_hex, is_register, registers, space};
 use crate::letters::{first_letters, is_blank, printable, trim};
 use crate::pattern::{Pattern, SLOT, compiled, first_group};
+use crate::stop::Stop;
 use crate::tree::UNNAMED_DOMAIN;
 
 /// The title of a function without a header.
@@ -113,16 +114,16 @@ impl Block {
 /// Every function of a text, in its order; a slot may come several times.
 ///
 /// # Errors
-/// The text is too long.
-pub(super) fn blocks(text: &str) -> Result<Vec<Block>, Refusal> {
+/// The text is too long, or the reading was stopped.
+pub(super) fn blocks(text: &str, stop: Stop<'_>) -> Result<Vec<Block>, Unfinished> {
     if text.matches('\n').count() > LINES_MOST {
         let remedy = format!("give the output of `{COMMAND}` on one machine");
         let refusal = Refusal::new(format!("more than {LINES_MOST} lines")).remedy(remedy);
-        return Err(refusal.kind(Kind::TooLarge));
+        return Err(refusal.kind(Kind::TooLarge).into());
     }
-    let text = as_printed(text);
+    let text = as_printed(text, stop)?;
     let lines: Vec<_> = text.split('\n').map(|line| first_letters(line, LETTERS_MOST)).collect();
-    Ok(Finder { lines, ..Finder::default() }.found())
+    Finder { lines, ..Finder::default() }.found(stop)
 }
 
 /// A function while its lines are collected.
@@ -150,8 +151,9 @@ struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
-    fn found(mut self) -> Vec<Block> {
+    fn found(mut self, stop: Stop<'_>) -> Result<Vec<Block>, Unfinished> {
         for index in 0..self.lines.len() {
+            stop.check_at(index)?;
             let line = self.lines[index];
             if !is_blank(line) {
                 self.take(index, line);
@@ -160,7 +162,7 @@ impl<'a> Finder<'a> {
             }
         }
         self.close();
-        named(self.closed)
+        named(self.closed, stop)
     }
 
     fn take(&mut self, index: usize, line: &'a str) {
@@ -227,9 +229,14 @@ impl<'a> Finder<'a> {
 }
 
 /// The functions with their slots; those without a header get one of their own if they have registers.
-fn named(found: Vec<Open<'_>>) -> Vec<Block> {
+fn named(found: Vec<Open<'_>>, stop: Stop<'_>) -> Result<Vec<Block>, Unfinished> {
     let (mut below, mut made) = (HashMap::new(), HashMap::new());
-    found.into_iter().filter_map(|block| named_block(block, &mut below, &mut made)).collect()
+    let mut named = Vec::new();
+    for block in found {
+        stop.check()?;
+        named.extend(named_block(block, &mut below, &mut made));
+    }
+    Ok(named)
 }
 
 /// One function with its slot; None if it has neither header nor registers.
@@ -327,13 +334,13 @@ mod tests {
     use super::*;
 
     fn slots(text: &str) -> Vec<String> {
-        blocks(text).unwrap().into_iter().map(|block| block.slot).collect()
+        blocks(text, Stop::NEVER).unwrap().into_iter().map(|block| block.slot).collect()
     }
 
     #[test]
     fn a_function_ends_at_the_next_header_and_at_a_blank_line() {
         let text = "01:00.0 Ethernet controller: A\n\tLnkSta: Speed 8GT/s\n01:00.1 Ethernet controller: B\n\tControl: I/O-\n\n\tLnkSta: x\n";
-        let found = blocks(text).unwrap();
+        let found = blocks(text, Stop::NEVER).unwrap();
         assert_eq!(found.len(), 3);
         assert_eq!(found[0].register("LnkSta"), "Speed 8GT/s");
         assert!(found[1].registers.is_empty() && found[2].is_unnamed());
@@ -341,7 +348,8 @@ mod tests {
 
     #[test]
     fn a_second_register_of_a_name_is_of_another_function() {
-        let found = blocks("01:00.0 Ethernet controller: A\n\tLnkSta: a\n\tLnkSta: b\n").unwrap();
+        let found =
+            blocks("01:00.0 Ethernet controller: A\n\tLnkSta: a\n\tLnkSta: b\n", Stop::NEVER).unwrap();
         assert_eq!((found.len(), &*found[1].title), (2, NO_HEADER));
     }
 
@@ -362,19 +370,22 @@ mod tests {
 
     #[test]
     fn wrapped_headers_are_whole() {
-        let found = blocks("01:00.0 Ethernet controller: Example\nNetworks Inc\n\tControl: I/O-\n").unwrap();
+        let found =
+            blocks("01:00.0 Ethernet controller: Example\nNetworks Inc\n\tControl: I/O-\n", Stop::NEVER)
+                .unwrap();
         assert_eq!(found[0].title, "Ethernet controller: Example Networks Inc");
     }
 
     #[test]
     fn machine_readable_lines_have_titles() {
-        let found = blocks("01:00.0 \"Ethernet controller\" \"Example\" \"NIC\" -r01\n").unwrap();
+        let found =
+            blocks("01:00.0 \"Ethernet controller\" \"Example\" \"NIC\" -r01\n", Stop::NEVER).unwrap();
         assert_eq!(found[0].title, "Ethernet controller: Example NIC");
     }
 
     #[test]
     fn too_many_lines_are_refused() {
-        let refusal = blocks(&"\n".repeat(LINES_MOST + 1)).unwrap_err();
+        let refusal = blocks(&"\n".repeat(LINES_MOST + 1), Stop::NEVER).unwrap_err();
         assert!(refusal.to_string().starts_with("more than 1000000 lines: give the output of"), "{refusal}");
     }
 }

@@ -6,10 +6,12 @@
 use std::borrow::Cow;
 
 use indexmap::IndexMap;
+use pcie_refusal::Unfinished;
 use regex::{Captures, Regex};
 
 use crate::letters::{is_blank, is_space};
 use crate::pattern::{Pattern, compiled};
+use crate::stop::Stop;
 
 const ANY_SLOT: &str = r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]";
 const QUOTE: &str = r"(?: {0,3}>)+ ?";
@@ -54,26 +56,32 @@ static START: Pattern = Pattern::new(|| {
 });
 
 /// The text as lspci printed it, as far as marks of copying tell; it keeps the number of lines where it can.
-pub(super) fn as_printed(text: &str) -> String {
+pub(super) fn as_printed(text: &str, stop: Stop<'_>) -> Result<String, Unfinished> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n").replace('\r', "\n");
     let text = unescaped(COLOUR.replace_all(&with_spaces(&text), "").into_owned());
+    stop.check()?;
     let mut text = both_sides(unmarked(text));
+    stop.check()?;
     if QUOTED_SLOT.is_match(&text) {
         text = QUOTES.replace_all(&text, "").into_owned();
     }
     let text = FENCES.replace_all(&text, "");
+    stop.check()?;
     let text = PROMPT.replace_all(&text, "$1");
+    stop.check()?;
     let text = BEFORE_SLOTS.replace_all(&text, "$1");
+    stop.check()?;
     let text = UPPER_SLOT.replace_all(&text, |found: &Captures<'_>| found[0].to_ascii_lowercase());
     let mut printed = String::with_capacity(text.len());
     for (number, line) in text.split('\n').enumerate() {
+        stop.check_at(number)?;
         if number > 0 {
             printed.push('\n');
         }
         let line = line.strip_prefix('`').unwrap_or(line).trim_end_matches([' ', '\t', '*', '`']);
         printed.push_str(&unfolded(line));
     }
-    printed
+    Ok(printed)
 }
 
 /// Spaces for the blanks that editors write.
@@ -224,20 +232,20 @@ mod tests {
             (PLAIN.replace('\n', "\\n").replace('\t', "\\t"), PLAIN.to_owned()),
             (PLAIN.replace("Example", "&lt;a&#x3e; &amp;lt;"), PLAIN.replace("Example", "<a> &lt;")),
         ] {
-            assert_eq!(as_printed(&copied), shown, "{copied}");
+            assert_eq!(as_printed(&copied, Stop::NEVER).unwrap(), shown, "{copied}");
         }
     }
 
     #[test]
     fn numbers_before_all_lines_are_removed() {
-        assert_eq!(as_printed("  1: a\n  2: b\n  3: c"), "a\nb\nc");
-        assert_eq!(as_printed("1: a\nb\n3: c"), "1: a\nb\n3: c");
+        assert_eq!(as_printed("  1: a\n  2: b\n  3: c", Stop::NEVER).unwrap(), "a\nb\nc");
+        assert_eq!(as_printed("1: a\nb\n3: c", Stop::NEVER).unwrap(), "1: a\nb\n3: c");
     }
 
     #[test]
     fn both_sides_of_a_difference_are_kept() {
         let text = "--- a\n+++ b\n@@ -1,2 +1,2 @@\n same\n-old\n+new";
-        assert_eq!(as_printed(text), "same\nold\n\nsame\nnew");
+        assert_eq!(as_printed(text, Stop::NEVER).unwrap(), "same\nold\n\nsame\nnew");
     }
 
     #[test]
@@ -245,6 +253,6 @@ mod tests {
         let filler = "Latency: 0, ".repeat(20);
         let text =
             format!("01:00.0 Ethernet controller: Example {filler} Capabilities: [40] a DevCap: b LnkSta: c");
-        assert_eq!(as_printed(&text).lines().count(), 4);
+        assert_eq!(as_printed(&text, Stop::NEVER).unwrap().lines().count(), 4);
     }
 }

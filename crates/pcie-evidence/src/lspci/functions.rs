@@ -397,7 +397,13 @@ mod tests {
     use super::*;
 
     fn shown(lines: &str) -> Function {
-        function(&blocks(&format!("01:00.0 Ethernet controller: Example (rev 01)\n{lines}")).unwrap()[0])
+        function(
+            &blocks(
+                &format!("01:00.0 Ethernet controller: Example (rev 01)\n{lines}"),
+                crate::stop::Stop::NEVER,
+            )
+            .unwrap()[0],
+        )
     }
 
     #[test]

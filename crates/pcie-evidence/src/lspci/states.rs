@@ -6,8 +6,11 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use pcie_refusal::Unfinished;
+
 use super::blocks::{Block, NO_HEADER};
 use crate::pattern::{Pattern, compiled, first_group};
+use crate::stop::Stop;
 
 const STATES_MOST: usize = 8;
 /// Most texts of a slot that are read: each is compared with all lines of those before.
@@ -37,11 +40,12 @@ pub(super) struct OtherMachine {
 }
 
 /// The states of the first machine of a text.
-pub(super) fn states(blocks: &[Block]) -> States {
+pub(super) fn states(blocks: &[Block], stop: Stop<'_>) -> Result<States, Unfinished> {
     let (kept, other) = of_one_machine(blocks);
     let mut grouped: BTreeMap<String, Vec<Block>> = BTreeMap::new();
     let mut shown: HashMap<String, usize> = HashMap::new();
     for block in kept {
+        stop.check()?;
         let slot = with_domain(&block.slot);
         let count = shown.entry(slot.clone()).or_default();
         *count += 1;
@@ -55,11 +59,11 @@ pub(super) fn states(blocks: &[Block]) -> States {
     let first = |number: usize| {
         grouped.values().filter_map(move |of_slot| of_slot.get(number)).map(|one| one.line).min()
     };
-    States {
+    Ok(States {
         functions: (0..count).map(|number| state(number).cloned().collect()).collect(),
         lines: (0..count).map(|number| first(number).unwrap_or(1)).collect(),
         other,
-    }
+    })
 }
 
 /// The slot with its domain, which lspci leaves out where all are 0.
@@ -150,7 +154,7 @@ mod tests {
     const LISTED: &str = "01:00.0 Ethernet controller: Example (rev 01)\n";
 
     fn found(text: &str) -> States {
-        states(&blocks(text).unwrap())
+        states(&blocks(text, Stop::NEVER).unwrap(), Stop::NEVER).unwrap()
     }
 
     #[test]

@@ -204,7 +204,7 @@ mod tests {
     const EXPRESS: &str = "\tCapabilities: [40] Express (v2) Endpoint, MSI 00\n";
 
     fn notes(text: &str) -> Vec<String> {
-        lspci_tree(text, "test").unwrap().unwrap().unseen
+        lspci_tree(text, "test", crate::stop::Stop::NEVER).unwrap().unwrap().unseen
     }
 
     #[test]

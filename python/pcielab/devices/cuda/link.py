@@ -186,7 +186,7 @@ def read_pci_facts(address: str, root: Path | None = None) -> PciFacts:
         address: Its PCI function, as `0000:18:00.0`.
         root: A copy of another machine's sysfs; None for this machine.
     """
-    from pcielab.doctor.sysfs import read_sysfs
+    from pcielab.doctor.reading import read_sysfs
 
     try:
         tree = read_sysfs(root)
