@@ -172,6 +172,7 @@ fn merged_over(layer: &Layer, base: Table) -> Table {
     if let Some(Value::Table(settings)) = kept.get_mut("set") {
         settings.retain(|key, _| !has_its_own(&layer.table, key));
     }
+    forget_reasons(&mut kept, layer);
     over(&mut kept, &layer.table);
     if let (true, Some((first, second)), Some(base)) = (layer.is_file, sources, layer.table.get("base"))
         && let (Some(base), Some(Value::Table(provenance))) = (base.as_text(), kept.get_mut("provenance"))
@@ -179,6 +180,18 @@ fn merged_over(layer: &Layer, base: Table) -> Table {
         provenance.insert("source".to_owned(), Value::Text(format!("{first}. From {base}: {second}")));
     }
     kept
+}
+
+/// Drops from a base what it says of values that the layer over it has notes on: why nobody measured them.
+fn forget_reasons(base: &mut Table, layer: &Layer) {
+    let Some(Value::Table(provenance)) = base.get_mut("provenance") else { return };
+    if layer.is_file {
+        provenance.shift_remove("others");
+    }
+    let notes = layer.table.get("provenance").and_then(|own| own.as_table()?.get("keys")?.as_table());
+    if let (Some(notes), Some(Value::Table(unmeasured))) = (notes, provenance.get_mut("unmeasured")) {
+        unmeasured.retain(|key, _| !notes.contains_key(key));
+    }
 }
 
 /// Puts the values of a table over another's.

@@ -26,7 +26,7 @@ pub use fabrics::{
 pub use files::{Files, Kind, Layer, PARTS, Stack, with_bases, without_folder};
 pub use flows::{Column, flow_columns, flow_names};
 pub use merged::{Merged, Source, resolve, values_of};
-pub use provenance::{FittedTo, Provenance};
+pub use provenance::{FittedTo, Provenance, Unmeasured};
 pub use single::{InFile, Single, read_engine, read_messages, read_nic};
 pub use suites::{Suite, SuiteKind};
 pub use system::{Description, changed, read_system, recorded};

@@ -20,6 +20,18 @@ pub enum FittedTo {
     Modelled,
 }
 
+/// Why nobody measured a value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unmeasured {
+    /// It is a guess, or a typical value.
+    Assumed,
+    /// No row determines it.
+    Unidentified,
+    /// It is the value of another profile, by name.
+    Borrowed(String),
+}
+
 /// Sources of the values of a file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -43,4 +55,11 @@ pub struct Provenance {
     /// Notes on single keys of this file (dotted); the note of a table holds for all its keys.
     #[serde(default)]
     pub keys: BTreeMap<String, String>,
+    /// Why nobody measured keys of this file (dotted): `"assumed"`, `"unidentified"`, or `{ borrowed = "PROFILE" }`. An
+    /// entry for a table holds for all its keys that have no note of their own.
+    #[serde(default)]
+    pub unmeasured: BTreeMap<String, Unmeasured>,
+    /// Why nobody measured the keys of this file without a note, if nobody did.
+    #[serde(default)]
+    pub others: Option<Unmeasured>,
 }

@@ -107,6 +107,11 @@ link = {_quoted(link_note)}
 host = {_quoted(f"assumption: a shipped profile ({reason})")}
 device = "assumption: a shipped profile"
 chunk_addresses = "assumption: four pieces above 4 GiB"
+
+[provenance.unmeasured]
+host = "assumed"
+device = "assumed"
+chunk_addresses = "assumed"
 """
     return Skeleton(text, function, host, reason, card, downgrade)
 

@@ -181,7 +181,8 @@ def _provenance(calibration: Calibration) -> Table:
     source = f"{calibration.source}: {rows} and {beside}, by pcielab calibrate"
     notes = " ".join(f"{one[0].upper()}{one[1:]}." for one in calibration.warnings)
     origin = {} if calibration.origin == "measured" else {"origin": calibration.origin}
-    return {"source": source, "notes": notes, **origin, "keys": keys}
+    unmeasured = {key: "unidentified" for key, note in keys.items() if note.startswith(NOT_IDENTIFIED)}
+    return {"source": source, "notes": notes, **origin, "keys": keys, "unmeasured": unmeasured}
 
 
 def _choice_note(calibration: Calibration, choice: Choice) -> str:

@@ -1,9 +1,8 @@
 """Keys that no measurement of a machine determines: borrowed from another machine's profile, or assumed.
 
-Provenance says so, as `borrowed from gen5-server (assumed there)`. A key that a caller changed is neither.
+The provenance of a file says so in `unmeasured` and `others`. A key that a caller changed is neither.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,36 +10,17 @@ if TYPE_CHECKING:
     from pcielab.library.profiles.parts import System
     from pcielab.library.profiles.system import ResolvedSystem
 
-_FROM = re.compile(r"borrowed from ([\w-]+)")
-_UNMEASURED = (
-    (_FROM, "borrowed"),
-    (re.compile("assum", re.IGNORECASE), "assumed"),
-    (re.compile("NOT IDENTIFIED"), "unidentified"),
-)
-
 
 def borrowed_keys(system: "ResolvedSystem") -> dict[str, str]:
     """The borrowed keys of a system, and the profile that each comes from; absent keys are left out."""
-    found = ((key, _FROM.match(system.source_of(key))) for key in _present(system.system.dump()))
-    return {key: match[1] for key, match in found if match}
+    found = ((key, system.unmeasured_of(key)) for key in _present(system.system.dump()))
+    return {key: reason["borrowed"] for key, reason in found if isinstance(reason, Mapping)}
 
 
 def unmeasured_keys(system: "ResolvedSystem") -> dict[str, str]:
     """The keys of a system that nobody measured: `borrowed`, `assumed`, or `unidentified` by its rows."""
-    found = {}
-    for key in _present(system.system.dump()):
-        source = system.source_of(key) or _source_of_part(system, key)
-        for pattern, word in _UNMEASURED:
-            if pattern.match(source):
-                found[key] = word
-    return found
-
-
-def _source_of_part(system: "ResolvedSystem", key: str) -> str:
-    """The source of the part of a key, which stands for keys without one."""
-    part = key.partition(".")[0]
-    sources = next((found for kind, found in system.provenance.items() if kind == part), None)
-    return sources.source if sources is not None else ""
+    found = ((key, system.unmeasured_of(key)) for key in _present(system.system.dump()))
+    return {key: reason if isinstance(reason, str) else next(iter(reason)) for key, reason in found if reason}
 
 
 def _present(table: Mapping[str, Any], below: str = "") -> Iterator[str]:

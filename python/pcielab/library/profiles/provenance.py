@@ -8,6 +8,10 @@ FittedTo: TypeAlias = Literal["measured", "simulated", "rtl", "modelled"]
 """Origins of rows that values can be fitted to. Emulated times mean nothing."""
 
 
+Unmeasured: TypeAlias = str | Mapping[str, str]
+"""Why nobody measured a value: `assumed`, `unidentified`, or `{"borrowed": PROFILE}`."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
     """Sources of the values of a file; `crates/pcie-describe/src/provenance.rs` says what its keys mean."""
@@ -18,6 +22,8 @@ class Provenance:
     origin: FittedTo = "measured"
     fitted: Mapping[str, Sequence[float]] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)
+    unmeasured: Mapping[str, Unmeasured] = field(default_factory=dict)
+    others: Unmeasured | None = None
 
     def of(self, key: str) -> str:
         """The note on a dotted key, or on the innermost table around it that has one."""
@@ -26,3 +32,16 @@ class Provenance:
                 return self.keys[key]
             key = key.rpartition(".")[0]
         return ""
+
+    def unmeasured_of(self, key: str) -> Unmeasured | None:
+        """Why nobody measured a dotted key, as the innermost table around it with an entry or a note says.
+
+        A key without either is one of the `others`.
+        """
+        while key:
+            if key in self.unmeasured:
+                return self.unmeasured[key]
+            if key in self.keys:
+                return None
+            key = key.rpartition(".")[0]
+        return self.others
