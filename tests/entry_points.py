@@ -251,7 +251,15 @@ def searched_nic(_folder: Path) -> Call:
     counts = {"warm_up_packets": 200_000, "packets": 1_000_000_000, "nics": 1}
     traffic = {"ethernet": line, "frame_bytes": 64, "direction": "both", **counts}
     nic = load_nic("connectx-7").handle
-    return lambda: _core.why_nic(nic, HANDLE, json.dumps(traffic), lambda _done, _total: None)
+    asked = json.dumps({"traffic": traffic})
+    return lambda: _core.why_nic(nic, HANDLE, asked, lambda _done, _total: None)
+
+
+def searched_store(_folder: Path) -> Call:
+    row = {key: ONE[key] for key in ("operation", "size_bytes", "window_bytes", "cache", "outstanding")}
+    rows = [{"test": 0, "name": "one", **row, "value_gbps": 1.0, "bounds": [("tags", 2.0)], "reasons": []}]
+    asked = {"title": "", "origin": "simulated", "rows": rows, "group": [0], "focus": [0], "tests": [ONE] * 1_000}
+    return lambda: _core.why_store(HANDLE, json.dumps(asked), lambda _done, _total: None)
 
 
 def checked_contract(_folder: Path) -> Call:
@@ -473,7 +481,7 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     **dict.fromkeys(
         [
             *(f"{kind}.{name}" for kind in ("Nic", "Engine", "Messages") for name in _METHODS),
-            *("Nic.split", "Nic.with_switches", "Nic.for_frames", "Nic.limits", "Nic.changes"),
+            *("Nic.split", "Nic.with_switches", "Nic.for_frames", "Nic.limits", "Nic.changes", "Nic.intervals"),
             "why_nic_on_link",
         ],
         Short("the steps or keys of one file"),
@@ -517,7 +525,14 @@ ENTRY_POINTS: dict[str, Long | Short] = {
         _FUNCTIONS, lambda _folder: partial(_core.examine_machine, large_machine(), "[]", None)
     ),
     "machine_topology": Short(_FUNCTIONS, lambda _folder: partial(_core.machine_topology, large_machine())),
-    "why_tests": Long(of(_core.why_tests, HANDLE, json.dumps([ONE] * 1_000), lambda _done, _total: None)),
+    "why_test": Long(
+        of(_core.why_test, HANDLE, json.dumps({"title": "", "test": ONE}), lambda _done, _total: None),
+        repeats=True,
+    ),
+    "why_store": Long(searched_store),
+    "why_words": Short("flows and tests that Python holds"),
+    **dict.fromkeys(("reasons_of_test", "test_in_words"), Short("the parameters of one test")),
+    **dict.fromkeys(("keys_of_bounds", "borrowed_sentences"), Short("some two hundred keys of a system")),
     "why_nic": Long(searched_nic),
     "write_file": _WRITTEN,
     "write_folder": _WRITTEN,

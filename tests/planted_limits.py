@@ -17,11 +17,10 @@ from typing import Any
 
 from pcielab import Frames, _core, model
 from pcielab.analysis.why import Why
-from pcielab.analysis.why.gains import words_in
-from pcielab.analysis.why.nic import why_frames
-from pcielab.analysis.why.nic_rates import MachineRates
+from pcielab.analysis.why.nic import PACKETS, OnMachine, why_frames
 from pcielab.analysis.why.one_test import why_test
 from pcielab.analysis.why.predicted import predicted
+from pcielab.devices.running import run
 from pcielab.errors import InputError
 from pcielab.library.profiles import resolve
 from pcielab.library.profiles.parts import System
@@ -54,6 +53,7 @@ class Plant:
         windows: Windows of tests in which it can.
         caches: States of the caches in which it can.
         sets: Changes that make it matter, as with `--set`.
+        words: Words of sentences that name it, beside its key.
     """
 
     key: str
@@ -65,6 +65,7 @@ class Plant:
     windows: tuple[str, ...] = ("8K",)
     caches: tuple[str, ...] = ("cold", "host-warm")
     sets: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
 
 
 _DIRECTIONS = ("both", "tx", "rx")
@@ -75,7 +76,9 @@ _PAGES, _SUPER = ("iommu=four-kib-pages",), ("iommu=super-pages",)
 _MEASURED, _TWO_SOCKETS, _LOADED = ("hsw2620", "snb", "ib-000"), ("ib-000", "bdw-000"), ("clx-6234",)
 PLANTS = {
     "tags": Plant("link.tags", 0.5, _READS, ("tags",)),
-    "MRRS": Plant("link.mrrs_bytes", 0.5, _READS, ("tags", "request-rate", "wire-upstream", "root-port"), 0.9),
+    "MRRS": Plant(
+        "link.mrrs_bytes", 0.5, _READS, ("tags", "request-rate", "wire-upstream", "root-port", "device-port"), 0.9
+    ),
     "MPS": Plant(
         "link.mps_bytes", 0.5, _WRITES, ("wire-upstream", "device-port", "write-rate", "posted-credits"), 0.95
     ),
@@ -85,13 +88,19 @@ PLANTS = {
     "request interval": Plant(f"{_COMPLEX}.request_interval_ns", 2.0, _READS, ("request-rate",)),
     "walkers": Plant("host.iommu.walkers", 0.5, _ANY, ("page-walks", "translation"), windows=_ALL, sets=_PAGES),
     "IO-TLB": Plant(
-        "host.iommu.tlb.entries", 0.5, _ANY, ("page-walks", "translation", "tags"), windows=_ALL, sets=_PAGES
+        "host.iommu.tlb.entries",
+        0.5,
+        _ANY,
+        ("page-walks", "translation", "tags"),
+        windows=_ALL,
+        sets=_PAGES,
+        words=("IO-TLB:",),
     ),
     "page size": Plant(
         "iommu", ("four-kib-pages",), _ANY, ("page-walks", "translation", "tags"), windows=_ALL, sets=_SUPER
     ),
     "write pool": Plant(f"{_COMPLEX}.write_pool_lines", 0.5, ("bw-wr",), ("write-pool",)),
-    "remote socket": Plant("memory_socket", (1,), ("bw-rd",), (), 0.95, _TWO_SOCKETS),
+    "remote socket": Plant("memory_socket", (1,), ("bw-rd",), (), 0.95, _TWO_SOCKETS, words=("remote memory",)),
     "device tags": Plant("device.dma.outstanding", 0.5, _ANY, ()),
     "lanes": Plant("link.lanes", 0.5, _ANY, ("wire-upstream", "wire-downstream", "device-port", "root-port")),
     "held descriptors": Plant("nic.queues.descriptors_held", 0.5, _DIRECTIONS, ("descriptors-held",)),
@@ -109,7 +118,7 @@ PLANTS = {
     "batch": Plant(
         "nic.step.1.batch",
         0.5,
-        ("tx", "both"),
+        ("tx",),
         ("wire-upstream", "wire-downstream", "tags", "descriptors-held"),
         0.9,
         FAST_BASES,
@@ -139,7 +148,7 @@ class Planted:
     def ask(self) -> Why:
         """The answer of `why`."""
         if self.frames is not None:
-            return why_frames(self.frames, MachineRates(self.frames, self.system), None)
+            return why_frames(self.frames, OnMachine(self.system))
         assert self.test is not None
         return why_test(self.system, "a random system", self.test)
 
@@ -159,7 +168,9 @@ def _nic_rate(system: System, frames: Frames, changes: Mapping[str, Any]) -> flo
     try:
         changed = system.with_({key: value for key, value in changes.items() if not key.startswith("nic.")})
         nic = frames.nic.with_(own)
-        return MachineRates(replace(frames, nic=nic), changed).rate(nic).gbps
+        backend = _core.Backend.nic(changed.handle, nic.handle, frames.frame_bytes_least)
+        store = run(replace(frames, nic=nic, packets=PACKETS), backend)
+        return float(store.scalars["bandwidth"].iloc[0])
     except InputError:
         return None
 
@@ -295,6 +306,11 @@ def _others(value: float, schema: Any) -> Iterator[float]:
             yield one
 
 
+def words_in(sentence: str) -> int:
+    """How many words and numbers a sentence has; arrows and units of one sign are none."""
+    return sum(any(letter.isalnum() for letter in word) for word in sentence.split())
+
+
 @dataclass(frozen=True)
 class Verdict:
     """How an answer stands to its planted limit.
@@ -302,7 +318,7 @@ class Verdict:
     Attributes:
         case: The question.
         answer: The answer.
-        is_named: Whether the planted limit is named: as what binds, or as what to change.
+        is_named: Whether the planted limit is named: as what binds, as what to change, or beside them.
         reached: The gain of the named change over the best of the reference; 1 where that gains nothing.
         best: The best single change of the reference, and its gain in percent.
         gain: The gain of the named change in percent.
@@ -357,7 +373,10 @@ def judged(case: Planted, most: int | None = None) -> Verdict:
     best = max(gains, key=lambda pair: pair[1])
     gain = answer.change.gain_percent if answer.change is not None else 0.0
     keys = set(answer.change.keys) if answer.change is not None else set()
-    is_named = answer.binds in plant.binds or plant.key in keys
+    said = " ".join(answer.sentences)
+    is_named = (
+        answer.binds in plant.binds or plant.key in keys or any(one in said for one in (plant.key, *plant.words))
+    )
     return Verdict(
         case,
         answer,

@@ -13,12 +13,12 @@ from random import Random
 from typing import Any
 
 import pandas as pd
+from pcielab.analysis.why.defects import defects
 
 from pcielab import _core, fabric, model
 from pcielab.analysis.normal import normal
 from pcielab.analysis.why import Why, why
 from pcielab.analysis.why.answer import Change
-from pcielab.analysis.why.defects import defects
 from pcielab.analysis.why.predicted import predicted
 from pcielab.errors import InputError
 from pcielab.kinds.transfers.bounds import system_bounds

@@ -29,8 +29,15 @@ _CHANGES: tuple[dict[str, Any], ...] = (
 
 
 def requests() -> list[Request]:
-    """300 requests: simulated transfers, messages, frames and flows, curves, plans, changes and commands."""
-    parts = ((_transfers(), 120), (_frames(), 8), (_messages(), 20), (_flows(), 20), (_questions(), 132))
+    """300 requests: simulated transfers, messages, frames, flows, answers, curves, plans, changes and commands."""
+    parts = (
+        (_transfers(), 120),
+        (_frames(), 8),
+        (_messages(), 20),
+        (_flows(), 20),
+        (_whys(), 2),
+        (_questions(), 130),
+    )
     found = [one for kind, count in parts for one in islice(kind, count)]
     assert len(found) == 300
     return [(name, json.dumps(asked)) for name, asked in found]
@@ -88,6 +95,13 @@ def _flows() -> Iterator[tuple[str, Any]]:
         flows = loaded.flows(loaded.flow_sets[nth % len(loaded.flow_sets)])
         options = {"warm_up_ns": 1e4, "duration_ns": 2e4, "discipline": "per-flow", "seed": nth}
         yield "flows", {"fabric": json.loads(loaded.to_json()), "traffic": _plain(flows), "options": options}
+
+
+def _whys() -> Iterator[tuple[str, Any]]:
+    for operation, name in (("bw-rd", "snb"), ("lat-rd", "hsw2620")):
+        question = {"size": 4096, "cache": "host-warm"}
+        system = json.loads(resolve(name).to_json())
+        yield "why", {"system": system, "title": name, "question": question, "operation": operation}
 
 
 def _questions() -> Iterator[tuple[str, Any]]:

@@ -217,13 +217,18 @@ def test_the_defaults_of_tests_have_an_address_of_their_own(open_tab: OpenTab) -
     assert tab.page.locator("#system").input_value() == "hsw2620"
 
 
-def test_no_share_of_a_bound_is_shown_before_its_point(open_tab: OpenTab) -> None:
+def test_sentences_come_after_the_points_and_are_those_of_the_command(open_tab: OpenTab) -> None:
     tab = open_tab("/?system=snb&set=device.dma.loop_ns%3D41")
     tab.page.route("**/api/points", lambda route: None)
     tab.page.reload()
-    tab.until(lambda: tab.page.locator("#sentences li").count() == 2, "the sentences")
-    assert "not simulated yet" in tab.page.inner_text("#sentences")
-    assert "%" not in tab.page.inner_text("#sentences")
+    tab.until(lambda: tab.page.locator("#ceilings .ceiling").count(), "the bounds")
+    assert tab.page.locator("#sentences li").count() == 0
+    tab.page.unroute("**/api/points")
+    tab.page.reload()
+    tab.until(lambda: tab.page.locator("#sentences li").count() == 3, "the sentences")
+    changed = ("--profile", "snb", "--set", "device.dma.loop_ns=41")
+    command = succeed("why", "--test", "bw-rd", *changed)
+    assert tab.page.locator("#sentences li").all_inner_texts() == command.stdout.splitlines()[:3]
 
 
 def test_rows_are_rounded_and_sorted_by_a_heading(open_tab: OpenTab) -> None:

@@ -82,7 +82,7 @@ def differing(native: list[tuple[Request, str]], others: list[str]) -> list[str]
 
 def test_requests_are_of_every_kind_and_nearly_all_are_answered(native: list[tuple[Request, str]]) -> None:
     assert {request[0] for request, _ in native} == {
-        "answer", "change", "flows", "frames", "messages", "plan", "record", "take-out",
+        "answer", "change", "flows", "frames", "messages", "plan", "record", "take-out", "why",
     }  # fmt: skip
     refused = [answer for _, answer in native if answer.startswith("refused")]
     assert 1 <= len(refused) <= 10
@@ -118,6 +118,15 @@ def test_a_page_shows_the_numbers_of_its_command(
     shown = tab.page.get_attribute("#numbers tr[data-size='64']", "data-gbps")
     assert row["bandwidth_gbps"] == float(shown)
     assert 'pcielab.single_test("bw-rd", size=64, window=65536)' in tab.page.inner_text("#taken-python")
+    assert tab.complaints == []
+
+
+def test_a_page_says_why_as_the_command_does(browser: Any, site: str) -> None:
+    tab = opened(browser, f"{site}?system=gen5-x16&cache=host-warm")
+    tab.until(lambda: tab.page.locator("#sentences li").count() == 3, "the sentences")
+    command = succeed("why", "--test", "bw-rd", "--cache", "host-warm", "--profile", "gen5-x16")
+    assert tab.page.locator("#sentences li").all_inner_texts() == command.stdout.splitlines()[:3]
+    assert "(assumed)" in tab.page.inner_text("#sentences")
     assert tab.complaints == []
 
 

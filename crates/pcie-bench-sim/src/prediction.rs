@@ -171,19 +171,39 @@ impl Predictor {
         let mut found: Vec<Vec<Option<Prediction>>> =
             wanted.iter().map(|rows| vec![None; rows.len()]).collect();
         let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let (sender, receiver) = mpsc::channel();
+        let mut take = |row: usize, asked: Vec<usize>, predicted: Vec<Prediction>| {
+            for (one, prediction) in asked.into_iter().zip(predicted) {
+                for (slot, _) in wanted[one].iter().enumerate().filter(|(_, other)| **other == row) {
+                    found[one][slot] = Some(prediction.clone());
+                }
+            }
+        };
+        let of_row = |row: usize| (0..machines.len()).filter(|one| wanted[*one].contains(&row)).collect();
         let mut done = 0;
+        if cfg!(target_family = "wasm") {
+            // A browser's worker starts no threads.
+            for row in 0..self.positions.len() {
+                let asked: Vec<usize> = of_row(row);
+                let predicted = self.row(row, &asked, machines, histories, effort, &stop);
+                take(row, asked, predicted);
+                done += 1;
+                if progress(done, self.positions.len()).is_break() {
+                    return Err(Unfinished::Stopped);
+                }
+            }
+            return Ok(found.into_iter().map(|row| row.into_iter().flatten().collect()).collect());
+        }
+        let (sender, receiver) = mpsc::channel();
         std::thread::scope(|scope| {
             for _ in 0..self.jobs {
-                let (sender, next, stop) = (sender.clone(), &next, &stop);
+                let (sender, next, stop, of_row) = (sender.clone(), &next, &stop, &of_row);
                 scope.spawn(move || {
                     loop {
                         let row = next.fetch_add(1, Ordering::Relaxed);
                         if row >= self.positions.len() || stop.load(Ordering::Relaxed) {
                             return;
                         }
-                        let asked: Vec<usize> =
-                            (0..machines.len()).filter(|one| wanted[*one].contains(&row)).collect();
+                        let asked: Vec<usize> = of_row(row);
                         let predicted = self.row(row, &asked, machines, histories, effort, stop);
                         if sender.send((row, asked, predicted)).is_err() {
                             return;
@@ -196,13 +216,7 @@ impl Predictor {
                 match receiver.recv_timeout(Duration::from_millis(100)) {
                     Ok((row, asked, predicted)) => {
                         done += 1;
-                        for (one, prediction) in asked.into_iter().zip(predicted) {
-                            for (slot, _) in
-                                wanted[one].iter().enumerate().filter(|(_, other)| **other == row)
-                            {
-                                found[one][slot] = Some(prediction.clone());
-                            }
-                        }
+                        take(row, asked, predicted);
                     }
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => break,

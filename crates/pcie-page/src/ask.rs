@@ -6,10 +6,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{answer, change, own, plan, point, published, rates, simulations, take_out};
+use crate::{answer, change, own, plan, point, published, rates, simulations, take_out, why};
 
 /// Names of the requests.
-pub const NAMES: [&str; 14] = [
+pub const NAMES: [&str; 15] = [
     "answer",
     "change",
     "drawn",
@@ -24,6 +24,7 @@ pub const NAMES: [&str; 14] = [
     "published",
     "record",
     "take-out",
+    "why",
 ];
 
 /// Answers a request.
@@ -38,6 +39,7 @@ pub const NAMES: [&str; 14] = [
 /// * `frames`, `messages`: the record of a test with a NIC, or of messages; `flows`: the rates on a fabric,
 /// * `nic`: the rates of a NIC with its features in closed form; `engine`: those of an engine,
 /// * `take-out`: commands and files of a question,
+/// * `why`: what binds a test of a question, how sure that is, and what to change,
 /// * `published`: sizes and windows of curves, and the published tests.
 ///
 /// # Errors
@@ -66,6 +68,7 @@ pub fn ask_until(name: &str, asked: &str, stop: &Stop) -> Result<String, Refusal
         "published" => text(&published::published()),
         "record" => text(&point::record(read(asked)?, stop)?),
         "take-out" => text(&take_out::take_out(&read(asked)?)?),
+        "why" => text(&why::why(read(asked)?, stop)?),
         _ => Err(Refusal::of("request", name, format!("give one of {}", NAMES.join(", ")))),
     }
 }

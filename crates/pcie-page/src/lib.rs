@@ -17,5 +17,6 @@ mod simulations;
 mod take_out;
 #[cfg(target_family = "wasm")]
 mod web;
+mod why;
 
 pub use ask::{NAMES, ask, ask_until};

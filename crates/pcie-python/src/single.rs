@@ -5,6 +5,7 @@ use pcie_model::pio::MessageProfile;
 use pcie_refusal::{Kind, Refusal};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::collections::BTreeMap;
 
 use crate::describe::{Opened, ascii, table, written};
 use crate::error::Result;
@@ -132,6 +133,12 @@ handle! {
         /// of a kind at once, as JSON.
         fn changes(&self, frame_bytes: u64) -> Result<String> {
             text(&pcie_why::of_nic(&self.0.content, frame_bytes)?)
+        }
+
+        /// The intervals of keys that no document gives and that no caller changed, as JSON by dotted key.
+        fn intervals(&self) -> Result<String> {
+            let assumed = self.0.content.plain.assumed.iter().filter(|(key, _)| !self.0.is_changed(key));
+            text(&assumed.collect::<BTreeMap<_, _>>())
         }
     }
 }

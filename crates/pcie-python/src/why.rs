@@ -1,8 +1,9 @@
-//! Changes of systems and NICs, and searches of what they give. Tests, frames and answers are JSON.
+//! Why a value is as it is: answers in sentences. Questions and answers are JSON.
 
-use pcie_refusal::Unfinished;
-use pcie_why::{Engine, NicQuestion, TestQuestion};
+use pcie_refusal::{Refusal, Unfinished};
+use pcie_why::{Answer, Ground, Known};
 use pyo3::prelude::*;
+use std::ops::ControlFlow;
 
 use crate::describe::System;
 use crate::error::Result;
@@ -16,44 +17,114 @@ pub(crate) fn link_changes(link: &str) -> Result<String> {
     text(&pcie_why::of_link(&parse("link", link)?))
 }
 
-/// What every change of a system and of tests gives to the tests, together; null if one of them cannot run.
+/// Why a test gives its value on a system.
 #[pyfunction]
-pub(crate) fn why_tests(py: Python<'_>, system: &System, tests: &str, progress: Py<PyAny>) -> Result<String> {
-    searched(py, TestQuestion::new(system.system().clone(), parse("tests", tests)?)?, &progress)
+pub(crate) fn why_test(py: Python<'_>, system: &System, asked: &str, progress: Py<PyAny>) -> Result<String> {
+    let asked = parse("question", asked)?;
+    answered(py, &progress, |on| pcie_why::why_test(system.system(), &asked, on))
 }
 
-/// What every change of a NIC and of a system gives to frames through the NIC on it; null if it cannot run.
+/// Why the tests of a store of transfers give their values; without a system, bounds alone are computed again.
+#[pyfunction]
+pub(crate) fn why_store(
+    py: Python<'_>,
+    system: Option<&System>,
+    asked: &str,
+    progress: Py<PyAny>,
+) -> Result<String> {
+    let asked = parse("question", asked)?;
+    answered(py, &progress, |on| pcie_why::why_store(system.map(System::system), &asked, on))
+}
+
+/// Why frames through a NIC on a system move no faster.
 #[pyfunction]
 pub(crate) fn why_nic(
     py: Python<'_>,
     nic: &Nic,
     system: &System,
-    traffic: &str,
+    asked: &str,
     progress: Py<PyAny>,
 ) -> Result<String> {
-    let traffic = parse("traffic", traffic)?;
+    let asked = parse("question", asked)?;
     let mut described = nic.0.content.clone();
     // Whoever gives a value knows it.
     described.plain.assumed.retain(|key, _| !nic.0.is_changed(key));
-    searched(py, NicQuestion::on_system(&described, system.system().clone(), traffic)?, &progress)
+    answered(py, &progress, |on| pcie_why::why_nic(&described, system.system().clone(), &asked, on))
 }
 
-/// What every change of a NIC and of a bare link gives to frames, in closed form; null if it has no rate.
+/// Why frames through a NIC on a bare link move no faster, in closed form.
 #[pyfunction]
 pub(crate) fn why_nic_on_link(
     py: Python<'_>,
     nic: &Nic,
     link: &str,
-    traffic: &str,
+    asked: &str,
     progress: Py<PyAny>,
 ) -> Result<String> {
-    let (link, traffic) = (parse("link", link)?, parse("traffic", traffic)?);
-    searched(py, NicQuestion::on_link(&nic.0.content, link, traffic)?, &progress)
+    let (link, asked) = (parse("link", link)?, parse("question", asked)?);
+    answered(py, &progress, |on| pcie_why::why_nic_on_link(&nic.0.content, link, &asked, on))
 }
 
-fn searched(py: Python<'_>, mut engine: impl Engine + Send, progress: &Py<PyAny>) -> Result<String> {
+/// Possible causes of a bandwidth of a test below its bounds, as phrases.
+///
+/// Without a system, `known` has the IOMMU and whether the memory is local, as JSON.
+#[pyfunction]
+pub(crate) fn reasons_of_test(
+    system: Option<&System>,
+    known: &str,
+    parameters: &str,
+    tags_charged: bool,
+) -> Result<Vec<String>> {
+    let parameters = parse("test", parameters)?;
+    let ground = match system {
+        Some(system) => Ground::System(system.system()),
+        None => Ground::Known(parse::<Known>("machine", known)?),
+    };
+    Ok(pcie_why::reasons(ground, &parameters, tags_charged))
+}
+
+/// The parameters of a test of transfers in words; `flushed`: cold caches were flushed line by line.
+#[pyfunction]
+pub(crate) fn test_in_words(parameters: &str, flushed: bool) -> Result<String> {
+    Ok(pcie_why::parameters_in_words(parse("test", parameters)?, flushed)?)
+}
+
+/// The keys of a system that each bound is made of, as JSON.
+#[pyfunction]
+pub(crate) fn keys_of_bounds() -> Result<String> {
+    text(&pcie_why::keys_of_bounds())
+}
+
+/// A sentence on the borrowed keys behind each bound; `borrowed` has the profile of each key, as JSON.
+#[pyfunction]
+pub(crate) fn borrowed_sentences(bounds: Vec<String>, borrowed: &str) -> Result<Vec<String>> {
+    let bounds: Vec<&str> = bounds.iter().map(String::as_str).collect();
+    Ok(pcie_why::borrowed_sentences(&bounds, &parse("borrowed keys", borrowed)?))
+}
+
+fn answered(
+    py: Python<'_>,
+    progress: &Py<PyAny>,
+    answer: impl FnOnce(
+        &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+    ) -> std::result::Result<Answer, Unfinished>
+    + Send,
+) -> Result<String> {
     let mut watched = Watched::new();
-    let result: std::result::Result<_, Unfinished> = py
-        .detach(|| pcie_why::search(&mut engine, &mut |done, total| watched.report(progress, (done, total))));
+    let result: std::result::Result<_, Unfinished> =
+        py.detach(|| answer(&mut |done, total| watched.report(progress, (done, total))));
     text(&watched.result(result)?)
+}
+
+/// The words about what another engine computed, and the change that they name first: about the `limits` of a run, or
+/// about `estimated` or `simulated` flows.
+#[pyfunction]
+pub(crate) fn why_words(kind: &str, asked: &str) -> Result<String> {
+    let worded = match kind {
+        "limits" => parse::<pcie_why::Limits>("question", asked)?.worded(),
+        "estimated" => parse::<pcie_why::EstimatedFlows>("question", asked)?.worded(),
+        "simulated" => parse::<pcie_why::SimulatedFlows>("question", asked)?.worded(),
+        _ => return Err(Refusal::of("kind", kind, "give limits, estimated or simulated").into()),
+    };
+    text(&worded)
 }

@@ -6,7 +6,7 @@ use pcie_model::{Interactions, Kind, Nic, StepBytes};
 use pcie_refusal::Refusal;
 use pcie_schema::relief::{Relieved, Who};
 use pcie_schema::{Fitting, Shape};
-use pcie_sim::profile::{Link, System};
+use pcie_sim::profile::{IommuMode, Link, System};
 use pcie_wire::LinkParameters;
 use pcie_workload::Test;
 use schemars::JsonSchema;
@@ -77,6 +77,16 @@ impl Change {
     /// A change of one key to a value, for engines alone.
     pub(crate) fn of_step(key: &str, value: Value) -> Self {
         Self { keys: IndexMap::from([(key.to_owned(), value)]), ..Self::none() }
+    }
+
+    /// A change of some keys of a NIC.
+    pub(crate) fn of_keys(what: &str, keys: IndexMap<String, Value>) -> Self {
+        Self { what: what.to_owned(), of: Part::Nic, keys, ..Self::none() }
+    }
+
+    /// A defect: one key at a worse value.
+    pub(crate) fn defect(what: String, key: &str, value: Value) -> Self {
+        Self { what, of: Part::Link, ..Self::of_step(key, value) }
     }
 
     /// A change of one key.
@@ -264,6 +274,11 @@ fn part_of(key: &str) -> Part {
         Some("device") => Part::Device,
         _ => Part::Host,
     }
+}
+
+/// Whether a change is of an IOMMU that translates nothing.
+pub(crate) fn is_of_absent_translation(change: &Change, system: &System) -> bool {
+    system.iommu == IommuMode::Off && change.keys.keys().all(|key| key.starts_with("host.iommu."))
 }
 
 /// A description that changes are of: the prefix of its keys, its shape, and its values.

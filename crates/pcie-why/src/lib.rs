@@ -2,16 +2,41 @@
 //!
 //! The changes come from the types of descriptions: every key states who can change it, and in which direction
 //! ([`pcie_schema::relief`]). [`search`] simulates all of them briefly, and those that move the value again at full
-//! length, alone and in pairs. Sentences are not made here.
+//! length, alone and in pairs. [`why_test`] and [`why_nic`] answer in sentences.
 
+mod answer;
+mod bound_keys;
+mod certainty;
 mod changes;
+mod defects;
+mod frames;
+mod gains;
 mod nics;
+mod numbers;
+mod one_test;
+mod reasons;
 mod resource;
 mod search;
+mod step_costs;
+mod test_words;
 mod tests_on_systems;
+mod transfers;
+mod worded;
 
+pub use answer::{Answer, Bar, Role, Row};
+pub use bound_keys::{borrowed_sentences, is_of_host, keys_of, keys_of_bounds};
+pub use certainty::{Certainty, Level, NO_KNOWN_CAUSE};
 pub use changes::{Change, Part, of_link, of_nic, of_system, of_test};
+pub use frames::{FramesAsked, Recorded, why_nic, why_nic_on_link};
+pub use gains::{Effect, Gain, LEAST_GAIN_PERCENT};
 pub use nics::NicQuestion;
+pub use numbers::{WORDS_MOST, percent_text, words_in};
+pub use one_test::{TestAsked, why_test};
+pub use reasons::{Ground, Known, Parameters, reasons};
 pub use resource::{Assumed, Resource, resource};
 pub use search::{Engine, Found, How, Length, Tried, search};
+pub use step_costs::{StepCost, step_costs};
+pub use test_words::{parameters_in_words, test_in_words};
 pub use tests_on_systems::TestQuestion;
+pub use transfers::{StoreAsked, StoreRow, why_store};
+pub use worded::{EstimatedFlows, Limited, Limits, Remedies, SimulatedFlows, Worded};

@@ -1,8 +1,8 @@
 //! A NIC at a line rate: simulated on a system, or in closed form on a bare link.
 
 use crate::changes::{
-    Change, LINK, NIC, changed_link, changed_nic, changed_system, further, json_of, of_link, of_nic,
-    of_system,
+    Change, LINK, NIC, changed_link, changed_nic, changed_system, further, is_of_absent_translation, json_of,
+    of_link, of_nic, of_system,
 };
 use crate::resource::{Resource, resource_of_nic};
 use crate::search::{Engine, Length};
@@ -36,8 +36,8 @@ pub struct NicQuestion {
 }
 
 /// What a NIC is attached to.
-#[derive(Debug)]
-enum Ground {
+#[derive(Clone, Debug)]
+pub(crate) enum Ground {
     /// A simulated machine.
     System(Box<System>),
     /// A bare link, in closed form.
@@ -45,27 +45,55 @@ enum Ground {
 }
 
 impl NicQuestion {
-    /// A NIC that is simulated on a system; `traffic` has the packets of a full simulation.
+    /// A NIC; `traffic` has the packets of a full simulation.
     ///
     /// # Errors
-    /// The NIC or the system has no JSON.
-    pub fn on_system(nic: &Nic, system: System, traffic: Traffic) -> Result<Self, Refusal> {
-        let changes = of_system(&system)?;
-        Self::new(nic, Ground::System(Box::new(system)), traffic, changes)
-    }
-
-    /// A NIC on a bare link, in closed form.
-    ///
-    /// # Errors
-    /// As [`NicQuestion::on_system`].
-    pub fn on_link(nic: &Nic, link: LinkParameters, traffic: Traffic) -> Result<Self, Refusal> {
-        Self::new(nic, Ground::Link(link), traffic, of_link(&json_of(&link)?))
-    }
-
-    fn new(nic: &Nic, ground: Ground, traffic: Traffic, of_ground: Vec<Change>) -> Result<Self, Refusal> {
+    /// The NIC, the system or the link has no JSON.
+    pub(crate) fn of_ground(nic: &Nic, ground: Ground, traffic: Traffic) -> Result<Self, Refusal> {
+        let of_ground = match &ground {
+            Ground::System(system) => of_system(system)?,
+            Ground::Link(link) => of_link(&json_of(link)?),
+        };
         let changes = [of_nic(nic, traffic.frame_bytes)?, of_ground].concat();
         let nic = nic.for_frames(Some(traffic.frame_bytes)).into_owned();
         Ok(Self { nic, ground, traffic, changes, bound: None })
+    }
+
+    /// The NIC with the steps that its frames take.
+    pub(crate) fn nic(&self) -> &Interactions {
+        &self.nic
+    }
+
+    /// What the simulation showed to bind the unchanged NIC.
+    pub(crate) fn bound(&self) -> Option<NicBound> {
+        self.bound
+    }
+
+    pub(crate) fn is_simulated(&self) -> bool {
+        matches!(self.ground, Ground::System(_))
+    }
+
+    /// The link as the model takes it.
+    pub(crate) fn link(&self) -> LinkParameters {
+        match &self.ground {
+            Ground::Link(link) => *link,
+            Ground::System(system) => parameters(&system.link),
+        }
+    }
+
+    /// The model of the bare link.
+    pub(crate) fn model(&self) -> Result<Model, Refusal> {
+        model_of(self.link())
+    }
+
+    /// The bounds of line and bare link in closed form, tightest first.
+    pub(crate) fn bounds(&self) -> Result<Vec<(String, f64)>, Refusal> {
+        let (answer, line_gbps) = self.closed_form(&self.nic, self.link())?;
+        let ceilings = answer.ceilings.iter().map(|ceiling| (ceiling.bound.to_string(), ceiling.gbps));
+        let mut bounds: Vec<(String, f64)> =
+            [("line".to_owned(), line_gbps)].into_iter().chain(ceilings).collect();
+        bounds.sort_by(|one, other| one.1.total_cmp(&other.1));
+        Ok(bounds)
     }
 
     fn value(
@@ -87,10 +115,9 @@ impl NicQuestion {
         }
     }
 
-    fn in_closed_form(&self, nic: &Interactions, link: LinkParameters) -> Result<f64, Refusal> {
-        let (accounting, limits) = (Accounting::Spec, Limits::default());
-        let model = Model::try_from(ModelParameters { link, accounting, limits })?;
-        let found = model.nic(nic, self.traffic.ethernet, self.traffic.frame_bytes)?;
+    /// The bounds of the bare link, and the rate of the line.
+    fn closed_form(&self, nic: &Interactions, link: LinkParameters) -> Result<(Answer, f64), Refusal> {
+        let found = model_of(link)?.nic(nic, self.traffic.ethernet, self.traffic.frame_bytes)?;
         let answer: Option<Answer> = match self.traffic.direction {
             Direction::Both => Some(found.bi),
             Direction::Tx => found.tx,
@@ -98,7 +125,12 @@ impl NicQuestion {
         };
         let answer = answer
             .ok_or_else(|| Refusal::new("the NIC has no steps for this direction").kind(Kind::Missing))?;
-        Ok(answer.gbps.min(found.line_gbps))
+        Ok((answer, found.line_gbps))
+    }
+
+    fn in_closed_form(&self, nic: &Interactions, link: LinkParameters) -> Result<f64, Refusal> {
+        let (answer, line_gbps) = self.closed_form(nic, link)?;
+        Ok(answer.gbps.min(line_gbps))
     }
 
     fn simulated(
@@ -125,6 +157,23 @@ impl NicQuestion {
             Err(stopped) => Err(stopped),
         }
     }
+}
+
+fn parameters(link: &Link) -> LinkParameters {
+    LinkParameters {
+        generation: link.generation,
+        lanes: link.lanes,
+        mps_bytes: link.mps_bytes,
+        mrrs_bytes: link.mrrs_bytes,
+        rcb_bytes: link.rcb_bytes,
+        address_bits: 64,
+        ecrc: link.ecrc,
+        flit_mode: Some(link.flit),
+    }
+}
+
+fn model_of(link: LinkParameters) -> Result<Model, Refusal> {
+    Model::try_from(ModelParameters { link, accounting: Accounting::Spec, limits: Limits::default() })
 }
 
 impl Engine for NicQuestion {
@@ -167,6 +216,10 @@ impl Engine for NicQuestion {
             Some(value.as_f64()? / resource.value)
         };
         changes.iter().map(|change| raised(change).unwrap_or(1.0)).collect()
+    }
+
+    fn is_without_effect(&self, change: &Change) -> bool {
+        matches!(&self.ground, Ground::System(system) if is_of_absent_translation(change, system))
     }
 
     fn is_latency(&self) -> bool {

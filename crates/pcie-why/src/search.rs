@@ -3,7 +3,7 @@
 use crate::changes::{Change, Part};
 use crate::resource::Resource;
 use pcie_refusal::Unfinished;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
 /// How long a simulation is.
@@ -37,6 +37,9 @@ pub trait Engine {
     /// By how much each change raises the closed-form bound that binds, as a ratio; 1 where there is none.
     fn raised(&self, changes: &[Change]) -> Vec<f64>;
 
+    /// Whether a change is known to have no effect without a simulation of it.
+    fn is_without_effect(&self, change: &Change) -> bool;
+
     /// Whether less is better.
     fn is_latency(&self) -> bool;
 
@@ -47,10 +50,11 @@ pub trait Engine {
 }
 
 /// Which changes were made together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum How {
     /// One step of one key.
+    #[default]
     Single,
     /// Further steps of one key.
     Further,
@@ -94,7 +98,7 @@ pub const LEAST_PERCENT: f64 = 1.0;
 /// Least gain of a short simulation that is looked at again, percent.
 const MOVES_PERCENT: f64 = 0.5;
 /// Changes that are simulated at full length.
-const FULL_MOST: usize = 6;
+const FULL_MOST: usize = 4;
 /// Changes that raise the binding bound and are simulated at full length whatever the short simulation shows.
 const OF_BOUND: usize = 2;
 /// Least rise of a bound that counts.
@@ -114,12 +118,12 @@ pub fn search(
     engine: &mut dyn Engine,
     progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<Option<Found>, Unfinished> {
-    let mut search = Search { engine, progress, done: 0, tried: Vec::new() };
+    let mut search = Search { engine, progress, done: 0, tried: Vec::new(), short_gains: Vec::new() };
     let unchanged = Change::none();
     let Some(full) = search.one(&unchanged, Length::Full)? else { return Ok(None) };
     let Some(short) = search.one(&unchanged, Length::Short)? else { return Ok(None) };
     search.singles(&short, &full)?;
-    search.further(&full)?;
+    search.further(&short, &full)?;
     search.pairs(&short, &full)?;
     let resources = search.resources()?;
     Ok(Some(search.found(full, resources)))
@@ -142,6 +146,8 @@ struct Search<'a> {
     progress: &'a mut dyn FnMut(usize, usize) -> ControlFlow<()>,
     done: usize,
     tried: Vec<Tried>,
+    /// The gain of each single change in the short simulation.
+    short_gains: Vec<f64>,
 }
 
 impl Search<'_> {
@@ -159,10 +165,14 @@ impl Search<'_> {
 
     /// Every change of one key, briefly; those that move the value or raise its bound again.
     fn singles(&mut self, short: &[f64], full: &[f64]) -> Result<(), Unfinished> {
-        let changes = self.engine.changes().to_vec();
+        let all = self.engine.changes().to_vec();
+        let (idle, changes): (Vec<Change>, Vec<Change>) =
+            all.into_iter().partition(|change| self.engine.is_without_effect(change));
         let found = self.values(&changes, Length::Short)?;
-        let possible: Vec<(Change, Vec<f64>)> =
-            changes.into_iter().zip(found).filter_map(|(change, values)| Some((change, values?))).collect();
+        let possible = changes.into_iter().zip(found);
+        let mut possible: Vec<(Change, Vec<f64>)> =
+            possible.filter_map(|(change, values)| Some((change, values?))).collect();
+        possible.extend(idle.into_iter().map(|change| (change, short.to_vec())));
         let gains: Vec<f64> = possible.iter().map(|(_, values)| self.gain(short, values)).collect();
         let changes: Vec<Change> = possible.iter().map(|(change, _)| change.clone()).collect();
         let raised = self.engine.raised(&changes);
@@ -187,28 +197,37 @@ impl Search<'_> {
                 }
             };
             self.tried.push(tried);
+            self.short_gains.push(gain);
         }
         Ok(())
     }
 
-    /// Further steps of the best key, as long as they are worth it.
-    fn further(&mut self, full: &[f64]) -> Result<(), Unfinished> {
-        let Some(mut best) = self.best_of(|one| one.is_full && one.change.of != Part::Test) else {
+    /// Further steps of the best key, as long as they are worth it: briefly, and the last of them at full length.
+    fn further(&mut self, short: &[f64], full: &[f64]) -> Result<(), Unfinished> {
+        let Some(best) = self.best_of(|one| one.is_full && one.change.of != Part::Test) else {
             return Ok(());
         };
-        if self.tried[best].gain_percent < LEAST_PERCENT {
+        let single = self.tried[best].gain_percent;
+        if single < LEAST_PERCENT {
             return Ok(());
         }
+        let (mut gain, mut last) = (self.short_gains[best], None);
         for _ in 0..FURTHER_MOST {
-            let Some(change) = self.engine.further(&self.tried[best].change) else { break };
-            let Some(values) = self.one(&change, Length::Full)? else { break };
-            let tried = self.tried(change, How::Further, full, values);
-            let more = tried.gain_percent - self.tried[best].gain_percent;
+            let from = last.as_ref().unwrap_or(&self.tried[best].change);
+            let Some(change) = self.engine.further(from) else { break };
+            let Some(values) = self.one(&change, Length::Short)? else { break };
+            let more = self.gain(short, &values) - gain;
             if more < WORTH_POINTS {
                 break;
             }
-            self.tried.push(tried);
-            best = self.tried.len() - 1;
+            (gain, last) = (gain + more, Some(change));
+        }
+        let Some(change) = last else { return Ok(()) };
+        if let Some(values) = self.one(&change, Length::Full)? {
+            let tried = self.tried(change, How::Further, full, values);
+            if tried.gain_percent - single >= WORTH_POINTS {
+                self.tried.push(tried);
+            }
         }
         Ok(())
     }

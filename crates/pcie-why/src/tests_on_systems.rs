@@ -1,6 +1,9 @@
 //! Tests on a system, simulated with changes of both.
 
-use crate::changes::{Change, TEST, changed_system, changed_test, further, json_of, of_system, of_test};
+use crate::changes::{
+    Change, TEST, changed_system, changed_test, further, is_of_absent_translation, json_of, of_system,
+    of_test,
+};
 use crate::resource::{Resource, bounds, resource};
 use crate::search::{Engine, Length};
 use pcie_bench_sim::{Effort, Prediction, Predictor};
@@ -131,6 +134,10 @@ impl Engine for TestQuestion {
             Some(own.map_or(f64::INFINITY, |ceiling| ceiling.gbps / gbps))
         };
         changes.iter().map(|change| raised(change).unwrap_or(1.0)).collect()
+    }
+
+    fn is_without_effect(&self, change: &Change) -> bool {
+        is_of_absent_translation(change, &self.system)
     }
 
     fn is_latency(&self) -> bool {

@@ -271,7 +271,7 @@ def _link_of(of_nic: dict[str, Any], line_gbps: float) -> "Link | None":
     given = {key: of_nic[word] for word, key in _LINK_KEYS.items() if of_nic[word] is not None}
     if not given:
         return None
-    from pcielab.analysis.why.nic_rates import usual_link
+    from pcielab.analysis.why.nic import usual_link
 
     return replace(usual_link(line_gbps), **given)
 

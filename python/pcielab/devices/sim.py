@@ -10,7 +10,7 @@ from pcielab.devices.kind import OF_DEVICES, OF_TRANSFERS, Asked, Carrier, Takes
 from pcielab.errors import InputError, found_in
 from pcielab.library import shipped
 from pcielab.library.profiles import ResolvedSystem, resolve
-from pcielab.library.profiles.borrowed import borrowed_keys
+from pcielab.library.profiles.borrowed import borrowed_keys, unmeasured_keys
 from pcielab.library.profiles.read import parse_sets, split_sets
 from pcielab.library.profiles.system import changed_name, changed_title
 from pcielab.work.options import WorkKind
@@ -51,11 +51,16 @@ def in_order(table: Mapping[str, Any]) -> dict[str, Any]:
 
 def described(system: ResolvedSystem) -> dict[str, Any]:
     """The manifest's entries for a system."""
-    borrowed = borrowed_keys(system)
+    borrowed, unmeasured = borrowed_keys(system), unmeasured_keys(system)
+    by_reason = {
+        reason: [key for key, found in unmeasured.items() if found == reason]
+        for reason in ("assumed", "unidentified")
+    }
     return {
         "system": in_order(system.system.dump()),
         "overrides": system.overrides,
         **({"borrowed": borrowed} if borrowed else {}),
+        "unmeasured": by_reason,
         **({"fitted_to": system.fitted_to} if system.fitted_to else {}),
         **({"extrapolated": "; ".join(system.extrapolated)} if system.extrapolated else {}),
     }

@@ -1,21 +1,14 @@
-"""Answers to a page that need no simulation: curves as fast as a slider moves, sentences, files to take along.
+"""Answers to a page: curves as fast as a slider moves, sentences of `why`, files to take along.
 
 The compiled half (`crates/pcie-page`) computes them: the page without a server asks the same functions.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict
 from functools import cache
 from typing import Any
 
 from pcielab import _core
 from pcielab.explore.question import Question, Systems
-from pcielab.kinds.machine_facts import MachineFacts, facts_of_system
-from pcielab.kinds.transfers.bounds import bounds_of_tests
-from pcielab.kinds.transfers.explain import row_of
-from pcielab.kinds.transfers.reasons import reasons
-from pcielab.kinds.transfers.words import asked, bound_sentences
 from pcielab.library.profiles import ResolvedSystem
 
 
@@ -76,29 +69,12 @@ def answer(question: Question, system: ResolvedSystem) -> dict[str, Any]:
     return found
 
 
-def why(question: Question, system: ResolvedSystem, operation: str, value: float | None) -> list[str]:
-    """Sentences about a test: its parameters, the bound, possible causes of the rest, and a fix.
-
-    The value is the simulated bandwidth, Gb/s; None if not simulated.
+def why(question: Question, system: ResolvedSystem, operation: str) -> dict[str, Any]:
+    """Why a test gives its value: the answer of `pcielab why`.
 
     Raises:
         InputError: The test is impossible.
     """
-    facts = facts_of_system(system.system)
-    parameters = asdict(question.suite(operation).entries[0].parameters)
-    sentences = [f"test: {asked(parameters)}"]
-    if operation.startswith("lat-"):
-        found = reasons(facts, parameters, tags_charged=True)
-        return [*sentences, f"added by: {'; '.join(found)}"] if found else sentences
-    return [*sentences, *_of_bandwidth(facts, parameters, value)]
+    from pcielab.analysis.why import why as answered
 
-
-def _of_bandwidth(facts: MachineFacts, parameters: Mapping[str, Any], value: float | None) -> list[str]:
-    [bounds] = bounds_of_tests(facts, [parameters])
-    if bounds is None:
-        return ["this system cannot run this test"]
-    if value is None:
-        return [f"bound: {bounds.answer.bound}, {bounds.answer.gbps:.2f} Gb/s; its point is not simulated yet"]
-    scalars = [{"subject": "", "metric": "bandwidth", "unit": "Gb/s", "value": value}]
-    record = {"id": 0, "family": "", "name": "", "status": "ok", "parameters": parameters, "scalars": scalars}
-    return list(bound_sentences(row_of(facts, record, bounds)))
+    return answered(question.suite(operation), profile=system).to_dict()

@@ -120,13 +120,11 @@ class Server:
 
     def _why(self, asked: Any) -> object:
         fields = _table(asked)
-        question, value = question_of(fields.get("question")), fields.get("gbps")
+        question = question_of(fields.get("question"))
         operation = fields.get("operation")
         if operation not in (question.bandwidth, question.latency):
             raise refusal("wrong-value", "operation: give the question's `bandwidth` or `latency`")
-        if value is not None and not isinstance(value, int | float):
-            raise refusal("wrong-type", "gbps: give a number")
-        return {"sentences": answers.why(question, self.systems.resolved(question), str(operation), value)}
+        return answers.why(question, self.systems.resolved(question), str(operation))
 
     def _presence(self, _request: Request) -> Response:
         return StreamingResponse(self.presence.held(), media_type="text/plain")

@@ -14,6 +14,7 @@ from pcielab.explore import normal
 from pcielab.explore.answers import curve_values
 from pcielab.explore.question import ASKED, FIRST, START, Systems
 from pcielab.library.profiles import ResolvedSystem
+from pcielab.library.profiles.borrowed import borrowed_keys, unmeasured_keys
 from pcielab.library.profiles.keys import keys_of
 
 
@@ -35,7 +36,12 @@ def setting_of(systems: Systems) -> dict[str, Any]:
 def described(system: ResolvedSystem) -> dict[str, Any]:
     """Title and keys of a system, for the controls of a page."""
     keys = keys_of(system.system, system.source_of)
-    return {"title": system.title, "keys": [asdict(key) | {"group": key.group} for key in keys]}
+    return {
+        "title": system.title,
+        "keys": [asdict(key) | {"group": key.group} for key in keys],
+        "unmeasured": unmeasured_keys(system),
+        "borrowed": borrowed_keys(system),
+    }
 
 
 _FILES = resources.files("pcielab.explore") / "pages"

@@ -3,6 +3,7 @@
 The compiled half reads and checks them (`crates/pcie-describe`).
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -80,7 +81,9 @@ class NicProfile(Nic):
     def as_question(self, frame_bytes: int | None = None) -> dict[str, Any]:
         """Its values as runs record them, for frames of a size; see `for_frames`."""
         values = self.for_frames(frame_bytes).dump()
-        return {key: _without_none(values[key]) for key in _PLAIN}
+        question = {key: _without_none(values[key]) for key in _PLAIN}
+        intervals = json.loads(self.handle.intervals())
+        return {**question, **({"assumed": intervals} if intervals else {})}
 
 
 def _without_none(value: Any) -> Any:

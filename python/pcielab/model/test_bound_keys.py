@@ -8,7 +8,7 @@ from pcielab.library.profiles import resolve
 from pcielab.library.profiles.borrowed import borrowed_in_short, borrowed_keys
 from pcielab.library.profiles.keys import keys_of
 from pcielab.model.answers import Bound
-from pcielab.model.bound_keys import KEYS_OF_BOUNDS, borrowed_sentences, is_of_host
+from pcielab.model.bound_keys import KEYS_OF_BOUNDS, borrowed_sentences
 
 OF_MESSAGES = {"store-interval", "core-stores"}
 
@@ -50,10 +50,3 @@ def test_each_bound_is_named_once_with_its_keys() -> None:
         "borrowed keys behind write-pool: host.root_complex.write_ns (from gen5-server)",
     ]
     assert borrowed_sentences(["translation"], {}) == []
-
-
-def test_bounds_of_the_host_alone() -> None:
-    assert is_of_host("translation")
-    assert is_of_host("memory")
-    assert not is_of_host("tags")
-    assert not is_of_host("line")

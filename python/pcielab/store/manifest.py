@@ -57,6 +57,18 @@ def extrapolated_of(manifest: Mapping[str, Any]) -> list[str]:
     return [f"extrapolated: {manifest['extrapolated']}"] if manifest.get("extrapolated") else []
 
 
+def unmeasured_of(manifest: Mapping[str, Any]) -> dict[str, str] | None:
+    """The keys of a simulated run's system that nobody measured, and a word on each.
+
+    None if the run does not say, as one of an earlier version.
+    """
+    recorded = manifest.get("unmeasured")
+    if recorded is None:
+        return None
+    words = {str(key): word for word in ("assumed", "unidentified") for key in recorded.get(word) or ()}
+    return {**words, **dict.fromkeys(borrowed_of(manifest), "borrowed")}
+
+
 def system_of(manifest: Mapping[str, Any], source: Path) -> "System":
     """The complete resolved system of a simulated run; an error names the key that it lacks."""
     from pcielab.library.profiles.parts import System

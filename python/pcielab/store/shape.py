@@ -21,6 +21,8 @@ MANIFEST = {
     **dict.fromkeys(
         ("system", "overrides", "options", "backend", "device", "host", "messages", "source", "borrowed"), _OBJECT
     ),
+    "unmeasured": _OBJECT,
+    **dict.fromkeys(("unmeasured.assumed", "unmeasured.unidentified"), _LIST),
     **dict.fromkeys(("nic", "format", "messages.link", "system.fabric"), _OBJECT),
     **dict.fromkeys(("conditions_before", "conditions_after"), _LIST),
     **dict.fromkeys(("tests", "seed"), _WHOLE),

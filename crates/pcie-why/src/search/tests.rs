@@ -56,6 +56,10 @@ impl Engine for Least {
         vec![1.0; changes.len()]
     }
 
+    fn is_without_effect(&self, change: &Change) -> bool {
+        change.keys.contains_key("idle")
+    }
+
     fn is_latency(&self) -> bool {
         false
     }
@@ -87,4 +91,15 @@ fn a_stopped_search_says_so() {
     let limits = [("tags", Who::Device, 10.0), ("port", Who::Slot, 10.0), ("memory", Who::Slot, 500.0)];
     let stopped = search(&mut Least::new(limits), &mut |_, _| ControlFlow::Break(()));
     assert!(matches!(stopped, Err(Unfinished::Stopped)));
+}
+
+#[test]
+fn a_change_that_is_known_to_have_no_effect_is_tried_without_a_simulation() {
+    let found = found([("idle", Who::Device, 10.0), ("port", Who::Slot, 65.0), ("memory", Who::Slot, 500.0)]);
+    let idle = found
+        .tried
+        .iter()
+        .find(|tried| tried.how == How::Single && tried.change.keys.contains_key("idle"))
+        .unwrap();
+    assert_eq!((idle.values.clone(), idle.gain_percent, idle.is_full), (vec![10.0], 0.0, false));
 }

@@ -1,9 +1,11 @@
 """An answer: at most three sentences, the bars of a picture, and the rows of a table."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
+from pcielab import _core
 from pcielab.analysis.why.numbers import percent_text
 from pcielab.notebook import Pictured
 
@@ -15,6 +17,22 @@ Level: TypeAlias = Literal["sure", "fairly sure", "not sure"]
 Role: TypeAlias = Literal["value", "bound", "change", "cause", "a", "b"]
 
 MOST_SENTENCES = 3
+
+
+class Words(NamedTuple):
+    """The words of an answer.
+
+    Attributes:
+        question: The value in question.
+        sentences: What binds, how sure that is, and what to change.
+        sure: How sure that is.
+        best: The change that they name first.
+    """
+
+    question: str
+    sentences: tuple[str, ...]
+    sure: "Certainty"
+    best: "Change | None"
 
 
 @dataclass(frozen=True)
@@ -152,3 +170,27 @@ class Why(Pictured):
             "rows": [dict(row) for row in self.rows],
             "notes": list(self.notes),
         }
+
+
+def read_answer(text: str) -> Why:
+    """The answer of the compiled half, which words it."""
+    read: dict[str, Any] = json.loads(text)
+    return Why(
+        question=read["question"],
+        sentences=tuple(read["sentences"]),
+        binds=read["binds"],
+        certainty=Certainty(**read["sure"]),
+        change=None if read["change"] is None else Change(**read["change"]),
+        changes=tuple(Change(**one) for one in read["changes"]),
+        unit=read["unit"],
+        bars=tuple(Bar(**one) for one in read["bars"]),
+        rows=tuple(read["rows"]),
+        notes=tuple(read["notes"]),
+    )
+
+
+def words_of(kind: Literal["limits", "estimated", "simulated"], asked: Mapping[str, Any]) -> "Words":
+    """The words of the compiled half about what other engines computed; `asked` as `crates/pcie-why` takes it."""
+    read: dict[str, Any] = json.loads(_core.why_words(kind, json.dumps(asked)))
+    best = None if read["best"] is None else Change(**read["best"])
+    return Words(read["question"], tuple(read["sentences"]), Certainty(**read["sure"]), best)

@@ -90,11 +90,11 @@ def why(
     _refuse("store", chosen)
     if other is None:
         from pcielab.analysis.why.stores import why_store
-        from pcielab.store.manifest import borrowed_of, extrapolated_of
+        from pcielab.store.manifest import extrapolated_of
 
         answer = why_store(question, tests, progress, limit)
         notes = dict.fromkeys((*extrapolated_of(question.manifest), *answer.notes))
-        return _with_borrowed(replace(answer, notes=tuple(notes)), borrowed_of(question.manifest))
+        return replace(answer, notes=tuple(notes))
     from pcielab.analysis.why.two import why_two
 
     return why_two(question, other if isinstance(other, Store) else open_store(other), tests, progress)
@@ -157,24 +157,22 @@ def _of_test(suite: "Suite", profile: Any, sets: Any, measured: float | None, pr
             f"{suite.name}: has {len(suite.entries)} tests: give one (single_test), or a store of a run of it",
         )
     system = _system(profile, sets)
-    parameters = asdict(suite.entries[0].parameters)
-    answer = why_test(
+    return why_test(
         system.system,
         system.title,
-        parameters,
+        asdict(suite.entries[0].parameters),
         measured=measured,
         unmeasured=unmeasured_keys(system),
+        borrowed=borrowed_keys(system),
+        notes=_marked(system.extrapolated),
         progress=progress,
     )
-    answer = replace(answer, notes=(*answer.notes, *_marked(system.extrapolated)))
-    return _with_borrowed(answer, borrowed_keys(system))
 
 
 def _of_frames(
     frames: "Frames", profile: Any, sets: Any, link: "Link | None", measured: float | None, progress: Progress
 ) -> Why:
-    from pcielab.analysis.why.nic import on_assumed_link, why_frames
-    from pcielab.analysis.why.nic_rates import LinkRates, MachineRates, usual_link
+    from pcielab.analysis.why.nic import OnLink, OnMachine, usual_link, why_frames
     from pcielab.library.profiles.borrowed import borrowed_keys, unmeasured_keys
     from pcielab.library.profiles.read import split_sets
 
@@ -192,17 +190,10 @@ def _of_frames(
         system = _system(profile, sets, f"device={_PORT}")
         note = f"simulated on {profile if isinstance(profile, str) else system.system.name}"
         notes = [note, *_marked(system.extrapolated)]
-        rates = MachineRates(frames, system.system, unmeasured_keys(system))
-        answer = why_frames(frames, rates, measured, notes, progress)
-        return _with_borrowed(answer, borrowed_keys(system))
-    line_gbps = frames.ethernet.line_gbps
-    if link is not None:
-        return why_frames(frames, LinkRates(frames, link), measured)
-    link = usual_link(line_gbps)
-    named = f"Gen{link.generation} x{link.lanes}"
-    usual = f"usual for {line_gbps:g} Gb/s (give --gen and --lanes)"
-    note = f"link assumed: {named}, MPS {link.mps_bytes}, MRRS {link.mrrs_bytes}, {usual}"
-    return on_assumed_link(why_frames(frames, LinkRates(frames, link), measured, [note]), named)
+        machine = OnMachine(system.system, unmeasured_keys(system), borrowed_keys(system))
+        return why_frames(frames, machine, measured, notes, progress)
+    ground = OnLink(usual_link(frames.ethernet.line_gbps), is_assumed=True) if link is None else OnLink(link)
+    return why_frames(frames, ground, measured)
 
 
 def _fabric(question: object, chosen: set[str]) -> "Fabric":
@@ -237,14 +228,6 @@ def _of_fabric(fabric: "Fabric", flows: str | None, progress: Progress, limit: i
 def _marked(extrapolated: Sequence[str]) -> list[str]:
     """Notes on values that nobody measured."""
     return [f"extrapolated: {sentence}" for sentence in extrapolated]
-
-
-def _with_borrowed(answer: Why, borrowed: Mapping[str, str]) -> Why:
-    """The answer with a note on the borrowed keys behind the bound that binds, or behind a latency."""
-    from pcielab.model.bound_keys import borrowed_sentences
-
-    behind = "latency" if answer.binds is None and answer.unit == "ns" else answer.binds
-    return replace(answer, notes=(*answer.notes, *borrowed_sentences([behind], borrowed)))
 
 
 def _system(profile: Any, sets: Any, *more: str) -> "ResolvedSystem":

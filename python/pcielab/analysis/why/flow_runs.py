@@ -5,13 +5,14 @@ The limits are those of `explain`. More requests in flight are simulated, wider 
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pcielab import _core
-from pcielab.analysis.why.answer import Bar, Cell, Change, Why
-from pcielab.analysis.why.certainty import certainty_of, near, possible
-from pcielab.analysis.why.flows import LEAST_GAIN_PERCENT, UNIT, advice, flow_names, influenced
-from pcielab.analysis.why.numbers import counted, digits
+from pcielab.analysis.why.answer import Bar, Cell, Change, Why, words_of
+from pcielab.analysis.why.flows import UNIT, flow_names, influenced
+from pcielab.analysis.why.gains import LEAST_GAIN_PERCENT
+from pcielab.analysis.why.numbers import near
 from pcielab.errors import found_in, refusal, wrong_value
 from pcielab.kinds.explained import Explained, ExplainedRun
 from pcielab.kinds.flows.explain import IN_FLIGHT
@@ -69,15 +70,26 @@ def why_flow_run(
     row = sorted(group, key=lambda one: one.share or 0.0)[len(group) // 2]
     changes = _changes(store, test, rows, progress, limit)
     best = [change for change in changes if change.gain_percent >= LEAST_GAIN_PERCENT]
-    bounds = [(limit.name, limit.value) for limit in row.limits] or [("own-demand", row.value)]
-    sure = certainty_of(bounds, row.value, store.origin, possible(row.reasons, len(row.reasons)))
     of = f", simulation {test} of {len(counts)}" if len(counts) > 1 else ""
+    asked = {
+        "title": f"{store.title}{of}",
+        "origin": store.origin,
+        "flows": len(rows),
+        "asking": len(asking),
+        "group": [_flow(one) for one in group],
+        "flow": _flow(row),
+        "value": row.value,
+        "limits": [(limit.name, limit.value) for limit in row.limits],
+        "reasons": row.reasons,
+        "best": asdict(best[0]) if best else None,
+    }
+    question, sentences, sure, first = words_of("simulated", asked)
     return Why(
-        question=f"{store.title}{of}, {len(rows)} flows ({store.origin})",
-        sentences=(_binding(asking, group, row), sure.sentence, advice(best, "computed again")),
-        binds=bounds[0][0],
+        question=question,
+        sentences=sentences,
+        binds=row.limits[0].name if row.limits else "own-demand",
         certainty=sure,
-        change=best[0] if best else None,
+        change=first,
         changes=tuple(changes),
         unit=UNIT,
         bars=tuple(_bars(rows, row, store.origin, best)),
@@ -103,16 +115,6 @@ def _asks(row: Explained) -> bool:
 
 def _flow(row: Explained) -> str:
     return str(row.asked["flow"])
-
-
-def _binding(rows: Sequence[Explained], group: Sequence[Explained], row: Explained) -> str:
-    name = _limit(row) or "own-demand"
-    held = counted(len(group), len(rows), "flow", "flows")
-    flows = f"{name} binds {held}, {flow_names([_flow(one) for one in group])}"
-    if not row.limits:
-        return f"{flows}: {_flow(row)} gets {digits(row.value)} {UNIT}."
-    limit, value = digits(row.limits[0].value), digits(row.value)
-    return f"{flows}: {_flow(row)} gets {value} of the {limit} {UNIT} that it allows."
 
 
 def _changes(

@@ -6,10 +6,12 @@ Rates are GB/s of payload. `flow_runs` answers about simulated flows.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pcielab.analysis.why.answer import Bar, Cell, Certainty, Change, Why
-from pcielab.analysis.why.numbers import counted, digits, listed, percent_text
+from pcielab.analysis.why.answer import Bar, Cell, Change, Why, words_of
+from pcielab.analysis.why.gains import LEAST_GAIN_PERCENT
+from pcielab.analysis.why.numbers import listed
 from pcielab.library.fabrics.load import Fabric, RecordedFabric
 from pcielab.work.effort import Progress
 
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 
 AGREE = 0.05
 """Shares that differ by no more than this agree."""
-LEAST_GAIN_PERCENT = 1.0
 UNIT = "GB/s"
 _NAMED_FLOWS = 3
 _SHOWN_CHANGES, _SHOWN_FLOWS = 5, 8
@@ -55,15 +56,22 @@ def why_flows(
     found, other = estimate(fabric, flows), estimate(fabric, flows, "ecr")
     shares = found.flows.to_dict("records")
     edge = _busiest(shares)
-    sure = _certainty(shares, other.flows.to_dict("records"))
     changes = influenced(fabric, flows, progress, limit)
     best = [change for change in changes if change.gain_percent >= LEAST_GAIN_PERCENT]
+    asked = {
+        "title": title,
+        "flows": len(shares),
+        "edge": None if edge is None else _edge(edge, found),
+        "apart": _apart(shares, other.flows.to_dict("records")),
+        "best": asdict(best[0]) if best else None,
+    }
+    question, sentences, sure, first = words_of("estimated", asked)
     return Why(
-        question=title,
-        sentences=(_binding(edge, found), sure.sentence, advice(best, "estimated again")),
+        question=question,
+        sentences=sentences,
         binds=edge,
         certainty=sure,
-        change=best[0] if best else None,
+        change=first,
         changes=tuple(changes),
         unit=UNIT,
         bars=tuple(_bars(edge, found, best)),
@@ -111,38 +119,24 @@ def _first_flows(names: Sequence[str], count: int) -> str:
     return listed([*names, *([f"{more} more"] if more > 0 else [])])
 
 
-def advice(best: Sequence[Change], how: str) -> str:
-    """The sentence on the best change; `how`: the engine that computed it, as a clause."""
-    if not best:
-        return "No change that was tried gives any flow more: raise what each flow gets alone."
-    first = best[0]
-    values = f"from {digits(first.before)} to {digits(first.after)} {UNIT} ({percent_text(first.gain_percent)})"
-    return f"Most is gained by {first.what}: {values}, {how}."
-
-
 def _busiest(shares: Sequence[Mapping[Any, Any]]) -> str | None:
     """The edge that limits most flows."""
     edges = [row["limit"] for row in shares if isinstance(row["limit"], str)]
     return Counter(edges).most_common(1)[0][0] if edges else None
 
 
-def _binding(edge: str | None, found: "Estimate") -> str:
-    shares = found.flows.to_dict("records")
-    if edge is None:
-        if len(shares) == 1:
-            return "No edge limits the only flow: it gets what it asks for."
-        return f"No edge limits any of the {len(shares)} flows: each gets what it gets alone."
-    limited = [row for row in shares if row["limit"] == edge]
+def _edge(edge: str, found: "Estimate") -> dict[str, Any]:
+    """An edge that limits flows, as the compiled half takes it."""
+    limited = [row for row in found.flows.to_dict("records") if row["limit"] == edge]
     load, capacity = _load(found, edge)
-    names = flow_names([str(row["flow"]) for row in limited])
-    flows = f"The edge {edge} binds {counted(len(limited), len(shares), 'flow', 'flows')}, {names}"
     lost = sum(float(row["standalone_gbytes_per_s"]) - float(row["gbytes_per_s"]) for row in limited)
-    less = (
-        f", and {'it gets' if len(limited) == 1 else 'they get'} {digits(lost)} {UNIT} less than alone"
-        if lost < _UNLIMITED
-        else ""
-    )
-    return f"{flows}: it carries {digits(load)} of {digits(capacity)} {UNIT}{less}."
+    return {
+        "name": edge,
+        "flows": [str(row["flow"]) for row in limited],
+        "load": load,
+        "capacity": capacity,
+        "lost": lost if lost < _UNLIMITED else None,
+    }
 
 
 _UNLIMITED = float("inf")
@@ -155,19 +149,13 @@ def _load(found: "Estimate", edge: str) -> tuple[float, float]:
     return float(row["load_gbytes_per_s"]), float(row["capacity_gbytes_per_s"])
 
 
-def _certainty(shares: Sequence[Mapping[Any, Any]], others: Sequence[Mapping[Any, Any]]) -> Certainty:
-    apart = [
+def _apart(shares: Sequence[Mapping[Any, Any]], others: Sequence[Mapping[Any, Any]]) -> list[str]:
+    """The flows for which two methods estimate different shares."""
+    return [
         str(one["flow"])
         for one, other in zip(shares, others, strict=True)
         if abs(float(other["gbytes_per_s"]) - float(one["gbytes_per_s"])) > AGREE * float(one["gbytes_per_s"])
     ]
-    if apart:
-        return Certainty(
-            "not sure", f"two methods, max-min and ecr, estimate different shares for {flow_names(apart)}"
-        )
-    return Certainty(
-        "fairly sure", "two methods, max-min and ecr, estimate the same shares, but nothing was measured"
-    )
 
 
 def _bars(edge: str | None, found: "Estimate", best: Sequence[Change]) -> Iterator[Bar]:

@@ -6,8 +6,7 @@ from typing import Any
 
 from pcielab import model
 from pcielab.analysis.why.answer import Change
-from pcielab.analysis.why.gains import link_changes
-from pcielab.analysis.why.searches import Gain
+from pcielab.analysis.why.gains import Gain, link_changes
 from pcielab.kinds.explained import Explained
 from pcielab.library.link import Link
 from pcielab.library.message_profiles import RecordedMessages

@@ -7,6 +7,7 @@ from pcielab.wording import shown
 
 LEAST_MEASURED, MOST_MEASURED = 1e-6, 1e9
 """Range of a measured value: Gb/s, or ns, of which the highest is a second."""
+_SHOWN_TIMES = 4.0
 
 
 def check_measured(value: float | None) -> None:
@@ -27,26 +28,17 @@ def check_measured(value: float | None) -> None:
         )
 
 
-def digits(value: float) -> str:
-    """A value with three digits or more: `0.0839`, `6.81`, `39.1`, `1430`."""
-    if value >= 100 or value == 0:
-        return f"{value:.0f}"
-    if value >= 10:
-        return f"{value:.1f}"
-    return f"{value:.2f}" if value >= 1 else f"{value:.3g}"
-
-
 def percent_text(percent: float) -> str:
     """A gain: `+18 %`, or `+0.8 %` where it is small."""
     return f"{percent:+.0f} %" if abs(percent) >= 1 else f"{percent:+.1f} %"
 
 
-def counted(some: int, of: int, one: str, many: str) -> str:
-    """Some of all: `3 of 5 rates`, `the only rate`."""
-    return f"{some} of {of} {many}" if of > 1 else f"the only {one}"
+def near(bounds: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+    """The bounds that a picture shows: those of at most four times the tightest."""
+    return [(name, value) for name, value in bounds if value <= _SHOWN_TIMES * bounds[0][1]]
 
 
-def listed(words: Sequence[str], conjunction: str = "and") -> str:
-    """Words with commas, and a conjunction before the last."""
-    *most, last = [*words] or ["nothing"]
-    return f"{', '.join(most)} {conjunction} {last}" if most else last
+def listed(words: Sequence[str]) -> str:
+    """Words with commas, and `and` before the last."""
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last

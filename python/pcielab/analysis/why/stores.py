@@ -9,6 +9,7 @@ from pcielab.analysis.why.limits import why_limits
 from pcielab.analysis.why.one_test import why_test
 from pcielab.analysis.why.predicted import no_progress
 from pcielab.analysis.why.transfers import why_transfers
+from pcielab.analysis.why.unmeasured import unmeasured_in
 from pcielab.errors import refusal
 from pcielab.kinds.machine_facts import facts_of
 from pcielab.store import Store
@@ -58,7 +59,18 @@ def why_store(
         many = len(found.rows)
         title = f"{store.title}, the slowest of {many} tests of latency" if many > 1 else store.title
         value = _average_ns(store, slowest.test) or slowest.value
-        return why_test(system, title, parameters, measured=value, origin=store.origin, progress=progress)
+        known = unmeasured_in(store)
+        return why_test(
+            system,
+            title,
+            parameters,
+            measured=value,
+            origin=store.origin,
+            unmeasured=known.keys,
+            borrowed=known.borrowed,
+            notes=known.notes,
+            progress=progress,
+        )
     return why_limits(store, found)
 
 
@@ -73,10 +85,9 @@ def _average_ns(store: Store, test: int) -> float | None:
 
 def _frames(store: Store, found: "ExplainedRun") -> Why:
     """Why the frame size farthest below the line moves no faster."""
-    from pcielab.analysis.why.nic import why_frames
-    from pcielab.analysis.why.nic_rates import MachineRates, NicRate
+    from pcielab.analysis.why.nic import OnMachine, why_frames
     from pcielab.model.link import Ethernet, Gap
-    from pcielab.store.manifest import borrowed_of, nic_of
+    from pcielab.store.manifest import nic_of
     from pcielab.work.frames import Frames
 
     below = min(
@@ -87,7 +98,8 @@ def _frames(store: Store, found: "ExplainedRun") -> Why:
     line = Ethernet(line_gbps=float(test["line_gbps"]), vlan=bool(test["vlan"]), gap=Gap(test["gap"]))
     frames = Frames(nic_of(store.manifest, store.path), [int(test["frame_bytes"])], line, test["direction"])
     notes = [f"{len(found.rows)} frame sizes: the one farthest below the line; choose with --test"]
-    borrowed = dict.fromkeys(borrowed_of(store.manifest), "borrowed")
-    rates = MachineRates(frames, store.require_system(), borrowed)
-    recorded = NicRate(below.value, below.limits[0].name, rates.bounds(frames.nic, rates.link))
-    return why_frames(frames, rates, None, notes if len(found.rows) > 1 else [], recorded=recorded)
+    known = unmeasured_in(store)
+    machine = OnMachine(store.require_system(), known.keys, known.borrowed)
+    recorded = below.value, below.limits[0].name
+    notes = [*(notes if len(found.rows) > 1 else []), *known.notes]
+    return why_frames(frames, machine, None, notes, recorded=recorded)

@@ -10,7 +10,6 @@ import pytest
 import pcielab
 from pcielab import InputError, fabric, model, single_test
 from pcielab.analysis.why import Why
-from pcielab.analysis.why.nic_steps import step_costs
 from pcielab.model import Ethernet
 from pcielab.store import Store
 from pcielab.work.frames import Frames
@@ -47,13 +46,14 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Store:
 @pytest.mark.parametrize("nic", ["simple-nic", "niantic-kernel", "niantic-dpdk", "connectx-6-dx"])
 @pytest.mark.parametrize("direction", ["both", "tx", "rx"])
 def test_the_costs_of_a_nics_steps_add_up_to_the_models_rate(nic: str, direction: str) -> None:
-    asked = frames(nic, direction)
+    asked = replace(frames(nic, direction), ethernet=Ethernet(line_gbps=800.0))
     [found] = model.nic(asked.nic, LINK, [64])
     answer = getattr(found, {"both": "bi"}.get(direction, direction))
-    costs = step_costs(asked.nic, LINK, 64, direction, 1e6 * answer.millions_per_s)
+    rows = pcielab.why(asked, link=LINK).rows
     ns_of = {ceiling.bound: 8 * 60 / ceiling.gbps for ceiling in answer.ceilings}
-    assert sum(cost.upstream_ns for cost in costs) == pytest.approx(ns_of["wire-upstream"], rel=1e-6)
-    assert sum(cost.downstream_ns for cost in costs) == pytest.approx(ns_of["wire-downstream"], rel=1e-6)
+    for way in ("upstream", "downstream"):
+        ns = [cost for row in rows if isinstance(cost := row[f"{way}_ns"], float)]
+        assert sum(ns) == pytest.approx(ns_of[f"wire-{way}"], rel=1e-6)
 
 
 def test_a_nic_at_a_line_rate_is_told_its_costs_and_the_change_that_gives_most() -> None:
@@ -356,7 +356,7 @@ def test_a_simulated_rate_is_that_of_a_run_and_refutes_no_bound() -> None:
 def test_a_rate_far_below_the_simulated_one_that_fits_no_defect_is_told_as_a_pace() -> None:
     answer = whole(pcielab.why(single_test("bw-rd", size=64), profile="gen5-x16", measured=7))
     assert answer.change is None, "larger transfers do not mend what holds it at 3 % of the bound"
-    assert "one transfer every 73.1 ns, as with 13.7 in flight over a microsecond" in answer.sentences[2]
+    assert "one transfer every 73.1 ns (13.7 in flight over a microsecond)" in answer.sentences[2]
 
 
 def test_a_latency_that_falls_has_a_negative_percentage_and_one_baseline(quick: Store) -> None:

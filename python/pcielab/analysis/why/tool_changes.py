@@ -6,9 +6,7 @@ Stands alone: only stores of other tools load it.
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 
-from pcielab.analysis.why.gains import link_changes, ordered
-from pcielab.analysis.why.numbers import digits
-from pcielab.analysis.why.searches import Gain
+from pcielab.analysis.why.gains import Gain, link_changes, ordered
 from pcielab.kinds.explained import Explained
 from pcielab.kinds.tools.explain import limits_of_tool, link_of_tool
 from pcielab.library.link import Link
@@ -16,12 +14,6 @@ from pcielab.store import Store
 
 _NEAR, _ABOVE = 0.9, 1.05
 """Shares of the binding bound from which the link holds a value, and above which a value contradicts the link."""
-_MORE = {
-    "nvbandwidth": "copy larger buffers (--bufferSize)",
-    "perftest": "use more queue pairs (-q) or a deeper queue (-t)",
-    "fio": "keep more requests in flight (--iodepth, --numjobs), or use a faster drive",
-}
-"""How to ask more of the link, by tool."""
 
 
 def tool_gains(store: Store, row: Explained) -> list[Gain]:
@@ -41,14 +33,3 @@ def _gains(store: Store, row: Explained) -> Iterator[Gain]:
         after = limits_of_tool(parameters, Link(**{**asdict(link), **new}))[0].value
         change = replace(change, before=row.limits[0].value, after=after, unit=row.unit)
         yield Gain(change, (change.gain_percent,))
-
-
-def without_tool_changes(store: Store, row: Explained) -> str | None:
-    """What would help a value that the link does not hold, as a sentence; None without a bound."""
-    if row.share is None:
-        return None
-    if row.share > _ABOVE:
-        return "The link that was given allows less: check --link, --mps, --mrrs and the size, and import again."
-    tool = str(next(record["parameters"] for record in store.records() if record["id"] == row.test).get("tool"))
-    more = _MORE.get(tool, "ask for more at once")
-    return f"The link has room up to {digits(row.limits[0].value)} {row.unit}: {more}, before a faster link."

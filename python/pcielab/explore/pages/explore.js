@@ -173,7 +173,7 @@ class Workbench {
       return this.answer(key, next);
     }
     if (key === NOW) {
-      this.explain(question.size);
+      this.bounds(question.size);
       this.takeOut();
     }
     run.rest = setTimeout(() => this.simulate(key, run, began), REST_MS);
@@ -270,9 +270,10 @@ class Workbench {
     document.querySelector("#numbers tbody").replaceChildren(...rows);
   }
 
-  async explain(size) {
+  // The bounds of a size; its sentences come when the points are there.
+  bounds(size) {
     this.explained = size;
-    const asked = (this.explanation = {});
+    this.explanation = {};
     const run = this.runs.get(NOW), row = run.answer?.sizes.find((one) => one.size === size);
     const most = row ? Math.max(...row.ceilings.map((one) => one.gbps)) : 1;
     byId("ceilings").replaceChildren(...(row?.ceilings ?? []).map((one) => {
@@ -283,13 +284,20 @@ class Workbench {
       return element("div", { className: "ceiling" }, element("span", { textContent: one.bound }), element("div", {}, bar, element("small", { textContent: `${one.gbps.toFixed(2)} Gb/s${slack}` })));
     }));
     document.querySelector("#why h2").textContent = `Binding bound at ${bytes(size)} B · MODELLED`;
-    const question = { ...run.question, size };
+    byId("sentences").replaceChildren();
+  }
+
+  async explain(size) {
+    this.bounds(size);
+    const asked = this.explanation, question = { ...this.runs.get(NOW).question, size };
+    byId("sentences").replaceChildren(element("li", { className: "faint", textContent: "trying one change at a time …" }));
     try {
-      const found = await ask("why", { question, operation: question.bandwidth, gbps: run.points.size.get(size)?.gbps ?? null });
+      const found = await ask("why", { question, operation: question.bandwidth });
       // A later answer may have come first.
       if (asked !== this.explanation) return;
       byId("sentences").replaceChildren(...found.sentences.map((text) => element("li", { textContent: text })));
     } catch (problem) {
+      if (asked === this.explanation) byId("sentences").replaceChildren();
       showProblem(problem);
     }
   }

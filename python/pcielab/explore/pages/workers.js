@@ -3,7 +3,6 @@ import { Problem } from "./problem.js";
 
 const CORES_MOST = 16, KEPT = 4096;
 const NO_SERVER = new URL("..", import.meta.url);
-const WITHOUT_REASONS = "possible causes and a fix: run the command under Export, then pcielab explain with the store that it writes";
 
 // Longest file of the user's own, in letters, that an address carries.
 const OWN_MOST = 4000;
@@ -155,7 +154,11 @@ const ofTests = ({ system: _system, sets: _sets, ...question }) => question;
 const ASKS = {
   system: ({ system }) => described(system),
   answer: async (question) => curves.ask("answer", { ...(await changed(question)), question: ofTests(question) }),
-  why: async () => ({ sentences: [WITHOUT_REASONS] }),
+  why: async ({ question, operation }) => {
+    const { unmeasured, borrowed } = await described(question.system);
+    const ofSystem = (keys) => Object.entries(keys ?? {}).filter(([key]) => !(key in question.sets));
+    return simulations.ask("why", { ...(await changed(question)), question: ofTests(question), operation, unmeasured: ofSystem(unmeasured), borrowed: ofSystem(borrowed) });
+  },
   "take-out": async (question) => {
     const { system, title } = await changed(question);
     const asked = { reference: owns.get(question.system)?.file ?? question.system, name: question.system, title, link: system.link, sets: question.sets, question: ofTests(question) };

@@ -1,9 +1,11 @@
 """One test in sentences: its parameters, the bound, possible causes of the rest, and a fix."""
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pcielab import _core
 from pcielab.kinds.machine_facts import facts_of, no_link
 from pcielab.kinds.transfers.compare import is_resolvable
 from pcielab.kinds.transfers.explain import CHANGED_OR_WRONG, TOO_SHORT, Row, explain_run
@@ -12,7 +14,6 @@ from pcielab.model.bound_keys import borrowed_sentences
 from pcielab.model.taking_part import taking_part
 from pcielab.store import Store
 from pcielab.store.manifest import borrowed_of
-from pcielab.wording import byte_size
 
 REMEDIES: Mapping[str, str] = {
     "wire-upstream": "larger transfers or MPS, fewer bytes beside the data, more lanes or a later generation",
@@ -37,23 +38,6 @@ REMEDIES: Mapping[str, str] = {
     "core-stores": "a core that stores faster, or descriptors, which leave the data to the device",
 }
 """Remedy for each bound of `pcielab.model`."""
-
-
-_OPERATIONS = {
-    "lat-rd": "read latency",
-    "lat-wrrd": "write-then-read latency",
-    "lat-chase": "latency of dependent reads (pointer chase)",
-    "bw-rd": "read bandwidth",
-    "bw-wr": "write bandwidth",
-    "bw-rdwr": "bandwidth of alternating reads and writes, per direction",
-}
-_CACHES = {
-    "cold": "host thrashed its caches before",
-    "device-thrash": "device thrashed the host's caches before",
-    "device-warm": "device wrote the window before",
-    "host-warm": "host wrote the window before",
-}
-_FLUSHED = "window flushed from the host's caches before"
 
 
 def in_words(store: Store, test: int) -> Iterator[str]:
@@ -103,24 +87,7 @@ def _part(subject: str, found: Mapping[str, float]) -> str:
 
 def asked(parameters: Mapping[str, Any], *, flushed: bool = False) -> str:
     """The parameters of a test of transfers, in words; `flushed`: cold caches were flushed line by line."""
-    offsets = [
-        f"{parameters[f'{end}_offset_bytes']} B past {start}"
-        for end, start in (("host", "a cache line of the host"), ("device", "a word of the device"))
-        if parameters[f"{end}_offset_bytes"]
-    ]
-    in_flight = parameters["outstanding"]
-    operation = _OPERATIONS.get(parameters["operation"], parameters["operation"])
-    parts = [
-        f"{operation}, {parameters['size_bytes']} B transfers",
-        *offsets,
-        f"{parameters['pattern']} in a window of {byte_size(parameters['window_bytes'])}",
-        _FLUSHED
-        if flushed and parameters["cache"] == "cold"
-        else _CACHES.get(parameters["cache"], parameters["cache"]),
-        f"path {parameters['path']}",
-        *([f"at most {in_flight} in flight"] if in_flight is not None else []),
-    ]
-    return ", ".join(parts)
+    return _core.test_in_words(json.dumps(dict(parameters)), flushed)
 
 
 def bound_sentences(row: Row) -> Iterator[str]:

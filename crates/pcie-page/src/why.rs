@@ -1,0 +1,50 @@
+//! Why a test of a question gives its value: the sentences of `pcielab why`.
+
+use pcie_bench::Stop;
+use pcie_refusal::{Refusal, Unfinished};
+use pcie_why::{Answer, TestAsked, why_test};
+use pcie_workload::Operation;
+use serde::Deserialize;
+use serde_json::Value;
+use std::ops::ControlFlow;
+
+use crate::point::system_of;
+use crate::question::Question;
+
+/// A system, a question about it, and one of its two tests.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Asked {
+    system: Value,
+    title: String,
+    question: Question,
+    operation: Operation,
+    /// Keys of the system that nobody measured, and a word on each.
+    #[serde(default)]
+    unmeasured: Vec<(String, String)>,
+    /// Keys of the system that are borrowed, and the profile that each comes from.
+    #[serde(default)]
+    borrowed: Vec<(String, String)>,
+}
+
+/// The answer, as `pcielab why --test` gives it.
+pub(crate) fn why(asked: Asked, stop: &Stop) -> Result<Answer, Refusal> {
+    let test = asked.question.test(asked.operation, false);
+    test.validate()?;
+    let system = system_of(asked.system)?;
+    let question = TestAsked {
+        title: asked.title,
+        test,
+        measured: None,
+        origin: String::new(),
+        unmeasured: asked.unmeasured.into_iter().collect(),
+        borrowed: asked.borrowed.into_iter().collect(),
+        notes: Vec::new(),
+    };
+    let mut go_on =
+        |_, _| if stop.is_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    why_test(&system, &question, &mut go_on).map_err(|unfinished| match unfinished {
+        Unfinished::Refused(refusal) => refusal,
+        Unfinished::Stopped => Refusal::new(Unfinished::Stopped),
+    })
+}

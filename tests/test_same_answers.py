@@ -1,0 +1,92 @@
+"""The same three sentences for the same question: command, Python, the page with a server and the one without."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pcielab
+from pcielab import Frames, _core, model, single_test
+from pcielab.explore import answers
+from pcielab.explore.page_files import described
+from pcielab.explore.question import START, Systems
+from pcielab.model import Ethernet
+from pcielab.report.figures.why import draw_why
+from shell import succeed
+
+QUESTIONS = (
+    ("bw-rd", {"size": 64}, "gen5-x16", {}),
+    ("bw-wr", {"size": 256}, "hsw2620", {}),
+    ("bw-rd", {"size": 64, "window": 1 << 24}, "icx-6346", {}),
+    ("lat-rd", {"size": 64}, "snb", {}),
+    ("bw-rd", {"size": 512}, "gen5-x16", {"link.tags": 16}),
+)
+
+
+@pytest.mark.parametrize(("operation", "words", "name", "sets"), QUESTIONS)
+def test_a_test_is_answered_alike_everywhere(
+    operation: str, words: dict[str, int], name: str, sets: dict[str, Any]
+) -> None:
+    options = [word for key, value in words.items() for word in (f"--{key}", value)]
+    changes = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
+    printed = succeed("why", "--test", operation, "--profile", name, *options, *changes).stdout.splitlines()[:3]
+
+    python = pcielab.why(single_test(operation, **words), profile=name, sets=sets)
+    assert list(python.sentences) == printed
+
+    kind = "latency" if operation.startswith("lat-") else "bandwidth"
+    question = START.model_copy(update={"system": name, "sets": sets, kind: operation, **words})
+    system = Systems().resolved(question)
+    assert answers.why(question, system, operation)["sentences"] == printed
+
+    page = described(Systems().resolved(question.model_copy(update={"sets": {}})))
+    asked = {
+        "system": json.loads(system.to_json()),
+        "title": system.title,
+        "question": question.of_tests(),
+        "operation": operation,
+        **{key: [one for one in page[key].items() if one[0] not in sets] for key in ("unmeasured", "borrowed")},
+    }
+    assert json.loads(_core.ask_page("why", json.dumps(asked)))["sentences"] == printed
+
+
+def test_a_nic_is_answered_alike_by_command_and_python() -> None:
+    options = ("--line", "100", "--frame", "64", "--gen", "3", "--lanes", "16")
+    printed = succeed("why", "--nic", "niantic-dpdk", *options).stdout.splitlines()[:3]
+    frames = Frames(model.load_nic("niantic-dpdk"), [64], Ethernet(line_gbps=100.0))
+    link = model.Link(generation=3, lanes=16, mps_bytes=256, mrrs_bytes=512)
+    assert list(pcielab.why(frames, link=link).sentences) == printed
+
+
+def test_a_store_is_answered_alike_and_says_what_nobody_measured(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    store = pcielab.simulate("gen5-x16", single_test("bw-rd", size=64, transactions=200_000), path)
+    printed = succeed("why", path).stdout.splitlines()[:3]
+    answer = pcielab.why(store)
+    assert list(answer.sentences) == printed
+    assert "(assumed)" in printed[0]
+    subtitle = " ".join(draw_why(answer).to_dict()["title"]["subtitle"])
+    assert subtitle == " ".join(printed)
+    asked = pcielab.why(single_test("bw-rd", size=64), profile="gen5-x16")
+    clause = "with a read request every 2 ns (assumed)"
+    assert clause in printed[0]
+    assert clause in asked.sentences[0]
+
+
+@pytest.mark.parametrize("changes", [{}, {"link.tags": 16}])
+def test_a_store_of_an_earlier_version_asks_the_shipped_system(
+    changes: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = pcielab.load_system("gen5-x16").with_(changes)
+    store = pcielab.simulate(system, single_test("bw-rd", transactions=5_000), tmp_path / "run.db")
+    recorded = dict(store.manifest)
+    now = pcielab.why(store)
+    monkeypatch.setattr(type(store), "manifest", {key: recorded[key] for key in recorded if key != "unmeasured"})
+    assert pcielab.why(store).sentences == now.sentences
+    other = {**recorded["system"], "name": "a machine of mine"}
+    old = {key: recorded[key] for key in recorded if key != "unmeasured"} | {"system": other}
+    monkeypatch.setattr(type(store), "manifest", old)
+    unknown = pcielab.why(store)
+    assert "(assumed)" not in unknown.sentences[0]
+    assert any("does not say which values of its system were measured" in note for note in unknown.notes)
