@@ -182,6 +182,10 @@ def _name(described: dict[str, Any]) -> str:
     return reference(described) or reference(described.get("items", {}))
 
 
+_REASONS = '`"assumed"`, `"unidentified"` or `{ borrowed = "PROFILE" }`'
+"""Why nobody measured a value (`pcie_describe::Unmeasured`)."""
+
+
 def _values_of(described: dict[str, Any], referred: dict[str, Any]) -> str:
     """The values that a schema of the compiled half allows, in words."""
     if referred:
@@ -190,6 +194,8 @@ def _values_of(described: dict[str, Any], referred: dict[str, Any]) -> str:
         return ", ".join(f"`{json.dumps(value)}`" for value in described["enum"] if value is not None)
     kinds = [one for one in described.get("anyOf", [described]) if one.get("type") != "null"]
     consts = [f"`{json.dumps(one['const'])}`" for one in kinds if "const" in one]
+    if "$ref" in kinds[0]:
+        return _REASONS
     number = {**kinds[0], "type": plain_type(kinds[0])}
     if consts:
         return f"{_range(number)}, or {', '.join(consts)}"
@@ -202,6 +208,8 @@ def _values_of(described: dict[str, Any], referred: dict[str, Any]) -> str:
     if number["type"] in ("integer", "number"):
         return _range(number)
     if number["type"] == "object":
+        if "$ref" in number["additionalProperties"]:
+            return f"table of key to {_REASONS}"
         inner = number["additionalProperties"]["type"]
         return f"table of key to {({'string': 'text', 'array': 'list'}).get(inner, inner)}"
     return {"boolean": "`true`, `false`", "string": "text"}[number["type"]]

@@ -1,6 +1,7 @@
 """The same three sentences for the same question: command, Python, the page with a server and the one without."""
 
 import json
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -75,18 +76,13 @@ def test_a_store_is_answered_alike_and_says_what_nobody_measured(tmp_path: Path)
 
 
 @pytest.mark.parametrize("changes", [{}, {"link.tags": 16}])
-def test_a_store_of_an_earlier_version_asks_the_shipped_system(
-    changes: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_of_an_earlier_version_asks_the_shipped_system(changes: dict[str, Any], tmp_path: Path) -> None:
     system = pcielab.load_system("gen5-x16").with_(changes)
     store = pcielab.simulate(system, single_test("bw-rd", transactions=5_000), tmp_path / "run.db")
-    recorded = dict(store.manifest)
-    now = pcielab.why(store)
-    monkeypatch.setattr(type(store), "manifest", {key: recorded[key] for key in recorded if key != "unmeasured"})
-    assert pcielab.why(store).sentences == now.sentences
-    other = {**recorded["system"], "name": "a machine of mine"}
-    old = {key: recorded[key] for key in recorded if key != "unmeasured"} | {"system": other}
-    monkeypatch.setattr(type(store), "manifest", old)
-    unknown = pcielab.why(store)
+    old, other = copy(store), copy(store)
+    old.manifest = {key: value for key, value in store.manifest.items() if key != "unmeasured"}
+    assert pcielab.why(old).sentences == pcielab.why(store).sentences
+    other.manifest = {**old.manifest, "system": {**old.manifest["system"], "name": "a machine of mine"}}
+    unknown = pcielab.why(other)
     assert "(assumed)" not in unknown.sentences[0]
     assert any("does not say which values of its system were measured" in note for note in unknown.notes)

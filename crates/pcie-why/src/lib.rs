@@ -39,4 +39,4 @@ pub use step_costs::{StepCost, step_costs};
 pub use test_words::{parameters_in_words, test_in_words};
 pub use tests_on_systems::TestQuestion;
 pub use transfers::{StoreAsked, StoreRow, why_store};
-pub use worded::{EstimatedFlows, Limited, Limits, Remedies, SimulatedFlows, Worded};
+pub use worded::{Edge, EstimatedFlows, Limited, Limits, Remedies, SimulatedFlows, Worded};

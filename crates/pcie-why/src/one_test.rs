@@ -387,3 +387,6 @@ impl Unmeasured {
         with_unmeasured(sure, bounds, self.behind, self.is_resource)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 mod flows;
 mod limits;
 
-pub use flows::{EstimatedFlows, SimulatedFlows};
+pub use flows::{Edge, EstimatedFlows, SimulatedFlows};
 pub use limits::{Limited, Limits, Remedies};
 
 use crate::certainty::Certainty;
@@ -22,3 +22,6 @@ pub struct Worded {
     /// The change that they name first.
     pub best: Option<Effect>,
 }
+
+#[cfg(test)]
+mod tests;

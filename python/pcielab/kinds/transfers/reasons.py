@@ -2,6 +2,8 @@
 
 Each costs time that no bound charges for; whether it did is not proved. The compiled half (`crates/pcie-why`)
 words them.
+
+Stands alone: rates and latencies both ask it.
 """
 
 import json
