@@ -13,8 +13,8 @@ from random import Random
 from typing import Any
 
 import pandas as pd
-from pcielab.analysis.why.defects import defects
 
+from common_defects import defects
 from pcielab import _core, fabric, model
 from pcielab.analysis.normal import normal
 from pcielab.analysis.why import Why, why
