@@ -8,8 +8,10 @@ from functools import cache
 from typing import Any
 
 from pcielab import _core
+from pcielab.analysis.why.predicted import no_progress
 from pcielab.explore.question import Question, Systems
 from pcielab.library.profiles import ResolvedSystem
+from pcielab.work.effort import Progress
 
 
 def taken_out(question: Question, systems: Systems) -> dict[str, str]:
@@ -69,7 +71,9 @@ def answer(question: Question, system: ResolvedSystem) -> dict[str, Any]:
     return found
 
 
-def why(question: Question, system: ResolvedSystem, operation: str) -> dict[str, Any]:
+def why(
+    question: Question, system: ResolvedSystem, operation: str, progress: Progress = no_progress
+) -> dict[str, Any]:
     """Why a test gives its value: the answer of `pcielab why`.
 
     Raises:
@@ -77,4 +81,4 @@ def why(question: Question, system: ResolvedSystem, operation: str) -> dict[str,
     """
     from pcielab.analysis.why import why as answered
 
-    return answered(question.suite(operation), profile=system).to_dict()
+    return answered(question.suite(operation), profile=system, progress=progress).to_dict()

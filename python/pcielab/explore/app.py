@@ -124,7 +124,12 @@ class Server:
         operation = fields.get("operation")
         if operation not in (question.bandwidth, question.latency):
             raise refusal("wrong-value", "operation: give the question's `bandwidth` or `latency`")
-        return answers.why(question, self.systems.resolved(question), str(operation))
+        return answers.why(question, self.systems.resolved(question), str(operation), self._go_on)
+
+    def _go_on(self, _done: int, _total: int) -> None:
+        """End a search of changes when the server ends."""
+        if self.live.is_ending:
+            raise refusal("in-use", "the server ends")
 
     def _presence(self, _request: Request) -> Response:
         return StreamingResponse(self.presence.held(), media_type="text/plain")

@@ -79,6 +79,7 @@ class Live:
     """The active streams."""
 
     def __init__(self) -> None:
+        self.is_ending = False
         self._memory = Memory()
         self._active: dict[str, _core.Stop] = {}
         self._streams = 0
@@ -86,6 +87,7 @@ class Live:
 
     def stop(self) -> None:
         """End all streams."""
+        self.is_ending = True
         for stop in self._active.values():
             stop.request()
 
