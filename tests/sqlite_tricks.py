@@ -82,7 +82,10 @@ def tree_without_end(path: Path, table: str = "manifest", levels: int = 12) -> N
     pages = len(content) // page_bytes
     start = (root - 1) * page_bytes
     leaf = content[start : start + page_bytes]
-    assert leaf[0] == _LEAF_TABLE, "the table has more than one page"
+    if leaf[0] == _INTERIOR_TABLE:
+        last = int.from_bytes(leaf[8:12])
+        leaf = content[(last - 1) * page_bytes : last * page_bytes]
+    assert leaf[0] == _LEAF_TABLE, "the table has one page, or one level of them"
 
     def inner(child: int) -> bytes:
         page = bytearray(page_bytes)

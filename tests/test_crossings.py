@@ -56,7 +56,7 @@ def test_a_run_makes_eight_calls(tmp_path: Path) -> None:
     [
         (("why", "--test", "bw-rd", "--size", "64"), 6),
         (("why", "--test", "bw-rd", "--size", "64", "--profile", "ib-000-nosp", "--measured", "20"), 10),
-        (("run", "--test", "bw-rd", "--size", "64"), 17),
+        (("run", "--test", "bw-rd", "--size", "64"), 20),
         (("model", "nic", "niantic-dpdk", "--sizes", "64"), 4),
         (("fabric", "estimate", "fabrex-u55c", "--flows", "table2"), 13),
     ],

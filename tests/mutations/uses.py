@@ -112,7 +112,7 @@ def question(asked: dict[str, Any], *, with_answer: bool = True) -> None:
     resolved = _SYSTEMS.resolved(read)
     if with_answer:
         json.dumps(answers.answer(read, resolved), allow_nan=False)
-    answers.why(read, resolved, read.latency, None)
+    answers.why(read, resolved, read.latency)
     taken_out(read, _SYSTEMS)
 
 

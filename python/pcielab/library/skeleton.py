@@ -102,16 +102,16 @@ chunk_addresses = [0x4_0000_0000, 0x4_0400_0000, 0x4_0800_0000, 0x4_0c00_0000]
 source = {_quoted(f"lspci -vvv: {function.slot} {function.title}")}
 notes = "Only the link was read from this machine; everything else is assumed."
 
+[provenance.unmeasured]
+host = "assumed"
+device = "assumed"
+chunk_addresses = "assumed"
+
 [provenance.keys]
 link = {_quoted(link_note)}
 host = {_quoted(f"assumption: a shipped profile ({reason})")}
 device = "assumption: a shipped profile"
 chunk_addresses = "assumption: four pieces above 4 GiB"
-
-[provenance.unmeasured]
-host = "assumed"
-device = "assumed"
-chunk_addresses = "assumed"
 """
     return Skeleton(text, function, host, reason, card, downgrade)
 
