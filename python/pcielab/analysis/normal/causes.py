@@ -38,8 +38,6 @@ _MAKERS = {
 """Makers of processors by the words of their names."""
 _ONLY_OF_MAKER = {"D29": "Intel", "D30": "AMD", "D32": "Intel"}
 """Causes that processors of one maker have."""
-_ONLY_OF_KIND = {"D33": "nic", "D41": "nic", "D42": "nic", "D43": "nic", "D44": "nvme"}
-"""Causes that devices of one kind have."""
 _NOT_OF_ENGINE = {"D16": "copy"}
 """Causes that an engine rules out."""
 
@@ -103,11 +101,10 @@ def _measured(question: Question, ratio: float, usual: Elsewhere) -> list[Candid
 
 
 def _is_ruled_out(cause: str, question: Question) -> bool:
-    """Whether the question names a processor, a kind of device or an engine that cannot have the cause."""
-    maker, kind, engine = _maker_of(question.cpu), question.kind, question.engine
+    """Whether the question names a processor or an engine that cannot have the cause."""
+    maker, engine = _maker_of(question.cpu), question.engine
     other_maker = maker is not None and _ONLY_OF_MAKER.get(cause, maker) != maker
-    other_kind = kind is not None and _ONLY_OF_KIND.get(cause, kind) != kind
-    return other_maker or other_kind or (engine is not None and _NOT_OF_ENGINE.get(cause) == engine)
+    return other_maker or (engine is not None and _NOT_OF_ENGINE.get(cause) == engine)
 
 
 def _maker_of(cpu: str) -> str | None:

@@ -22,7 +22,7 @@ from pcielab.library.published_figures import PublishedFigure, published_figures
 
 LEAST_SOURCES = 3
 """With fewer, there is nothing to compare with."""
-_ROUNDED = 1.005
+ROUNDED = 1.005
 """A published value may exceed its bound by its rounding."""
 _CALL_SHARE = 0.05
 """Share of the time of a copy from which the cost of a call matters."""
@@ -168,7 +168,7 @@ def _measures_the_engine(figure: PublishedFigure) -> bool:
 
 def _with_ratio(figure: PublishedFigure, question: Question) -> Comparable | None:
     ratio = ratio_of(question)
-    if ratio is None or (question.what != "latency" and ratio > _ROUNDED):
+    if ratio is None or (question.what != "latency" and ratio > ROUNDED):
         return None
     return Comparable(figure, question, ratio if question.what == "latency" else min(ratio, 1.0))
 
@@ -218,7 +218,7 @@ _LADDER: tuple[tuple[Callable[[Question], _Key], str], ...] = (
     (_whatever_kind, "all kinds of devices"),
 )
 """Keys of comparable figures, the closest first; an engine or kind that is not given matches every one. The maker
-of a GPU is no key: with it, twice as many standards are called low, and no more losses."""
+of a GPU is no key: with it, more standards are called low, and no more losses."""
 
 
 def _of_key(question: Question, same: Callable[[Question], _Key]) -> list[Comparable]:

@@ -13,6 +13,7 @@ from pcielab.analysis.normal.bound import Bound, bounds, raw_rate
 from pcielab.analysis.normal.causes import Candidate, candidates
 from pcielab.analysis.normal.comparable import (
     LEAST_SOURCES,
+    ROUNDED,
     Comparable,
     Elsewhere,
     elsewhere,
@@ -63,8 +64,6 @@ def _words(text: str) -> dict[str, str]:
     return {word.lower(): word for word in re.split(r"[\s,()]+", plain) if _WORD.fullmatch(word.lower())}
 
 
-_ROUNDED = 1.005
-"""Rounding of a value at its bound."""
 _CAUSES_NAMED = 3
 _CARRIERS = {
     "wire": "link can carry",
@@ -121,12 +120,12 @@ def _verdict(question: Question, found: list[Bound], usual: Elsewhere | None) ->
     if raw is not None and value > raw:
         return "impossible"
     hard = [bound for bound in found if bound.name != "call"]
-    if hard and value > hard[0].value * _ROUNDED:
+    if hard and value > hard[0].value * ROUNDED:
         return "above the bound"
     if usual is None or not found:
         return "nothing to compare with"
     ratio = value / found[0].value
-    return "low" if ratio < usual.low else "high" if ratio > usual.high * _ROUNDED else "normal"
+    return "low" if ratio < usual.low else "high" if ratio > usual.high * ROUNDED else "normal"
 
 
 def _sentences(

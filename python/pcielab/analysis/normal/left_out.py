@@ -10,13 +10,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from pcielab.analysis.normal.comparable import Elsewhere, elsewhere, question_of, ratio_of
+from pcielab.analysis.normal.comparable import ROUNDED, Elsewhere, elsewhere, question_of, ratio_of
 from pcielab.kinds.question import RATES, Question
 from pcielab.library.published_figures import PublishedFigure, published_figures
 
 LOSSES = (0.15, 0.25, 0.5)
 """Shares that standards lose, to see whether it is noticed."""
-_ROUNDED = 1.005
 _Z90 = 1.645
 
 
@@ -111,13 +110,13 @@ def _judged() -> Iterator[tuple[PublishedFigure, Question, float, Elsewhere]]:
 
 
 def _is_inside(ratio: float, usual: Elsewhere) -> bool:
-    return usual.low <= ratio <= usual.high * _ROUNDED
+    return usual.low <= ratio <= usual.high * ROUNDED
 
 
 def _powers(answers: Sequence[tuple[PublishedFigure, Question, float, Elsewhere]]) -> Iterator[Power]:
     kinds: dict[str, _Judged] = defaultdict(_Judged)
     for figure, question, ratio, usual in answers:
-        if figure.cause or question.state or ratio > _ROUNDED:
+        if figure.cause or question.state or ratio > ROUNDED:
             continue
         of_kind = kinds[_kind(question)]
         low = tuple((1 - loss) * ratio < usual.low for loss in (0.0, *LOSSES))

@@ -9,12 +9,13 @@ import pytest
 from scipy import stats
 
 from pcielab import InputError, normal
+from pcielab.analysis.normal import comparable
 from pcielab.analysis.normal.comparable import comparables, elsewhere, question_of
 from pcielab.analysis.normal.left_out import LOSSES, leave_one_source_out
 from pcielab.analysis.normal.spread import T90, T95, spread_of, usual_range
 from pcielab.formats import importers
 from pcielab.formats.importers.tools.given import Given
-from pcielab.kinds.question import kind_of
+from pcielab.kinds.question import Question, kind_of
 from pcielab.library import shipped
 from pcielab.library.published_figures import published_figures, read_figures
 
@@ -245,6 +246,24 @@ def test_a_loss_is_called_low_and_a_standard_is_not() -> None:
             assert 0 <= share.low <= share.value <= share.high <= 1
 
 
+def test_the_maker_of_a_gpu_would_call_more_standards_low_and_no_more_losses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    without = {power.kind: power for power in leave_one_source_out().kinds}
+    first = comparable._LADDER[0][0]
+
+    def of_maker(question: Question) -> tuple[object, ...]:
+        is_amd = re.search(r"\bmi\d{2,3}|\brx \d|radeon", question.device, re.IGNORECASE) is not None
+        return (*first(question), question.kind == "gpu" and is_amd)
+
+    monkeypatch.setattr(comparable, "_LADDER", ((of_maker, ""), *comparable._LADDER))
+    with_maker = {power.kind: power for power in leave_one_source_out().kinds}
+    for kind in ("GPU copies, one way", "other GPU figures"):
+        assert with_maker[kind].called_low.value > without[kind].called_low.value
+        for more, less in zip(with_maker[kind].noticed, without[kind].noticed, strict=True):
+            assert more.value <= less.value
+
+
 def test_no_cause_of_a_figure_is_called_a_false_low() -> None:
     score = leave_one_source_out()
     assert score.standards + 14 == score.answered
@@ -329,7 +348,7 @@ def test_impossible_values_are_refused_with_the_reason(value: str, link: str, wo
         normal("h2d", value, link=link)
 
 
-def test_the_sum_of_both_ways_may_be_twice_the_rate() -> None:
+def test_the_sum_of_maker_ways_may_be_twice_the_rate() -> None:
     assert normal("both", "101.3GB/s", link="gen5x16", engine="copy").verdict == "normal"
     with pytest.raises(InputError, match="both ways together"):
         normal("both", "127GB/s", link="gen5x16")
