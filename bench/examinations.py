@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pcielab.doctor.made_machine import Made, write
+from made_machine import Made, write
 from processes import PCIELAB, usage_of
 
 FUNCTIONS = 1_000

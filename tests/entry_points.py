@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from made_machine import server, write
 from pcielab import _core, fabric, model
 from pcielab.devices import HostOptions
-from pcielab.doctor.made_machine import server, write
 from pcielab.library.message_profiles import load_message_profile
 from pcielab.library.nics import load_nic
 from pcielab.library.profiles import resolve
@@ -511,7 +511,6 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     **dict.fromkeys(("list_devices", "survey_device", "bind_device", "release_device"), _KERNEL),
     "test_bounds": Long(of(_core.test_bounds, HANDLE, json.dumps([ONE] * 25_000)), repeats=True),
     "read_machine": Long(lambda _folder: partial(_core.read_machine, lspci_text(), "a")),
-    "lspci_functions": Long(lambda _folder: partial(_core.lspci_functions, lspci_text()), repeats=True),
     "read_sysfs": Long(
         lambda folder: partial(_core.read_sysfs, write(folder / "machine", server())), repeats=True
     ),

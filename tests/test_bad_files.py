@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from pcielab import InputError, fabric
+from pcielab.doctor import read_lspci
+from pcielab.doctor.skeleton import skeleton
 from pcielab.formats.importers import import_pcie_bench
 from pcielab.library import shipped
-from pcielab.library.skeleton import skeleton
 from pcielab.library.suites import load_message_suite, load_suite
 from pcielab.model import load_nic
 from shell import pcielab, refuse, succeed
@@ -200,7 +201,8 @@ def test_a_nic_moves_its_packet(tmp_path: Path, old: str, new: str, expected: st
     ],
 )
 def test_the_nearest_host_is_chosen_by_name_and_by_fastest_link(port: str, possible: str, host: str) -> None:
-    made = skeleton(LSPCI.format(port=port, possible=possible, speed="8", lanes="8"), "mine")
+    text = LSPCI.format(port=port, possible=possible, speed="8", lanes="8")
+    made = skeleton(read_lspci(text, "lspci.txt"), "mine")
     assert (made.host, made.downgrade) == (host, None)
 
 
@@ -217,7 +219,7 @@ def test_a_title_with_a_control_character_makes_a_skeleton_that_parses(tmp_path:
         "Netronome", "Netro\x7fnome"
     )
     path = tmp_path / "mine.toml"
-    path.write_text(skeleton(text, "mine").text, encoding="utf-8")
+    path.write_text(skeleton(read_lspci(text, "lspci.txt"), "mine").text, encoding="utf-8")
     assert pcielab("profiles", "show", str(path)).exit_code == 0
 
 

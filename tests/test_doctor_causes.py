@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pcielab.doctor import Examination, Finding, Severity, examine, machine_of_text, made_text as made
+import made_text as made
+from pcielab.doctor import Examination, Finding, Severity, examine, machine_of_text
+from pcielab.doctor.examine import branches
 from pcielab.errors import InputError
 from pcielab.fabric import fabric_of, path
 from pcielab.library.fabrics.load import of_text
@@ -247,8 +249,11 @@ TOPOLOGY = """<system version="1">
 def test_a_repeated_bridge_is_one_and_other_edges_have_their_own_kind() -> None:
     tree = machine_of_text(TOPOLOGY, "topo.xml")
     assert len(tree.functions) == 3
-    below = {one.slot for one in tree.children(tree.functions[0])}
-    assert below == {"0000:11:00.0", "0000:12:00.0"}
+    assert [(one.slot, one.depth) for one in branches(tree)] == [
+        (tree.functions[0].slot, 0),
+        ("0000:11:00.0", 1),
+        ("0000:12:00.0", 1),
+    ]
     assert {(one.kind, one.links) for one in tree.peers} == {("nvlink", 4), ("xgmi", 2)}
     assert any("nvlink between devices, which is no PCIe link" in note for note in fabric_of(tree, "box").notes)
     other = TOPOLOGY.replace("16.0 GT/s", "8.0 GT/s", 1)

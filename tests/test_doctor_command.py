@@ -8,9 +8,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from made_machine import server, write
 from pcielab._core import StoreWriter
 from pcielab.doctor.examine import Examination
-from pcielab.doctor.made_machine import server, write
 from shell import PCIELAB, pcielab, refuse
 
 TEXTS = Path(__file__).parent / "lspci_texts"

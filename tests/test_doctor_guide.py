@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pcielab.doctor import RULES, Finding, Tree, changes, examine, made_text as pasted, read_lspci, read_sysfs
-from pcielab.doctor.made_machine import server, write
+import made_text as pasted
+from made_machine import server, write
+from pcielab.doctor import RULES, Finding, Tree, changes, examine, read_lspci, read_sysfs
+from pcielab.doctor.examine import finding_text
 from pcielab.doctor.test_rules import BROKEN, DRIVE, PASTED
-from pcielab.doctor.text import finding_text
 
 GUIDE = Path(__file__).parents[1] / "docs/guides/is-my-link-right.md"
 SERVER = (Path(__file__).parent / "lspci_texts" / "pciutils-3.9.txt").read_text()

@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from pcielab.doctor import Examination, Severity, Tree, examine, machine_of_text, made_text as made
+import made_text as made
+from pcielab.doctor import Examination, Severity, Tree, examine, machine_of_text
+from pcielab.doctor.examine import branches
+from pcielab.doctor.tree import UNNAMED_DOMAIN
 from pcielab.errors import InputError
 
 SLOW = {"cap": "Speed 8GT/s, Width x4", "sta": "Speed 2.5GT/s (downgraded), Width x1 (downgraded)"}
@@ -127,7 +130,7 @@ def test_a_lost_header_gives_its_registers_to_no_other_function() -> None:
     port = tree.function("0000:00:1c.0")
     assert port is not None
     assert port.kind == "root-port"
-    assert [one.is_unnamed for one in tree.functions] == [False, True]
+    assert [one.slot.startswith(UNNAMED_DOMAIN) for one in tree.functions] == [False, True]
     assert any(note.startswith("the slot of 1 function") for note in tree.unseen)
 
 
@@ -147,7 +150,7 @@ def _hex(space: bytes) -> str:
 
 @pytest.mark.parametrize("length", [256, 4096])
 def test_a_hex_dump_is_decoded(length: int) -> None:
-    from pcielab.doctor.made_machine import Made
+    from made_machine import Made
 
     link = {"speeds": (8.0, 2.5), "lanes": (4, 1)}
     port = Made("0000:00:01.0", "root-port", (0x8086, 0x352A), 0x0604, buses=(1, 1), **link)
@@ -177,9 +180,8 @@ LOG = "[    3.1] nvme 0000:01:00.0: PCIe Bus Error: severity=Corrected, type=Phy
 
 def test_a_drawing_of_the_buses_shows_what_is_below_which_port() -> None:
     tree = read(DRAWING)
-    drive = tree.function("0000:01:00.0")
-    assert drive is not None
-    assert [one.slot for one in tree.path(drive)] == ["0000:01:00.0", "0000:00:1c.0"]
+    depths = {one.slot: one.depth for one in branches(tree)}
+    assert (depths["0000:00:1c.0"], depths["0000:01:00.0"]) == (0, 1)
     assert {one.slot for one in tree.functions} >= {"0000:00:00.0", "0000:02:00.0", "0000:02:00.1"}
     assert any("lspci -t" in note for note in tree.unseen)
 

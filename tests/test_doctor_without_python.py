@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from fabric_machines import NCCL
+from made_machine import server, write
 from pcielab.doctor import examine, machine_of_text, read_sysfs, saved
-from pcielab.doctor.branches import branches
-from pcielab.doctor.made_machine import server, write
-from pcielab.doctor.text import describe, draw
+from pcielab.doctor.examine import branches, describe, draw
 from pcielab.errors import InputError
 
 ROOT = Path(__file__).parents[1]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from fabric_machines import MACHINES, NCCL
+from made_machine import server, write
 from pcielab.doctor import machine_of_text
-from pcielab.doctor.made_machine import server, write
 from pcielab.fabric import fabric_of, load
 from pcielab.library.published_figures import published_figures
 from shell import refuse, succeed

@@ -6,9 +6,9 @@ from pathlib import Path as File
 import pytest
 
 from fabric_machines import MACHINES
+from made_machine import server, write
 from pcielab import fabric
 from pcielab.doctor import machine_of_text, read_sysfs
-from pcielab.doctor.made_machine import server, write
 from pcielab.errors import InputError
 from pcielab.fabric import Fabric, fabric_of, path
 from pcielab.library.fabrics.load import of_text

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from measured_data import DATA, PACK, needs_measurements
-from pcielab.library.lspci import find, parse
+from pcielab.doctor import Tree, read_lspci
+from pcielab.doctor.devices import find, link_of
+from pcielab.doctor.skeleton import skeleton
 from pcielab.library.profiles import resolve
-from pcielab.library.skeleton import skeleton
 from pcielab.library.suites import load_suite
 
 pytestmark = needs_measurements
@@ -99,9 +100,14 @@ def test_quick_is_the_calibration_pack() -> None:
     assert sorted(quick) == sorted(wanted)
 
 
+def machine(name: str) -> Tree:
+    """The machine of a published folder."""
+    return read_lspci(recorded(name, "lspci"), name)
+
+
 @pytest.mark.parametrize("name", FOLDERS)
 def test_a_system_has_the_recorded_link(name: str) -> None:
-    assert resolve(name).system.link == find(parse(recorded(name, "lspci")), "19ee:6000").link()
+    assert resolve(name).system.link == link_of(find(machine(name), "19ee:6000"))
 
 
 @pytest.mark.parametrize("name", FOLDERS)
@@ -125,7 +131,7 @@ def test_a_system_has_the_recorded_cache_board_and_iommu(name: str) -> None:
 @pytest.mark.parametrize("name", FOLDERS)
 def test_lspci_gives_a_skeleton_that_resolves(name: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    path.write_text(skeleton(recorded(name, "lspci"), "mine", "19ee:6000").text, encoding="utf-8")
+    path.write_text(skeleton(machine(name), "mine", "19ee:6000").text, encoding="utf-8")
     resolved = resolve(str(path)).system
     assert resolved.link == resolve(name).system.link
     assert resolved.device.name == "nfp6000"

@@ -10,6 +10,7 @@ import pytest
 
 import pcielab
 from pcielab import InputError, _core, fabric, model
+from pcielab.doctor import Tree, examine, machine_of_text
 from pcielab.errors import KINDS_OF_REFUSALS, KindOfRefusal, found_in
 from pcielab.library import shipped
 from pcielab.store import open_store
@@ -130,6 +131,11 @@ def test_a_refused_system_says_what_kind_of_thing_is_wrong(tmp_path: Path, text:
     assert (refused.value.kind, kind in KINDS_OF_REFUSALS) == (kind, True), refused.value
 
 
+def topology(elements: str) -> Tree:
+    """The machine of a topology of NCCL."""
+    return machine_of_text(f"<system>{elements}</system>", "topology.xml")
+
+
 @pytest.mark.parametrize(
     ("action", "kind"),
     [
@@ -143,6 +149,10 @@ def test_a_refused_system_says_what_kind_of_thing_is_wrong(tmp_path: Path, text:
         (lambda: fabric.load("fabrex-u55c", ["node.S.delay_ns=-1"]), "out-of-range"),
         (lambda: fabric.load("fabrex-u55c", ["node.S.delay=1"]), "unknown-key"),
         (lambda: _core.fabric_check_traffic(fabric.load("fabrex-u55c").handle, wrong_traffic()), "not-found"),
+        (lambda: topology("<cpu>" * 70 + "</cpu>" * 70), "too-large"),
+        (lambda: topology('<pci busid="0000:00:01.0"/><pci busid="0000:00:01.0"/>'), "conflict"),
+        (lambda: topology('<pci busid="1"/>'), "malformed"),
+        (lambda: examine(topology('<pci busid="0000:00:01.0"/>'), symptom="blue"), "wrong-value"),
     ],
 )
 def test_a_refusal_says_what_kind_of_thing_is_wrong(action: Callable[[], object], kind: str) -> None:

@@ -88,7 +88,7 @@ SMALL = 60
 
 
 def test_a_small_module_says_why_it_stands_alone() -> None:
-    """Reading one thing in many small files costs more than in one; the doctor's are not yet merged."""
+    """Reading one thing in many small files costs more than in one."""
     trees = {f"pcielab.{path.removesuffix('.py').replace('/', '.')}": tree for path, tree in package_files()}
     importers: dict[str, set[str]] = {name: set() for name in trees}
     for importer, tree in trees.items():
@@ -99,8 +99,7 @@ def test_a_small_module_says_why_it_stands_alone() -> None:
         package = name.rpartition(".")[0]
         is_small = len((ROOT / "python" / f"{name.replace('.', '/')}.py").read_text().splitlines()) < SMALL
         is_own = all(package in (one, one.rpartition(".")[0]) for one in importers[name])
-        is_plain = not name.endswith("__") and not name.startswith("pcielab.doctor.")
-        if is_small and is_own and is_plain and not REASONS.search(ast.get_docstring(tree) or ""):
+        if is_small and is_own and not name.endswith("__") and not REASONS.search(ast.get_docstring(tree) or ""):
             without.append(name)
     assert without == [], "merge them with what needs them, or let their heads say why they stand alone"
 
@@ -110,7 +109,7 @@ def test_heads_of_modules_say_what_pydantic_is_for() -> None:
     without = [
         path
         for path, tree in package_files()
-        if not path.startswith("doctor/") and any(name.startswith("pydantic") for name in imported_by(tree))
+        if any(name.startswith("pydantic") for name in imported_by(tree))
         if "pydantic" not in (ast.get_docstring(tree) or "")
     ]
     assert without == []
@@ -146,8 +145,8 @@ def test_one_module_writes_files() -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and writes(node)
     }
-    # Stdout, an invented machine for tests, and a journal that is only appended to.
-    assert found == {"cli/exits.py", "doctor/made_machine.py", "sweeps/journal.py"}
+    # Stdout, and a journal that is only appended to.
+    assert found == {"cli/exits.py", "sweeps/journal.py"}
 
 
 def prints(node: ast.AST) -> bool:

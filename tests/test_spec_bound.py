@@ -10,7 +10,8 @@ import pytest
 
 from measured_data import SYSTEMS, needs_measurements
 from pcielab import model
-from pcielab.library import lspci
+from pcielab.doctor import read_lspci_file
+from pcielab.doctor.devices import find, link_of
 
 FOUR_GIB = 1 << 32
 RATE_OF_TEST = {"BW_DMA_RD": "read", "BW_DMA_WR": "write", "BW_DMA_RW": "rdwr"}
@@ -31,7 +32,7 @@ class Row:
 
 def negotiated_link(system: Path) -> model.Link:
     """The device's link, with short headers for all addresses if a chunk of the host buffer is below 4 GiB."""
-    link = lspci.find(lspci.parse((system / "sys-lspci.txt").read_text()), "19ee:6000").link()
+    link = link_of(find(read_lspci_file(system / "sys-lspci.txt"), "19ee:6000"))
     chunks = (system / "sys-dma-addrs.txt").read_text().split()
     return model.Link(
         generation=link.generation,

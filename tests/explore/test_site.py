@@ -17,7 +17,7 @@ import pytest
 from browser import Watch
 from pcielab import _core
 from pcielab.doctor import examine, machine_of_text
-from pcielab.doctor.text import describe, draw
+from pcielab.doctor.examine import describe, draw
 from shell import succeed
 
 from .conftest import Tab

@@ -24,12 +24,12 @@ from machines import examined
 from resealed import read_by, reseal
 from stores import SEEDS
 
+from made_machine import server, write
 from pcielab._core import StoreWriter, read_sizes
 from pcielab.analysis.calibrate.measured import read_pack
 from pcielab.analysis.explain import explain_run
 from pcielab.charts.run import runs_of
 from pcielab.doctor import read_file, read_lspci_file, read_sysfs
-from pcielab.doctor.made_machine import server, write
 from pcielab.formats.exporters import export
 from pcielab.kinds.beside_published import compare_with_published
 from pcielab.kinds.explained import matching

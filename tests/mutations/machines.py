@@ -10,10 +10,10 @@ from pathlib import Path
 
 import mutate
 
-from pcielab.doctor import Tree, examine, made_text, read_file, read_lspci_file, read_sysfs, saved
-from pcielab.doctor.branches import branches
-from pcielab.doctor.made_machine import Made, server, write
-from pcielab.doctor.text import describe
+import made_text
+from made_machine import Made, server, write
+from pcielab.doctor import Tree, examine, read_file, read_lspci_file, read_sysfs, saved
+from pcielab.doctor.examine import branches, describe
 
 Draw = random.Random
 _TEXTS = Path(__file__).parents[1] / "lspci_texts"

@@ -17,11 +17,11 @@ import pytest
 from machines import examined
 from workers import attempt, failures, limited
 
+from made_machine import server, write
 from patience import HANGS_AFTER_SECONDS
 from pcielab import InputError, fabric, model, sweeps
 from pcielab.doctor import Tree, read_file, read_lspci_file, read_sysfs
-from pcielab.doctor.files import read_nccl_file
-from pcielab.doctor.made_machine import server, write
+from pcielab.doctor.reading import read_nccl_file
 from pcielab.formats.importers import import_netfpga, import_output, import_pcie_bench
 from pcielab.formats.raw_results import COUNTER_NS, FIRST_LINE
 from pcielab.kinds.flows.tree import tree

@@ -13,14 +13,15 @@ from pcielab import fabric, model
 from pcielab.analysis.calibrate.measured import read_measured
 from pcielab.analysis.calibrate.recorded_system import read_recorded_system
 from pcielab.devices.running import run, simulate
+from pcielab.doctor import read_lspci
+from pcielab.doctor.devices import find
+from pcielab.doctor.skeleton import skeleton
 from pcielab.explore import answers
 from pcielab.explore.answers import taken_out
 from pcielab.explore.question import Systems, question_of
 from pcielab.formats.importers import import_netfpga, import_pcie_bench
 from pcielab.library import catalog, suites
-from pcielab.library.lspci import find, parse
 from pcielab.library.profiles import resolve
-from pcielab.library.skeleton import skeleton
 from pcielab.store import open_store
 from pcielab.sweeps import Point, load_sweep
 from pcielab.work.options import RunOptions
@@ -138,8 +139,9 @@ def measured(folder: Path) -> None:
 
 def lspci_text(text: str, name: str, device: str | None, path: Path) -> None:
     """Make a skeleton from a text of `lspci -vvv`; resolve it."""
-    find(parse(text), device)
-    path.write_text(skeleton(text, name, device).text, encoding="utf-8")
+    tree = read_lspci(text, "lspci.txt")
+    find(tree, device)
+    path.write_text(skeleton(tree, name, device).text, encoding="utf-8")
     assert resolve(str(path)).system.name
 
 

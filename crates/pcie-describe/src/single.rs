@@ -4,7 +4,6 @@ use pcie_model::pio::MessageProfile;
 use pcie_model::{Engine, Nic};
 use pcie_refusal::Refusal;
 use pcie_schema::Fitting;
-use pcie_sim::profile::Link;
 use pcie_wire::LinkParameters;
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
@@ -192,7 +191,9 @@ pub fn read_messages<F: Files>(
     let name = table["system"].as_str().unwrap_or_default().to_owned();
     let found = read_system(Source::Named(name), Table::new(), files);
     let system = found.map_err(|error| F::about(error, &merged.giver("system").file))?.system;
-    let link = link_of(&system.link, read(table["address_bits"].clone())?);
+    // The link that times were measured on; the host's stores carry no ECRC.
+    let link = system.link.with_addresses(read(table["address_bits"].clone())?);
+    let link = LinkParameters { ecrc: false, ..link };
     let link = serde_json::to_value(link).map_err(Refusal::new)?;
     Ok(merged.described(table, Some(("link", link)))?)
 }
@@ -203,16 +204,6 @@ fn alone<F: Files>(kind: Kind, source: Source, files: &mut F) -> Result<Stack, F
         Source::Named(name) => vec![files.read(kind, &name, None)?],
         Source::Content(own) => vec![own],
     })
-}
-
-/// The link that times were measured on; the host's stores carry no ECRC.
-fn link_of(link: &Link, address_bits: u32) -> LinkParameters {
-    LinkParameters {
-        rcb_bytes: link.rcb_bytes,
-        address_bits,
-        flit_mode: Some(link.flit),
-        ..LinkParameters::new(link.generation, link.lanes, link.mps_bytes, link.mrrs_bytes)
-    }
 }
 
 impl<T: InFile> Single<T> {

@@ -14,7 +14,6 @@ mod line_rates;
 mod loss;
 mod machine;
 mod made_up_links;
-mod numbers;
 mod readings;
 mod register_writes;
 mod rule;

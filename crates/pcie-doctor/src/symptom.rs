@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::LazyLock;
 
-use pcie_refusal::{Refusal, shown};
+use pcie_refusal::{Kind, Refusal, shown};
 use regex::Regex;
 
 use crate::finding::{Finding, Loss, Operation, Symptom};
@@ -79,7 +79,8 @@ impl Complaint {
         }
         if symptoms.is_empty() {
             let name = shown::named(text);
-            return Err(Refusal::worded(format!("--symptom {name}: names no symptom: give {KNOWN}")));
+            let wording = format!("--symptom {name}: names no symptom: give {KNOWN}");
+            return Err(Refusal::worded(wording).kind(Kind::WrongValue));
         }
         let operation = if READS.is_match(text) {
             Some(Operation::Read)

@@ -10,7 +10,7 @@ use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use crate::branches::{Branch, branches};
 use crate::examine::Examination;
 use crate::finding::{Finding, Loss, Operation, Severity};
-use crate::numbers::general;
+use pcie_refusal::numbers::general;
 
 const LEAST_WIDTH: usize = 60;
 const MOST_WIDTH: usize = 110;

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use pcie_evidence::{Function, Tree};
 
 use crate::finding::{Finding, Observation, Severity, Sureness, Value};
-use crate::numbers::significant;
 use crate::rule::finding;
 use crate::rules::link::shown;
+use pcie_refusal::numbers::significant;
 
 /// Findings about rising errors and retrained links between two readings, `seconds` apart.
 #[must_use]

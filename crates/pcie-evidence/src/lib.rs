@@ -20,7 +20,7 @@ mod stop;
 mod sysfs;
 pub mod tree;
 
-pub use lspci::{COMMAND, ShownFunction, shown_functions};
+pub use lspci::COMMAND;
 pub use nccl_topology::read_nccl;
 pub use pasted::{machine_of_text, machine_of_text_until, read_lspci, read_lspci_until};
 pub use saved::{read_saved, saved};

@@ -8,10 +8,7 @@ mod registers;
 mod states;
 mod unseen;
 
-use std::collections::HashMap;
-
 use pcie_refusal::{Kind as Wrong, Refusal, Unfinished};
-use serde::Serialize;
 
 use crate::stop::Stop;
 use crate::tree::{FUNCTIONS_MOST, Piece, Tree};
@@ -48,39 +45,6 @@ pub(crate) fn lspci_tree(text: &str, source: &str, stop: Stop<'_>) -> Result<Opt
     tree.pieces =
         vec![Piece { form: form(&found).into(), first_line: first.line, used_for: Some(used_for(&found)) }];
     Ok(Some(tree))
-}
-
-/// What a text of lspci shows of one function, as it is printed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ShownFunction {
-    /// Its slot, with the domain where the text shows it.
-    pub slot: String,
-    /// Class and name.
-    pub title: String,
-    /// Its lines.
-    pub text: String,
-    /// Text of each decoded register.
-    pub registers: HashMap<String, String>,
-}
-
-/// Every function of a text that has a slot; of several readings of one machine, the first.
-///
-/// # Errors
-/// The text shows none, or is too long, or the reading was stopped.
-pub fn shown_functions(text: &str, stop: Stop<'_>) -> Result<Vec<ShownFunction>, Unfinished> {
-    let found: Vec<_> = blocks(text, stop)?.into_iter().filter(|block| !block.is_unnamed()).collect();
-    if found.is_empty() {
-        let refusal = Refusal::new("no PCI function in this text").kind(Wrong::Malformed);
-        return Err(refusal.remedy(format!("give the output of `{COMMAND}`")).into());
-    }
-    let first = states(&found, stop)?.functions.into_iter().next().unwrap_or_default();
-    let shown = |block: Block| ShownFunction {
-        slot: block.slot,
-        title: block.title,
-        text: block.text,
-        registers: block.registers,
-    };
-    Ok(first.into_iter().map(shown).collect())
 }
 
 fn state(number: usize, shown: &States, source: &str) -> Tree {

@@ -45,9 +45,7 @@ type Attributes = BTreeMap<String, String>;
 /// # Errors
 /// It is not well-formed, or shows no device.
 pub fn read_nccl(text: &str, source: &str) -> Result<Tree, Refusal> {
-    read(text)
-        .map_err(|refusal| refusal.kind(Wrong::Malformed).about(source))
-        .map(|reader| tree(reader, source))
+    read(text).map_err(|refusal| refusal.about(source)).map(|reader| tree(reader, source))
 }
 
 fn tree(reader: Reader, source: &str) -> Tree {
@@ -66,7 +64,7 @@ fn read(text: &str) -> Result<Reader, Refusal> {
     let mut reader = Reader::default();
     reader.take(document.root_element())?;
     if reader.found.is_empty() {
-        return Err(Refusal::new("shows no element pci with a busid").remedy(REMEDY));
+        return Err(unlike_a_topology("shows no element pci with a busid"));
     }
     Ok(reader)
 }
@@ -74,14 +72,18 @@ fn read(text: &str) -> Result<Reader, Refusal> {
 fn malformed(error: &Error, text: &str) -> Refusal {
     let line = match error {
         Error::DtdDetected => {
-            return Refusal::new("has a document type, which may define entities").remedy(REMEDY);
+            return unlike_a_topology("has a document type, which may define entities");
         }
         Error::UnclosedRootNode | Error::UnexpectedEndOfStream | Error::NoRootNode => line_count(text),
         _ => error.pos().row as usize,
     };
     let shown = error.to_string();
     let reason = shown.rsplit_once(" at ").map_or(&*shown, |(reason, _)| reason);
-    Refusal::new(format!("line {line}: not well-formed XML ({})", printable(reason))).remedy(REMEDY)
+    unlike_a_topology(&format!("line {line}: not well-formed XML ({})", printable(reason)))
+}
+
+fn unlike_a_topology(problem: &str) -> Refusal {
+    Refusal::new(problem).kind(Wrong::Malformed).remedy(REMEDY)
 }
 
 /// A `pci` element.
@@ -153,7 +155,7 @@ impl Reader {
     fn take(&mut self, root: Node<'_, '_>) -> Result<(), Refusal> {
         if name(root) != Some("system") {
             let shown = named(root.tag_name().name());
-            return Err(Refusal::new(format!("the outermost element is {shown}, not system")).remedy(REMEDY));
+            return Err(unlike_a_topology(&format!("the outermost element is {shown}, not system")));
         }
         let mut waiting = vec![(root, Around::default())];
         while let Some((element, around)) = waiting.pop() {
@@ -169,7 +171,7 @@ impl Reader {
         self.elements += 1;
         if around.depth >= DEPTH_MOST || self.elements > ELEMENTS_MOST {
             let problem = format!("more than {DEPTH_MOST} levels and {ELEMENTS_MOST} elements");
-            return Err(Refusal::new(problem).remedy(REMEDY));
+            return Err(Refusal::new(problem).kind(Wrong::TooLarge).remedy(REMEDY));
         }
         around.depth += 1;
         match name(element) {
@@ -188,20 +190,21 @@ impl Reader {
     fn device(&mut self, element: Node<'_, '_>, around: &Around) -> Result<String, Refusal> {
         let slot = element.attribute("busid").unwrap_or_default().to_lowercase();
         if !SLOT.is_match(&slot) {
-            return Err(Refusal::new(format!("busid is {}", named(&slot))).remedy(REMEDY));
+            return Err(unlike_a_topology(&format!("busid is {}", named(&slot))));
         }
         let attributes = element.attributes();
         let attributes = attributes.map(|one| (one.name().to_owned(), one.value().to_owned())).collect();
         if let Some(known) = self.found.get(&slot) {
             if known.attributes != attributes || !known.attribute("class").starts_with(BRIDGE_CLASS) {
                 let problem = format!("busid {slot} is there twice");
-                return Err(Refusal::new(problem).remedy("give the topology of one machine"));
+                let remedy = "give the topology of one machine";
+                return Err(Refusal::new(problem).kind(Wrong::Conflict).remedy(remedy));
             }
             return Ok(slot);
         }
         if self.found.len() >= FUNCTIONS_MOST {
             let problem = format!("more than {FUNCTIONS_MOST} PCI functions");
-            return Err(Refusal::new(problem).remedy("give one machine"));
+            return Err(Refusal::new(problem).kind(Wrong::TooLarge).remedy("give one machine"));
         }
         let found = Found { attributes, above: around.device.clone(), node: around.node, label: None };
         self.found.insert(slot.clone(), found);

@@ -96,12 +96,6 @@ impl Tree {
         Self { source: source.into(), functions, ..Self::default() }
     }
 
-    /// The same machine with these functions.
-    #[must_use]
-    pub fn with_functions(self, functions: Vec<Function>) -> Self {
-        Self { functions, index: Index::default(), ..self }
-    }
-
     /// The same machine with these settings.
     #[must_use]
     pub fn with_host(self, host: Host) -> Self {

@@ -6,7 +6,7 @@ use pcie_model::{
 use pcie_refusal::Refusal;
 use pcie_sim::Machine;
 use pcie_sim::profile::{Link, System};
-use pcie_wire::{Accounting, LinkParameters};
+use pcie_wire::Accounting;
 use pcie_workload::{Operation, Pattern, Test};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -162,16 +162,7 @@ fn low_share_of(system: &System, test: &Test) -> f64 {
 }
 
 fn model(link: &Link) -> ModelParameters {
-    let link = LinkParameters {
-        generation: link.generation,
-        lanes: link.lanes,
-        mps_bytes: link.mps_bytes,
-        mrrs_bytes: link.mrrs_bytes,
-        rcb_bytes: link.rcb_bytes,
-        address_bits: 64,
-        ecrc: link.ecrc,
-        flit_mode: Some(link.flit),
-    };
+    let link = link.with_addresses(64);
     ModelParameters { link, accounting: Accounting::Spec, limits: Limits::default() }
 }
 

@@ -64,7 +64,7 @@ mod _core {
     use super::host::RealHost;
     #[pymodule_export]
     use super::machine::{
-        describe_examination, describe_finding, doctor_rules, draw_machine, examine_machine, lspci_functions,
+        describe_examination, describe_finding, doctor_rules, draw_machine, examine_machine,
         machine_branches, machine_changes, machine_topology, read_machine, read_sysfs, saved_machine,
     };
     #[pymodule_export]

@@ -39,12 +39,6 @@ pub(crate) fn read_sysfs(py: Python<'_>, root: Option<PathBuf>) -> Result<String
     read(py, |stop| pcie_evidence::read_sysfs_until(root.as_deref(), stop))
 }
 
-/// Every function that a text of lspci shows, with its registers as they are printed.
-#[pyfunction]
-pub(crate) fn lspci_functions(py: Python<'_>, content: &str) -> Result<String> {
-    read(py, |stop| pcie_evidence::shown_functions(content, stop))
-}
-
 /// The content of the file of a tree.
 #[pyfunction]
 pub(crate) fn saved_machine(py: Python<'_>, tree: &str, version: &str) -> Result<String> {

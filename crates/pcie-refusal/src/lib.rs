@@ -5,6 +5,7 @@
 
 pub mod alike;
 mod kind;
+pub mod numbers;
 pub mod shown;
 pub mod unknown;
 

@@ -17,7 +17,7 @@ use crate::profile::{IommuMode, Ruled as _, System};
 use crate::root_complex::cuts::Cuts;
 use pcie_refusal::Refusal;
 use pcie_time::TickLength;
-use pcie_wire::{LinkConfiguration, LinkParameters, Piece, SplitAt, TlpKind};
+use pcie_wire::{LinkConfiguration, Piece, SplitAt, TlpKind};
 use pcie_workload::{AddressList, Operation, Path, Test};
 use std::sync::{Arc, OnceLock};
 
@@ -245,17 +245,8 @@ fn checked_links(system: &System) -> Result<(LinkConfiguration, LinkConfiguratio
     let of_system = |wrong: Refusal| wrong.about(format!("system {}", system.name));
     system.check().map_err(of_system)?;
     let link = |address_bits| {
-        LinkConfiguration::try_from(LinkParameters {
-            generation: system.link.generation,
-            lanes: system.link.lanes,
-            mps_bytes: system.link.mps_bytes,
-            mrrs_bytes: system.link.mrrs_bytes,
-            rcb_bytes: system.link.rcb_bytes,
-            address_bits,
-            ecrc: system.link.ecrc,
-            flit_mode: Some(system.link.flit),
-        })
-        .map_err(|wrong| of_system(wrong.below("link")))
+        LinkConfiguration::try_from(system.link.with_addresses(address_bits))
+            .map_err(|wrong| of_system(wrong.below("link")))
     };
     Ok((link(32)?, link(64)?))
 }

@@ -37,87 +37,85 @@ const ROUND_TRIP: [&str; 8] = [
 /// Keys of each bound that a system has; bounds of messages have none, which a core's profile gives.
 #[must_use]
 pub fn keys_of_bounds() -> IndexMap<&'static str, Vec<&'static str>> {
-    const NAMES: [&str; 18] = [
-        "wire-upstream",
-        "wire-downstream",
-        "tags",
-        "posted-credits",
-        "non-posted-credits",
-        "latency",
-        "device-rate",
-        "device-port",
-        "root-port",
-        "request-rate",
-        "write-rate",
-        "receive-buffers",
-        "completion-buffer",
-        "page-walks",
-        "translation",
-        "write-pool",
-        "read-pool",
-        "memory",
+    let keys = [
+        ("wire-upstream", [&LINK[..], &READS].concat()),
+        ("wire-downstream", [&LINK[..], &READS].concat()),
+        ("tags", [&["link.tags", "device.dma.tags", "link.mrrs_bytes"][..], &ROUND_TRIP].concat()),
+        (
+            "posted-credits",
+            [
+                &["host.root_complex.posted_header_credits", "host.root_complex.posted_data_credits"][..],
+                &RETURN,
+            ]
+            .concat(),
+        ),
+        ("non-posted-credits", [&["host.root_complex.non_posted_header_credits"][..], &RETURN].concat()),
+        ("latency", [&["device.dma.outstanding"][..], &ROUND_TRIP].concat()),
+        ("device-rate", vec!["device.dma.request_interval_ns", "device.dma.busy_request_interval_ns"]),
+        (
+            "device-port",
+            [
+                &LINK[..],
+                &[
+                    "device.uplink_quantum_bytes",
+                    "device.uplink_data_quantum_bytes",
+                    "device.uplink_gap_bytes",
+                    "device.uplink_dllp_bytes",
+                    "host.root_complex.uplink_stretch",
+                ],
+            ]
+            .concat(),
+        ),
+        (
+            "root-port",
+            [
+                &LINK[..],
+                &READS,
+                &[
+                    "host.root_complex.completion_split",
+                    "host.root_complex.downlink_quantum_bytes",
+                    "host.root_complex.downlink_dllp_bytes",
+                    "host.root_complex.downlink_stretch",
+                ],
+            ]
+            .concat(),
+        ),
+        ("request-rate", vec!["host.root_complex.request_interval_ns", "link.mrrs_bytes"]),
+        (
+            "write-rate",
+            vec!["host.root_complex.write_interval_ns", "host.root_complex.write_line_ns", "link.mps_bytes"],
+        ),
+        ("receive-buffers", vec!["device.dma.receive_buffers", "host.root_complex.flight_ns"]),
+        (
+            "completion-buffer",
+            [
+                &["device.dma.completion_buffer_bytes", "device.dma.completion_buffer_headers"][..],
+                &ROUND_TRIP,
+            ]
+            .concat(),
+        ),
+        ("page-walks", [&WALKS[..], &["host.iommu.walk_region_bytes"]].concat()),
+        ("translation", [&WALKS[..], &["host.iommu.page_life"]].concat()),
+        ("write-pool", vec!["host.root_complex.write_pool_lines", "host.root_complex.write_ns"]),
+        ("read-pool", [&["host.root_complex.read_pool_lines"][..], &LINE_READ].concat()),
+        (
+            "memory",
+            vec![
+                "host.memory.saturated_gbytes_per_s",
+                "host.memory.traffic_per_written_byte",
+                "host.load.cores",
+                "host.load.kind",
+                "host.load.core_share",
+            ],
+        ),
     ];
-    NAMES.into_iter().map(|bound| (bound, keys_of(bound).unwrap_or_default())).collect()
+    keys.into_iter().collect()
 }
 
 /// Keys of a bound; `None` of a bound that no key of a system makes.
 #[must_use]
 pub fn keys_of(bound: &str) -> Option<Vec<&'static str>> {
-    Some(match bound {
-        "wire-upstream" | "wire-downstream" => [&LINK[..], &READS].concat(),
-        "tags" => [&["link.tags", "device.dma.tags", "link.mrrs_bytes"][..], &ROUND_TRIP].concat(),
-        "posted-credits" => [
-            &["host.root_complex.posted_header_credits", "host.root_complex.posted_data_credits"][..],
-            &RETURN,
-        ]
-        .concat(),
-        "non-posted-credits" => [&["host.root_complex.non_posted_header_credits"][..], &RETURN].concat(),
-        "latency" => [&["device.dma.outstanding"][..], &ROUND_TRIP].concat(),
-        "device-rate" => vec!["device.dma.request_interval_ns", "device.dma.busy_request_interval_ns"],
-        "device-port" => [
-            &LINK[..],
-            &[
-                "device.uplink_quantum_bytes",
-                "device.uplink_data_quantum_bytes",
-                "device.uplink_gap_bytes",
-                "device.uplink_dllp_bytes",
-                "host.root_complex.uplink_stretch",
-            ],
-        ]
-        .concat(),
-        "root-port" => [
-            &LINK[..],
-            &READS,
-            &[
-                "host.root_complex.completion_split",
-                "host.root_complex.downlink_quantum_bytes",
-                "host.root_complex.downlink_dllp_bytes",
-                "host.root_complex.downlink_stretch",
-            ],
-        ]
-        .concat(),
-        "request-rate" => vec!["host.root_complex.request_interval_ns", "link.mrrs_bytes"],
-        "write-rate" => {
-            vec!["host.root_complex.write_interval_ns", "host.root_complex.write_line_ns", "link.mps_bytes"]
-        }
-        "receive-buffers" => vec!["device.dma.receive_buffers", "host.root_complex.flight_ns"],
-        "completion-buffer" => {
-            [&["device.dma.completion_buffer_bytes", "device.dma.completion_buffer_headers"][..], &ROUND_TRIP]
-                .concat()
-        }
-        "page-walks" => [&WALKS[..], &["host.iommu.walk_region_bytes"]].concat(),
-        "translation" => [&WALKS[..], &["host.iommu.page_life"]].concat(),
-        "write-pool" => vec!["host.root_complex.write_pool_lines", "host.root_complex.write_ns"],
-        "read-pool" => [&["host.root_complex.read_pool_lines"][..], &LINE_READ].concat(),
-        "memory" => vec![
-            "host.memory.saturated_gbytes_per_s",
-            "host.memory.traffic_per_written_byte",
-            "host.load.cores",
-            "host.load.kind",
-            "host.load.core_share",
-        ],
-        _ => return None,
-    })
+    keys_of_bounds().swap_remove(bound)
 }
 
 /// Keys behind what a NIC holds, which waits for round trips, or behind another bound of it; none behind the line.

@@ -77,7 +77,7 @@ impl NicQuestion {
     pub(crate) fn link(&self) -> LinkParameters {
         match &self.ground {
             Ground::Link(link) => *link,
-            Ground::System(system) => parameters(&system.link),
+            Ground::System(system) => system.link.with_addresses(64),
         }
     }
 
@@ -156,19 +156,6 @@ impl NicQuestion {
             Err(Unfinished::Refused(_)) => Ok(None),
             Err(stopped) => Err(stopped),
         }
-    }
-}
-
-fn parameters(link: &Link) -> LinkParameters {
-    LinkParameters {
-        generation: link.generation,
-        lanes: link.lanes,
-        mps_bytes: link.mps_bytes,
-        mrrs_bytes: link.mrrs_bytes,
-        rcb_bytes: link.rcb_bytes,
-        address_bits: 64,
-        ecrc: link.ecrc,
-        flit_mode: Some(link.flit),
     }
 }
 

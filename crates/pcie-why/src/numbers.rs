@@ -1,5 +1,7 @@
 //! Numbers and lists in sentences.
 
+use pcie_refusal::numbers::significant;
+
 /// Most words of a sentence.
 pub const WORDS_MOST: usize = 25;
 
@@ -14,24 +16,6 @@ pub(crate) fn digits(value: f64) -> String {
     } else {
         significant(value, 3)
     }
-}
-
-/// A number with `digits` significant digits and no trailing zeros; in powers of ten if it is very large or small.
-pub(crate) fn significant(value: f64, digits: usize) -> String {
-    let scientific = format!("{value:.*e}", digits - 1);
-    let Some((mantissa, exponent)) = scientific.split_once('e') else { return value.to_string() };
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    match usize::try_from(digits as i64 - 1 - i64::from(exponent)) {
-        Ok(decimals) if exponent >= -4 => without_zeros(&format!("{value:.decimals$}")).to_owned(),
-        _ => {
-            let sign = if exponent < 0 { '-' } else { '+' };
-            format!("{}e{sign}{:02}", without_zeros(mantissa), exponent.abs())
-        }
-    }
-}
-
-fn without_zeros(number: &str) -> &str {
-    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }
 
 /// A gain: `+18 %`, or `+0.8 %` where it is small.
@@ -67,16 +51,6 @@ pub fn words_in(sentence: &str) -> usize {
     sentence.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count()
 }
 
-/// A number of bytes in the largest unit that divides it: `64 KiB`, `1536 KiB`, `777 B`.
-pub(crate) fn byte_size(count: u64) -> String {
-    for (unit, bits) in [("GiB", 30), ("MiB", 20), ("KiB", 10)] {
-        if count != 0 && count.trailing_zeros() >= bits {
-            return format!("{} {unit}", count >> bits);
-        }
-    }
-    format!("{count} B")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,7 +69,6 @@ mod tests {
         for (value, text) in known {
             assert_eq!(digits(value), text);
         }
-        assert_eq!([42.857, 123_456.0].map(|value| significant(value, 4)), ["42.86", "1.235e+05"]);
         assert_eq!((percent_text(17.6), percent_text(-0.84)), ("+18 %".to_owned(), "-0.8 %".to_owned()));
     }
 
@@ -114,6 +87,5 @@ mod tests {
     fn arrows_and_signs_are_no_words() {
         assert_eq!(words_in("link.tags 32 -> 64 (+18 %), too"), 5);
         assert_eq!(capital("the value"), "The value");
-        assert_eq!((byte_size(1_572_864), byte_size(777)), ("1536 KiB".into(), "777 B".into()));
     }
 }

@@ -3,7 +3,7 @@
 //! Each costs time that no bound charges for; whether it did is not proved.
 
 use crate::gains::word_of;
-use crate::numbers::byte_size;
+use pcie_refusal::numbers::byte_size;
 use pcie_sim::profile::{CompletionOrder, IommuMode, System};
 use pcie_workload::Test;
 use serde::Deserialize;

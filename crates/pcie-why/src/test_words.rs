@@ -1,6 +1,6 @@
 //! The parameters of a test in words.
 
-use crate::numbers::byte_size;
+use pcie_refusal::numbers::byte_size;
 use pcie_refusal::{Kind, Refusal};
 use pcie_workload::Test;
 use serde::Deserialize;

@@ -157,8 +157,7 @@ def _save(machine: "Tree", path: Path, *, overwrite: bool) -> None:
 def _print(
     examination: "Examination", tree: "Tree", output_format: Format, *, with_tree: bool, in_order: bool
 ) -> None:
-    from pcielab.doctor.branches import branches
-    from pcielab.doctor.text import describe, draw
+    from pcielab.doctor.examine import branches, describe, draw
 
     if output_format is Format.JSON:
         shown = examination.model_copy(update={"tree": tuple(branches(tree))}) if with_tree else examination

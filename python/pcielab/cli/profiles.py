@@ -10,7 +10,6 @@ from pcielab.cli.completion import profile_names, set_option
 from pcielab.cli.output import Cell, Format, FormatOption, OverwriteOption, is_stdout, print_data, print_rows, say
 from pcielab.errors import InputError, refusal, with_message
 from pcielab.library import catalog, shipped
-from pcielab.library.input_files import read_text_roughly
 from pcielab.library.shipped import ProfileKind
 
 if TYPE_CHECKING:
@@ -124,17 +123,19 @@ def make_skeleton(
     overwrite: OverwriteOption = False,
 ) -> None:
     """Write a first system profile from the lspci output of a machine; nothing in it is calibrated."""
-    from pcielab.library.skeleton import skeleton
+    from pcielab.doctor import read_lspci_file
+    from pcielab.doctor.skeleton import skeleton
+    from pcielab.doctor.tree import short
     from pcielab.outputs import check_file, write_file
 
-    text = read_text_roughly(lspci)
+    machine = read_lspci_file(lspci)
     check_file(output, overwrite=overwrite)
     try:
-        made = skeleton(text, "mine" if is_stdout(output) else output.stem, device, host, card)
+        made = skeleton(machine, "mine" if is_stdout(output) else output.stem, device, host, card)
     except InputError as error:
         raise with_message(error, f"--lspci {lspci}: {error}") from None
     write_file(output, made.text.encode(), overwrite=overwrite)
-    chosen = f"{made.function.slot} {made.function.title}"
+    chosen = f"{short(made.function.slot)} {made.function.title}"
     host = f"host {made.host} ({made.host_reason})"
     say(f"{output}: {chosen}; {host}, device {made.card}: uncalibrated")
     if made.downgrade:

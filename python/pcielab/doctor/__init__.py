@@ -8,16 +8,22 @@
 The doctor is read-only and leaves sleeping devices asleep. The cost of a finding is modelled, not measured.
 """
 
-from pcielab.doctor.device_links import device_links
-from pcielab.doctor.examine import Examination, examine
-from pcielab.doctor.files import read_file, read_lspci_file, read_lspci_stream, read_machine
-from pcielab.doctor.finding import Finding, Loss, Severity, Sureness, Value
+from pcielab.doctor.devices import device_links
+from pcielab.doctor.examine import Examination, changes, examine
+from pcielab.doctor.finding import RULES, Finding, Loss, Severity, Sureness, Value
 from pcielab.doctor.merged import merged
-from pcielab.doctor.reading import machine_of_text, read_lspci, read_sysfs, saved
-from pcielab.doctor.rules import RULES
+from pcielab.doctor.reading import (
+    machine_of_text,
+    read_file,
+    read_lspci,
+    read_lspci_file,
+    read_lspci_stream,
+    read_machine,
+    read_sysfs,
+    saved,
+)
 from pcielab.doctor.topology import Position, Topology, topology
-from pcielab.doctor.tree import Control, ErrorReporting, Function, Host, Link, LinkEnd, ResizableBar, Tree
-from pcielab.doctor.watch import changes
+from pcielab.doctor.tree import Control, ErrorReporting, Function, Host, LinkEnd, ResizableBar, Tree
 from pcielab.library.causes import Cause, causes
 
 __all__ = [
@@ -29,7 +35,6 @@ __all__ = [
     "Finding",
     "Function",
     "Host",
-    "Link",
     "LinkEnd",
     "Loss",
     "Position",

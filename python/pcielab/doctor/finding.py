@@ -1,8 +1,14 @@
-"""Findings: observations with their values, modelled cost, sureness and fix."""
+"""Rules, and their findings: observations with values, modelled cost, sureness and fix.
+
+`crates/pcie-doctor` has the rules; records are models of pydantic, which reads them from its JSON.
+"""
 
 from enum import StrEnum
 from typing import Literal
 
+from pydantic import TypeAdapter
+
+from pcielab._core import doctor_rules
 from pcielab.doctor.tree import Record
 from pcielab.model.answers import Bound
 
@@ -143,3 +149,22 @@ class Finding(Observation):
     """What would confirm the cause."""
     guide: str = "guides/is-my-link-right/"
     """The section of the guide that explains the finding, below the root of the documentation."""
+
+
+class Rule(Record):
+    """A rule, which looks for one cause of low numbers."""
+
+    name: str
+    """Name in findings."""
+    cause: str
+    """Key of the cause."""
+    about: str
+    """The reason, the section of the specification, and when the rule is silent."""
+    explains: tuple[Symptom, ...]
+    """Symptoms that the cause explains."""
+    confirm: str | None
+    """What would confirm the cause."""
+
+
+RULES: tuple[Rule, ...] = TypeAdapter(tuple[Rule, ...]).validate_json(doctor_rules())
+"""Every rule, in the order of the reference; findings are sorted by cost."""

@@ -1,6 +1,6 @@
 """The tree of the machine of a store, from the lspci text that the store carries."""
 
-from pcielab.doctor.reading import read_lspci
+from pcielab import _core
 from pcielab.doctor.tree import Tree
 from pcielab.errors import refusal
 from pcielab.store import Store
@@ -22,7 +22,7 @@ def tree_of_store(store: Store) -> Tree:
             f"{store.path}: {store.origin}, without the machine's {ATTACHMENT}: "
             "import a folder that holds one (`sudo lspci -vvv`), or give the text with --lspci",
         )
-    tree = read_lspci(text, f"{store.path}, {ATTACHMENT}")
+    tree = Tree.model_validate_json(_core.read_machine(text, f"{store.path}, {ATTACHMENT}", "lspci"))
     pages = setup_of(store.manifest).iommu
     known = pages if pages in ("super-pages", "four-kib-pages") else None
     return tree.model_copy(update={"host": tree.host.model_copy(update={"iommu_pages": known})})

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from pcielab.doctor import RULES, Severity, Sureness, examine, made_text as pasted, read_lspci, read_sysfs
-from pcielab.doctor.made_machine import Made, server, write
+import made_text as pasted
+from made_machine import Made, server, write
+from pcielab.doctor import RULES, Severity, Sureness, examine, read_lspci, read_sysfs
 
 NIC, GPU, DRIVE, SWITCH = "0000:01:00.0", "0000:02:00.0", "0000:06:00.0", "0000:04:00.0"
 NIC_PORT, GPU_PORT, EMPTY_PORT = "0000:00:01.0", "0000:00:02.0", "0000:00:03.0"

@@ -6,10 +6,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from made_machine import server, write
 from pcielab.doctor import examine, read_sysfs
-from pcielab.doctor.branches import branches
-from pcielab.doctor.examine import Examination
-from pcielab.doctor.made_machine import server, write
+from pcielab.doctor.examine import Examination, branches
 from pcielab.doctor.test_rules import BROKEN, Broken
 
 SCHEMA = Examination.model_json_schema(mode="serialization")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from made_machine import Made, server, write
 from pcielab.doctor import Function, Tree, examine, read_file, read_sysfs, saved
-from pcielab.doctor.branches import branches
-from pcielab.doctor.made_machine import Made, server, write
+from pcielab.doctor.examine import branches
 from pcielab.doctor.test_rules import BROKEN, NIC, Broken
 from pcielab.errors import InputError
 
@@ -154,9 +154,9 @@ def test_a_virtual_function_on_a_bus_of_its_own_is_below_its_port(tmp_path: Path
     root = write(tmp_path / "m", [port, Made(NIC), Made("0000:02:01.0")])
     (root / "sys/devices/pci0000:00/0000:02:01.0/physfn").symlink_to(f"../{NIC}")
     tree = read_sysfs(root)
-    virtual = next(one for one in tree.functions if one.is_virtual_function)
-    assert [one.slot for one in tree.path(virtual)] == ["0000:02:01.0", "0000:00:01.0"]
-    assert [link.device.slot for link in tree.links] == [NIC]
+    assert [one.is_virtual_function for one in tree.functions] == [False, False, True]
+    assert [one.slot for one in branches(tree) if one.depth == 0] == ["0000:00:01.0"]
+    assert examine(tree).links == 1
 
 
 def test_a_switch_below_itself_does_not_loop(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from made_machine import server, write
 from pcielab.doctor import Severity, Tree, changes, read_sysfs
-from pcielab.doctor.made_machine import server, write
 
 NIC = "0000:01:00.0"
 

@@ -1,33 +1,27 @@
 """A machine's PCIe tree as it was read: functions, the links between them, and their settings.
 
-The data do not depend on the source; a value that could not be read is None, never a guess. The bridge above a
-function follows from bus numbers alone, which every source shows. Names of bits and registers are those of the PCI
-Express base specification, chapter 7. A tree has no serial numbers and no MAC addresses.
-`crates/pcie-evidence` reads machines, and has the same shape, which saved files have, too.
+The data do not depend on the source; a value that could not be read is None, never a guess. Names of bits and
+registers are those of the PCI Express base specification, chapter 7. A tree has no serial numbers and no MAC
+addresses. `crates/pcie-evidence` reads machines, and has the same shape, which saved files have, too; `topology`
+says what is above what. Records are models of pydantic, so that a tree may be made and changed in Python.
 """
 
-from collections import defaultdict
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from pcielab._core import LANES as WIDTHS, SPEEDS_GTPS, raw_gbps
-
-SPEEDS = SPEEDS_GTPS
-LANES = WIDTHS
+from pcielab._core import SPEEDS_GTPS
 
 
 def _speed(value: float) -> float:
-    if value not in SPEEDS:
+    if value not in SPEEDS_GTPS:
         raise ValueError(f"{value} GT/s is not the speed of a generation")
     return value
 
 
 Speed = Annotated[float, AfterValidator(_speed)]
 Payload = Literal[128, 256, 512, 1024, 2048, 4096]
-PAYLOADS: tuple[Payload, ...] = (128, 256, 512, 1024, 2048, 4096)
 Kind = Literal[
     "endpoint",
     "legacy-endpoint",
@@ -41,11 +35,8 @@ Kind = Literal[
 ]
 Bus = Annotated[int, Field(ge=0, le=255)]
 TAGS_5_BIT, TAGS_8_BIT, TAGS_10_BIT, TAGS_14_BIT = 32, 256, 768, 15_360
-_HOST_BRIDGE = 0x0600
 UNNAMED_DOMAIN = "fffffffe"
 """Domain of functions whose slot the source does not show; no machine has it."""
-MOST_FUNCTIONS = 8192
-"""Most functions of a machine: sixteen devices with 512 virtual functions each."""
 
 
 class Record(BaseModel):
@@ -98,11 +89,9 @@ class LinkEnd(Record):
         return self.speed_gtps is not None and bool(self.lanes)
 
     @property
-    def raw_gbps(self) -> float:
-        """Raw bit rate in one direction, after line coding, Gb/s; 0 if it is down."""
-        if self.speed_gtps is None or not self.lanes:
-            return 0.0
-        return raw_gbps(SPEEDS.index(self.speed_gtps) + 1, 1) * self.lanes
+    def lanes_gtps(self) -> float:
+        """Raw rate of the negotiated link over all lanes, GT/s; 0 if it is down or unknown."""
+        return (self.speed_gtps or 0.0) * (self.lanes or 0)
 
 
 class Control(Record):
@@ -241,21 +230,6 @@ class Function(Record):
     """Its name in another program: `gpu0`, `mlx5_0`."""
 
     @property
-    def domain(self) -> str:
-        """Its segment group, from the slot."""
-        return self.slot.rpartition(":")[0].rpartition(":")[0]
-
-    @property
-    def bus(self) -> int:
-        """Its bus number."""
-        return int(self.slot.split(":")[-2], 16)
-
-    @property
-    def is_unnamed(self) -> bool:
-        """Whether its source shows registers without a slot: then the slot is made up."""
-        return self.slot.startswith(UNNAMED_DOMAIN)
-
-    @property
     def is_endpoint(self) -> bool:
         """Whether it is a device behind a link: neither a port, nor integrated in the root complex."""
         return self.kind in ("endpoint", "legacy-endpoint")
@@ -264,16 +238,6 @@ class Function(Record):
     def is_port(self) -> bool:
         """Whether a link may lead down from it."""
         return self.kind in ("root-port", "downstream-port")
-
-    @property
-    def base_class(self) -> int | None:
-        """The first byte of the class: 0x01 storage, 0x02 network, 0x03 display, 0x12 accelerator."""
-        return None if self.class_code is None else self.class_code >> 8
-
-    @property
-    def name(self) -> str:
-        """The title without the class."""
-        return self.title.partition(": ")[2] or self.title
 
 
 class Host(Record):
@@ -301,20 +265,6 @@ class Host(Record):
     """Time to leave that state."""
     hypervisor: str | None = None
     """The hypervisor; None for none or unknown."""
-
-
-@dataclass(frozen=True)
-class Link:
-    """A link with both ends; `port` is None if the port above was not read."""
-
-    port: Function | None
-    functions: tuple[Function, ...]
-    """The functions of the device or switch below, the lowest number first."""
-
-    @property
-    def device(self) -> Function:
-        """The first function of the lower end."""
-        return self.functions[0]
 
 
 LogKind = Literal[
@@ -388,66 +338,8 @@ class Tree(Record):
     """Later readings of the same machine in the same source."""
 
     @cached_property
-    def _by_bus(self) -> dict[tuple[str, int], list[Function]]:
-        found: defaultdict[tuple[str, int], list[Function]] = defaultdict(list)
-        for function in self.functions:
-            found[function.domain, function.bus].append(function)
-        return dict(found)
-
-    @cached_property
-    def _bridges(self) -> dict[tuple[str, int], Function]:
-        """Bridges by the bus below them; the first if several claim one bus."""
-        found: dict[tuple[str, int], Function] = {}
-        for function in self.functions:
-            below = function.secondary_bus
-            if below and below > function.bus:
-                found.setdefault((function.domain, below), function)
-        return found
-
-    @cached_property
-    def _parents(self) -> dict[str, Function | None]:
-        return {function.slot: self._above(function) for function in self.functions}
-
-    @cached_property
     def _by_slot(self) -> dict[str, Function]:
         return {function.slot: function for function in self.functions}
-
-    @cached_property
-    def _positions(self) -> dict[str, int]:
-        return {function.slot: number for number, function in enumerate(self.functions)}
-
-    def _above(self, function: Function) -> Function | None:
-        if self.is_nested:
-            above = function.above_slot or ""
-            # Sources write the outer function first; so walks upwards end.
-            earlier = self._positions.get(above, len(self.functions)) < self._positions[function.slot]
-            return self._by_slot[above] if earlier else None
-        exact = self._bridges.get((function.domain, function.bus))
-        if exact is not None or not function.is_virtual_function:
-            return exact
-        # A virtual function's bus may lie between a bridge's secondary and subordinate bus.
-        around = [
-            bridge
-            for (domain, bus), bridge in self._bridges.items()
-            if domain == function.domain and bus <= function.bus <= (bridge.subordinate_bus or bus)
-        ]
-        return max(around, key=lambda bridge: bridge.secondary_bus or 0, default=None)
-
-    @cached_property
-    def is_selection(self) -> bool:
-        """Whether it holds some devices without any port above them, as `lspci -s SLOT` prints them.
-
-        Of a whole machine there are host bridges or ports; virtual machines have devices on bus 0.
-        """
-        if self.host.hypervisor is not None:
-            return False
-        return all(
-            one.secondary_bus is None
-            and not one.is_port
-            and one.class_code != _HOST_BRIDGE
-            and (one.bus != 0 or one.is_unnamed)
-            for one in self.functions
-        )
 
     def function(self, slot: str) -> Function | None:
         """The function of a slot; None if there is none."""
@@ -458,47 +350,10 @@ class Tree(Record):
         found = self.function(slot)
         return found.title if found else ""
 
-    def parent(self, function: Function) -> Function | None:
-        """The bridge above a function; None on a root bus, or if it was not read."""
-        return self._parents.get(function.slot)
 
-    def children(self, bridge: Function) -> list[Function]:
-        """The functions on the bus below a bridge; bus numbers rise downwards, so walks end."""
-        if self.is_nested:
-            return self._nested.get(bridge.slot, [])
-        below = (bridge.domain, bridge.secondary_bus or 0)
-        return self._by_bus.get(below, []) if self._bridges.get(below) is bridge else []
-
-    @cached_property
-    def _nested(self) -> dict[str, list[Function]]:
-        found: defaultdict[str, list[Function]] = defaultdict(list)
-        for function in self.functions:
-            if (above := self.parent(function)) is not None:
-                found[above.slot].append(function)
-        return dict(found)
-
-    def path(self, function: Function) -> list[Function]:
-        """The function and every bridge above it, up to the root port. Bus numbers rise downwards, so it ends."""
-        found = [function]
-        while (above := self.parent(found[-1])) is not None:
-            found.append(above)
-        return found
-
-    @cached_property
-    def links(self) -> list[Link]:
-        """Every link with something on its lower end, in the order of the lower ends.
-
-        The link of an endpoint or switch whose port was not read has no port.
-        """
-        groups: defaultdict[tuple[str, str], list[Function]] = defaultdict(list)
-        for function in self.functions:
-            lower_end = function.is_endpoint or function.kind in ("upstream-port", "pcie-to-pci-bridge")
-            # Without root, kinds are unknown, but the kernel still shows links.
-            unknown = function.kind is None and function.link is not None and function.link.is_up
-            if not function.is_virtual_function and (lower_end or (unknown and self._is_lower_end(function))):
-                groups[function.domain, function.slot.rpartition(".")[0]].append(function)
-        return [Link(self.parent(members[0]), tuple(members)) for members in groups.values()]
-
-    def _is_lower_end(self, function: Function) -> bool:
-        """Whether a function of unknown kind is below a link: links and internal buses of switches alternate."""
-        return function.is_unnamed or self.is_selection or len(self.path(function)) % 2 == 0
+def short(slot: str) -> str:
+    """A slot without the domain 0000, the only one of most machines; a number where the source shows no slot."""
+    if slot.startswith(UNNAMED_DOMAIN):
+        device, _, function = slot.rpartition(":")[2].partition(".")
+        return f"unnamed {int(device, 16) + 32 * int(function) + 1}"
+    return slot.removeprefix("0000:")

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from pcielab.errors import refusal
-from pcielab.library import lspci
 from pcielab.library.profiles.parts import Link
 from pcielab.store import Store
 from pcielab.store.setup import link_parameters
@@ -88,10 +87,14 @@ def _shown(store: Store, device: Mapping[str, Any]) -> Link | None:
     name = named_in_texts(device)
     if text is None or not (name or imported):
         return None
-    functions = lspci.parse(text)
-    if name is None and any(function.matches(_PUBLISHED_CARD) for function in functions):
+    # Imported here because the doctor's models take time to load.
+    from pcielab.doctor import read_lspci
+    from pcielab.doctor.devices import find, link_of, matches
+
+    tree = read_lspci(text, f"{store.path}, {LSPCI}")
+    if name is None and any(matches(function, _PUBLISHED_CARD) for function in tree.functions):
         name = _PUBLISHED_CARD
-    return lspci.find(functions, name).link()
+    return link_of(find(tree, name))
 
 
 def named_in_texts(device: Mapping[str, Any]) -> str | None:

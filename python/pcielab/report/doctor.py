@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pcielab.analysis.explain import explain_run
 from pcielab.charts.run import Run
 from pcielab.doctor import Examination, Finding, Tree, examine
-from pcielab.doctor.slots import short
 from pcielab.doctor.stores import ATTACHMENT, tree_of_store
+from pcielab.doctor.tree import short
 from pcielab.errors import InputError
 from pcielab.kinds.transfers.checks import Check, checks
 

@@ -7,8 +7,8 @@ use regex::Regex;
 
 use crate::finding::{Observation, Severity, Sureness, Symptom, Value};
 use crate::machine::{Link, Machine};
-use crate::numbers::byte_size;
 use crate::rule::Rule;
+use pcie_refusal::numbers::byte_size;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

@@ -5,8 +5,8 @@ use pcie_evidence::Function;
 use crate::finding::{Observation, Severity, Sureness, Symptom, Value};
 use crate::hardware::{Fact, fact};
 use crate::machine::Machine;
-use crate::numbers::general;
 use crate::rule::Rule;
+use pcie_refusal::numbers::general;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

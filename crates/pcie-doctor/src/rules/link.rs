@@ -7,9 +7,9 @@ use crate::hardware::{chipset_above, fact, soldered_uplink};
 use crate::line_rates::{carries_all, needed_raw_gbps};
 use crate::loss::{Use, both_losses, generation};
 use crate::machine::{Link, Machine};
-use crate::numbers::{general, significant};
 use crate::register_writes::{enable_link, retrain};
 use crate::rule::Rule;
+use pcie_refusal::numbers::{general, significant};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

@@ -5,11 +5,11 @@ use pcie_evidence::{Function, Kind, LogKind};
 use crate::finding::{Observation, Severity, Sureness, Symptom, Value};
 use crate::hardware::fact;
 use crate::machine::{Link, Machine};
-use crate::numbers::general;
 use crate::register_writes::{switch_aspm_off, switch_aspm_off_at_both_ends};
 use crate::rule::Rule;
 use crate::rules::link::rate_gbps;
 use crate::signs::link_errors;
+use pcie_refusal::numbers::general;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

@@ -6,10 +6,10 @@ use pcie_model::Bound;
 use crate::finding::{Loss, Observation, Operation, Severity, Sureness, Symptom, Value};
 use crate::loss::{LARGE_BYTES, ROUND_TRIPS_NS, SMALL_BYTES, TAGS_8_BIT, TAGS_10_BIT, Use, loss, loss_of};
 use crate::machine::{Link, Machine};
-use crate::numbers::general;
 use crate::register_writes::{set_extended_tags, set_mrrs, switch_completion_timeout_on};
 use crate::rule::Rule;
 use crate::rules::payload::MENTIONED_LOSS_GBPS;
+use pcie_refusal::numbers::general;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

@@ -1,6 +1,7 @@
 //! The negotiated link, as `lspci -vvv` shows it.
 
 use pcie_schema::relief::{Who, better, more, next};
+use pcie_wire::LinkParameters;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +46,23 @@ pub struct Link {
     #[serde(default)]
     #[schemars(extend("x-relief" = better(Who::SlotAndDevice, [false, true])))]
     pub flit: bool,
+}
+
+impl Link {
+    /// The same link for the closed form, with addresses of 32 or 64 bits.
+    #[must_use]
+    pub fn with_addresses(&self, address_bits: u32) -> LinkParameters {
+        LinkParameters {
+            generation: self.generation,
+            lanes: self.lanes,
+            mps_bytes: self.mps_bytes,
+            mrrs_bytes: self.mrrs_bytes,
+            rcb_bytes: self.rcb_bytes,
+            address_bits,
+            ecrc: self.ecrc,
+            flit_mode: Some(self.flit),
+        }
+    }
 }
 
 /// The default read completion boundary of a root port (PCI Express Base Specification, section 7.5.3.7).

@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+from pcielab.doctor import read_lspci
+from pcielab.doctor.devices import find, link_of
+from pcielab.doctor.tree import short
 from pcielab.errors import InputError, refusal
-from pcielab.library.lspci import find, parse
 from pcielab.library.profiles import Kind, check_file
 from pcielab.library.profiles.values import Table
 from pcielab.store.setup import setup_of
@@ -136,13 +138,13 @@ def _add_link(recorded: RecordedSystem, lspci: str) -> None:
         recorded.warnings.append(f"sys-lspci.txt is missing: link {_DEFAULT_LINK} assumed")
         return
     try:
-        card = find(parse(lspci), CARD)
+        card = find(read_lspci(lspci, "the text"), CARD)
     except InputError as error:
         raise refusal(
             "unsupported", f"sys-lspci.txt: {error}: calibration knows the constants of the NFP-6000 ({CARD}) only"
         ) from None
-    recorded.system["link"] = card.link().dump()
-    recorded.sources["link"] = f"sys-lspci.txt: {card.slot}"
+    recorded.system["link"] = link_of(card).dump()
+    recorded.sources["link"] = f"sys-lspci.txt: {short(card.slot)}"
 
 
 def _add_processor(recorded: RecordedSystem, texts: Mapping[str, str]) -> None:

@@ -186,7 +186,7 @@ def read_pci_facts(address: str, root: Path | None = None) -> PciFacts:
         address: Its PCI function, as `0000:18:00.0`.
         root: A copy of another machine's sysfs; None for this machine.
     """
-    from pcielab.doctor.reading import read_sysfs
+    from pcielab.doctor import read_sysfs, topology
 
     try:
         tree = read_sysfs(root)
@@ -196,7 +196,7 @@ def read_pci_facts(address: str, root: Path | None = None) -> PciFacts:
     function = next((one for one in tree.functions if one.slot[-10:] == address[-10:]), None)
     if function is None:
         return PciFacts()
-    port = tree.parent(function)
+    port = next((one.port for one in topology(tree).positions if function in one.functions), None)
     ends = [one.link for one in (function, port) if one is not None and one.link is not None]
     rates = [end.max_speed_gtps for end in ends if end.max_speed_gtps is not None]
     lanes = [end.max_lanes for end in ends if end.max_lanes]

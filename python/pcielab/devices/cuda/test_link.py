@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from made_machine import server, write
 from pcielab.devices.cuda import link
 from pcielab.devices.cuda.device import ceiling_gbps, check_ceiling
 from pcielab.devices.cuda.link import LinkState, PciFacts, link_state, read_pci_facts
 from pcielab.devices.facts import LinkFacts
-from pcielab.doctor.made_machine import server, write
 from pcielab.doctor.test_rules import NIC
 
 FULL = LinkFacts(rate_gtps=32.0, lanes=16, mps_bytes=256, mrrs_bytes=512)

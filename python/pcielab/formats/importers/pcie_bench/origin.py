@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pcielab.errors import refusal
+from pcielab.doctor import read_lspci
+from pcielab.doctor.devices import manifest_link, matches
+from pcielab.errors import InputError, refusal
 from pcielab.formats.importers.pcie_bench.text import read_text
 from pcielab.formats.published import NFP6000_TIMER, ORIGIN_FILE, Timer
-from pcielab.library.lspci import speed_and_width
 
 
 @dataclass(frozen=True)
@@ -46,25 +47,23 @@ def folder_origin(directory: Path) -> FolderOrigin:
         ) from error
 
 
-CARD = re.compile(r"^[0-9a-f:.]+ .*Netronome Systems, Inc\. Device 6000\b.*\n(?:[ \t]+.*\n?)*", re.MULTILINE)
-"""The measured card's block of `lspci -vvv`. Some machines hold another Netronome card, too."""
+_CARD = "19ee:6000"
 
 
 def device_facts(texts: dict[str, str], name: str, timer: Timer) -> dict[str, Any]:
     """The device: name, timer, its link as `lspci` shows it, its board."""
-    card = CARD.search(texts.get("sys-lspci.txt", ""))
-    lspci = card[0] if card else ""
-    speed_gtps, lanes = speed_and_width(_find("LnkSta:(.*)", lspci, str) or "")
-    link = {
-        "rate_gtps": speed_gtps or None,
-        "lanes": lanes or None,
-        "mps_bytes": _find(r"DevCtl:(?:.*\n)*?.*MaxPayload (\d{1,5}) bytes", lspci, int),
-        "mrrs_bytes": _find(r"MaxReadReq (\d{1,5}) bytes", lspci, int),
-        "rcb_bytes": _find(r"RCB (\d{1,5}) bytes", lspci, int),
-        "ecrc": _find(r"CGenEn([+-])", lspci, lambda sign: sign == "+"),
-    }
     board = _find(r"^assembly\.partno=(\S+)", texts.get("sys-nfp-hwinfo.txt", ""), str)
-    return {"name": name, "timer": timer.manifest()} | _known({"board": board, "link": _known(link)})
+    return {"name": name, "timer": timer.manifest()} | _known({"board": board, "link": _link(texts)})
+
+
+def _link(texts: dict[str, str]) -> dict[str, Any]:
+    """The known values of the measured card's link; without a text that shows the card, none."""
+    try:
+        tree = read_lspci(texts.get("sys-lspci.txt", ""), "sys-lspci.txt")
+    except InputError:
+        return {}
+    card = next((one for one in tree.functions if matches(one, _CARD)), None)
+    return {} if card is None else manifest_link(card)
 
 
 def host_facts(texts: dict[str, str]) -> dict[str, Any]:

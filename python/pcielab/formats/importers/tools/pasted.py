@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pcielab.formats.importers.tools.reading import NUMBER, number, parse_json, refuse
+from pcielab.formats.importers.tools.reading import NUMBER, parse_json, refuse
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]{0,20}[ -/]?[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\^_])")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\ufeff]")
@@ -108,10 +108,6 @@ class Lines:
     def refuse(self, text: str, expected: str) -> NoReturn:
         """Raise an error that names file and line."""
         refuse(self.file, self.number, text, expected)
-
-    def number_of(self, text: str) -> Decimal:
-        """A number in the next line."""
-        return number(text, self.file, self.number)
 
     def cells(self, count: int, first: Sequence[str]) -> list[str]:
         """The words of a row, which may be wrapped: `first`, and those of the lines that continue it.

@@ -1,8 +1,6 @@
 """Read numbers, JSON and the lines of a tool's file, and refuse others by name and place."""
 
 import json
-import re
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -12,7 +10,6 @@ from pcielab.wording import shown
 
 NUMBER = r"\d{1,15}(?:\.\d{1,15})?"
 """A number as the tools print it."""
-_NUMBER = re.compile(NUMBER, re.ASCII)
 _MOST_BYTES = 64 << 20
 
 
@@ -81,10 +78,3 @@ def _no_constant(name: str) -> NoReturn:
 def refuse(file: Path, line: int, text: str, expected: str) -> NoReturn:
     """Raise an error that names file, line and text."""
     raise refusal("malformed", f"{file}, line {line}: {shown(text)}: {expected}")
-
-
-def number(text: str, file: Path, line: int) -> Decimal:
-    """A number of a table."""
-    if not _NUMBER.fullmatch(text):
-        refuse(file, line, text, "give a number: the file is truncated or damaged; copy it again")
-    return Decimal(text)

@@ -1,14 +1,15 @@
 """Machines for tests: folders like /sys, with the configuration space of every function, byte by byte.
 
-Tests start from a healthy server and break one thing in it. Nothing here is used outside tests.
+Tests start from a healthy server and break one thing in it.
 """
 
 import struct
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pcielab.doctor.tree import PAYLOADS, SPEEDS
+from pcielab._core import SPEEDS_GTPS as SPEEDS
 
+_PAYLOADS = (128, 256, 512, 1024, 2048, 4096)
 _ACS_SERVICES = ("SrcValid", "TransBlk", "ReqRedir", "CmpltRedir", "UpstreamFwd", "EgressCtrl", "DirectTrans")
 KINDS = {
     "endpoint": 0,
@@ -94,7 +95,7 @@ class Made:
         return bytes(space)
 
     def _express(self, space: bytearray, base: int) -> None:
-        size = [PAYLOADS.index(value) for value in (*self.payloads, self.mrrs)]
+        size = [_PAYLOADS.index(value) for value in (*self.payloads, self.mrrs)]
         flags = 2 | KINDS[self.kind] << 4 | (self.present is not None) << 8
         capable = size[0] | self.extended_tags[0] << 5
         control = size[1] << 5 | size[2] << 12 | self.extended_tags[1] << 8 | self.relaxed_ordering << 4

@@ -1,17 +1,17 @@
-"""Draft a system profile from the output of `lspci -vvv` for one device.
+"""Draft a system profile of one device of a machine.
 
-The link is read from the text; host and device are the nearest shipped profiles, and the buffer's addresses are
+The link is the machine's; host and device are the nearest shipped profiles, and the buffer's addresses are
 assumed. The draft resolves and runs, and is marked as uncalibrated.
 """
 
 import json
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pcielab.doctor.devices import find, link_of, matches
+from pcielab.doctor.tree import Function, Tree, short
 from pcielab.errors import refusal
 from pcielab.library.lookup import profile_file
-from pcielab.library.lspci import Function, find, parse, speed_and_width
 from pcielab.wording import shown
 
 _HOSTS = ((16.0, "gen5-server"), (0.0, "hsw-e5-2620v3"))
@@ -42,32 +42,31 @@ class Skeleton:
 
 
 def skeleton(
-    lspci_text: str, name: str, device: str | None = None, host: str | None = None, card: str | None = None
+    tree: Tree, name: str, device: str | None = None, host: str | None = None, card: str | None = None
 ) -> Skeleton:
-    """A system file from an `lspci -vvv` text.
+    """A system file of a machine.
 
     Args:
-        lspci_text: Output of `lspci -vvv`, run as root.
+        tree: The machine.
         name: Name of the new system.
-        device: Slot or `vendor:device` of the device; without it, an NFP-6000 if the text shows one, otherwise the
-            device with the fastest link.
-        host: Host profile; without it, the shipped one of the processor that the text names, otherwise one of the
-            generation of the fastest link in the text.
+        device: Slot or `vendor:device` of it; without it, an NFP-6000 if the machine has one, otherwise the device
+            with the fastest link.
+        host: Host profile; without it, the shipped one of the processor that titles name, otherwise one of the
+            generation of the fastest link.
         card: Device profile; without it, the nearest shipped one.
 
     Raises:
-        InputError: The text lacks the device or one of its registers, or a profile is missing.
+        InputError: The machine lacks the device or one of its registers, or a profile is missing.
     """
     if not (name.isprintable() and 1 <= len(name) <= _MOST_LETTERS):
         raise refusal(
             "malformed", f"{shown(name)}: is the system's name: give 1 to {_MOST_LETTERS} printable characters"
         )
-    functions = parse(lspci_text)
-    function = find(functions, device or _known_card(functions))
-    link = function.link()
-    nearest, reason = _nearest_host(functions)
+    function = find(tree, device or _known_card(tree))
+    link = link_of(function)
+    nearest, reason = _nearest_host(tree)
     host, reason = (host, "asked for") if host else (nearest, reason)
-    card = card or ("nfp6000" if function.matches(_NFP6000) else "direct-dma")
+    card = card or ("nfp6000" if matches(function, _NFP6000) else "direct-dma")
     profile_file("host", host)
     profile_file("device", card)
     downgrade = _downgrade(function)
@@ -99,7 +98,7 @@ chunk_addresses = [0x4_0000_0000, 0x4_0400_0000, 0x4_0800_0000, 0x4_0c00_0000]
 # "host.root_complex.read_ns" = 400
 
 [provenance]
-source = {_quoted(f"lspci -vvv: {function.slot} {function.title}")}
+source = {_quoted(f"lspci -vvv: {short(function.slot)} {function.title}")}
 notes = "Only the link was read from this machine; everything else is assumed."
 
 [provenance.unmeasured]
@@ -116,31 +115,34 @@ chunk_addresses = "assumption: four pieces above 4 GiB"
     return Skeleton(text, function, host, reason, card, downgrade)
 
 
-def _known_card(functions: Iterable[Function]) -> str | None:
+def _known_card(tree: Tree) -> str | None:
     """Slot of the first device that has a shipped profile."""
-    return next((function.slot for function in functions if function.matches(_NFP6000)), None)
+    return next((function.slot for function in tree.functions if matches(function, _NFP6000)), None)
 
 
-def _nearest_host(functions: Iterable[Function]) -> tuple[str, str]:
+def _nearest_host(tree: Tree) -> tuple[str, str]:
     """The nearest shipped host with the reason: names of bridges and ports, or the fastest link."""
-    known = list(functions)
-    titles = "\n".join(function.title for function in known)
+    titles = "\n".join(function.title for function in tree.functions)
     for pattern, host in _NAMED_HOSTS:
         if found := re.search(pattern, titles):
             return host, f"the text names {found[0]}"
-    registers = (function.registers.get(name, "") for function in known for name in ("LnkCap", "LnkSta"))
-    fastest = max((speed_and_width(text)[0] for text in registers), default=0.0)
+    ends = [function.link for function in tree.functions if function.link is not None]
+    fastest = max((speed or 0.0 for end in ends for speed in (end.max_speed_gtps, end.speed_gtps)), default=0.0)
     host = next(name for least, name in _HOSTS if fastest >= least)
     return host, f"the fastest link in the text supports {fastest:g} GT/s"
 
 
 def _downgrade(function: Function) -> str | None:
     """The negotiated and the supported link in words, if the link is downgraded."""
-    could, does = (speed_and_width(function.registers.get(name, "")) for name in ("LnkCap", "LnkSta"))
-    if could[0] <= does[0] and could[1] <= does[1] and "(downgraded)" not in function.registers.get("LnkSta", ""):
+    end = function.link
+    if end is None or end.max_speed_gtps is None or not end.max_lanes or not end.is_up:
         return None
-    most = f"; the device supports {could[0]:g} GT/s x{could[1]}" if could[1] else ""
-    return f"the link is downgraded: it runs at {does[0]:g} GT/s x{does[1]}{most}"
+    assert end.speed_gtps is not None
+    assert end.lanes is not None
+    if end.max_speed_gtps <= end.speed_gtps and end.max_lanes <= end.lanes:
+        return None
+    most = f"the device supports {end.max_speed_gtps:g} GT/s x{end.max_lanes}"
+    return f"the link is downgraded: it runs at {end.speed_gtps:g} GT/s x{end.lanes}; {most}"
 
 
 def _quoted(text: str) -> str:

@@ -1,7 +1,8 @@
 //! Numbers in texts.
 
 /// A number with `digits` significant digits and no trailing zeros; in powers of ten if it is very large or small.
-pub(crate) fn significant(value: f64, digits: usize) -> String {
+#[must_use]
+pub fn significant(value: f64, digits: usize) -> String {
     let digits = digits.max(1);
     let scientific = format!("{value:.*e}", digits - 1);
     let Some((mantissa, exponent)) = scientific.split_once('e') else { return value.to_string() };
@@ -17,7 +18,8 @@ pub(crate) fn significant(value: f64, digits: usize) -> String {
 }
 
 /// A number with six significant digits: `16`, `2.5`.
-pub(crate) fn general(value: f64) -> String {
+#[must_use]
+pub fn general(value: f64) -> String {
     significant(value, 6)
 }
 
@@ -26,7 +28,8 @@ fn without_zeros(number: &str) -> &str {
 }
 
 /// A number of bytes in the largest unit that divides it: `64 KiB`, `1536 KiB`, `777 B`.
-pub(crate) fn byte_size(count: u64) -> String {
+#[must_use]
+pub fn byte_size(count: u64) -> String {
     for (unit, bits) in [("GiB", 30), ("MiB", 20), ("KiB", 10)] {
         if count != 0 && count.trailing_zeros() >= bits {
             return format!("{} {unit}", count >> bits);
