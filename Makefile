@@ -124,8 +124,10 @@ page-if-possible: extension
 	@$(MAKE) --no-print-directory page || echo 'note: the page without a server was not built: its tests are skipped' >&2
 
 .PHONY: rust-compiled
-rust-compiled: target/debug/libpcie_port.a
+rust-compiled:
 	$(APART) cargo test --workspace --no-run --quiet
+	@# Built by itself, the C library would have other features, and the simulator and all below it a second compilation.
+	ln -f target/debug/examples/libc_library.a target/debug/libpcie_port.a && touch target/debug/libpcie_port.a
 	@# With the tests, whose dependencies they then share.
 	$(APART) cargo build --workspace --tests --lib --bin pcielab-run --features pyo3/extension-module --quiet
 
@@ -157,7 +159,7 @@ target/rtl/pcielab-rtl: $(VENV)/.rtl-installed $(RTL_SOURCES)
 .PHONY: rtl
 rtl: target/rtl/pcielab-rtl ## Build pcielab-rtl, which simulates the FPGA core's RTL (needs g++)
 
-# What the tests of the C library link: the development build, which shares its crates with `cargo test`.
+# What the tests of the C library link, where `rust-compiled` has not made it: the development build.
 target/debug/libpcie_port.a: $(RUST_SOURCES) | rust
 	$(APART) cargo rustc -p pcie-port --lib --quiet --crate-type staticlib
 	touch $@
