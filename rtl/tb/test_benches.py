@@ -17,7 +17,7 @@ def cases() -> Iterator[Any]:
             yield pytest.param(name, size, marks=marks, id="-".join([name, *(f"{k}{v}" for k, v in size.items())]))
 
 
-@pytest.mark.parametrize(("name", "size"), cases())
+@pytest.mark.parametrize(("name", "size"), list(cases()))
 def test_bench(name: str, size: dict[str, int]) -> None:
     run_bench(BENCHES[name].top, f"test_{name}", size)
 
