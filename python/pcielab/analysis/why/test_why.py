@@ -43,6 +43,25 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return pcielab.simulate("hsw2620", "quick", tmp_path_factory.mktemp("why") / "quick.db")
 
 
+@pytest.fixture(scope="module")
+def quick_answer(quick: Store) -> Why:
+    return whole(pcielab.why(quick))
+
+
+@pytest.fixture(scope="module")
+def latency_answer(quick: Store) -> Why:
+    return whole(pcielab.why(quick, tests=["LAT"]))
+
+
+FAST_NIC = Frames(model.load_nic("connectx-7"), [64], Ethernet(line_gbps=400.0))
+"""The assumed number of descriptors that it holds binds it on a fast link."""
+
+
+@pytest.fixture(scope="module")
+def fast_nic_answer() -> Why:
+    return whole(pcielab.why(FAST_NIC, profile="gen5-x16"))
+
+
 @pytest.mark.parametrize("nic", ["simple-nic", "niantic-kernel", "niantic-dpdk", "connectx-6-dx"])
 @pytest.mark.parametrize("direction", ["both", "tx", "rx"])
 def test_the_costs_of_a_nics_steps_add_up_to_the_models_rate(nic: str, direction: str) -> None:
@@ -148,8 +167,8 @@ def test_a_nic_on_a_machine_is_simulated() -> None:
     assert "link.tags 32 -> 64" in {change.what for change in answer.changes}
 
 
-def test_a_store_of_transfers_has_gains_that_were_simulated(quick: Store) -> None:
-    answer = whole(pcielab.why(quick))
+def test_a_store_of_transfers_has_gains_that_were_simulated(quick_answer: Why) -> None:
+    answer = quick_answer
     assert answer.binds == "device-rate"
     assert "40 tests of bandwidth" in answer.sentences[0]
     assert answer.change is not None
@@ -174,8 +193,8 @@ def test_one_test_of_a_store_is_asked_about_alone(quick: Store) -> None:
     assert answer.change.after == pytest.approx(doubled.scalars["bandwidth"].iloc[0], rel=0.01)
 
 
-def test_latencies_of_a_store_have_no_bound_and_a_change(quick: Store) -> None:
-    answer = whole(pcielab.why(quick, tests=["LAT"]))
+def test_latencies_of_a_store_have_no_bound_and_a_change(latency_answer: Why) -> None:
+    answer = latency_answer
     assert (answer.binds, answer.unit) == (None, "ns")
     assert answer.change is not None
     assert answer.change.after < answer.change.before
@@ -312,14 +331,6 @@ def test_simulated_flows_that_wait_for_themselves_get_more_requests(tmp_path: Pa
     assert answer.change.after > answer.change.before
 
 
-def test_frames_of_a_store_are_simulated_again(tmp_path: Path) -> None:
-    work = Frames(model.load_nic("niantic-dpdk"), [64, 1500], HUNDRED)
-    answer = whole(pcielab.why(pcielab.run(work, output=tmp_path / "nic.db", profile="ib-000")))
-    assert "64 B frames" in answer.question, "1500 B come nearer to the line"
-    assert answer.change is not None
-    assert answer.change.after > answer.change.before
-
-
 def test_messages_of_a_store_are_answered_in_closed_form(tmp_path: Path) -> None:
     suite = pcielab.load_message_suite("kpio").only(["message_bandwidth_sizes"])
     answer = whole(pcielab.why(pcielab.run(suite, output=tmp_path / "messages.db")))
@@ -335,7 +346,8 @@ def test_an_import_without_a_link_is_answered_without_a_bound(published: Path, t
 
 
 def test_two_stores_are_answered_by_the_change_that_moves_most(quick: Store, tmp_path: Path) -> None:
-    narrow = pcielab.simulate(pcielab.load_system("hsw2620").with_(link_lanes=4), "quick", tmp_path / "x4.db")
+    reads = pcielab.load_suite("quick").only(["bw_dma_win_sweep_rd_rnd_64"])
+    narrow = pcielab.simulate(pcielab.load_system("hsw2620").with_(link_lanes=4), reads, tmp_path / "x4.db")
     answer = whole(pcielab.why(quick, narrow, tests=["BW_DMA_RD"]))
     assert answer.binds == "link.lanes 8 -> 4"
     assert answer.sentences[0].startswith("link.lanes 8 -> 4: reads")
@@ -359,8 +371,8 @@ def test_a_rate_far_below_the_simulated_one_that_fits_no_defect_is_told_as_a_pac
     assert "one transfer every 73.1 ns (13.7 in flight over a microsecond)" in answer.sentences[2]
 
 
-def test_a_latency_that_falls_has_a_negative_percentage_and_one_baseline(quick: Store) -> None:
-    answer = whole(pcielab.why(quick, tests=["LAT"]))
+def test_a_latency_that_falls_has_a_negative_percentage_and_one_baseline(latency_answer: Why) -> None:
+    answer = latency_answer
     assert answer.change is not None
     fall = 100 * (answer.change.after / answer.change.before - 1)
     base = f"{answer.change.before:.0f}"
@@ -369,8 +381,8 @@ def test_a_latency_that_falls_has_a_negative_percentage_and_one_baseline(quick: 
     assert rows[answer.change.what] == pytest.approx(fall)
 
 
-def test_every_bound_that_binds_a_test_is_counted(quick: Store) -> None:
-    answer = whole(pcielab.why(quick))
+def test_every_bound_that_binds_a_test_is_counted(quick_answer: Why) -> None:
+    answer = quick_answer
     counted = [int(number) for number in re.findall(r" (\d+)", answer.sentences[0].partition(";")[2])]
     group = int(re.findall(r"binds (\d+) of", answer.sentences[0])[0])
     assert group + sum(counted) == len(answer.rows)
@@ -384,8 +396,8 @@ def test_no_known_cause_is_not_named_as_a_cause(tmp_path: Path) -> None:
     assert "--set KEY=VALUE" in answer.sentences[2], "its profile is known"
 
 
-def test_an_answer_shows_its_sentences_and_its_picture(quick: Store) -> None:
-    answer = pcielab.why(quick)
+def test_an_answer_shows_its_sentences_and_its_picture(quick_answer: Why) -> None:
+    answer = quick_answer
     assert repr(answer) == "\n".join(answer.sentences)
     assert set(answer._repr_mimebundle_()) == {"text/plain", "image/svg+xml"}
 
@@ -429,9 +441,9 @@ def test_bad_questions_are_refused(given: dict[str, object], expected: str) -> N
         pcielab.why(**given)  # type: ignore[arg-type]
 
 
-def test_the_number_that_a_nic_holds_is_named_and_more_of_it_helps() -> None:
-    work = Frames(model.load_nic("connectx-7"), [64], Ethernet(line_gbps=400.0))
-    answer = whole(pcielab.why(work, profile="gen5-x16"))
+@pytest.mark.long("a search of a NIC's changes, which the next test of this NIC shares")
+def test_the_number_that_a_nic_holds_is_named_and_more_of_it_helps(fast_nic_answer: Why) -> None:
+    work, answer = FAST_NIC, fast_nic_answer
     assert answer.binds == "descriptors-held"
     assert "it holds 128 descriptors, the most it can (assumed)" in answer.sentences[0]
     assert answer.change is not None
@@ -512,13 +524,15 @@ def test_a_store_is_explained_with_its_own_number(tmp_path: Path) -> None:
     assert f"{ratio:+.0f} % on the simulated {answer.change.before:.1f} Gb/s" in answer.sentences[2]
 
 
-def test_the_frames_of_a_store_are_explained_with_their_own_rate(tmp_path: Path) -> None:
-    work = Frames(model.load_nic("niantic-dpdk"), [64], HUNDRED)
-    store = pcielab.run(replace(work, packets=3000), output=tmp_path / "nic.db", profile="ib-000")
+def test_the_frames_of_a_store_are_simulated_again_and_explained_with_their_own_rate(tmp_path: Path) -> None:
+    work = replace(Frames(model.load_nic("niantic-dpdk"), [64, 1500], HUNDRED), packets=3000)
+    store = pcielab.run(work, output=tmp_path / "nic.db", profile="ib-000")
     answer = whole(pcielab.why(store))
+    assert "64 B frames" in answer.question, "1500 B come nearer to the line"
     stored = store.scalars["bandwidth"].iloc[0]
     assert f"niantic-dpdk at {stored:.1f} Gb/s" in answer.sentences[0]
     assert answer.change is not None
+    assert answer.change.after > answer.change.before
     assert f"on the simulated {answer.change.before:.1f} Gb/s" in answer.sentences[2]
 
 
@@ -530,9 +544,8 @@ def test_a_faster_link_needs_another_device_too() -> None:
 
 
 @pytest.mark.long("two searches of a NIC's changes, and runs at both ends of an interval")
-def test_a_nic_that_hangs_on_a_guess_gives_the_rates_at_both_ends_of_its_interval() -> None:
-    work = Frames(model.load_nic("connectx-7"), [64], Ethernet(line_gbps=400.0))
-    answer = whole(pcielab.why(work, profile="gen5-x16"))
+def test_a_nic_that_hangs_on_a_guess_gives_the_rates_at_both_ends_of_its_interval(fast_nic_answer: Why) -> None:
+    work, answer = FAST_NIC, fast_nic_answer
     interval = work.nic.assumed["queues.descriptors_held"]
     assert answer.certainty.level == "not sure"
     assert f"may be {interval.least} to {interval.most}" in answer.certainty.reason
@@ -540,5 +553,7 @@ def test_a_nic_that_hangs_on_a_guess_gives_the_rates_at_both_ends_of_its_interva
     for end, rate in zip((interval.least, interval.most), rates, strict=True):
         run = pcielab.run(replace(work, nic=work.nic.with_({"queues.descriptors_held": end})), profile="gen5-x16")
         assert run.scalars["bandwidth"].iloc[0] == pytest.approx(rate, rel=0.02)
-    given = replace(work, nic=model.load_nic("connectx-7", {"queues.descriptors_held": 128}))
-    assert "(assumed)" not in pcielab.why(given, profile="gen5-x16").sentences[0], "whoever asks gave it"
+    few = {"queues.descriptors_held": 16, "queues.ring_descriptors": 256}
+    given = pcielab.why(replace(work, nic=model.load_nic("connectx-7", few)), profile="gen5-x16").sentences[0]
+    assert "it holds 16 descriptors" in given
+    assert "(assumed)" not in given, "whoever asks gave it"
