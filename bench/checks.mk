@@ -70,7 +70,7 @@ why-limits: extension ## Plant COUNT=700 limits in random systems and NICs; `why
 	PYTHONPATH=tests $(BIN)/python tests/planted_limits.py --count $(or $(COUNT),700)
 
 .PHONY: breaks
-breaks: build ## Break product code at random, SEEDS=1:20, in the parts PART=stores or all in turn; their tests must notice (20 minutes)
+breaks: extension ## Break product code at random, SEEDS=1:20, in the parts PART=stores or all in turn; their tests must notice (20 minutes)
 	$(BIN)/python bench/breaks.py --seeds $(or $(SEEDS),1:20) $(PART:%=--part %)
 
 .PHONY: faults
@@ -159,7 +159,7 @@ $(FLOOR)/.installed: floor.lock setup/adopt.py $(BIN)/uv
 	touch $@
 
 .PHONY: floor
-floor: build target/rtl/pcielab-rtl target/debug/libpcie_port.a $(FLOOR)/.installed ## Run the Python tests with the oldest packages that pyproject.toml allows, on Python 3.11 (FLOOR_PYTHON names another; 12 minutes)
+floor: extension target/rtl/pcielab-rtl target/debug/libpcie_port.a $(FLOOR)/.installed ## Run the Python tests with the oldest packages that pyproject.toml allows, on Python 3.11 (FLOOR_PYTHON names another; 12 minutes)
 	files="$(if $(SHARD),$$($(BIN)/python setup/shard.py $(SHARD)))" && \
 		$(APART) $(FLOOR)/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(TIMEOUT) $$files
 
