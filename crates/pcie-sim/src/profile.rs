@@ -16,7 +16,7 @@ pub use card::{BarWindow, Card, CardKind, CommandPath, DataEngine, DmaPath, TagO
 pub use credits::Credits;
 pub use host::{
     CompletionOrder, CompletionSplit, CoreLoad, Host, IdleStates, Invalidation, IoTlb, Iommu, LastLevelCache,
-    LoadKind, Memory, PageLife, Refresh, RootComplex, Stalls, WakeCluster,
+    LoadKind, Memory, OrderedReads, PageLife, Refresh, RootComplex, Stalls, WakeCluster,
 };
 pub use link::Link;
 pub use rules::{Placement, Ruled};

@@ -151,6 +151,21 @@ fn engines_agree_with_one_short_resource() {
 }
 
 #[test]
+#[test]
+fn engines_agree_on_the_order_of_page_walks() {
+    for order in ["none", "misses"] {
+        let changes = [("iommu", json!("four-kib-pages")), ("host.iommu.ordered_reads", json!(order))];
+        for machine in [system("snb", &changes), ideal(&changes)] {
+            for operation in OPERATIONS {
+                for (size, window) in [(64, 1 << 20), (256, 64 << 20), (2048, 4 << 20)] {
+                    let test = Test::random_dma(operation, size, window, 1 << 23);
+                    assert_equal(&machine, &test, &machine.boot(), &format!("order of walks: {order}"));
+                }
+            }
+        }
+    }
+}
+
 fn engines_agree_on_the_longest_steps_of_a_profile() {
     let longest_ns = json!(1e5);
     for changes in [

@@ -57,6 +57,7 @@ impl<'a> Shape<'a> {
             busy_walk_spread: _,
             pending_walks: _,
             walk_region_bytes: _,
+            ordered_reads: _,
             page_life: _,
             invalidation: _,
             strict_walk_reads: _,

@@ -414,6 +414,11 @@ pub struct Iommu {
     #[schemars(range(min = 0, max = 1073741824))]
     #[schemars(extend("x-relief" = off(Who::Processor)))]
     pub walk_region_bytes: u64,
+    /// Which reads keep the order of their requests in the IOMMU; absent: `none`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-left-out" = true))]
+    #[schemars(extend("x-relief" = better(Who::Processor, ["misses", "none"])))]
+    pub ordered_reads: Option<OrderedReads>,
     /// How long the pages of a NIC's packet buffers keep their addresses; absent: `static`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-left-out" = true))]
@@ -440,6 +445,17 @@ impl Iommu {
             _ => 1.0,
         }
     }
+}
+
+/// Which reads keep the order of their requests in the IOMMU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OrderedReads {
+    /// None: each leaves as soon as its address is translated.
+    #[default]
+    None,
+    /// Those that wait for a page walk: each leaves behind the ones before it. Reads that hit the IO-TLB pass them.
+    Misses,
 }
 
 /// How long the pages of a NIC's packet buffers keep their addresses.

@@ -10,7 +10,7 @@ use super::walk_regions::WalkRegions;
 use super::walks::Walks;
 use crate::cache::history::{State, TestKey};
 use crate::cache::lines::{Line, Lines};
-use crate::profile::System;
+use crate::profile::{OrderedReads, System};
 use crate::root_complex::line_costs::write_lines;
 use crate::root_complex::write_gate::WriteGate;
 use pcie_time::{DrawSequence, Picoseconds, Stream};
@@ -100,6 +100,9 @@ pub(crate) struct Complex<'a> {
     memory: Option<MemoryQueue>,
     /// Whether the device's writes may pass earlier ones.
     relaxed: bool,
+    /// Whether reads that wait for a page walk leave the IOMMU in order, and when the last of them has left.
+    misses_in_order: bool,
+    last_miss: Picoseconds,
     /// When all posted writes so far have passed: reads do not overtake them.
     posted_done: Picoseconds,
     /// When the data of all reads so far are available: until then the root complex is busy.
@@ -143,6 +146,8 @@ impl<'a> Complex<'a> {
             read_pool: host.root_complex.read_pool_lines.map(LinePool::new),
             memory: MemoryQueue::new(host, key, first_draw),
             relaxed: system.device.dma.relaxed_ordering == Some(true),
+            misses_in_order: host.iommu.ordered_reads == Some(OrderedReads::Misses),
+            last_miss: Picoseconds::ZERO,
             posted_done: Picoseconds::ZERO,
             busy_until: Picoseconds::ZERO,
             walkers: vec![Picoseconds::ZERO; host.iommu.walkers.max(1) as usize],
@@ -184,7 +189,7 @@ impl<'a> Complex<'a> {
     pub(crate) fn admit(&mut self, piece: Piece, now: Picoseconds) -> (Picoseconds, Picoseconds) {
         let looked_up = now.max(self.look_up_gate);
         self.look_up_gate = looked_up + self.times.request_interval;
-        let translated = self.translate(piece, looked_up);
+        let translated = self.translate_read(self.line_numbers.by_dma(piece.address), looked_up);
         let mut admitted = looked_up.max(self.request_gate).max(self.posted_done);
         if let Some(pool) = &mut self.read_pool {
             admitted = pool.take(lines_of(piece), admitted);
@@ -218,10 +223,7 @@ impl<'a> Complex<'a> {
         // One gate: without writes and pools, the look-up and the admission of a read are at the same time.
         let admitted = now.max(self.request_gate);
         self.request_gate = admitted + self.times.request_interval;
-        let translated = match self.state.io_tlb.page(read.line) {
-            Some(page) => self.translate_page(page, admitted),
-            None => admitted,
-        };
+        let translated = self.translate_read(read.line, admitted);
         let access = if admitted < self.busy_until {
             read.busy_access
         } else {
@@ -388,6 +390,18 @@ impl<'a> Complex<'a> {
         }
     }
 
+    /// When a read with this first line, admitted at `at`, leaves the IOMMU.
+    #[inline(always)]
+    fn translate_read(&mut self, line: Line, at: Picoseconds) -> Picoseconds {
+        let Some(page) = self.state.io_tlb.page(line) else { return at };
+        let translated = self.translate_page(page, at);
+        if !self.misses_in_order || translated == at {
+            return translated;
+        }
+        self.last_miss = self.last_miss.max(translated);
+        self.last_miss
+    }
+
     fn translate_page(&mut self, page: u32, at: Picoseconds) -> Picoseconds {
         self.pending_walks.pass(at);
         let held = self.state.io_tlb.look_up(page);
@@ -426,5 +440,51 @@ impl<'a> Complex<'a> {
     /// Whether the next completion is the first of its request.
     pub(crate) fn is_first_completion(&self) -> bool {
         self.completer.is_first()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Machine;
+    use crate::profile::IommuMode;
+    use crate::test_systems::snb;
+    use pcie_workload::PAGE_BYTES;
+
+    /// When the data of reads of 64 B are available, ns, given the page and the arrival of each. Page 9 is in the
+    /// IO-TLB; a walk takes 300 ns, and the rest of a read 100.
+    fn data_ns(order: OrderedReads, reads: &[(u64, u64)]) -> Vec<f64> {
+        let mut system = snb().system().clone();
+        system.iommu = IommuMode::FourKibPages;
+        let (iommu, complex) = (&mut system.host.iommu, &mut system.host.root_complex);
+        (iommu.ordered_reads, iommu.walk_region_bytes) = (Some(order), 0);
+        (iommu.walk_ns, iommu.walker_busy_ns, iommu.busy_walk_spread, iommu.walkers) = (300.0, 300.0, 0.0, 2);
+        (complex.read_ns, complex.busy_read_ns, complex.jitter_ns, complex.busy_jitter_ns) =
+            (100.0, 100.0, 0.0, 0.0);
+        (complex.conflict_share, complex.request_interval_ns) = (0.0, 1.0);
+        (system.host.memory.miss_ns, system.host.memory.busy_miss_ns) = (0.0, 0.0);
+        (system.host.memory.untouched_ns, system.host.memory.refresh.share) = (0.0, 0.0);
+        system.device.dma.busy_request_interval_ns = 1.0;
+        let machine = Machine::new(system).unwrap();
+        let mut state = machine.boot();
+        state.io_tlb.look_up(9);
+        let mut complex =
+            Complex::new(machine.system(), machine.lines(), TestKey { seed: 1, test: 0 }, state, 0);
+        let read = |(page, at_ns): &(u64, u64)| {
+            let piece = Piece { address: page * PAGE_BYTES, length: 64 };
+            complex.admit(piece, Picoseconds(at_ns * 1_000)).1.as_ns()
+        };
+        reads.iter().map(read).collect()
+    }
+
+    #[test]
+    fn reads_that_wait_for_walks_keep_their_order_and_hits_pass_them() {
+        // The third read shares the first one's walk. The fifth waits for a walker until 300.
+        let reads = [(1, 0), (2, 10), (1, 20), (9, 30), (3, 40), (2, 50)];
+        assert_eq!(data_ns(OrderedReads::None, &reads), [400.0, 410.0, 400.0, 130.0, 700.0, 410.0]);
+        assert_eq!(data_ns(OrderedReads::Misses, &reads), [400.0, 410.0, 410.0, 130.0, 700.0, 700.0]);
+        // Page 2 is held from 310 on: nothing waits for the walk of page 3.
+        let later = [(2, 10), (3, 40), (4, 300), (2, 320)];
+        assert_eq!(data_ns(OrderedReads::Misses, &later), [410.0, 440.0, 710.0, 420.0]);
     }
 }

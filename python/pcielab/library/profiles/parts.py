@@ -195,6 +195,8 @@ class Iommu(Values):
     page_life: Literal["static", "recycled", "unmapped"] | None
     """How long the pages of a NIC's packet buffers keep their addresses; absent: `static`."""
     invalidation: Literal["lazy", "strict"] | None
+    ordered_reads: Literal["none", "misses"] | None
+    """Which reads keep the order of their requests in the IOMMU; absent: `none`."""
     """When the IO-TLB forgets the page of a buffer that was unmapped; absent: `lazy`."""
     strict_walk_reads: float | None
     """Memory reads of a walk after a strict invalidation over those of other walks; absent: 1, the caches of page
