@@ -1,14 +1,19 @@
 """`pcielab doctor` on a machine of a thousand functions: ports, each with a device at half its speed."""
 
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from made_machine import Made, write
 from processes import PCIELAB, usage_of
 
+if TYPE_CHECKING:
+    from made_machine import Made
+
 FUNCTIONS = 1_000
+_TESTS = Path(__file__).parents[1] / "tests"
 _PORTS_OF_A_DOMAIN = 125
 
 
@@ -24,6 +29,9 @@ class ExaminationCommand:
 
 def examinations() -> Iterator[ExaminationCommand]:
     """Examine a folder like /sys, and the file that `--save` makes of it."""
+    sys.path.insert(0, str(_TESTS))
+    from made_machine import write
+
     with tempfile.TemporaryDirectory() as directory:
         root = write(Path(directory) / "machine", list(_functions()))
         saved = Path(directory) / "machine.json"
@@ -31,7 +39,9 @@ def examinations() -> Iterator[ExaminationCommand]:
         yield _run("saved tree", [str(saved)])
 
 
-def _functions() -> Iterator[Made]:
+def _functions() -> Iterator["Made"]:
+    from made_machine import Made
+
     for number in range(FUNCTIONS // 2):
         domain, port = divmod(number, _PORTS_OF_A_DOMAIN)
         bus = port + 1
