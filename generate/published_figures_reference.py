@@ -2,7 +2,7 @@
 
 from pcielab.analysis.normal.comparable import question_of, ratio_of
 from pcielab.analysis.normal.left_out import LOSSES, LeftOut, Share, leave_one_source_out
-from pcielab.library.figure_words import STATES
+from pcielab.library.figure_words import COMPLETIONS, STATES
 from pcielab.library.published_figures import PublishedFigure, published_figures
 
 _HEAD = """\
@@ -26,6 +26,8 @@ def markdown() -> str:
         *_score(leave_one_source_out()),
         "## Conditions\n\n",
         *[f"* `{state}`: {meaning}\n" for state, meaning in STATES.items()],
+        "\nOf completions:\n\n",
+        *[f"* `{way}`: {meaning}\n" for way, meaning in COMPLETIONS.items()],
         "\n## Figures\n\n",
         "| id | quantity | value | link | device | question | ratio | cause | source |\n",
         "|---|---|---|---|---|---|---|---|---|\n",
@@ -45,8 +47,9 @@ def _score(score: LeftOut) -> list[str]:
         f"| {score.figures} | {score.answered} ({score.answered / score.figures:.0%}) | {score.standards} "
         f"| {score.inside} ({score.inside / score.standards:.0%}) | {score.width:.2f} |\n\n",
         f"Of the {score.answered - score.standards} with a cause that their source names, {score.caused} are "
-        "outside, as they should be. Highest over lowest usual value: the median, without figures under a "
-        "condition.\n\n",
+        f"outside, as they should be: with them, {score.all_inside / score.answered:.0%} are inside. Highest over "
+        "lowest usual value: the median; "
+        f"{score.width_without_conditions:.2f} without figures under a condition.\n\n",
         "Shares called low, as they are and with a loss: each source's figures share one vote; 90 % intervals for "
         "that many sources:\n\n",
         f"| kind | sources | figures | low as they are | {' | '.join(losses)} | highest over lowest |\n",
@@ -65,7 +68,7 @@ def _share(share: Share) -> str:
 
 
 def _row(figure: PublishedFigure) -> str:
-    words = " ".join(word for word in (figure.what, figure.engine, figure.kind, figure.state) if word)
+    words = " ".join(word for word in _words(figure) if word)
     cause = f"{figure.cause} (against {figure.against})" if figure.against else figure.cause
     cells = (
         figure.id,
@@ -81,9 +84,13 @@ def _row(figure: PublishedFigure) -> str:
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |\n"
 
 
+def _words(figure: PublishedFigure) -> tuple[str, ...]:
+    return (figure.what, figure.engine, figure.kind, figure.state, figure.completion)
+
+
 def _ratio(figure: PublishedFigure) -> str:
     asked = question_of(figure)
-    if asked is None or figure.what == "latency":
+    if asked is None or asked[1].is_time:
         return ""
     ratio = ratio_of(asked[1])
     return "" if ratio is None else f"{ratio:.3g}"

@@ -492,9 +492,15 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     ),
     **dict.fromkeys(("read_size", "read_whole", "read_number", "read_quantity"), Short("24 digits at most")),
     **dict.fromkeys(("read_sizes", "read_counts"), Short("100,000 sizes at most")),
-    **dict.fromkeys(("read_link", "read_width", "Width", "raw_gbps", "generation_of"), Short("one link")),
     **dict.fromkeys(
-        ("Width.generation", "Width.lanes", "Width.links", "Width.raw_gbps"), Short("a part of one link")
+        ("read_link", "read_width", "read_tunnel", "Width", "raw_gbps", "generation_of"), Short("one link")
+    ),
+    **dict.fromkeys(
+        [
+            *(f"Width.{part}" for part in ("generation", "lanes", "links", "raw_gbps")),
+            *(f"Tunnel.{part}" for part in ("word", "raw_gbps", "payload_bytes")),
+        ],
+        Short("a part of one link"),
     ),
     **dict.fromkeys(
         ("ethernet_need", "ethernet_suiting", "low_share"), Short("in proportion to a list that Python holds")

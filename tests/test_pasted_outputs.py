@@ -531,7 +531,9 @@ def test_normal_says_one_sentence_for_a_file_then_what_falls_out(tmp_path: Path)
 def test_a_link_that_contradicts_the_store_is_refused(tmp_path: Path) -> None:
     run, linked = tmp_path / "run.db", ("--link", "gen3x16", "--mps", "256")
     succeed("import", "output", SAMPLES / "bandwidthTest/10.2-quick.txt", *linked, "-o", run)
-    assert "--link gen4x16: the store says Gen3 x16" in refuse("normal", run, "--link", "gen4x16")
+    assert "--link gen4x16: row '0 Host to Device 32000000 B' says Gen3 x16" in refuse(
+        "normal", run, "--link", "gen4x16"
+    )
     assert "--mps 512: the store says 256" in refuse("normal", run, "--mps", "512")
     same = succeed("normal", run, *linked).stdout
     assert same == succeed("normal", run).stdout

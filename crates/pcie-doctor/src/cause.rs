@@ -51,6 +51,10 @@ pub struct Cause {
     pub symptoms: Vec<String>,
     /// Where that is from.
     pub sources: Vec<String>,
+    /// Maker of processors: others do not have the cause.
+    pub maker: Option<String>,
+    /// Engine of `pcielab normal --engine` that rules it out.
+    pub not_engine: Option<String>,
 }
 
 #[expect(clippy::expect_used, reason = "a test reads the table that this crate embeds")]

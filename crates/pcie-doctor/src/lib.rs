@@ -22,6 +22,7 @@ mod signs;
 mod symptom;
 mod text;
 mod topology;
+mod tunnel;
 mod watch;
 #[cfg(target_family = "wasm")]
 mod web;
@@ -33,6 +34,7 @@ pub use finding::{Finding, Loss, Observation, Operation, Severity, Sureness, Sym
 pub use rules::{RuleDescription, rules};
 pub use text::{describe, draw, finding_text};
 pub use topology::{Part, Position, Topology, topology};
+pub use tunnel::Tunnel;
 pub use watch::changes;
 
 #[cfg(test)]

@@ -82,8 +82,8 @@ mod _core {
     use super::prediction::Predictor;
     #[pymodule_export]
     use super::quantities::{
-        Width, generation_of, raw_gbps, read_counts, read_link, read_number, read_quantity, read_size,
-        read_sizes, read_whole, read_width,
+        Tunnel, Width, generation_of, raw_gbps, read_counts, read_link, read_number, read_quantity,
+        read_size, read_sizes, read_tunnel, read_whole, read_width,
     };
     #[pymodule_export]
     use super::run::{check_test, run_alone, run_work};

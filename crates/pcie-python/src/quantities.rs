@@ -2,6 +2,7 @@
 //!
 //! `name`, an option or a key of a file, begins every message.
 
+use pcie_doctor::Tunnel as PcieTunnel;
 use pcie_model::{FCS_BYTES, LINE_RATES_GBPS};
 use pcie_refusal::Refusal;
 use pcie_schema::quantity_words::{self, Kind, Written};
@@ -57,6 +58,46 @@ impl Width {
     fn __repr__(&self) -> String {
         format!("Width({}, {}, {})", self.generation(), self.lanes(), self.links())
     }
+}
+
+/// A tunnel that carries PCIe: Thunderbolt or USB4.
+#[pyclass(frozen, eq, hash, module = "pcielab._core")]
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Tunnel(PcieTunnel);
+
+#[pymethods]
+impl Tunnel {
+    /// The word that `read_tunnel` has for it.
+    #[getter]
+    fn word(&self) -> &'static str {
+        self.0.word()
+    }
+
+    /// The most that TLPs can have of one direction, Gb/s.
+    #[getter]
+    fn raw_gbps(&self) -> f64 {
+        self.0.raw_gbps()
+    }
+
+    /// Most bytes of payload in a TLP.
+    #[getter]
+    fn payload_bytes(&self) -> u32 {
+        PcieTunnel::PAYLOAD.bytes()
+    }
+
+    fn __str__(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("read_tunnel('{}')", self.word())
+    }
+}
+
+/// The tunnel of a word, `tb4`; None if it does not begin like one.
+#[pyfunction]
+pub(crate) fn read_tunnel(text: &str, name: &str) -> Result<Option<Tunnel>> {
+    Ok(named(PcieTunnel::read(text), name)?.map(Tunnel))
 }
 
 /// The link of a word, or several: `gen5x16`, `4x gen3x4`.

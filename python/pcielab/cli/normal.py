@@ -21,7 +21,7 @@ from pcielab.cli.output import (
 )
 from pcielab.cli.quantities import size_option
 from pcielab.errors import refusal
-from pcielab.library.figure_words import ENGINES, STATES, WHATS
+from pcielab.library.figure_words import COMPLETIONS, ENGINES, STATES, WHATS
 from pcielab.library.usual_link import USUAL_MPS_BYTES
 from pcielab.strict_json import strict_json
 
@@ -58,7 +58,8 @@ def normal(
         typer.Option(
             "--link",
             metavar="LINK",
-            help="The device's link: gen5x16; several side by side: '4x gen3x4'; also with RUN.",
+            help="The device's link: gen5x16; several side by side: '4x gen3x4'; a tunnel: tb4, usb4. With "
+            "RUN: of rows that say none.",
             show_default=False,
         ),
     ] = None,
@@ -92,6 +93,12 @@ def normal(
     ] = None,
     state: Annotated[
         str | None, choice("--state", tuple(STATES), f"A condition that you know: {_listed(STATES)}")
+    ] = None,
+    completion: Annotated[
+        str | None,
+        choice(
+            "--completion", tuple(COMPLETIONS), f"How the processor learns of completions: {_listed(COMPLETIONS)}"
+        ),
     ] = None,
     device: Annotated[
         str | None,
@@ -141,6 +148,8 @@ def normal(
 
     `pcielab normal --what latency --link gen3x16 --value 860ns --engine core --figures`
 
+    `pcielab normal --what d2h --link tb4 --value 2.8GB/s --engine dma --device NVMe`
+
     `pcielab normal run.db`
 
     `pcielab normal imported.db --link gen4x16`
@@ -160,6 +169,7 @@ def normal(
         "--mps": mps,
         "--line": line,
         "--state": state,
+        "--completion": completion,
         "--device": device,
         "--cpu": cpu,
         "--source": source,
@@ -206,6 +216,7 @@ def _answer(given: dict[str, Any]) -> "Normal":
         mps_bytes=given["--mps"],
         line_gbps=given["--line"],
         state=given["--state"],
+        completion=given["--completion"],
         device=given["--device"] or "",
         cpu=given["--cpu"] or "",
         source=given["--source"] or "",

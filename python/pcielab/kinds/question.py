@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast, get_args
 
 from pcielab import _core
-from pcielab._core import Width
+from pcielab._core import Tunnel, Width, read_tunnel, read_width
 from pcielab.errors import InputError, refusal
 from pcielab.library.alike import alike
-from pcielab.library.figure_words import ENGINES, STATES, WHATS
+from pcielab.library.figure_words import COMPLETIONS, ENGINES, STATES, WHATS
 from pcielab.wording import shown
 
-What: TypeAlias = Literal["h2d", "d2h", "both", "p2p", "latency", "iops"]
+What: TypeAlias = Literal["h2d", "d2h", "both", "p2p", "latency", "interrupt", "iops"]
 Engine: TypeAlias = Literal["copy", "kernel", "dma", "core"]
+Completion: TypeAlias = Literal["polled", "interrupt"]
 Kind: TypeAlias = Literal["gpu", "nic", "nvme", "fpga", "accelerator"]
+Carrier: TypeAlias = Width | Tunnel
 
 _SAME: Mapping[str, What] = {"read": "h2d", "write": "d2h"}
 _SAME_BY_CORE: Mapping[str, What] = {"read": "d2h", "write": "h2d"}
@@ -41,9 +43,17 @@ _KINDS = (
         r"|\brx\b|\barc\b",
     ),
 )
+_BOARDS = (
+    (r"raspberry pi 5|\bpi ?5\b|bcm2712", "Gen2 x1, or Gen3 x1 where its firmware is set so"),
+    (r"raspberry pi 4|\bpi ?4\b|\bcm4\b|bcm2711", "Gen2 x1"),
+    (r"rk3588\b|rock ?5|orange ?pi 5", "Gen3 x4, or Gen2 x1 on a combined port"),
+)
+"""Small boards by their names, and the links that their slots have."""
 LINE_RATE = re.compile(r"(?<![\d.])(\d{1,4}(?:\.\d)?) ?(?:G|GbE|Gb/s|Gbps|Gbit/s)\b(?!B)", re.IGNORECASE)
 RATES, TIMES, COUNTS = (_core.UNITS[kind] for kind in ("rate", "time", "events"))
 """The units of values: in GB/s, ns, and commands a second."""
+TIMED = ("latency", "interrupt")
+"""Questions whose values are times."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +86,9 @@ class Question:
     """Is this value normal?
 
     Attributes:
-        what: What moves: `h2d`, `d2h`, `both`, `p2p`, or `latency` or `iops`.
+        what: What moves: `h2d`, `d2h`, `both`, `p2p`, or `latency`, `interrupt` or `iops`.
         value: The value.
-        width: The device's link; None if it is unknown.
+        width: The device's link, or the tunnel that carries it; None if it is unknown.
         engine: What moves it; None if unknown.
         kind: Kind of the device; None if unknown.
         size_bytes: Bytes of a transfer.
@@ -87,15 +97,17 @@ class Question:
         mps_bytes: Maximum payload size.
         line_gbps: Line rate of a NIC.
         state: A word of `STATES`, or empty.
+        completion: How the processor learns of completions; None if unknown.
         device: Name of the device, for readers and for the order of comparable figures.
         cpu: Name of the processor, likewise.
         name: What asks: a row of a store; empty for one value.
+        link_given: Of a row of a store, whether its link is the asker's, because it has none of its own.
         source_key: Source of the value itself, if it is published: no comparison with it.
     """
 
     what: What
     value: Value
-    width: Width | None = None
+    width: Carrier | None = None
     engine: Engine | None = None
     kind: Kind | None = None
     size_bytes: int | None = None
@@ -104,10 +116,22 @@ class Question:
     mps_bytes: int | None = None
     line_gbps: float | None = None
     state: str = ""
+    completion: Completion | None = None
     device: str = ""
     cpu: str = ""
     name: str = ""
+    link_given: bool = False
     source_key: str = ""
+
+    @property
+    def is_time(self) -> bool:
+        """Whether the value is a time: more is worse."""
+        return self.what in TIMED
+
+    @property
+    def generation(self) -> int | None:
+        """Generation of the link; None if it is unknown, or a tunnel."""
+        return self.width.generation if isinstance(self.width, Width) else None
 
 
 def read_what(text: str, engine: Engine | None = None) -> What:
@@ -142,15 +166,28 @@ def read_state(text: str | None) -> str:
     return word
 
 
+def read_completion(text: str | None) -> Completion | None:
+    """The way of `--completion`; None stays None."""
+    if text is None:
+        return None
+    word = text.strip().lower()
+    if word not in COMPLETIONS:
+        raise _unknown("--completion", text, COMPLETIONS)
+    return cast(Completion, word)
+
+
+def read_carrier(text: str, name: str) -> Carrier:
+    """A link, several side by side, or a tunnel: `gen5x16`, `4x gen3x4`, `tb4`."""
+    return read_tunnel(text, name) or read_width(text, name)
+
+
 def read_value(text: str, what: What) -> Value:
     """A value with its unit: `54.1GB/s`, `433 Gb/s`, `860ns`, `1.2M`.
 
     Raises:
         InputError: It is not a number above 0 with a unit that fits `what`.
     """
-    kind: Literal["time", "rate", "events"] = (
-        "time" if what == "latency" else "rate" if what != "iops" else "events"
-    )
+    kind: Literal["time", "rate", "events"] = "time" if what in TIMED else "rate" if what != "iops" else "events"
     return Value(*_core.read_quantity(text, "--value", kind))
 
 
@@ -160,6 +197,12 @@ def kind_of(device: str, engine: Engine | None) -> Kind | None:
         if re.search(words, device, re.IGNORECASE | re.ASCII):
             return kind  # type: ignore[return-value]
     return "gpu" if engine in ("copy", "kernel") else None
+
+
+def links_of_board(name: str) -> str | None:
+    """The links that the slots of a small board have, in words; None if the name has none that is known."""
+    found = (links for board, links in _BOARDS if re.search(board, name, re.IGNORECASE | re.ASCII))
+    return next(found, None)
 
 
 def line_of(device: str) -> float | None:

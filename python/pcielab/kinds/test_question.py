@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pcielab import InputError
-from pcielab._core import LANES, SPEEDS_GTPS, Width, read_width
+from pcielab._core import LANES, SPEEDS_GTPS, Width, read_tunnel, read_width
 from pcielab.kinds.question import COUNTS, RATES, TIMES, kind_of, line_of, read_value, read_what
 
 
@@ -49,6 +49,36 @@ def test_links_are_read_as_they_are_written(generation: int, lanes: int, links: 
 )
 def test_links_are_read_as_lspci_and_people_write_them(text: str, generation: int, lanes: int) -> None:
     assert read_width(text, "--link") == Width(generation, lanes)
+
+
+@pytest.mark.parametrize(
+    ("texts", "raw_gbps", "name"),
+    [
+        ("tb1", 10, "Thunderbolt 1"),
+        ("tb2", 5 * 4 * 8 / 10, "Thunderbolt 2 from a port of Gen2 x4"),
+        ("tb3, TB-3, Thunderbolt 3, thunderbolt3", 8 * 4 * 128 / 130, "Thunderbolt 3 from a port of Gen3 x4"),
+        ("tb4", 8 * 4 * 128 / 130, "Thunderbolt 4 from a port of Gen3 x4"),
+        ("tb5", 16 * 4 * 128 / 130, "Thunderbolt 5 from a port of Gen4 x4"),
+        ("usb4, USB4 40G, usb4 40Gbps, USB4 v1", 40, "USB4 at 40 Gb/s"),
+        ("usb4-20, USB4 20 Gb/s", 20, "USB4 at 20 Gb/s"),
+        ("usb4-80, USB4 v2", 16 * 4 * 128 / 130, "USB4 at 80 Gb/s from a port of Gen4 x4"),
+    ],
+)
+def test_tunnels_are_read_as_people_write_them(texts: str, raw_gbps: float, name: str) -> None:
+    for text in texts.split(", "):
+        tunnel = read_tunnel(text, "--link")
+        assert tunnel is not None
+        assert tunnel.raw_gbps == pytest.approx(raw_gbps)
+        assert (str(tunnel), tunnel.payload_bytes) == (name, 128)
+        assert repr(tunnel) == f"read_tunnel('{tunnel.word}')"
+        assert read_tunnel(tunnel.word, "--link") == tunnel
+
+
+def test_a_link_is_no_tunnel_and_an_unknown_one_is_refused() -> None:
+    assert read_tunnel("gen3x4", "--link") is None
+    for text in ("tb9", "thunderbolt", "usb3", "usb4 30g"):
+        with pytest.raises(InputError, match=r"--link: .*no tunnel of PCIe: give one of tb1, tb2, .*, usb4-80"):
+            read_tunnel(text, "--link")
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,10 @@ class Cause:
     symptoms: tuple[str, ...]
     """Kinds of rows of a run that suggest checking for it."""
     sources: tuple[str, ...]
+    maker: str = ""
+    """Maker of processors: others do not have the cause; empty: any."""
+    not_engine: str = ""
+    """Engine that rules it out, a word of `ENGINES`; empty: none."""
 
 
 @cache

@@ -10,6 +10,7 @@ WHATS: Mapping[str, str] = {
     "read": "reads by the device (h2d), or by a core (d2h)",
     "write": "writes by the device (d2h), or by a core (h2d)",
     "latency": "time of one transfer or register read",
+    "interrupt": "time from a device's interrupt message to its handler",
     "iops": "commands a second",
 }
 """What `--what` may be, and its meaning."""
@@ -29,5 +30,11 @@ STATES: Mapping[str, str] = {
     "pageable": "host memory is not pinned",
     "through-host": "P2P is off: copies go through host memory",
     "one-at-a-time": "one transfer in flight",
+    "idle-core": "the core sleeps in its deepest idle state",
 }
 """What `--state` may be: conditions that the asker knows."""
+COMPLETIONS: Mapping[str, str] = {
+    "polled": "the processor polls for completions",
+    "interrupt": "an interrupt announces them",
+}
+"""What `--completion` may be, and its meaning."""

@@ -71,13 +71,13 @@ class PublishedFigure(BaseModel):
     source_ref: str
     """Its address."""
     what: str
-    """Question that it answers: `h2d`, `d2h`, `both`, `p2p`, `latency`; empty: none of them."""
+    """Question that it answers: `h2d`, `d2h`, `both`, `p2p`, `latency`, `interrupt`, `iops`; empty: none."""
     engine: str
     """What moves the data: `copy`, `kernel`, `dma`, `core`."""
     kind: str
     """Kind of device: `gpu`, `nic`, `nvme`, `fpga`, `accelerator`."""
     question_link: str
-    """The link in a word, `gen5x16`; empty if it is unknown or its width was inferred from the rate alone."""
+    """The link in a word, `gen5x16`, or its tunnel, `tb4`; empty: unknown, or inferred from the rate alone."""
     line_gbps: float | None
     """Of a NIC, its line rate, Gb/s."""
     state: str
@@ -86,6 +86,8 @@ class PublishedFigure(BaseModel):
     """Cause of a low value that the source names or that `against` isolates: an ID of `causes.toml`, as D01."""
     against: str
     """The figure without that cause: the id of a row, or a value in the same unit."""
+    completion: str
+    """How the processor learns of completions: `polled` or `interrupt`; empty: the source does not say."""
 
 
 @cache

@@ -61,7 +61,7 @@ class Normal:
                 "bound": bound.name,
                 "allows": self.in_unit(bound.value),
                 "unit": self.unit,
-                "ratio": None if self.question.what == "latency" else value / bound.value,
+                "ratio": None if self.question.is_time else value / bound.value,
                 "because": bound.because,
                 "assumed": bound.assumed,
             }
@@ -87,7 +87,7 @@ class Normal:
         return [
             {
                 "id": one.figure.id,
-                "ratio": None if one.question.what == "latency" else one.ratio,
+                "ratio": None if one.question.is_time else one.ratio,
                 "value": one.figure.value,
                 "unit": one.figure.unit,
                 "quantity": one.figure.quantity,
@@ -125,7 +125,7 @@ class Normal:
 
 def _points(usual: Elsewhere, answer: Normal) -> dict[str, Cell]:
     points = {"low": usual.low, "median": usual.median, "high": usual.high}
-    if answer.question.what == "latency":
+    if answer.question.is_time:
         return {**{f"{name}_ns": value for name, value in points.items()}, "sources": usual.sources}
     shares: dict[str, Cell] = {f"{name}_ratio": value for name, value in points.items()}
     return {**shares, "sources": usual.sources, "pooled": usual.pooled or None}

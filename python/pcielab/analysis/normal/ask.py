@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from pcielab._core import read_width
 from pcielab.analysis.normal.answer import Normal
 from pcielab.analysis.normal.bound import raw_rate
 from pcielab.analysis.normal.judge import judge
@@ -14,6 +13,8 @@ from pcielab.kinds.question import (
     Question,
     kind_of,
     line_of,
+    read_carrier,
+    read_completion,
     read_engine,
     read_state,
     read_value,
@@ -43,6 +44,7 @@ def normal(
     mps_bytes: int | None = None,
     line_gbps: float | None = None,
     state: str | None = None,
+    completion: str | None = None,
     device: str = "",
     cpu: str = "",
     source: str = "",
@@ -71,6 +73,7 @@ def normal(
     mps_bytes: int | None = None,
     line_gbps: float | None = None,
     state: str | None = None,
+    completion: str | None = None,
     device: str = "",
     cpu: str = "",
     source: str = "",
@@ -83,10 +86,10 @@ def normal(
 
     Args:
         asked: What moves: `h2d`, `d2h`, `both` (the sum), `p2p`, `read` and `write` (as h2d and d2h; by a core
-            the other way), `latency` or `iops`. Without a value, a store of transfers or its path.
+            the other way), `latency`, `interrupt` or `iops`. Without a value, a store of transfers or its path.
         value: With its unit: `54.1GB/s`, `860ns`, `1.2M`.
         tests: Of a store, only these: numbers of tests, or parts of their family or name.
-        link: `gen5x16`; several side by side: `4x gen3x4`.
+        link: `gen5x16`; several side by side: `4x gen3x4`; a tunnel: `tb4`, `usb4`.
         engine: `copy`, `kernel`, `dma` or `core`.
         size_bytes: Bytes of a transfer.
         depth: Transfers in flight.
@@ -94,6 +97,7 @@ def normal(
         mps_bytes: Maximum payload size.
         line_gbps: Line rate of a NIC [default: the one in `device`].
         state: A condition of `STATES`.
+        completion: `polled` or `interrupt`: how the processor learns of completions.
         device: Name of the device.
         cpu: Name of the processor.
         source: Key of the source that published the value: it is not compared with its own figures.
@@ -110,7 +114,7 @@ def normal(
     question = Question(
         what=moved,
         value=read_value(value, moved),
-        width=None if link is None else read_width(link, "--link"),
+        width=None if link is None else read_carrier(link, "--link"),
         engine=by,
         kind=kind_of(device, by),
         size_bytes=size_bytes,
@@ -119,6 +123,7 @@ def normal(
         mps_bytes=mps_bytes,
         line_gbps=line_of(device) if line_gbps is None and kind_of(device, by) == "nic" else line_gbps,
         state=read_state(state),
+        completion=read_completion(completion),
         device=device,
         cpu=cpu,
         source_key=_known_source(source),

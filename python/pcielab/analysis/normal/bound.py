@@ -7,7 +7,7 @@ round trip. Call: size / (t0 + size / B), with the usual cost t0 of a call, of c
 from dataclasses import dataclass
 from functools import cache
 
-from pcielab._core import Width
+from pcielab._core import Tunnel, Width
 from pcielab.kinds.question import Question
 from pcielab.library.link import Link
 from pcielab.library.usual_link import USUAL_MPS_BYTES, usual_mrrs_bytes
@@ -24,6 +24,10 @@ _LARGE_BYTES = 1 << 20
 _TLP_BYTES = 24
 """Framing, sequence number, header of 4 dwords, LCRC: of a request with a 64-bit address."""
 _COMPLETION_BYTES = 20
+_MESSAGE_BYTES = _TLP_BYTES + 4
+"""An interrupt message: a write of 4 bytes."""
+_TUNNELLED = Width(3, 4)
+"""The link whose framing a tunnel is taken to keep: its share of payload, at the tunnel's rate."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class Call:
 
 def bounds(question: Question, call: Call | None) -> list[Bound]:
     """Every bound that can be computed for a question, the least first (of a latency, the one bound)."""
-    if question.what == "latency":
+    if question.is_time:
         return _least_time(question)
     found = [*_wire(question), *_line(question)]
     if question.size_bytes and question.depth and question.round_trip_ns:
@@ -74,7 +78,7 @@ def bounds(question: Question, call: Call | None) -> list[Bound]:
 
 def raw_rate(question: Question) -> float | None:
     """The raw rate of the link, of both directions if the value is their sum; None: unknown."""
-    if question.width is None or question.what == "latency":
+    if question.width is None or question.is_time:
         return None
     raw = question.width.raw_gbps / 8 * (2 if question.what == "both" else 1)
     if question.what == "iops":
@@ -85,18 +89,27 @@ def raw_rate(question: Question) -> float | None:
 def _wire(question: Question) -> list[Bound]:
     if question.width is None:
         return []
-    width, mps = question.width, question.mps_bytes or USUAL_MPS_BYTES
-    assumed = "" if question.mps_bytes else f"MPS {mps} B assumed"
+    mps, assumed = _payload(question)
     size = question.size_bytes if question.engine in ("dma", "core") and question.size_bytes else _LARGE_BYTES
     if question.engine == "core" and question.what in ("h2d", "d2h"):
         mps, size, assumed = _LINE_BYTES, min(size, _LINE_BYTES), ""
+    width, scale = question.width, 1.0
+    if isinstance(width, Tunnel):
+        width, scale = _TUNNELLED, width.raw_gbps / _TUNNELLED.raw_gbps
     rate = _wire_gbytes(
         width.generation, width.lanes, max(mps, _LEAST_MPS_BYTES), min(size, _LARGE_BYTES), _way(question)
     )
-    payload = f"{width} with {mps} B of payload in a TLP"
+    payload = f"{question.width} with {mps} B of payload in a TLP"
     if size < mps:
-        payload = f"{width} with transfers of {size} B"
-    return [Bound("wire", rate * width.links, payload, assumed)]
+        payload = f"{question.width} with transfers of {size} B"
+    return [Bound("wire", rate * width.links * scale, payload, assumed)]
+
+
+def _payload(question: Question) -> tuple[int, str]:
+    """The most bytes of payload in a TLP, and what was assumed."""
+    if isinstance(question.width, Tunnel):
+        return question.width.payload_bytes, ""
+    return question.mps_bytes or USUAL_MPS_BYTES, "" if question.mps_bytes else f"MPS {USUAL_MPS_BYTES} B assumed"
 
 
 def _way(question: Question) -> str:
@@ -147,11 +160,14 @@ def _commands(bound: Bound, size: int, packets: bool) -> Bound:
 
 
 def _least_time(question: Question) -> list[Bound]:
-    """The time that request and data need on the wire alone."""
-    width: Width | None = question.width
-    if width is None:
+    """The time that request, data and interrupt need on the wire alone."""
+    if question.width is None:
         return []
     size = question.size_bytes or 4
-    sent = _TLP_BYTES + _COMPLETION_BYTES + size
-    time = sent * 8 / width.raw_gbps
-    return [Bound("wire", time, f"request and completion of {size} B, {sent} B on {width}")]
+    parts = [("interrupt message", _MESSAGE_BYTES)]
+    if question.what != "interrupt":
+        moved = (f"request and completion of {size} B", _TLP_BYTES + _COMPLETION_BYTES + size)
+        parts = [moved, *(parts if question.completion == "interrupt" else [])]
+    sent = sum(number for _, number in parts)
+    words = " and ".join(word for word, _ in parts)
+    return [Bound("wire", sent * 8 / question.width.raw_gbps, f"{words}, {sent} B on {question.width}")]

@@ -33,13 +33,9 @@ _MATCH_STEP = 0.1
 _MAKERS = {
     "AMD": r"\bamd\b|epyc|ryzen|threadripper|opteron",
     "Intel": r"\bintel\b|xeon|\bcore i\d|\bcore ultra",
-    "Arm": r"\barm\b|grace|neoverse|graviton|ampere|altra|\bbcm2\d{3}|rk3\d{3}|\bgb10\b",
+    "Arm": r"\barm\b|grace|neoverse|graviton|ampere|altra|\bbcm2\d{3}|rk3\d{3}|\bgb10\b|raspberry|jetson",
 }
 """Makers of processors by the words of their names."""
-_ONLY_OF_MAKER = {"D29": "Intel", "D30": "AMD", "D32": "Intel"}
-"""Causes that processors of one maker have."""
-_NOT_OF_ENGINE = {"D16": "copy"}
-"""Causes that an engine rules out."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +77,7 @@ def candidates(question: Question, ratio: float, usual: Elsewhere) -> list[Candi
 
 
 def _measured(question: Question, ratio: float, usual: Elsewhere) -> list[Candidate]:
-    factor = usual.median / ratio if question.what == "latency" else ratio / usual.median
+    factor = usual.median / ratio if question.is_time else ratio / usual.median
     found: dict[str, list[_Effect]] = defaultdict(list)
     for effect in _effects():
         own = effect.figure.source_key == question.source_key
@@ -102,12 +98,16 @@ def _measured(question: Question, ratio: float, usual: Elsewhere) -> list[Candid
 
 def _is_ruled_out(cause: str, question: Question) -> bool:
     """Whether the question names a processor or an engine that cannot have the cause."""
-    maker, engine = _maker_of(question.cpu), question.engine
-    other_maker = maker is not None and _ONLY_OF_MAKER.get(cause, maker) != maker
-    return other_maker or (engine is not None and _NOT_OF_ENGINE.get(cause) == engine)
+    known = causes().get(cause)
+    if known is None:
+        return False
+    maker = maker_of(question.cpu)
+    other_maker = maker is not None and known.maker not in ("", maker)
+    return other_maker or (question.engine is not None and known.not_engine == question.engine)
 
 
-def _maker_of(cpu: str) -> str | None:
+def maker_of(cpu: str) -> str | None:
+    """The maker of a processor by the words of its name; None if they do not say."""
     for maker, words in _MAKERS.items():
         if re.search(words, cpu, re.IGNORECASE | re.ASCII):
             return maker
@@ -122,16 +122,14 @@ def _mismatch(factor: float, low: float, high: float) -> int:
 
 def _likeness(effects: list[_Effect], question: Question) -> int:
     """The most that a machine of these effects has in common with the asker's."""
-    maker = _maker_of(question.cpu)
+    maker = maker_of(question.cpu)
     words = set(question.device.lower().split())
     return max(
         (one.question.what == question.what)
         + (one.question.kind == question.kind)
         + bool(words & set(one.question.device.lower().split()))
-        + (maker is not None and _maker_of(one.question.cpu) == maker)
-        + bool(
-            one.question.width and question.width and one.question.width.generation == question.width.generation
-        )
+        + (maker is not None and maker_of(one.question.cpu) == maker)
+        + (question.generation is not None and one.question.generation == question.generation)
         for one in effects
     )
 
@@ -144,7 +142,7 @@ def _is_near(factor: float, low: float, high: float) -> bool:
 
 def _applies(effect: Question, question: Question) -> bool:
     """Whether an effect on one question says something about another."""
-    if (effect.what == "latency") != (question.what == "latency"):
+    if effect.is_time != question.is_time:
         return False
     if (effect.what == "p2p") != (question.what == "p2p"):
         return False
@@ -166,7 +164,7 @@ def _effects() -> tuple[_Effect, ...]:
         without = _plain(other) if other else float(figure.against) * asked[1].value.scale
         if without:
             factor = asked[1].value.plain / without
-            found.append(_Effect(figure, asked[1], 1 / factor if figure.what == "latency" else factor))
+            found.append(_Effect(figure, asked[1], 1 / factor if asked[1].is_time else factor))
     return tuple(one for one in found if one.factor < 1)
 
 
@@ -177,7 +175,7 @@ def _plain(figure: PublishedFigure) -> float | None:
 
 def _line(question: Question, usual: Elsewhere) -> Iterator[Candidate]:
     """The line of a NIC, if nobody gave it and the value is a usual share of a usual one."""
-    if question.kind != "nic" or question.line_gbps is not None or question.what == "latency":
+    if question.kind != "nic" or question.line_gbps is not None or question.is_time:
         return
     for line_gbps in (rate for rate in LINE_RATES_GBPS if rate >= _LEAST_LINE_GBPS):
         ratio = ratio_of(replace(question, line_gbps=line_gbps))
@@ -190,7 +188,7 @@ def _line(question: Question, usual: Elsewhere) -> Iterator[Candidate]:
 def _slower_links(question: Question, usual: Elsewhere) -> Iterator[Candidate]:
     """Links with less rate, on which the value would be a usual one: narrower or of an earlier generation."""
     # Where usual values differ by more than two, half of the link would be usual, too.
-    if question.width is None or question.what == "latency" or usual.high > 2 * usual.low:
+    if not isinstance(question.width, Width) or question.is_time or usual.high > 2 * usual.low:
         return
     fitting: dict[float, list[Width]] = defaultdict(list)
     for width in _slower(question.width):
@@ -220,7 +218,12 @@ def _slower(width: Width) -> Iterator[Width]:
 
 
 def _smaller_payload(question: Question, ratio: float, usual: Elsewhere) -> Iterator[Candidate]:
-    if question.mps_bytes is not None or question.width is None or question.what in ("latency", "iops"):
+    if (
+        question.mps_bytes is not None
+        or not isinstance(question.width, Width)
+        or question.is_time
+        or question.what == "iops"
+    ):
         return
     least = ratio_of(replace(question, mps_bytes=_LEAST_MPS_BYTES))
     if least is None or least <= ratio or not usual.low <= least <= usual.high:

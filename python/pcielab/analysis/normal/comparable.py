@@ -1,8 +1,9 @@
 """What others measured: ratios of published figures to their own bounds, the closest figures first.
 
-Figures of the same generation, direction, engine, kind and condition are compared if three sources have any; then
-those of both directions, and of all generations. A figure whose source names a cause of a low value, and one above
-its own bound, is no standard. Rows of one source count as one.
+Figures of the same generation, direction, engine, kind and condition are compared if three sources have any; else
+those of both directions, and of all generations. A NIC whose line is known is compared with others of known line:
+their ratios are to lines, which bind before links. A figure whose source names a cause of a low value, and one
+above its own bound, is no standard. Rows of one source count as one.
 """
 
 import math
@@ -14,10 +15,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeAlias
 
-from pcielab._core import read_width
+from pcielab._core import Tunnel
 from pcielab.analysis.normal.bound import Call, bounds
 from pcielab.analysis.normal.spread import spread_of, usual_range
-from pcielab.kinds.question import COUNTS, RATES, TIMES, Question, Value, What
+from pcielab.kinds.question import COUNTS, RATES, TIMED, TIMES, Question, Value, What, read_carrier
 from pcielab.library.published_figures import PublishedFigure, published_figures
 
 LEAST_SOURCES = 3
@@ -85,13 +86,23 @@ def elsewhere(question: Question) -> Elsewhere | None:
     for same, pooled in _LADDER:
         found = _of_key(question, same)
         if len({one.figure.source_key for one in found}) >= LEAST_SOURCES:
-            return _range(question, found, same, pooled)
+            return _with_free_condition(question, _range(question, found, same, pooled))
     return None
 
 
+def _with_free_condition(question: Question, usual: Elsewhere) -> Elsewhere:
+    """The range of a condition, to the good end of that without it: a condition may cost nothing."""
+    without = elsewhere(replace(question, state="")) if question.state else None
+    if without is None:
+        return usual
+    if question.is_time:
+        return replace(usual, low=min(usual.low, without.low))
+    return replace(usual, high=max(usual.high, without.high))
+
+
 def few(question: Question) -> list[Comparable]:
-    """The figures of the same kind, however few."""
-    return _of_key(question, _LADDER[0][0])
+    """The closest figures, however few."""
+    return next((found for same, _ in _LADDER if (found := _of_key(question, same))), [])
 
 
 @cache
@@ -110,7 +121,7 @@ def question_of(figure: PublishedFigure) -> tuple[PublishedFigure, Question] | N
     return figure, Question(
         what=_what(figure.what),
         value=value,
-        width=read_width(figure.question_link, "question_link") if figure.question_link else None,
+        width=read_carrier(figure.question_link, "question_link") if figure.question_link else None,
         engine=figure.engine or None,  # type: ignore[arg-type]
         kind=figure.kind or None,  # type: ignore[arg-type]
         size_bytes=figure.size_bytes,
@@ -118,6 +129,7 @@ def question_of(figure: PublishedFigure) -> tuple[PublishedFigure, Question] | N
         mps_bytes=figure.mps_bytes,
         line_gbps=figure.line_gbps,
         state=figure.state,
+        completion=figure.completion or None,  # type: ignore[arg-type]
         device=figure.device,
         cpu=figure.cpu,
         source_key=figure.source_key,
@@ -129,13 +141,13 @@ def _value(figure: PublishedFigure) -> Value | None:
     if figure.unit == "%" and figure.against in (figures := published_figures()):
         without = _value(figures[figure.against])
         return without and replace(without, number=without.number * (1 - figure.value / 100))
-    units = TIMES if figure.what == "latency" else RATES if figure.what != "iops" else COUNTS
+    units = TIMES if figure.what in TIMED else RATES if figure.what != "iops" else COUNTS
     return Value(figure.value, figure.unit, units[figure.unit]) if figure.unit in units else None
 
 
 def ratio_of(question: Question) -> float | None:
     """The value over the least bound; of a latency, the time itself; None without a bound."""
-    if question.what == "latency":
+    if question.is_time:
         return question.value.plain
     found = bounds(question, usual_call(question.source_key))
     return question.value.plain / found[0].value if found else None
@@ -144,7 +156,7 @@ def ratio_of(question: Question) -> float | None:
 def is_small(question: Question) -> bool:
     """Whether a transfer is so small that costs of calls or packets matter."""
     size = question.size_bytes
-    if not size or question.what == "latency":
+    if not size or question.is_time:
         return False
     if question.engine == "copy":
         call, found = usual_call(question.source_key), bounds(question, None)
@@ -168,9 +180,9 @@ def _measures_the_engine(figure: PublishedFigure) -> bool:
 
 def _with_ratio(figure: PublishedFigure, question: Question) -> Comparable | None:
     ratio = ratio_of(question)
-    if ratio is None or (question.what != "latency" and ratio > ROUNDED):
+    if ratio is None or (not question.is_time and ratio > ROUNDED):
         return None
-    return Comparable(figure, question, ratio if question.what == "latency" else min(ratio, 1.0))
+    return Comparable(figure, question, ratio if question.is_time else min(ratio, 1.0))
 
 
 _ONE_WAY = {"h2d": "one way", "d2h": "one way"}
@@ -187,7 +199,10 @@ def _same_engine(question: Question) -> _Key:
 
 
 def _same_device(question: Question) -> _Key:
-    return (question.engine, question.kind, question.state, is_small(question), _has_fast_medium(question))
+    return (
+        *(question.engine, question.kind, question.state, question.completion, is_small(question)),
+        *(_has_fast_medium(question), isinstance(question.width, Tunnel)),
+    )
 
 
 def _has_fast_medium(question: Question) -> bool | None:
@@ -202,19 +217,24 @@ def _whatever_kind(question: Question) -> _Key:
     if question.state == "iommu" and question.what in _ONE_WAY:
         return (question.engine, question.state, is_small(question))
     if question.what == "latency" and question.engine == "core":
-        return (question.what, question.engine, question.state)
+        return (question.what, question.engine, question.state, isinstance(question.width, Tunnel))
     return (question.source_key, question.kind, question)
 
 
 def _in_generation(same: Callable[[Question], _Key]) -> Callable[[Question], _Key]:
-    return lambda question: (*same(question), question.width.generation if question.width else None)
+    return lambda question: (*same(question), question.generation)
+
+
+def _of_lines(same: Callable[[Question], _Key]) -> Callable[[Question], _Key]:
+    return lambda question: (*same(question), question.line_gbps is not None or None)
 
 
 _LADDER: tuple[tuple[Callable[[Question], _Key], str], ...] = (
-    (_in_generation(_same_kind), ""),
-    (_in_generation(_same_engine), "both directions"),
-    (_same_kind, "all generations"),
-    (_same_engine, "both directions, all generations"),
+    (_of_lines(_in_generation(_same_kind)), ""),
+    (_of_lines(_in_generation(_same_engine)), "both directions"),
+    (_of_lines(_same_kind), "all generations"),
+    (_of_lines(_same_engine), "both directions, all generations"),
+    (_same_engine, "both directions, all generations, known and unknown lines"),
     (_whatever_kind, "all kinds of devices"),
 )
 """Keys of comparable figures, the closest first; an engine or kind that is not given matches every one. The maker
@@ -238,7 +258,7 @@ def _range(
     question: Question, found: list[Comparable], same: Callable[[Question], _Key], pooled: str
 ) -> Elsewhere:
     logs = _of_sources(found)
-    is_time = question.what == "latency"
+    is_time = question.is_time
     low, middle, high = usual_range(logs, _related_spread(question, same), low_is_bad=not is_time)
     return Elsewhere(
         low=math.exp(low),
@@ -263,7 +283,8 @@ def _related_spread(question: Question, same: Callable[[Question], _Key]) -> flo
     kinds: dict[_Key, list[Comparable]] = defaultdict(list)
     for one in comparables():
         if one.figure.source_key != question.source_key and _is_related(one.question, question):
-            kinds[same(one.question)].append(one)
+            known = one.question if question.completion else replace(one.question, completion=None)
+            kinds[same(known)].append(one)
     groups = [logs for members in kinds.values() if len(logs := _of_sources(members)) >= LEAST_SOURCES]
     return spread_of(groups) if groups else None
 
@@ -274,11 +295,13 @@ def _is_related(figure: Question, question: Question) -> bool:
 
 
 def _relation(question: Question) -> str:
-    """Copy engines one way, whatever else GPUs do, the DMA of other devices, and so on."""
-    if question.what in ("latency", "iops"):
+    """Copy engines one way, whatever else GPUs do, the DMA of NICs and drives, of FPGA designs, and so on."""
+    if question.is_time or question.what == "iops":
         return question.what
     if question.engine == "core":
         return "cores"
     if question.engine == "copy" and question.what in _ONE_WAY:
         return "copies one way"
+    if question.kind in ("nic", "nvme"):
+        return "NICs and drives"
     return "GPUs" if question.kind == "gpu" else "others"

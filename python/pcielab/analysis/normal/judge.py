@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from pcielab._core import Width
 from pcielab.analysis.normal.answer import Normal, Verdict
 from pcielab.analysis.normal.bound import Bound, bounds, raw_rate
-from pcielab.analysis.normal.causes import Candidate, candidates
+from pcielab.analysis.normal.causes import Candidate, candidates, maker_of
 from pcielab.analysis.normal.comparable import (
     LEAST_SOURCES,
     ROUNDED,
@@ -25,6 +26,7 @@ from pcielab.kinds.question import (
     Question,
     digits,
     kind_of,
+    links_of_board,
     share_text,
 )
 from pcielab.library.alike import alike
@@ -43,17 +45,17 @@ _UNUSED = {
 def unknown_names(question: Question) -> Iterator[str]:
     """A sentence on each name of a question that is not known, with names that resemble it."""
     figures = published_figures().values()
-    known_kind = kind_of(question.device, None) is not None
-    for what, name, names in (
-        ("device", "" if known_kind else question.device, (figure.device for figure in figures)),
-        ("processor", question.cpu, (figure.cpu for figure in figures)),
+    known_device = kind_of(question.device, None) or links_of_board(question.device)
+    for what, name, known, names in (
+        ("device", question.device, known_device, (figure.device for figure in figures)),
+        ("processor", question.cpu, maker_of(question.cpu), (figure.cpu for figure in figures)),
     ):
-        if not name.strip():
+        if known is not None or not name.strip():
             continue
-        known = {word: whole for text in names for word, whole in _words(text).items()}
+        spelled = {word: whole for text in names for word, whole in _words(text).items()}
         asked = _words(name)
-        if not asked.keys() & known.keys():
-            near = [known[word] for one in asked for word in alike(one, known, most=1)]
+        if not asked.keys() & spelled.keys():
+            near = [spelled[word] for one in asked for word in alike(one, spelled, most=1)]
             hint = f" (did you mean {near[0]}?)" if near else ""
             yield f"No {what} like {shown(name)} is known{hint}: {_UNUSED[what]}."
 
@@ -77,12 +79,12 @@ _OTHERS = {"wire": "another link", "line": "another line rate", "in flight": "a 
 def judge(question: Question, origin: str = "") -> Normal:
     """The answer to a question whose values are possible."""
     found = bounds(question, usual_call(question.source_key))
-    usual = elsewhere(question) if found or question.what == "latency" else None
+    usual = elsewhere(question) if found or question.is_time else None
     ratio = _ratio(question, found, usual)
     verdict = _verdict(question, found, usual)
     low = verdict == "low" and usual is not None and ratio is not None
     if low and usual is not None and ratio is not None:
-        measure = question.value.plain if question.what == "latency" else ratio
+        measure = question.value.plain if question.is_time else ratio
         causes = candidates(question, measure, usual)
     else:
         causes = []
@@ -105,14 +107,14 @@ def judge(question: Question, origin: str = "") -> Normal:
 
 
 def _ratio(question: Question, found: list[Bound], usual: Elsewhere | None) -> float | None:
-    if question.what == "latency":
+    if question.is_time:
         return question.value.plain / usual.median if usual else None
     return question.value.plain / found[0].value if found else None
 
 
 def _verdict(question: Question, found: list[Bound], usual: Elsewhere | None) -> Verdict:
     value = question.value.plain
-    if question.what == "latency":
+    if question.is_time:
         if usual is None:
             return "nothing to compare with"
         return "low" if value > usual.high else "high" if value < usual.low else "normal"
@@ -157,7 +159,7 @@ def _bound_sentence(question: Question, found: list[Bound], ratio: float | None)
         return f"No bound can be computed for {given}: give the link with --link, for example gen5x16."
     bound = found[0]
     assumed = f" ({bound.assumed})" if bound.assumed else ""
-    if question.what == "latency":
+    if question.is_time:
         return f"The wire alone takes {value.text(bound.value)} of {given}: {bound.because}."
     allows = f"{WHATS[question.what]}: {bound.because} allow{'' if bound.name == 'in flight' else 's'}"
     part = share_text(question.value.plain / bound.value)
@@ -181,14 +183,14 @@ def _elsewhere_sentence(
     figures: tuple[Comparable, ...],
     verdict: Verdict,
 ) -> str:
-    if not found and question.what != "latency":
+    if not found and not question.is_time:
         return "There is nothing to compare with: others' values count as shares of their bounds."
     if usual is None:
         sources = len({one.figure.source_key for one in figures})
         have = f"{sources} of the {LEAST_SOURCES} sources that a comparison needs" if sources else "no source"
         return f"There is nothing to compare with: {have} measured the same on a known link."
     who = f"{usual.sources} sources, {_years(usual)}"
-    if question.what == "latency":
+    if question.is_time:
         text = question.value.text
         span = f"{text(usual.low)} to {text(usual.high)}, median {text(usual.median)}"
         word = {"low": "long", "high": "short"}.get(verdict, "normal")
@@ -204,7 +206,7 @@ def _elsewhere_sentence(
 
 def _years(usual: Elsewhere) -> str:
     years = sorted(digits_of for one in usual.figures if (digits_of := one.figure.source_year[-4:]).isdecimal())
-    links = sorted({one.question.width.generation for one in usual.figures if one.question.width})
+    links = sorted({generation for one in usual.figures if (generation := one.question.generation)})
     generations = f"Gen{links[0]} to Gen{links[-1]}, " if len(links) > 1 else f"Gen{links[0]}, " if links else ""
     return f"{generations}{years[0]} to {years[-1]}" if years else generations.rstrip(", ")
 
@@ -221,25 +223,30 @@ def _missing(question: Question, found: list[Bound]) -> dict[str, str]:
     """What would narrow the answer."""
     missing: dict[str, str] = {}
     if question.width is None:
-        missing["--link"] = "without it there is no bound of the wire"
+        links = links_of_board(question.device) or links_of_board(question.cpu)
+        slot = f"; a slot of this board is {links}" if links else ""
+        missing["--link"] = f"without it there is no bound of the wire{slot}"
+    if question.what == "interrupt":
+        return missing
     if question.engine is None:
         missing["--engine"] = f"{', '.join(ENGINES)} differ; all are pooled"
     if question.kind is None and question.engine in (None, "dma") and not question.device:
         missing["--device"] = "NICs, drives and FPGAs differ; all are pooled"
     if question.kind == "nic" and question.line_gbps is None:
         missing["--line"] = "the line may bind before the link"
-    if question.mps_bytes is None and question.width and question.engine != "core" and question.what != "latency":
+    if question.mps_bytes is None and isinstance(question.width, Width) and _moves_payload(question):
         missing["--mps"] = _payload_reason(question)
-    if question.size_bytes is None and question.what != "latency":
+    if question.completion is None and question.what in ("latency", "iops") and question.engine == "dma":
+        missing["--completion"] = "polling and interrupts differ; both are pooled"
+    if question.size_bytes is None and not question.is_time:
         missing["--size"] = "small transfers pay for each call or packet"
-    elif (
-        question.size_bytes
-        and question.depth
-        and question.round_trip_ns is None
-        and question.what not in ("latency",)
-    ):
+    elif question.size_bytes and question.depth and question.round_trip_ns is None and not question.is_time:
         missing["--rtt-ns"] = _round_trip_reason(question)
     return missing
+
+
+def _moves_payload(question: Question) -> bool:
+    return question.engine != "core" and not question.is_time
 
 
 def _payload_reason(question: Question) -> str:

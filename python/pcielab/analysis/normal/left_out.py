@@ -59,7 +59,8 @@ class LeftOut:
         standards: Of those, the ones without a named cause.
         inside: Of the standards, the ones in the range of the others.
         caused: Of those with a cause, the ones outside.
-        width: Median of the highest over the lowest usual value, without figures under a condition (`STATES`).
+        width: Median of the highest over the lowest usual value.
+        width_without_conditions: Likewise, without figures under a condition (`STATES`).
         kinds: Both errors by kind.
     """
 
@@ -69,7 +70,13 @@ class LeftOut:
     inside: int
     caused: int
     width: float
+    width_without_conditions: float
     kinds: tuple[Power, ...]
+
+    @property
+    def all_inside(self) -> int:
+        """Figures in the range of the others, with and without a named cause."""
+        return self.inside + self.answered - self.standards - self.caused
 
 
 @dataclass
@@ -88,14 +95,15 @@ def leave_one_source_out() -> LeftOut:
     inside = sum(_is_inside(ratio, usual) for ratio, usual in standards)
     every = sum(_is_inside(ratio, usual) for _, _, ratio, usual in answers)
     named = len(answers) - len(standards)
-    widths = [usual.high / usual.low for figure, *_, usual in answers if not figure.state]
+    widths = [(usual.high / usual.low, figure.state) for figure, *_, usual in answers]
     return LeftOut(
         figures=total,
         answered=len(answers),
         standards=len(standards),
         inside=inside,
         caused=named - (every - inside),
-        width=statistics.median(widths),
+        width=statistics.median(width for width, _ in widths),
+        width_without_conditions=statistics.median(width for width, state in widths if not state),
         kinds=tuple(_powers(answers)),
     )
 

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pcielab._core import Width, read_width
 from pcielab.analysis.normal.answer import Normal, Verdict
 from pcielab.analysis.normal.judge import judge
 from pcielab.errors import refusal
 from pcielab.kinds.explained import matching
-from pcielab.kinds.question import Question
+from pcielab.kinds.question import Carrier, Question, read_carrier
 from pcielab.kinds.rooms import room_of
 from pcielab.store import Store
+from pcielab.wording import shown
 
 
 def judge_run(
@@ -29,7 +29,7 @@ def judge_run(
         store: A run of transfers, simulated or measured, or an import of what another tool measured.
         tests: Only these: numbers of tests, or parts of their family or name. All, if empty.
         line_gbps: Line rate of the NIC that measured, Gb/s.
-        link: Link of the device, `gen4x16`, of an import whose store has none.
+        link: Link of the device, `gen4x16`, of the rows that say none of their own.
         mps_bytes: Maximum payload size, likewise.
 
     Raises:
@@ -45,7 +45,7 @@ def judge_run(
     if line_gbps is not None:
         questions = [replace(question, line_gbps=line_gbps) for question in questions]
     if link is not None:
-        questions = [_linked(question, read_width(link, "--link"), link) for question in questions]
+        questions = _linked(questions, read_carrier(link, "--link"), link)
     if mps_bytes is not None:
         questions = [_with_payload(question, mps_bytes) for question in questions]
     found = [judge(question, store.origin) for question in questions]
@@ -54,12 +54,23 @@ def judge_run(
     return found
 
 
-def _linked(question: Question, width: Width, link: str) -> Question:
-    """A question with the given link; copies between devices keep theirs unless they go through the host."""
-    if question.width is not None and question.width != width:
-        raise refusal("conflict", f"--link {link}: the store says {question.width}: leave out --link")
+def _linked(questions: Sequence[Question], carrier: Carrier, link: str) -> list[Question]:
+    """The questions, those without a link with the given one.
+
+    Raises:
+        InputError: Every row has another link.
+    """
+    lacking = [question for question in questions if _lacks_link(question)]
+    other = next((one for one in questions if one.width not in (None, carrier)), None)
+    if other is not None and not lacking:
+        raise refusal("conflict", f"--link {link}: row {shown(other.name)} says {other.width}: leave out --link")
+    return [replace(one, width=carrier, link_given=True) if _lacks_link(one) else one for one in questions]
+
+
+def _lacks_link(question: Question) -> bool:
+    """Whether a link is unknown; copies between devices may go over another path, unless through the host."""
     over_link = question.what != "p2p" or question.state == "through-host"
-    return replace(question, width=width) if over_link else question
+    return question.width is None and over_link
 
 
 def _with_payload(question: Question, mps_bytes: int) -> Question:
@@ -85,7 +96,18 @@ def summary(answers: Sequence[Normal], rest: int = 0) -> str:
     origin = f"{answers[0].origin} " if answers and answers[0].origin else ""
     assumed = sorted({answer.bounds[0].assumed for answer in answers if answer.bounds} - {""})
     noted = f" {'; '.join(assumed)}." if assumed else ""
-    return f"{len(answers) + rest} {origin}rows: {', '.join(parts)}.{noted}"
+    return f"{len(answers) + rest} {origin}rows: {', '.join(parts)}.{noted}{_given_link(answers)}"
+
+
+def _given_link(answers: Sequence[Normal]) -> str:
+    """Which rows got the asker's link, and that several devices may have several."""
+    linked = [answer.question for answer in answers if answer.question.link_given]
+    if not linked:
+        return ""
+    devices = sorted({question.device for question in linked} - {""})
+    several = f" of {len(devices)} devices: choose the rows of one with --test" if len(devices) > 1 else ""
+    number = "each row" if len(linked) == len(answers) else f"the {len(linked)} rows without a link of their own"
+    return f" {linked[0].width} is taken for {number}{several}."
 
 
 _ORDER: tuple[Verdict, ...] = ("normal", "low", "high", "above the bound", "impossible")
@@ -103,7 +125,7 @@ def fallen_out(answers: Iterable[Normal]) -> list[Normal]:
 def _off(answer: Normal) -> float:
     """How far a row is off what is usual elsewhere, or above its bound, as a factor from 1."""
     value, usual = answer.question.value.plain, answer.elsewhere
-    if answer.question.what == "latency":
+    if answer.question.is_time:
         return 1.0 if usual is None else max(value / usual.high, usual.low / value)
     ratio = answer.ratio or 1.0
     if usual is None or answer.verdict in ("impossible", "above the bound"):

@@ -19,11 +19,11 @@ def draw_normal(answer: Normal) -> Figure:
     Raises:
         InputError: There is nothing to draw: neither a bound nor a comparable figure.
     """
-    latency = answer.question.what == "latency"
-    value = answer.question.value.plain if latency else answer.ratio
+    is_time = answer.question.is_time
+    value = answer.question.value.plain if is_time else answer.ratio
     if value is None:
         raise refusal("missing", "-o: nothing to draw without a bound: give --link")
-    title = "ns" if latency else "ratio to the bound"
+    title = "ns" if is_time else "ratio to the bound"
     layers = [*_band(answer, title), *_points(answer, title), _line(value, title)]
     subtitle = [line for sentence in answer.sentences for line in textwrap.wrap(sentence, _LETTERS)]
     words = f"{answer.question.value.number:g} {answer.unit}: {answer.verdict}"
