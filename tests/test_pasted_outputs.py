@@ -219,6 +219,33 @@ def test_older_forms_have_the_same_numbers() -> None:
     assert (first.setting.counted, first.setting.device) == ("total", "Tesla T4")
 
 
+@pytest.mark.parametrize(
+    ("rate", "time", "gigabytes", "noted"),
+    [
+        # 33,554,432 B in 2.627 ms are 12180.7 of 2^20 B/s.
+        ("12180.7 MB/s", "0.00263", "12.7724", False),
+        ("12180.7 MB/s", "0.00275", "12.1807", False),
+        ("12180.7 MB/s", "0.003", "12.1807", True),
+        ("12.4 GB/s", "0.00271", "12.4000", False),
+    ],
+)
+def test_the_time_of_a_line_says_whether_its_megabytes_are_binary(
+    tmp_path: Path, rate: str, time: str, gigabytes: str, noted: bool
+) -> None:
+    text = tmp_path / "old.txt"
+    line = f"bandwidthTest-H2D-Pinned, Bandwidth = {rate}, Time = {time} s, Size = 33554432 bytes, NumDevsUsed = 1"
+    text.write_text(f"{line}\nResult = PASS\n", encoding="utf-8")
+    [test] = of_text(text.read_text(encoding="utf-8"))
+    assert f"{test.metrics['bandwidth'] / 8:.4f}" == gigabytes
+    done = succeed("import", "output", text, "-o", tmp_path / "run.db")
+    assert ("MB/s are taken as 10^6 B/s" in done.stderr) is noted
+
+
+def test_a_table_in_megabytes_says_what_was_assumed(tmp_path: Path) -> None:
+    done = succeed("import", "output", SAMPLES / "bandwidthTest/9.1-range-pageable.txt", "-o", tmp_path / "run.db")
+    assert "MB/s are taken as 10^6 B/s: a version that divided by 2^20 moved 4.9 % more" in done.stderr
+
+
 def test_the_sum_of_an_excerpt_names_its_test() -> None:
     table = "memcpy SM CPU(row) <- GPU(column) bandwidth (GB/s)\n 0 1\n 0 11.10 11.20\n"
     assert {test.name for test in of_text(table)} == {"memcpy SM CPU(row) <- GPU(column) bandwidth"}
@@ -364,7 +391,10 @@ def test_lost_digits_and_cells_are_refused_by_line() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("fio: status interval too small\n", "seen: a message of fio, 'fio: status interval too small' (line 1)"),
+        (
+            "fio: status interval too small\n",
+            "seen: a message of fio, 'fio: status interval too small' (line 1): fio measured nothing: correct ",
+        ),
         (
             "$ fio x.fio\nbash: fio: command not found\n",
             "seen: a shell's error message, 'bash: fio: command not found'",

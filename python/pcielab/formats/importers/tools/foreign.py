@@ -38,6 +38,10 @@ FORMS = (
     ("XML or HTML", r"<(?:\?xml|!DOCTYPE|[a-z]{1,10}[ >]).*"),
 )
 """Forms that are known by a line, and not read."""
+_NOTHING_RAN = {
+    _FIO_MESSAGE: "fio measured nothing: correct what its message names, run it again, and",
+    _SHELL: "the tool did not run: correct the command, run it again, and",
+}
 _ANY = re.compile("|".join(f"({pattern})" for _, pattern in FORMS), re.ASCII)
 """A group for each form."""
 _MOST_SHOWN = 4096
@@ -81,6 +85,11 @@ class ForeignText:
             around: Tools whose output was read: lines around it are no form of their own.
         """
         return [text for form, text in self._seen.items() if _FRAMES.get(form) not in around]
+
+    def remedy(self) -> str:
+        """What to do first, if the text is the message of a tool that measured nothing; else empty."""
+        [form, *others] = self._seen or [""]
+        return "" if others else _NOTHING_RAN.get(form, "")
 
 
 class TopologyLines:

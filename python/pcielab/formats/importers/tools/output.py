@@ -278,7 +278,8 @@ def _refusal(tool: Tool | None, others: Sequence[Tool], foreign: ForeignText, no
     listed = "; ".join(seen) if seen else begins
     readable = READ[tool] if tool else "; ".join(READ.values())
     hint = "use pcielab import output for every tool; " if others else ""
-    return f"{what}: seen: {listed}: {hint}give {readable}"
+    first = f"{foreign.remedy()} " if foreign.remedy() else ""
+    return f"{what}: seen: {listed}: {hint}{first}give {readable}"
 
 
 def _check_last(found: Sequence[Measured], last_test: str, file: Path) -> None:
