@@ -125,10 +125,12 @@ def _inline(data: pd.DataFrame) -> alt.InlineData:
 
     Inline, since Altair refuses frames of more than 5,000 rows.
     """
-    rows = [
-        {str(key): _short(value) for key, value in row.items() if not pd.isna(value)}
-        for row in data.to_dict("records")
-    ]
+    rows: list[dict[str, object]] = [{} for _ in range(len(data))]
+    # By columns: pandas takes several times as long to hand out rows.
+    for column, values in data.items():
+        for row, value, is_known in zip(rows, values.tolist(), values.notna().tolist(), strict=True):
+            if is_known:
+                row[str(column)] = _short(value)
     return alt.InlineData(values=rows)
 
 

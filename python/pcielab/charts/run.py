@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import pandas as pd
 
-from pcielab.charts.selection import MissingDataError
+from pcielab.charts.selection import MissingDataError, matching
 from pcielab.library.profiles.system import changed_name
 from pcielab.store import RunKind, Store
 from pcielab.store.kinds import KINDS, columns_of
@@ -73,7 +74,7 @@ class Run:
     def _origin_text(self) -> str:
         return f"{self.badge}, {self.store.extent}" if self.store.incomplete else self.badge
 
-    @property
+    @cached_property
     def finished(self) -> pd.DataFrame:
         """The rows that have numbers above 0: a test of bandwidth its bandwidth, one of latency its median."""
         rows = self.rows[self.rows["status"] == "ok"]
@@ -81,6 +82,11 @@ class Run:
         lacking = operation.str.startswith("bw-") & ~(rows["bandwidth"].astype(float) > 0)
         lacking |= operation.str.startswith("lat-") & ~(rows["median"].astype(float) > 0)
         return rows[~lacking]
+
+    @cached_property
+    def aligned(self) -> pd.DataFrame:
+        """The finished rows without offsets on host or device."""
+        return matching(self.finished, host_offset_bytes=0, device_offset_bytes=0)
 
 
 Source: TypeAlias = Store | Run

@@ -31,11 +31,6 @@ def matching(rows: pd.DataFrame, **parameters: Any) -> pd.DataFrame:
     return rows[chosen]
 
 
-def aligned(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows without offsets on host or device."""
-    return matching(rows, host_offset_bytes=0, device_offset_bytes=0)
-
-
 def widest_sweep(rows: pd.DataFrame, over: str, *, across: tuple[str, ...] = ()) -> pd.DataFrame:
     """The widest group of rows that differ only in `over` (and `across`), sorted by `over`.
 

@@ -157,7 +157,7 @@ class Series:
             "x": x,
             "y": y,
             "color": self.colour(),
-            "opacity": alt.condition(picked, alt.value(1.0), alt.value(_HIDDEN)),
+            "opacity": clear_if(picked),
         }
         dash = self.dash()
         dashed = {**shared, "strokeDash": dash} if dash is not None else shared
@@ -198,10 +198,15 @@ class Series:
                 y=alt.Y(f"{low}:Q"),
                 y2=f"{high}:Q",
                 color=self.colour(),
-                opacity=alt.condition(picked, alt.value(1.0), alt.value(_HIDDEN)),
+                opacity=clear_if(picked),
             )
         )
         return [bars]
+
+
+def clear_if(picked: alt.Parameter) -> alt.OpacityValue:
+    """The opacity of a line: faint unless it is picked. Altair takes longer to make it of `alt.condition`."""
+    return alt.OpacityValue(_HIDDEN, condition={"param": picked.name, "value": 1.0})
 
 
 def _role(role: str) -> str:

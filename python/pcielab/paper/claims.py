@@ -11,7 +11,7 @@ from itertools import permutations
 import pandas as pd
 
 from pcielab.charts.run import Run, Sources, runs_of
-from pcielab.charts.selection import aligned, matching
+from pcielab.charts.selection import matching
 from pcielab.store.setup import Setup, setup_of
 from pcielab.wording import byte_size
 
@@ -69,7 +69,7 @@ def _of_pairs(
 
 
 def _rows(run: Run, **parameters: object) -> pd.DataFrame:
-    return matching(aligned(run.finished), **parameters)
+    return matching(run.aligned, **parameters)
 
 
 def _changes(base: Run, other: Run) -> pd.DataFrame:

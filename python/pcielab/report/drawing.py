@@ -30,7 +30,7 @@ def vega_lite(figure: "Figure") -> dict[str, Any]:
     import altair as alt
 
     with alt.data_transformers.enable("default", max_rows=None):
-        text = figure.to_json(validate=False)
+        text = figure.to_json(validate=False, indent=None)
     specification: dict[str, Any] = writable(json.loads(text))
     return specification
 

@@ -9,7 +9,7 @@ from pcielab.charts.axes import POSITION, SizeAxis, bandwidth_axis
 from pcielab.charts.frame import OPERATION_TITLES, PANEL_HEIGHT, Figure, panels, titled, tooltips
 from pcielab.charts.residual import RESIDUAL_HEIGHT, Residual, measured_of, with_residuals
 from pcielab.charts.run import MODELLED, Run, Source, Sources, runs_of
-from pcielab.charts.selection import MissingDataError, aligned, matching, widest_sweep
+from pcielab.charts.selection import MissingDataError, matching, widest_sweep
 from pcielab.charts.series import Series, label_rows, run_tooltip
 from pcielab.kinds.transfers.claims import bandwidth_claims
 from pcielab.kinds.transfers.reference import drops, reference_layers, reference_rows
@@ -80,12 +80,12 @@ def _drawn(runs: Sequence[Run], drawn: Sequence[pd.DataFrame], title: str, accou
 
 
 def _sweep(run: Run, operation: str, path: str) -> pd.DataFrame:
-    rows = matching(aligned(run.finished), operation=operation, path=path)
+    rows = matching(run.aligned, operation=operation, path=path)
     return widest_sweep(rows, "size_bytes")
 
 
 def _long_sweep(run: Run, operation: str, path: str) -> pd.DataFrame:
-    rows = matching(aligned(run.finished), operation=operation, path=path)
+    rows = matching(run.aligned, operation=operation, path=path)
     found = widest_sweep(rows[rows["size_bytes"] > _PAGE_BYTES], "size_bytes")
     of_all = widest_sweep(rows, "size_bytes")
     return found.iloc[:0] if set(found["size_bytes"]) <= set(of_all["size_bytes"]) else found

@@ -12,7 +12,7 @@ import pandas as pd
 from pcielab.charts.axes import size_text, window_axis
 from pcielab.charts.frame import Figure, single_panel, titled
 from pcielab.charts.run import Run, Source, Sources, runs_of
-from pcielab.charts.selection import CACHE_STATES, MissingDataError, aligned, matching, widest_sweep
+from pcielab.charts.selection import CACHE_STATES, MissingDataError, matching, widest_sweep
 from pcielab.charts.series import Dimension, Series, label_rows, run_tooltip
 
 _KINDS = {"lat-chase": "dependent (LAT_CHASE)", "bw-rd": "independent (BW_RD)"}
@@ -56,7 +56,7 @@ def _rows(run: Run) -> pd.DataFrame:
     """The widest sweeps of a run, with the time of a read: its median, or the reciprocal of the rate."""
     parts = []
     for operation, metric in (("lat-chase", "median"), ("bw-rd", "rate")):
-        rows = matching(aligned(run.finished), operation=operation, path="command", cache=CACHE_STATES)
+        rows = matching(run.aligned, operation=operation, path="command", cache=CACHE_STATES)
         rows = rows[rows["size_bytes"] <= _MOST_BYTES]
         sweep = widest_sweep(rows, "window_bytes").reindex(columns=["window_bytes", "size_bytes", "cache", metric])
         time_ns = sweep[metric] if metric == "median" else 1e9 / sweep[metric]

@@ -12,7 +12,7 @@ from pcielab.charts.axes import distribution_axis
 from pcielab.charts.frame import OPERATION_TITLES, PANEL_HEIGHT, Figure, panels, titled
 from pcielab.charts.residual import RESIDUAL_HEIGHT, Residual, measured_of, with_residuals
 from pcielab.charts.run import Run, Source, Sources, runs_of
-from pcielab.charts.selection import CACHE_STATES, MissingDataError, aligned, matching
+from pcielab.charts.selection import CACHE_STATES, MissingDataError, matching
 from pcielab.charts.series import Dimension, Interpolate, Series, label_rows
 from pcielab.kinds.transfers.claims import distribution_claims
 from pcielab.percentiles import percentile_of_counts
@@ -162,7 +162,7 @@ def _latencies(rows: pd.DataFrame, field: str, shares: _Numbers) -> _Numbers:
 
 
 def _curves(run: Run, path: str, size_bytes: int, curve: _Curve) -> list[pd.DataFrame]:
-    tests = matching(aligned(run.finished), path=path, size_bytes=size_bytes, operation=("lat-rd", "lat-wrrd"))
+    tests = matching(run.aligned, path=path, size_bytes=size_bytes, operation=("lat-rd", "lat-wrrd"))
     # Every latency test has a histogram, but only `details` families have enough samples for a tail. A run without
     # them, like that of a single test, shows all its latency tests.
     if run.finished["details"].eq(True).any():

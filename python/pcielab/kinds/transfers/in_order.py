@@ -6,7 +6,7 @@ import pandas as pd
 from pcielab.charts.axes import latency_axis_of
 from pcielab.charts.frame import OPERATION_TITLES, Figure, panels, titled
 from pcielab.charts.run import Run, Source, Sources, runs_of
-from pcielab.charts.selection import CACHE_STATES, MissingDataError, aligned, matching
+from pcielab.charts.selection import CACHE_STATES, MissingDataError, matching
 from pcielab.charts.series import Dimension, Series, label_rows
 from pcielab.kinds.transfers.distribution import PATH_TITLES, panel_of
 from pcielab.wording import byte_size
@@ -47,7 +47,7 @@ def latencies_in_order(
 
 
 def _points(run: Run, path: str, size_bytes: int) -> list[pd.DataFrame]:
-    tests = matching(aligned(run.finished), path=path, size_bytes=size_bytes, operation=("lat-rd", "lat-wrrd"))
+    tests = matching(run.aligned, path=path, size_bytes=size_bytes, operation=("lat-rd", "lat-wrrd"))
     parts = []
     for test in matching(tests, details=True).to_dict("records"):
         number = int(test["id"])

@@ -11,7 +11,7 @@ from pcielab.charts.axes import bandwidth_axis
 from pcielab.charts.frame import Figure, panels, titled, tooltips
 from pcielab.charts.run import MODELLED, Sources, runs_of
 from pcielab.charts.selection import MissingDataError
-from pcielab.charts.series import DASH_LEGEND
+from pcielab.charts.series import DASH_LEGEND, clear_if
 from pcielab.kinds.transfers.link_bounds import ethernet_line, ethernet_rates, interactions, link_of, link_text
 from pcielab.model.link import Accounting
 
@@ -45,7 +45,7 @@ def interactions_of_links(
             x=_frame_axis(),
             y=bandwidth_axis(),
             color=alt.Color("device:N", title="model", scale=alt.Scale(domain=devices)),
-            opacity=alt.condition(picked, alt.value(1.0), alt.value(0.12)),
+            opacity=clear_if(picked),
             tooltip=_tooltip("device"),
         )
         .add_params(picked)

@@ -7,7 +7,7 @@ from pcielab.charts.axes import SizeAxis, latency_axis
 from pcielab.charts.frame import Figure, single_panel, titled, tooltips
 from pcielab.charts.residual import RESIDUAL_HEIGHT, Residual, measured_of, with_residuals
 from pcielab.charts.run import Run, Source, Sources, runs_of
-from pcielab.charts.selection import MissingDataError, aligned, matching, widest_sweep
+from pcielab.charts.selection import MissingDataError, matching, widest_sweep
 from pcielab.charts.series import Dimension, Series, label_rows, run_tooltip
 from pcielab.kinds.transfers.claims import latency_claims
 
@@ -57,7 +57,7 @@ def latency_by_size(sources: Sources, *, measured: Source | None = None) -> Figu
 
 
 def _sweep(run: Run, operation: str, path: str) -> pd.DataFrame:
-    rows = matching(aligned(run.finished), operation=operation, path=path)
+    rows = matching(run.aligned, operation=operation, path=path)
     columns = ["operation", "path", "size_bytes", "window_bytes", "cache", "median", "minimum", "p95"]
     return widest_sweep(rows, "size_bytes").reindex(columns=columns)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from pcielab.charts.run import MODELLED, Run
-from pcielab.charts.selection import aligned, matching
+from pcielab.charts.selection import matching
 from pcielab.kinds.transfers.link_bounds import bounds_of_rows, link_bounds, link_of
 from pcielab.wording import byte_size
 
@@ -85,7 +85,7 @@ def _latency(run: Run, operation: str, path: str, size: int) -> Cell | None:
 
 
 def _baseline(run: Run, operation: str, path: str, size: int) -> pd.Series | None:
-    rows = matching(aligned(run.finished), operation=operation, path=path, size_bytes=size)
+    rows = matching(run.aligned, operation=operation, path=path, size_bytes=size)
     rows = rows[rows["window_bytes"].notna()]
     if rows.empty:
         return None

@@ -13,7 +13,7 @@ import pandas as pd
 from pcielab.charts.axes import percent_axis, window_axis
 from pcielab.charts.frame import OPERATION_TITLES, Figure, panels, titled, tooltips
 from pcielab.charts.run import Run, Sources, runs_of
-from pcielab.charts.selection import PAPER_CACHE_STATES, MissingDataError, aligned, matching, widest_sweep
+from pcielab.charts.selection import PAPER_CACHE_STATES, MissingDataError, matching, widest_sweep
 from pcielab.charts.series import Dimension, Series, label_rows
 from pcielab.kinds.transfers.claims import change_claims
 from pcielab.store.setup import Setup, setup_of
@@ -77,7 +77,7 @@ def _change(base: Run, other: Run, title: str, *, remote: bool) -> Figure:
 
 
 def _sweeps(run: Run) -> pd.DataFrame:
-    rows = matching(aligned(run.finished), operation=("bw-rd", "bw-wr"), path="dma", cache=PAPER_CACHE_STATES)
+    rows = matching(run.aligned, operation=("bw-rd", "bw-wr"), path="dma", cache=PAPER_CACHE_STATES)
     parts = [
         widest_sweep(group, "window_bytes", across=("cache",))
         for _, group in rows.groupby(["operation", "size_bytes"], sort=True)

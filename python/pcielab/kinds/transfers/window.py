@@ -13,7 +13,6 @@ from pcielab.charts.selection import (
     CACHE_STATES,
     PAPER_CACHE_STATES,
     MissingDataError,
-    aligned,
     matching,
     widest_sweep,
 )
@@ -114,9 +113,7 @@ def _sweeps(runs: Sequence[Run], operations: Sequence[str], path: str, sizes: Se
     for run in runs:
         for operation in operations:
             for size in sizes:
-                rows = matching(
-                    aligned(run.finished), operation=operation, path=path, size_bytes=size, cache=caches
-                )
+                rows = matching(run.aligned, operation=operation, path=path, size_bytes=size, cache=caches)
                 sweep = widest_sweep(rows, "window_bytes", across=("cache",)).reindex(columns=_COLUMNS)
                 parts.append(label_rows(run, sweep))
     data = pd.concat(parts)
