@@ -1,12 +1,14 @@
-"""Every command with --format, on every kind of store, in every format: whole and readable, or a clear refusal.
+"""Every command with --format, on every kind of store: whole and readable, or a clear refusal.
 
-A refusal has exit code 2, nothing on stdout and a remedy on stderr. JSON is strict: no NaN, nothing after it.
+Commands on stores take the formats in turn, so that each command prints all of them, and each kind of store is
+printed in all of them; `make test-slow` tries every combination. A refusal has exit code 2, nothing on stdout and
+a remedy on stderr. JSON is strict: no NaN, nothing after it.
 """
 
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +128,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run("mux", "run", "--suite", "kpio-mux")
     run("flows", "fabric", "run", "fabrex-u55c", "--suite", SMALL / "fabric" / "rpciebench.toml")
     run("traced", "fabric", "run", "fabrex-u55c", "--flows", "latency", "--duration-us", "20", "--trace")
-    run("core", "run", "--device", "cpu", "--suite", SMALL / "cpu.toml")
+    run("core", "run", "--device", "cpu", "--suite", SMALL / "cpu.toml", "--set", "host.cold=flush")
     run("imported", "import", "pcie-bench", _published(folder))
     run("counted", "run", "--profile", "netfpga-hsw", "--test", "bw-rd")
     succeed("export", "netfpga", "counted.db", "-o", "raw.txt", cwd=folder)
@@ -183,25 +185,39 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-def try_formats(words: list[str], folder: Path) -> None:
+def try_formats(words: list[str], formats: Sequence[str], folder: Path) -> None:
     """Check a command's formats; what is refused in one is refused before it is printed."""
-    for form in FORMATS:
+    for form in formats:
         done = pcielab(*words, "--format", form, cwd=folder)
         check(done, form, words)
         if done.exit_code == 2:
             return
 
 
+IN_TURN = pytest.mark.parametrize("is_whole", [False, pytest.param(True, marks=pytest.mark.slow)])
+
+
+def formats(command: int, stores: int, *, is_whole: bool) -> Sequence[str]:
+    """All formats, or the one whose turn it is for the command and the stores with these numbers."""
+    return FORMATS if is_whole else [FORMATS[(command + stores) % len(FORMATS)]]
+
+
+@IN_TURN
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_command_on_a_store_prints_every_format(kind: str, stores: Path) -> None:
-    for command in OF_ONE:
-        try_formats([word.format(run=f"{kind}.db") for word in command], stores)
+def test_every_command_on_a_store_prints_its_formats(kind: str, is_whole: bool, stores: Path) -> None:
+    for number, command in enumerate(OF_ONE):
+        chosen = formats(number, KINDS.index(kind), is_whole=is_whole)
+        try_formats([word.format(run=f"{kind}.db") for word in command], chosen, stores)
 
 
+@IN_TURN
 @pytest.mark.parametrize(("run", "other"), PAIRS)
-def test_every_command_on_two_stores_prints_every_format(run: str, other: str, stores: Path) -> None:
-    for command in OF_TWO:
-        try_formats([word.format(run=f"{run}.db", other=f"{other}.db") for word in command], stores)
+def test_every_command_on_two_stores_prints_its_formats(
+    run: str, other: str, is_whole: bool, stores: Path
+) -> None:
+    for number, command in enumerate(OF_TWO):
+        chosen = formats(number, PAIRS.index((run, other)), is_whole=is_whole)
+        try_formats([word.format(run=f"{run}.db", other=f"{other}.db") for word in command], chosen, stores)
 
 
 @pytest.mark.parametrize("command", WITHOUT_STORES, ids=" ".join)

@@ -4,6 +4,7 @@ import pytest
 
 from patience import HANGS_AFTER_SECONDS
 from pcielab.devices.cuda import bindings, device, opened, reach
+from pcielab.devices.host import RealHost
 
 from .stand_in import Faults, StandIn
 
@@ -18,5 +19,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> StandIn:
     # Nothing waits for a real GPU: limits count polls, and only a run that hangs is given up.
     for module in (opened, reach):
         monkeypatch.setattr(module, "time", driver)
+    # Cold caches change none of its times, and a thrash writes twice the caches before each test.
+    monkeypatch.setattr(RealHost, "thrash", driver.note_thrash)
     monkeypatch.setattr(device, "DEADLINE_MS", round(1000 * HANGS_AFTER_SECONDS))
     return driver

@@ -78,6 +78,7 @@ class StandIn:
         start_events: Events from which a time was taken.
         open_contexts: Opened contexts that are not closed yet.
         own_seconds: Processor time of the stand-in itself, to subtract from that of its caller.
+        host_thrashes: How often the host was asked to make its caches cold.
         round_trip_ns: Time of a read.
         bytes_per_ns: Rate of the link.
     """
@@ -91,6 +92,7 @@ class StandIn:
         self.start_events: set[int] = set()
         self.open_contexts = 0
         self.own_seconds = 0.0
+        self.host_thrashes = 0
         self.round_trip_ns, self.bytes_per_ns = 1000.0, 25.0
         self._cards, self._version = list(cards), version
         self._now_ns = 1e9
@@ -230,6 +232,10 @@ class StandIn:
 
         self._look = look
         return step
+
+    def note_thrash(self) -> None:
+        """Count a thrash of the host's caches, which then stay as they are."""
+        self.host_thrashes += 1
 
     def monotonic(self) -> float:
         """The host's clock, s: only sleep moves it, so that a limit is a number of polls on every machine."""

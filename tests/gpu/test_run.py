@@ -12,7 +12,7 @@ from suite_texts import suite_text, transfers
 from .command import command
 from .stand_in import StandIn
 
-_WARM: dict[str, Any] = {"windows": ["1M"], "caches": ["host-warm"], "transactions": 50_000}
+_WARM: dict[str, Any] = {"windows": ["1M"], "caches": ["host-warm"], "transactions": 5000}
 SMALL = suite_text(
     transfers(
         *("lat_cmd_{direction}", "LAT_CMD_RD LAT_CMD_WRRD", 8, 64),
@@ -57,6 +57,7 @@ def test_a_suite_runs_and_makes_a_report(
     assert store.origin == "measured"
     assert store.manifest["device"]["name"] == "Stand-in (sm_90)"
     assert stand_in.open_contexts == 0
+    assert stand_in.host_thrashes == TESTS
     assert command("report", tmp_path / "gpu.db", "-o", tmp_path / "gpu.html") == 0, capsys.readouterr().err
     page = (tmp_path / "gpu.html").read_text()
     assert "MEASURED" in page
