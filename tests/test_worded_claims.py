@@ -13,11 +13,13 @@ from pcielab.analysis.why import Why
 from pcielab.library.profiles.parts import System
 from worded_claims import KINDS, claims
 
-QUESTIONS = int(os.environ.get("PCIELAB_CLAIMS", "16"))
+ASKED = os.environ.get("PCIELAB_CLAIMS")
+# Without a number, the second question of each kind: the first one about a test takes four times as long.
+QUESTIONS = range(int(ASKED)) if ASKED else range(len(KINDS), 2 * len(KINDS))
 
 
 def test_every_claim_holds_when_it_is_computed_again() -> None:
-    answers = {number: claims(number) for number in range(QUESTIONS)}
+    answers = {number: claims(number) for number in QUESTIONS}
     false = [
         f"{number}: {claim.words}: {claim.computed}"
         for number, of_answer in answers.items()
@@ -27,7 +29,7 @@ def test_every_claim_holds_when_it_is_computed_again() -> None:
     assert not false, "\n".join(false)
     kinds = sorted(KINDS)
     assert {kinds[number % len(kinds)] for number, of_answer in answers.items() if of_answer} == set(kinds)
-    assert sum(bool(of_answer) for of_answer in answers.values()) > 0.8 * QUESTIONS
+    assert sum(bool(of_answer) for of_answer in answers.values()) > 0.8 * len(QUESTIONS)
 
 
 @pytest.mark.parametrize("kind", ["links", "sizing", "messages"])
@@ -59,6 +61,6 @@ def test_wrong_words_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
         return replace(answer, sentences=tuple(higher))
 
     monkeypatch.setattr(worded_claims, "_why_test", exaggerated)
-    answers = [list(KINDS["tests"](Random(number), number)) for number in range(3)]
+    answers = [list(KINDS["tests"](Random(number), number)) for number in range(2)]
     false = [claim for of_answer in answers for claim in of_answer if not claim.holds]
-    assert len(false) >= sum(bool(of_answer) for of_answer in answers)
+    assert len(false) >= sum(bool(of_answer) for of_answer in answers) > 0
