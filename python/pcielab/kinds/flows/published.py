@@ -20,25 +20,27 @@ class FlowNumbers(RunNumbers):
         scalars = store.scalar_rows
         flows = scalars[scalars["subject"].str.startswith("flow ")]
         tests = store.tests[["id", "family", "series", "value"]]
-        self._rows = tests.merge(flows, left_on="id", right_on="test", suffixes=("_swept", ""))
-        self._rows["flow"] = self._rows["subject"].str.removeprefix("flow ")
+        rows = tests.merge(flows, left_on="id", right_on="test", suffixes=("_swept", ""))
+        rows["flow"] = rows["subject"].str.removeprefix("flow ")
+        # Once, since hundreds of numbers are selected.
+        self._groups = dict(iter(rows.groupby(["family", "flow", "metric"], sort=False)))
         self._store = store
         self._asked = flow_table(store)
         self._estimates: dict[int, dict[str, float]] = {}
 
     def of(self, wanted: Selection) -> pd.Series:
         """The metric over the swept value, in the order of the run; empty if not run."""
-        rows = self._rows
         if not isinstance(wanted, FlowSelection):
             return pd.Series(dtype=float)
-        chosen = (rows["family"] == wanted.family) & (rows["flow"] == wanted.flow)
-        chosen &= rows["metric"] == wanted.metric
+        rows = self._groups.get((wanted.family, wanted.flow, wanted.metric))
+        if rows is None:
+            return pd.Series(dtype=float)
         if wanted.series is not None:
-            chosen &= rows["series"] == wanted.series
+            rows = rows[rows["series"] == wanted.series]
         if wanted.value is not None:
             values = wanted.value if isinstance(wanted.value, list) else [wanted.value]
-            chosen &= rows["value_swept"].isin(values)
-        return rows[chosen].set_index("value_swept")["value"]
+            rows = rows[rows["value_swept"].isin(values)]
+        return rows.set_index("value_swept")["value"]
 
     def estimated(self, one: PublishedValue) -> float:
         """The number of the estimator or the closed form; NaN if it has none."""
