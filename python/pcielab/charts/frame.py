@@ -5,6 +5,7 @@ from typing import Any, TypeAlias, cast
 
 import altair as alt
 import pandas as pd
+from altair.utils.schemapi import debug_mode
 
 from pcielab.charts.run import Run
 
@@ -54,8 +55,8 @@ def panels(
         names = data[row] + _PART_OF_A_NAME + data[column]
         order = [f"{one}{_PART_OF_A_NAME}{other}" for one in rows for other in columns]
     order = [name for name in order if name in set(names)]
-    inline = _inline(data.assign(**{_PANEL: names}))
-    panel = alt.layer(*_pickers_first(layers), data=inline).properties(width=width, height=height)
+    rows_of_panels = _inline(data.assign(**{_PANEL: names}))
+    panel = alt.layer(*_pickers_first(layers), data=rows_of_panels).properties(width=width, height=height)
     facet = alt.Facet(f"{_PANEL}:N", title=None, sort=order)
     figure: alt.FacetChart = panel.facet(facet=facet, columns=across)
     return figure
@@ -131,7 +132,13 @@ def _inline(data: pd.DataFrame) -> alt.InlineData:
         for row, value, is_known in zip(rows, values.tolist(), values.notna().tolist(), strict=True):
             if is_known:
                 row[str(column)] = _short(value)
-    return alt.InlineData(values=rows)
+    return inline(rows)
+
+
+def inline(rows: list[dict[str, object]]) -> alt.InlineData:
+    """The rows as a chart's data. Altair does not check them here, which takes most of the time of a figure."""
+    with debug_mode(False):
+        return alt.InlineData(values=rows)
 
 
 def _short(value: object) -> object:

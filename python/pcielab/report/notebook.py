@@ -14,7 +14,7 @@ from pcielab.analysis.compare import Comparison
 from pcielab.analysis.explain import Explanation
 from pcielab.analysis.why import Why
 from pcielab.charts.axes import bytes_axis
-from pcielab.charts.frame import CLAIMS, Figure
+from pcielab.charts.frame import CLAIMS, Figure, inline
 from pcielab.charts.run import MODELLED, runs_of
 from pcielab.charts.selection import MissingDataError
 from pcielab.doctor import Examination
@@ -249,7 +249,7 @@ def _inline(rows: pd.DataFrame) -> alt.InlineData:
     values = [
         {str(key): value for key, value in row.items() if not pd.isna(value)} for row in finite.to_dict("records")
     ]
-    return alt.InlineData(values=values)
+    return inline(values)
 
 
 def _titled(figure: Figure, title: str, lines: Sequence[str]) -> Figure:

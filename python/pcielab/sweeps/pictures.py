@@ -7,7 +7,7 @@ import altair as alt
 import pandas as pd
 
 from pcielab.charts.axes import bytes_axis
-from pcielab.charts.frame import CLAIMS, Figure
+from pcielab.charts.frame import CLAIMS, Figure, inline
 from pcielab.charts.run import ORIGIN_BADGES
 from pcielab.charts.style import configuration
 from pcielab.errors import refusal
@@ -158,4 +158,4 @@ def _title(column: str) -> str:
 def _inline(rows: pd.DataFrame) -> alt.InlineData:
     """Inline data of the chart: Altair refuses frames of more than 5,000 rows."""
     plain: Any = rows.astype(object).where(rows.notna(), None).to_dict("records")
-    return alt.InlineData(values=plain)
+    return inline(plain)

@@ -8,7 +8,7 @@ import altair as alt
 from pcielab.analysis.compare import Difference
 from pcielab.analysis.explain.moved import Contrast, Moved
 from pcielab.charts.axes import size_text
-from pcielab.charts.frame import CLAIMS, Figure
+from pcielab.charts.frame import CLAIMS, Figure, inline
 from pcielab.charts.selection import MissingDataError
 from pcielab.report.figures.over_size import draw_over_size
 
@@ -70,7 +70,7 @@ def draw_contrast(contrast: Contrast, first: str, second: str) -> Figure:
         legend=alt.Legend(direction="horizontal", gradientLength=220, titleLimit=0),
     )
     chart: alt.Chart = (
-        alt.Chart(alt.InlineData(values=cells))
+        alt.Chart(inline(cells))
         .mark_rect()
         .encode(
             x=alt.X("test:N", sort=tests, title=None, axis=_TEST_AXIS),

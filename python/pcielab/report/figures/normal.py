@@ -5,7 +5,7 @@ import textwrap
 import altair as alt
 
 from pcielab.analysis.normal import Normal
-from pcielab.charts.frame import Figure
+from pcielab.charts.frame import Figure, inline
 from pcielab.errors import refusal
 
 _LETTERS = 110
@@ -63,7 +63,7 @@ def _points(answer: Normal, title: str) -> list[alt.Chart]:
     order = [name for name, _ in _named(answer)]
     names = alt.Y("name:N", sort=order, title=None, axis=alt.Axis(labelLimit=420, labelOverlap=False))
     tooltip = ["name:N", alt.Tooltip("ratio:Q", format=".2f")]
-    chart = alt.Chart(alt.InlineData(values=points)).mark_point(filled=True, size=50)
+    chart = alt.Chart(inline(points)).mark_point(filled=True, size=50)
     return [chart.encode(x=_axis(title), y=names, tooltip=tooltip)]
 
 

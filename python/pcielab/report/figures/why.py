@@ -5,7 +5,7 @@ import textwrap
 import altair as alt
 
 from pcielab.analysis.why import Why
-from pcielab.charts.frame import Figure
+from pcielab.charts.frame import Figure, inline
 from pcielab.charts.selection import MissingDataError
 from pcielab.report.figures.over_size import draw_over_size
 
@@ -37,7 +37,7 @@ def draw_why(answer: Why) -> Figure:
         for bar in answer.bars
     ]
     names = [bar.name for bar in answer.bars]
-    base = alt.Chart(alt.InlineData(values=bars)).encode(
+    base = alt.Chart(inline(bars)).encode(
         x=alt.X("value:Q", title=answer.unit, scale=alt.Scale(zero=True)),
         y=alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=520, labelOverlap=False)),
     )
