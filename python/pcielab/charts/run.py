@@ -166,7 +166,7 @@ def _with_unique_labels(runs: Iterable[Run]) -> list[Run]:
         taken = {other.entry for other in unique}
         candidates = [run.label, f"{run.label} ({_shortened(run.store.path.stem, _STEM_MOST)})"]
         candidates += [f"{run.label} ({number})" for number in range(2, len(taken) + 3)]
-        unique.append(
-            next(named for label in candidates if (named := replace(run, label=label)).entry not in taken)
-        )
+        # The run itself where its label is free: it keeps the rows that other figures selected.
+        named = (run if label == run.label else replace(run, label=label) for label in candidates)
+        unique.append(next(one for one in named if one.entry not in taken))
     return unique
