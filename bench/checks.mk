@@ -66,8 +66,8 @@ claims: build ## Ask COUNT=1000 random questions and compute every claim in the 
 	PCIELAB_CLAIMS=$(or $(COUNT),1000) $(BIN)/python -m pytest tests/test_worded_claims.py -k every_claim
 
 .PHONY: why-limits
-why-limits: extension ## Plant COUNT=700 limits in random systems and NICs; `why` must name each and its best remedy (COUNT=100: 20 minutes)
-	PYTHONPATH=tests $(BIN)/python tests/planted_limits.py --count $(or $(COUNT),700)
+why-limits: extension ## Plant COUNT=700 limits in random systems and NICs; `why` must name each and its best remedy (RECORD=FILE: resumes)
+	PYTHONPATH=tests $(BIN)/python tests/why_limits.py --count $(or $(COUNT),700) $(if $(RECORD),--record $(RECORD))
 
 .PHONY: breaks
 breaks: extension ## Break product code at random, SEEDS=1:20, in the parts PART=stores or all in turn; their tests must notice (20 minutes)
