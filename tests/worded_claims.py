@@ -23,9 +23,11 @@ from pcielab.analysis.why.predicted import predicted
 from pcielab.errors import InputError
 from pcielab.kinds.transfers.bounds import system_bounds
 from pcielab.library.nics import load_nic
+from pcielab.library.profiles import resolve
 from pcielab.library.profiles.parts import System
 from pcielab.work.frames import Frames
 from random_systems import random_case
+from single_changes import FULL, Question
 
 ROUNDED = 0.006
 """Half a unit of the third digit, relative: answers show three digits."""
@@ -154,6 +156,7 @@ _MOST = re.compile(
 _MADE = re.compile(r"^(?:with|over) (?P<before>\D*?)(?P<value>[\d.]+)(?P<after>[^(]*?)(?: \(\w+\))?$")
 _RESOURCES: dict[str, tuple[str, ...]] = {
     "tags": ("link.tags",),
+    "MRRS": ("link.mrrs_bytes",),
     "tags of the device": ("device.dma.tags",),
     "DMAs in flight": ("device.dma.outstanding", "test.outstanding"),
     "posted header credits": ("host.root_complex.posted_header_credits",),
@@ -246,12 +249,19 @@ def _of_bounds(answer: Why, ceilings: Sequence[tuple[str, float]], value: float,
 def _of_resource(
     answer: Why, system: System, test: dict[str, Any], bound: tuple[str, float], title: str
 ) -> Iterator[Claim]:
-    """The number of the resource that the first sentence names, which half or twice as much of it would change."""
+    """The resources that the first sentence names, of which half or twice as much would change it."""
     match = _BINDS.match(answer.sentences[0])
     if match is None:
         return
-    made = _MADE.match(match["made"] or "")
-    words = f"{answer.sentences[0]} ({title})"
+    first, *others = (match["made"] or "").split(" and ")
+    for made in (first, *(f"with {other}" for other in others)):
+        yield from _of_made(made, f"{answer.sentences[0]} ({title})", system, test, bound)
+
+
+def _of_made(
+    text: str, words: str, system: System, test: dict[str, Any], bound: tuple[str, float]
+) -> Iterator[Claim]:
+    made = _MADE.match(text)
     if made is None:
         yield Claim(words, holds=False, computed="no resource is named")
         return
@@ -428,6 +438,49 @@ def _of_nics(random: Random, _case: int) -> Iterator[Claim]:
         )
 
 
+_HELD = {
+    "held": re.compile(r": it holds (\d+) descriptors"),
+    "ring": re.compile(r": a ring of (\d+) descriptors fills"),
+    "tags": re.compile(r": all (\d+) tags are in use"),
+}
+
+
+def _of_nics_on_machines(random: Random, _case: int) -> Iterator[Claim]:
+    """What a NIC reaches and holds on a machine, and its rate with the change that gives most."""
+    frame, line_gbps = random.choice((512, 1024, 1518)), random.choice((200.0, 400.0))
+    queues = {"queues.descriptors_held": random.choice((32, 64, 128)), "queues.ring_descriptors": 512}
+    nic = load_nic(random.choice(_NICS)).with_(queues)
+    tags = random.choice((32, 256))
+    sets = {"link.tags": tags}
+    frames = Frames(nic, (frame,), model.Ethernet(line_gbps=line_gbps), random.choice(("tx", "rx")))
+    answer = why(frames, profile="gen5-x16", sets=sets)
+    question = Question(resolve("gen5-x16", {"device": "direct-dma", **sets}).system, None, frames)
+    changed = [change for change in (answer.change,) if change is not None and "nic.step" not in change.keys]
+    [gbps, *after] = question.rates([{}, *(change.keys for change in changed)], FULL)
+    title = f"{nic.name}, {frames.direction}, {frame} B, {line_gbps} Gb/s, {queues}, {sets}"
+    match = _NIC_BINDS.match(answer.sentences[0])
+    if match is None or gbps is None:
+        return
+    words, millions = f"{answer.sentences[0]} ({title})", 1e3 * gbps / (8 * (frame - 4))
+    yield Claim(
+        words,
+        _close(_number(match["allows"]), gbps)
+        and _close(_number(match["millions"]), millions)
+        and _close(_number(match["interval"]), 1e3 / millions),
+        f"{gbps} Gb/s, {millions} million packets/s",
+    )
+    values = {"held": queues["queues.descriptors_held"], "ring": queues["queues.ring_descriptors"], "tags": tags}
+    for what, said in _HELD.items():
+        if held := said.search(answer.sentences[0]):
+            yield Claim(words, int(held[1]) == values[what], f"{what} {values[what]}")
+    for rate in after:
+        most = _MOST.match(answer.sentences[-1])
+        holds = most is not None and rate is not None and _close(_number(most["value"]), rate)
+        percent = math.nan if rate is None else 100 * (rate / gbps - 1)
+        holds = holds and most is not None and abs(_number(most["percent"]) - percent) <= 1
+        yield Claim(f"{answer.sentences[-1]} ({title})", holds, f"{rate} Gb/s, {percent:+.1f} %")
+
+
 def _of_next_bound(answer: Why, rates: Sequence[tuple[str, float]], title: str) -> Iterator[Claim]:
     ordered = sorted(rates, key=lambda pair: pair[1])
     if match := _NEXT.search(answer.sentences[1]):
@@ -544,6 +597,7 @@ KINDS: dict[str, Callable[[Random, int], Iterator[Claim]]] = {
     "measured": _of_measured,
     "messages": _of_messages,
     "nics": _of_nics,
+    "nics on machines": _of_nics_on_machines,
     "sizing": _of_sizing,
     "tests": _of_tests,
     "values": _of_values,

@@ -209,8 +209,12 @@ pub fn of_nic(nic: &Nic, frame_bytes: u64) -> Result<Vec<Change>, Refusal> {
 /// The step of a NIC that a change of one key is of.
 fn step_of<'a>(change: &Change, nic: &'a Interactions) -> Option<&'a pcie_model::Step> {
     let (key, _) = change.only_key()?;
-    let index = key.strip_prefix("nic.step.")?.split('.').next()?;
-    nic.steps.get(index.parse::<usize>().ok()?)
+    nic.steps.get(step_at(key)?)
+}
+
+/// The index of the step of a NIC that a key is of.
+pub(crate) fn step_at(key: &str) -> Option<usize> {
+    key.strip_prefix("nic.step.")?.split('.').next()?.parse().ok()
 }
 
 /// Twice as many packets for each access of a kind, all steps of the kind at once.

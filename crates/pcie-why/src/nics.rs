@@ -2,11 +2,11 @@
 
 use crate::changes::{
     Change, LINK, NIC, changed_link, changed_nic, changed_system, further, is_of_absent_translation, json_of,
-    of_link, of_nic, of_system,
+    of_link, of_nic, of_system, step_at,
 };
 use crate::resource::{Resource, resource_of_nic};
 use crate::search::{Engine, Length};
-use pcie_model::{Answer, Ethernet, Interactions, Limits, Model, ModelParameters, Nic};
+use pcie_model::{Answer, Ethernet, Interactions, Limits, Model, ModelParameters, Nic, Path};
 use pcie_refusal::{Kind, Refusal, Unfinished};
 use pcie_schema::Fitting as _;
 use pcie_sim::nic::{Direction, NicBound, NicSet, Traffic};
@@ -94,6 +94,16 @@ impl NicQuestion {
             [("line".to_owned(), line_gbps)].into_iter().chain(ceilings).collect();
         bounds.sort_by(|one, other| one.1.total_cmp(&other.1));
         Ok(bounds)
+    }
+
+    /// Whether a key is of a step that sends where frames are only received, or the other way round.
+    fn is_of_idle_step(&self, key: &str) -> bool {
+        let step = step_at(key).and_then(|nth| self.nic.steps.get(nth));
+        match self.traffic.direction {
+            Direction::Both => false,
+            Direction::Tx => step.is_some_and(|step| step.path == Path::Rx),
+            Direction::Rx => step.is_some_and(|step| step.path == Path::Tx),
+        }
     }
 
     fn value(
@@ -205,8 +215,11 @@ impl Engine for NicQuestion {
         changes.iter().map(|change| raised(change).unwrap_or(1.0)).collect()
     }
 
+    /// Changes of an IOMMU that is off, and of steps of the direction that no frame takes.
     fn is_without_effect(&self, change: &Change) -> bool {
-        matches!(&self.ground, Ground::System(system) if is_of_absent_translation(change, system))
+        let is_absent =
+            matches!(&self.ground, Ground::System(system) if is_of_absent_translation(change, system));
+        is_absent || (!change.keys.is_empty() && change.keys.keys().all(|key| self.is_of_idle_step(key)))
     }
 
     fn is_latency(&self) -> bool {

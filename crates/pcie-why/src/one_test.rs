@@ -202,11 +202,13 @@ impl Case<'_> {
             let allowed = self.shown(*bound);
             return format!("{} is more than {name} allows, {allowed}{beside}.", capital(&value));
         }
-        let made_of = self.resource.as_ref();
-        let made_of =
-            made_of.map_or_else(String::new, |one| format!(" {}", clause_of(one, &self.asked.unmeasured)));
         let share = format!("{value} is {:.0} % of it", 100.0 * self.value() / bound);
-        format!("{name} binds at {}{made_of}; {share}{beside}.", self.shown(*bound))
+        let binds =
+            |made_of: &str| format!("{name} binds at {}{made_of}; {share}{beside}.", self.shown(*bound));
+        let Some(resource) = &self.resource else { return binds("") };
+        let made_of = format!(" {}", clause_of(resource, &self.asked.unmeasured));
+        let longer = resource.beside.iter().map(|also| binds(&format!("{made_of} and {also}")));
+        shortest(longer.chain([binds(&made_of)]))
     }
 
     fn certainty(&self) -> Certainty {

@@ -24,6 +24,8 @@ pub struct Resource {
     pub value: f64,
     /// A clause: `with 32 tags`.
     pub clause: String,
+    /// Another key of the bound whose step raises it about as much, and its value: `MRRS 128`.
+    pub beside: Option<String>,
     /// What is known of the value, where no document gives it.
     pub assumed: Option<Assumed>,
 }
@@ -48,15 +50,22 @@ const WALKS: [Made; 4] = [
     ("host.iommu.tlb.entries", "with ", " IO-TLB entries"),
     ("host.iommu.walker_busy_ns", "with walks of ", " ns"),
 ];
+const WITH: &str = "with ";
+/// A step that raises a bound by this share of what the best step does raises it about as much.
+const ALIKE: f64 = 0.9;
+/// Least rise of a bound that counts.
+const RISES: f64 = 1.02;
 const GENERATION: Made = ("link.generation", "over Gen", "");
 
 /// The keys of a bound, the first of them the one to name where no step shows which matters.
 fn made_of(bound: Bound) -> &'static [Made] {
     match bound {
         Bound::WireUpstream | Bound::WireDownstream | Bound::DevicePort | Bound::RootPort => &[GENERATION],
-        Bound::Tags => {
-            &[("link.tags", "with ", " tags"), ("device.dma.tags", "with ", " tags of the device")]
-        }
+        Bound::Tags => &[
+            ("link.tags", "with ", " tags"),
+            ("device.dma.tags", "with ", " tags of the device"),
+            ("link.mrrs_bytes", "with MRRS ", ""),
+        ],
         Bound::PostedCredits => &[
             ("host.root_complex.posted_header_credits", "with ", " posted header credits"),
             ("host.root_complex.posted_data_credits", "with ", " posted data credits"),
@@ -104,16 +113,25 @@ pub fn resource(system: &System, test: &Test) -> Option<Resource> {
     let bound = answer.ceilings.first()?;
     let present = |made: &&Made| question.value(made.0).is_some();
     let keys: Vec<&Made> = made_of(bound.bound).iter().filter(present).collect();
-    let (mut named, mut most) = (*keys.first()?, 1.0);
-    if keys.len() > 1 {
-        for made in keys {
-            let raised = question.raised(made.0, bound);
-            if raised > most {
-                (named, most) = (made, raised);
-            }
+    let raised: Vec<f64> = match keys.len() {
+        1 => vec![1.0],
+        _ => keys.iter().map(|made| question.raised(made.0, bound)).collect(),
+    };
+    let mut named = 0;
+    for nth in 1..keys.len() {
+        if raised[nth] > raised[named] {
+            named = nth;
         }
     }
-    let (key, before, after) = *named;
+    let is_alike = |nth: &usize| {
+        *nth != named && raised[*nth] - 1.0 >= ALIKE * (raised[named] - 1.0) && raised[*nth] > RISES
+    };
+    let beside = (0..keys.len()).find(is_alike).and_then(|nth| {
+        let (key, before, after) = keys[nth];
+        let value = rounded_to(question.value(key)?, 3);
+        Some(format!("{}{value}{after}", before.strip_prefix(WITH).unwrap_or(before)))
+    });
+    let (key, before, after) = **keys.get(named)?;
     let value = match bound.bound {
         Bound::DeviceRate => test.size_bytes as f64 * 8.0 / bound.gbps,
         _ => question.value(key)?,
@@ -122,7 +140,8 @@ pub fn resource(system: &System, test: &Test) -> Option<Resource> {
     if key == GENERATION.0 {
         clause.push_str(&format!(" x{}", system.link.lanes));
     }
-    Some(Resource { bound: bound.bound.to_string(), key, value, clause, assumed: None })
+    let beside = beside.filter(|_| bound.bound != Bound::DeviceRate);
+    Some(Resource { bound: bound.bound.to_string(), key, value, clause, beside, assumed: None })
 }
 
 /// The resource of a NIC, or of its link, behind a bound that the simulation shows; `None` of other bounds.
@@ -168,7 +187,7 @@ pub(crate) fn resource_of_nic(bound: NicBound, nic: &Interactions, system: &Syst
     let clause = format!("{before}{value}{after}{doubt}");
     let assumed =
         known.map(|Interval { least, most, .. }| Assumed { least: *least, most: *most, values: None });
-    Some(Resource { bound: bound.to_string(), key, value: f64::from(value), clause, assumed })
+    Some(Resource { bound: bound.to_string(), key, value: f64::from(value), clause, beside: None, assumed })
 }
 
 /// The bounds of a test on a system.

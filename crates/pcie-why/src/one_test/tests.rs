@@ -41,6 +41,7 @@ fn case<'a>(asked: &'a TestAsked, bound: Option<&str>, simulated: f64, causes: V
             key,
             value: 128.0,
             clause: "with 128 non-posted header credits".into(),
+            beside: Some("walks of 1.25 ns".into()),
             assumed: None,
         }),
     }
@@ -81,7 +82,7 @@ fn no_sentence_about_a_test_is_too_long() {
 fn the_word_on_an_unmeasured_resource_stands_behind_its_value() {
     let asked = asked(None, "measured", &["link.tags"]);
     let answer = case(&asked, Some("tags"), 97.0, Vec::new()).answer();
-    let clause = "with 128 non-posted header credits (unidentified); the simulated 97.0 Gb/s is 97 % of it.";
+    let clause = "with 128 non-posted header credits (unidentified) and walks of 1.25 ns; the simulated 97.0 Gb/s is 97 % of it.";
     assert_eq!(answer.sentences[0], format!("tags binds at 100 Gb/s {clause}"));
     assert_eq!(answer.sure.level, Level::NotSure);
     assert!(answer.sentences[1].starts_with("Not sure: on an unmeasured value, "));

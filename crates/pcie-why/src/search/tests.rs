@@ -87,6 +87,24 @@ fn a_pair_is_found_where_two_limits_are_alike() {
 }
 
 #[test]
+fn a_change_that_is_easier_than_the_best_is_simulated_at_full_length() {
+    let changes = ["tags", "walkers", "size", "pool", "iommu", "mps"].map(|key| {
+        let who = match key {
+            "iommu" | "mps" => Who::Setting,
+            "size" => Who::Workload,
+            _ => Who::Processor,
+        };
+        let mut made = change(key, who, 1.0);
+        made.of = if key == "size" { Part::Test } else { Part::Host };
+        made
+    });
+    let gains = [20.0, 19.0, 30.0, 18.0, 4.0, 5.0];
+    assert_eq!(easier(&changes, &gains, &[2, 0, 1, 3]), Some(5));
+    assert_eq!(easier(&changes, &gains, &[2, 0, 4]), None, "one of them is easier");
+    assert_eq!(easier(&changes, &gains, &[5]), None);
+}
+
+#[test]
 fn a_stopped_search_says_so() {
     let limits = [("tags", Who::Device, 10.0), ("port", Who::Slot, 10.0), ("memory", Who::Slot, 500.0)];
     let stopped = search(&mut Least::new(limits), &mut |_, _| ControlFlow::Break(()));

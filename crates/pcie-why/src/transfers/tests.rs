@@ -84,6 +84,7 @@ fn the_clause_of_tests_with_one_resource_says_why_nobody_knows_it() {
         key: "link.tags",
         value: 32.0,
         clause: "with 32 tags".into(),
+        beside: None,
         assumed: None,
     };
     let common = vec![Some(resource.clone()), Some(resource)];
