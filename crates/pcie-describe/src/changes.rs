@@ -65,6 +65,26 @@ pub fn typed_changes(texts: &[String]) -> Result<Table, Refusal> {
     Ok(changes)
 }
 
+/// A value as `--set` takes it.
+#[must_use]
+pub fn set_text(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::Null => "none".to_owned(),
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The title of a system with changes.
+#[must_use]
+pub fn changed_title(title: &str, changes: &Table) -> String {
+    if changes.is_empty() {
+        return title.to_owned();
+    }
+    let listed = changes.iter().map(|(key, value)| format!("{key}={}", set_text(&value.clone().into_json())));
+    format!("{title}, with {}", listed.collect::<Vec<_>>().join(", "))
+}
+
 /// A text as the value that it stands for: `none`, a value of TOML, else itself.
 #[must_use]
 pub fn typed(text: &str) -> Value {

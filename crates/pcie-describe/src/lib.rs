@@ -12,12 +12,15 @@ mod files;
 mod flows;
 mod merged;
 mod provenance;
+mod shipped;
 mod single;
 mod suites;
 mod system;
 mod value;
 
-pub use changes::{change, known_keys, meanings, replaced, typed, typed_changes, typed_values};
+pub use changes::{
+    change, changed_title, known_keys, meanings, replaced, set_text, typed, typed_changes, typed_values,
+};
 pub use documents::{File, file_schema, read_file, read_part, system_schema};
 pub use fabrics::{
     DevicePreset, FabricFile, HostPreset, INSIDE_GBYTES_PER_S, Presets, device_preset_schema, fabric_keys,
@@ -27,6 +30,7 @@ pub use files::{Files, Kind, Layer, PARTS, Stack, with_bases, without_folder};
 pub use flows::{Column, flow_columns, flow_names};
 pub use merged::{Merged, Source, resolve, values_of};
 pub use provenance::{FittedTo, Provenance, Unmeasured};
+pub use shipped::Shipped;
 pub use single::{InFile, Single, read_engine, read_messages, read_nic};
 pub use suites::{Suite, SuiteKind};
 pub use system::{Description, changed, read_system, recorded};

@@ -32,6 +32,24 @@ pub enum Unmeasured {
     Borrowed(String),
 }
 
+impl Unmeasured {
+    /// In a word.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Assumed => "assumed",
+            Self::Unidentified => "unidentified",
+            Self::Borrowed(_) => "borrowed",
+        }
+    }
+
+    /// The profile that a borrowed value comes from.
+    #[must_use]
+    pub fn profile(&self) -> Option<&str> {
+        if let Self::Borrowed(profile) = self { Some(profile) } else { None }
+    }
+}
+
 /// Sources of the values of a file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -62,4 +80,58 @@ pub struct Provenance {
     /// Why nobody measured the keys of this file without a note, if nobody did.
     #[serde(default)]
     pub others: Option<Unmeasured>,
+}
+
+impl Provenance {
+    /// Whether a dotted key, or a table around it, has a note.
+    pub(crate) fn has_note(&self, key: &str) -> bool {
+        around(key).any(|one| self.keys.get(one).is_some_and(|note| !note.is_empty()))
+    }
+
+    /// Why nobody measured a dotted key, as the innermost table around it with an entry or a note says.
+    ///
+    /// A key without either is one of the `others`.
+    pub(crate) fn unmeasured_of(&self, key: &str) -> Option<&Unmeasured> {
+        for one in around(key) {
+            if let Some(reason) = self.unmeasured.get(one) {
+                return Some(reason);
+            }
+            if self.keys.contains_key(one) {
+                return None;
+            }
+        }
+        self.others.as_ref()
+    }
+}
+
+/// A dotted key, and the tables around it, the innermost first.
+fn around(key: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(key), |key| key.rsplit_once('.').map(|(table, _)| table))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_innermost_entry_or_note_says_why_nobody_measured_a_key() {
+        let sources: Provenance = serde_json::from_value(json!({
+            "source": "a book",
+            "keys": {"iommu": "measured", "memory.miss_ns": ""},
+            "unmeasured": {"iommu.tlb": "assumed", "load": {"borrowed": "mine"}},
+            "others": "unidentified",
+        }))
+        .unwrap();
+        let word = |key| sources.unmeasured_of(key).map(Unmeasured::word);
+        assert_eq!(word("iommu.tlb.entries"), Some("assumed"));
+        assert_eq!(word("iommu.walk_ns"), None);
+        assert_eq!(word("memory.miss_ns"), None);
+        assert_eq!(word("sockets"), Some("unidentified"));
+        assert_eq!(sources.unmeasured_of("load.cores").and_then(Unmeasured::profile), Some("mine"));
+        assert_eq!(
+            ["iommu.walk_ns", "memory.miss_ns", "load"].map(|key| sources.has_note(key)),
+            [true, false, false]
+        );
+    }
 }

@@ -1,5 +1,6 @@
 //! Systems: read from files with changes, or changed.
 
+use indexmap::IndexMap;
 use pcie_refusal::Refusal;
 use pcie_schema::{Fitting, Why};
 use pcie_sim::Machine;
@@ -7,11 +8,11 @@ use pcie_sim::profile::{Ruled as _, System};
 use serde_json::Value as Json;
 
 use crate::blame::{Giver, blamed, refused};
-use crate::changes::{SET, change, refuse_whole_tables};
+use crate::changes::{SET, change, changed_title, refuse_whole_tables};
 use crate::documents::checked;
-use crate::files::{Files, Kind};
+use crate::files::{Files, Kind, PARTS};
 use crate::merged::{Merged, Source, resolve};
-use crate::provenance::Provenance;
+use crate::provenance::{Provenance, Unmeasured};
 use crate::value::{Table, Value};
 
 /// A system that was read from files, complete and checked.
@@ -31,6 +32,71 @@ impl Description {
     pub fn source(&self, key: &str) -> String {
         let giver = self.merged.giver(key);
         if giver.by_set { format!("{}: [set]", giver.file) } else { giver.file }
+    }
+
+    /// One line for people, with the caller's changes.
+    #[must_use]
+    pub fn title(&self) -> String {
+        changed_title(&self.system.title, &self.merged.changes)
+    }
+
+    /// Why nobody measured the value of a dotted key; `None` if somebody did, or the caller gave it.
+    fn unmeasured_of(&self, key: &str) -> Option<&Unmeasured> {
+        if self.merged.changes.contains_key(key) {
+            return None;
+        }
+        let of =
+            |kind: Kind| self.provenance.iter().find(|(own, _)| *own == kind).map(|(_, sources)| sources);
+        let system = of(Kind::System)?;
+        if system.has_note(key) {
+            return system.unmeasured_of(key);
+        }
+        if self.merged.own_changes.contains_key(key) {
+            return None;
+        }
+        let (part, within) = key.split_once('.')?;
+        let kind = PARTS.into_iter().find(|kind| kind.word() == part)?;
+        of(kind)?.unmeasured_of(within)
+    }
+
+    /// The keys that nobody measured, and a word on each: `assumed`, `borrowed`, `unidentified`.
+    ///
+    /// # Errors
+    /// The system has no JSON.
+    pub fn unmeasured(&self) -> Result<IndexMap<String, &'static str>, Refusal> {
+        Ok(self.reasons()?.map(|(key, reason)| (key, reason.word())).collect())
+    }
+
+    /// The borrowed keys, and the profile that each comes from.
+    ///
+    /// # Errors
+    /// The system has no JSON.
+    pub fn borrowed(&self) -> Result<IndexMap<String, String>, Refusal> {
+        Ok(self.reasons()?.filter_map(|(key, reason)| Some((key, reason.profile()?.to_owned()))).collect())
+    }
+
+    /// The present keys whose values nobody measured, and why.
+    fn reasons(&self) -> Result<impl Iterator<Item = (String, &Unmeasured)>, Refusal> {
+        let mut keys = Vec::new();
+        present(&serde_json::to_value(&self.system).map_err(Refusal::new)?, "", &mut keys);
+        Ok(keys.into_iter().filter_map(|key| {
+            let reason = self.unmeasured_of(&key)?;
+            Some((key, reason))
+        }))
+    }
+}
+
+/// Adds the dotted keys with a single value that is present.
+fn present(values: &Json, path: &str, found: &mut Vec<String>) {
+    let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    match values {
+        Json::Object(table) => table.iter().for_each(|(name, value)| present(value, &below(name), found)),
+        Json::Array(list) => {
+            let tables = list.iter().enumerate().filter(|(_, one)| one.is_object());
+            tables.for_each(|(nth, one)| present(one, &below(&nth.to_string()), found));
+        }
+        Json::Null => {}
+        _ => found.push(path.to_owned()),
     }
 }
 

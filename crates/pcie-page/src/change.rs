@@ -23,28 +23,14 @@ pub(crate) struct Changed {
 
 /// A system with changes.
 pub(crate) fn change(asked: Asked) -> Result<Changed, Refusal> {
-    let mut title = asked.system.get("title").and_then(Value::as_str).unwrap_or_default().to_owned();
     let changes = pcie_describe::typed_values(table(asked.sets));
-    let listed: Vec<String> =
-        changes.iter().map(|(key, value)| format!("{key}={}", shown(&value.clone().into_json()))).collect();
-    let system = pcie_describe::changed(table(asked.system), &changes)?;
-    if !listed.is_empty() {
-        title = format!("{title}, with {}", listed.join(", "));
-    }
-    Ok(Changed { system, title })
+    let title = asked.system.get("title").and_then(Value::as_str).unwrap_or_default();
+    let title = pcie_describe::changed_title(title, &changes);
+    Ok(Changed { system: pcie_describe::changed(table(asked.system), &changes)?, title })
 }
 
 fn table(values: Map<String, Value>) -> Table {
     values.into_iter().map(|(key, value)| (key, Written::of_json(value))).collect()
-}
-
-/// A value as `--set` takes it.
-pub(crate) fn shown(value: &Value) -> String {
-    match value {
-        Value::Null => "none".to_owned(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! A system in a file of the user: its text, over shipped files, as a checked system.
 
-use pcie_describe::{Files, Kind, Layer, Source, Table, Value as Written};
-use pcie_refusal::shown::quoted;
-use pcie_refusal::unknown::suggestion;
+use indexmap::IndexMap;
+use pcie_describe::{Kind, Layer, Shipped, Source, Table, Value as Written};
 use pcie_refusal::{Kind as RefusalKind, Refusal};
 use pcie_sim::profile::System;
 use serde::{Deserialize, Serialize};
@@ -28,6 +27,10 @@ pub(crate) struct Own {
     /// The shipped system that the file starts from, if it names one.
     base: Option<String>,
     system: System,
+    /// Keys of the system that nobody measured, and a word on each.
+    unmeasured: IndexMap<String, &'static str>,
+    /// Keys of the system that are borrowed, and the profile that each comes from.
+    borrowed: IndexMap<String, String>,
 }
 
 /// Reads, merges and checks a file.
@@ -48,46 +51,11 @@ pub(crate) fn own(asked: &Asked) -> Result<Own, Refusal> {
     let base = table.get("base").and_then(Written::as_text).map(|name| files.found(Kind::System, name));
     let base = base.transpose().map_err(|refusal| refusal.about(file))?.map(|(name, _)| name.to_owned());
     let content = Layer { table, path: file.clone(), is_file: true };
-    let system = pcie_describe::read_system(Source::Content(content), Table::new(), &mut files)?.system;
-    Ok(Own { kind: "system", name: system.name.clone(), title: system.title.clone(), base, system })
-}
-
-/// Shipped files, by name and alias in any case.
-pub(crate) struct Shipped<'a>(pub(crate) &'a Map<String, Value>);
-
-impl<'a> Shipped<'a> {
-    fn found(&self, kind: Kind, reference: &str) -> Result<(&'a str, &'a Value), Refusal> {
-        let (known, wanted) = (self.0.get(kind.word()).and_then(Value::as_object), reference.to_lowercase());
-        let Some(known) = known else {
-            return Err(Refusal::new(format!("no {} is shipped", kind.word())).kind(RefusalKind::NotFound));
-        };
-        let called = |(name, content): &(&String, &Value)| {
-            let aliases = content.get("aliases").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-            let names = aliases.iter().filter_map(Value::as_str).chain([name.as_str()]);
-            names.map(str::to_lowercase).any(|one| one == wanted)
-        };
-        known.iter().find(called).map(|(name, content)| (name.as_str(), content)).ok_or_else(|| {
-            let names: Vec<&str> = known.keys().map(String::as_str).collect();
-            let problem = format!("no {} profile is named {}", kind.word(), quoted(reference));
-            Refusal::new(problem).kind(RefusalKind::NotFound).remedy(suggestion(reference, &names))
-        })
-    }
-}
-
-impl Files for Shipped<'_> {
-    type Error = Refusal;
-
-    fn read(&mut self, kind: Kind, reference: &str, _: Option<&str>) -> Result<Layer, Refusal> {
-        let (name, content) = self.found(kind, reference)?;
-        let Written::Table(table) = Written::of_json(content.clone()) else {
-            return Err(Refusal::new(format!("{name}: not a table")).kind(RefusalKind::WrongType));
-        };
-        Ok(Layer { table, path: format!("{name}.toml"), is_file: true })
-    }
-
-    fn about(error: Refusal, file: &str) -> Refusal {
-        error.about(file)
-    }
+    let read = pcie_describe::read_system(Source::Content(content), Table::new(), &mut files)?;
+    let (unmeasured, borrowed) = (read.unmeasured()?, read.borrowed()?);
+    let system = read.system;
+    let (name, title) = (system.name.clone(), system.title.clone());
+    Ok(Own { kind: "system", name, title, base, system, unmeasured, borrowed })
 }
 
 #[cfg(test)]

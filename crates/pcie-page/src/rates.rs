@@ -1,13 +1,11 @@
 //! Rates in closed form of a NIC with its features, and of an engine: shipped ones, or from the text of a file.
 
-use pcie_describe::{Layer, Source, Table, Value as Written, read_engine, read_nic};
+use pcie_describe::{Layer, Shipped, Source, Table, Value as Written, read_engine, read_nic};
 use pcie_model::{Engine, EngineRates, Ethernet, Limits, Model, ModelParameters, Nic, NicThroughput};
 use pcie_refusal::Refusal;
 use pcie_wire::{Accounting, LinkParameters};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-
-use crate::own::Shipped;
 
 /// A NIC, and frames on its line.
 #[derive(Debug, Deserialize)]

@@ -1,12 +1,12 @@
 //! A page's content for use without it: commands, Python, a profile, a suite, a sweep.
 
+use pcie_describe::set_text;
 use pcie_refusal::Refusal;
 use pcie_sim::profile::Link;
 use pcie_workload::{CacheState, Operation, Pattern};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::change::shown;
 use crate::plan::{SIZES, WINDOWS};
 use crate::question::{Question, name_of};
 use toml_text::table_text;
@@ -86,12 +86,12 @@ fn run(asked: &Asked, operation: Operation) -> String {
     let mut parts: Vec<String> =
         vec!["pcielab".into(), "run".into(), "--profile".into(), asked.reference.clone()];
     for (key, value) in &asked.sets {
-        parts.extend(["--set".into(), format!("{key}={}", shown(value))]);
+        parts.extend(["--set".into(), format!("{key}={}", set_text(value))]);
     }
-    let operation = shown(&json!(operation));
+    let operation = set_text(&json!(operation));
     parts.extend(["--test".into(), operation.clone()]);
     for given in words(&asked.question).iter().filter(|one| !one.is_default) {
-        parts.extend([format!("--{}", given.word.replace('_', "-")), shown(&given.value)]);
+        parts.extend([format!("--{}", given.word.replace('_', "-")), set_text(&given.value)]);
     }
     if asked.question.seed != 1 {
         parts.extend(["--seed".into(), asked.question.seed.to_string()]);
@@ -126,8 +126,11 @@ fn python(asked: &Asked) -> String {
         .filter(|one| !one.is_default)
         .map(|one| format!(", {}={}", one.word, one.value))
         .collect();
-    let sets: Vec<String> =
-        asked.sets.iter().map(|(key, value)| json!(format!("{key}={}", shown(value))).to_string()).collect();
+    let sets: Vec<String> = asked
+        .sets
+        .iter()
+        .map(|(key, value)| json!(format!("{key}={}", set_text(value))).to_string())
+        .collect();
     let (operation, given) = (json!(asked.question.bandwidth), given.concat());
     let sets = if sets.is_empty() { String::new() } else { format!(", sets=[{}]", sets.join(", ")) };
     let seed = asked.question.seed;

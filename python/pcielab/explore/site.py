@@ -33,7 +33,7 @@ def site_files(compiled: Path) -> dict[str, bytes]:
         "index.html": html("explore", _LINKS, without_server=True).encode(),
         "vega.js": vega_script().encode(),
         "data/setting.json": _json(setting_of(systems)),
-        "data/profiles.json": _json(_shipped()),
+        "data/profiles.json": _json(shipped_profiles()),
         **{f"data/{name}.json": _json(_described(systems, name)) for name in systems.names},
         **{f"pages/{name}": page_file(name) for name in sorted(page_files())},
         **{f"pages/{name}": (compiled / name).read_bytes() for name in _COMPILED},
@@ -46,7 +46,7 @@ def _described(systems: Systems, name: str) -> dict[str, Any]:
     return {**described(system), "system": json.loads(system.to_json())}
 
 
-def _shipped() -> dict[str, dict[str, Any]]:
+def shipped_profiles() -> dict[str, dict[str, Any]]:
     """The tables of shipped files by kind and name, for files of the user that start from them."""
     return {kind: {name: read_toml(path) for name, path in profile_files(kind).items()} for kind in KINDS}
 

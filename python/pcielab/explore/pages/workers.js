@@ -102,7 +102,8 @@ const takeOwn = async ({ file, text }) => {
     return { ...key, value, source: value === key.value ? key.source : file };
   });
   owns.set(answer.name, { file, text });
-  systems.set(answer.name, Promise.resolve({ title: answer.title, keys: own.filter((key) => key.value !== undefined), system: answer.system }));
+  const { title, system, unmeasured, borrowed } = answer;
+  systems.set(answer.name, Promise.resolve({ title, keys: own.filter((key) => key.value !== undefined), system, unmeasured, borrowed }));
   sessionStorage.setItem(OWN_KEY, JSON.stringify([...owns.values()]));
   return { kind: answer.kind, name: answer.name };
 };
