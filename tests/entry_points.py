@@ -536,6 +536,7 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     ),
     "why_store": Long(searched_store),
     "why_words": Short("flows and tests that Python holds"),
+    **dict.fromkeys(("explained_differences", "why_two"), Short("two runs' tests that Python holds")),
     **dict.fromkeys(("reasons_of_test", "test_in_words"), Short("the parameters of one test")),
     **dict.fromkeys(("keys_of_bounds", "borrowed_sentences"), Short("some two hundred keys of a system")),
     "why_nic": Long(searched_nic),

@@ -110,8 +110,8 @@ mod _core {
     use super::vfio::{bind_device, list_devices, release_device, survey_device};
     #[pymodule_export]
     use super::why::{
-        borrowed_sentences, keys_of_bounds, link_changes, reasons_of_test, test_in_words, why_nic,
-        why_nic_on_link, why_store, why_test, why_words,
+        borrowed_sentences, explained_differences, keys_of_bounds, link_changes, reasons_of_test,
+        test_in_words, why_nic, why_nic_on_link, why_store, why_test, why_two, why_words,
     };
     #[pymodule_export]
     use super::words::{alike, closest, suggestion, with_most_parts, with_parts};

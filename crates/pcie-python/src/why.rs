@@ -116,6 +116,18 @@ fn answered(
     text(&watched.result(result)?)
 }
 
+/// What the differences of two runs change, together, and those with the largest effects alone.
+#[pyfunction]
+pub(crate) fn explained_differences(asked: &str) -> Result<Vec<String>> {
+    Ok(parse::<pcie_why::Differences>("differences", asked)?.explained())
+}
+
+/// Why the tests of two runs differ.
+#[pyfunction]
+pub(crate) fn why_two(asked: &str) -> Result<String> {
+    text(&parse::<pcie_why::TwoRuns>("question", asked)?.answer()?)
+}
+
 /// The words about what another engine computed, and the change that they name first: about the `limits` of a run, or
 /// about `estimated` or `simulated` flows.
 #[pyfunction]

@@ -21,6 +21,7 @@ mod step_costs;
 mod test_words;
 mod tests_on_systems;
 mod transfers;
+mod two_runs;
 mod worded;
 
 pub use answer::{Answer, Bar, Role, Row};
@@ -39,4 +40,5 @@ pub use step_costs::{StepCost, step_costs};
 pub use test_words::{parameters_in_words, test_in_words};
 pub use tests_on_systems::TestQuestion;
 pub use transfers::{StoreAsked, StoreRow, why_store};
+pub use two_runs::{Differences, TwoRuns};
 pub use worded::{Edge, EstimatedFlows, Limited, Limits, Remedies, SimulatedFlows, Worded};
