@@ -15,6 +15,7 @@ from made_machine import server, write
 from pcielab.doctor import examine, machine_of_text, read_sysfs, saved
 from pcielab.doctor.examine import branches, describe, draw
 from pcielab.errors import InputError
+from without_python import static_runner
 
 ROOT = Path(__file__).parents[1]
 RISER = (ROOT / "tests/lspci_texts/xeon-6230-bad-riser.txt").read_text()
@@ -24,8 +25,7 @@ TEXTS = {"lspci": RISER, "topology": NCCL, "foreign": "hello\nworld\n", "empty":
 @pytest.fixture(scope="module")
 def runner() -> Path:
     """`pcielab-run` of this tree."""
-    subprocess.run(["cargo", "build", "--quiet", "--workspace", "--bin", "pcielab-run"], cwd=ROOT, check=True)
-    return ROOT / "target" / "debug" / "pcielab-run"
+    return static_runner()
 
 
 def words(runner: Path, text: str, *options: str) -> subprocess.CompletedProcess[str]:

@@ -1,6 +1,7 @@
-"""The same three sentences for the same question: command, Python, the page with a server and the one without."""
+"""The same three sentences for the same question: commands with and without Python, and pages likewise."""
 
 import json
+import subprocess
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ from pcielab import Frames, _core, model, single_test
 from pcielab.explore import answers
 from pcielab.explore.page_files import described
 from pcielab.explore.question import START, Systems
+from pcielab.explore.site import shipped_profiles
 from pcielab.model import Ethernet
 from pcielab.report.figures.why import draw_why
 from shell import succeed
+from without_python import static_runner
 
 QUESTIONS = (
     ("bw-rd", {"size": 64}, "gen5-x16", {}),
@@ -40,6 +43,10 @@ def test_a_test_is_answered_alike_everywhere(
     question = START.model_copy(update={"system": name, "sets": sets, kind: operation, **words})
     system = Systems().resolved(question)
     assert answers.why(question, system, operation)["sentences"] == printed
+
+    command = [static_runner(), "why", "--test", operation, "--profile", name, *map(str, options), *changes]
+    without_python = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert without_python.stdout.splitlines() == printed
 
     page = described(Systems().resolved(question.model_copy(update={"sets": {}})))
     asked = {
@@ -86,3 +93,28 @@ def test_a_store_of_an_earlier_version_asks_the_shipped_system(changes: dict[str
     unknown = pcielab.why(other)
     assert "(assumed)" not in unknown.sentences[0]
     assert any("does not say which values of its system were measured" in note for note in unknown.notes)
+
+
+def test_a_file_of_ones_own_says_without_a_server_and_python_what_nobody_measured(tmp_path: Path) -> None:
+    head = 'name = "mine"\ntitle = "Mine"\nbase = "gen5-x16"\n[set]\n"host.iommu.walk_ns" = 100\n'
+    text = f'{head}[provenance]\nsource = "me"\n'
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    options = ("--test", "bw-rd", "--size", "64", "--profile", str(path))
+    printed = succeed("why", *options).stdout.splitlines()[:3]
+    assert "(assumed)" in printed[0]
+
+    shipped = shipped_profiles()
+    own = json.loads(_core.ask_page("own", json.dumps({"file": "mine.toml", "text": text, "shipped": shipped})))
+    keys = {key: list(own[key].items()) for key in ("unmeasured", "borrowed")}
+    asked = {
+        "system": own["system"],
+        "title": own["title"],
+        "operation": "bw-rd",
+        "question": {"size": 64},
+        **keys,
+    }
+    assert json.loads(_core.ask_page("why", json.dumps(asked)))["sentences"] == printed
+
+    without_python = subprocess.run([static_runner(), "why", *options], capture_output=True, text=True, check=True)
+    assert without_python.stdout.splitlines() == printed

@@ -17,8 +17,8 @@ from pcielab import InputError
 from pcielab.library import profiles
 from pcielab.library.suites import single_test
 from pcielab.library.suites.parameters import PARAMETERS
+from without_python import static_runner
 
-ROOT = Path(__file__).parents[1]
 CASES = int(os.environ.get("PCIELAB_CASES", "150"))
 NUMBERS = (0, 1, 2, 3, 63, 64, 65, 127, 128, 500, 4095, 4096, 4097, 8192, 2**20, 2**30, 2**30 + 4096, 2**32, 2**40)
 
@@ -26,8 +26,7 @@ NUMBERS = (0, 1, 2, 3, 63, 64, 65, 127, 128, 500, 4095, 4096, 4097, 8192, 2**20,
 @pytest.fixture(scope="module")
 def runner() -> Path:
     """`pcielab-run` of this tree."""
-    subprocess.run(["cargo", "build", "--quiet", "--workspace", "--bin", "pcielab-run"], cwd=ROOT, check=True)
-    return ROOT / "target" / "debug" / "pcielab-run"
+    return static_runner()
 
 
 def words_of_runner(runner: Path, folder: Path, system: object, suite: object) -> str | None:

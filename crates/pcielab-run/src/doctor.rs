@@ -1,6 +1,7 @@
 //! `pcielab-run doctor`: find PCIe settings that cost bandwidth or latency.
 
 use crate::failure::{Failure, printable};
+use crate::output::write;
 use clap::Args;
 use pcie_doctor::{branches, describe, draw, examine};
 use pcie_evidence::{Tree, machine_of_text, read_sysfs};
@@ -8,7 +9,7 @@ use pcie_refusal::Refusal;
 use serde::Serialize;
 use serde_json::ser::{PrettyFormatter, Serializer};
 use std::fs::File;
-use std::io::{Read, Write, stdin, stdout};
+use std::io::{Read, stdin};
 use std::path::{Path, PathBuf};
 
 const STANDARD_INPUT: &str = "-";
@@ -54,16 +55,6 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> Result<(), Failure> {
     text += &describe(&examination, &tree, WIDTH, arguments.symptom.is_some());
     let lines: Vec<String> = text.split('\n').map(printable).collect();
     write((lines.join("\n") + "\n").as_bytes())
-}
-
-/// Prints a text; a reader that closed the pipe wants no more of it.
-fn write(text: &[u8]) -> Result<(), Failure> {
-    match stdout().write_all(text) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Refusal::new(error).about("standard output").into())
-        }
-        _ => Ok(()),
-    }
 }
 
 fn read(arguments: &DoctorArguments) -> Result<Tree, Refusal> {

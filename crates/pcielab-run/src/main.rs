@@ -1,11 +1,15 @@
-//! `pcielab-run` does what `pcielab run`, `pcielab devices` and `pcielab doctor` do, from files and without Python:
-//! for machines that are only measured, or an initramfs. Reports are made elsewhere, from the store.
+//! `pcielab-run` does what `pcielab run`, `devices`, `doctor` and `why --test` do, from files and without Python: for
+//! machines that are only measured, or an initramfs. Reports are made elsewhere, from the store.
 
 mod bench;
 mod doctor;
 mod failure;
 mod input;
+mod output;
+mod profiles;
 mod run;
+mod test_options;
+mod why;
 
 use clap::{Parser, Subcommand};
 use failure::Failure;
@@ -14,7 +18,8 @@ use pcie_vfio::{Address, Purpose, Tree};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Runs a suite on a device or a simulated system into a store, or examines a machine's links, without Python.
+/// Runs a suite on a device or a simulated system into a store, examines a machine's links, or explains a simulated
+/// rate, without Python.
 #[derive(Parser)]
 #[command(version, after_help = EXAMPLES)]
 struct Arguments {
@@ -28,7 +33,8 @@ const EXAMPLES: &str = "Examples:
   sudo pcielab-run bind 0000:3b:00.0 --user $USER
   pcielab-run run bench.json nvme.json -o drive.db
   sudo pcielab-run release 0000:3b:00.0
-  sudo lspci -vvv | pcielab-run doctor -";
+  sudo lspci -vvv | pcielab-run doctor -
+  pcielab-run why --test bw-rd --size 64 --profile gen5-x16";
 
 #[derive(Subcommand)]
 enum Command {
@@ -57,6 +63,8 @@ enum Command {
     },
     /// Find PCIe settings that cost a machine bandwidth or latency, worst first, with the modelled cost and a fix.
     Doctor(doctor::DoctorArguments),
+    /// Say what binds a test on a simulated system, how sure that is, and what to change.
+    Why(why::WhyArguments),
     /// Check a device against the contract of back ends; print one violation a line.
     Contract {
         /// The device, as for run.
@@ -103,6 +111,7 @@ fn carry_out(command: Command) -> Result<(), Failure> {
         }
         Command::Release { address } => Ok(pcie_vfio::release(&Tree::here(), parse(&address)?)?),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
+        Command::Why(arguments) => why::why(&arguments),
         Command::Contract { bench, trial, faults } => run::contract(&bench, &trial, faults.as_deref()),
     }
 }
