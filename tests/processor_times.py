@@ -1,6 +1,7 @@
 """`make test-times`: the processor time of every Python test, with its fixtures and the processes that it starts.
 
-Time is that of the processor, not of a clock, so that a busy machine changes it little. A test over the budget
+Time is that of the processor, not of a clock, so that a busy machine changes it little. What ends with a test, a
+server or a browser that others shared, is counted apart: it is not that test's own. A test over the budget
 needs `@pytest.mark.long("the reason")`; without it the run fails. It is a pytest plugin: `-p processor_times`.
 """
 
@@ -18,6 +19,8 @@ BUDGET_SECONDS = float(os.environ.get("PCIELAB_TEST_SECONDS", "10"))
 SHOWN = 40
 """Slowest tests that are listed."""
 _SECONDS, _REASON = "processor_seconds", "long"
+ENDS = "what tests share, as it ends"
+"""In the place of a test: its folder and file are the same."""
 
 forked_seconds = 0.0
 """Processor time of commands that were forked from the template: they are no children of this process."""
@@ -83,7 +86,7 @@ class Times:
 
     def over_budget(self) -> list[str]:
         """The tests over the budget that give no reason, the slowest first."""
-        slow = [test for test, seconds in self.seconds.items() if seconds > BUDGET_SECONDS]
+        slow = [test for test, seconds in self.seconds.items() if seconds > BUDGET_SECONDS and test != ENDS]
         return sorted((test for test in slow if test not in self.reasons), key=lambda test: -self.seconds[test])
 
     def lines(self) -> Iterator[str]:
@@ -97,7 +100,7 @@ class Times:
             grouped = self._grouped(depth)
             for path, (seconds, tests) in sorted(grouped.items(), key=lambda one: -one[1][0])[:SHOWN]:
                 yield f"{seconds:8.1f} {seconds / total:6.1%} {tests:6}  {path}"
-        yield f"{total:8.1f}  processor seconds of {len(self.seconds)} tests"
+        yield f"{total:8.1f}  processor seconds of {len(self.seconds.keys() - {ENDS})} tests"
 
     def _grouped(self, depth: int | None) -> dict[str, tuple[float, int]]:
         """Seconds and tests by file, or by the first `depth` parts of its folder."""
@@ -115,7 +118,7 @@ _times = Times()
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Add a phase of a test, in whichever process it ran."""
-    _times.add(report.nodeid, report.user_properties)
+    _times.add(ENDS if report.when == "teardown" else report.nodeid, report.user_properties)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -159,15 +159,16 @@ CASES = {
 }
 
 
-@pytest.fixture
-def folders(tmp_path: Path) -> Callable[[Case], Path]:
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Case], Path]:
     """Makes folders with the inputs of all commands, and the files that a case prepares."""
+    above = tmp_path_factory.mktemp("faults")
     made = 0
 
     def make(case: Case) -> Path:
         nonlocal made
         made += 1
-        folder = tmp_path / str(made)
+        folder = above / f"{made:04}"
         (folder / "published").mkdir(parents=True)
         rows = "\r\n".join([",".join(BANDWIDTH_HEAD), ROW, ROW, ""])
         (folder / "published" / "bw_dma_sz_sweep.csv").write_bytes(rows.encode())
@@ -232,6 +233,7 @@ class Undisturbed:
     files: list[Path]
 
 
+@cache
 def undisturbed(case: Case, folders: Callable[[Case], Path]) -> Undisturbed:
     # In a folder that is not used again: reading a store may merge its log.
     before = content(folders(case) / case.output)

@@ -45,6 +45,7 @@ def folder_of(ending: str) -> Path:
     return next(path for path in SYSTEMS if path.name.endswith(ending))
 
 
+@pytest.mark.long("fits constants of the card on one machine, calibrates another and predicts its rows")
 def test_predictions_of_a_machine_are_as_close_as_in_the_snapshot(tmp_path: Path) -> None:
     pack = read_pack(PACK)
     fitted = fit_card([read_measured(folder_of("s0-s0-s0"))], pack, only=CONSTANTS, rows_per_machine=20)
