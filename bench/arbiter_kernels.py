@@ -83,7 +83,7 @@ def requests(system: System, size: int, draw: random.Random) -> tuple[list[Reque
     """Requests of reads of one size at random offsets in a window, and how many there are in a read."""
     link, engine = system.link, system.device.dma.engine
     ns_per_byte = 8 / GEN3_X8_GBPS * system.host.root_complex.downlink_stretch
-    overhead = 20 + (4 if link.ecrc else 0)
+    overhead = 20 + (4 if link.root_port_ecrc else 0)
     stride = -(-size // 64) * 64
     whole, rest = divmod(size, engine.segment_bytes)
     tail_ns = min((rest / engine.word_bytes + 1) * engine.word_ns, engine.segment_ns) if rest else 0.0

@@ -9,7 +9,7 @@ import pytest
 
 from measured_data import DATA, PACK, needs_measurements
 from pcielab.doctor import Tree, read_lspci
-from pcielab.doctor.devices import find, link_of
+from pcielab.doctor.devices import find, link_of, root_port
 from pcielab.doctor.skeleton import skeleton
 from pcielab.library.profiles import resolve
 from pcielab.library.suites import load_suite
@@ -107,7 +107,9 @@ def machine(name: str) -> Tree:
 
 @pytest.mark.parametrize("name", FOLDERS)
 def test_a_system_has_the_recorded_link(name: str) -> None:
-    assert resolve(name).system.link == link_of(find(machine(name), "19ee:6000"))
+    tree = machine(name)
+    card = find(tree, "19ee:6000")
+    assert resolve(name).system.link == link_of(card, root_port(tree, card))
 
 
 @pytest.mark.parametrize("name", FOLDERS)

@@ -11,7 +11,7 @@ import pytest
 from measured_data import SYSTEMS, needs_measurements
 from pcielab import model
 from pcielab.doctor import read_lspci_file
-from pcielab.doctor.devices import find, link_of
+from pcielab.doctor.devices import find, link_of, root_port
 
 FOUR_GIB = 1 << 32
 RATE_OF_TEST = {"BW_DMA_RD": "read", "BW_DMA_WR": "write", "BW_DMA_RW": "rdwr"}
@@ -32,7 +32,9 @@ class Row:
 
 def negotiated_link(system: Path) -> model.Link:
     """The device's link, with short headers for all addresses if a chunk of the host buffer is below 4 GiB."""
-    link = link_of(find(read_lspci_file(system / "sys-lspci.txt"), "19ee:6000"))
+    tree = read_lspci_file(system / "sys-lspci.txt")
+    card = find(tree, "19ee:6000")
+    link = link_of(card, root_port(tree, card))
     chunks = (system / "sys-dma-addrs.txt").read_text().split()
     return model.Link(
         generation=link.generation,
@@ -41,6 +43,7 @@ def negotiated_link(system: Path) -> model.Link:
         mrrs_bytes=link.mrrs_bytes,
         rcb_bytes=link.rcb_bytes,
         ecrc=link.ecrc,
+        completion_ecrc=bool(link.root_port_ecrc),
         address_bits=32 if any(int(chunk, 16) < FOUR_GIB for chunk in chunks) else 64,
     )
 

@@ -193,7 +193,7 @@ pub fn read_messages<F: Files>(
     let system = found.map_err(|error| F::about(error, &merged.giver("system").file))?.system;
     // The link that times were measured on; the host's stores carry no ECRC.
     let link = system.link.with_addresses(read(table["address_bits"].clone())?);
-    let link = LinkParameters { ecrc: false, ..link };
+    let link = LinkParameters { ecrc: false, completion_ecrc: None, ..link };
     let link = serde_json::to_value(link).map_err(Refusal::new)?;
     Ok(merged.described(table, Some(("link", link)))?)
 }

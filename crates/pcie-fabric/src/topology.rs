@@ -381,6 +381,7 @@ fn wire_capacity(link: &LinkParameters, mps_bytes: u32) -> Result<f64, Refusal> 
         rcb_bytes: 64,
         address_bits: 64,
         ecrc: false,
+        completion_ecrc: None,
         flit_mode: None,
     })
     .map_err(|wrong| wrong.about(link_name(link)))?;

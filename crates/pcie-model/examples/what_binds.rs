@@ -15,6 +15,7 @@ fn main() -> Result<(), Refusal> {
         rcb_bytes: 64,
         address_bits: 64,
         ecrc: false,
+        completion_ecrc: None,
         flit_mode: None,
     })?;
     let limits = Limits { tags: Some(32), round_trip_ns: Some(900.0), ..Limits::default() };

@@ -111,7 +111,12 @@ fn quoted(word: &str) -> String {
 
 fn model(link: &Link) -> String {
     let Link { generation, lanes, mps_bytes, mrrs_bytes, rcb_bytes, .. } = link;
-    let ecrc = if link.ecrc { " --ecrc" } else { "" };
+    let ecrc = match (link.ecrc, link.root_port_ecrc == Some(true)) {
+        (false, false) => "",
+        (true, true) => " --ecrc",
+        (true, false) => " --ecrc --no-completion-ecrc",
+        (false, true) => " --completion-ecrc",
+    };
     let sizes = SIZES.map(|size| size.to_string()).join(",");
     format!(
         "pcielab model bandwidth --gen {generation} --lanes {lanes} --mps {mps_bytes} --mrrs {mrrs_bytes} \

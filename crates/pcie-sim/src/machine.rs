@@ -226,11 +226,9 @@ impl Machine {
     /// Bytes of a TLP for data at an offset of the buffer, padding included.
     #[inline]
     pub(crate) fn tlp_bytes(&self, kind: TlpKind, piece: Piece) -> u32 {
-        // Only the device appends an ECRC.
         let link = self.link_at(piece.address);
         match kind {
-            TlpKind::CompletionWithData => link.tlp_bytes(kind, piece) - link.ecrc_bytes(),
-            TlpKind::MemoryRead => link.tlp_bytes(kind, piece),
+            TlpKind::CompletionWithData | TlpKind::MemoryRead => link.tlp_bytes(kind, piece),
             TlpKind::MemoryWrite => {
                 let data = piece.padded_bytes();
                 let units = data.next_multiple_of(self.system.device.uplink_data_quantum_bytes);

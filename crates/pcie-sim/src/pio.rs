@@ -73,7 +73,8 @@ impl MessageMachine {
         let times = profile.machine_times().map_err(wrong)?;
         let parameters = LinkParameters {
             address_bits: profile.link.address_bits,
-            ecrc: false,
+            ecrc: machine.system().link.root_port_ecrc == Some(true),
+            completion_ecrc: None,
             ..LinkParameters::from(*machine.link())
         };
         let link = LinkConfiguration::try_from(parameters).map_err(wrong)?;

@@ -166,7 +166,13 @@ fn no_simulated_bandwidth_is_above_its_bound() {
         ("snb", &[("link.tags", json!(256)), ("device.dma.outstanding", json!(512))]),
         ("snb", &[("host.root_complex.request_interval_ns", json!(20.0))]),
         ("ib-011-nosp", &[("host.iommu.tlb.entries", json!(16)), ("device.dma.outstanding", json!(3))]),
-        ("snb", &[("link.ecrc", json!(true)), ("host.root_complex.completion_split", json!("every-rcb"))]),
+        (
+            "snb",
+            &[
+                ("link.root_port_ecrc", json!(true)),
+                ("host.root_complex.completion_split", json!("every-rcb")),
+            ],
+        ),
     ];
     for (name, changes) in changes {
         let machine = system(name, changes);

@@ -21,6 +21,12 @@ fn reads_fill_the_downlink() {
         let expected = (size as f64 + 20.0 * completions + requests) / BYTES_PER_NS;
         let machine = ideal(&[]);
         assert_close(random_ns(&machine, Operation::BwRd, size, 8192), expected, 2e-3);
+        // Four bytes of ECRC on each completion if the root port appends one, whatever the device does.
+        let with_ecrc = expected + 4.0 * completions / BYTES_PER_NS;
+        for (of_device, of_port, expected) in [(true, false, expected), (false, true, with_ecrc)] {
+            let machine = ideal(&[("link.ecrc", json!(of_device)), ("link.root_port_ecrc", json!(of_port))]);
+            assert_close(random_ns(&machine, Operation::BwRd, size, 8192), expected, 2e-3);
+        }
     }
 }
 

@@ -139,6 +139,7 @@ fn engines_agree_with_one_short_resource() {
         ("host.root_complex.posted_data_credits", json!("infinite")),
         ("link.tags", json!(1)),
         ("link.tags", json!(768)),
+        ("link.root_port_ecrc", json!(true)),
     ] {
         let machine = system("snb", &[(key, value.clone())]);
         for operation in OPERATIONS {
@@ -150,7 +151,6 @@ fn engines_agree_with_one_short_resource() {
     }
 }
 
-#[test]
 #[test]
 fn engines_agree_on_the_order_of_page_walks() {
     for order in ["none", "misses"] {
@@ -166,6 +166,7 @@ fn engines_agree_on_the_order_of_page_walks() {
     }
 }
 
+#[test]
 fn engines_agree_on_the_longest_steps_of_a_profile() {
     let longest_ns = json!(1e5);
     for changes in [

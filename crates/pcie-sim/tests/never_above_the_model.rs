@@ -68,6 +68,7 @@ impl Link {
             rcb_bytes: self.rcb_bytes,
             address_bits: 32,
             ecrc: false,
+            completion_ecrc: None,
             flit_mode: None,
         };
         let link = LinkConfiguration::try_from(parameters).unwrap();

@@ -20,7 +20,7 @@ const WALKS: [&str; 7] = [
     "host.iommu.strict_walk_reads",
 ];
 const LINK: [&str; 5] = ["link.generation", "link.lanes", "link.mps_bytes", "link.flit", "link.ecrc"];
-const READS: [&str; 2] = ["link.mrrs_bytes", "link.rcb_bytes"];
+const READS: [&str; 3] = ["link.mrrs_bytes", "link.rcb_bytes", "link.root_port_ecrc"];
 
 /// Keys of the time of a read.
 const ROUND_TRIP: [&str; 8] = [

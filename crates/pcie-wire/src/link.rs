@@ -39,9 +39,12 @@ pub struct LinkParameters {
     #[serde(default = "sixty_four")]
     #[schemars(extend("enum" = [32, 64]))]
     pub address_bits: u32,
-    /// Whether TLPs carry an end-to-end CRC; no, if left out.
+    /// Whether requests carry an end-to-end CRC, and completions if nothing else is said of them; no, if left out.
     #[serde(default)]
     pub ecrc: bool,
+    /// Whether completions carry one: the other end sends them. If left out, as requests do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion_ecrc: Option<bool>,
     /// Whether the link runs in flit mode; if left out, as the generation's own rate needs it.
     #[serde(default)]
     pub flit_mode: Option<bool>,
@@ -63,6 +66,7 @@ impl LinkParameters {
             rcb_bytes,
             address_bits,
             ecrc: false,
+            completion_ecrc: None,
             flit_mode: None,
         }
     }
@@ -84,8 +88,10 @@ pub struct LinkConfiguration {
     pub rcb: ReadCompletionBoundary,
     /// Length of addresses in requests.
     pub address_width: AddressWidth,
-    /// Whether TLPs carry an end-to-end CRC.
+    /// Whether requests carry an end-to-end CRC.
     pub ecrc: bool,
+    /// Whether completions carry one.
+    pub completion_ecrc: bool,
     flit_mode: bool,
 }
 
@@ -93,6 +99,12 @@ impl LinkConfiguration {
     /// Whether TLPs travel in flits. Always so in generations 6 and 7, hence not a field to set.
     pub const fn flit_mode(&self) -> bool {
         self.flit_mode || self.generation.requires_flit_mode()
+    }
+
+    /// The link as the other end uses it: its requests and its completions.
+    #[must_use]
+    pub const fn from_other_end(&self) -> Self {
+        Self { ecrc: self.completion_ecrc, completion_ecrc: self.ecrc, ..*self }
     }
 
     /// Rate of one direction after the line code, before all other overhead, Gb/s.
@@ -150,6 +162,7 @@ impl TryFrom<LinkParameters> for LinkConfiguration {
                 other => return Err(Refusal::of("address_bits", other, "give 32 or 64")),
             },
             ecrc: given.ecrc,
+            completion_ecrc: given.completion_ecrc.unwrap_or(given.ecrc),
             flit_mode,
         })
     }
@@ -168,6 +181,7 @@ impl From<LinkConfiguration> for LinkParameters {
                 AddressWidth::Bits64 => 64,
             },
             ecrc: link.ecrc,
+            completion_ecrc: (link.completion_ecrc != link.ecrc).then_some(link.completion_ecrc),
             flit_mode: Some(link.flit_mode()),
         }
     }
@@ -176,6 +190,7 @@ impl From<LinkConfiguration> for LinkParameters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Piece, TlpKind};
 
     fn parse(text: &str) -> Result<LinkConfiguration, String> {
         serde_json::from_str(text).map_err(|error| error.to_string())
@@ -189,6 +204,24 @@ mod tests {
         assert!(!link.ecrc && !link.flit_mode());
         let text = serde_json::to_string(&link).unwrap();
         assert_eq!(parse(&text).unwrap(), link);
+    }
+
+    #[test]
+    fn each_end_appends_an_ecrc_or_none() {
+        let ends = |keys: &str| {
+            let link =
+                parse(&format!(r#"{{"generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":512,{keys}}}"#))
+                    .unwrap();
+            assert_eq!(parse(&serde_json::to_string(&link).unwrap()).unwrap(), link);
+            let bytes = |link: &LinkConfiguration| {
+                [TlpKind::MemoryRead, TlpKind::CompletionWithData]
+                    .map(|kind| link.tlp_bytes(kind, Piece { address: 0, length: 64 }))
+            };
+            (bytes(&link), bytes(&link.from_other_end()))
+        };
+        assert_eq!(ends(r#""ecrc":true"#), ([28, 88], [28, 88]));
+        assert_eq!(ends(r#""ecrc":true,"completion_ecrc":false"#), ([28, 84], [24, 88]));
+        assert_eq!(ends(r#""completion_ecrc":true"#), ([24, 88], [28, 84]));
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub fn tlp_gbps(link: &LinkConfiguration) -> f64 {
 
 /// Bytes of a TLP with `data_bytes` of data (0 in a read request).
 pub fn tlp_bytes(link: &LinkConfiguration, kind: TlpKind, data_bytes: u32) -> u32 {
-    crate::LINK_BYTES_PER_TLP + link.header_bytes(kind) + link.ecrc_bytes() + data_bytes
+    crate::LINK_BYTES_PER_TLP + link.header_bytes(kind) + link.ecrc_bytes(kind) + data_bytes
 }
 
 /// The limits of Acks and UpdateFCs, as printed.

@@ -47,12 +47,16 @@ impl LinkConfiguration {
             TlpKind::MemoryWrite | TlpKind::CompletionWithData => piece.padded_bytes(),
         };
         let framing = if self.flit_mode() { 0 } else { LINK_BYTES_PER_TLP };
-        framing + self.header_bytes(kind) + self.byte_enable_bytes(kind, piece) + data + self.ecrc_bytes()
+        framing + self.header_bytes(kind) + self.byte_enable_bytes(kind, piece) + data + self.ecrc_bytes(kind)
     }
 
-    /// Bytes of the end-to-end CRC; 0 without one.
-    pub const fn ecrc_bytes(&self) -> u32 {
-        if self.ecrc { ECRC_BYTES } else { 0 }
+    /// Bytes of the end-to-end CRC of a kind of TLP; 0 without one.
+    pub const fn ecrc_bytes(&self, kind: TlpKind) -> u32 {
+        let carries_one = match kind {
+            TlpKind::MemoryRead | TlpKind::MemoryWrite => self.ecrc,
+            TlpKind::CompletionWithData => self.completion_ecrc,
+        };
+        if carries_one { ECRC_BYTES } else { 0 }
     }
 
     const fn byte_enable_bytes(&self, kind: TlpKind, piece: Piece) -> u32 {

@@ -73,6 +73,14 @@ MODEL_OPTIONS = (
     ),
     _link("--addr", "address_bits", int, 64, "Address width in bits, 32 or 64 (headers of 3 or 4 DW)."),
     _link("--ecrc", "ecrc", bool, False, "TLPs carry an end-to-end CRC."),
+    _link(
+        "--completion-ecrc/--no-completion-ecrc",
+        "completion_ecrc",
+        bool | None,
+        None,
+        "Completions carry an end-to-end CRC, which the other end appends.",
+        unless="as with --ecrc",
+    ),
     _link("--flit/--no-flit", "flit_mode", bool | None, None, "Use flit mode.", unless="only in Gen6 and Gen7"),
     _limit(
         "--rtt-ns",

@@ -53,8 +53,26 @@ def matches(function: Function, device: str) -> bool:
     return bool(colon) and re.search(rf"Device {re.escape(number)}\b", function.title) is not None
 
 
-def link_of(function: Function) -> Link:
+def root_port(tree: Tree, function: Function) -> Function | None:
+    """The root port above a function, through any switches; None if not all ports between are known."""
+    below = {(_domain_and_bus(one)[0], one.secondary_bus): one for one in tree.functions if one.secondary_bus}
+    port = below.pop(_domain_and_bus(function), None)
+    while port is not None and port.kind != "root-port":
+        port = below.pop(_domain_and_bus(port), None)
+    return port
+
+
+def _domain_and_bus(function: Function) -> tuple[str, int]:
+    domain, bus, _ = function.slot.split(":")
+    return domain, int(bus, 16)
+
+
+def link_of(function: Function, port: Function | None = None) -> Link:
     """The negotiated link of a function, and its configuration for it.
+
+    Args:
+        function: The function.
+        port: The root port above it, whose completions may carry an ECRC, too; None: unknown.
 
     Raises:
         InputError: Its source lacks a register.
@@ -73,6 +91,7 @@ def link_of(function: Function) -> Link:
         "mrrs_bytes": control.mrrs_bytes,
         "rcb_bytes": end.rcb_bytes or 64,
         "ecrc": bool(function.errors and function.errors.ecrc_generated),
+        **({"root_port_ecrc": True} if port and port.errors and port.errors.ecrc_generated else {}),
         "tags": control.tags or TAGS_5_BIT,
         "flit": generation >= 6,
     }

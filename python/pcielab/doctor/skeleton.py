@@ -8,7 +8,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from pcielab.doctor.devices import find, link_of, matches
+from pcielab.doctor.devices import find, link_of, matches, root_port
 from pcielab.doctor.tree import Function, Tree, short
 from pcielab.errors import refusal
 from pcielab.library.lookup import profile_file
@@ -63,7 +63,7 @@ def skeleton(
             "malformed", f"{shown(name)}: is the system's name: give 1 to {_MOST_LETTERS} printable characters"
         )
     function = find(tree, device or _known_card(tree))
-    link = link_of(function)
+    link = link_of(function, root_port(tree, function))
     nearest, reason = _nearest_host(tree)
     host, reason = (host, "asked for") if host else (nearest, reason)
     card = card or ("nfp6000" if matches(function, _NFP6000) else "direct-dma")

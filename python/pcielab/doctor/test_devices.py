@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pcielab.doctor import Tree, read_lspci
-from pcielab.doctor.devices import find, link_of
+from pcielab.doctor.devices import find, link_of, root_port
 from pcielab.doctor.skeleton import skeleton
 from pcielab.errors import InputError
 from pcielab.library.profiles import resolve
@@ -62,6 +62,42 @@ def test_reads_the_negotiated_link_not_the_supported_one() -> None:
     assert (link.generation, link.lanes) == (4, 8)
     assert (link.mps_bytes, link.mrrs_bytes, link.rcb_bytes) == (256, 4096, 64)
     assert link.ecrc
+
+
+def test_ecrc_of_completions_is_that_of_the_root_port() -> None:
+    """Not of a switch's ports, nor of another root port, though both append one."""
+
+    def block(slot: str, kind: str, secondary: str | None, ecrc: str) -> str:
+        buses = f"        Bus: primary=00, secondary={secondary}, subordinate=ff\n" if secondary else ""
+        return (
+            f"{slot} PCI bridge: Somebody Device 1234\n        Control: BusMaster+\n{buses}"
+            f"        Capabilities: [40] Express (v2) {kind}, MSI 00\n"
+            "                DevCtl: MaxPayload 256 bytes, MaxReadReq 512 bytes\n"
+            "                LnkSta: Speed 8GT/s, Width x8\n"
+            "        Capabilities: [100 v1] Advanced Error Reporting\n"
+            f"                AERCap: CGenEn{ecrc} ChkEn-\n\n"
+        )
+
+    def link_below(ecrc: str, other: str) -> tuple[str | None, bool, bool | None]:
+        text = (
+            block("00:01.0", "Root Port (Slot+)", "01", other)
+            + block("00:02.0", "Root Port (Slot+)", "02", ecrc)
+            + block("02:00.0", "Upstream Port", "03", "+")
+            + block("03:08.0", "Downstream Port (Slot+)", "04", "+")
+            + block("04:00.0", "Endpoint", None, "-")
+        )
+        functions = parse(text)
+        card = find(functions, "04:00.0")
+        port = root_port(functions, card)
+        link = link_of(card, port)
+        return port.slot if port else None, link.ecrc, link.root_port_ecrc
+
+    assert link_below("+", "-") == ("0000:00:02.0", False, True)
+    assert link_below("-", "+") == ("0000:00:02.0", False, None)
+    # The port is missing from this text.
+    card = find(parse(PRESENT))
+    assert root_port(parse(PRESENT), card) is None
+    assert link_of(card).root_port_ecrc is None
 
 
 def test_tags_follow_the_enabled_width() -> None:

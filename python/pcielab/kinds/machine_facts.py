@@ -65,6 +65,7 @@ class MachineFacts:
             mrrs_bytes=self.link.mrrs_bytes,
             rcb_bytes=self.link.rcb_bytes,
             ecrc=self.link.ecrc,
+            completion_ecrc=bool(self.link.root_port_ecrc),
             flit_mode=self.link.flit,
         )
 

@@ -89,12 +89,13 @@ def _shown(store: Store, device: Mapping[str, Any]) -> Link | None:
         return None
     # Imported here because the doctor's models take time to load.
     from pcielab.doctor import read_lspci
-    from pcielab.doctor.devices import find, link_of, matches
+    from pcielab.doctor.devices import find, link_of, matches, root_port
 
     tree = read_lspci(text, f"{store.path}, {LSPCI}")
     if name is None and any(matches(function, _PUBLISHED_CARD) for function in tree.functions):
         name = _PUBLISHED_CARD
-    return link_of(find(tree, name))
+    function = find(tree, name)
+    return link_of(function, root_port(tree, function))
 
 
 def named_in_texts(device: Mapping[str, Any]) -> str | None:

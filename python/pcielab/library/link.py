@@ -23,6 +23,9 @@ class Link:
     address_bits: int = 64
     """Width of addresses: 32 or 64 (if left out)."""
     ecrc: bool = False
-    """Whether TLPs carry an end-to-end CRC; no, if left out."""
+    """Whether requests carry an end-to-end CRC, and completions if nothing else is said of them; no, if left
+    out."""
+    completion_ecrc: bool | None = None
+    """Whether completions carry one: the other end sends them. If left out, as requests do."""
     flit_mode: bool | None = None
     """Whether the link runs in flit mode; if left out, as the generation's own rate needs it."""

@@ -14,6 +14,7 @@ pub(crate) fn model(generation: u32, lanes: u32, accounting: Accounting, limits:
         rcb_bytes: 64,
         address_bits: 64,
         ecrc: false,
+        completion_ecrc: None,
         flit_mode: None,
     })
     .unwrap();

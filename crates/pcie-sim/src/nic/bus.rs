@@ -484,10 +484,9 @@ fn dllps(port: &mut Port, now: Picoseconds, bytes: u32) -> Picoseconds {
 }
 
 impl Machine {
-    /// Bytes of a TLP for a register, with 4 B of data and without an ECRC.
+    /// Bytes of a TLP for a register, with 4 B of data: the root port's request, or the device's completion.
     pub(super) fn register_tlp_bytes(&self, kind: TlpKind) -> u32 {
-        let link = self.link();
-        link.tlp_bytes(kind, Piece { address: 0, length: REGISTER_BYTES }) - link.ecrc_bytes()
+        self.link().from_other_end().tlp_bytes(kind, Piece { address: 0, length: REGISTER_BYTES })
     }
 }
 

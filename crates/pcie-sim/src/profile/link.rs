@@ -37,6 +37,12 @@ pub struct Link {
     #[serde(default)]
     #[schemars(extend("x-relief" = better(Who::Setting, [true, false])))]
     pub ecrc: bool,
+    /// Whether the root port appends an ECRC to its TLPs, completions above all (`CGenEn+` in the AER capability of the
+    /// root port); absent: no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-left-out" = true))]
+    #[schemars(extend("x-relief" = better(Who::Setting, [true, false])))]
+    pub root_port_ecrc: Option<bool>,
     /// Read requests that the device may have in flight: 32 without extended tags, 256 with, 768 with 10-bit
     /// tags.
     #[schemars(range(min = 1, max = 16384))]
@@ -60,6 +66,7 @@ impl Link {
             rcb_bytes: self.rcb_bytes,
             address_bits,
             ecrc: self.ecrc,
+            completion_ecrc: Some(self.root_port_ecrc == Some(true)),
             flit_mode: Some(self.flit),
         }
     }

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from pcielab.doctor import read_lspci
-from pcielab.doctor.devices import find, link_of
+from pcielab.doctor.devices import find, link_of, root_port
 from pcielab.doctor.tree import short
 from pcielab.errors import InputError, refusal
 from pcielab.library.profiles import Kind, check_file
@@ -138,13 +138,16 @@ def _add_link(recorded: RecordedSystem, lspci: str) -> None:
         recorded.warnings.append(f"sys-lspci.txt is missing: link {_DEFAULT_LINK} assumed")
         return
     try:
-        card = find(read_lspci(lspci, "the text"), CARD)
+        tree = read_lspci(lspci, "the text")
+        card = find(tree, CARD)
     except InputError as error:
         raise refusal(
             "unsupported", f"sys-lspci.txt: {error}: calibration knows the constants of the NFP-6000 ({CARD}) only"
         ) from None
-    recorded.system["link"] = link_of(card).dump()
-    recorded.sources["link"] = f"sys-lspci.txt: {short(card.slot)}"
+    port = root_port(tree, card)
+    recorded.system["link"] = link_of(card, port).dump()
+    below = f", below {short(port.slot)}" if port else ""
+    recorded.sources["link"] = f"sys-lspci.txt: {short(card.slot)}{below}"
 
 
 def _add_processor(recorded: RecordedSystem, texts: Mapping[str, str]) -> None:

@@ -25,6 +25,9 @@ class Link(Part):
     """Read completion boundary of the root port."""
     ecrc: bool
     """Whether the device appends an ECRC to its TLPs (`CGenEn+` in its AER capability)."""
+    root_port_ecrc: bool | None
+    """Whether the root port appends an ECRC to its TLPs, completions above all (`CGenEn+` in the AER capability of
+    the root port); absent: no."""
     tags: int
     """Read requests that the device may have in flight: 32 without extended tags, 256 with, 768 with 10-bit
     tags."""
@@ -192,11 +195,11 @@ class Iommu(Values):
     walk_region_bytes: int
     """Walks of pages in the same region of this size are serialised, as in 2 MiB, the reach of one last-level page
     table; 0: walks of all pages overlap."""
+    ordered_reads: Literal["none", "misses"] | None
+    """Which reads keep the order of their requests in the IOMMU; absent: `none`."""
     page_life: Literal["static", "recycled", "unmapped"] | None
     """How long the pages of a NIC's packet buffers keep their addresses; absent: `static`."""
     invalidation: Literal["lazy", "strict"] | None
-    ordered_reads: Literal["none", "misses"] | None
-    """Which reads keep the order of their requests in the IOMMU; absent: `none`."""
     """When the IO-TLB forgets the page of a buffer that was unmapped; absent: `lazy`."""
     strict_walk_reads: float | None
     """Memory reads of a walk after a strict invalidation over those of other walks; absent: 1, the caches of page
