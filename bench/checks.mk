@@ -261,6 +261,10 @@ closeness: build ## Compare simulated systems with measured ones (needs PCIELAB_
 	rm -rf closeness
 	$(BIN)/python bench/closeness.py
 
+.PHONY: laws
+laws: build ## Hold laws of the simulated machine against rivals on raw rows of every measured machine (needs PCIELAB_DATA; 5 minutes)
+	$(BIN)/python bench/laws.py
+
 .PHONY: leave-one-out
 leave-one-out: build ## Predict each measured machine from constants fitted without it (needs PCIELAB_DATA; 1 hour)
 	$(BIN)/python bench/leave_one_out.py --fresh
