@@ -56,7 +56,7 @@ def panels(
         order = [f"{one}{_PART_OF_A_NAME}{other}" for one in rows for other in columns]
     order = [name for name in order if name in set(names)]
     rows_of_panels = _inline(data.assign(**{_PANEL: names}))
-    panel = alt.layer(*_pickers_first(layers), data=rows_of_panels).properties(width=width, height=height)
+    panel = alt.layer(*_pickers_first(layers), data=rows_of_panels, width=width, height=height)
     facet = alt.Facet(f"{_PANEL}:N", title=None, sort=order)
     figure: alt.FacetChart = panel.facet(facet=facet, columns=across)
     return figure
@@ -66,8 +66,7 @@ def wrapped(layers: Sequence[alt.Chart], data: pd.DataFrame, column: str, names:
     """One panel for each value of `column`, in the given order: two or three in a row, with separate axes."""
     in_a_row = len(names) if len(names) <= _MOST_IN_A_ROW else 2
     width = (_FIGURE_WIDTH - 60 * (in_a_row - 1)) // in_a_row
-    panel = alt.layer(*_pickers_first(layers), data=_inline(data))
-    panel = panel.properties(width=width, height=PANEL_HEIGHT * 3 // 4)
+    panel = alt.layer(*_pickers_first(layers), data=_inline(data), width=width, height=PANEL_HEIGHT * 3 // 4)
     facet = alt.Facet(f"{column}:N", title=None, sort=list(names))
     figure: alt.FacetChart = panel.facet(facet=facet, columns=in_a_row).resolve_scale(y="independent")
     return figure
@@ -75,8 +74,8 @@ def wrapped(layers: Sequence[alt.Chart], data: pd.DataFrame, column: str, names:
 
 def single_panel(layers: Sequence[alt.Chart], data: pd.DataFrame, *, height: int = 340) -> alt.LayerChart:
     """One wide panel."""
-    panel = alt.layer(*_pickers_first(layers), data=_inline(data))
-    return cast(alt.LayerChart, panel.properties(width=_PANEL_WIDTH, height=height))
+    panel = alt.layer(*_pickers_first(layers), data=_inline(data), width=_PANEL_WIDTH, height=height)
+    return cast(alt.LayerChart, panel)
 
 
 def stacked_bars(value: str, title: str, line: str, lines: Sequence[str], part: alt.Color) -> alt.Chart:
