@@ -69,7 +69,7 @@ from typing import TypedDict
 _CALLED = {"LinkParameters": "Link", "InterpacketGap": "Gap"}
 _WORDS = ("Accounting", "InterpacketGap", "Bound")
 _ANSWERED = (
-    *("Bandwidth", "NicThroughput", "Sizing", "LinkSizing", "EngineRates", "Messages", "Crossings", "Loopback"),
+    *("Bandwidth", "NicThroughput", "Sizing", "LinkSizing", "EngineRates", "ExpanderRates", "Messages", "Crossings", "Loopback"),
     *("TestBounds", "Capacities", "HostRates"),
 )
 
@@ -112,7 +112,7 @@ def predictions() -> str:
 def questions() -> str:
     """The module of whole questions; their parts are mappings."""
     kinds = schemas("model questions")
-    topics = ("Bandwidth", "Nic", "Sizing", "LinkSizing", "Engine", "Messages", "Host")
+    topics = ("Bandwidth", "Nic", "Sizing", "LinkSizing", "Engine", "Expander", "Messages", "Host")
     names = tuple(f"{topic}Question" for topic in topics)
     models = Models({name: kinds[name] for name in (*names, "LoadKind")}, named=("LoadKind",))
     head = f"{_QUESTIONS}\n{models.words('LoadKind')}\n"

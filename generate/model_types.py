@@ -1,4 +1,4 @@
-"""The declared keys of NICs, engines and messages (`library/nic_parts.py` and the others)."""
+"""The declared keys of NICs, engines, expanders and messages (`library/nic_parts.py` and the others)."""
 
 from collections.abc import Collection
 
@@ -27,6 +27,12 @@ def engines() -> str:
     """The module of engines."""
     head = _HEAD.format(about="An engine that works on commands", source="engine.rs", typing=_LITERAL)
     return _module(head, "engine", "Engine", handle="Engine")
+
+
+def expanders() -> str:
+    """The module of memory expanders."""
+    head = _HEAD.format(about="A memory expander", source="expander.rs", typing=_LITERAL)
+    return _module(head, "expander", "Expander", handle="Expander")
 
 
 def messages() -> str:

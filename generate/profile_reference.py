@@ -69,6 +69,12 @@ The shipped ones are in `profiles/engines`; `pcielab model engine` takes them: d
 shells. A step is an access of a command, as those of NICs are of a packet. They have a table `provenance` like
 every file, and no `base`.
 """
+_EXPANDERS = """\
+## Expanders
+
+The shipped ones are in `profiles/expanders`; `pcielab model cxl` takes them: memory behind CXL.mem. They have a
+table `provenance` like every file, and no `base`.
+"""
 _MESSAGES = """\
 ## Message profiles
 
@@ -89,7 +95,7 @@ def markdown() -> str:
     for key, heading in _PARTS.items():
         parts.append(f"## {heading}\n")
         parts += _tables_of(key, system["$defs"][_name(system["properties"][key])], system["$defs"])
-    return "\n".join([*parts, *_nic_tables(), *_engine_tables(), *_message_tables(), *_fabric_tables()])
+    return "\n".join([*parts, *_nic_tables(), *_engine_tables(), *_expander_tables(), *_message_tables(), *_fabric_tables()])
 
 
 def _nic_tables() -> Iterator[str]:
@@ -112,6 +118,15 @@ def _engine_tables() -> Iterator[str]:
     for name in ("link", "queue", "pace"):
         yield from _tables_of(name, parts[_name(schema["properties"][name])], parts)
     yield from _tables_of("[[step]]", parts["EngineStep"], parts)
+
+
+def _expander_tables() -> Iterator[str]:
+    schema = json_schema("expander")
+    parts = schema["$defs"]
+    yield _EXPANDERS
+    yield _table_of(schema)
+    for name in ("link", "controller", "memory", "arrivals"):
+        yield from _tables_of(name, parts[_name(schema["properties"][name])], parts)
 
 
 def _message_tables() -> Iterator[str]:

@@ -332,6 +332,8 @@ class _NotedError(Exception):
 LINK = model.Link(generation=3, lanes=8, mps_bytes=256, mrrs_bytes=512)
 MESSAGES = load_message_profile("kpio-2012")
 ENGINE = model.load_engine("gpu")
+EXPANDER = model.load_expander("cxl2-ddr5-5600")
+SHARES = [step / 100_000 for step in range(100_000)]
 _METHODS = ("with_", "keys", "json", "values", "get", "source")
 SIZES = [64] * 100_000
 """As many rows as an answer may have."""
@@ -471,16 +473,17 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     ),
     "model_host": Short("4,096 numbers of cores at most"),
     "model_engine": Long(modelled(_core.model_engine, lambda: model.engine(ENGINE, SIZES))),
+    "model_expander": Short(_ROWS, modelled(_core.model_expander, lambda: model.expander(EXPANDER, SHARES))),
     **dict.fromkeys(
         (
-            *("Nic.of_json", "Nic.recorded", "Engine.of_json", "Messages.of_json", "Messages.recorded"),
+            *("Nic.of_json", "Nic.recorded", "Engine.of_json", "Expander.of_json", "Messages.of_json", "Messages.recorded"),
         ),
         Short(_PARSED),
     ),
-    **dict.fromkeys(("Nic.read", "Engine.read", "Messages.read"), Short(_TABLE)),
+    **dict.fromkeys(("Nic.read", "Engine.read", "Expander.read", "Messages.read"), Short(_TABLE)),
     **dict.fromkeys(
         [
-            *(f"{kind}.{name}" for kind in ("Nic", "Engine", "Messages") for name in _METHODS),
+            *(f"{kind}.{name}" for kind in ("Nic", "Engine", "Expander", "Messages") for name in _METHODS),
             *("Nic.split", "Nic.with_switches", "Nic.for_frames", "Nic.limits", "Nic.changes", "Nic.intervals"),
             "why_nic_on_link",
         ],

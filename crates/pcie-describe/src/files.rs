@@ -24,6 +24,8 @@ pub enum Kind {
     Nic,
     /// An engine.
     Engine,
+    /// A memory expander.
+    Expander,
     /// Messages of a core to a device.
     Messages,
 }
@@ -31,8 +33,16 @@ pub enum Kind {
 /// The parts of a system.
 pub const PARTS: [Kind; 3] = [Kind::Link, Kind::Host, Kind::Device];
 /// Every kind.
-pub(crate) const KINDS: [Kind; 7] =
-    [Kind::System, Kind::Link, Kind::Host, Kind::Device, Kind::Nic, Kind::Engine, Kind::Messages];
+pub(crate) const KINDS: [Kind; 8] = [
+    Kind::System,
+    Kind::Link,
+    Kind::Host,
+    Kind::Device,
+    Kind::Nic,
+    Kind::Engine,
+    Kind::Expander,
+    Kind::Messages,
+];
 
 impl Kind {
     /// The kind of a word.
@@ -51,6 +61,7 @@ impl Kind {
             Self::Device => "device",
             Self::Nic => "nic",
             Self::Engine => "engine",
+            Self::Expander => "expander",
             Self::Messages => "messages",
         }
     }

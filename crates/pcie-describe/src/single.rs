@@ -1,7 +1,7 @@
-//! Descriptions in a file of their own: NICs, engines, and messages, whose link is that of a system.
+//! Descriptions in a file of their own: NICs, engines, expanders, and messages, whose link is that of a system.
 
 use pcie_model::pio::MessageProfile;
-use pcie_model::{Engine, Nic};
+use pcie_model::{Engine, Expander, Nic};
 use pcie_refusal::Refusal;
 use pcie_schema::Fitting;
 use pcie_wire::LinkParameters;
@@ -44,6 +44,15 @@ impl InFile for Nic {
 
 impl InFile for Engine {
     const KIND: Kind = Kind::Engine;
+    const HEAD: &[&str] = &["title", "provenance"];
+
+    fn check_rules(&self) -> Result<(), Refusal> {
+        self.check()
+    }
+}
+
+impl InFile for Expander {
+    const KIND: Kind = Kind::Expander;
     const HEAD: &[&str] = &["title", "provenance"];
 
     fn check_rules(&self) -> Result<(), Refusal> {
@@ -174,6 +183,20 @@ pub fn read_engine<F: Files>(
 ) -> Result<Single<Engine>, F::Error> {
     let merged = Layers { stack: alone(Kind::Engine, source, files)?, changes };
     let table = merged.table::<Engine>()?;
+    Ok(merged.described(table, None)?)
+}
+
+/// Reads a memory expander with changes by dotted key.
+///
+/// # Errors
+/// As [`read_nic`].
+pub fn read_expander<F: Files>(
+    source: Source,
+    changes: Table,
+    files: &mut F,
+) -> Result<Single<Expander>, F::Error> {
+    let merged = Layers { stack: alone(Kind::Expander, source, files)?, changes };
+    let table = merged.table::<Expander>()?;
     Ok(merged.described(table, None)?)
 }
 

@@ -13,6 +13,7 @@ mod bound;
 mod checks;
 mod engine;
 mod ethernet;
+mod expander;
 mod features;
 mod filling;
 mod interactions;
@@ -32,6 +33,9 @@ pub use engine::{
     EngineStep,
 };
 pub use ethernet::{Ethernet, FCS_BYTES, InterpacketGap, LINE_RATES_GBPS};
+pub use expander::{
+    Expander, ExpanderArrivals, ExpanderController, ExpanderLink, ExpanderLoad, ExpanderMemory, ExpanderRates,
+};
 pub use features::{Nic, StepChange, Switch};
 pub use filling::LinkSizing;
 pub use interactions::{Actor, Interactions, Interval, Kind, Packet, Path, Queues, Step, StepBytes};

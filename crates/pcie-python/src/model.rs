@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::json::{parse, text};
 use crate::progress::Watched;
-use crate::single::{Engine, Messages, Nic};
+use crate::single::{Engine, Expander, Messages, Nic};
 
 /// A question about DMA transfers.
 #[derive(Deserialize, JsonSchema)]
@@ -84,6 +84,16 @@ pub(crate) struct EngineQuestion {
     depth: Option<u32>,
 }
 
+/// A question about a memory expander.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExpanderQuestion {
+    /// Shares of the lines that are read.
+    read_shares: Vec<f64>,
+    /// Shares of the peak at which to tell how long a read takes.
+    loads: Vec<f64>,
+}
+
 /// A question about messages.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -124,6 +134,13 @@ pub(crate) fn model_engine(engine: &Engine, question: &str) -> Result<String> {
     let engine = &engine.0.content;
     let link = link.unwrap_or_else(|| engine.usual_link());
     write(sizes_bytes.iter().map(|&size_bytes| engine.rates(size_bytes, link, depth)))
+}
+
+/// The peak of an expander with each mix, and how long reads take below it.
+#[pyfunction]
+pub(crate) fn model_expander(expander: &Expander, question: &str) -> Result<String> {
+    let ExpanderQuestion { read_shares, loads } = parse("", question)?;
+    write(read_shares.iter().map(|&read_share| expander.0.content.rates(read_share, &loads)))
 }
 
 /// The share of a buffer's first bytes that lies below 4 GiB.

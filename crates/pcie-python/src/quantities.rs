@@ -229,13 +229,14 @@ fn named<T>(read: std::result::Result<T, Refusal>, name: &str) -> Result<T> {
 }
 
 /// The kinds of quantities by their words in Python.
-const KINDS: [(&str, Kind); 6] = [
+const KINDS: [(&str, Kind); 7] = [
     ("time", Kind::Time),
     ("rate", Kind::Rate),
     ("line", Kind::Line),
     ("frequency", Kind::Frequency),
     ("events", Kind::Events),
     ("number", Kind::Number),
+    ("share", Kind::Share),
 ];
 
 fn kind_of(word: &str) -> Result<Kind> {

@@ -4,7 +4,9 @@ use pcie_bench_sim::{Effort, Prediction};
 use pcie_fabric::FabricParameters;
 use pcie_fabric::simulate::{Options, Traffic};
 use pcie_model::pio::{Crossings, Loopback, MessageProfile, Messages};
-use pcie_model::{Bandwidth, Engine, EngineRates, LinkSizing, Nic, NicThroughput, Sizing};
+use pcie_model::{
+    Bandwidth, Engine, EngineRates, Expander, ExpanderRates, LinkSizing, Nic, NicThroughput, Sizing,
+};
 use pcie_schema::{Shape, quantity};
 use pcie_sim::profile::{Capacities, System};
 use pcie_sim::{HostQuestion, HostRates, TestBounds, nic};
@@ -17,7 +19,8 @@ use crate::error::Result;
 use crate::fabric::RoundTables;
 use crate::json::text;
 use crate::model::{
-    BandwidthQuestion, EngineQuestion, LinkSizingQuestion, MessagesQuestion, NicQuestion, SizingQuestion,
+    BandwidthQuestion, EngineQuestion, ExpanderQuestion, LinkSizingQuestion, MessagesQuestion, NicQuestion,
+    SizingQuestion,
 };
 
 /// Schemas of types and their parts, by name.
@@ -49,6 +52,7 @@ pub(crate) fn schemas() -> Result<String> {
         ("system", of().and::<System>()),
         ("nic", of().and::<Nic>()),
         ("engine", of().and::<Engine>()),
+        ("expander", of().and::<Expander>()),
         ("messages", of().and::<MessageProfile>()),
         ("fabric", of().and::<FabricParameters>().and::<Traffic>().and::<Options>()),
         ("fabric answers", of().and::<RoundTables>()),
@@ -61,6 +65,7 @@ pub(crate) fn schemas() -> Result<String> {
                 .and::<SizingQuestion>()
                 .and::<LinkSizingQuestion>()
                 .and::<EngineQuestion>()
+                .and::<ExpanderQuestion>()
                 .and::<MessagesQuestion>()
                 .and::<HostQuestion>(),
         ),
@@ -71,6 +76,7 @@ pub(crate) fn schemas() -> Result<String> {
                 .and::<Sizing>()
                 .and::<LinkSizing>()
                 .and::<EngineRates>()
+                .and::<ExpanderRates>()
                 .and::<Messages>()
                 .and::<Crossings>()
                 .and::<Loopback>()

@@ -1,4 +1,4 @@
-//! NICs, engines and messages for Python, as handles.
+//! NICs, engines, expanders and messages for Python, as handles.
 
 use pcie_describe::{InFile, Single, Source};
 use pcie_model::pio::MessageProfile;
@@ -151,6 +151,18 @@ handle! {
         fn read(reference: &str, changes: &Bound<'_, PyDict>, opened: &Bound<'_, PyAny>) -> Result<Self> {
             let source = Source::Named(reference.to_owned());
             Ok(Self(pcie_describe::read_engine(source, table(changes)?, &mut Opened(opened))?))
+        }
+    }
+}
+
+handle! {
+    /// A memory expander, complete and checked.
+    Expander of pcie_model::Expander {
+        /// Reads an expander by the name or path of its file, with changes by dotted key; `opened` reads files.
+        #[staticmethod]
+        fn read(reference: &str, changes: &Bound<'_, PyDict>, opened: &Bound<'_, PyAny>) -> Result<Self> {
+            let source = Source::Named(reference.to_owned());
+            Ok(Self(pcie_describe::read_expander(source, table(changes)?, &mut Opened(opened))?))
         }
     }
 }

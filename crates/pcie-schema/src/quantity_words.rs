@@ -37,6 +37,8 @@ pub enum Kind {
     Events,
     /// A number without a unit.
     Number,
+    /// A part of a whole; base unit 1.
+    Share,
 }
 
 /// The spellings of a unit, the usual one first, and its length in the base unit.
@@ -84,6 +86,7 @@ const EVENTS: &[Unit] = &[
     (&["Mpps"], 1e6),
 ];
 const NUMBERS: &[Unit] = &[(&[""], 1.0), (&["k"], 1e3), (&["M"], 1e6), (&["G"], 1e9)];
+const SHARES: &[Unit] = &[(&[""], 1.0), (&["%"], 0.01)];
 
 impl Kind {
     /// The usual spellings of its units, and one of each in the base unit.
@@ -100,6 +103,7 @@ impl Kind {
             Self::Frequency => (FREQUENCIES, &[]),
             Self::Events => (EVENTS, &[]),
             Self::Number => (NUMBERS, &[]),
+            Self::Share => (SHARES, &[]),
         };
         first.iter().chain(then)
     }
@@ -113,6 +117,7 @@ impl Kind {
             Self::Frequency => ("a clock rate", "1.2GHz", "1.2"),
             Self::Events => ("a rate", "1.2M/s", "12"),
             Self::Number => ("a number", "1.5k", "100"),
+            Self::Share => ("a share", "58%", "0.58"),
         }
     }
 }

@@ -11,6 +11,7 @@
 
 mod accounting;
 mod completion;
+pub mod cxl;
 mod dllp;
 mod generation;
 mod lanes;

@@ -62,6 +62,7 @@ def set_option(text: str, *kinds: DescriptionKind, system: bool = False) -> Any:
 _NAMING: dict[DescriptionKind, tuple[str, ...]] = {
     "nic": ("nic", "nics"),
     "engine": ("engines",),
+    "expander": ("expanders",),
     "messages": ("profile",),
     "fabric": ("file", "asked"),
 }

@@ -99,7 +99,7 @@ def profile_listing(
 
 
 def described(kind: DescriptionKind, name_or_path: str, sets: Mapping[str, object] | Sequence[str] = ()) -> Any:
-    """The NIC, engine, messages or fabric of a name or file.
+    """The NIC, engine, expander, messages or fabric of a name or file.
 
     Raises:
         InputError: It is missing or wrong, or `sets` cannot change it.
@@ -112,6 +112,10 @@ def described(kind: DescriptionKind, name_or_path: str, sets: Mapping[str, objec
         from pcielab.library.engines import load_engine
 
         return load_engine(name_or_path, sets)
+    if kind == "expander":
+        from pcielab.library.expanders import load_expander
+
+        return load_expander(name_or_path, sets)
     if kind == "messages":
         from pcielab.library.message_profiles import load_message_profile
 

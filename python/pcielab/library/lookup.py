@@ -22,6 +22,7 @@ _PROFILES: dict[ProfileKind, str] = {
     "link": "link profile",
     "nic": "NIC",
     "engine": "engine",
+    "expander": "expander",
     "messages": "profile of messages",
     "fabric": "fabric",
 }

@@ -12,7 +12,7 @@ from pcielab.library.input_files import read_toml
 
 _ROOT = Path(__file__).parent / "shipped_data"
 
-DescriptionKind: TypeAlias = Literal["nic", "engine", "messages", "fabric"]
+DescriptionKind: TypeAlias = Literal["nic", "engine", "expander", "messages", "fabric"]
 """Kinds of descriptions beside systems, whose keys `--set` takes after their kind."""
 ProfileKind: TypeAlias = Literal["system", "host", "device", "link", DescriptionKind]
 SuiteKind: TypeAlias = Literal["transfers", "messages", "fabric"]
@@ -24,6 +24,7 @@ PROFILE_FOLDERS: dict[ProfileKind, str] = {
     "link": "links",
     "nic": "nics",
     "engine": "engines",
+    "expander": "expanders",
     "messages": "pio",
     "fabric": "fabrics",
 }

@@ -5,6 +5,11 @@ from pcielab.library.engines import (
     load_engine as load_engine,
     shipped_engines as shipped_engines,
 )
+from pcielab.library.expanders import (
+    ExpanderProfile as ExpanderProfile,
+    load_expander as load_expander,
+    shipped_expanders as shipped_expanders,
+)
 from pcielab.library.link import Link as Link
 from pcielab.library.message_profiles import (
     MessageProfile as MessageProfile,
@@ -26,6 +31,8 @@ from pcielab.model.answers import (
     DeviceRates as DeviceRates,
     EngineRate as EngineRate,
     EngineRates as EngineRates,
+    ExpanderLoad as ExpanderLoad,
+    ExpanderRates as ExpanderRates,
     HostRates as HostRates,
     LinkSizing as LinkSizing,
     LinkUse as LinkUse,
@@ -43,6 +50,7 @@ from pcielab.model.message_questions import crossings as crossings, loopback as 
 from pcielab.model.questions import (
     bandwidth as bandwidth,
     engine as engine,
+    expander as expander,
     link_sizing as link_sizing,
     nic as nic,
     sizing as sizing,

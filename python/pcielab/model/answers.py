@@ -191,6 +191,44 @@ class EngineRates(_Answer):
     """Both at equal rates; the rate of one direction."""
 
 
+class ExpanderLoad(_Answer):
+    """A read at a load."""
+
+    load: float
+    """Share of the peak, 0 to below 1."""
+    gbytes_per_s: float
+    """Data of both directions together, GB/s."""
+    read_latency_ns: float
+    """Mean time of a read, beyond the host."""
+    to_memory_wait_ns: float
+    """Part of it that waits for slots to memory."""
+    bank_wait_ns: float
+    """Part that waits for a bank."""
+    bus_wait_ns: float
+    """Part that waits for the memory's bus."""
+    from_memory_wait_ns: float
+    """Part that waits for slots from memory."""
+
+
+class ExpanderRates(_Answer):
+    """What a mix of reads and writes reaches."""
+
+    read_share: float
+    """Share of the lines that are read, 0 to 1."""
+    peak_gbytes_per_s: float
+    """The most data of both directions together, GB/s."""
+    bound: str
+    """What limits it: `slots-to-memory`, `slots-from-memory`, `memory-bus` or `memory-banks`."""
+    ceilings: dict[str, float]
+    """The rate that each bound alone would allow, GB/s."""
+    slots_to_memory: float
+    """Slots of a line to memory, in the mean of the mix."""
+    slots_from_memory: float
+    """Slots of a line from memory."""
+    loads: list[ExpanderLoad]
+    """How long a read takes at each load."""
+
+
 class Sending(_Answer):
     """One way of sending a message."""
 

@@ -16,11 +16,12 @@ from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import out_of_range
 from pcielab.library.link import Link
 from pcielab.model.answer_list import Answers
-from pcielab.model.answers import Bandwidth, Capacities, EngineRates, LinkSizing, NicThroughput, Sizing, TestBounds
+from pcielab.model.answers import Bandwidth, Capacities, EngineRates, ExpanderRates, LinkSizing, NicThroughput, Sizing, TestBounds
 from pcielab.model.link import Accounting, Ethernet, Limits
 from pcielab.model.whole_questions import (
     BandwidthQuestion,
     EngineQuestion,
+    ExpanderQuestion,
     LinkSizingQuestion,
     NicQuestion,
     SizingQuestion,
@@ -28,6 +29,7 @@ from pcielab.model.whole_questions import (
 
 if TYPE_CHECKING:
     from pcielab.library.engines import EngineProfile
+    from pcielab.library.expanders import ExpanderProfile
     from pcielab.library.nics import NicProfile
 
 _INTEGERS = 1 << 32
@@ -36,6 +38,7 @@ _THROUGHPUTS = TypeAdapter(list[NicThroughput])
 _SIZINGS = TypeAdapter(list[Sizing])
 _LINK_SIZINGS = TypeAdapter(list[LinkSizing])
 _RATES = TypeAdapter(list[EngineRates])
+_EXPANDED = TypeAdapter(list[ExpanderRates])
 _BOUNDS = TypeAdapter(list[TestBounds | None])
 
 
@@ -160,6 +163,29 @@ def engine(
         "depth": depth,
     }
     return Answers(_RATES.validate_json(_core.model_engine(profile.handle, question_json(question))))
+
+
+@refuses_wrong_types
+def expander(
+    profile: "ExpanderProfile", read_shares: Sequence[float], *, loads: Sequence[float] = ()
+) -> list[ExpanderRates]:
+    """The peak of memory behind CXL.mem with each mix of reads and writes, and how long a read takes below it.
+
+    Args:
+        profile: The expander; see `load_expander`.
+        read_shares: Shares of the lines that are read, 0 to 1.
+        loads: Shares of the peak, 0 to 0.99, at which to give the mean time of a read beyond the host.
+
+    Raises:
+        InputError: A share is out of range.
+
+    >>> from pcielab import model
+    >>> [rates] = model.expander(model.load_expander("cxl2-ddr5-5600"), [1.0])
+    >>> rates.bound, round(rates.peak_gbytes_per_s, 1)
+    ('slots-from-memory', 26.8)
+    """
+    question: ExpanderQuestion = {"read_shares": list(read_shares), "loads": list(loads)}
+    return Answers(_EXPANDED.validate_json(_core.model_expander(profile.handle, question_json(question))))
 
 
 def system_bounds(system: _core.System, tests: Sequence[Mapping[str, Any]]) -> list[TestBounds | None]:

@@ -76,6 +76,15 @@ class EngineQuestion(TypedDict):
     """Commands in flight; null for the engine's usual number."""
 
 
+class ExpanderQuestion(TypedDict):
+    """A question about a memory expander."""
+
+    read_shares: list[float]
+    """Shares of the lines that are read."""
+    loads: list[float]
+    """Shares of the peak at which to tell how long a read takes."""
+
+
 class MessagesQuestion(TypedDict):
     """A question about messages."""
 

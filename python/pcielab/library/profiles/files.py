@@ -13,7 +13,7 @@ from pcielab.library.profiles.parts import Card, Host, Link
 from pcielab.library.profiles.values import Part
 
 Kind: TypeAlias = Literal["system", "host", "device", "link"]
-DescribedKind: TypeAlias = Literal[Kind, "nic", "engine", "messages"]
+DescribedKind: TypeAlias = Literal[Kind, "nic", "engine", "expander", "messages"]
 """Kinds of files that the compiled half reads."""
 KINDS: tuple[Kind, ...] = ("system", "host", "device", "link")
 PARTS: dict[Kind, type[Part]] = {"link": Link, "host": Host, "device": Card}
@@ -24,6 +24,7 @@ _TITLES = {
     "link": "LinkFile",
     "nic": "NicProfile",
     "engine": "EngineProfile",
+    "expander": "ExpanderProfile",
     "messages": "MessageProfile",
 }
 _REFERENCE = re.compile(r"\[(`[^`\]]+`)\]")
