@@ -69,7 +69,17 @@ from typing import TypedDict
 _CALLED = {"LinkParameters": "Link", "InterpacketGap": "Gap"}
 _WORDS = ("Accounting", "InterpacketGap", "Bound")
 _ANSWERED = (
-    *("Bandwidth", "NicThroughput", "Sizing", "LinkSizing", "EngineRates", "ExpanderRates", "Messages", "Crossings", "Loopback"),
+    *(
+        "Bandwidth",
+        "NicThroughput",
+        "Sizing",
+        "LinkSizing",
+        "EngineRates",
+        "ExpanderRates",
+        "Messages",
+        "Crossings",
+        "Loopback",
+    ),
     *("TestBounds", "Capacities", "HostRates"),
 )
 

@@ -13,9 +13,12 @@ _PAGE = """\
 
 <!-- Written by `make generate`: change profiles/expanders and profiles/published/expander-curves.csv. -->
 
-`pcielab model cxl` computes what memory behind CXL.mem gives. Here it is beside published curves: {source}
+`pcielab model cxl` computes what memory behind CXL.mem gives; here it is beside published values.
 
-*Modelled* values follow from the profile alone. Its last four numbers were fitted to the mixes marked so; all others are predicted.
+{source}
+
+Of the profile, the times of a bank, the share of the bus and the unevenness of arrivals were fitted, to the mixes
+marked so (the bus: the highest bandwidth of all); the rest is predicted.
 
 ## Peaks
 
@@ -82,7 +85,7 @@ def _published() -> tuple[str, list[_Curve]]:
     lines = path.read_text(encoding="utf-8").splitlines()
     head = " ".join(line.removeprefix("# ") for line in lines if line.startswith("#"))
     rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-    return head[0].lower() + head[1:], [
+    return head, [
         _Curve(
             row["expander"],
             int(row["percent_reads"]),

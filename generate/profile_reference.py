@@ -95,7 +95,9 @@ def markdown() -> str:
     for key, heading in _PARTS.items():
         parts.append(f"## {heading}\n")
         parts += _tables_of(key, system["$defs"][_name(system["properties"][key])], system["$defs"])
-    return "\n".join([*parts, *_nic_tables(), *_engine_tables(), *_expander_tables(), *_message_tables(), *_fabric_tables()])
+    return "\n".join(
+        [*parts, *_nic_tables(), *_engine_tables(), *_expander_tables(), *_message_tables(), *_fabric_tables()]
+    )
 
 
 def _nic_tables() -> Iterator[str]:

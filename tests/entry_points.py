@@ -476,7 +476,8 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     "model_expander": Short(_ROWS, modelled(_core.model_expander, lambda: model.expander(EXPANDER, SHARES))),
     **dict.fromkeys(
         (
-            *("Nic.of_json", "Nic.recorded", "Engine.of_json", "Expander.of_json", "Messages.of_json", "Messages.recorded"),
+            *("Nic.of_json", "Nic.recorded", "Engine.of_json", "Expander.of_json"),
+            *("Messages.of_json", "Messages.recorded"),
         ),
         Short(_PARSED),
     ),

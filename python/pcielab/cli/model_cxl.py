@@ -44,9 +44,9 @@ def cxl(
     """Compute the peak of a CXL memory expander for mixes of reads and writes, and the time of a read below it.
 
     The peak counts the data of both directions. It is the least of four bounds: slots of flits to memory, which
-    writes fill; slots from memory, which reads fill; the memory's bus; its banks. The latency is the mean beyond the
-    host. Generations 6 and 7 have flits of 256 B. `--details` adds the slots of a line each way, and where a read
-    waits.
+    writes fill; slots from memory, which reads fill; the memory's bus; its banks. The latency is the mean beyond
+    the host. Generations 6 and 7 have flits of 256 B. `--details` adds the slots of a line each way, and where a
+    read waits.
 
     Examples:
     `pcielab model cxl --reads 58%`
@@ -84,7 +84,7 @@ def _changes(generation: int | None, lanes: int | None) -> dict[str, object]:
     """Changes of the link; flits follow the generation."""
     changes: dict[str, object] = {} if lanes is None else {"link.lanes": lanes}
     if generation is not None:
-        changes |= {"link.generation": generation} | ({"link.flit_bytes": 256} if generation > 5 else {})  # noqa: PLR2004
+        changes |= {"link.generation": generation} | ({"link.flit_bytes": 256} if generation > 5 else {})
     return changes
 
 

@@ -16,7 +16,16 @@ from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import out_of_range
 from pcielab.library.link import Link
 from pcielab.model.answer_list import Answers
-from pcielab.model.answers import Bandwidth, Capacities, EngineRates, ExpanderRates, LinkSizing, NicThroughput, Sizing, TestBounds
+from pcielab.model.answers import (
+    Bandwidth,
+    Capacities,
+    EngineRates,
+    ExpanderRates,
+    LinkSizing,
+    NicThroughput,
+    Sizing,
+    TestBounds,
+)
 from pcielab.model.link import Accounting, Ethernet, Limits
 from pcielab.model.whole_questions import (
     BandwidthQuestion,
