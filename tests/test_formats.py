@@ -57,6 +57,7 @@ WITHOUT_STORES = (
     ["model", "nic", "niantic-dpdk"],
     ["model", "sizing", "--latency-ns", "900"],
     ["model", "engine", "gpu"],
+    ["model", "cxl", "--reads", "1", "--loads", "0.5"],
     ["model", "host", "--load", "0,3"],
     ["explain"],
     ["explain", "--nic", "niantic-kernel"],

@@ -799,7 +799,7 @@ FAULTS: tuple[Fault, ...] = (
         "a slot of 100 digits",
         TRACEBACK,
         lspci("0000:3b:00.0", "0" * 100 + ":3b:00.0"),
-        "no device in this text has bus mastering on",
+        None,
     ),
     Fault(
         "lspci",

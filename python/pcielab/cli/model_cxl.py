@@ -1,6 +1,6 @@
 """`pcielab model cxl`: what memory behind CXL.mem gives, and how long a read takes."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,9 @@ from pcielab.cli.completion import profile_names, set_option
 from pcielab.cli.model_options import errors_name_options
 from pcielab.cli.output import Cell, Format, FormatOption, print_rows
 from pcielab.library import shipped
+
+if TYPE_CHECKING:
+    from pcielab.model import ExpanderLoad, ExpanderRates
 
 _USUAL = "cxl2-ddr5-5600"
 
@@ -92,7 +95,7 @@ def _shares(text: str, option: str) -> list[float]:
     return [read_number(part.strip(), option, "share", "", (0.0, 1.0)) for part in text.split(",")]
 
 
-def _details(answer: model.ExpanderRates, at: model.ExpanderLoad) -> dict[str, Cell]:
+def _details(answer: "ExpanderRates", at: "ExpanderLoad") -> dict[str, Cell]:
     return {
         "slots_to_memory": answer.slots_to_memory,
         "slots_from_memory": answer.slots_from_memory,
