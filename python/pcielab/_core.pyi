@@ -42,6 +42,7 @@ __all__ = [
     "StoreWriter",
     "Suite",
     "System",
+    "Tunnel",
     "UnavailableError",
     "Width",
     "__version__",
@@ -103,6 +104,7 @@ __all__ = [
     "read_sizes",
     "read_store",
     "read_sysfs",
+    "read_tunnel",
     "read_whole",
     "read_width",
     "reasons_of_test",
@@ -576,6 +578,7 @@ class Tunnel:
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
+@final
 class Width:
     def __new__(cls, generation: int, lanes: int, links: int = 1) -> Width: ...
     @property
