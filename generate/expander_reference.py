@@ -18,7 +18,8 @@ _PAGE = """\
 {source}
 
 Of the profile, the times of a bank, the share of the bus and the unevenness of arrivals were fitted, to the mixes
-marked so (the bus: the highest bandwidth of all); the rest is predicted.
+marked so; the rest is predicted. How many headers share a slot is in no public note: small fractions were chosen
+that match the peaks of all mixes.
 
 ## Peaks
 

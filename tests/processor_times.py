@@ -20,7 +20,7 @@ SHOWN = 40
 """Slowest tests that are listed."""
 _SECONDS, _REASON = "processor_seconds", "long"
 ENDS = "what tests share, as it ends"
-"""In the place of a test: its folder and file are the same."""
+"""Stands where tests do: its folder and file are the same."""
 
 forked_seconds = 0.0
 """Processor time of commands that were forked from the template: they are no children of this process."""

@@ -50,7 +50,7 @@ def run(suite: Path, output: Path, *options: str, cold: tuple[str, ...] = FLUSH)
 
 @pytest.fixture(scope="module")
 def measured(suite: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The store of a run that thrashes the caches, as runs do if they are not told otherwise."""
+    """The store of a run that thrashes the caches, as runs do by default."""
     output = tmp_path_factory.mktemp("measured") / "cpu.db"
     done = succeed(*run(suite, output, cold=()))
     assert done.stderr == f"{TESTS} tests measured on cpu: {output}\n"

@@ -6,7 +6,7 @@
 //! lines in flight arrive more evenly, so that waits for link and bus are a share of that, `arrivals.unevenness`.
 //!
 //! Not here: the host's part of a load (its caches and mesh), queues that overflow at the peak itself, where latency
-//! depends on the lines that requesters keep in flight, and one read's place in a flit.
+//! depends on the lines that requesters keep in flight, and where in a flit one read stands.
 
 use std::sync::LazyLock;
 

@@ -4,8 +4,8 @@
 //!
 //! Sources: public notes on the link layer of CXL 2.0 (a flit of 68 B has four slots of 16 B, 2 B of CRC and 2 B of
 //! protocol ID; a write is a header and four slots of data) and of CXL 3 (256 B with fifteen slots). How many headers
-//! share a slot is not in them: two for data from memory and four for completions explain the published peaks of a
-//! CXL 2.0 expander (see `Expander` in `pcie-model`).
+//! share a slot is not in them: two for data from memory and four for completions were chosen, which match the published
+//! peaks of a CXL 2.0 expander (see `Expander` in `pcie-model`).
 
 use pcie_refusal::{Kind, Refusal};
 
