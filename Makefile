@@ -121,7 +121,7 @@ compiled: $(VENV)/.dev-installed $(VENV)/.extras-installed $(VENV)/.rtl-installe
 
 .PHONY: page-if-possible
 page-if-possible: extension
-	@$(MAKE) --no-print-directory page || echo 'note: the page without a server was not built: its tests are skipped' >&2
+	@$(MAKE) --no-print-directory page PAGE_PROFILE=page-for-tests || echo 'note: the page without a server was not built: its tests are skipped' >&2
 
 .PHONY: rust-compiled
 rust-compiled:

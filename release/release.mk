@@ -1,7 +1,10 @@
 # What is released: the page without a server, the site, wheels, static binaries. `make checks` lists these targets, too.
 
 # The page without a server: the crates that it needs as two modules of WebAssembly, and the scripts that load them.
-PAGE := target/page/pcie_page_bg.wasm target/page/pcie_doctor_bg.wasm
+# `make test` has it compiled in less time: PAGE_PROFILE=page-for-tests.
+PAGE_PROFILE := release
+PAGE_COMPILED := target/page/$(PAGE_PROFILE)
+PAGE := $(PAGE_COMPILED)/pcie_page_bg.wasm $(PAGE_COMPILED)/pcie_doctor_bg.wasm
 PAGE_CRATES := page bench bench-sim describe doctor evidence fabric model refusal schema sim statistics store time wire workload
 PAGE_SOURCES := $(foreach crate,$(PAGE_CRATES),$(shell find crates/pcie-$(crate) -name '*.rs' -o -name Cargo.toml -o -path '*/data/*')) Cargo.toml $(wildcard Cargo.lock)
 
@@ -13,14 +16,14 @@ wasm-target:
 target/bind/debug/bind: page/bind/Cargo.toml page/bind/Cargo.lock page/bind/src/main.rs | wasm-target
 	$(APART) CARGO_TARGET_DIR=target/bind cargo build --quiet --locked --manifest-path page/bind/Cargo.toml
 
-target/page/pcie_%_bg.wasm: $(PAGE_SOURCES) target/bind/debug/bind
-	$(APART) cargo rustc --release --quiet --target wasm32-unknown-unknown -p pcie-$* --lib --crate-type cdylib
-	mkdir -p target/page
-	target/bind/debug/bind target/wasm32-unknown-unknown/release/pcie_$*.wasm target/page
+$(PAGE_COMPILED)/pcie_%_bg.wasm: $(PAGE_SOURCES) target/bind/debug/bind
+	$(APART) cargo rustc --profile $(PAGE_PROFILE) --quiet --target wasm32-unknown-unknown -p pcie-$* --lib --crate-type cdylib
+	mkdir -p $(PAGE_COMPILED)
+	target/bind/debug/bind target/wasm32-unknown-unknown/$(PAGE_PROFILE)/pcie_$*.wasm $(PAGE_COMPILED)
 
 .PHONY: page
 page: extension $(PAGE) ## Build the page without a server in target/try (needs rustup, or Rust with the target wasm32-unknown-unknown)
-	$(BIN)/python page/build.py target/page target/try
+	$(BIN)/python page/build.py $(PAGE_COMPILED) target/try
 
 .PHONY: site
 site: docs page ## Build the documentation with the page in target/site

@@ -1,7 +1,7 @@
 //! Whatever a fabric's description holds, reading it ends in a topology or in a refusal.
 
+use pcie_changed::{changed, is_printable};
 use pcie_refusal::Refusal;
-use pcie_schema::changed::{changed, is_printable};
 use proptest::prelude::*;
 
 use crate::{FabricParameters, Topology};

@@ -4,8 +4,6 @@
 //! [quantity]. [`Shape`] checks values against them; Python's models, the reference and the JSON Schemas for
 //! editors are generated from the same schema. Rules across keys are functions of the types.
 
-#[cfg(feature = "changed")]
-pub mod changed;
 pub mod quantity;
 pub mod quantity_words;
 pub mod relief;

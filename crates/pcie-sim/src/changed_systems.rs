@@ -1,7 +1,7 @@
 //! Whatever a system holds, reading and checking it ends in a system or in a refusal.
 
+use pcie_changed::{changed, is_printable};
 use pcie_schema::Fitting as _;
-use pcie_schema::changed::{changed, is_printable};
 use proptest::prelude::*;
 
 use crate::Machine;

@@ -1,8 +1,8 @@
 //! Whatever a suite holds, reading it ends in a suite that can be run or in a refusal.
 
+use pcie_changed::{changed, is_printable};
 use pcie_refusal::Refusal;
 use pcie_schema::Fitting as _;
-use pcie_schema::changed::{changed, is_printable};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! The shipped NICs against the published figures, and the refusals of wrong descriptions.
 
+use pcie_changed::{changed, is_printable};
 use pcie_schema::Fitting as _;
-use pcie_schema::changed::{changed, is_printable};
 use pcie_wire::Accounting;
 use proptest::prelude::*;
 

@@ -6,6 +6,7 @@ the columns in quotes, for gnuplot's `columnheader`; missing values are NaN.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from pcielab import model
@@ -54,7 +55,8 @@ def link_of(manifest: Mapping[str, Any]) -> tuple[Link, bool]:
     return link, True
 
 
-def curve_files(link: Link) -> dict[str, str]:
+@cache
+def curve_files(link: Link) -> Mapping[str, str]:
     """The three files, by name."""
     transfers = _transfers(link)
     return {"bw_calc.dat": transfers, "pcie_bw.dat": transfers, "nic_bw.dat": _nics(link)}

@@ -3,11 +3,7 @@
 //!
 //! `PROPTEST_CASES` sets the number of cases.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
-
-mod machines;
-
-use machines::{KEY, OF_EACH_HOST, dma, system};
+use super::machines::{KEY, OF_EACH_HOST, dma, system};
 use pcie_model::{Limits, Model};
 use pcie_sim::{BandwidthRun, Engine, Machine};
 use pcie_time::Stream;

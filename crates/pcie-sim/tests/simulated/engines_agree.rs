@@ -1,8 +1,6 @@
 //! Both engines complete every transaction at the same time. `PCIELAB_TRANSACTIONS` sets how many of each test.
 
-mod machines;
-
-use machines::{KEY, ideal, stalling, system};
+use super::machines::{KEY, ideal, stalling, system};
 use pcie_sim::{BandwidthRun, Engine, Machine, State};
 use pcie_time::Stream;
 use pcie_workload::{AddressList, Operation, Pattern, Test};

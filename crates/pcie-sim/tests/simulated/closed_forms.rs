@@ -1,8 +1,6 @@
 //! On machines with a closed form, the simulation agrees with it.
 
-mod machines;
-
-use machines::{dma, ideal, latency_ns, random_ns, stalling, steady_ns, transaction_ns};
+use super::machines::{dma, ideal, latency_ns, random_ns, stalling, steady_ns, transaction_ns};
 use pcie_sim::Machine;
 use pcie_workload::{Operation, Test};
 use serde_json::{Value, json};

@@ -1,8 +1,6 @@
 //! A snapshot of simulated results, which makes every change of a number explicit.
 
-mod machines;
-
-use machines::{KEY, dma, latency_ns, system, transaction_ns};
+use super::machines::{KEY, dma, latency_ns, system, transaction_ns};
 use pcie_workload::{Operation, Path, Pattern};
 use std::fmt::Write;
 

@@ -1,10 +1,6 @@
 //! The closed-form bounds of a test hold in simulation, and are reached where one resource alone is short.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
-
-mod machines;
-
-use machines::{dma, ideal, steady_ns, system, transaction_ns};
+use super::machines::{dma, ideal, steady_ns, system, transaction_ns};
 use pcie_model::Bound;
 use pcie_sim::{HostQuestion, Machine, TestBounds};
 use pcie_workload::{CacheState, Operation, Test};

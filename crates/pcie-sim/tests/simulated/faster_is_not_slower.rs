@@ -1,10 +1,6 @@
 //! Making a resource of a machine faster, or larger, loses no bandwidth.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
-
-mod machines;
-
-use machines::{OF_EACH_HOST, dma, system};
+use super::machines::{self, OF_EACH_HOST, dma, system};
 use pcie_sim::Machine;
 use pcie_sim::profile::{CompletionOrder, System, TagOrder};
 use pcie_workload::Operation;

@@ -1,9 +1,7 @@
 //! Skipped periods of a test that only writes change no time: the fast engine, which skips them, ends each part
 //! of a test when the reference engine does, which simulates every transaction.
 
-mod machines;
-
-use machines::{KEY, ideal, system};
+use super::machines::{KEY, ideal, system};
 use pcie_sim::{BandwidthRun, Engine, Machine};
 use pcie_time::{Picoseconds, Stream};
 use pcie_workload::{AddressList, Operation, Pattern, Test};

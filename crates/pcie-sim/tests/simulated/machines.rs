@@ -1,12 +1,4 @@
-//! Machines for the integration tests, and helpers that run a test on them.
-
-#![allow(dead_code, reason = "each integration test compiles this module for itself")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test that cannot be set up fails"
-)]
+//! The machines, and what runs a test on them.
 
 use pcie_sim::{BandwidthRun, Engine, LatencyRun, Machine, State, TestKey};
 use pcie_time::Stream;
