@@ -220,6 +220,7 @@ $(VENV)/.docs-installed: $(VENV)/.dev-installed pyproject.toml
 
 .PHONY: docs
 docs: $(VENV)/.docs-installed ## Build the documentation site in target/site
+	$(BIN)/python -m generate --site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 .PHONY: wheel

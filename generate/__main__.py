@@ -2,8 +2,9 @@
 
     python -m generate            writes them
     python -m generate --check    names the stale ones, and fails if there are any
+    python -m generate --site     writes the JSON Schemas that the site alone has, which git ignores
 
-Run it in the root of the repository. `make generate` and `make lint` do.
+Run it in the root of the repository. `make generate`, `make lint` and `make docs` do.
 """
 
 import argparse
@@ -38,7 +39,6 @@ WRITTEN = {
     "docs/reference/published-figures.md": "published_figures_reference:markdown",
     "docs/reference/api.md": "api_reference:markdown",
     "docs/reference/doctor.md": "doctor_reference:markdown",
-    "docs/reference/doctor.schema.json": "doctor_reference:schema",
 }
 """Each generated file and its function, in order: references depend on the types before them."""
 
@@ -47,19 +47,27 @@ def main(root: Path) -> int:
     """Write, or with `--check` compare; returns the exit code."""
     options = argparse.ArgumentParser(prog="python -m generate", description=__doc__.partition("\n")[0])
     options.add_argument("--check", action="store_true", help="Change nothing; fail if a file is stale.")
-    check = options.parse_args().check
+    options.add_argument(
+        "--site", action="store_true", help="Write the JSON Schemas of the site, and nothing else."
+    )
+    asked = options.parse_args()
+    if asked.site:
+        for name, text in _site().items():
+            _differs(root / name, text, write=True)
+        return 0
+    check = asked.check
     stale = [name for name, maker in WRITTEN.items() if _differs(root / name, _made(name, maker), write=not check)]
-    stale += [name for name, text in _texts().items() if _differs(root / name, text, write=not check)]
+    stale += [name for name, text in fixtures().items() if _differs(root / name, text, write=not check)]
     for name in stale:
         print(f"{name}: {'is stale: run make generate' if check else 'written'}", file=sys.stderr)
     return 1 if check and stale else 0
 
 
-def _texts() -> dict[str, str]:
-    """Files that come in groups. Import them only now, for the same reason as `_made`."""
-    from generate.file_schemas import schemas
+def _site() -> dict[str, str]:
+    """The JSON Schemas of files, for editors, and of the doctor's report."""
+    from generate import doctor_reference, file_schemas
 
-    return {**schemas(), **fixtures()}
+    return {**file_schemas.schemas(), "docs/reference/doctor.schema.json": doctor_reference.schema()}
 
 
 def _made(name: str, maker: str) -> str:
@@ -79,6 +87,7 @@ def _differs(path: Path, content: str, *, write: bool) -> bool:
     if path.exists() and path.read_text(encoding="utf-8") == content:
         return False
     if write:
+        path.parent.mkdir(exist_ok=True)
         path.write_text(content, encoding="utf-8")
     return True
 
