@@ -194,6 +194,16 @@ pub(crate) fn shape_of(kind: Kind) -> &'static Shape {
     found.map_or_else(System::shape, |(_, shape)| shape)
 }
 
+impl Kind {
+    /// What to give for a dotted key of a file of this kind; None for an unknown key.
+    #[must_use]
+    pub fn remedy(self, key: &str) -> Option<String> {
+        let in_system = || System::shape().at(key.strip_prefix("set.").unwrap_or(key));
+        let of_system = if self == Self::System { in_system() } else { None };
+        of_system.or_else(|| shape_of(self).at(key)).map(Shape::remedy)
+    }
+}
+
 /// Reads and checks a file by itself, over its bases.
 ///
 /// # Errors

@@ -11,6 +11,7 @@ use pcie_fabric::{BarParameters, FabricParameters, NodeParameters, Topology};
 use pcie_refusal::shown::quoted;
 use pcie_refusal::unknown::suggestion;
 use pcie_refusal::{Kind, Refusal};
+use pcie_schema::Shape;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json, json};
 
@@ -77,7 +78,7 @@ pub fn read_fabric<P: Presets>(
 
 /// The table of a file, with a name.
 fn table_of(text: &str, path: &str) -> Result<Table, Refusal> {
-    let mut content = read_table(text, path)?;
+    let mut content = read_table(text, path, |key| schemas::shape().at(key).map(Shape::remedy))?;
     content.entry("name".to_owned()).or_insert_with(|| Value::Text(stem(path)));
     Ok(content)
 }

@@ -341,7 +341,7 @@ mod tests {
             let (name, text) =
                 found.ok_or_else(|| Refusal::new(format!("no {} is named {reference}", kind.word())))?;
             let path = format!("{name}.toml");
-            Ok(Layer { table: read_table(text, &path)?, path, is_file: true })
+            Ok(Layer { table: read_table(text, &path, |key| kind.remedy(key))?, path, is_file: true })
         }
 
         fn about(error: Refusal, file: &str) -> Refusal {
@@ -451,6 +451,11 @@ mod tests {
         assert_eq!(read(GPU, json!({"queue.depth": 9})).unwrap().content.queue.depth, 9);
         for (text, changes, words) in [
             (GPU.replace("lanes = 16", "lanes = 6"), json!({}), "gpu.toml: link.lanes is 6: give 1, 2, 4"),
+            (
+                GPU.replace("lanes = 16", "lanes = 2026-01-01"),
+                json!({}),
+                "gpu.toml: link.lanes is 2026-01-01: give 1, 2, 4",
+            ),
             (
                 GPU.replace("depth = 2\n", "depth = 2048\n"),
                 json!({}),

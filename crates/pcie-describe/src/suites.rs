@@ -164,7 +164,8 @@ impl SuiteKind {
     /// # Errors
     /// A value is wrong, or a test impossible: the message names file, group, key, value and remedy.
     pub fn read(self, text: &str, path: &str) -> Result<(Suite, Provenance), Refusal> {
-        let content = Value::Table(read_table(text, path)?).into_json();
+        let remedy = |key: &str| Shape::of_schema(&self.schema()).at(key).map(Shape::remedy);
+        let content = Value::Table(read_table(text, path, remedy)?).into_json();
         match self {
             Self::Transfers => {
                 let (file, tests) = unfolded::<transfers::TransferGroup>(content, path)?;

@@ -86,18 +86,20 @@ impl Value {
     }
 }
 
-/// The table of a TOML text; `path` names its file.
+/// The table of a TOML text; `path` names its file, and `remedy` says what to give for a dotted key that it knows.
 ///
 /// # Errors
 /// The text is not TOML, or holds dates, inf or nan.
-pub fn read_table(text: &str, path: &str) -> Result<Table, Refusal> {
+pub fn read_table(text: &str, path: &str, remedy: impl Fn(&str) -> Option<String>) -> Result<Table, Refusal> {
     let parsed =
         parse_toml(text).map_err(|problem| malformed(&format!("not valid TOML: {problem}")).about(path))?;
     let parsed = toml::Value::Table(parsed);
-    if let Some((key, value)) = foreign(&parsed, &mut Vec::new()) {
-        return Err(Refusal::of(key, value, "give a number, a text, a list or a table")
-            .kind(Kind::WrongType)
-            .about(path));
+    let mut steps = Vec::new();
+    if let Some(value) = foreign(&parsed, &mut steps) {
+        let wanted = remedy(&steps.join("."));
+        let wanted = wanted.unwrap_or_else(|| "give a number, a text, a list or a table".to_owned());
+        let key = steps.iter().map(|step| named(step)).collect::<Vec<_>>().join(".");
+        return Err(Refusal::of(key, value, wanted).kind(Kind::WrongType).about(path));
     }
     match Value::of_toml(parsed) {
         Some(Value::Table(table)) => Ok(table),
@@ -109,23 +111,23 @@ fn malformed(problem: &str) -> Refusal {
     Refusal::new(problem).kind(Kind::Malformed)
 }
 
-/// The key and value of the first date, inf or nan in a value.
-fn foreign(value: &toml::Value, path: &mut Vec<String>) -> Option<(String, String)> {
+/// The first date, inf or nan in a value; the steps of its key are left in `path`.
+fn foreign(value: &toml::Value, path: &mut Vec<String>) -> Option<String> {
     let mut below = |step: String, inner: &toml::Value| {
         path.push(step);
         let found = foreign(inner, path);
-        path.pop();
+        if found.is_none() {
+            path.pop();
+        }
         found
     };
     match value {
-        toml::Value::Table(table) => table.iter().find_map(|(key, inner)| below(named(key), inner)),
+        toml::Value::Table(table) => table.iter().find_map(|(key, inner)| below(key.clone(), inner)),
         toml::Value::Array(list) => {
             list.iter().enumerate().find_map(|(index, inner)| below(index.to_string(), inner))
         }
-        toml::Value::Float(number) if !number.is_finite() => {
-            Some((path.join("."), number.to_string().to_lowercase()))
-        }
-        toml::Value::Datetime(date) => Some((path.join("."), date.to_string())),
+        toml::Value::Float(number) if !number.is_finite() => Some(number.to_string().to_lowercase()),
+        toml::Value::Datetime(date) => Some(date.to_string()),
         _ => None,
     }
 }
@@ -183,7 +185,7 @@ mod tests {
             ("a = 18446744073709551616", "line 1, column 5: a number has too many digits"),
             (&"a.".repeat(1000), "more than 64 parts"),
         ] {
-            let message = read_table(text, "mine.toml").unwrap_err().to_string();
+            let message = read_table(text, "mine.toml", |_| None).unwrap_err().to_string();
             assert!(message.contains(words), "{message}");
         }
     }

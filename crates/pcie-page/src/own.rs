@@ -41,7 +41,7 @@ pub(crate) fn own(asked: &Asked) -> Result<Own, Refusal> {
             .kind(RefusalKind::TooLarge)
             .about(file));
     }
-    let table = pcie_describe::read_table(&asked.text, file)?;
+    let table = pcie_describe::read_table(&asked.text, file, |key| Kind::System.remedy(key))?;
     if table.contains_key("node") {
         let remedy = format!("fabrics need the command on your machine: pcielab explore {file}");
         return Err(Refusal::new(remedy).about(file));

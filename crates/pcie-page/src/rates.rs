@@ -1,6 +1,6 @@
 //! Rates in closed form of a NIC with its features, and of an engine: shipped ones, or from the text of a file.
 
-use pcie_describe::{Layer, Shipped, Source, Table, Value as Written, read_engine, read_nic};
+use pcie_describe::{Kind, Layer, Shipped, Source, Table, Value as Written, read_engine, read_nic};
 use pcie_model::{Engine, EngineRates, Ethernet, Limits, Model, ModelParameters, Nic, NicThroughput};
 use pcie_refusal::Refusal;
 use pcie_wire::{Accounting, LinkParameters};
@@ -45,9 +45,9 @@ struct Described {
 }
 
 impl Described {
-    fn source(&self, name: &str) -> Result<Source, Refusal> {
+    fn source(&self, kind: Kind, name: &str) -> Result<Source, Refusal> {
         let Some(text) = &self.text else { return Ok(Source::Named(name.to_owned())) };
-        let table = pcie_describe::read_table(text, name)?;
+        let table = pcie_describe::read_table(text, name, |key| kind.remedy(key))?;
         pcie_describe::without_folder(&table, name)?;
         Ok(Source::Content(Layer { table, path: name.to_owned(), is_file: true }))
     }
@@ -61,7 +61,7 @@ impl Described {
 pub(crate) fn nic(asked: &NicAsked) -> Result<Vec<NicThroughput>, Refusal> {
     let (name, switches) = Nic::split(&asked.nic.name);
     let files = &mut Shipped(&asked.nic.shipped);
-    let nic = read_nic(asked.nic.source(name)?, asked.nic.changes(), files)?.content;
+    let nic = read_nic(asked.nic.source(Kind::Nic, name)?, asked.nic.changes(), files)?.content;
     let nic = if switches.is_empty() { nic } else { nic.with_switches(&switches)? };
     let (accounting, limits) = (Accounting::Spec, Limits::default());
     let model = Model::try_from(ModelParameters { link: asked.link, accounting, limits })?;
@@ -73,7 +73,8 @@ pub(crate) fn nic(asked: &NicAsked) -> Result<Vec<NicThroughput>, Refusal> {
 pub(crate) fn engine(asked: &EngineAsked) -> Result<Vec<EngineRates>, Refusal> {
     let described = &asked.engine;
     let files = &mut Shipped(&described.shipped);
-    let engine: Engine = read_engine(described.source(&described.name)?, described.changes(), files)?.content;
+    let engine: Engine =
+        read_engine(described.source(Kind::Engine, &described.name)?, described.changes(), files)?.content;
     let link = asked.link.unwrap_or_else(|| engine.usual_link());
     asked.sizes_bytes.iter().map(|&size_bytes| engine.rates(size_bytes, link, asked.depth)).collect()
 }

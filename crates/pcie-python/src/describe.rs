@@ -24,7 +24,11 @@ impl Files for Opened<'_> {
 
     fn read(&mut self, kind: Kind, reference: &str, beside: Option<&str>) -> Result<Layer> {
         let (text, path): (String, String) = self.0.call1((kind.word(), reference, beside))?.extract()?;
-        Ok(Layer { table: pcie_describe::read_table(&text, &path)?, path, is_file: true })
+        Ok(Layer {
+            table: pcie_describe::read_table(&text, &path, |key| kind.remedy(key))?,
+            path,
+            is_file: true,
+        })
     }
 
     fn about(error: Error, file: &str) -> Error {
@@ -171,7 +175,7 @@ impl System {
         changes: &Bound<'_, PyDict>,
         opened: &Bound<'_, PyAny>,
     ) -> Result<Self> {
-        let own = pcie_describe::read_table(content, label)?;
+        let own = pcie_describe::read_table(content, label, |key| Kind::System.remedy(key))?;
         pcie_describe::without_folder(&own, label)?;
         let source = Source::Content(Layer { table: own, path: label.to_owned(), is_file: true });
         Ok(Self::of(pcie_describe::read_system(source, table(changes)?, &mut Opened(opened))?))

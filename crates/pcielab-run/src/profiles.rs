@@ -21,7 +21,7 @@ pub(crate) fn system(reference: &str, sets: &[String]) -> Result<Description, Re
 fn shipped() -> Result<Map<String, Value>, Refusal> {
     let mut found = Map::new();
     for (kind, name, text) in SHIPPED {
-        let table = pcie_describe::Value::Table(read_table(text, name)?).into_json();
+        let table = pcie_describe::Value::Table(read_table(text, name, |_| None)?).into_json();
         if let Some(of_kind) = found.entry(*kind).or_insert_with(|| json!({})).as_object_mut() {
             of_kind.insert((*name).to_owned(), table);
         }
@@ -44,7 +44,7 @@ impl Files for Profiles<'_> {
         let shown = path.display().to_string();
         let text = std::fs::read_to_string(&path)
             .map_err(|error| Refusal::new(error).kind(RefusalKind::NotFound).about(&shown))?;
-        Ok(Layer { table: read_table(&text, &shown)?, path: shown, is_file: true })
+        Ok(Layer { table: read_table(&text, &shown, |key| kind.remedy(key))?, path: shown, is_file: true })
     }
 
     fn about(error: Refusal, file: &str) -> Refusal {

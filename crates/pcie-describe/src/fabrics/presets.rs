@@ -115,7 +115,8 @@ pub fn device_preset_schema() -> Json {
 /// A value is wrong.
 pub fn read_device_preset(text: &str, path: &str) -> Result<DevicePreset, Refusal> {
     static SHAPE: LazyLock<Shape> = LazyLock::new(|| Shape::of_schema(&device_preset_schema()));
-    let content = SHAPE.with_sizes(Value::Table(read_table(text, path)?).into_json());
+    let table = read_table(text, path, |key| SHAPE.at(key).map(Shape::remedy))?;
+    let content = SHAPE.with_sizes(Value::Table(table).into_json());
     refused(&SHAPE.problems(&content), |_| Giver::file(path))?;
     let mut content = SHAPE.with_defaults(content);
     let delay_ns = content["delay_ns"].as_f64().unwrap_or_default();

@@ -176,6 +176,8 @@ def test_wrong_toml_is_named_with_its_line(tmp_path: Path) -> None:
         ('iommu = "on"', "iommu is 'on'"),
         ("chunk_bytes = 1.5", "chunk_bytes is 1.5: give 1 to 9223372036854775807"),
         ("[link]\ngeneration = 3", "missing key link.mps_bytes (Maximum payload size"),
+        ("iommu = 2026-01-01", 'iommu is 2026-01-01: give "off", "super-pages" or "four-kib-pages"'),
+        ('[set]\n"host.iommu.walk_ns" = 07:30:00', "set.host.iommu.walk_ns is 07:30:00: give 0 to 100000"),
         ("[set]\nwalk_ns = 3", "[set] walk_ns: unknown key: did you mean host.iommu.walk_ns?"),
         ('base = "x"', "line 4, column 1: duplicate key"),
     ],
