@@ -7,7 +7,7 @@ use pcie_sim::Machine;
 use pcie_sim::profile::System as Inner;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{IntoPyDict as _, PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde_json::{Number, Value as Json};
 
 use crate::error::{Error, Result, refused};
@@ -262,6 +262,22 @@ impl System {
     /// What gave the value of a dotted key: a file, `FILE: [set]`, or `--set`; None of a system without files.
     fn source(&self, key: &str) -> Option<String> {
         self.read.as_ref().map(|read| read.source(key))
+    }
+
+    /// The keys that nobody measured, and a word on each: `assumed`, `borrowed`, `unidentified`.
+    fn unmeasured<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
+        Ok(self
+            .read
+            .as_ref()
+            .map(Description::unmeasured)
+            .transpose()?
+            .unwrap_or_default()
+            .into_py_dict(py)?)
+    }
+
+    /// The borrowed keys, and the profile that each comes from.
+    fn borrowed<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
+        Ok(self.read.as_ref().map(Description::borrowed).transpose()?.unwrap_or_default().into_py_dict(py)?)
     }
 
     /// Its values as nested tables; the changes of its file's `[set]`; the file of the system and of each part, by

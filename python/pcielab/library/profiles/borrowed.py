@@ -3,8 +3,10 @@
 The provenance of a file says so in `unmeasured` and `others`. A key that a caller changed is neither.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pcielab.library.profiles.keys import leaves, schema_of_values
 
 if TYPE_CHECKING:
     from pcielab.library.profiles.parts import System
@@ -13,28 +15,20 @@ if TYPE_CHECKING:
 
 def borrowed_keys(system: "ResolvedSystem") -> dict[str, str]:
     """The borrowed keys of a system, and the profile that each comes from; absent keys are left out."""
-    found = ((key, system.unmeasured_of(key)) for key in _present(system.system.dump()))
-    return {key: reason["borrowed"] for key, reason in found if isinstance(reason, Mapping)}
+    return _own_first(system.handle.borrowed())
 
 
 def unmeasured_keys(system: "ResolvedSystem") -> dict[str, str]:
     """The keys of a system that nobody measured: `borrowed`, `assumed`, or `unidentified` by its rows."""
-    found = ((key, system.unmeasured_of(key)) for key in _present(system.system.dump()))
-    return {key: reason if isinstance(reason, str) else next(iter(reason)) for key, reason in found if reason}
+    return _own_first(system.handle.unmeasured())
 
 
-def _present(table: Mapping[str, Any], below: str = "") -> Iterator[str]:
-    """The dotted keys with a single value that is present."""
-    for name, value in table.items():
-        for key, one in enumerate(value) if isinstance(value, list) else [(None, value)]:
-            path = f"{below}{name}" if key is None else f"{below}{name}.{key}"
-            if isinstance(one, dict):
-                yield from _present(one, f"{path}.")
-            elif key is None and one is not None:
-                yield path
+def _own_first(words: Mapping[str, str]) -> dict[str, str]:
+    """Words by key, those of the system's own keys before those of its parts, as in `System.dump`."""
+    return dict(sorted(words.items(), key=lambda item: "." in item[0]))
 
 
 def borrowed_in_short(borrowed: Mapping[str, str], system: "System") -> str:
     """How many keys of a system are borrowed, and from where: `38 of 118 keys, from gen5-server`."""
-    total = sum(1 for _ in _present(system.dump()))
+    total = sum(value is not None for _, _, value in leaves(schema_of_values(), system.dump()))
     return f"{len(borrowed)} of {total} keys, from {', '.join(sorted(set(borrowed.values())))}"

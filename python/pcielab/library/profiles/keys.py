@@ -54,14 +54,15 @@ class Key:
 
 def keys_of(system: System, source_of: Callable[[str], str]) -> list[Key]:
     """Every key of a system with a single value, in the order of the reference; `source_of` gives its source."""
-    schema = _schema()
-    whole = {**schema, "properties": {name: schema["properties"][name] for name in keys_of_table(System)}}
-    return [_key(key, one, value, source_of(key)) for key, one, value in leaves(whole, system.dump())]
+    described = leaves(schema_of_values(), system.dump())
+    return [_key(key, one, value, source_of(key)) for key, one, value in described]
 
 
 @cache
-def _schema() -> dict[str, Any]:
-    return system_schema()
+def schema_of_values() -> dict[str, Any]:
+    """The schema of a system, with its keys in their order there."""
+    schema = system_schema()
+    return {**schema, "properties": {name: schema["properties"][name] for name in keys_of_table(System)}}
 
 
 def leaves(

@@ -32,16 +32,3 @@ class Provenance:
                 return self.keys[key]
             key = key.rpartition(".")[0]
         return ""
-
-    def unmeasured_of(self, key: str) -> Unmeasured | None:
-        """Why nobody measured a dotted key, as the innermost table around it with an entry or a note says.
-
-        A key without either is one of the `others`.
-        """
-        while key:
-            if key in self.unmeasured:
-                return self.unmeasured[key]
-            if key in self.keys:
-                return None
-            key = key.rpartition(".")[0]
-        return self.others

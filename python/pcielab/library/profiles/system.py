@@ -12,7 +12,7 @@ from pcielab.argument_types import refuses_wrong_types
 from pcielab.library.profiles.files import PARTS, Kind
 from pcielab.library.profiles.keys import html_of, keys_of
 from pcielab.library.profiles.parts import Card, Host, Link, System
-from pcielab.library.profiles.provenance import Provenance, Unmeasured
+from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.profiles.read import opened, parse_sets
 from pcielab.library.profiles.values import Part, key_of
 
@@ -149,18 +149,6 @@ class ResolvedSystem:
             if key.startswith(f"{kind}.") and kind in self.provenance:
                 return self.provenance[kind].of(key.removeprefix(f"{kind}."))
         return ""
-
-    def unmeasured_of(self, key: str) -> Unmeasured | None:
-        """Why nobody measured the value of a dotted key; None if somebody did, or gave it."""
-        if key in self.overrides:
-            return None
-        own = self.provenance["system"]
-        if own.of(key) or key in self.own_changes:
-            return own.unmeasured_of(key) if own.of(key) else None
-        for kind in PARTS:
-            if key.startswith(f"{kind}.") and kind in self.provenance:
-                return self.provenance[kind].unmeasured_of(key.removeprefix(f"{kind}."))
-        return None
 
 
 @refuses_wrong_types
