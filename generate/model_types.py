@@ -11,7 +11,7 @@ Written by `make generate` from `crates/pcie-model/src/{source}`: change the typ
 """
 
 {typing}from pcielab import _core
-from pcielab.library.profiles.values import Described, Values
+from pcielab.library.profiles.values import InFile, Values
 '''
 _LITERAL = "from typing import Literal\n\n"
 
@@ -47,5 +47,5 @@ def _module(
     kinds = schemas(about)
     models = Models(kinds)
     inner = [name for name in tables_below(kinds, root) if name not in (root, "LinkParameters")]
-    whole = models.declared(root, f"Described[_core.{handle}]", without=without, called=called)
+    whole = models.declared(root, f"InFile[_core.{handle}]", without=without, called=called)
     return "\n\n".join([head, *(models.declared(name, "Values") for name in inner), whole])

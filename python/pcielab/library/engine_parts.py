@@ -6,7 +6,7 @@ Written by `make generate` from `crates/pcie-model/src/engine.rs`: change the ty
 from typing import Literal
 
 from pcielab import _core
-from pcielab.library.profiles.values import Described, Values
+from pcielab.library.profiles.values import InFile, Values
 
 
 class EngineLink(Values):
@@ -67,7 +67,7 @@ class EngineStep(Values):
     """Only for commands with more data than this."""
 
 
-class Engine(Described[_core.Engine]):
+class Engine(InFile[_core.Engine]):
     """An engine that works on commands."""
 
     name: str

@@ -19,17 +19,11 @@ from pcielab.library.profiles.read import opened, parse_sets
 class EngineProfile(Engine):
     """A file under `profiles/engines`: an engine that works on commands."""
 
+    compiled = _core.Engine
+    word = "engine"
+
     title: str
     """One line for people."""
-
-    @classmethod
-    def of_json(cls, text: str) -> "EngineProfile":
-        """The engine of its JSON.
-
-        Raises:
-            InputError: A key is missing, or a value wrong.
-        """
-        return cls(_core.Engine.of_json(text, "engine"))
 
     @property
     def provenance(self) -> Provenance:
@@ -40,14 +34,6 @@ class EngineProfile(Engine):
     def usual_link(self) -> Link:
         """The link that it usually has."""
         return Link(**self.link.dump())
-
-    def with_(self, changes: Mapping[str, object]) -> "EngineProfile":
-        """This engine with changes by dotted key: `{"pace.command_ns": 5000}`.
-
-        Raises:
-            InputError: A key is unknown, or a value wrong.
-        """
-        return EngineProfile(self.handle.with_(dict(changes)))
 
 
 def shipped_engines() -> list[str]:

@@ -6,7 +6,7 @@ Written by `make generate` from `crates/pcie-model/src/expander.rs`: change the 
 from typing import Literal
 
 from pcielab import _core
-from pcielab.library.profiles.values import Described, Values
+from pcielab.library.profiles.values import InFile, Values
 
 
 class ExpanderLink(Values):
@@ -54,7 +54,7 @@ class ExpanderArrivals(Values):
     random."""
 
 
-class Expander(Described[_core.Expander]):
+class Expander(InFile[_core.Expander]):
     """A memory expander."""
 
     name: str

@@ -18,30 +18,16 @@ from pcielab.library.profiles.read import opened, parse_sets
 class ExpanderProfile(Expander):
     """A file under `profiles/expanders`: memory behind CXL.mem."""
 
+    compiled = _core.Expander
+    word = "expander"
+
     title: str
     """One line for people."""
-
-    @classmethod
-    def of_json(cls, text: str) -> "ExpanderProfile":
-        """The expander of its JSON.
-
-        Raises:
-            InputError: A key is missing, or a value wrong.
-        """
-        return cls(_core.Expander.of_json(text, "expander"))
 
     @property
     def provenance(self) -> Provenance:
         """Sources of its values."""
         return Provenance(**self._content().get("provenance", {"source": ""}))
-
-    def with_(self, changes: Mapping[str, object]) -> "ExpanderProfile":
-        """This expander with changes by dotted key: `{"memory.channels": 2}`.
-
-        Raises:
-            InputError: A key is unknown, or a value wrong.
-        """
-        return ExpanderProfile(self.handle.with_(dict(changes)))
 
 
 def shipped_expanders() -> list[str]:

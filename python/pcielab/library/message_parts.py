@@ -4,7 +4,7 @@ Written by `make generate` from `crates/pcie-model/src/pio/profile.rs`: change t
 """
 
 from pcielab import _core
-from pcielab.library.profiles.values import Described, Values
+from pcielab.library.profiles.values import InFile, Values
 
 
 class Core(Values):
@@ -100,7 +100,7 @@ class Answers(Values):
     """Gap between these writes, without their time on the link."""
 
 
-class MessageTimes(Described[_core.Messages]):
+class MessageTimes(InFile[_core.Messages]):
     """How messages go from a core to a device: by stores, and by descriptors.
 
     Times are of one machine on one link. For another link, the model replaces the link's part of them; the part of

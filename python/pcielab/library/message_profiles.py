@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from pcielab import _core
 from pcielab.argument_types import refuses_wrong_types
@@ -23,29 +23,13 @@ from pcielab.library.profiles.values import keys_of_table
 class RecordedMessages(MessageTimes):
     """Messages from a core to a device, with the link that their times were measured on."""
 
-    @classmethod
-    def of_json(cls, text: str) -> Self:
-        """The messages of their JSON.
-
-        Raises:
-            InputError: A key is missing, or a value wrong.
-        """
-        return cls(_core.Messages.of_json(text, "messages"))
+    compiled = _core.Messages
+    word = "messages"
 
     @property
     def link(self) -> Link:
         """The link that the times were measured on; the host's stores carry no ECRC."""
         return Link(**self._content()["link"])
-
-    def with_(self, changes: Mapping[str, object], giver: str = "") -> Self:
-        """The messages with changes by dotted key: `{"core.fence_ns": 20}`.
-
-        `giver`, unless empty, names what gave them in messages.
-
-        Raises:
-            InputError: A key is unknown, or a value wrong.
-        """
-        return type(self)(self.handle.with_(dict(changes), giver))
 
     def as_question(self) -> dict[str, Any]:
         """The values as runs record them."""

@@ -6,7 +6,7 @@ Written by `make generate` from `crates/pcie-model/src/interactions.rs` and `fea
 from typing import Literal
 
 from pcielab import _core
-from pcielab.library.profiles.values import Described, Values
+from pcielab.library.profiles.values import InFile, Values
 
 
 class Step(Values):
@@ -97,7 +97,7 @@ class Switch(Values):
     """New values of steps, by their `what`."""
 
 
-class Nic(Described[_core.Nic]):
+class Nic(InFile[_core.Nic]):
     """A NIC and the features that it may have."""
 
     name: str

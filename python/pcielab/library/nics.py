@@ -21,35 +21,19 @@ _PLAIN = ("name", "description", "provenance", "step", "queues")
 class NicProfile(Nic):
     """A NIC: the PCIe accesses of the NIC and its driver for each packet."""
 
+    compiled = _core.Nic
+    word = "NIC"
+
     base: str | None
     """Another NIC, by name or path, for keys that this file omits."""
     aliases: list[str]
     """Other names of a shipped NIC; case is ignored."""
-
-    @classmethod
-    def of_json(cls, text: str) -> "NicProfile":
-        """The NIC of its JSON.
-
-        Raises:
-            InputError: A key is missing, or a value wrong.
-        """
-        return cls(_core.Nic.of_json(text, "NIC"))
 
     @property
     def direction(self) -> Literal["both", "tx", "rx"]:
         """The only direction of its steps, or both."""
         paths = {step.path for step in self.step}
         return "both" if len(paths) != 1 else next(iter(paths))
-
-    def with_(self, changes: Mapping[str, object], giver: str = "") -> "NicProfile":
-        """This NIC with changes by dotted key: `{"queues.pairs": 4, "step.1.batch": 8}`.
-
-        `giver`, unless empty, names what gave them in messages.
-
-        Raises:
-            InputError: A key is unknown, or a value wrong.
-        """
-        return NicProfile(self.handle.with_(dict(changes), giver))
 
     def with_steps(self, steps: Iterable[Step]) -> "NicProfile":
         """This NIC with other steps and without switches, whose steps it may lack.

@@ -150,6 +150,37 @@ class Described(Values, Generic[_HandleT]):
         return type(self).of_json, (self.json(),)
 
 
+class InFile(Described[_HandleT]):
+    """A description with a file of its own: a NIC, an engine, a memory expander, or messages."""
+
+    __slots__ = ()
+
+    compiled: ClassVar[Any]
+    """Its class in the compiled half."""
+    word: ClassVar[str]
+    """Its kind, in messages."""
+
+    @classmethod
+    def of_json(cls, text: str) -> Self:
+        """The description of its JSON.
+
+        Raises:
+            InputError: A key is missing, or a value wrong.
+        """
+        return cls(cls.compiled.of_json(text, cls.word))
+
+    def with_(self, changes: Mapping[str, object], giver: str = "") -> Self:
+        """The description with changes by dotted key: `{"queues.pairs": 4, "step.1.batch": 8}`.
+
+        `giver`, unless empty, names what gave them in messages.
+
+        Raises:
+            InputError: A key is unknown, or a value wrong.
+        """
+        changed: Any = self.handle
+        return type(self)(changed.with_(dict(changes), giver))
+
+
 class Whole(Described[_core.System]):
     """A complete system, and its form for the compiled half."""
 
@@ -213,7 +244,7 @@ def _table_in(annotation: Any) -> type[Values] | None:
     return next((found for one in get_args(annotation) if (found := _table_in(one))), None)
 
 
-_BASES = (object, Generic, Values, Described, Part, Whole)
+_BASES = (object, Generic, Values, Described, InFile, Part, Whole)
 
 
 @cache
