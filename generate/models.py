@@ -10,7 +10,7 @@ from pcielab import _core
 
 def schemas(about: str) -> dict[str, Any]:
     """The schemas of a group of types, by name."""
-    found: dict[str, Any] = json.loads(_core.schemas())[about]
+    found: dict[str, Any] = json.loads(_core.schemas(about))
     return found
 
 

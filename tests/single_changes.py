@@ -132,7 +132,7 @@ def every_change(question: Question) -> list[Change]:
     of_system = _changes(schema, question.system.handle.values(), "")
     found = [one for one in of_system if one != {"link.lanes": 2 * _WIDEST_LANES}]
     if question.frames is not None:
-        types = json.loads(_core.schemas())["nic"]
+        types = json.loads(_core.schemas("nic"))
         schema = {**types["Nic"], "$defs": types}
         values = question.frames.nic.handle.for_frames(None).values()
         # What is known of its values is none of them.

@@ -16,7 +16,7 @@ import pytest
 from pcielab import InputError
 from pcielab.library import profiles
 from pcielab.library.suites import single_test
-from pcielab.library.suites.parameters import PARAMETERS
+from pcielab.library.suites.parameter import PARAMETERS
 from without_python import static_runner
 
 CASES = int(os.environ.get("PCIELAB_CASES", "150"))

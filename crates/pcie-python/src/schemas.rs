@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value};
 
-use crate::error::Result;
+use crate::error::{Result, refused};
 use crate::fabric::RoundTables;
 use crate::json::text;
 use crate::model::{
@@ -44,51 +44,51 @@ pub(crate) fn remedy(schema: &str) -> Result<String> {
     Ok(Shape::of_schema(&serde_json::from_str(schema)?).remedy())
 }
 
-/// The schemas of all types that Python exchanges as JSON, by topic and type name.
+/// The schemas of the types of a topic that Python exchanges as JSON, by name.
 #[pyfunction]
-pub(crate) fn schemas() -> Result<String> {
-    let of = Types::default;
-    let about = [
-        ("system", of().and::<System>()),
-        ("nic", of().and::<Nic>()),
-        ("engine", of().and::<Engine>()),
-        ("expander", of().and::<Expander>()),
-        ("messages", of().and::<MessageProfile>()),
-        ("fabric", of().and::<FabricParameters>().and::<Traffic>().and::<Options>()),
-        ("fabric answers", of().and::<RoundTables>()),
-        ("test", of().and::<Test>()),
-        ("nic test", of().and::<nic::Traffic>()),
-        (
-            "model questions",
-            of().and::<BandwidthQuestion>()
-                .and::<NicQuestion>()
-                .and::<SizingQuestion>()
-                .and::<LinkSizingQuestion>()
-                .and::<EngineQuestion>()
-                .and::<ExpanderQuestion>()
-                .and::<MessagesQuestion>()
-                .and::<HostQuestion>(),
-        ),
-        (
-            "model answers",
-            of().and::<Bandwidth>()
-                .and::<NicThroughput>()
-                .and::<Sizing>()
-                .and::<LinkSizing>()
-                .and::<EngineRates>()
-                .and::<ExpanderRates>()
-                .and::<Messages>()
-                .and::<Crossings>()
-                .and::<Loopback>()
-                .and::<TestBounds>()
-                .and::<HostRates>()
-                .and::<Capacities>(),
-        ),
-        ("predictions", of().and::<Effort>().and::<Prediction>()),
-    ];
-    let mut all: Map<_, _> =
-        about.into_iter().map(|(name, types)| (name.to_owned(), types.schemas())).collect();
-    let quantities = quantity::all().into_iter().map(|(name, schema)| (name.to_owned(), schema.to_value()));
-    all.insert("quantities".to_owned(), Value::Object(quantities.collect()));
-    text(&all)
+pub(crate) fn schemas(topic: &str) -> Result<String> {
+    let of = Types::default();
+    let types = match topic {
+        "system" => of.and::<System>(),
+        "nic" => of.and::<Nic>(),
+        "engine" => of.and::<Engine>(),
+        "expander" => of.and::<Expander>(),
+        "messages" => of.and::<MessageProfile>(),
+        "fabric" => of.and::<FabricParameters>().and::<Traffic>().and::<Options>(),
+        "fabric answers" => of.and::<RoundTables>(),
+        "test" => of.and::<Test>(),
+        "nic test" => of.and::<nic::Traffic>(),
+        "model questions" => of
+            .and::<BandwidthQuestion>()
+            .and::<NicQuestion>()
+            .and::<SizingQuestion>()
+            .and::<LinkSizingQuestion>()
+            .and::<EngineQuestion>()
+            .and::<ExpanderQuestion>()
+            .and::<MessagesQuestion>()
+            .and::<HostQuestion>(),
+        "model answers" => of
+            .and::<Bandwidth>()
+            .and::<NicThroughput>()
+            .and::<Sizing>()
+            .and::<LinkSizing>()
+            .and::<EngineRates>()
+            .and::<ExpanderRates>()
+            .and::<Messages>()
+            .and::<Crossings>()
+            .and::<Loopback>()
+            .and::<TestBounds>()
+            .and::<HostRates>()
+            .and::<Capacities>(),
+        "predictions" => of.and::<Effort>().and::<Prediction>(),
+        "quantities" => {
+            let all: Map<_, _> = quantity::all()
+                .into_iter()
+                .map(|(name, schema)| (name.to_owned(), schema.to_value()))
+                .collect();
+            return text(&all);
+        }
+        _ => return Err(refused(format!("{topic}: not a topic of schemas"))),
+    };
+    text(&types.schemas())
 }

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from pcielab.library.suites.parameters import PARAMETERS
+from pcielab.library.suites.parameter import PARAMETERS
 
 _APART = ("operation", "path", "host_offset_bytes", "device_offset_bytes", "transactions", "details")
 """Parameters that figures select themselves, or that do not change the setting of a sweep."""

@@ -10,8 +10,7 @@ from pcielab.cli.option_groups import Command, annotated, option, takes
 from pcielab.cli.output import say
 from pcielab.cli.quantities import size_option
 from pcielab.errors import refusal
-from pcielab.library.suites.parameter import Parameter
-from pcielab.library.suites.parameters import PARAMETERS
+from pcielab.library.suites.parameter import PARAMETERS, Parameter
 from pcielab.work.options import Engine, RunOptions, Samples
 
 

@@ -105,7 +105,7 @@ def range_of(name: str, kind: Any) -> tuple[float, float]:
 
 def _of_test(name: str) -> tuple[int, int] | None:
     """The range of a parameter of a test."""
-    from pcielab.library.suites.parameters import PARAMETERS
+    from pcielab.library.suites.parameter import PARAMETERS
 
     ranges = ((one.least, one.most) for one in PARAMETERS if one.option == name)
     return next(((least, most) for least, most in ranges if least is not None and most is not None), None)

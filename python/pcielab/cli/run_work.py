@@ -11,7 +11,7 @@ from pcielab._core import read_sizes
 from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.cli.stores import say_borrowed
 from pcielab.errors import refusal
-from pcielab.library.suites.parameters import PARAMETERS
+from pcielab.library.suites.parameter import PARAMETERS
 from pcielab.store.manifest import borrowed_of
 
 if TYPE_CHECKING:

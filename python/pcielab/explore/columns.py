@@ -8,7 +8,7 @@ import pandas as pd
 
 from pcielab.analysis.compare.pairs import METRICS
 from pcielab.kinds.flows.rows import FLOW_KEYS
-from pcielab.library.suites.parameters import PARAMETERS
+from pcielab.library.suites.parameter import PARAMETERS
 from pcielab.store import Store
 
 Kind: TypeAlias = Literal["name", "value", "parameter"]

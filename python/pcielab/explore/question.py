@@ -19,7 +19,7 @@ from pcielab.library.profiles.quantity_types import Count, Size
 from pcielab.library.shipped import experimental, profile_files
 from pcielab.library.suites import Suite, single_test
 from pcielab.library.suites.benchmark import Cache, Pattern
-from pcielab.library.suites.parameters import PARAMETERS
+from pcielab.library.suites.parameter import PARAMETERS
 from pcielab.library.validation import checked
 from pcielab.wording import named
 

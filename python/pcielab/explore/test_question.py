@@ -6,8 +6,7 @@ import pytest
 
 from pcielab.explore.answers import taken_out
 from pcielab.explore.question import ASKED, START, Question, Systems
-from pcielab.library.suites.parameter import Parameter
-from pcielab.library.suites.parameters import PARAMETERS
+from pcielab.library.suites.parameter import PARAMETERS, Parameter
 
 DECIDED = {"test", "path", "transactions", "details"}
 """Parameters without a control."""

@@ -7,7 +7,7 @@ import pandas as pd
 
 from pcielab.charts.axes import size_text
 from pcielab.charts.run import PARAMETER_COLUMNS, Run
-from pcielab.library.suites.parameters import PARAMETERS
+from pcielab.library.suites.parameter import PARAMETERS
 from pcielab.store.kinds import KINDS, Metric, columns_of
 from pcielab.wording import time_unit
 

@@ -5,7 +5,7 @@ An emulated run only shows that drivers, IOMMU and data were right; its times an
 
 from typing import TYPE_CHECKING
 
-from pcielab.library.suites.parameters import PARAMETERS
+from pcielab.library.suites.parameter import PARAMETERS
 
 if TYPE_CHECKING:
     import pandas as pd

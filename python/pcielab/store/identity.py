@@ -7,7 +7,7 @@ of a number, not its identity.
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from pcielab.library.suites.parameters import PARAMETERS
+from pcielab.library.suites.parameter import PARAMETERS
 
 ASKED = ("pattern", "cache", "host_offset_bytes", "device_offset_bytes", "window_bytes", "size_bytes")
 """The parameters that identify a row of the published files."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pcielab import single_test
-from pcielab.library.suites.parameters import PARAMETERS
+from pcielab.library.suites.parameter import PARAMETERS
 from pcielab.store.identity import NAMED, SETTING, identity
 
 

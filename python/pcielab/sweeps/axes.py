@@ -10,7 +10,7 @@ from pcielab.argument_types import refuses_wrong_types
 from pcielab.errors import refusal
 from pcielab.library.profiles.parts import System
 from pcielab.library.profiles.values import is_ending, key_of
-from pcielab.library.suites.parameters import PARAMETERS
+from pcielab.library.suites.parameter import PARAMETERS
 from pcielab.wording import named, shown
 
 Scale: TypeAlias = Literal["linear", "log"]

@@ -11,7 +11,7 @@ from pcielab.extras import needed
 from pcielab.library.profiles import ResolvedSystem, load_system
 from pcielab.library.profiles.files import PARTS
 from pcielab.library.suites import Suite, single_test
-from pcielab.library.suites.parameters import PARAMETERS
+from pcielab.library.suites.parameter import PARAMETERS
 from pcielab.sweeps.axes import SYSTEM, TEST_COLUMNS, Axis, Between
 from pcielab.wording import shown
 

@@ -1,6 +1,6 @@
 """Transfers of a device: latencies and bandwidths of DMA and commands, by size, window, cache and offset."""
 
-from pcielab.library.suites.parameters import PARAMETERS
+from pcielab.library.suites.parameter import PARAMETERS
 from pcielab.store.kinds import SWITCH, TEXT, WHOLE, Columns
 
 COLUMNS = Columns(

@@ -16,7 +16,7 @@ from pcielab.charts.run import Run
 from pcielab.errors import InputError
 from pcielab.kinds.machine_facts import MachineFacts, facts_of
 from pcielab.kinds.transfers.bounds import TestBounds, bounds_of_tests
-from pcielab.library.suites.parameters import PARAMETERS
+from pcielab.library.suites.parameter import PARAMETERS
 from pcielab.model.link import Accounting
 from pcielab.store import Store
 from pcielab.store.setup import link_parameters

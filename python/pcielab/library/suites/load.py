@@ -19,7 +19,8 @@ from pcielab.library.input_files import read_toml_text
 from pcielab.library.lookup import suite_file
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.suites.benchmark import Test
-from pcielab.library.suites.parameters import PARAMETERS, Parameters
+from pcielab.library.suites.parameter import PARAMETERS
+from pcielab.library.suites.parameters import Parameters
 from pcielab.wording import shown
 
 

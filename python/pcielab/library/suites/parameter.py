@@ -1,7 +1,15 @@
-"""The description of a parameter of a test; `parameters` has all of them."""
+"""The parameters of a test: their names, values and defaults, from the types of `crates/pcie-workload`.
 
+Each is an option of `pcielab run`, a keyword of `single_test`, an axis of sweeps and suites, a column of tables,
+and a row of the reference.
+"""
+
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from pcielab import _core
 
 
 @dataclass(frozen=True)
@@ -36,3 +44,31 @@ class Parameter:
     def option(self) -> str:
         """Its option on the command line."""
         return "--" + self.word.replace("_", "-")
+
+
+def _parameter(key: str, described: Mapping[str, Any], kinds: Mapping[str, Any]) -> Parameter:
+    """The parameter of a field with this schema; `kinds` are the schemas of types of words."""
+    words = kinds.get(described.get("$ref", "").rpartition("/")[2], {}).get("oneOf", ())
+    is_switch, is_size = described.get("type") == "boolean", "x-size" in described
+    return Parameter(
+        key=key,
+        word=described["x-word"],
+        heading=described["x-heading"],
+        axis=described.get("x-axis", ""),
+        kind="word" if words else "switch" if is_switch else "size" if is_size else "whole",
+        default=described.get("default"),
+        choices=tuple(word["const"] for word in words),
+        least=described.get("minimum"),
+        most=described.get("maximum"),
+        meaning=" ".join(described["description"].split()),
+    )
+
+
+def _parameters() -> tuple[Parameter, ...]:
+    kinds = json.loads(_core.schemas("test"))
+    fields = sorted(kinds["Test"]["properties"].items(), key=lambda field: field[1]["x-column"])
+    return tuple(_parameter(key, described, kinds) for key, described in fields)
+
+
+PARAMETERS = _parameters()
+"""All parameters, in the order of columns."""

@@ -11,8 +11,8 @@ from pcielab.errors import InputError, refusal, with_message
 from pcielab.library.alike import suggestion
 from pcielab.library.suites.benchmark import BENCHMARKS, Test, published_transactions
 from pcielab.library.suites.load import Suite
-from pcielab.library.suites.parameter import Parameter
-from pcielab.library.suites.parameters import PARAMETERS, Parameters
+from pcielab.library.suites.parameter import PARAMETERS, Parameter
+from pcielab.library.suites.parameters import Parameters
 from pcielab.wording import named, shown
 
 _OPERATION = next(parameter for parameter in PARAMETERS if parameter.key == "operation")

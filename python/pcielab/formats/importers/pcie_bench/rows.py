@@ -10,7 +10,7 @@ from pcielab.errors import refusal
 from pcielab.formats.importers.pcie_bench.text import read_text
 from pcielab.formats.published import BANDWIDTH_HEAD, CACHE_STATES, LATENCY_COLUMNS, LATENCY_HEAD, PATTERNS, Timer
 from pcielab.library.suites.benchmark import BENCHMARKS
-from pcielab.library.suites.parameters import PARAMETERS
+from pcielab.library.suites.parameter import PARAMETERS
 from pcielab.wording import shown
 
 BANDWIDTH_SCALARS = {
