@@ -61,6 +61,10 @@ test-times: compiled ## Run the tests; list the slowest, the share of each folde
 test-slow: build ## Run the whole published suite against the published measurements (needs PCIELAB_DATA; minutes)
 	$(BIN)/python -m pytest -m slow
 
+.PHONY: flits
+flits: rust-compiled ## Pack 10,000 random sequences of TLPs into flits each way, in Rust and in Python
+	PCIELAB_FLITS=10000 $(BIN)/python -m pytest tests/test_flits.py
+
 .PHONY: claims
 claims: build ## Ask COUNT=1000 random questions and compute every claim in the answers' words again (5 minutes)
 	PCIELAB_CLAIMS=$(or $(COUNT),1000) $(BIN)/python -m pytest tests/test_worded_claims.py -k every_claim

@@ -1,5 +1,4 @@
-//! Size of TLPs on the link, and flits, which carry them in generations 6 and 7, and in lower ones if both
-//! ends agree.
+//! Size of TLPs on the link.
 //!
 //! Outside flit mode each TLP has 8 bytes of framing, sequence number and LCRC around it (Gen1/2: STP 1,
 //! sequence 2, LCRC 4, END 1; from Gen3: an STP token of 4 that holds the sequence number, LCRC 4). In flit
@@ -8,10 +7,6 @@
 
 use crate::{AddressWidth, LinkConfiguration, Piece};
 
-/// Bytes of a flit.
-pub const FLIT_BYTES: u64 = 256;
-/// Bytes of a flit that TLPs fill; the others are 6 of DLLP content, 8 of CRC and 6 of FEC.
-pub const FLIT_TLP_BYTES: u64 = 236;
 /// Framing, sequence number and LCRC of one TLP outside flit mode.
 pub const LINK_BYTES_PER_TLP: u32 = 8;
 
