@@ -93,7 +93,8 @@ def link_of(function: Function, port: Function | None = None) -> Link:
         "ecrc": bool(function.errors and function.errors.ecrc_generated),
         **({"root_port_ecrc": True} if port and port.errors and port.errors.ecrc_generated else {}),
         "tags": control.tags or TAGS_5_BIT,
-        "flit": generation >= 6,
+        # A link that came up in flit mode keeps it at lower rates.
+        "flit": generation >= 6 or bool(end.flit_mode),
     }
     return Link.of(values, name)
 

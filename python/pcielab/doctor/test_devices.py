@@ -64,6 +64,18 @@ def test_reads_the_negotiated_link_not_the_supported_one() -> None:
     assert link.ecrc
 
 
+def test_flit_mode_stays_at_lower_rates() -> None:
+    def link(state: str) -> tuple[int, bool]:
+        text = PRESENT.replace(
+            "                DevCap2: Completion",
+            f"                LnkSta2: {state}\n                DevCap2: Completion",
+        )
+        found = link_of(find(parse(text)))
+        return found.generation, found.flit
+
+    assert (link("Flit+"), link("Flit-"), link("")) == ((4, True), (4, False), (4, False))
+
+
 def test_ecrc_of_completions_is_that_of_the_root_port() -> None:
     """Not of a switch's ports, nor of another root port, though both append one."""
 
