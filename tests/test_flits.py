@@ -1,4 +1,4 @@
-"""A second packing of TLPs into flits, written from the specification, gives the flits of `pcie-wire`.
+"""Flits: a second packing, written from the specification, gives those of `pcie-wire`; `explain` names them.
 
 `make flits` packs 10,000 random sequences of TLPs each way.
 """
@@ -6,10 +6,18 @@
 import json
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 
 import pytest
+
+from pcielab import open_store, single_test
+from pcielab.devices.running import simulate
+from pcielab.kinds.transfers.explain import explain_run
+from pcielab.kinds.transfers.latencies import explain_latencies
+from pcielab.library.profiles import resolve
+from pcielab.store import Store
 
 _PACKER = Path(__file__).parents[1] / "target" / "debug" / "examples" / "flits"
 _SEQUENCES = int(os.environ.get("PCIELAB_FLITS", "200"))
@@ -59,3 +67,33 @@ def test_two_implementations_pack_the_same_flits(entry: str) -> None:
     packed = subprocess.run([_PACKER, entry], input=lines, capture_output=True, text=True, check=True).stdout
     for tlps, line in zip(directions, packed.splitlines(), strict=True):
         assert json.loads(line) == _pack(tlps, joins=entry == "running"), tlps
+
+
+def _simulated(folder: Path, lanes: int, operation: str, **options: object) -> Store:
+    """A test on a link of generation 6."""
+    path = folder / f"x{lanes}-{operation}.db"
+    link = {"link.generation": "6", "link.flit": "true", "link.lanes": str(lanes)}
+    simulate(resolve("gen5-x16", link), single_test(operation, transactions=20_000, **options), path)  # type: ignore[arg-type]
+    return open_store(path)
+
+
+def test_explain_shows_what_flits_add_to_a_latency(tmp_path: Path) -> None:
+    [narrow], [wide] = (
+        explain_latencies(_simulated(tmp_path, lanes, "lat-rd", size=64), [0]).rows for lanes in (1, 16)
+    )
+
+    def added_ns(parts: Mapping[str, float | None]) -> float:
+        times = [ns for part, ns in parts.items() if part.startswith("flit_")]
+        assert len(times) == 3
+        return sum(ns or 0.0 for ns in times)
+
+    # The sum of two even distributions has its median at its mean.
+    assert narrow.value - wide.value == pytest.approx(added_ns(narrow.parts) - added_ns(wide.parts), abs=1)
+
+
+def test_explain_names_flit_fill_where_it_binds(tmp_path: Path) -> None:
+    [read] = explain_run(_simulated(tmp_path, 1, "bw-rd", size=512)).rows
+    assert read.flit_fill["upstream"] < 0.1 < 0.9 < read.flit_fill["downstream"] <= 1
+    assert any(reason.startswith("flit fill: flits downstream are full") for reason in read.reasons)
+    [few] = explain_run(_simulated(tmp_path, 16, "bw-rd", size=8)).rows
+    assert not any(reason.startswith("flit fill") for reason in few.reasons)

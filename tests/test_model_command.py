@@ -216,6 +216,15 @@ def test_pio_shows_steps_and_crossings() -> None:
     assert 2048 < int(crossings[0]["from_bytes"]) < 4096
 
 
+def test_details_show_flit_fill_and_the_cost_of_nops_in_flit_mode() -> None:
+    [row] = rows("model", "bandwidth", "--gen", "6", "--sizes", "64", "--details")
+    tlp_gbps, fill = float(row["tlp_gbps"]), float(row["read_upstream_flit_fill"])
+    assert float(row["read_downstream_flit_fill"]) == pytest.approx(1)
+    assert float(row["read_upstream_nop_gbps"]) == pytest.approx(tlp_gbps * (1 - fill), rel=1e-3)
+    [without] = rows("model", "bandwidth", "--gen", "5", "--sizes", "64", "--details")
+    assert not any("flit" in column or "nop" in column for column in without)
+
+
 def test_details_show_the_tlps_and_the_efficiency_of_a_transfer() -> None:
     [row] = rows("model", "bandwidth", *PAPER_LINK, "--sizes", "1024", "--details")
     assert (float(row["read_upstream_tlps"]), float(row["read_downstream_tlps"])) == (2, 4)

@@ -37,16 +37,30 @@ pub struct LinkUse {
     pub downstream_gbps: f64,
     /// Data bytes over all bytes of TLPs, both directions, 0 to 1.
     pub efficiency: f64,
+    /// In flit mode, the share of the double words for TLPs that carry TLPs upstream, 0 to 1; the others are NOPs.
+    pub upstream_flit_fill: Option<f64>,
+    /// The same downstream.
+    pub downstream_flit_fill: Option<f64>,
+    /// In flit mode, bandwidth that NOPs take upstream, in Gb/s.
+    pub upstream_nop_gbps: Option<f64>,
+    /// The same downstream.
+    pub downstream_nop_gbps: Option<f64>,
 }
 
 impl LinkUse {
-    fn of(load: &Load, answer: &Answer, data_bytes: u64) -> Self {
+    fn of(model: &Model, load: &Load, answer: &Answer, data_bytes: u64) -> Self {
         let gbps = |bytes: f64| bytes * answer.millions_per_s * 8.0 / 1_000.0;
+        let (upstream_gbps, downstream_gbps) = (gbps(load.upstream_bytes), gbps(load.downstream_bytes));
+        let tlp_gbps = Some(model.accounting.tlp_gbps(&model.link)).filter(|_| model.link.flit_mode());
         Self {
             upstream_tlps: load.read_requests + load.write_tlps,
             downstream_tlps: load.completions,
-            upstream_gbps: gbps(load.upstream_bytes),
-            downstream_gbps: gbps(load.downstream_bytes),
+            upstream_gbps,
+            downstream_gbps,
+            upstream_flit_fill: tlp_gbps.map(|all| upstream_gbps / all),
+            downstream_flit_fill: tlp_gbps.map(|all| downstream_gbps / all),
+            upstream_nop_gbps: tlp_gbps.map(|all| (all - upstream_gbps).max(0.0)),
+            downstream_nop_gbps: tlp_gbps.map(|all| (all - downstream_gbps).max(0.0)),
             efficiency: data_bytes as f64 / (load.upstream_bytes + load.downstream_bytes),
         }
     }
@@ -107,9 +121,9 @@ impl Model {
         let write_answer = self.answer(&write, size_bytes).ok_or_else(bad_size)?;
         Ok(Bandwidth {
             size_bytes,
-            read_use: LinkUse::of(&read_load, &read, size_bytes),
-            write_use: LinkUse::of(&write, &write_answer, size_bytes),
-            rdwr_use: LinkUse::of(&rdwr_load, &rdwr, 2 * size_bytes),
+            read_use: LinkUse::of(self, &read_load, &read, size_bytes),
+            write_use: LinkUse::of(self, &write, &write_answer, size_bytes),
+            rdwr_use: LinkUse::of(self, &rdwr_load, &rdwr, 2 * size_bytes),
             read,
             write: write_answer,
             rdwr,

@@ -16,6 +16,7 @@ mod ethernet;
 mod expander;
 mod features;
 mod filling;
+mod flit;
 mod interactions;
 mod limits;
 mod load;
@@ -38,6 +39,7 @@ pub use expander::{
 };
 pub use features::{Nic, StepChange, Switch};
 pub use filling::LinkSizing;
+pub use flit::FlitTimes;
 pub use interactions::{Actor, Interactions, Interval, Kind, Packet, Path, Queues, Step, StepBytes};
 pub use limits::Limits;
 pub use load::{Load, lines_of};

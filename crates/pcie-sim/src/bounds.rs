@@ -12,9 +12,9 @@ mod sampled;
 
 use crate::machine::Machine;
 use cost::Cost;
-use pcie_model::{Answer, Bound, Limits, Model};
+use pcie_model::{Answer, Bound, FlitTimes, Limits, Model};
 use pcie_refusal::Refusal;
-use pcie_wire::Accounting;
+use pcie_wire::{Accounting, TlpKind};
 use pcie_workload::{LINE_BYTES, Operation, Test};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -26,6 +26,9 @@ pub struct TestBounds {
     pub answer: Answer,
     /// How long a read request holds its tag on average, at least, in ns; `None` for a test without reads.
     pub round_trip_ns: Option<f64>,
+    /// In flit mode, what flits add to a read that is alone: its requests, and its completions; `None` for a test
+    /// without reads.
+    pub flits: Option<FlitTimes>,
 }
 
 /// Tolerance for rounding in sums of averages.
@@ -45,10 +48,11 @@ impl Machine {
         let round_trip_ns =
             reads.then(|| self.round_trip_ns(test, &cost, self.requests_in_flight(test, &cost)));
         let limits = self.limits(test, &cost, round_trip_ns);
+        let flits = self.link().flit_mode().then(|| self.flits_of_a_read(test));
         let model = Model::new(*self.link(), Accounting::Spec, limits)?;
         let passed = |bound| self.share_passed(test, &cost, bound);
         let answer = model.answer_in_part(&cost.load, test.size_bytes, passed);
-        Ok(answer.map(|answer| TestBounds { answer, round_trip_ns }))
+        Ok(answer.map(|answer| TestBounds { answer, round_trip_ns, flits: flits.filter(|_| reads) }))
     }
 
     /// The share of a test's work that must have passed a bound at its end. A write is complete when it has
@@ -79,6 +83,24 @@ impl Machine {
             .map_or(writes, |count| f64::from(count) / cost.load.write_data_credits);
         let pooled = complex.write_pool_lines.map_or(0.0, |lines| f64::from(lines) / cost.load.write_lines);
         (all - (by_headers.min(by_data) + pooled) / writes).max(0.0)
+    }
+
+    /// Mean times in flits of a read from an idle link, by the sizes of its TLPs.
+    fn flits_of_a_read(&self, test: &Test) -> FlitTimes {
+        let (uplink, downlink) = self.ports();
+        let (entry, check_ns) =
+            (self.system.link.flit_entry.unwrap_or_default(), self.system.link.flit_check_ns());
+        let (mut up_bytes, mut down_bytes) = (0, 0);
+        for request in self.read_requests(test.host_offset_bytes, test.size_bytes) {
+            up_bytes += uplink.in_units(self.tlp_bytes(TlpKind::MemoryRead, request));
+            for completion in self.completions(request) {
+                down_bytes += downlink.in_units(self.tlp_bytes(TlpKind::CompletionWithData, completion));
+            }
+        }
+        [up_bytes, down_bytes]
+            .map(|bytes| FlitTimes::of(self.link(), entry, check_ns, bytes))
+            .into_iter()
+            .fold(FlitTimes::default(), std::ops::Add::add)
     }
 
     /// DMAs of a test that the device keeps in flight.
@@ -112,7 +134,7 @@ impl Machine {
             posted_header_credits: complex.posted_header_credits.count(),
             posted_data_credits: complex.posted_data_credits.count(),
             non_posted_header_credits: complex.non_posted_header_credits.count(),
-            credit_return_ns: some_time(complex.flight_ns + complex.credit_return_ns),
+            credit_return_ns: some_time(self.flight_ns() + complex.credit_return_ns),
             device_mdmas_per_s: some_time(self.card_interval(test).as_ns()).map(|ns| 1_000.0 * dmas / ns),
             device_port_ns: some_time(cost.device_port_ns / dmas),
             // DLLPs alone are no limit: a root port that falls behind sends one for several writes.

@@ -44,6 +44,8 @@ pub struct LatencyRun<'a> {
     window: Option<WindowRegister>,
     /// From the end of one transaction to the start of the next.
     loop_time: Picoseconds,
+    /// In flit mode, how far the flits of both directions are when a transaction starts.
+    flit_phases: Option<Draws>,
     /// The device's time for a transaction of any size.
     overhead: Picoseconds,
 }
@@ -91,8 +93,9 @@ impl<'a> LatencyRun<'a> {
             next: first,
             draws: key.draws(Stream::Transaction),
             sleeper: system.host.idle.as_ref().map(|states| Sleeper::new(states, key)),
-            plans: Plans::new(machine, test, (uplink, downlink.clone())),
-            host: Host::new(machine, state, downlink),
+            flit_phases: uplink.has_flits().then(|| key.draws(Stream::Flits)),
+            plans: Plans::new(machine, test, (uplink.clone(), downlink.clone())),
+            host: Host::new(machine, state, (uplink, downlink)),
             window,
             loop_time: Picoseconds::from_ns(loop_ns),
             overhead: Picoseconds::from_ns(overhead_ns),
@@ -112,6 +115,12 @@ impl<'a> LatencyRun<'a> {
         let chance = Chance::new(self.draws.bits(number));
         let passage = Passage { offset, first_line: self.footprint.lines_at(offset).start, chance };
         let moved_in = self.window.as_mut().and_then(|window| window.move_to(offset));
+        if let Some(draws) = self.flit_phases {
+            let bits = draws.bits(number);
+            let phases = ((bits >> 32) as u32, bits as u32);
+            self.plans.start_flits(phases);
+            self.host.start_flits(phases);
+        }
         let (plan, times) = self.plans.at(offset);
         let written = match &plan.written {
             Some(write) => self.host.write(passage, write, self.test.size_bytes),

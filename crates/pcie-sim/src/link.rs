@@ -4,6 +4,7 @@
 pub(crate) mod alignment;
 pub(crate) mod completion_buffer;
 pub(crate) mod credits;
+pub(crate) mod flits;
 pub(crate) mod overhead;
 pub(crate) mod port;
 pub(crate) mod slots;

@@ -44,6 +44,8 @@ pub enum Stream {
     Pages = 17,
     /// Queue pairs that packets are spread over.
     Queues = 18,
+    /// How far flits are when a transaction of a latency test starts.
+    Flits = 19,
 }
 
 /// One sequence of draws.

@@ -23,13 +23,14 @@ const LINK: [&str; 5] = ["link.generation", "link.lanes", "link.mps_bytes", "lin
 const READS: [&str; 3] = ["link.mrrs_bytes", "link.rcb_bytes", "link.root_port_ecrc"];
 
 /// Keys of the time of a read.
-const ROUND_TRIP: [&str; 8] = [
+const ROUND_TRIP: [&str; 9] = [
     LINE_READ[0],
     LINE_READ[1],
     LINE_READ[2],
     LINE_READ[3],
     LINE_READ[4],
     "host.root_complex.flight_ns",
+    "link.flit_check_ns",
     "host.iommu.walk_ns",
     "device.dma.tag_return_ns",
 ];

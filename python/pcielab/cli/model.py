@@ -70,7 +70,8 @@ def bandwidth(
 
     `tlp_gbps` is the link's rate for TLPs in each direction. With `--rtt-ns`, `tags_to_fill` is the least number
     of outstanding read requests with which the link binds, not the tags. `--details` adds the TLPs of one
-    transfer, transfers per second, the bandwidth in each direction including TLP headers, and the share of data.
+    transfer, transfers per second, the bandwidth in each direction including TLP headers, and the share of data;
+    in flit mode, the share of flits that TLPs fill, and the bandwidth that NOPs take.
 
     Examples:
     `pcielab model bandwidth --gen 3 --lanes 8 --mps 256 --mrrs 512 --sizes 64:1500`
@@ -181,7 +182,7 @@ def _link_use(answer: "Bandwidth") -> dict[str, Cell]:
     for name in ("read", "write", "rdwr"):
         rate, use = getattr(answer, name), getattr(answer, f"{name}_use")
         cells |= {f"{name}_millions_per_s": rate.millions_per_s}
-        cells |= {f"{name}_{key}": value for key, value in use.model_dump().items()}
+        cells |= {f"{name}_{key}": value for key, value in use.model_dump().items() if value is not None}
     return cells
 
 

@@ -74,6 +74,15 @@ class LinkUse(_Answer):
     """The same downstream."""
     efficiency: float
     """Data bytes over all bytes of TLPs, both directions, 0 to 1."""
+    upstream_flit_fill: float | None
+    """In flit mode, the share of the double words for TLPs that carry TLPs upstream, 0 to 1; the others are
+    NOPs."""
+    downstream_flit_fill: float | None
+    """The same downstream."""
+    upstream_nop_gbps: float | None
+    """In flit mode, bandwidth that NOPs take upstream, in Gb/s."""
+    downstream_nop_gbps: float | None
+    """The same downstream."""
 
 
 class Bandwidth(_Answer):
@@ -312,6 +321,18 @@ class Loopback(_Answer):
     """PCIe's part."""
 
 
+class FlitTimes(_Answer):
+    """Means of the times of TLPs in flits, alone on their directions, over all moments at which they become
+    ready."""
+
+    wait_ns: float
+    """From when they are ready until their first bytes are sent, in ns."""
+    accumulation_ns: float
+    """From then until the flits with their last bytes are whole, in ns: less than without flits for no TLP."""
+    check_ns: float
+    """Until these flits are corrected and checked, in ns."""
+
+
 class TestBounds(_Answer):
     """The bounds of a test."""
 
@@ -319,6 +340,9 @@ class TestBounds(_Answer):
     """The bound that binds, and all others."""
     round_trip_ns: float | None
     """How long a read request holds its tag on average, at least, in ns; `None` for a test without reads."""
+    flits: FlitTimes | None
+    """In flit mode, what flits add to a read that is alone: its requests, and its completions; `None` for a test
+    without reads."""
 
 
 class Capacities(_Answer):

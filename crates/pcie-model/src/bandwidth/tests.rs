@@ -210,3 +210,23 @@ fn unaligned_read_is_bounded_by_the_better_cut() {
     let expected = found.tlp_gbps * 2048.0 / (downstream_bytes + returned);
     assert!((found.read.gbps - expected).abs() < 1e-9, "{} for {expected}", found.read.gbps);
 }
+
+#[test]
+fn flits_are_full_where_the_link_binds_and_nops_take_the_rest() {
+    let link = LinkConfiguration::try_from(LinkParameters::new(6, 16, 256, 512)).unwrap();
+    let of = |limits| Model::new(link, Accounting::Spec, limits).unwrap().bandwidth(64, 0).unwrap();
+    let found = of(Limits::default());
+    let (fill, nops) =
+        (found.read_use.upstream_flit_fill.unwrap(), found.read_use.upstream_nop_gbps.unwrap());
+    // A request of 16 B for each completion of 76 B, which fill all flits downstream.
+    assert!((fill - 16.0 / 76.0).abs() < 1e-9 && (nops - 60.0 / 76.0 * found.tlp_gbps).abs() < 1e-6);
+    assert_eq!(
+        (found.read_use.downstream_flit_fill, found.read_use.downstream_nop_gbps),
+        (Some(1.0), Some(0.0))
+    );
+    let few_tags = of(Limits { tags: Some(1), round_trip_ns: Some(100.0), ..Limits::default() });
+    assert!(few_tags.read_use.downstream_flit_fill.unwrap() < 0.01);
+    let without = LinkConfiguration::try_from(LinkParameters::new(5, 16, 256, 512)).unwrap();
+    let without = Model::new(without, Accounting::Spec, Limits::default()).unwrap().bandwidth(64, 0).unwrap();
+    assert_eq!((without.read_use.upstream_flit_fill, without.read_use.upstream_nop_gbps), (None, None));
+}

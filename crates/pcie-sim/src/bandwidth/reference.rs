@@ -149,7 +149,6 @@ impl<'a> ReferenceRun<'a> {
         let first_draw = start.first_draw();
         let Start { machine, test, list, key, state, first } = start;
         let system = &machine.system;
-        let root = &system.host.root_complex;
         let workers = test.outstanding.unwrap_or(u32::MAX).min(system.device.dma.outstanding);
         let mut run = Self {
             machine,
@@ -177,7 +176,7 @@ impl<'a> ReferenceRun<'a> {
             downlink,
             answer_planned: false,
             complex: Complex::new(machine.system(), machine.lines(), key, state, first_draw),
-            flight: Picoseconds::from_ns(root.flight_ns),
+            flight: machine.flight(),
             sent: None,
         };
         run.plan_issue(Picoseconds::ZERO);
@@ -440,7 +439,7 @@ impl<'a> ReferenceRun<'a> {
         let units = self.machine.completion_units(&self.downlink, asked, piece, last);
         let left = self.downlink.send_units(self.now, units);
         self.push(left + self.flight, Event::Arrival { request, last });
-        self.plan_answer(left);
+        self.plan_answer(self.downlink.free_at().max(self.now));
     }
 
     /// The last completion of a request has arrived: returns its tag, and moves its data in order of arrival.

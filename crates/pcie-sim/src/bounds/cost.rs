@@ -42,8 +42,8 @@ impl Cost {
         let (device_port, root_port) = ports;
         Self {
             load: total.load * (1.0 / count),
-            device_port_ns: device_port.free_at().as_ns() / count,
-            root_port_ns: root_port.free_at().as_ns() / count,
+            device_port_ns: device_port.occupied_ns() / count,
+            root_port_ns: root_port.occupied_ns() / count,
             spaces: total.spaces,
             requests_ns: total.requests_ns / count,
             answers_ns: total.answers_ns / count,
@@ -75,14 +75,13 @@ impl Cost {
                 self.load.downstream_bytes +=
                     f64::from(machine.tlp_bytes(TlpKind::CompletionWithData, piece));
             }
-            let (_, mut alone) = machine.ports();
+            let completion_bytes = |piece| machine.tlp_bytes(TlpKind::CompletionWithData, piece);
             for piece in machine.completions(request) {
-                let bytes = machine.tlp_bytes(TlpKind::CompletionWithData, piece);
-                root_port.send(Picoseconds::ZERO, bytes);
-                alone.send(Picoseconds::ZERO, bytes);
+                root_port.send(Picoseconds::ZERO, completion_bytes(piece));
                 device_port.send_dllps(Picoseconds::ZERO, machine.uplink_dllp_bytes());
             }
-            self.answers_ns += alone.free_at().as_ns();
+            let (_, alone) = machine.ports();
+            self.answers_ns += alone.least_ns(machine.completions(request).map(completion_bytes));
         }
         self.moved_ns += machine.move_time(test, offset, test.size_bytes).as_ns();
     }
@@ -119,7 +118,7 @@ fn each(one: CompletionSpace, other: CompletionSpace, combine: impl Fn(u32, u32)
 impl Machine {
     /// Serialisation time of a TLP on the device's idle port.
     fn sent_alone(&self, kind: TlpKind, piece: Piece) -> f64 {
-        let (mut port, _) = self.ports();
-        port.send(Picoseconds::ZERO, self.tlp_bytes(kind, piece)).as_ns()
+        let (port, _) = self.ports();
+        port.least_ns(std::iter::once(self.tlp_bytes(kind, piece)))
     }
 }

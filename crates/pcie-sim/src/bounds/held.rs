@@ -30,7 +30,7 @@ impl Machine {
         let walk_ns = walks * self.system.host.iommu.walk_ns;
         let port_ns = (cost.requests_ns + cost.answers_ns) / cost.load.read_requests;
         let tag_return_ns = self.system.device.dma.tag_return_ns;
-        let way_ns = port_ns + 2.0 * complex.flight_ns + walk_ns + tag_return_ns;
+        let way_ns = port_ns + 2.0 * self.flight_ns() + walk_ns + tag_return_ns;
         let busy_ns = complex.busy_read_ns + self.line_ns(test, true);
         let idle_ns = complex.read_ns + self.line_ns(test, false);
         if idle_ns >= busy_ns {
@@ -79,7 +79,7 @@ impl Machine {
     /// From the departure of a request's first completion until the device has moved all of its data.
     pub(super) fn receive_ns(&self, cost: &Cost) -> f64 {
         let requests = cost.load.read_requests;
-        self.system.host.root_complex.flight_ns + (cost.answers_ns + cost.moved_ns) / requests
+        self.flight_ns() + (cost.answers_ns + cost.moved_ns) / requests
     }
 
     /// Time for which a DMA is in flight. For the device, a write is done when its last TLP has left.

@@ -23,6 +23,7 @@ pub(super) struct Passage {
 pub(super) struct Host<'a> {
     machine: &'a Machine,
     state: State,
+    uplink: Port,
     downlink: Port,
     costs: ReadCosts,
     refresh: RefreshLine,
@@ -36,22 +37,29 @@ pub(super) struct Host<'a> {
 }
 
 impl<'a> Host<'a> {
-    pub(super) fn new(machine: &'a Machine, mut state: State, downlink: Port) -> Self {
+    pub(super) fn new(machine: &'a Machine, mut state: State, (uplink, downlink): (Port, Port)) -> Self {
         let host = &machine.system.host;
         state.io_tlb.set_capacity(host.iommu.tlb.entries);
         Self {
             machine,
             costs: ReadCosts::new(&host.memory, &state.caches, machine.lines(), false),
             state,
+            uplink,
             downlink,
             refresh: RefreshLine::new(&host.memory.refresh),
             refresh_of_hits: RefreshLine::of_hits(&host.memory.refresh),
             conflict: Conflict::new(&host.root_complex),
             walk: Picoseconds::from_ns(host.iommu.walk_ns),
             write: Picoseconds::from_ns(host.root_complex.write_ns),
-            flight: Picoseconds::from_ns(host.root_complex.flight_ns),
+            flight: machine.flight(),
             request_interval: Picoseconds::from_ns(machine.system.device.dma.request_interval_ns),
         }
+    }
+
+    /// Makes both ports idle, when their flits have been under way for `phases` of 2^32 parts.
+    pub(super) fn start_flits(&mut self, phases: (u32, u32)) {
+        self.uplink.start_flits(phases.0);
+        self.downlink.start_flits(phases.1);
     }
 
     pub(super) fn into_state(self) -> State {
@@ -86,6 +94,7 @@ impl<'a> Host<'a> {
         let requests = plan.requests.as_slice();
         if let [request] = requests
             && let [completion] = request.completions[..]
+            && !self.downlink.has_flits()
         {
             let admitted = self.translate(passage, 0, request.arrival.max(after)) + conflict;
             let ready = self.access(passage, admitted, &completion, times);
@@ -137,7 +146,9 @@ impl<'a> Host<'a> {
         for request in &plan.requests {
             arrival = match request.behind.checked_sub(1) {
                 None => request.arrival.max(after),
-                Some(before) => (arrival + self.request_interval).max(answered[before] + request.way),
+                Some(before) => {
+                    (arrival + self.request_interval).max(self.arrival(answered[before], request))
+                }
             };
             let admitted = self.translate(passage, request.first_line, arrival) + conflict;
             let last = self.answer(passage, request, admitted, times, &mut downlink);
@@ -145,6 +156,14 @@ impl<'a> Host<'a> {
             moved = moved.max(last) + plan.moves.unwrap_or(Picoseconds::ZERO);
         }
         moved
+    }
+
+    /// When a request arrives that the device sends at `ready` on an idle uplink.
+    fn arrival(&self, ready: Picoseconds, request: &Request) -> Picoseconds {
+        if self.uplink.has_flits() {
+            return self.uplink.clone().send(ready, request.bytes) + self.flight;
+        }
+        ready + request.way
     }
 
     /// When the data of a completion are available: lines are fetched in order, and the slowest counts.

@@ -43,7 +43,9 @@ pub(super) struct Request {
     pub(super) arrival: Picoseconds,
     /// Requests before it that must be answered first, for its tag and its space for completions.
     pub(super) behind: usize,
-    /// Its time to the root complex on an idle uplink.
+    /// Its bytes on the link.
+    pub(super) bytes: u32,
+    /// Its time to the root complex on an idle uplink without flits.
     pub(super) way: Picoseconds,
     /// Its first line, counted from that of the transaction.
     pub(super) first_line: u32,
@@ -116,6 +118,9 @@ impl<'a> Plans<'a> {
     /// The plan of a transaction at an offset of the buffer, and the tables that plans refer to.
     #[inline(always)]
     pub(super) fn at(&mut self, offset: u64) -> (&Plan, &[ReadTimes]) {
+        if self.uplink.has_flits() {
+            return self.afresh(offset);
+        }
         let class = self.classes.of(offset);
         let number = match self.classes.number(class) {
             Some(number) => number,
@@ -124,12 +129,31 @@ impl<'a> Plans<'a> {
         (&self.plans[number], &self.reads)
     }
 
+    /// Makes both ports idle, when their flits have been under way for `phases` of 2^32 parts.
+    pub(super) fn start_flits(&mut self, phases: (u32, u32)) {
+        self.uplink.start_flits(phases.0);
+        self.downlink.start_flits(phases.1);
+    }
+
+    /// The plan of a transaction whose times depend on the flits that it meets.
     #[cold]
-    fn compute(&mut self, offset: u64, class: AlignmentClass) -> usize {
-        let plan = match (self.test.path, &self.machine.system.device.command) {
+    fn afresh(&mut self, offset: u64) -> (&Plan, &[ReadTimes]) {
+        let plan = self.plan(offset);
+        self.plans.clear();
+        self.plans.push(plan);
+        (&self.plans[0], &self.reads)
+    }
+
+    fn plan(&mut self, offset: u64) -> Plan {
+        match (self.test.path, &self.machine.system.device.command) {
             (Path::Command, Some(command)) => self.by_command(command, offset),
             _ => self.by_dma(offset),
-        };
+        }
+    }
+
+    #[cold]
+    fn compute(&mut self, offset: u64, class: AlignmentClass) -> usize {
+        let plan = self.plan(offset);
         // Most classes have equal plans.
         let known = self.plans.iter().position(|known| *known == plan);
         let number = known.unwrap_or_else(|| {
@@ -211,8 +235,10 @@ impl<'a> Plans<'a> {
         for piece in machine.write_tlps(offset, self.test.size_bytes) {
             let page = piece.address / PAGE_BYTES - offset / PAGE_BYTES;
             let ready = start + Picoseconds(page_pull.0 * page);
-            let head = uplink.free_at().max(ready);
+            let free_at = uplink.free_at().max(ready);
             sent = uplink.send(ready, machine.tlp_bytes(TlpKind::MemoryWrite, piece));
+            // A flit arrives as a whole.
+            let head = if uplink.has_flits() { sent } else { free_at };
             let first = (piece.address / LINE_BYTES) as Line;
             let lines = first..first + line_count(piece);
             last = gate.admit(piece, lines, start_of_last_line(piece, head, sent) + self.flight());
@@ -230,17 +256,15 @@ impl<'a> Plans<'a> {
         let requests: Vec<Piece> = machine.read_requests(offset, self.test.size_bytes).collect();
         let behind = answered_before(machine, &requests);
         let request = |(piece, behind): (Piece, usize)| {
-            let sent = uplink.send(issued, machine.tlp_bytes(TlpKind::MemoryRead, piece));
+            let bytes = machine.tlp_bytes(TlpKind::MemoryRead, piece);
+            let sent = uplink.send(issued, bytes);
             issued += interval;
             let completions = machine.completions(piece).enumerate();
             Request {
                 arrival: sent + self.flight(),
                 behind,
-                way: self
-                    .uplink
-                    .clone()
-                    .send(Picoseconds::ZERO, machine.tlp_bytes(TlpKind::MemoryRead, piece))
-                    + self.flight(),
+                bytes,
+                way: self.uplink.clone().send(Picoseconds::ZERO, bytes) + self.flight(),
                 first_line: (piece.address / LINE_BYTES - offset / LINE_BYTES) as u32,
                 completions: completions
                     .map(|(nth, completion)| self.completion(offset, piece, nth, completion))
@@ -278,7 +302,7 @@ impl<'a> Plans<'a> {
     }
 
     fn flight(&self) -> Picoseconds {
-        Picoseconds::from_ns(self.machine.system.host.root_complex.flight_ns)
+        self.machine.flight()
     }
 }
 

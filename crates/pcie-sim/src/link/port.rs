@@ -3,9 +3,12 @@
 //! A TLP occupies whole units of the port (16 bytes on the measured x8 Gen3 root ports, 8 on the card) and
 //! the gap that the port leaves idle behind it. DLLPs for the other direction come in between; SKPs and other
 //! overhead stretch everything by a factor. The wire arithmetic without these remains a bound.
+//!
+//! In flit mode TLPs travel in flits, and have left when their last flit has. Units and gaps are filled with NOPs.
 
+use super::flits::Flits;
 use pcie_time::Picoseconds;
-use pcie_wire::LinkConfiguration;
+use pcie_wire::{FlitEntry, LinkConfiguration};
 
 const FRACTION_BITS: u32 = 32;
 /// 2^32.
@@ -24,6 +27,8 @@ pub struct Port {
     rest: u64,
     /// Bytes of TLPs since the port was last idle.
     bytes: u64,
+    /// In flit mode, the flits that it sends.
+    flits: Option<Flits>,
 }
 
 impl Port {
@@ -38,7 +43,25 @@ impl Port {
             whole: Picoseconds::ZERO,
             rest: 0,
             bytes: 0,
+            flits: None,
         }
+    }
+
+    /// The port with TLPs in flits, which start at time 0 and take TLPs as `entry` says.
+    pub(crate) fn in_flits(self, entry: FlitEntry) -> Self {
+        Self { flits: Some(Flits::new(entry, self.byte_time)), ..self }
+    }
+
+    /// Whether TLPs travel in flits.
+    #[inline]
+    pub(crate) fn has_flits(&self) -> bool {
+        self.flits.is_some()
+    }
+
+    /// Makes a port with flits idle at time 0, when its flit has been under way for `phase` of 2^32 parts.
+    pub(crate) fn start_flits(&mut self, phase: u32) {
+        self.flits = self.flits.map(|flits| flits.started_before(phase));
+        self.whole = self.flits.map_or(self.whole, |flits| flits.free_at());
     }
 
     /// The port with `gap_bytes` idle behind each TLP.
@@ -57,6 +80,23 @@ impl Port {
         self.whole + Picoseconds(self.rest >> 31)
     }
 
+    /// Time for which the TLPs so far occupy a port that is never idle, in ns.
+    pub(crate) fn occupied_ns(&self) -> f64 {
+        self.flits.map_or_else(|| self.free_at().as_ns(), |flits| flits.occupied_ns())
+    }
+
+    /// Least time in which the idle port sends TLPs of these sizes one after the other, in ns.
+    pub(crate) fn least_ns(&self, tlps: impl Iterator<Item = u32>) -> f64 {
+        let mut idle = self.clone();
+        let units: u64 = tlps
+            .map(|bytes| {
+                idle.send(Picoseconds::ZERO, bytes);
+                self.in_units(bytes)
+            })
+            .sum();
+        self.flits.map_or_else(|| idle.free_at().as_ns(), |flits| flits.least_ns(units))
+    }
+
     /// When the port is free: whole picoseconds, and the rest in units of 2^-32 of one.
     pub fn free_exactly(&self) -> (Picoseconds, u64) {
         (self.whole, self.rest)
@@ -72,15 +112,19 @@ impl Port {
         self.whole += by;
     }
 
-    /// Sends a TLP as soon as the port is free, but not before `ready`; returns when its last byte has left.
+    /// Sends a TLP as soon as the port is free, but not before `ready`; returns when its last byte has left: in flit
+    /// mode, when its last flit has.
     #[inline]
     pub fn send(&mut self, ready: Picoseconds, tlp_bytes: u32) -> Picoseconds {
         self.send_units(ready, self.in_units(tlp_bytes))
     }
 
     /// Time for which a TLP of `bytes` in whole units occupies the port, in parts of 2^-32 ps; `None` if the times
-    /// of a few might not fit into 64 bits together.
+    /// of a few might not fit into 64 bits together, or in flit mode, where it depends on the flits.
     pub fn time_of(&self, bytes: u64) -> Option<u64> {
+        if self.has_flits() {
+            return None;
+        }
         let time = u128::from(bytes + self.gap_bytes) * u128::from(self.byte_time);
         // With room for a fraction and a half.
         u64::try_from(time).ok().filter(|time| *time <= u64::MAX / 32)
@@ -114,10 +158,25 @@ impl Port {
     /// Sends a TLP of `bytes` in whole units; see [`Port::send`].
     #[inline]
     pub fn send_units(&mut self, ready: Picoseconds, bytes: u64) -> Picoseconds {
+        if self.has_flits() {
+            return self.send_in_flits(ready, bytes);
+        }
         self.wake(ready);
         self.bytes += bytes;
         self.work(bytes + self.gap_bytes);
         self.free_at()
+    }
+
+    #[cold]
+    fn send_in_flits(&mut self, ready: Picoseconds, bytes: u64) -> Picoseconds {
+        let gap_bytes = self.gap_bytes;
+        self.bytes = bytes + if ready > self.free_at() { 0 } else { self.bytes };
+        self.flits.as_mut().map_or(ready, |flits| {
+            let left = flits.add(ready, bytes);
+            flits.leave(gap_bytes);
+            self.whole = flits.free_at();
+            left
+        })
     }
 
     /// Puts `bytes` of DLLPs in front of the next TLP.
@@ -152,6 +211,11 @@ impl Port {
 
     #[inline]
     fn work(&mut self, bytes: u64) {
+        if let Some(flits) = &mut self.flits {
+            flits.leave(bytes);
+            self.whole = flits.free_at();
+            return;
+        }
         let time = u128::from(bytes) * u128::from(self.byte_time);
         let rest = self.rest + u64::from(time as u32);
         self.whole += Picoseconds((time >> 32) as u64 + (rest >> 32));

@@ -3,6 +3,7 @@
 use super::Machine;
 use crate::link::overhead::{LinkOverhead, missing_bytes};
 use crate::link::port::Port;
+use pcie_time::Picoseconds;
 use pcie_wire::{Piece, TlpKind};
 
 impl Machine {
@@ -12,7 +13,23 @@ impl Machine {
         let LinkOverhead { uplink_stretch, downlink_stretch, .. } = self.overhead;
         let uplink = Port::new(self.link(), device.uplink_quantum_bytes, uplink_stretch);
         let downlink = Port::new(self.link(), root.downlink_quantum_bytes, downlink_stretch);
-        (uplink.with_gap(device.uplink_gap_bytes), downlink)
+        let uplink = uplink.with_gap(device.uplink_gap_bytes);
+        if !self.link().flit_mode() {
+            return (uplink, downlink);
+        }
+        let entry = self.system.link.flit_entry.unwrap_or_default();
+        (uplink.in_flits(entry), downlink.in_flits(entry))
+    }
+
+    /// Time from when a TLP has left a port until the other end has it: in flit mode, until it has checked its flit.
+    pub(crate) fn flight_ns(&self) -> f64 {
+        let check_ns = if self.link().flit_mode() { self.system.link.flit_check_ns() } else { 0.0 };
+        self.system.host.root_complex.flight_ns + check_ns
+    }
+
+    /// [`Machine::flight_ns`] in whole picoseconds.
+    pub(crate) fn flight(&self) -> Picoseconds {
+        Picoseconds::from_ns(self.flight_ns())
     }
 
     /// Bytes that a read request occupies on the uplink: whole units, and the DLLPs for its completions

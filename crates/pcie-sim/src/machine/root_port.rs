@@ -75,7 +75,7 @@ impl<'a> RootPort<'a> {
             complex: if operation.is_latency() { complex.one_at_a_time() } else { complex },
             uplink,
             downlink,
-            flight: Picoseconds::from_ns(machine.system.host.root_complex.flight_ns),
+            flight: machine.flight(),
             events: EventQueue::default(),
             answer_planned: false,
             operation,
@@ -219,7 +219,7 @@ impl<'a> RootPort<'a> {
         let Some((request, piece, last)) = self.complex.next_completion(true) else { return };
         let left = self.downlink.send(now, self.machine.tlp_bytes(TlpKind::CompletionWithData, piece));
         answers.push(Answer { request, piece, last, at: left + self.flight });
-        self.plan_answer(left);
+        self.plan_answer(self.downlink.free_at().max(now));
     }
 }
 

@@ -143,7 +143,6 @@ impl<'a> Bus<'a> {
     /// An idle link to a host whose caches hold the first `written_bytes` of the buffer, after set-up.
     pub(super) fn new(machine: &'a Machine, key: TestKey, steps: usize, written_bytes: u64) -> Self {
         let (uplink, downlink) = machine.ports();
-        let root = &machine.system.host.root_complex;
         let mut state = machine.boot();
         machine.warm_from_host(&mut state, written_bytes, key);
         Self {
@@ -153,7 +152,7 @@ impl<'a> Bus<'a> {
             now: Picoseconds::ZERO,
             uplink,
             downlink,
-            flight: Picoseconds::from_ns(root.flight_ns),
+            flight: machine.flight(),
             uplink_planned: false,
             downlink_planned: false,
             accesses: Slots::default(),

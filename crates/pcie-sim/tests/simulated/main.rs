@@ -11,6 +11,7 @@ mod bounds;
 mod closed_forms;
 mod engines_agree;
 mod faster_is_not_slower;
+mod flits;
 mod machines;
 mod never_above_the_model;
 mod snapshot;

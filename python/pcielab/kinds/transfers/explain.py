@@ -51,6 +51,13 @@ _ASKED_OF_BANDWIDTHS = ("operation", "size_bytes", "window_bytes", "cache", "out
 _NEEDED = ("operation", "size_bytes", "window_bytes", "host_offset_bytes", "pattern")
 """Parameters that the bound of a bandwidth depends on."""
 _SHOWN_ROWS = 12
+_DIRECTIONS = {
+    "wire-upstream": "upstream",
+    "device-port": "upstream",
+    "wire-downstream": "downstream",
+    "root-port": "downstream",
+}
+"""The direction of a link that is full where a bound binds: with TLPs, or with what a port sends besides."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,7 @@ class Row:
         round_trip: Round trip charged to tags; None if unknown, and for writes.
         reasons: Possible causes of a value well below the bound, or above it.
         simulated: Whether value and bounds are of the same profile, so that no value may exceed them.
+        flit_fill: In flit mode, the share of flits that TLPs fill in each direction at the binding bound.
     """
 
     test: int
@@ -78,6 +86,7 @@ class Row:
     round_trip: RoundTrip | None
     reasons: tuple[str, ...]
     simulated: bool = False
+    flit_fill: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def exceeds_bound(self) -> bool:
@@ -181,6 +190,9 @@ def row_of(facts: MachineFacts, record: Mapping[str, Any], found: TestBounds) ->
         why = reasons(facts, parameters, tags_charged=round_trip is not None) or [NO_KNOWN_CAUSE]
     elif value_gbps > bounds.gbps and bounds.bound == "tags" and facts.system is None:
         why = ["the latency charged to tags includes the device's own time"]
+    fill = _flit_fill(bounds) if facts.link.flit else {}
+    if fill and (full := _DIRECTIONS.get(bounds.bound)):
+        why.append(f"flit fill: flits {full} are full, {100 * fill[full]:.1f} % of their bytes for TLPs with TLPs")
     return Row(
         test=record["id"],
         family=record["family"],
@@ -191,7 +203,14 @@ def row_of(facts: MachineFacts, record: Mapping[str, Any], found: TestBounds) ->
         round_trip=round_trip,
         reasons=tuple(why),
         simulated=facts.system is not None,
+        flit_fill=fill,
     )
+
+
+def _flit_fill(answer: model.Answer) -> dict[str, float]:
+    """The share of flits that TLPs fill in each direction at the rate of an answer; NOPs fill the rest."""
+    wires = {one.bound.removeprefix("wire-"): one for one in answer.ceilings if one.bound.startswith("wire-")}
+    return {direction: answer.gbps / wire.gbps for direction, wire in wires.items()}
 
 
 def _beyond_bounds(rows: Sequence[Row]) -> Iterator[str]:
@@ -289,7 +308,8 @@ def _of_transfers(row: Row) -> Explained:
         value=row.value_gbps,
         unit="Gb/s",
         limits=tuple(Limit(ceiling.bound, ceiling.gbps) for ceiling in row.answer.ceilings),
-        parts={"round_trip_ns": row.round_trip.ns if row.round_trip else None},
+        parts={"round_trip_ns": row.round_trip.ns if row.round_trip else None}
+        | {f"{direction}_flit_fill": share for direction, share in row.flit_fill.items()},
         reasons=row.reasons,
     )
 

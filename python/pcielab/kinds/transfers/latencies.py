@@ -11,7 +11,7 @@ from pcielab.errors import found_in
 from pcielab.kinds.explained import Explained, ExplainedRun, Limit, check_has
 from pcielab.kinds.machine_facts import MachineFacts, facts_of, no_link
 from pcielab.kinds.measured_link import link_is_known
-from pcielab.kinds.transfers.bounds import bounds_of_tests, scalar
+from pcielab.kinds.transfers.bounds import TestBounds, bounds_of_tests, scalar
 from pcielab.kinds.transfers.reasons import NEEDED, reasons
 from pcielab.store import Store
 
@@ -28,8 +28,8 @@ def explain_latencies(store: Store, tests: Sequence[int]) -> ExplainedRun:
     for record in records if facts is not None else ():
         check_has({**record["parameters"], "id": record["id"]}, NEEDED, store.path)
     with found_in(store.path):
-        trips = _round_trips(facts, [record["parameters"] for record in records])
-    rows = [_row(record, trip, facts) for record, trip in zip(records, trips, strict=True)]
+        bounds = _bounds_of_reads(facts, [record["parameters"] for record in records])
+    rows = [_row(record, found, facts) for record, found in zip(records, bounds, strict=True)]
     known = facts is not None and facts.system is not None
     notes = [] if known else ["no system profile: the round trip within a latency is not known"]
     includes = store.latency_includes
@@ -41,15 +41,19 @@ def _facts(store: Store) -> MachineFacts | None:
     return facts_of(store) if known else None
 
 
-def _round_trips(facts: MachineFacts | None, tests: Sequence[Mapping[str, Any]]) -> list[float | None]:
+def _bounds_of_reads(
+    facts: MachineFacts | None, tests: Sequence[Mapping[str, Any]]
+) -> Sequence[TestBounds | None]:
     """The least time of each test's read in the host and on the link, if a profile gives it."""
     if facts is None or facts.system is None:
         return [None] * len(tests)
     reads = [{**test, "operation": "bw-rd", "path": "dma", "details": False} for test in tests]
-    return [found.round_trip.ns if found and found.round_trip else None for found in bounds_of_tests(facts, reads)]
+    return bounds_of_tests(facts, reads)
 
 
-def _row(record: Mapping[str, Any], trip_ns: float | None, facts: MachineFacts | None) -> Explained:
+def _row(record: Mapping[str, Any], bounds: TestBounds | None, facts: MachineFacts | None) -> Explained:
+    trip_ns = bounds.round_trip.ns if bounds and bounds.round_trip else None
+    flits = bounds.flits.model_dump() if bounds and bounds.flits else {}
     parameters = record["parameters"]
     value = float(scalar(record, "median") or 0.0)
     added = reasons(facts, parameters, tags_charged=True) if facts is not None else []
@@ -62,6 +66,7 @@ def _row(record: Mapping[str, Any], trip_ns: float | None, facts: MachineFacts |
         value=value,
         unit="ns",
         limits=(Limit(ROUND_TRIP, trip_ns),) if trip_ns else (),
-        parts={f"{metric}_ns": scalar(record, metric) for metric in ("minimum", "p99")},
+        parts={f"{metric}_ns": scalar(record, metric) for metric in ("minimum", "p99")}
+        | {f"flit_{part}": ns for part, ns in flits.items()},
         reasons=(*own, *added),
     )

@@ -76,15 +76,13 @@ impl<'a> ReadWriteRun<'a> {
         let (uplink, downlink) = start.machine.ports();
         let first_draw = start.first_draw();
         let Start { machine, test, list, key, state, first } = start;
-        let system = &machine.system;
-        let root = &system.host.root_complex;
         let mut layouts = TlpLayouts::new(machine, test, uplink.clone(), downlink.clone());
         Self {
             card: Card::new(machine, test, list, uplink, first, &mut layouts),
             layouts,
             root_port: RootPort::new(machine, key, downlink, first_draw),
             complex: Complex::new(machine.system(), machine.lines(), key, state, first_draw),
-            flight: Picoseconds::from_ns(root.flight_ns),
+            flight: machine.flight(),
             first,
             completed: Completed::default(),
         }

@@ -103,7 +103,7 @@ impl<'a> WriteRun<'a> {
             data: DataCredits::new(root.posted_data_credits).filter(|_| data_bind),
             tlps_each: test.size_bytes.div_ceil(u64::from(system.link.mps_bytes)) as f64,
             uplink,
-            flight: Picoseconds::from_ns(root.flight_ns),
+            flight: machine.flight(),
             complex: Complex::new(machine.system(), machine.lines(), key, state, first_draw),
             completed: 0,
             last: Picoseconds::ZERO,

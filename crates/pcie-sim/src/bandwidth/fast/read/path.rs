@@ -42,7 +42,7 @@ impl<'a> ReadPath<'a> {
         let layouts = TlpLayouts::new(machine, test, uplink.clone(), downlink.clone());
         let complex = Complex::new(machine.system(), machine.lines(), key, state, first_draw);
         let order = key.draws(Stream::CompletionOrder);
-        let flight = Picoseconds::from_ns(root.flight_ns);
+        let flight = machine.flight();
         let mut planned = Planned::new(layouts, list, first, false);
         let card = Card::new(machine, test, first, complex.least_read(), &mut planned);
         Self {
@@ -99,14 +99,17 @@ impl<'a> ReadPath<'a> {
                 let request = planned.layouts.request(in_flight.layout);
                 (&request.few, planned.layouts.completions(request), request.move_time)
             };
-            let mut left = now.max(card.buffers.next());
+            let begins = now.max(card.buffers.next());
+            let (mut left, mut free) = (begins, begins);
             if let Some(few) = few {
-                let sent = downlink.send_together(left, &few.times, few.bytes);
+                let sent = downlink.send_together(begins, &few.times, few.bytes);
                 left = sent[FEW - 1];
+                free = left;
                 arrivals.add_few(sent.map(|left| left + flight), few.count);
             } else {
                 for bytes in completions {
-                    left = downlink.send_units(left, *bytes);
+                    left = downlink.send_units(free, *bytes);
+                    free = downlink.free_at().max(begins);
                     arrivals.add(left + flight);
                 }
             }
@@ -126,7 +129,7 @@ impl<'a> ReadPath<'a> {
                 }
                 wanted -= 1;
                 if wanted == 0 {
-                    return (left, Picoseconds::ZERO);
+                    return (free, Picoseconds::ZERO);
                 }
             }
             if WAITS && limit == NEVER {
@@ -134,7 +137,7 @@ impl<'a> ReadPath<'a> {
             } else if !WAITS && freed == next_tag && !done {
                 limit = issues_at.max(returned) + lookahead;
             }
-            (left, limit)
+            (free, limit)
         };
         self.answers_at = pending.answer_while(self.answers_at, next_send.saturating_add(lookahead), answer);
         card.engine_free = engine_free;

@@ -105,7 +105,7 @@ impl RootPort {
         };
         let left = self.downlink.send_units(now, layouts.completion_bytes[next as usize]);
         let last = next + 1 == end;
-        self.looks_at = left;
+        self.looks_at = self.downlink.free_at().max(now);
         self.answering = (!last).then_some(Answering { tag, next: next + 1, end });
         Some(Answer { tag, left, last })
     }

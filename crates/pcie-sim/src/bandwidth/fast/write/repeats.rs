@@ -43,12 +43,16 @@ struct Period {
 }
 
 impl Repeats {
-    /// `None` for a run in which chance, page walks or long transfers decide about times.
+    /// `None` for a run in which chance, page walks, long transfers or the start of flits decide about times.
     pub(super) fn new(start: &Start<'_>, alike: bool) -> Option<Self> {
         let Start { machine, test, list, .. } = start;
         let host = &machine.system.host;
         let chance = host.root_complex.write_pool_lines.is_some() || host.writable_gbytes_per_s().is_some();
-        if chance || machine.system.iommu != IommuMode::Off || test.size_bytes > PAGE_BYTES {
+        if chance
+            || machine.link().flit_mode()
+            || machine.system.iommu != IommuMode::Off
+            || test.size_bytes > PAGE_BYTES
+        {
             return None;
         }
         // A write that is all of its DMA and leaves its line partial delays the next one there.
