@@ -89,7 +89,8 @@ PLANTS = {
     "device tags": Plant("device.dma.outstanding", 0.5, _ANY, (), words=("DMAs in flight",)),
     "lanes": Plant("link.lanes", 0.5, _ANY, ("wire-upstream", "wire-downstream", "device-port", "root-port")),
     "held descriptors": Plant("nic.queues.descriptors_held", 0.5, _DIRECTIONS, ("descriptors-held",)),
-    "ring": Plant("nic.queues.ring_descriptors", 0.5, _DIRECTIONS, ("ring",)),
+    # Accesses that wait for a batch of packets, too, may wait for a longer ring.
+    "ring": Plant("nic.queues.ring_descriptors", 0.5, _DIRECTIONS, ("ring",), words=("in a ring of",)),
     "transmit FIFO": Plant("nic.queues.transmit_fifo_bytes", 0.5, ("tx",), ("transmit-fifo",)),
     "NIC tags": Plant("link.tags", 0.5, ("tx", "both"), ("tags",)),
     "NIC posted data": Plant(f"{_COMPLEX}.posted_data_credits", 0.5, ("rx", "both"), ("posted-credits",)),
@@ -105,7 +106,8 @@ PLANTS = {
         (),
         0.9,
         FAST_BASES,
-        words=("descriptor reads",),
+        # Packets for each read of descriptors, in the other of its two keys.
+        words=("descriptor reads", "nic.step.1.every_packets"),
     ),
     "doorbells": Plant("nic.step.0.every_packets", 0.5, ("tx",), (), 0.95, FAST_BASES, words=("doorbells",)),
     "line": Plant(LINE, 0.5, _DIRECTIONS, ("line",)),

@@ -390,7 +390,7 @@ def _without_who(what: str) -> str:
 # `why` about a NIC on a bare link.
 
 _NIC_BINDS = re.compile(
-    r"^(?P<bound>The line|[\w-]+) binds (?P<nic>\S+) at (?P<allows>[\d.]+) Gb/s "
+    r"^(?P<bound>The line|Interrupt moderation|[\w-]+) binds (?P<nic>\S+) at (?P<allows>[\d.]+) Gb/s "
     r"\((?P<millions>[\d.]+) million packets/s, one every (?P<interval>[\d.]+) ns\)"
 )
 

@@ -217,16 +217,27 @@ pub(crate) fn step_at(key: &str) -> Option<usize> {
     key.strip_prefix("nic.step.")?.split('.').next()?.parse().ok()
 }
 
+/// The accesses of a kind that move no packet.
+pub(crate) fn accesses_named(kind: Kind) -> &'static str {
+    match kind {
+        Kind::MmioWrite => "doorbells",
+        Kind::DmaRead => "descriptor reads",
+        Kind::DmaWrite => "descriptor writes",
+        Kind::Msi => "interrupts",
+        Kind::MmioRead => "register reads",
+    }
+}
+
 /// Twice as many packets for each access of a kind, all steps of the kind at once.
 fn of_kinds(nic: &Interactions) -> Vec<Change> {
     let kinds = [
-        (Kind::MmioWrite, "doorbells", Who::Driver),
-        (Kind::DmaRead, "descriptor reads", Who::Device),
-        (Kind::DmaWrite, "descriptor writes", Who::Device),
-        (Kind::Msi, "interrupts", Who::Driver),
-        (Kind::MmioRead, "register reads", Who::Driver),
+        (Kind::MmioWrite, Who::Driver),
+        (Kind::DmaRead, Who::Device),
+        (Kind::DmaWrite, Who::Device),
+        (Kind::Msi, Who::Driver),
+        (Kind::MmioRead, Who::Driver),
     ];
-    let of_kind = |(kind, name, who)| {
+    let of_kind = |(kind, who)| {
         let mut keys = IndexMap::new();
         for (index, step) in nic.steps.iter().enumerate() {
             if step.kind == kind && matches!(step.bytes, StepBytes::Number(_)) {
@@ -240,7 +251,7 @@ fn of_kinds(nic: &Interactions) -> Vec<Change> {
                 }
             }
         }
-        (keys.len() > 1).then(|| Change::of_accesses(name, who, keys))
+        (keys.len() > 1).then(|| Change::of_accesses(accesses_named(kind), who, keys))
     };
     kinds.into_iter().filter_map(of_kind).collect()
 }

@@ -8,7 +8,7 @@ use crate::certainty::{
     Certainty, NEAR, Named, SIMULATED, certainties, differs, fewest, is_above, simulated_certainty,
     with_unmeasured,
 };
-use crate::changes::{Change, LINK, changed_nic};
+use crate::changes::{Change, LINK, accesses_named, changed_nic};
 use crate::defects::worse_links;
 use crate::gains::{Effect, Gain, LEAST_GAIN_PERCENT, advice, best_of, helpful, least_enough};
 use crate::nics::{Ground, NicQuestion};
@@ -18,7 +18,7 @@ use crate::resource::Resource;
 use crate::search::{Engine, How, Length, search};
 use crate::step_costs::{StepCost, step_costs};
 use indexmap::IndexMap;
-use pcie_model::{Ethernet, Interactions, Model, Nic};
+use pcie_model::{Ethernet, Interactions, Model, Nic, Path};
 use pcie_refusal::numbers::significant;
 use pcie_refusal::{Kind, Refusal, Unfinished};
 use pcie_sim::nic::{Direction, Traffic};
@@ -42,6 +42,8 @@ const ROUND_TRIP_NS: f64 = 1000.0;
 const NAMED_COSTS: usize = 3;
 const NAMED_CAUSES: usize = 2;
 const LINE: &str = "line";
+const BATCH: &str = "batch";
+const MODERATION: &str = "moderation";
 const GBPS: &str = "Gb/s";
 
 /// A question about frames of one size through a NIC.
@@ -279,7 +281,12 @@ impl<'a> Case<'a> {
             let more = format!("The measured {} Gb/s are more than {} allows", digits(measured), self.binds);
             return format!("{more} {name}{simulated}, {rate} Gb/s ({packets}).");
         }
-        let bound = if self.binds == LINE { "The line" } else { &self.binds };
+        let bound = match self.binds.as_str() {
+            LINE => "The line",
+            BATCH => "Batching",
+            MODERATION => "Interrupt moderation",
+            word => word,
+        };
         let reached = format!("{bound} binds {name} at {rate} Gb/s ({packets})");
         if let Some(held) = self.held() {
             return format!("{reached}: {held}.");
@@ -295,13 +302,30 @@ impl<'a> Case<'a> {
         if let Some(resource) = self.resource.as_ref().filter(|one| one.bound == self.binds) {
             return Some(resource.clause.clone());
         }
-        let held = match self.binds.as_str() {
-            "batch" => "accesses wait until enough packets share them",
-            "moderation" => "packets wait for moderated interrupts",
-            "completion-buffer" => "reads wait for room for their completions",
-            _ => return None,
+        match self.binds.as_str() {
+            BATCH => self.batched(),
+            MODERATION => Some("packets wait for moderated interrupts".to_owned()),
+            "completion-buffer" => Some("reads wait for room for their completions".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// The accesses that wait until enough packets share one: of those that a packet needs before it moves, the ones
+    /// that most packets share.
+    fn batched(&self) -> Option<String> {
+        let paths: &[Path] = match self.asked.traffic.direction {
+            Direction::Both => &[Path::Tx, Path::Rx],
+            Direction::Tx => &[Path::Tx],
+            Direction::Rx => &[Path::Rx],
         };
-        Some(held.to_owned())
+        let before_the_packet = paths.iter().flat_map(|path| {
+            let steps = self.nic.steps.iter().filter(move |step| step.path == *path);
+            steps.take_while(|step| !step.moves_packet())
+        });
+        let shared = before_the_packet.filter(|step| step.moderation_ns.is_none());
+        let waiting = shared.max_by_key(|step| step.group_packets())?;
+        let (accesses, ring) = (accesses_named(waiting.kind), self.nic.queues.ring_descriptors);
+        Some(format!("{accesses} wait for {} packets each, in a ring of {ring}", waiting.group_packets()))
     }
 
     /// A packet's time on the link in the direction that binds, else in the busier one, by kind of cost.

@@ -3,16 +3,16 @@
 use crate::answer::{Answer, Bar, Role, Row, effects};
 use crate::bound_keys::{borrowed_sentences, keys_of};
 use crate::certainty::{
-    Certainty, Level, Named, SIMULATED, certainties, differs, fewest, is_above, possible_in_turn,
+    Certainty, Level, NEAR, Named, SIMULATED, certainties, differs, fewest, is_above, possible_in_turn,
     with_unmeasured,
 };
 use crate::changes::{Change, LINK};
 use crate::defects::defects;
 use crate::gains::{Effect, Gain, LEAST_GAIN_PERCENT, NS, advice, allowing, best_of, least_enough, word_of};
 use crate::numbers::{WORDS_MOST, capital, digits, listed, percent_text, words_in};
-use crate::reasons::{Ground, Parameters, reasons};
+use crate::reasons::{Ground, Parameters, is_of_reason, reasons};
 use crate::resource::{Resource, bounds};
-use crate::search::{Engine, Length, search};
+use crate::search::{Engine, How, Length, search};
 use crate::test_words::test_in_words;
 use crate::tests_on_systems::TestQuestion;
 use indexmap::IndexMap;
@@ -25,6 +25,8 @@ use std::ops::ControlFlow;
 
 /// A possible cause fits if its value differs from the measured one by no more than this share.
 const FITS: f64 = 0.05;
+/// A change that adds this share of what a value lacks of its bound takes most of the reason away.
+const MOST: f64 = 0.5;
 /// A value is far worse than the simulated one by more than this share.
 const UNEXPLAINED: f64 = 0.25;
 const ROUND_TRIP_NS: f64 = 1000.0;
@@ -182,6 +184,23 @@ impl Case<'_> {
         self.causes.iter().filter(fits).collect()
     }
 
+    /// The reason for most of what a simulated value lacks of its bound, with the change that takes it away.
+    fn proved(&self) -> Option<(&String, &Gain)> {
+        let (_, bound) = self.bounds.first()?;
+        if self.is_measured() || self.value() >= NEAR * bound {
+            return None;
+        }
+        let enough = self.value() + MOST * (bound - self.value());
+        let reaches = |gain: &&Gain| gain.is_full && gain.how != How::Pair && gain.change.after >= enough;
+        self.reasons.iter().find_map(|reason| {
+            let takes_it_away = |gain: &&Gain| {
+                let keys = &gain.change.keys;
+                !keys.is_empty() && keys.keys().all(|key| is_of_reason(reason, key))
+            };
+            Some((reason, self.gains.iter().filter(reaches).find(takes_it_away)?))
+        })
+    }
+
     /// The first sentence: what binds, and how the value stands to it.
     fn binding(&self) -> String {
         let value = format!("the {} {}", self.origin, self.shown(self.value()));
@@ -202,13 +221,14 @@ impl Case<'_> {
             let allowed = self.shown(*bound);
             return format!("{} is more than {name} allows, {allowed}{beside}.", capital(&value));
         }
-        let share = format!("{value} is {:.0} % of it", 100.0 * self.value() / bound);
+        let held = self.proved().map_or_else(String::new, |(reason, _)| format!(", held down by {reason}"));
+        let share = format!("{value} is {:.0} % of it{held}", 100.0 * self.value() / bound);
         let binds =
             |made_of: &str| format!("{name} binds at {}{made_of}; {share}{beside}.", self.shown(*bound));
         let Some(resource) = &self.resource else { return binds("") };
         let made_of = format!(" {}", clause_of(resource, &self.asked.unmeasured));
         let longer = resource.beside.iter().map(|also| binds(&format!("{made_of} and {also}")));
-        shortest(longer.chain([binds(&made_of)]))
+        shortest(longer.chain([binds(&made_of), binds("")]))
     }
 
     fn certainty(&self) -> Certainty {
@@ -226,9 +246,20 @@ impl Case<'_> {
             return self.certainty_of_latency();
         }
         let besides = possible_in_turn(&self.reasons, self.reasons.len());
-        let found = certainties(&self.bounds, Some(self.value()), self.origin, &besides);
+        let found = match self.proved() {
+            Some((_, gain)) => vec![self.certainty_of_proof(gain)],
+            None => certainties(&self.bounds, Some(self.value()), self.origin, &besides),
+        };
         let unmeasured = Unmeasured::behind(&self.bounds, self.resource.as_ref(), &self.asked.unmeasured);
         fewest(found.into_iter().map(|sure| unmeasured.of(sure, &self.bounds)).collect())
+    }
+
+    fn certainty_of_proof(&self, gain: &Gain) -> Certainty {
+        let Effect { what, after, .. } = &gain.change;
+        let allowed = self.bounds.first().map_or_else(String::new, |(name, bound)| {
+            format!(", {:.0} % of what {name} allows", 100.0 * after / bound)
+        });
+        Certainty::fairly(format!("{what} alone gives {}{allowed}", self.shown(*after)))
     }
 
     fn certainty_of_latency(&self) -> Certainty {

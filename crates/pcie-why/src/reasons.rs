@@ -117,6 +117,17 @@ pub fn reasons(ground: Ground<'_>, test: &Parameters, tags_charged: bool) -> Vec
     found
 }
 
+/// Whether a change of a key, dotted and with `test.` before those of the test, can take a reason away.
+pub(crate) fn is_of_reason(reason: &str, key: &str) -> bool {
+    let own: &[&str] = match reason.split([' ', ':']).next() {
+        Some("IO-TLB") => &["iommu", "host.iommu.tlb.entries"],
+        Some("remote") => &["memory_socket"],
+        Some("cold" | "memory") => &["test.cache"],
+        _ => &[],
+    };
+    own.contains(&key)
+}
+
 /// The window reaches over more pages than the IO-TLB holds.
 fn translation(ground: Ground<'_>, test: &Parameters) -> Option<String> {
     let page_bytes = ground.iommu()?.page_bytes()?;

@@ -88,6 +88,38 @@ fn the_word_on_an_unmeasured_resource_stands_behind_its_value() {
     assert!(answer.sentences[1].starts_with("Not sure: on an unmeasured value, "));
 }
 
+fn gain(key: &str, value: serde_json::Value, after: f64) -> Gain {
+    let keys = IndexMap::from([(key.to_owned(), value)]);
+    let change = Effect { keys, ..Effect::new(format!("{key} changed"), 60.0, after, GBPS, "host") };
+    let percents = vec![change.gain_percent()];
+    Gain { change, percents, how: How::Single, is_full: true, is_best: true, is_worth: false }
+}
+
+#[test]
+fn a_reason_that_a_change_takes_away_holds_a_value_down() {
+    let asked = asked(None, "measured", &[]);
+    for (key, after, holds) in [
+        ("iommu", 90.0, true),
+        ("iommu", 70.0, false),
+        ("link.tags", 100.0, false),
+        ("memory_socket", 95.0, false),
+    ] {
+        let mut case = case(&asked, Some("root-port"), 60.0, Vec::new());
+        case.reasons = vec!["IO-TLB: 64 pages of 4 KiB over 32 entries".to_owned()];
+        case.gains = vec![gain(key, json!("off"), after)];
+        let sentences = case.answer().sentences;
+        assert_eq!(
+            sentences[0].ends_with("is 60 % of it, held down by IO-TLB: 64 pages of 4 KiB over 32 entries."),
+            holds
+        );
+        let proof = format!(
+            "{key} changed alone gives {} Gb/s, {after:.0} % of what root-port allows.",
+            digits(after)
+        );
+        assert_eq!(sentences[1].ends_with(&proof), holds, "{}", sentences[1]);
+    }
+}
+
 #[test]
 fn a_value_far_below_that_fits_no_defect_is_a_pace() {
     let asked = asked(Some(7.0), "measured", &[]);
