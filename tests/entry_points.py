@@ -487,6 +487,7 @@ ENTRY_POINTS: dict[str, Long | Short] = {
         [
             *(f"{kind}.{name}" for kind in ("Nic", "Engine", "Expander", "Messages") for name in _METHODS),
             *("Nic.split", "Nic.with_switches", "Nic.for_frames", "Nic.limits", "Nic.changes", "Nic.intervals"),
+            *("Nic.direction", "Nic.warm_up_packets"),
             "why_nic_on_link",
         ],
         Short("the steps or keys of one file"),
@@ -514,6 +515,7 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     "typed": Short("one text"),
     "typed_changes": Short("one change for each text"),
     "nearest_rank": Short("one division"),
+    "ethernet_link": Short("one line rate"),
     "remedy": Short("one word"),
     "ask_page": Long(asked_page("record", suite=json.loads(BANDWIDTH.to_json()), samples="full")),
     "address_offsets": Long(of(_core.address_offsets, json.dumps(ONE), 1, 0, 0, 1 << 26)),

@@ -16,7 +16,7 @@ from pcielab.explore.question import START, Systems
 from pcielab.explore.site import shipped_profiles
 from pcielab.model import Ethernet
 from pcielab.report.figures.why import draw_why
-from shell import succeed
+from shell import refuse, succeed
 from without_python import static_runner
 
 QUESTIONS = (
@@ -59,12 +59,60 @@ def test_a_test_is_answered_alike_everywhere(
     assert json.loads(_core.ask_page("why", json.dumps(asked)))["sentences"] == printed
 
 
-def test_a_nic_is_answered_alike_by_command_and_python() -> None:
-    options = ("--line", "100", "--frame", "64", "--gen", "3", "--lanes", "16")
-    printed = succeed("why", "--nic", "niantic-dpdk", *options).stdout.splitlines()[:3]
+def of_static_runner(*options: str) -> list[str]:
+    """The sentences of the command without Python."""
+    asked = [static_runner(), "why", *options]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def test_a_nic_is_answered_alike_by_commands_and_python() -> None:
+    options = ("--nic", "niantic-dpdk", "--line", "100", "--frame", "64", "--gen", "3", "--lanes", "16")
+    printed = succeed("why", *options).stdout.splitlines()[:3]
     frames = Frames(model.load_nic("niantic-dpdk"), [64], Ethernet(line_gbps=100.0))
     link = model.Link(generation=3, lanes=16, mps_bytes=256, mrrs_bytes=512)
     assert list(pcielab.why(frames, link=link).sentences) == printed
+    assert of_static_runner(*options) == printed
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--line", "400", "--frame", "128", "--direction", "rx", "--mps", "0.5K"),
+        ("--line", "100", "--frame", "64", "--measured", "39", "--set", "nic.step.1.batch=8"),
+    ],
+)
+def test_a_nic_on_a_usual_link_is_answered_alike_without_python(options: tuple[str, ...]) -> None:
+    asked = ("--nic", "connectx-7", *options)
+    assert of_static_runner(*asked) == succeed("why", *asked).stdout.splitlines()[:3]
+
+
+def test_a_nic_on_a_machine_is_answered_alike_without_python() -> None:
+    """Queues that a few packets fill."""
+    short = {"queues.descriptors_held": 16, "queues.ring_descriptors": 64, "queues.receive_fifo_bytes": 2048}
+    sets = [f"nic.{key}={value}" for key, value in short.items()]
+    frames = Frames(model.load_nic("simple-nic"), [1500], Ethernet(line_gbps=400.0), "tx")
+    answer = pcielab.why(frames, profile="gen5-x16", sets=sets)
+    assert answer.sentences[0].endswith(": it holds 16 descriptors, the most it can.")
+    asked = ("--nic", "simple-nic", "--line", "400", "--frame", "1500", "--direction", "tx")
+    changes = [word for change in sets for word in ("--set", change)]
+    assert of_static_runner(*asked, "--profile", "gen5-x16", *changes) == list(answer.sentences)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--nic", "connectx-7", "--size", "64"),
+        ("--nic", "connectx-7", "--profile", "gen5-x16", "--lanes", "8"),
+        ("--nic", "connectx-7", "--frame", "63"),
+        ("--nic", "connectx-7", "--line", "41"),
+        ("--nic", "connectx-7", "--set", "nic.queues.pair=2"),
+    ],
+)
+def test_questions_about_nics_are_refused_alike_without_python(options: tuple[str, ...]) -> None:
+    refused = subprocess.run([static_runner(), "why", *options], capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    words = refuse("why", *options).splitlines()[-1].removeprefix("error: ")
+    assert refused.stderr.removeprefix("pcielab-run: ").strip() == words
 
 
 def test_a_store_is_answered_alike_and_says_what_nobody_measured(tmp_path: Path) -> None:

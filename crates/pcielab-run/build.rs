@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 fn main() -> Result<()> {
     let profiles = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../profiles");
     let mut listed = String::from("[\n");
-    for (kind, folder) in [("system", "systems"), ("link", "links"), ("host", "hosts"), ("device", "devices")]
+    for (kind, folder) in
+        [("system", "systems"), ("link", "links"), ("host", "hosts"), ("device", "devices"), ("nic", "nics")]
     {
         let folder = profiles.join(folder).canonicalize()?;
         println!("cargo::rerun-if-changed={}", folder.display());

@@ -318,10 +318,31 @@ impl<T: InFile> Single<T> {
         Some(self.merged.giver(key).file).filter(|file| !file.is_empty())
     }
 
-    /// Whether a caller changed the value of a dotted key.
+    /// Whether a caller gave the value of a dotted key.
     #[must_use]
     pub fn is_changed(&self, key: &str) -> bool {
         changed_by(&self.merged.changes, key).is_some()
+    }
+}
+
+impl Single<Nic> {
+    /// The NIC without the intervals of values that a caller gave: whoever gives a value knows it.
+    #[must_use]
+    pub fn known(&self) -> Nic {
+        let mut nic = self.content.clone();
+        nic.plain.assumed.retain(|key, _| !self.is_changed(key));
+        nic
+    }
+
+    /// The NIC with more switches on, which its name then shows; none leave it as it is.
+    ///
+    /// # Errors
+    /// It has no switch of a name, or the switch is on already.
+    pub fn with_switches(self, names: &[&str]) -> Result<Self, Refusal> {
+        if names.is_empty() {
+            return Ok(self);
+        }
+        Ok(Self { content: self.content.with_switches(names)?, ..self })
     }
 }
 

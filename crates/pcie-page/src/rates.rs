@@ -61,8 +61,8 @@ impl Described {
 pub(crate) fn nic(asked: &NicAsked) -> Result<Vec<NicThroughput>, Refusal> {
     let (name, switches) = Nic::split(&asked.nic.name);
     let files = &mut Shipped(&asked.nic.shipped);
-    let nic = read_nic(asked.nic.source(Kind::Nic, name)?, asked.nic.changes(), files)?.content;
-    let nic = if switches.is_empty() { nic } else { nic.with_switches(&switches)? };
+    let nic = read_nic(asked.nic.source(Kind::Nic, name)?, asked.nic.changes(), files)?;
+    let nic = nic.with_switches(&switches)?.content;
     let (accounting, limits) = (Accounting::Spec, Limits::default());
     let model = Model::try_from(ModelParameters { link: asked.link, accounting, limits })?;
     let rates = |&bytes: &u64| model.nic(&nic.for_frames(Some(bytes)), asked.ethernet, bytes);

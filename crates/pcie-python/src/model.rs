@@ -162,6 +162,13 @@ pub(crate) fn ethernet_suiting(capacity_gbps: f64) -> Vec<f64> {
     Ethernet::suiting(capacity_gbps).map(|line| line.line_gbps).collect()
 }
 
+/// The link of the slot that NICs of a line rate usually have: its generation, lanes, MPS and MRRS.
+#[pyfunction]
+pub(crate) fn ethernet_link(line_gbps: f64) -> (u32, u32, u32, u32) {
+    let LinkParameters { generation, lanes, mps_bytes, mrrs_bytes, .. } = pcie_why::usual_link(line_gbps);
+    (generation, lanes, mps_bytes, mrrs_bytes)
+}
+
 /// The DMAs in flight and the cycle budget that a line requires of a device; without one, packets alone count.
 #[pyfunction]
 pub(crate) fn model_sizing(device: Option<&Nic>, question: &str) -> Result<String> {

@@ -7,6 +7,7 @@ use pcie_model::{FCS_BYTES, LINE_RATES_GBPS};
 use pcie_refusal::Refusal;
 use pcie_schema::quantity_words::{self, Kind, Written};
 use pcie_schema::size;
+use pcie_why::COUNTED_PACKETS;
 use pcie_wire::{Generation, Lanes, Links};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyTuple};
@@ -212,6 +213,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SPEEDS_GTPS", PyTuple::new(py, Generation::ALL.map(speed_of))?)?;
     module.add("LINE_RATES_GBPS", PyTuple::new(py, LINE_RATES_GBPS)?)?;
     module.add("FCS_BYTES", FCS_BYTES)?;
+    module.add("COUNTED_PACKETS", COUNTED_PACKETS)?;
     let units = PyDict::new(py);
     for (word, kind) in KINDS {
         units.set_item(word, kind.units_and_scales().into_py_dict(py)?)?;

@@ -3,6 +3,7 @@
 use pcie_describe::{InFile, Single, Source};
 use pcie_model::pio::MessageProfile;
 use pcie_refusal::{Kind, Refusal};
+use pcie_sim::nic::Direction;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
@@ -88,11 +89,8 @@ handle! {
         fn read(reference: &str, changes: &Bound<'_, PyDict>, opened: &Bound<'_, PyAny>) -> Result<Self> {
             let (file, switches) = pcie_model::Nic::split(reference);
             let source = Source::Named(file.to_owned());
-            let mut read = pcie_describe::read_nic(source, table(changes)?, &mut Opened(opened))?;
-            if !switches.is_empty() {
-                read.content = read.content.with_switches(&switches)?;
-            }
-            Ok(Self(read))
+            let read = pcie_describe::read_nic(source, table(changes)?, &mut Opened(opened))?;
+            Ok(Self(read.with_switches(&switches)?))
         }
 
         /// A NIC that an earlier or later version recorded. None if a key is missing, null or unknown.
@@ -112,8 +110,7 @@ handle! {
         /// The NIC with more switches on, which its name then shows.
         fn with_switches(&self, names: Vec<String>) -> Result<Self> {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let content = self.0.content.clone().with_switches(&names)?;
-            Ok(Self(self.0.with_content(content)))
+            Ok(Self(self.0.clone().with_switches(&names)?))
         }
 
         /// The NIC for frames of a size, FCS included: its steps with the switches that act on them, and no
@@ -137,8 +134,21 @@ handle! {
 
         /// The intervals of keys that no document gives and that no caller changed, as JSON by dotted key.
         fn intervals(&self) -> Result<String> {
-            let assumed = self.0.content.plain.assumed.iter().filter(|(key, _)| !self.0.is_changed(key));
-            text(&assumed.collect::<BTreeMap<_, _>>())
+            text(&self.0.known().plain.assumed.into_iter().collect::<BTreeMap<_, _>>())
+        }
+
+        /// The only direction of its steps, or both: `tx`, `rx` or `both`.
+        fn direction(&self) -> &'static str {
+            match pcie_why::direction_of(&self.0.content.plain) {
+                Direction::Both => "both",
+                Direction::Tx => "tx",
+                Direction::Rx => "rx",
+            }
+        }
+
+        /// Packets before the counted ones of a run that fill every queue with frames of a size.
+        fn warm_up_packets(&self, frame_bytes: u64) -> u32 {
+            pcie_why::warm_up_packets(&self.0.content.plain.queues, frame_bytes)
         }
     }
 }

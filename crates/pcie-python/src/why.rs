@@ -46,9 +46,7 @@ pub(crate) fn why_nic(
     progress: Py<PyAny>,
 ) -> Result<String> {
     let asked = parse("question", asked)?;
-    let mut described = nic.0.content.clone();
-    // Whoever gives a value knows it.
-    described.plain.assumed.retain(|key, _| !nic.0.is_changed(key));
+    let described = nic.0.known();
     answered(py, &progress, |on| pcie_why::why_nic(&described, system.system().clone(), &asked, on))
 }
 

@@ -72,6 +72,22 @@ pub struct FramesAsked {
     pub is_link_assumed: bool,
 }
 
+impl FramesAsked {
+    /// A question about the simulated rate of frames.
+    #[must_use]
+    pub fn of_frames(traffic: Traffic) -> Self {
+        Self {
+            traffic,
+            measured: None,
+            recorded: None,
+            unmeasured: IndexMap::new(),
+            borrowed: IndexMap::new(),
+            notes: Vec::new(),
+            is_link_assumed: false,
+        }
+    }
+}
+
 /// A rate that a run recorded.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,10 +1,11 @@
-//! `pcielab-run` does what `pcielab run`, `devices`, `doctor` and `why --test` do, from files and without Python: for
-//! machines that are only measured, or an initramfs. Reports are made elsewhere, from the store.
+//! `pcielab-run` does what `pcielab run`, `devices`, `doctor` and `why` of a test or a NIC do, from files and without
+//! Python: for machines that are only measured, or an initramfs. Reports are made elsewhere, from the store.
 
 mod bench;
 mod doctor;
 mod failure;
 mod input;
+mod nic_question;
 mod output;
 mod profiles;
 mod run;
@@ -34,7 +35,8 @@ const EXAMPLES: &str = "Examples:
   pcielab-run run bench.json nvme.json -o drive.db
   sudo pcielab-run release 0000:3b:00.0
   sudo lspci -vvv | pcielab-run doctor -
-  pcielab-run why --test bw-rd --size 64 --profile gen5-x16";
+  pcielab-run why --test bw-rd --size 64 --profile gen5-x16
+  pcielab-run why --nic niantic-dpdk --line 100 --frame 64 --direction rx";
 
 #[derive(Subcommand)]
 enum Command {
@@ -63,7 +65,7 @@ enum Command {
     },
     /// Find PCIe settings that cost a machine bandwidth or latency, worst first, with the modelled cost and a fix.
     Doctor(doctor::DoctorArguments),
-    /// Say what binds a test on a simulated system, how sure that is, and what to change.
+    /// Say what binds a test on a simulated system or frames through a NIC, how sure that is, and what to change.
     Why(why::WhyArguments),
     /// Check a device against the contract of back ends; print one violation a line.
     Contract {

@@ -1,20 +1,32 @@
-//! Systems: those that the binary carries, by name, and files.
+//! Systems and NICs: those that the binary carries, by name, and files.
 
 use pcie_describe::{
-    Description, Files, Kind, Layer, Shipped, Source, read_system, read_table, typed_changes,
+    Description, Files, Kind, Layer, Shipped, Single, Source, Table, read_nic, read_system, read_table,
 };
+use pcie_model::Nic;
 use pcie_refusal::{Kind as RefusalKind, Refusal};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// The kind, name and text of every shipped profile of a system or a part of one.
+/// The option of changes, which messages name.
+const SET: &str = "--set";
+/// The kind, name and text of every shipped profile of a NIC, a system or a part of one.
 const SHIPPED: &[(&str, &str, &str)] = &include!(concat!(env!("OUT_DIR"), "/profiles.rs"));
 
-/// Reads the system of a name or a path with changes, each `KEY=VALUE`.
-pub(crate) fn system(reference: &str, sets: &[String]) -> Result<Description, Refusal> {
+/// Reads the system of a name or a path with changes by dotted key.
+pub(crate) fn system(reference: &str, changes: Table) -> Result<Description, Refusal> {
     let shipped = shipped()?;
     let mut files = Profiles(Shipped(&shipped));
-    read_system(Source::Named(reference.to_owned()), typed_changes(sets)?, &mut files)
+    read_system(Source::Named(reference.to_owned()), changes, &mut files)
+}
+
+/// Reads the NIC of a name or a path with changes by dotted key; `NAME+SWITCH` turns a switch on.
+pub(crate) fn nic(reference: &str, changes: &Table) -> Result<Single<Nic>, Refusal> {
+    let shipped = shipped()?;
+    let (file, switches) = Nic::split(reference);
+    let mut files = Profiles(Shipped(&shipped));
+    let read = read_nic(Source::Named(file.to_owned()), Table::new(), &mut files)?;
+    read.with_switches(&switches)?.with_(changes, SET)
 }
 
 /// The tables of shipped profiles, by kind and name.
@@ -57,13 +69,28 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
     use super::*;
+    use pcie_describe::typed_changes;
+
+    #[test]
+    fn every_shipped_nic_is_carried() {
+        let names = SHIPPED.iter().filter(|(kind, ..)| *kind == "nic").map(|(_, name, _)| *name);
+        let mut count = 0;
+        for name in names {
+            assert_eq!(nic(name, &Table::new()).unwrap().content.plain.name, name);
+            count += 1;
+        }
+        assert!(count > 3, "{count}");
+        let switched = nic("connectx-5+mprq", &Table::new()).unwrap().content;
+        assert_eq!(switched.plain.name, "connectx-5+mprq");
+        assert!(nic("connectx", &Table::new()).unwrap_err().to_string().contains("did you mean connectx-5"));
+    }
 
     #[test]
     fn every_shipped_system_is_carried() {
         let names = SHIPPED.iter().filter(|(kind, ..)| *kind == "system").map(|(_, name, _)| *name);
         let mut count = 0;
         for name in names {
-            assert_eq!(system(name, &[]).unwrap().system.name, name);
+            assert_eq!(system(name, Table::new()).unwrap().system.name, name);
             count += 1;
         }
         assert!(count > 20, "{count}");
@@ -79,12 +106,12 @@ mod tests {
         )
         .unwrap();
         let path = mine.to_str().unwrap();
-        let missing = system(path, &[]).unwrap_err().to_string();
+        let missing = system(path, Table::new()).unwrap_err().to_string();
         assert!(missing.contains("link.toml"), "{missing}");
         let link = "name = \"l\"\ntitle = \"L\"\nbase = \"gen3-x8\"\n[provenance]\nsource = \"me\"";
         std::fs::write(folder.path().join("link.toml"), link).unwrap();
-        let read = system(path, &["link.tags=16".to_owned()]).unwrap();
+        let read = system(path, typed_changes(&["link.tags=16".to_owned()]).unwrap()).unwrap();
         assert_eq!((read.system.link.tags, read.system.link.lanes), (16, 8));
-        assert!(system("gen5", &[]).unwrap_err().to_string().contains("did you mean"));
+        assert!(system("gen5", Table::new()).unwrap_err().to_string().contains("did you mean"));
     }
 }

@@ -48,6 +48,13 @@ static PARAMETERS: LazyLock<Vec<Parameter>> = LazyLock::new(|| {
 pub(crate) struct TestOptions(Map<String, Value>);
 
 impl TestOptions {
+    /// The first option that is given, without its dashes.
+    pub(crate) fn first(&self) -> Option<&str> {
+        let is_given =
+            |one: &&Parameter| self.0.get(&one.key).is_some_and(|value| *value != Value::Bool(false));
+        PARAMETERS.iter().find(is_given).map(|one| one.option.as_str())
+    }
+
     /// The test of an operation with these parameters, and the published number of transactions.
     pub(crate) fn test(&self, operation: &str) -> Result<Test, Refusal> {
         let mut values = Map::new();

@@ -32,8 +32,7 @@ class NicProfile(Nic):
     @property
     def direction(self) -> Literal["both", "tx", "rx"]:
         """The only direction of its steps, or both."""
-        paths = {step.path for step in self.step}
-        return "both" if len(paths) != 1 else next(iter(paths))
+        return self.handle.direction()
 
     def with_steps(self, steps: Iterable[Step]) -> "NicProfile":
         """This NIC with other steps and without switches, whose steps it may lack.

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
 
+from pcielab._core import COUNTED_PACKETS
 from pcielab.errors import refusal
 from pcielab.library.alike import suggestion
 from pcielab.library.nics import NicProfile
@@ -15,9 +16,6 @@ from pcielab.model.link import Ethernet
 from pcielab.wording import shown
 from pcielab.work.nic_test import Direction, NicTest
 
-PACKETS = 20_000
-"""Counted packets of each size."""
-_WARM_UP_MOST = 200_000
 _NICS_MOST = 16
 
 
@@ -44,7 +42,7 @@ class Frames:
     frames_bytes: Sequence[int]
     ethernet: Ethernet = Ethernet()  # noqa: RUF009 - it is frozen
     direction: Direction = "both"
-    packets: int = PACKETS
+    packets: int = COUNTED_PACKETS
     nics: int = 1
     source: str | None = None
 
@@ -89,13 +87,12 @@ class Frames:
 
     def _test(self, size: int) -> NicTest:
         """A test, with enough warm-up packets to fill every queue."""
-        line, queues = self.ethernet, self.nic.queues
-        queued = queues.receive_fifo_bytes // max(size, 64) + queues.ring_descriptors
+        line = self.ethernet
         return {
             "ethernet": {"line_gbps": line.line_gbps, "vlan": line.vlan, "gap": line.gap},
             "frame_bytes": size,
             "direction": self.direction,
-            "warm_up_packets": min(4 * queued, _WARM_UP_MOST),
+            "warm_up_packets": self.nic.handle.warm_up_packets(size),
             "packets": self.packets,
             "nics": self.nics,
         }

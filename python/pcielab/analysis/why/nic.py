@@ -8,17 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pcielab import _core, model
 from pcielab.analysis.why.answer import Why, read_answer
 from pcielab.analysis.why.predicted import no_progress
-from pcielab.library.usual_link import USUAL_MPS_BYTES, USUAL_MRRS_BYTES
 from pcielab.work.effort import Progress
 
 if TYPE_CHECKING:
     from pcielab.library.profiles.parts import System
     from pcielab.work.frames import Frames
-
-_USUAL_LINKS = ((50.0, 3, 8), (100.0, 3, 16), (200.0, 4, 16), (400.0, 5, 16), (800.0, 6, 16))
-"""Line rates, and the first link of common slots that carries them."""
-PACKETS = 20_000
-"""Packets that a simulation counts: as many as a run."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +70,7 @@ def why_frames(
     Raises:
         InputError: The NIC cannot run there.
     """
-    [traffic] = json.loads(replace(frames, packets=PACKETS).to_json())
+    [traffic] = json.loads(replace(frames, packets=_core.COUNTED_PACKETS).to_json())
     asked: dict[str, Any] = {"traffic": traffic, "measured": measured_gbps, "notes": list(notes)}
     if recorded is not None:
         asked["recorded"] = dict(zip(("gbps", "binds"), recorded, strict=True))
@@ -92,7 +86,5 @@ def why_frames(
 
 def usual_link(line_gbps: float) -> model.Link:
     """The link of the slot that NICs of a line rate usually have, with the usual MPS and MRRS."""
-    generation, lanes = next(
-        ((generation, lanes) for most, generation, lanes in _USUAL_LINKS if line_gbps <= most), (6, 16)
-    )
-    return model.Link(generation=generation, lanes=lanes, mps_bytes=USUAL_MPS_BYTES, mrrs_bytes=USUAL_MRRS_BYTES)
+    generation, lanes, mps_bytes, mrrs_bytes = _core.ethernet_link(line_gbps)
+    return model.Link(generation=generation, lanes=lanes, mps_bytes=mps_bytes, mrrs_bytes=mrrs_bytes)
