@@ -1,7 +1,7 @@
 """`why` names planted limits, and the change that gives most. `make why-limits` plants 700 of them.
 
-Thirty of these 700 are asked here. They were chosen from the processor times that a campaign recorded, the cheapest
-of each kind of plant first. Left to the campaign are the three kinds of which every case takes seconds: batches of
+Thirty of these 700 are asked here, chosen from the processor times that a campaign recorded: the cheapest of each
+kind of plant first. Left to the campaign are the three kinds of which every case takes seconds: batches of
 descriptors, the tags that a NIC's reads occupy, and the credits of a NIC's writes.
 """
 
