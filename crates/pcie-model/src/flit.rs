@@ -14,7 +14,7 @@ const DOUBLE_WORD_BYTES: u64 = 4;
 pub struct FlitTimes {
     /// From when they are ready until their first bytes are sent, in ns.
     pub wait_ns: f64,
-    /// From then until the flits with their last bytes are whole, in ns: less than without flits for no TLP.
+    /// From then until the flits with their last bytes are whole, in ns. Without flits, it is the time of their own bytes.
     pub accumulation_ns: f64,
     /// Until these flits are corrected and checked, in ns.
     pub check_ns: f64,

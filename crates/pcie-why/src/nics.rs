@@ -12,7 +12,7 @@ use pcie_schema::Fitting as _;
 use pcie_sim::nic::{Direction, NicBound, NicSet, Traffic};
 use pcie_sim::profile::{Link, System};
 use pcie_sim::{Machine, TestKey};
-use pcie_wire::{Accounting, LinkParameters};
+use pcie_wire::{Accounting, Generation, Lanes, LinkParameters};
 use std::ops::ControlFlow;
 
 /// Packets counted by a short simulation.
@@ -125,6 +125,16 @@ impl NicQuestion {
         }
     }
 
+    /// The raw rate of the simulated link, if one of its directions binds.
+    fn binding_wire_gbps(&self) -> Option<f64> {
+        match (&self.ground, self.bound) {
+            (Ground::System(system), Some(NicBound::WireUpstream | NicBound::WireDownstream)) => {
+                raw_gbps(&system.link)
+            }
+            _ => None,
+        }
+    }
+
     /// The bounds of the bare link, and the rate of the line.
     fn closed_form(&self, nic: &Interactions, link: LinkParameters) -> Result<(Answer, f64), Refusal> {
         let found = model_of(link)?.nic(nic, self.traffic.ethernet, self.traffic.frame_bytes)?;
@@ -169,6 +179,10 @@ impl NicQuestion {
     }
 }
 
+fn raw_gbps(link: &Link) -> Option<f64> {
+    Some(Generation::try_from(link.generation).ok()?.raw_gbps(Lanes::try_from(link.lanes).ok()?))
+}
+
 fn model_of(link: LinkParameters) -> Result<Model, Refusal> {
     Model::try_from(ModelParameters { link, accounting: Accounting::Spec, limits: Limits::default() })
 }
@@ -204,10 +218,15 @@ impl Engine for NicQuestion {
         further(change, &[nic, ground])
     }
 
-    /// A NIC's bound has no closed form: the key of its resource alone is taken to raise it, as much as it grows.
+    /// A NIC's bound has no closed form: where a wire binds, a link is taken to raise it as much as its raw rate grows;
+    /// else the key of its resource alone, as much as it grows.
     fn raised(&self, changes: &[Change]) -> Vec<f64> {
         let resource = self.resources().into_iter().next().flatten();
+        let wire_gbps = self.binding_wire_gbps();
         let raised = |change: &Change| {
+            if let (Some(before_gbps), Ground::System(system)) = (wire_gbps, &self.ground) {
+                return Some(raw_gbps(&changed_system(system, change).ok()?.link)? / before_gbps);
+            }
             let (key, value) = change.only_key()?;
             let resource = resource.as_ref().filter(|resource| resource.key == key)?;
             Some(value.as_f64()? / resource.value)

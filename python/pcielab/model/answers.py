@@ -328,7 +328,8 @@ class FlitTimes(_Answer):
     wait_ns: float
     """From when they are ready until their first bytes are sent, in ns."""
     accumulation_ns: float
-    """From then until the flits with their last bytes are whole, in ns: less than without flits for no TLP."""
+    """From then until the flits with their last bytes are whole, in ns. Without flits, it is the time of their own
+    bytes."""
     check_ns: float
     """Until these flits are corrected and checked, in ns."""
 
