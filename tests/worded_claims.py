@@ -22,7 +22,7 @@ from pcielab.analysis.why.answer import Change
 from pcielab.analysis.why.predicted import predicted
 from pcielab.errors import InputError
 from pcielab.kinds.transfers.bounds import system_bounds
-from pcielab.library.nics import load_nic
+from pcielab.library.nics import NicProfile, load_nic
 from pcielab.library.profiles import resolve
 from pcielab.library.profiles.parts import System
 from pcielab.work.frames import Frames
@@ -148,6 +148,9 @@ _NEXT = re.compile(
     r"the next bound, (?P<bound>[\w-]+), is (?:only )?"
     r"(?:(?P<percent>\d+) % higher|(?P<times>\d+) times as high)"
 )
+_PROOF = re.compile(
+    r": (?P<what>.+?) alone gives (?P<value>[\d.]+) Gb/s, (?P<share>\d+) % of what (?P<bound>[\w-]+) allows"
+)
 _NONE = re.compile(r"^None of the (?P<many>\d+) (?:changes of [\w ,]+|changes) (?:that were )?tried")
 _MOST = re.compile(
     r"^Most is gained (?:by|with) (?P<what>.+?), "
@@ -186,19 +189,21 @@ def _of_tests(random: Random, number: int) -> Iterator[Claim]:
     case = random_case(number, transactions=1 << 16)
     system = System.of_json(case.system)
     answer = _why_test(system, case.test)
-    [bounds] = system_bounds(_core.System.of_json(case.system), [case.test])
+    [bounds] = system_bounds(system.handle, [case.test])
     if bounds is None:
         return
     ceilings = [(ceiling.bound, ceiling.gbps) for ceiling in bounds.answer.ceilings]
     [simulated] = predicted([(system, case.test)])
-    yield from _of_bounds(answer, ceilings, simulated or math.nan, case.title)
+    value = simulated or math.nan
+    yield from _of_bounds(answer, ceilings, value, case.title)
     yield from _of_resource(answer, system, case.test, ceilings[0], case.title)
     tried = [change for change in answer.changes if " and " not in change.what]
-    after = dict(zip([change.what for change in tried], _values(system, case.test, tried), strict=True))
-    yield from _of_changes(answer, after, simulated or math.nan, case.title)
+    after = dict(zip([change.what for change in tried], values_after(system, case.test, tried), strict=True))
+    yield from claims_of_proof(answer, after, ceilings[0], value, case.title)
+    yield from _of_changes(answer, after, value, case.title)
 
 
-def _values(system: System, test: dict[str, Any], changes: Sequence[Change]) -> list[float | None]:
+def values_after(system: System, test: dict[str, Any], changes: Sequence[Change]) -> list[float | None]:
     """The value of a test with each change made, by its keys."""
     found: list[float | None] = []
     for change in changes:
@@ -249,9 +254,12 @@ def _of_bounds(answer: Why, ceilings: Sequence[tuple[str, float]], value: float,
 def _of_resource(
     answer: Why, system: System, test: dict[str, Any], bound: tuple[str, float], title: str
 ) -> Iterator[Claim]:
-    """The resources that the first sentence names, of which half or twice as much would change it."""
+    """The resources that the first sentence names, of which half or twice as much would change it.
+
+    One that names what holds a value down may have no words left for them.
+    """
     match = _BINDS.match(answer.sentences[0])
-    if match is None:
+    if match is None or (match["made"] is None and ", held down by " in answer.sentences[0]):
         return
     first, *others = (match["made"] or "").split(" and ")
     for made in (first, *(f"with {other}" for other in others)):
@@ -304,6 +312,28 @@ def _bound_with(system: System, test: dict[str, Any], key: str, factor: float, b
     if found is None:
         return None
     return next((one.gbps for one in found.answer.ceilings if one.bound == bound), None)
+
+
+def claims_of_proof(
+    answer: Why, after: dict[str, float | None], bound: tuple[str, float], before: float, title: str
+) -> Iterator[Claim]:
+    """The reason that holds a value down: one change takes at least half of it away."""
+    proof = _PROOF.search(answer.sentences[1])
+    is_held_down = ", held down by " in answer.sentences[0]
+    if proof is None and not is_held_down:
+        return
+    (name, allows), value = bound, proof and after.get(proof["what"])
+    yield Claim(
+        f"{' '.join(answer.sentences[:2])} ({title})",
+        is_held_down
+        and proof is not None
+        and proof["bound"] == name
+        and value is not None
+        and _close(_number(proof["value"]), value, SIMULATED)
+        and abs(_number(proof["share"]) - 100 * value / allows) <= 1 + 100 * SIMULATED
+        and value >= (1 - SIMULATED) * (before + allows) / 2,
+        f"{name} allows {allows}, {before} before, {value} with the change",
+    )
 
 
 def _of_changes(answer: Why, after: dict[str, float | None], before: float, title: str) -> Iterator[Claim]:
@@ -363,7 +393,7 @@ def _of_measured(random: Random, number: int) -> Iterator[Claim]:
     )
     if match := _ALLOWED.match(last):
         allowed = [change for change in answer.changes if change.what == _without_who(match["what"])]
-        [value] = _values(system, case.test, allowed) if allowed else [None]
+        [value] = values_after(system, case.test, allowed) if allowed else [None]
         holds = value is not None and value >= measured * (1 - SIMULATED)
         shown = _close(_number(match["value"]), value or 0.0, SIMULATED)
         yield Claim(f"{last} ({title})", holds and shown, f"{value}")
@@ -438,6 +468,10 @@ def _of_nics(random: Random, _case: int) -> Iterator[Claim]:
         )
 
 
+_BATCHED = re.compile(
+    r": (?P<accesses>[a-z ]+) wait for (?P<packets>\d+) packets each, in a ring of (?P<ring>\d+)"
+)
+_ACCESSES = {"descriptor reads": "dma-read", "descriptor writes": "dma-write", "doorbells": "mmio-write"}
 _HELD = {
     "held": re.compile(r": it holds (\d+) descriptors"),
     "ring": re.compile(r": a ring of (\d+) descriptors fills"),
@@ -473,12 +507,26 @@ def _of_nics_on_machines(random: Random, _case: int) -> Iterator[Claim]:
     for what, said in _HELD.items():
         if held := said.search(answer.sentences[0]):
             yield Claim(words, int(held[1]) == values[what], f"{what} {values[what]}")
+    yield from claims_of_batching(answer, nic, frames.direction, title)
     for rate in after:
         most = _MOST.match(answer.sentences[-1])
         holds = most is not None and rate is not None and _close(_number(most["value"]), rate)
         percent = math.nan if rate is None else 100 * (rate / gbps - 1)
         holds = holds and most is not None and abs(_number(most["percent"]) - percent) <= 1
         yield Claim(f"{answer.sentences[-1]} ({title})", holds, f"{rate} Gb/s, {percent:+.1f} %")
+
+
+def claims_of_batching(answer: Why, nic: NicProfile, direction: str, title: str) -> Iterator[Claim]:
+    """The accesses that wait for packets, and the ring that they wait in."""
+    if match := _BATCHED.search(answer.sentences[0]):
+        steps = [step for step in nic.step if step.path == direction or direction == "both"]
+        waiting = [step for step in steps if step.kind == _ACCESSES[match["accesses"]] and step.bytes != "packet"]
+        packets = [max(step.batch, step.every_packets or 1) for step in waiting]
+        yield Claim(
+            f"{answer.sentences[0]} ({title})",
+            int(match["packets"]) == max(packets, default=0) and int(match["ring"]) == nic.queues.ring_descriptors,
+            f"{match['accesses']} of {packets} packets, a ring of {nic.queues.ring_descriptors}",
+        )
 
 
 def _of_next_bound(answer: Why, rates: Sequence[tuple[str, float]], title: str) -> Iterator[Claim]:
