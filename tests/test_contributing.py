@@ -34,7 +34,7 @@ def command(program: str) -> list[str]:
 )
 def test_the_test_of_the_first_hour_passes(program: str, expected: str) -> None:
     found, *arguments = command(program)
-    # `make first-hour` carries out the command itself. One crate alone has other features: minutes of compilation here.
+    # `make first-hour` carries out the command itself. One crate alone has other features: a minute to compile.
     asked = shlex.split(re.sub("-p [a-z-]+", "--workspace", shlex.join(arguments)))
     words = [sys.executable if program == "python" else found, *asked]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)

@@ -174,6 +174,7 @@ def _peak_bytes(folder: Path, flows: int) -> int:
     return used.ru_maxrss * 1024
 
 
+@pytest.mark.long("fewer flows do not show in the memory of a process beside the modules that it loads")
 def test_each_flow_of_a_run_takes_few_bytes(tmp_path: Path) -> None:
     few, many = 1_000, 40_000
     grown = _peak_bytes(tmp_path, many) - _peak_bytes(tmp_path, few)

@@ -95,10 +95,12 @@ pub trait Files {
 
 /// A file with its bases: a reference and those that follow, each over the next. Anything but a text has none.
 ///
-/// `over`: number of tables over the first.
+/// `giver`: what has the reference, a file or an option, with which a refusal of it begins; `over`: number of tables
+/// over the first.
 pub(crate) fn layers<F: Files>(
     kind: Kind,
     reference: Option<&Value>,
+    giver: Option<&str>,
     beside: Option<&str>,
     over: usize,
     files: &mut F,
@@ -106,6 +108,7 @@ pub(crate) fn layers<F: Files>(
     let mut found: Vec<Layer> = Vec::new();
     let mut next = reference.and_then(Value::as_text).map(ToOwned::to_owned);
     let mut beside = beside.map(ToOwned::to_owned);
+    let mut giver = giver.filter(|giver| !giver.is_empty()).map(ToOwned::to_owned);
     while let Some(reference) = next {
         if found.len() + over > BASES_MOST {
             let path = found.last().map(|layer| layer.path.clone()).unwrap_or_default();
@@ -115,9 +118,13 @@ pub(crate) fn layers<F: Files>(
             );
             return Err(Refusal::new(problem).about(path).into());
         }
-        let layer = files.read(kind, &reference, beside.as_deref())?;
+        let layer = match (files.read(kind, &reference, beside.as_deref()), &giver) {
+            (Err(error), Some(giver)) => return Err(F::about(error, giver)),
+            (found, _) => found?,
+        };
         next = layer.table.get("base").and_then(Value::as_text).map(ToOwned::to_owned);
         beside = Some(layer.path.clone());
+        giver.clone_from(&beside);
         found.push(layer);
     }
     Ok(found)
@@ -132,15 +139,16 @@ pub(crate) fn part_layers<F: Files>(
     beside: &str,
     files: &mut F,
 ) -> Result<Stack, F::Error> {
-    if let Some((name @ Value::Text(_), _)) = given.first() {
-        return layers(kind, Some(name), Some(beside), 0, files);
+    if let Some((name @ Value::Text(_), giver)) = given.first() {
+        return layers(kind, Some(name), Some(giver), Some(beside), 0, files);
     }
     let tables = given.iter().map_while(|(value, path)| Some((value.as_table()?, path)));
     let mut found: Stack = tables
         .map(|(table, path)| Layer { table: table.clone(), path: (*path).to_owned(), is_file: false })
         .collect();
-    let base = found.iter().find_map(|layer| layer.table.get("base")).cloned();
-    found.extend(layers(kind, base.as_ref(), Some(beside), 1, files)?);
+    let base = found.iter().find_map(|layer| Some((layer.table.get("base")?.clone(), layer.path.clone())));
+    let (base, giver) = base.unzip();
+    found.extend(layers(kind, base.as_ref(), giver.as_deref(), Some(beside), 1, files)?);
     Ok(found)
 }
 
@@ -159,7 +167,7 @@ pub(crate) fn flattened(layers: &[Layer]) -> Option<Layer> {
 /// # Errors
 /// A file cannot be read, or bases form a circle.
 pub fn with_bases<F: Files>(kind: Kind, reference: &str, files: &mut F) -> Result<(Layer, Stack), F::Error> {
-    let found = layers(kind, Some(&Value::Text(reference.to_owned())), None, 0, files)?;
+    let found = layers(kind, Some(&Value::Text(reference.to_owned())), None, None, 0, files)?;
     match flattened(&found) {
         Some(whole) => Ok((whole, found)),
         None => Err(Refusal::new("give a name or a path")

@@ -48,9 +48,9 @@ pub struct Merged {
 /// A file cannot be read, or bases form a circle; a change has an unknown key, or an index beyond its list.
 pub fn resolve<F: Files>(source: Source, changes: Table, files: &mut F) -> Result<Merged, F::Error> {
     let stack = match source {
-        Source::Named(name) => layers(Kind::System, Some(&Value::Text(name)), None, 0, files)?,
+        Source::Named(name) => layers(Kind::System, Some(&Value::Text(name)), None, None, 0, files)?,
         Source::Content(own) => {
-            let bases = layers(Kind::System, own.table.get("base"), None, 1, files)?;
+            let bases = layers(Kind::System, own.table.get("base"), Some(&own.path), None, 1, files)?;
             [vec![own], bases].concat()
         }
     };

@@ -157,9 +157,9 @@ fn apply<T: InFile>(table: &mut Table, changes: &Table, giver: &str, except: &[&
 /// A file cannot be read, a key is unknown or missing, or a value wrong: the message names what gave it.
 pub fn read_nic<F: Files>(source: Source, changes: Table, files: &mut F) -> Result<Single<Nic>, F::Error> {
     let stack = match source {
-        Source::Named(name) => layers(Kind::Nic, Some(&Value::Text(name)), None, 0, files)?,
+        Source::Named(name) => layers(Kind::Nic, Some(&Value::Text(name)), None, None, 0, files)?,
         Source::Content(own) => {
-            let bases = layers(Kind::Nic, own.table.get("base"), None, 1, files)?;
+            let bases = layers(Kind::Nic, own.table.get("base"), Some(&own.path), None, 1, files)?;
             [vec![own], bases].concat()
         }
     };

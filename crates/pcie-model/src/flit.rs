@@ -9,7 +9,7 @@ use serde::Serialize;
 
 const DOUBLE_WORD_BYTES: u64 = 4;
 
-/// Means of the times of TLPs in flits, alone on their directions, over all moments at which they become ready.
+/// Mean times of TLPs in flits, alone on their directions and ready at any moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct FlitTimes {
     /// From when they are ready until their first bytes are sent, in ns.

@@ -322,8 +322,7 @@ class Loopback(_Answer):
 
 
 class FlitTimes(_Answer):
-    """Means of the times of TLPs in flits, alone on their directions, over all moments at which they become
-    ready."""
+    """Mean times of TLPs in flits, alone on their directions and ready at any moment."""
 
     wait_ns: float
     """From when they are ready until their first bytes are sent, in ns."""
