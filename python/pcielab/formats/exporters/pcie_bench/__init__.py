@@ -6,6 +6,7 @@ curves. The columns have no room for the origin, so `ORIGIN.txt` has it.
 """
 
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 
 from pcielab.errors import refusal
@@ -65,7 +66,7 @@ def _lacking_files(family: str, shape: Shape) -> dict[str, str]:
     return files
 
 
-def _add(files: dict[str, str], more: dict[str, str], subject: str) -> None:
+def _add(files: dict[str, str], more: Mapping[str, str], subject: str) -> None:
     """Add files; refuse one that exists already."""
     taken = files.keys() & more.keys()
     if taken:
