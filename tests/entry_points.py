@@ -420,7 +420,6 @@ ENTRY_POINTS: dict[str, Long | Short] = {
     **dict.fromkeys(
         (
             *("System.with_", "System.json", "System.values", "System.get", "System.source", "System.described"),
-            *("System.unmeasured", "System.borrowed"),
             "System.capacities",
             *("System.changes", "link_changes"),
         ),

@@ -74,7 +74,7 @@ def written(folder: Path, group: dict[str, str]) -> str:
         ("sizes", "[" + "9" * 5000 + "]", "a number has too many digits"),
         ("sizes", "[" * 20000, "nested too deeply"),
         ("sizes", "[0x" + "f" * 5000 + "]", "a number has too many digits"),
-        ("sizes", "[nan]", "sizes.0 is nan: give a number"),
+        ("sizes", "[nan]", "sizes.0 is nan: give 1 to "),
         ("sizes", "['1:4096']\nwindows = ['8192:4194304:64']", "267915264 tests: give 100000 at most"),
     ],
 )

@@ -128,7 +128,14 @@ fn kind_of(word: &str) -> Result<Kind> {
 }
 
 /// Values, changes of the file, files and sources of a system.
-type Origins<'py> = (Bound<'py, PyAny>, Bound<'py, PyDict>, Bound<'py, PyDict>, Bound<'py, PyDict>);
+type Origins<'py> = (
+    Bound<'py, PyAny>,
+    Bound<'py, PyDict>,
+    Bound<'py, PyDict>,
+    Bound<'py, PyDict>,
+    Bound<'py, PyDict>,
+    Bound<'py, PyDict>,
+);
 
 /// A complete, checked system.
 #[pyclass(frozen, module = "pcielab._core")]
@@ -264,24 +271,9 @@ impl System {
         self.read.as_ref().map(|read| read.source(key))
     }
 
-    /// The keys that nobody measured, and a word on each: `assumed`, `borrowed`, `unidentified`.
-    fn unmeasured<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
-        Ok(self
-            .read
-            .as_ref()
-            .map(Description::unmeasured)
-            .transpose()?
-            .unwrap_or_default()
-            .into_py_dict(py)?)
-    }
-
-    /// The borrowed keys, and the profile that each comes from.
-    fn borrowed<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
-        Ok(self.read.as_ref().map(Description::borrowed).transpose()?.unwrap_or_default().into_py_dict(py)?)
-    }
-
     /// Its values as nested tables; the changes of its file's `[set]`; the file of the system and of each part, by
-    /// kind; and the sources of the values of each file, by kind.
+    /// kind; the sources of the values of each file, by kind; the keys that nobody measured, with a word on each
+    /// (`assumed`, `borrowed`, `unidentified`); and the borrowed keys, with the profile that each comes from.
     fn described<'py>(&self, py: Python<'py>) -> Result<Origins<'py>> {
         let (files, provenance) = (PyDict::new(py), PyDict::new(py));
         let changes = self.read.as_ref().map(|read| read.merged.own_changes.clone()).unwrap_or_default();
@@ -291,7 +283,12 @@ impl System {
         for (kind, sources) in self.read.iter().flat_map(|read| &read.provenance) {
             provenance.set_item(kind.word(), written(py, serde_json::to_value(sources)?)?)?;
         }
-        Ok((written(py, self.value()?)?, dictionary(py, changes)?, files, provenance))
+        let (unmeasured, borrowed) = match &self.read {
+            Some(read) => (read.unmeasured()?, read.borrowed()?),
+            None => Default::default(),
+        };
+        let (unmeasured, borrowed) = (unmeasured.into_py_dict(py)?, borrowed.into_py_dict(py)?);
+        Ok((written(py, self.value()?)?, dictionary(py, changes)?, files, provenance, unmeasured, borrowed))
     }
 
     /// Capacities that a window can exceed, as JSON.

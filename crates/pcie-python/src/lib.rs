@@ -123,6 +123,7 @@ mod _core {
         module.add("INFLUENCE_SHARES_MOST", super::fabric::INFLUENCE_SHARES_MOST)?;
         module.add("INSIDE_GBYTES_PER_S", pcie_describe::INSIDE_GBYTES_PER_S)?;
         super::quantities::register(module)?;
+        super::schemas::register(module)?;
         super::page::register(module)?;
         super::error::register(module)
     }

@@ -92,3 +92,8 @@ pub(crate) fn schemas(topic: &str) -> Result<String> {
     };
     text(&types.schemas())
 }
+
+/// Adds the schemas of the topic `test`, of which Python makes the parameters of tests as it loads.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("TEST_SCHEMAS", schemas("test")?)
+}

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 def borrowed_keys(system: "ResolvedSystem") -> dict[str, str]:
     """The borrowed keys of a system, and the profile that each comes from; absent keys are left out."""
-    return _own_first(system.handle.borrowed())
+    return _own_first(system.borrowed)
 
 
 def unmeasured_keys(system: "ResolvedSystem") -> dict[str, str]:
     """The keys of a system that nobody measured: `borrowed`, `assumed`, or `unidentified` by its rows."""
-    return _own_first(system.handle.unmeasured())
+    return _own_first(system.unmeasured)
 
 
 def _own_first(words: Mapping[str, str]) -> dict[str, str]:

@@ -51,8 +51,20 @@ class ResolvedSystem:
         found: Any = self._described[2]
         return {kind: Path(path) for kind, path in found.items()}
 
+    @property
+    def unmeasured(self) -> Mapping[str, str]:
+        """The keys that nobody measured: `borrowed`, `assumed`, or `unidentified` by its rows."""
+        return self._described[4]
+
+    @property
+    def borrowed(self) -> Mapping[str, str]:
+        """The borrowed keys, and the profile that each comes from."""
+        return self._described[5]
+
     @cached_property
-    def _described(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, str], dict[str, Any]]:
+    def _described(
+        self,
+    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, str], dict[str, Any], dict[str, str], dict[str, str]]:
         return self.handle.described()
 
     @property

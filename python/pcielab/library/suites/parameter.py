@@ -65,7 +65,7 @@ def _parameter(key: str, described: Mapping[str, Any], kinds: Mapping[str, Any])
 
 
 def _parameters() -> tuple[Parameter, ...]:
-    kinds = json.loads(_core.schemas("test"))
+    kinds = json.loads(_core.TEST_SCHEMAS)
     fields = sorted(kinds["Test"]["properties"].items(), key=lambda field: field[1]["x-column"])
     return tuple(_parameter(key, described, kinds) for key, described in fields)
 
