@@ -64,7 +64,7 @@ test-slow: build ## Run the whole published suite against the published measurem
 .PHONY: flits
 flits: rust-compiled ## Pack 10,000 random sequences of TLPs into flits each way, in Rust and in Python; compare engines and closed form on 500 links
 	PCIELAB_FLITS=10000 $(BIN)/python -m pytest tests/test_flits.py
-	PCIELAB_LINKS=500 cargo test -p pcie-sim --quiet --test simulated flits
+	PCIELAB_LINKS=500 cargo test --workspace --quiet --test simulated flits
 
 .PHONY: claims
 claims: build ## Ask COUNT=1000 random questions and compute every claim in the answers' words again (5 minutes)

@@ -12,6 +12,8 @@ use crate::{Answer, Load, Model};
 /// The largest transfer that the model splits: 1 GiB.
 pub const MAX_TRANSFER_BYTES: u64 = 1 << 30;
 const SIZES: &str = "give 1 byte to 1 GiB";
+/// Relative error that a few multiplications leave, and more.
+const ROUNDED: f64 = 1e-12;
 
 /// A transfer, and how the host cuts the completions of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,13 +59,19 @@ impl LinkUse {
             downstream_tlps: load.completions,
             upstream_gbps,
             downstream_gbps,
-            upstream_flit_fill: tlp_gbps.map(|all| (upstream_gbps / all).min(1.0)),
-            downstream_flit_fill: tlp_gbps.map(|all| (downstream_gbps / all).min(1.0)),
-            upstream_nop_gbps: tlp_gbps.map(|all| (all - upstream_gbps).max(0.0)),
-            downstream_nop_gbps: tlp_gbps.map(|all| (all - downstream_gbps).max(0.0)),
+            upstream_flit_fill: tlp_gbps.map(|all| filled(upstream_gbps, all)),
+            downstream_flit_fill: tlp_gbps.map(|all| filled(downstream_gbps, all)),
+            upstream_nop_gbps: tlp_gbps.map(|all| all * (1.0 - filled(upstream_gbps, all))),
+            downstream_nop_gbps: tlp_gbps.map(|all| all * (1.0 - filled(downstream_gbps, all))),
             efficiency: data_bytes as f64 / (load.upstream_bytes + load.downstream_bytes),
         }
     }
+}
+
+/// The share of flits that TLPs fill: exactly 1 where rounding alone keeps it from that.
+fn filled(gbps: f64, all_gbps: f64) -> f64 {
+    let share = gbps / all_gbps;
+    if share > 1.0 - ROUNDED { 1.0 } else { share }
 }
 
 /// The highest bandwidth of transfers of one size.
