@@ -219,7 +219,7 @@ $(VENV)/.docs-installed: $(VENV)/.dev-installed pyproject.toml
 	touch $@
 
 .PHONY: docs
-docs: $(VENV)/.docs-installed ## Build the documentation site in target/site
+docs: extension $(VENV)/.docs-installed ## Build the documentation site in target/site
 	$(BIN)/python -m generate --site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
