@@ -94,6 +94,7 @@ def test_explain_shows_what_flits_add_to_a_latency(tmp_path: Path) -> None:
 def test_explain_names_flit_fill_where_it_binds(tmp_path: Path) -> None:
     [read] = explain_run(_simulated(tmp_path, 1, "bw-rd", size=512)).rows
     assert read.flit_fill["upstream"] < 0.1 < 0.9 < read.flit_fill["downstream"] <= 1
-    assert any(reason.startswith("flit fill: flits downstream are full") for reason in read.reasons)
+    share = f"{100 * read.flit_fill['downstream']:.1f} %"
+    assert f"flit fill: flits downstream are full; TLPs take {share} of the bytes for TLPs" in read.reasons
     [few] = explain_run(_simulated(tmp_path, 16, "bw-rd", size=8)).rows
     assert not any(reason.startswith("flit fill") for reason in few.reasons)

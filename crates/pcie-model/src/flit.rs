@@ -3,11 +3,11 @@
 //! Flits run whether or not there are TLPs, so a TLP becomes ready at any moment of a flit. It waits for a double word
 //! that it may take, and then until the flit with its last byte is whole.
 
-use pcie_wire::{FLIT_BYTES, FLIT_DOUBLE_WORDS, FLIT_TLP_BYTES, FlitEntry, LinkConfiguration};
+use pcie_wire::{
+    DOUBLE_WORD_BYTES, FLIT_BYTES, FLIT_DOUBLE_WORDS, FLIT_TLP_BYTES, FlitEntry, LinkConfiguration,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-const DOUBLE_WORD_BYTES: u64 = 4;
 
 /// Mean times of TLPs in flits, alone on their directions and ready at any moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]

@@ -8,10 +8,8 @@ use crate::endpoint::{Endpoint, Event};
 use crate::port::Port;
 use crate::tlp::{Kind, TIME_MOST, Tlp, TlpError};
 use pcie_time::{EventQueue, Picoseconds};
-use pcie_wire::PAGE_BYTES;
+use pcie_wire::{DOUBLE_WORD_BYTES, PAGE_BYTES};
 use std::collections::VecDeque;
-
-const DOUBLE_WORD_BYTES: u64 = 4;
 
 /// A transfer that is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Frames through a NIC as a run sends them, and the link that such a NIC usually has.
+//! Frames through a NIC as a run sends them, and the link that NICs of a line rate usually have.
 
 use pcie_model::{Ethernet, Interactions, Path, Queues};
 use pcie_sim::nic::{Direction, Traffic};

@@ -7,14 +7,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Bytes of a double word, in which lengths of TLPs count.
+pub const DOUBLE_WORD_BYTES: u64 = 4;
 /// Bytes of a flit.
 pub const FLIT_BYTES: u64 = 256;
 /// Bytes of a flit that TLPs fill; the others are 6 of DLLP content, 8 of CRC and 6 of FEC.
 pub const FLIT_TLP_BYTES: u64 = 236;
 /// Double words of a flit that TLPs fill.
 pub const FLIT_DOUBLE_WORDS: u64 = FLIT_TLP_BYTES / DOUBLE_WORD_BYTES;
-
-const DOUBLE_WORD_BYTES: u64 = 4;
 
 /// Which double word a TLP takes that finds no other one waiting.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

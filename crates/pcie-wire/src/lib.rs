@@ -26,7 +26,10 @@ mod tlp;
 pub use accounting::Accounting;
 pub use completion::{CompletionPolicy, CompletionSpace, Completions};
 pub use dllp::{DLLP_BYTES, DllpIntervals};
-pub use flit::{FLIT_BYTES, FLIT_DOUBLE_WORDS, FLIT_TLP_BYTES, FlitEntry, FlitPart, FlitSpan, FlitStream};
+pub use flit::{
+    DOUBLE_WORD_BYTES, FLIT_BYTES, FLIT_DOUBLE_WORDS, FLIT_TLP_BYTES, FlitEntry, FlitPart, FlitSpan,
+    FlitStream,
+};
 pub use generation::Generation;
 pub use lanes::Lanes;
 pub use link::{AddressWidth, ByteTime, LinkConfiguration, LinkParameters};

@@ -1,9 +1,8 @@
 //! The flits of one direction in time. They follow one another without a pause, whether or not there are TLPs for them.
 
 use pcie_time::Picoseconds;
-use pcie_wire::{FLIT_BYTES, FLIT_DOUBLE_WORDS, FLIT_TLP_BYTES, FlitEntry, FlitStream};
+use pcie_wire::{DOUBLE_WORD_BYTES, FLIT_BYTES, FLIT_DOUBLE_WORDS, FLIT_TLP_BYTES, FlitEntry, FlitStream};
 
-const DOUBLE_WORD_BYTES: u64 = 4;
 const FRACTION_BITS: u32 = 32;
 const HALF: u128 = 1 << (FRACTION_BITS - 1);
 

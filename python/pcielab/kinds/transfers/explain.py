@@ -192,7 +192,7 @@ def row_of(facts: MachineFacts, record: Mapping[str, Any], found: TestBounds) ->
         why = ["the latency charged to tags includes the device's own time"]
     fill = _flit_fill(bounds) if facts.link.flit else {}
     if fill and (full := _DIRECTIONS.get(bounds.bound)):
-        why.append(f"flit fill: flits {full} are full, {100 * fill[full]:.1f} % of their bytes for TLPs with TLPs")
+        why.append(f"flit fill: flits {full} are full; TLPs take {100 * fill[full]:.1f} % of the bytes for TLPs")
     return Row(
         test=record["id"],
         family=record["family"],
