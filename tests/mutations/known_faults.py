@@ -589,6 +589,17 @@ FAULTS: tuple[Fault, ...] = (
         "letters that can be printed",
     ),
     Fault(
+        "fabrics",
+        "a set of flows whose name cannot be seen",
+        "was accepted",
+        changed(
+            uses.fabric_file,
+            lambda: tables("profiles/fabrics/fabrex-u55c.toml")[0],
+            {"flows.sets": {"\ufeff": []}},
+        ),
+        "flows.sets is '\\u{feff}': give names of letters that can be printed",
+    ),
+    Fault(
         "flows",
         "a header that pyarrow quotes",
         CONTROL,

@@ -8,7 +8,7 @@ mod written;
 use indexmap::IndexMap;
 use pcie_fabric::simulate::Traffic;
 use pcie_fabric::{BarParameters, FabricParameters, NodeParameters, Topology};
-use pcie_refusal::shown::quoted;
+use pcie_refusal::shown::{is_plain, quoted};
 use pcie_refusal::unknown::suggestion;
 use pcie_refusal::{Kind, Refusal};
 use pcie_schema::Shape;
@@ -292,6 +292,10 @@ fn sets(content: &Json) -> Result<IndexMap<String, Vec<Traffic>>, Refusal> {
         sets.insert("flow".to_owned(), of_json(content["flow"].clone())?);
     }
     for (name, flows) in content["flows"]["sets"].as_object().into_iter().flatten() {
+        if !is_plain(name) {
+            let remedy = "give names of letters that can be printed, on one line";
+            return Err(Refusal::of("flows.sets", quoted(name), remedy));
+        }
         sets.insert(name.clone(), of_json(flows.clone())?);
     }
     Ok(sets)
